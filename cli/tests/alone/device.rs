@@ -8,7 +8,7 @@ use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within};
 
 /// Seconds of a run of reads alone, on a table that is far larger than the cache.
-const READS: [&str; 4] = ["--run-time", "3", "--update-pct", "0"];
+const READS: &str = "--run-time 3 --update-pct 0";
 
 /// What the device read, and what the database asked for, within the window.
 pub(crate) fn read_bytes(record: &Value, block: u64) -> (u64, u64) {
@@ -24,7 +24,7 @@ fn physical_reads_of_sqlite_are_those_of_the_process_and_of_the_device() {
     let folder = Folder::loaded(1, "64M");
     // The two are not read at the same moment, which a busy machine shows.
     shown_within(3, || {
-        let record = folder.run_json(&[&READS[..], &["--cache-mb", "2"]].concat());
+        let record = folder.run_json(format!("{READS} --cache-mb 2"));
         let bytes = record["counters"]["physical_reads"].as_u64().unwrap() * 8192;
         let process = record["client_io"]["read_bytes"].as_u64().unwrap();
         let device = &record["host"]["device"]["counters"]["read_bytes"];
@@ -44,10 +44,9 @@ fn reads_of_postgresql_that_the_page_cache_serves_are_called_so() {
     if skip_without_a_device() {
         return;
     }
-    let Some(bench) = postgres::bench(Version::V15, &[("shared_buffers", "2MB")]) else { return };
-    bench.setup("1", "64M");
-    let report = bench.folder.slob([&["run", "--strict"], &READS[..]].concat());
-    assert_eq!(report.code, 1, "{}", report.stderr);
+    let Some(bench) = postgres(Version::V15, &[("shared_buffers", "2MB")]) else { return };
+    bench.setup(1, "64M");
+    let report = bench.folder.slob(format!("run --strict {READS}")).exits(1);
     assert!(report.stdout.contains("page cache served"), "{}", report.stdout);
     let (device, database) = read_bytes(&bench.folder.last_record(), 8192);
     assert!(device * 2 < database, "the device read {device} bytes of {database}");
@@ -65,9 +64,9 @@ fn direct_reads_of_postgresql_are_called_physical() {
         return;
     }
     let settings = [("shared_buffers", "2MB"), ("debug_io_direct", "data")];
-    let Some(bench) = postgres::bench(Version::V18, &settings) else { return };
-    bench.setup("1", "64M");
-    are_called_physical(&bench.folder, &[], 8192);
+    let Some(bench) = postgres(Version::V18, &settings) else { return };
+    bench.setup(1, "64M");
+    are_called_physical(&bench.folder, "", 8192);
 }
 
 #[test]
@@ -78,14 +77,14 @@ fn direct_reads_of_mariadb_are_called_physical() {
     }
     // Too small a pool for the table, and nothing behind it.
     let settings = ["innodb-buffer-pool-size=6M", "innodb-flush-method=O_DIRECT"];
-    let Some(bench) = mariadb::bench(&settings) else { return };
-    bench.setup("1", "64M");
-    are_called_physical(&bench.folder, &["-t", "2"], 16_384);
+    let Some(bench) = mariadb(&settings) else { return };
+    bench.setup(1, "64M");
+    are_called_physical(&bench.folder, "-t 2", 16_384);
 }
 
 /// Of a run of direct reads, in blocks of so many bytes.
-fn are_called_physical(folder: &Folder, flags: &[&str], block: u64) {
-    let record = folder.run_json(&[&READS[..], flags].concat());
+fn are_called_physical(folder: &Folder, flags: &str, block: u64) {
+    let record = folder.run_json(format!("{READS} {flags}"));
     let (device, database) = read_bytes(&record, block);
     // Others may use the device too: it can only have read more.
     assert!(device * 100 >= database * 98, "the device read {device} bytes of {database}");
@@ -95,7 +94,7 @@ fn are_called_physical(folder: &Folder, flags: &[&str], block: u64) {
         own * 100 >= database * 95,
         "{own} bytes fetched for the server's processes, {database} asked for"
     );
-    let report = folder.slob(["report"]).success().stdout;
+    let report = folder.slob("report").success().stdout;
     let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
     // Others' reads of the same device make it harder to tell.
     let crowded = device * 100 > database * 103;

@@ -19,7 +19,7 @@ fn folder() -> Folder {
 
 /// Operations per second as fast as they go: so near that a half of it and twice of it are what they are called.
 fn capacity(folder: &Folder) -> f64 {
-    done_per_s(&folder.run_json(&["--run-time", "2"]))
+    done_per_s(&folder.run_json("--run-time 2"))
 }
 
 fn done_per_s(record: &Value) -> f64 {
@@ -45,7 +45,7 @@ fn half_of_the_capacity_is_held_within_one_percent() {
     let folder = folder();
     shown_within(5, || {
         let rate = (capacity(&folder) / 2.0).round();
-        let record = folder.run_json(&["--rate", &rate.to_string()]);
+        let record = folder.run_json(format!("--rate {rate}"));
         let (response_ns, latency_ns) =
             (mean_ns(&record, "response", 1, 5), mean_ns(&record, "latency", 1, 5));
         let held = done_per_s(&record) / rate;
@@ -61,7 +61,7 @@ fn half_of_the_capacity_is_held_within_one_percent() {
 fn overloaded(folder: &Folder, arrivals: &str) -> (f64, Value) {
     shown_within(5, || {
         let rate = (2.0 * capacity(folder)).round();
-        let record = folder.run_json(&["--rate", &rate.to_string(), "--arrivals", arrivals]);
+        let record = folder.run_json(format!("--rate {rate} --arrivals {arrivals}"));
         let backlog = record["backlog"].as_f64().unwrap();
         ensure(backlog > 0.25 * rate * seconds(&record), || format!("{backlog} left of {rate}/s"))?;
         Ok((rate, record))

@@ -1,8 +1,6 @@
 //! `slob saturate` on real engines: the knee, and what a full sweep says of it. What the search reads comes from a cache, so
 //! that the CPUs are the limit and the device does not matter.
 
-use serde_json::Value;
-
 use crate::alone;
 use crate::common::{Folder, postgres};
 use slob_testing::postgres::Version;
@@ -14,7 +12,7 @@ const TOLERANCE: f64 = 20.0;
 /// The knee of a sweep over the doublings, by the definition that the search has.
 fn sweep(folder: &Folder) -> u64 {
     let rate = |threads: &str| {
-        let record = folder.run_json(&["-t", threads]);
+        let record = folder.run_json(format!("-t {threads}"));
         let operations = record["operations"]["select"]["operations"].as_f64().unwrap();
         operations / record["window"]["seconds"].as_f64().unwrap()
     };
@@ -27,16 +25,14 @@ fn sweep(folder: &Folder) -> u64 {
 /// sensible fails all of them.
 fn a_full_sweep_confirms_the_knee(folder: &Folder) {
     shown_within(5, || {
-        let tolerance = TOLERANCE.to_string();
-        let fixed =
-            ["saturate", "--max-sessions", "8", "--repeats", "2", "--json", "--tolerance", &tolerance];
-        let curve: Value = serde_json::from_str(&folder.slob(fixed).success().stdout).unwrap();
+        let fixed = "saturate --max-sessions 8 --repeats 2 --json";
+        let curve = folder.slob(format!("{fixed} --tolerance {TOLERANCE}")).json();
         let knee = curve["knee_sessions"].as_u64().unwrap();
         let points = curve["points"].as_array().unwrap();
         // The knee was measured again, and every point is an ordinary record.
         assert_eq!(points.iter().filter(|point| point["sessions"] == knee).count(), 2);
         for point in points {
-            let run = folder.path().join("runs").join(point["run"].as_str().unwrap());
+            let run = folder.at("runs").join(point["run"].as_str().unwrap());
             assert!(run.join("run.json").is_file());
             let little = point["little_percent"].as_f64().unwrap();
             assert!(little > 0.0 && little < 110.0, "{point}");
@@ -58,8 +54,8 @@ fn a_full_sweep_confirms_the_knee_of_sqlite_within_one_step() {
 #[test]
 fn a_full_sweep_confirms_the_knee_of_postgresql_within_one_step() {
     let _alone = alone();
-    let Some(bench) = postgres::bench(Version::V18, &[("shared_buffers", "64MB")]) else { return };
-    bench.setup("1", "16M");
+    let Some(bench) = postgres(Version::V18, &[("shared_buffers", "64MB")]) else { return };
+    bench.setup(1, "16M");
     let conf = format!("TARGET={}\nSCALE=16M\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\n", bench.target);
     bench.folder.write("slob.conf", &conf);
     a_full_sweep_confirms_the_knee(&bench.folder);

@@ -6,15 +6,15 @@ use slob_measure::Counter;
 use slob_record::{Record, read_record};
 use slob_report::{Answer, Question, figure, verdicts};
 use slob_testing::Sshd;
+use slob_testing::jobs::TestServer;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{Seen, ensure, shown_within};
 
 use crate::alone;
-use crate::common::postgres::{Bench, contained};
-use crate::common::{SLOB, skip_without_a_device};
+use crate::common::{Bench, SLOB, contained, skip_without_a_device};
 
 /// The same operations on the same blocks in each run, nearly all of them misses.
-const WORK: [&str; 9] = ["run", "-t", "2", "--work-loop", "100", "--update-pct", "0", "--seed", "7"];
+const WORK: &str = "run -t 2 --work-loop 100 --update-pct 0 --seed 7";
 
 /// What is compared of a run.
 #[derive(Debug)]
@@ -64,9 +64,9 @@ fn one_server_is_the_same_by_auto_by_its_process_and_through_ssh() {
     });
 }
 
-fn seen(bench: &Bench, sshd: &Sshd, observe: &str) -> Record {
-    let arguments = WORK.into_iter().chain(["--observe", observe]);
-    bench.folder.slob_with_env(arguments, &[("PATH", &sshd.search_path())]).success();
+fn seen<S: TestServer>(bench: &Bench<S>, sshd: &Sshd, observe: &str) -> Record {
+    let line = format!("{WORK} --observe {observe}");
+    bench.folder.slob_with_env(line, &[("PATH", &sshd.search_path())]).success();
     let record = read_record(&bench.folder.last_run()).unwrap();
     assert_eq!(record.observed[0].by, observe);
     record

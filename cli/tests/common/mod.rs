@@ -1,62 +1,140 @@
 //! A folder of its own for each test, and the program in it.
-#![allow(dead_code, reason = "each test program uses its own part of it")]
+#![allow(dead_code, unused_imports, reason = "each test program uses its own part of it")]
 
-pub(crate) mod mariadb;
-pub(crate) mod postgres;
-pub(crate) mod random;
+mod random;
+mod servers;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+pub(crate) use random::{Random, is_full};
+pub(crate) use rustix::process::Signal;
 use serde_json::Value;
+pub(crate) use servers::{Bench, Product, contained, mariadb, postgres};
+use slob_testing::{available, send};
 
 pub(crate) const SLOB: &str = env!("CARGO_BIN_EXE_slob");
 
-/// Whether a test is to be skipped that compares a server's reads with those of the device, because the data of test servers
-/// lie on none that this host can see: in memory, or in a container's layers. Stderr says so.
-///
-/// # Panics
-/// If none is found behind a file system that is on one, where `CI=true`.
-#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
-pub(crate) fn skip_without_a_device() -> bool {
-    let data = std::env::temp_dir();
-    if slob_host::Device::behind(&data).is_ok_and(|device| device.top.is_some()) {
-        return false;
-    }
-    // File systems without a device of their own have numbers without a driver (Linux, Documentation/admin-guide/devices.txt).
-    let is_on_one = rustix::fs::major(data.metadata().unwrap().dev()) != 0;
-    assert!(
-        !is_on_one || std::env::var("CI").as_deref() != Ok("true"),
-        "no device behind {}",
-        data.display()
-    );
-    eprintln!("skipped: {} is on no block device of this host", data.display());
-    true
+/// A file of the workspace.
+pub(crate) fn workspace(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(path)
 }
 
-/// A temporary folder on a real file system: the system's own may be in memory.
-pub(crate) struct Folder(tempfile::TempDir);
+/// An AWR report of the tests of that room.
+pub(crate) fn awr_fixture(name: &str) -> String {
+    workspace("crates/awr/tests/fixtures").join(name).display().to_string()
+}
 
-/// What a call of the program came to.
+pub(crate) fn read_json(path: impl AsRef<Path>) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// True, with a line on stderr, where a test is to be skipped that compares a server's reads with those of the device: the data of
+/// test servers are on no device that this host sees, but in memory or in a container's layers.
+pub(crate) fn skip_without_a_device() -> bool {
+    let data = std::env::temp_dir();
+    let is_seen = slob_host::Device::behind(&data).is_ok_and(|device| device.top.is_some());
+    // File systems without a device of their own have numbers without a driver (Linux, Documentation/admin-guide/devices.txt).
+    let is_on_one = rustix::fs::major(data.metadata().unwrap().dev()) != 0;
+    let message = format!("{} is on no block device of this host", data.display());
+    assert!(is_seen || !is_on_one || std::env::var("CI").as_deref() != Ok("true"), "{message}");
+    !is_seen && {
+        let _ = writeln!(std::io::stderr(), "skipped: {message}");
+        true
+    }
+}
+
+/// What a test needs of a program that may not be installed. `None`, with a line on stderr, where the test is to be skipped.
+pub(crate) fn installed(program: &str, version: &str) -> Option<()> {
+    let runs = Command::new(program).arg(version).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let missing = || format!("{program} is not installed; .ci/install-test-servers installs it");
+    available(runs.is_ok_and(|status| status.success()).then_some(()).ok_or_else(missing))
+}
+
+/// The result of a call of the program.
 pub(crate) struct Called {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Called {
-    pub(crate) fn success(self) -> Self {
-        assert_eq!(self.code, 0, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
-        self
+impl From<Output> for Called {
+    fn from(Output { status, stdout, stderr }: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
     }
 }
+
+impl Called {
+    #[track_caller]
+    pub(crate) fn success(self) -> Self {
+        self.exits(0)
+    }
+
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Fails with this exit code, and says all these words.
+    #[track_caller]
+    pub(crate) fn fails(self, code: i32, words: &[&str]) -> Self {
+        let called = self.exits(code);
+        assert_contains(&called.stderr, words);
+        called
+    }
+
+    /// Fails as bad input does: before anything is touched.
+    #[track_caller]
+    pub(crate) fn refused(self, words: &[&str]) -> Self {
+        self.fails(2, words)
+    }
+
+    /// Succeeds, and says all these words on stderr.
+    #[track_caller]
+    pub(crate) fn says(self, words: &[&str]) -> Self {
+        self.fails(0, words)
+    }
+
+    /// Succeeds, and prints all these words.
+    #[track_caller]
+    pub(crate) fn prints(self, words: &[&str]) -> Self {
+        let called = self.success();
+        assert_contains(&called.stdout, words);
+        called
+    }
+
+    #[track_caller]
+    pub(crate) fn json(self) -> Value {
+        serde_json::from_str(&self.success().stdout).unwrap()
+    }
+
+    /// stdout and stderr.
+    pub(crate) fn all(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+}
+
+#[track_caller]
+pub(crate) fn assert_contains(text: &str, words: &[&str]) {
+    words.iter().for_each(|words| assert!(text.contains(words), "no '{words}' in\n{text}"));
+}
+
+/// Text without line breaks and indents.
+pub(crate) fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A temporary folder on a real file system: the system's own may be in memory.
+pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
     pub(crate) fn new() -> Self {
@@ -71,7 +149,7 @@ impl Folder {
     /// With that many schemas loaded in `./d`.
     pub(crate) fn loaded(schemas: u32, scale: &str) -> Self {
         let folder = Self::new();
-        folder.slob(["setup", "--target", "sqlite:./d", "--scale", scale, &schemas.to_string()]).success();
+        folder.slob(format!("setup --target sqlite:./d --scale {scale} {schemas}")).success();
         folder.write(
             "slob.conf",
             &format!("TARGET=sqlite:./d\nSCALE={scale}\nWORK_UNIT=64\nWARMUP=0\nRUN_TIME=2\n"),
@@ -83,85 +161,151 @@ impl Folder {
         self.0.path()
     }
 
+    /// The path of a file in the folder.
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    #[track_caller]
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.at(name)).unwrap()
+    }
+
     pub(crate) fn write(&self, name: &str, text: &str) {
-        fs::write(self.path().join(name), text).unwrap();
+        fs::write(self.at(name), text).unwrap();
     }
 
     pub(crate) fn script(&self, name: &str, text: &str) {
         self.write(name, text);
-        fs::set_permissions(self.path().join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(self.at(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    pub(crate) fn slob<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Called {
-        self.slob_with_env(arguments, &[])
+    /// A command in the folder, whose line is split into words as a shell does.
+    pub(crate) fn command(&self, line: impl AsRef<str>) -> Command {
+        self.command_of(SLOB, line)
     }
 
-    pub(crate) fn slob_with_env<'a>(
-        &self,
-        arguments: impl IntoIterator<Item = &'a str>,
-        environment: &[(&str, &str)],
-    ) -> Called {
-        let output = Command::new(SLOB)
-            .args(arguments)
-            .envs(environment.iter().copied())
-            .current_dir(self.path())
-            .output()
-            .unwrap();
-        Called {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+    /// The same of another program.
+    pub(crate) fn command_of(&self, program: &str, line: impl AsRef<str>) -> Command {
+        let mut command = Command::new(program);
+        command.args(shlex::split(line.as_ref()).unwrap()).current_dir(self.path());
+        command
+    }
+
+    pub(crate) fn slob(&self, line: impl AsRef<str>) -> Called {
+        self.slob_with_env(line, &[])
+    }
+
+    pub(crate) fn slob_with_env(&self, line: impl AsRef<str>, environment: &[(&str, &str)]) -> Called {
+        self.command(line).envs(environment.iter().copied()).output().unwrap().into()
+    }
+
+    /// The result of a script of the shell, which is called with the program as `$0`.
+    pub(crate) fn shell(&self, script: &str) -> Called {
+        Command::new("sh").args(["-c", script, SLOB]).current_dir(self.path()).output().unwrap().into()
     }
 
     /// Runs and returns the record.
-    pub(crate) fn run_json(&self, arguments: &[&str]) -> Value {
-        let called = self.slob(["run", "--json"].iter().chain(arguments).copied()).success();
-        serde_json::from_str(&called.stdout).unwrap()
+    #[track_caller]
+    pub(crate) fn run_json(&self, flags: impl AsRef<str>) -> Value {
+        self.slob(format!("run --json {}", flags.as_ref())).json()
     }
 
-    /// Starts what makes a run, and waits until it tells of operations that were done, however slow the machine is. A run of a
-    /// minute at most tells each second.
-    pub(crate) fn start_run(&self, command: &mut Command) -> Child {
-        command.current_dir(self.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let progress = BufReader::new(child.stderr.take().unwrap());
-        // What was read here is there for the test too.
-        let (read_again, mut again) = std::io::pipe().unwrap();
-        child.stderr = Some(OwnedFd::from(read_again).into());
-        let (tell, told) = mpsc::channel();
-        thread::spawn(move || {
-            for line in progress.lines().map_while(Result::ok) {
-                // The test may not want it any more; then it still must not hold up the run.
-                let _ = writeln!(again, "{line}");
-                if tells_of_work(&line) {
-                    let _ = tell.send(());
-                }
-            }
-        });
-        if told.recv_timeout(Duration::from_secs(60)).is_err() {
-            let _ = child.kill();
-            let output = child.wait_with_output().unwrap();
-            panic!("the run did no work: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        child
+    /// Starts a command, which is not waited for.
+    pub(crate) fn start(&self, line: impl AsRef<str>) -> Child {
+        spawned(&mut self.command(line))
+    }
+
+    /// Starts a run and waits until it has done operations, however slow the machine is.
+    pub(crate) fn start_run(&self, flags: impl AsRef<str>) -> Child {
+        at_work(&mut self.command(format!("run {}", flags.as_ref())))
     }
 
     /// The folder of the latest run.
     pub(crate) fn last_run(&self) -> PathBuf {
-        let runs = fs::read_dir(self.path().join("runs")).unwrap();
+        let runs = fs::read_dir(self.at("runs")).unwrap();
         let runs = runs.map(|entry| entry.unwrap().path());
         runs.filter(|path| path.join("run.json").exists()).max().unwrap()
     }
 
     pub(crate) fn last_record(&self) -> Value {
-        serde_json::from_str(&fs::read_to_string(self.last_run().join("run.json")).unwrap()).unwrap()
+        read_json(self.last_run().join("run.json"))
     }
 }
 
-/// Whether a line of a run's progress tells of operations that were done.
-fn tells_of_work(line: &str) -> bool {
+/// Starts a command whose output can be read.
+pub(crate) fn spawned(command: &mut Command) -> Child {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Starts a command that makes a run, and waits until its progress shows operations. A run of a minute at most shows them each
+/// second.
+pub(crate) fn at_work(command: &mut Command) -> Child {
+    let mut child = spawned(command);
+    let progress = BufReader::new(child.stderr.take().unwrap());
+    // The test can read the same text again.
+    let (read_again, mut again) = std::io::pipe().unwrap();
+    child.stderr = Some(OwnedFd::from(read_again).into());
+    let (send, works) = mpsc::channel();
+    thread::spawn(move || {
+        for line in progress.lines().map_while(Result::ok) {
+            // A test that no longer reads does not hold up the run.
+            let _ = writeln!(again, "{line}");
+            if shows_operations(&line) {
+                let _ = send.send(());
+            }
+        }
+    });
+    if works.recv_timeout(Duration::from_secs(60)).is_err() {
+        let _ = child.kill();
+        panic!("the run did no work: {}", Called::from(child.wait_with_output().unwrap()).stderr);
+    }
+    child
+}
+
+/// True for a line of a run's progress that shows operations.
+fn shows_operations(line: &str) -> bool {
     let rate =
         line.split_once(" op/s").and_then(|(before, _)| before.rsplit(' ').next()?.parse::<f64>().ok());
     rate.is_some_and(|rate| rate > 0.0)
+}
+
+/// The result of a command that was started and ends within a minute.
+pub(crate) fn ended(child: Child) -> Called {
+    let begun = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(60), "it went on");
+    output.into()
+}
+
+pub(crate) fn signal(child: &Child, signal: Signal) {
+    send(child.id(), signal);
+}
+
+/// Kills it with SIGKILL, if it still runs.
+pub(crate) fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// The number of operations of a kind in a record.
+pub(crate) fn operations(record: &Value, kind: &str) -> u64 {
+    record["operations"][kind]["operations"].as_u64().unwrap_or(0)
+}
+
+pub(crate) fn rows(record: &Value, kind: &str) -> u64 {
+    record["operations"][kind]["rows"].as_u64().unwrap_or(0)
+}
+
+/// The length of a run's window, in seconds.
+pub(crate) fn window_s(record: &Value) -> f64 {
+    record["window"]["seconds"].as_f64().unwrap()
+}
+
+/// A failed run that keeps what was measured.
+#[track_caller]
+pub(crate) fn assert_failed_and_kept(record: &Value) {
+    assert_eq!(record["status"]["state"], "failed", "{}", record["status"]);
+    let kept = ["select", "update"].map(|kind| operations(record, kind));
+    assert!(kept.iter().any(|kept| *kept > 0), "{}", record["operations"]);
 }

@@ -1,6 +1,6 @@
 //! `slob analyze` on files of awr_info and on folders of records.
 
-use crate::common::Folder;
+use crate::common::{Folder, assert_contains};
 use serde_json::Value;
 
 const OLDER: &str =
@@ -10,14 +10,14 @@ const SAVED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests
 #[test]
 fn a_file_of_awr_info_needs_nothing_else() {
     let folder = Folder::new();
-    let text =
-        folder.slob(["analyze", OLDER, "--variants", "RAW,XFS", "--relative-to", "RAW"]).success().stdout;
-    for part in ["READS: physical reads", "REDO: bytes", "READWRITE: ", "Relative to RAW:", "XFS is "] {
-        assert!(text.contains(part), "{part} not in\n{text}");
-    }
+    let text = folder.slob(format!("analyze {OLDER} --variants RAW,XFS --relative-to RAW")).success().stdout;
+    assert_contains(
+        &text,
+        &["READS: physical reads", "REDO: bytes", "READWRITE: ", "Relative to RAW:", "XFS is "],
+    );
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    folder.slob(["analyze", OLDER, "--csv", "-o", "out.csv"]).success();
-    let csv = std::fs::read_to_string(folder.path().join("out.csv")).unwrap();
+    folder.slob(format!("analyze {OLDER} --csv -o out.csv")).success();
+    let csv = folder.read("out.csv");
     // What it was made from, `slob info` with its blocks or AWR with its requests, the text does not say.
     let words = "physical reads per second (as PREADS and PWRITES count them)";
     assert!(csv.contains(&format!("READS,READS,{words},AWR-EXT3,8,9,")), "{csv}");
@@ -26,9 +26,9 @@ fn a_file_of_awr_info_needs_nothing_else() {
 /// One flag must not mean two things: `--scale` is the size of the data.
 #[test]
 fn scale_is_refused_where_it_would_be_a_variant() {
-    let refused = Folder::new().slob(["analyze", OLDER, "--variants", "RAW,XFS", "--scale", "RAW"]);
-    assert_eq!(refused.code, 2, "{}", refused.stderr);
-    assert!(refused.stderr.contains("use --relative-to RAW"), "{}", refused.stderr);
+    Folder::new()
+        .slob(format!("analyze {OLDER} --variants RAW,XFS --scale RAW"))
+        .refused(&["use --relative-to RAW"]);
 }
 
 /// `slob info` prints the newer form: what is read back from it must be what the records say.
@@ -36,12 +36,12 @@ fn scale_is_refused_where_it_would_be_a_variant() {
 fn records_and_what_info_prints_of_them_give_the_same_tables() {
     let folder = Folder::loaded(1, "16M");
     for name in ["xfs-1", "xfs-2", "raw-1"] {
-        folder.slob(["run", "--name", name, "--run-time", "1", "--update-pct", "0"]).success();
+        folder.slob(format!("run --name {name} --run-time 1 --update-pct 0")).success();
     }
-    let table = folder.slob(["info"]).success().stdout;
+    let table = folder.slob("info").success().stdout;
     folder.write("awr_info.txt", &table);
     let rows = |input: &str| {
-        let text = folder.slob(["analyze", input, "--json", "--variants", "xfs,raw"]).success().stdout;
+        let text = folder.slob(format!("analyze {input} --json --variants xfs,raw")).success().stdout;
         let json: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["tables"].as_array().unwrap().len(), 1, "{json}");
         assert_eq!(json["tables"][0]["title"], "READS");
@@ -63,13 +63,13 @@ fn records_and_what_info_prints_of_them_give_the_same_tables() {
 #[test]
 fn variants_can_be_a_column() {
     let folder = Folder::new();
-    let json = folder.slob(["analyze", SAVED, "--by", "target", "--json"]).success().stdout;
+    let json = folder.slob(format!("analyze {SAVED} --by target --json")).success().stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert!(json["variants"][0]["name"].as_str().unwrap().contains(':'), "{json}");
-    let wrong = folder.slob(["analyze", SAVED, "--by", "targett"]);
-    assert_eq!(wrong.code, 2);
-    assert!(wrong.stderr.contains("there is no column 'targett' (did you mean target"), "{}", wrong.stderr);
-    let strange = folder.slob(["analyze", SAVED, "--by", "zzzzzzzz"]);
+    folder
+        .slob(format!("analyze {SAVED} --by targett"))
+        .refused(&["there is no column 'targett' (did you mean target"]);
+    let strange = folder.slob(format!("analyze {SAVED} --by zzzzzzzz"));
     assert!(strange.stderr.contains("there is no column 'zzzzzzzz': "), "{}", strange.stderr);
 }
 
@@ -77,12 +77,10 @@ fn variants_can_be_a_column() {
 fn what_can_not_be_analysed_is_said() {
     let folder = Folder::new();
     folder.write("bad", "FILE|SESSIONS|PREADS|\na|1|many|\n");
-    let bad = folder.slob(["analyze", "bad"]);
-    assert_eq!(bad.code, 2);
-    assert!(bad.stderr.contains("bad: line 2: PREADS is 'many'"), "{}", bad.stderr);
-    let none = folder.slob(["analyze", OLDER, "--variants", "ZFS"]);
-    assert_eq!(none.code, 2);
-    assert!(none.stderr.contains("no run belongs to any of the variants ZFS"), "{}", none.stderr);
+    folder.slob("analyze bad").refused(&["bad: line 2: PREADS is 'many'"]);
+    folder
+        .slob(format!("analyze {OLDER} --variants ZFS"))
+        .refused(&["no run belongs to any of the variants ZFS"]);
 }
 
 #[test]
@@ -90,12 +88,9 @@ fn reports_whose_names_tell_no_sessions_are_not_an_empty_table() {
     let folder = Folder::new();
     let head = "FILE|SESSIONS|ELAPSED|PREADS|PWRITES|REDO_MBS|TOP WAIT|\n";
     folder.write("none.txt", &format!("{head}awr_2024.11.05||60|100|0|0||\n"));
-    let none = folder.slob(["analyze", "none.txt"]);
-    assert_eq!(none.code, 2, "{}", none.stdout);
-    assert!(none.stderr.contains("such as awr.txt.16"), "{}", none.stderr);
+    folder.slob("analyze none.txt").refused(&["such as awr.txt.16"]);
     folder.write("some.txt", &format!("{head}awr.txt.4|4|60|100|0|0||\nawr_2024.11.05||60|100|0|0||\n"));
-    let some = folder.slob(["analyze", "some.txt"]).success().stdout;
-    assert!(some.contains("1 of 2 runs are left out"), "{some}");
+    folder.slob("analyze some.txt").prints(&["1 of 2 runs are left out"]);
 }
 
 #[test]
@@ -103,7 +98,7 @@ fn one_run_a_cell_says_so_instead_of_an_empty_table() {
     let folder = Folder::new();
     let head = "FILE|SESSIONS|ELAPSED|PREADS|PWRITES|REDO_MBS|TOP WAIT|\n";
     folder.write("some.txt", &format!("{head}xfs.txt.4|4|60|100|0|0||\nraw.txt.4|4|60|110|0|0||\n"));
-    let text = folder.slob(["analyze", "some.txt"]).success().stdout;
+    let text = folder.slob("analyze some.txt").success().stdout;
     assert!(text.contains("There is a single run a cell"), "{text}");
     assert!(!text.contains("SLOB.R's mean: of the runs"), "{text}");
     assert!(text.contains("110"), "{text}");

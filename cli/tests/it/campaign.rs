@@ -1,15 +1,14 @@
 //! Campaigns: carried out, killed, resumed, refused, amended, analysed.
 
 use std::collections::BTreeMap;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::{Folder, SLOB};
 use serde_json::Value;
+use slob_testing::tries::{ensure, until};
 
-/// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+use crate::common::{Folder, Signal, kill, signal};
 
 fn state(folder: &Folder, campaign: &str) -> Option<Value> {
     let path = folder.path().join(campaign).join("state.json");
@@ -22,26 +21,16 @@ fn attempts(folder: &Folder, campaign: &str) -> Vec<Value> {
 }
 
 fn start(folder: &Folder) -> Child {
-    Command::new(SLOB)
-        .args(["campaign", "plan.toml"])
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+    folder.start("campaign plan.toml")
 }
 
 /// Waits until a run is being made and so many are done.
 fn wait_for(folder: &Folder, done: usize) {
-    let begun = Instant::now();
-    loop {
-        let running = state(folder, "c").is_some_and(|state| !state["running"].is_null());
-        if running && attempts(folder, "c").len() >= done {
-            return;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{:?}", state(folder, "c"));
-        thread::sleep(Duration::from_millis(20));
-    }
+    until(|| {
+        let state = state(folder, "c");
+        let is_running = state.as_ref().is_some_and(|state| !state["running"].is_null());
+        ensure(is_running && attempts(folder, "c").len() >= done, || format!("{state:?}"))
+    });
 }
 
 const CACHES: &str = r#"
@@ -63,27 +52,21 @@ settings = { BUFFERED = true }
 fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
     let folder = Folder::loaded(1, "16M");
     folder.write("plan.toml", CACHES);
-    let mut child = start(&folder);
+    let child = start(&folder);
     wait_for(&folder, 2);
-    let second = folder.slob(["campaign", "plan.toml"]);
-    assert_eq!(second.code, 2);
-    assert!(second.stderr.contains("another campaign is at work in c"), "{}", second.stderr);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let mut child = start(&folder);
+    folder.slob("campaign plan.toml").refused(&["another campaign is at work in c"]);
+    kill(child);
+    let child = start(&folder);
     wait_for(&folder, 5);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    folder.slob(["campaign", "plan.toml"]).success();
+    kill(child);
+    folder.slob("campaign plan.toml").success();
 
     let mut completed = BTreeMap::new();
     for attempt in attempts(&folder, "c") {
         let how = attempt["ended"]["how"].as_str().unwrap();
         assert!(how == "completed" || how == "killed", "{attempt}");
         if how == "completed" {
-            assert!(
-                folder.path().join("c").join(attempt["run"].as_str().unwrap()).join("run.json").is_file()
-            );
+            assert!(folder.at("c").join(attempt["run"].as_str().unwrap()).join("run.json").is_file());
             *completed.entry(attempt["step"].as_str().unwrap().to_owned()).or_insert(0) += 1;
         }
     }
@@ -91,10 +74,9 @@ fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
     assert!(completed.values().all(|times| *times == 1), "{completed:?}");
 
     // Its runs are ordinary records.
-    let info = folder.slob(["info", "c", "--columns", "name,status", "--csv"]).success().stdout;
+    let info = folder.slob("info c --columns name,status --csv").success().stdout;
     assert_eq!(info.lines().filter(|line| line.ends_with(",completed")).count(), 12, "{info}");
-    let json: Value =
-        serde_json::from_str(&folder.slob(["analyze", "c", "--json"]).success().stdout).unwrap();
+    let json = folder.slob("analyze c --json").json();
     let table = &json["tables"][0];
     assert_eq!(table["sessions"], serde_json::json!([1, 2, 4]));
     for row in table["rows"].as_array().unwrap() {
@@ -108,13 +90,11 @@ fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
 
 fn a_changed_plan_is_refused_unless_it_is_amended(folder: &Folder) {
     folder.write("plan.toml", &CACHES.replace("\"1x1\", \"1x2\", \"1x4\"", "\"1x1\", \"1x2\""));
-    let refused = folder.slob(["campaign", "plan.toml"]);
-    assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("buffered/read/1x4 is no longer in it"), "{}", refused.stderr);
-    folder.slob(["campaign", "plan.toml", "--amend"]).success();
+    folder.slob("campaign plan.toml").refused(&["buffered/read/1x4 is no longer in it"]);
+    folder.slob("campaign plan.toml --amend").success();
     let state = state(folder, "c").unwrap();
     assert_eq!(state["superseded"].as_array().unwrap().iter().filter(|one| !one["run"].is_null()).count(), 4);
-    let text = folder.slob(["analyze", "c", "--csv"]).success().stdout;
+    let text = folder.slob("analyze c --csv").success().stdout;
     assert!(text.contains("direct,2,2,") && !text.contains("direct,4,"), "{text}");
 }
 
@@ -125,9 +105,8 @@ const SHORT: &str = "directory = \"c\"\nsettings = { TARGET = \"null:\", RUN_TIM
 fn the_same_thing_twice_shows_the_noise_of_the_machine() {
     let folder = Folder::new();
     folder.write("plan.toml", &format!("noise = true\n{SHORT}[[variant]]\nname = \"null\"\n"));
-    folder.slob(["campaign", "plan.toml"]).success();
-    let json: Value =
-        serde_json::from_str(&folder.slob(["analyze", "c", "--json"]).success().stdout).unwrap();
+    folder.slob("campaign plan.toml").success();
+    let json = folder.slob("analyze c --json").json();
     let pairs = json["tables"][0]["pairs"].as_array().unwrap();
     assert_eq!(pairs.len(), 1);
     assert_eq!((&pairs[0]["same_thing"], &pairs[0]["overall"]["first_n"]), (&true.into(), &3.into()));
@@ -150,14 +129,12 @@ fn hooks_switch_variants_and_a_failed_one_stops_its_variant_alone() {
         variant("b", "true")
     );
     folder.write("plan.toml", &plan);
-    let first = folder.slob(["campaign", "plan.toml"]);
-    assert_eq!(first.code, 3, "{}", first.stderr);
-    assert!(first.stderr.contains("variant a was left out: its hook bounce"), "{}", first.stderr);
-    let log = |folder: &Folder| std::fs::read_to_string(folder.path().join("log")).unwrap();
+    folder.slob("campaign plan.toml").fails(3, &["variant a was left out: its hook bounce"]);
+    let log = |folder: &Folder| folder.read("log");
     let b = "b prepare\nb bounce\nb before\nb after\nb before\nb after\n";
     assert_eq!(log(&folder), format!("a prepare\na bounce\n{b}"));
     folder.write("mended", "");
-    folder.slob(["campaign", "plan.toml"]).success();
+    folder.slob("campaign plan.toml").success();
     // Prepared once, switched to again.
     assert_eq!(
         log(&folder),
@@ -165,7 +142,7 @@ fn hooks_switch_variants_and_a_failed_one_stops_its_variant_alone() {
     );
     assert_eq!(state(&folder, "c").unwrap()["hook_failures"].as_array().unwrap().len(), 1);
     // Runs to throw away are kept apart.
-    let info = folder.slob(["info", "c", "--columns", "name", "--csv"]).success().stdout;
+    let info = folder.slob("info c --columns name --csv").success().stdout;
     assert_eq!(info, "name\nb-all-1x1-r1\na-all-1x1-r1\n");
 }
 
@@ -175,21 +152,19 @@ fn a_failed_run_is_made_again_and_stays_visible() {
     folder.script("once.sh", "#!/bin/sh\n[ \"$1\" != post ] || [ -f second ] || { touch second; exit 1; }\n");
     let short = SHORT.replace("WARMUP = 0", "WARMUP = 0, EXTERNAL_SCRIPT = \"./once.sh\"");
     folder.write("plan.toml", &format!("repeats = 1\nretries = 1\n{short}[[variant]]\nname = \"a\"\n"));
-    folder.slob(["campaign", "plan.toml"]).success();
+    folder.slob("campaign plan.toml").success();
     let how: Vec<_> = attempts(&folder, "c").iter().map(|one| one["ended"]["how"].clone()).collect();
     assert_eq!(how, ["failed", "completed"]);
-    let info = folder.slob(["info", "c", "--columns", "status", "--csv"]).success().stdout;
+    let info = folder.slob("info c --columns status --csv").success().stdout;
     assert_eq!(info, "status\nfailed\ncompleted\n");
     // Without retries it is given up, said, and tried again when asked for.
-    std::fs::remove_file(folder.path().join("second")).unwrap();
-    let none = std::fs::read_to_string(folder.path().join("plan.toml")).unwrap();
+    std::fs::remove_file(folder.at("second")).unwrap();
+    let none = folder.read("plan.toml");
     folder.write("plan.toml", &none.replace("retries = 1", "retries = 0").replace("\"c\"", "\"e\""));
-    let failed = folder.slob(["campaign", "plan.toml"]);
-    assert_eq!(failed.code, 3);
-    assert!(failed.stderr.contains("a/all/1x1/1 failed as often as the plan allows"), "{}", failed.stderr);
-    assert_eq!(folder.slob(["campaign", "plan.toml"]).code, 3);
+    folder.slob("campaign plan.toml").fails(3, &["a/all/1x1/1 failed as often as the plan allows"]);
+    folder.slob("campaign plan.toml").exits(3);
     assert_eq!(attempts(&folder, "e").len(), 1);
-    folder.slob(["campaign", "plan.toml", "--retry-failed"]).success();
+    folder.slob("campaign plan.toml --retry-failed").success();
     assert_eq!(attempts(&folder, "e").len(), 2);
 }
 
@@ -202,23 +177,20 @@ fn nothing_is_touched_by_a_plan_that_is_wrong() {
         ("repeets = 3", "there is no key 'repeets'; did you mean repeats?"),
     ] {
         folder.write("plan.toml", &format!("{wrong}\n{SHORT}[[variant]]\nname = \"a\"\n"));
-        let called = folder.slob(["campaign", "plan.toml"]);
-        assert_eq!(called.code, 2, "{}", called.stderr);
-        assert!(called.stderr.contains(expected), "{}", called.stderr);
+        folder.slob("campaign plan.toml").refused(&[expected]);
     }
     folder
         .write("plan.toml", &format!("{SHORT}[[variant]]\nname = \"a\"\nsettings = {{ WORK_UNITS = 3 }}\n"));
-    let called = folder.slob(["campaign", "plan.toml"]);
+    let called = folder.slob("campaign plan.toml");
     assert!(
         called
             .stderr
             .contains("plan.toml, variant 'a': there is no parameter WORK_UNITS; did you mean WORK_UNIT?")
     );
     folder.write("plan.toml", &SHORT.replace("operations_per_s", "operation_per_s"));
-    let text =
-        std::fs::read_to_string(folder.path().join("plan.toml")).unwrap() + "[[variant]]\nname = \"a\"\n";
+    let text = folder.read("plan.toml") + "[[variant]]\nname = \"a\"\n";
     folder.write("plan.toml", &text);
-    let called = folder.slob(["campaign", "plan.toml"]);
+    let called = folder.slob("campaign plan.toml");
     assert!(
         called.stderr.contains("no metric 'operation_per_s' (did you mean operations_per_s"),
         "{}",
@@ -228,9 +200,9 @@ fn nothing_is_touched_by_a_plan_that_is_wrong() {
         "plan.toml",
         &text.replace("null:", "nothing:x").replace("operation_per_s", "operations_per_s"),
     );
-    let called = folder.slob(["campaign", "plan.toml"]);
+    let called = folder.slob("campaign plan.toml");
     assert!(called.stderr.contains("no engine of that name"), "{}", called.stderr);
-    assert!(!folder.path().join("c").exists());
+    assert!(!folder.at("c").exists());
 }
 
 #[test]
@@ -238,10 +210,10 @@ fn a_dry_run_lists_every_run_and_the_time_they_take() {
     let folder = Folder::new();
     folder
         .write("plan.toml", &format!("repeats = 30\nsessions = [1, 2]\n{SHORT}[[variant]]\nname = \"a\"\n"));
-    let listing = folder.slob(["campaign", "plan.toml", "--dry-run"]).success().stdout;
+    let listing = folder.slob("campaign plan.toml --dry-run").success().stdout;
     assert_eq!(listing.lines().count(), 61);
     assert!(listing.contains("60 runs into c: at least 1 min 00 s"), "{listing}");
-    assert!(!folder.path().join("c").exists());
+    assert!(!folder.at("c").exists());
 }
 
 /// A file system that is made in another way is another thing under the same name.
@@ -254,16 +226,16 @@ fn a_variant_whose_preparation_changed_is_prepared_and_measured_again() {
              [[variant]]\nname = \"b\"\n"
         )
     };
-    let log = || std::fs::read_to_string(folder.path().join("log")).unwrap();
+    let log = || folder.read("log");
     folder.write("plan.toml", &plan("xfs", "true"));
-    folder.slob(["campaign", "plan.toml"]).success();
+    folder.slob("campaign plan.toml").success();
     assert_eq!((log().as_str(), attempts(&folder, "c").len()), ("xfs\n", 2));
     // What comes after a run changes nothing about it.
     folder.write("plan.toml", &plan("xfs", "sleep 0"));
-    folder.slob(["campaign", "plan.toml", "--amend"]).success();
+    folder.slob("campaign plan.toml --amend").success();
     assert_eq!((log().as_str(), attempts(&folder, "c").len()), ("xfs\n", 2));
     folder.write("plan.toml", &plan("ext4", "true"));
-    folder.slob(["campaign", "plan.toml", "--amend"]).success();
+    folder.slob("campaign plan.toml --amend").success();
     assert_eq!(log(), "xfs\next4\n");
     let state = state(&folder, "c").unwrap();
     assert_eq!(state["superseded"].as_array().unwrap().len(), 1, "{state:#}");
@@ -283,7 +255,7 @@ fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
     let child = start(&folder);
     wait_for(&folder, 0);
     thread::sleep(Duration::from_millis(1500));
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    signal(&child, Signal::INT);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
-    assert!(folder.path().join("back").exists(), "it was ended with the run");
+    assert!(folder.at("back").exists(), "it was ended with the run");
 }

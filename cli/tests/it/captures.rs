@@ -6,9 +6,10 @@ use std::path::Path;
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
+use slob_testing::jobs::TestServer as _;
 use slob_testing::mariadb::MariaDb;
 
-use crate::common::Folder;
+use crate::common::{Folder, assert_contains};
 use crate::drills::secrets::{PASSWORD, contains, locked};
 
 /// The files of a capture, unpacked.
@@ -31,7 +32,7 @@ fn data(files: &[(String, String)]) -> Value {
 
 /// What a capture of a server must hold, and its replay say.
 fn assert_replayed(folder: &Folder, scheme: &str, views: &[&str]) {
-    let files = unpacked(&folder.path().join("c.tar.gz"));
+    let files = unpacked(&folder.at("c.tar.gz"));
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["README.txt", "report.md", "capture.json"]);
     let data = data(&files);
@@ -55,8 +56,7 @@ fn assert_replayed(folder: &Folder, scheme: &str, views: &[&str]) {
     assert!(calls.iter().filter(executed).count() > 10, "{}", calls.len());
     assert!(calls.iter().any(|call| !call[3].is_null()), "the suite makes errors, and they are told");
     // Without the server, and as it was.
-    let replayed = folder.slob(["selftest", "--replay", "c.tar.gz"]);
-    assert_eq!(replayed.code, 0, "{}\n{}", replayed.stdout, replayed.stderr);
+    let replayed = folder.slob("selftest --replay c.tar.gz").success();
     assert_eq!(
         replayed.stdout.matches("All figures are as they were then.").count(),
         3,
@@ -77,21 +77,20 @@ fn what_a_server_said_is_replayed_without_it_and_holds_no_password() {
     let folder = &locked.folder;
     let target = locked.target().replace("plain@127.0.0.1", &format!("plain:{PASSWORD}@127.0.0.1"));
     let environment = [("SLOB_TARGET", target.as_str()), ("PGPASSWORD", PASSWORD)];
-    let called = folder.slob_with_env(["selftest", "--capture", "c.tar.gz"], &environment);
-    assert_eq!(called.code, 0, "{}\n{}", called.stdout, called.stderr);
+    folder.slob_with_env("selftest --capture c.tar.gz", &environment).success();
     assert_replayed(folder, "postgres", &["version", "settings", "counters", "pg_stat_database"]);
-    for (name, text) in unpacked(&folder.path().join("c.tar.gz")) {
+    for (name, text) in unpacked(&folder.at("c.tar.gz")) {
         assert!(!contains(text.as_bytes()), "{name} holds the password");
     }
     // Columns of our rows have 128 characters; nothing that a view says of itself is that long without a blank.
     let long = |value: &Value| value.as_str().is_some_and(|text| text.len() >= 120 && !text.contains(' '));
-    for moment in data(&unpacked(&folder.path().join("c.tar.gz")))["moments"].as_array().unwrap() {
+    for moment in data(&unpacked(&folder.at("c.tar.gz")))["moments"].as_array().unwrap() {
         for said in moment["said"].as_array().unwrap() {
             let values = said["rows"].as_array().unwrap().iter().filter_map(Value::as_array).flatten();
             assert_eq!(values.filter(|value| long(value)).count(), 0, "{said}");
         }
     }
-    let replayed = folder.slob(["selftest", "--replay", "c.tar.gz"]);
+    let replayed = folder.slob("selftest --replay c.tar.gz");
     assert!(!contains(replayed.stdout.as_bytes()));
 }
 
@@ -99,20 +98,17 @@ fn what_a_server_said_is_replayed_without_it_and_holds_no_password() {
 fn so_it_is_with_the_other_products() {
     let Some(server) = MariaDb::start_or_skip(&[]) else { return };
     let folder = Folder::new();
-    let called = folder.slob(["selftest", "--target", &server.plain_target(), "--capture", "c.tar.gz"]);
-    assert_eq!(called.code, 0, "{}\n{}", called.stdout, called.stderr);
+    folder.slob(format!("selftest --target {} --capture c.tar.gz", server.plain_target())).success();
     assert_replayed(&folder, "mysql", &["version", "settings", "status"]);
 }
 
 #[test]
 fn what_is_counted_here_has_nothing_to_replay_and_a_capture_all_the_same() {
     let folder = Folder::new();
-    let called = folder.slob(["selftest", "--target", "null:", "--capture", "c.tgz"]);
-    assert_eq!(called.code, 0, "{}\n{}", called.stdout, called.stderr);
-    let data = data(&unpacked(&folder.path().join("c.tgz")));
+    folder.slob("selftest --target null: --capture c.tgz").success();
+    let data = data(&unpacked(&folder.at("c.tgz")));
     assert!(data["moments"][2]["figures"]["counters"]["commits"].as_u64().is_some(), "{data}");
-    let replayed = folder.slob(["selftest", "--replay", "c.tgz"]).success();
-    assert!(replayed.stdout.contains("nothing to make again"), "{}", replayed.stdout);
+    folder.slob("selftest --replay c.tgz").prints(&["nothing to make again"]);
 }
 
 /// The first contact may be the last one; why is what the capture is for. The host's name is nobody's business.
@@ -120,21 +116,20 @@ fn what_is_counted_here_has_nothing_to_replay_and_a_capture_all_the_same() {
 fn a_target_that_does_not_open_leaves_a_capture_that_says_why() {
     let folder = Folder::new();
     let target = "postgres://u@no-such-host.invalid/d";
-    let called = folder.slob(["selftest", "--target", target, "--capture", "c.tar.gz"]);
-    assert!(called.code == 3 && called.stderr.contains("no-such-host.invalid"), "{}", called.stderr);
-    let files = unpacked(&folder.path().join("c.tar.gz"));
+    folder.slob(format!("selftest --target {target} --capture c.tar.gz")).fails(3, &["no-such-host.invalid"]);
+    let files = unpacked(&folder.at("c.tar.gz"));
     let error = data(&files)["moments"][0]["server_error"].as_str().unwrap().to_owned();
     assert!(error.contains("host-1"), "{error}");
     assert!(files.iter().all(|(_, text)| !text.contains("no-such-host")), "{files:?}");
-    let replayed = folder.slob(["selftest", "--replay", "c.tar.gz"]);
+    let replayed = folder.slob("selftest --replay c.tar.gz");
     assert!(
         replayed.stdout.contains("- then: ") && replayed.stdout.contains("host-1"),
         "{}",
         replayed.stdout
     );
-    let named = folder.slob(["selftest", "--target", target, "--with-names", "--capture", "c.tar.gz"]);
+    let named = folder.slob(format!("selftest --target {target} --with-names --capture c.tar.gz"));
     assert_eq!(named.code, 3);
-    let files = unpacked(&folder.path().join("c.tar.gz"));
+    let files = unpacked(&folder.at("c.tar.gz"));
     assert!(data(&files)["moments"][0]["server_error"].as_str().unwrap().contains("no-such-host.invalid"));
 }
 
@@ -144,12 +139,12 @@ fn a_mapping_that_makes_other_figures_is_told() {
     let capture = r#"{"format": 1, "engine": "postgres", "slob": "0.1.0", "moments": [{"moment": "then",
         "figures": {"counters": {"commits": 8, "redo_bytes": 5}, "latencies": {"latencies": {}}, "events": []},
         "said": [{"name": "counters", "columns": ["commits", "redo_bytes"], "rows": [["7", null]]}]}]}"#;
-    pack(&folder.path().join("c.tar.gz"), "capture.json", capture);
-    let replayed = folder.slob(["selftest", "--replay", "c.tar.gz"]);
-    assert_eq!(replayed.code, 1, "{}\n{}", replayed.stdout, replayed.stderr);
-    for words in ["| commits | 7 | 8 |", "| redo_bytes | absent | 5 |", "not what they were then"] {
-        assert!(replayed.stdout.contains(words), "{words} is not in\n{}", replayed.stdout);
-    }
+    pack(&folder.at("c.tar.gz"), "capture.json", capture);
+    let replayed = folder.slob("selftest --replay c.tar.gz").exits(1);
+    assert_contains(
+        &replayed.stdout,
+        &["| commits | 7 | 8 |", "| redo_bytes | absent | 5 |", "not what they were then"],
+    );
 }
 
 fn pack(file: &Path, name: &str, text: &str) {
@@ -165,10 +160,10 @@ fn pack(file: &Path, name: &str, text: &str) {
 fn what_is_no_capture_is_refused_with_a_sentence() {
     let folder = Folder::new();
     folder.write("text.tar.gz", "nonsense");
-    pack(&folder.path().join("other.tar.gz"), "other.json", "{}");
-    pack(&folder.path().join("damaged.tar.gz"), "capture.json", "{\"format\": 1, ");
-    pack(&folder.path().join("newer.tar.gz"), "capture.json", "{\"format\": 2}");
-    pack(&folder.path().join("unknown.tar.gz"), "capture.json", "{\"format\": 1, \"engine\": \"db9\"}");
+    pack(&folder.at("other.tar.gz"), "other.json", "{}");
+    pack(&folder.at("damaged.tar.gz"), "capture.json", "{\"format\": 1, ");
+    pack(&folder.at("newer.tar.gz"), "capture.json", "{\"format\": 2}");
+    pack(&folder.at("unknown.tar.gz"), "capture.json", "{\"format\": 1, \"engine\": \"db9\"}");
     for (file, words) in [
         ("none.tar.gz", "No such file"),
         ("text.tar.gz", "not a capture"),
@@ -177,12 +172,12 @@ fn what_is_no_capture_is_refused_with_a_sentence() {
         ("newer.tar.gz", "format"),
         ("unknown.tar.gz", "no engine 'db9'"),
     ] {
-        let called = folder.slob(["selftest", "--replay", file]);
+        let called = folder.slob(format!("selftest --replay {file}"));
         assert_eq!((called.code, called.stdout.as_str()), (2, ""), "{file}: {}", called.stderr);
         assert!(called.stderr.contains(words) && called.stderr.contains(file), "{file}: {}", called.stderr);
     }
     for file in ["c.zip", "no/such/folder/c.tar.gz"] {
-        let called = folder.slob(["selftest", "--target", "null:", "--capture", file]);
+        let called = folder.slob(format!("selftest --target null: --capture {file}"));
         assert_eq!((called.code, called.stdout.as_str()), (2, ""), "{file}: {}", called.stderr);
         assert!(called.stderr.contains("--capture"), "{file}: {}", called.stderr);
     }

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use slob_testing::Sshd;
-use slob_testing::postgres::Version;
+use slob_testing::postgres::{Cluster, Version};
 
-use crate::common::postgres::{Bench, bench, contained};
-use crate::common::{Called, Folder, SLOB};
+use crate::common::{Bench, Called, Folder, SLOB, assert_contains, contained, postgres};
 
 /// An observer of a host that is another one: it finds no server there, and its clock goes on.
 const ELSEWHERE: &str = r#"#!/bin/sh
@@ -26,9 +25,9 @@ fn elsewhere(sshd: &Sshd, version: &str) {
 }
 
 /// Asks with an ssh that knows the server's key.
-fn doctor(folder: &Folder, sshd: Option<&Sshd>, arguments: &[&str]) -> Called {
+fn doctor(folder: &Folder, sshd: Option<&Sshd>, flags: impl AsRef<str>) -> Called {
     let path = sshd.map_or_else(|| std::env::var("PATH").unwrap(), Sshd::search_path);
-    folder.slob_with_env(["doctor"].iter().chain(arguments).copied(), &[("PATH", &path)])
+    folder.slob_with_env(format!("doctor {}", flags.as_ref()), &[("PATH", &path)])
 }
 
 /// The page's part of the database's host.
@@ -36,8 +35,8 @@ fn of_host(page: &str) -> &str {
     page.split_once("The database's host").unwrap_or_else(|| panic!("{page}")).1
 }
 
-fn small() -> Option<Bench> {
-    bench(Version::V15, &[("shared_buffers", "1MB")])
+fn small() -> Option<Bench<Cluster>> {
+    postgres(Version::V15, &[("shared_buffers", "1MB")])
 }
 
 #[test]
@@ -45,33 +44,34 @@ fn the_doctor_sees_a_server_in_a_container_as_a_run_does() {
     let Some((bench, container)) = contained(Version::V15, &[("shared_buffers", "1MB")]) else { return };
     let Some(sshd) = Sshd::start_or_skip() else { return };
     sshd.install("slob", Path::new(SLOB));
-    let auto = doctor(&bench.folder, None, &[]).success().stdout;
+    let auto = doctor(&bench.folder, None, "").success().stdout;
     let (_, pid) = auto.split_once("process ").unwrap_or_else(|| panic!("{auto}"));
     let pid = format!("pid:{}", pid.split(' ').next().unwrap());
     assert!(of_host(&auto).starts_with(", which is this one (OBSERVE=auto)"), "{auto}");
     for (observe, found) in
         [("auto", "found by"), (&pid, "found as the process that was named"), ("ssh:localhost", "found by")]
     {
-        let page = doctor(&bench.folder, Some(&sshd), &["--observe", observe]).success().stdout;
+        let page = doctor(&bench.folder, Some(&sshd), format!("--observe {observe}")).success().stdout;
         let seen = of_host(&page);
-        for words in [
-            found,
-            &format!("'postgres', {found}"),
-            "free on the file system of the data",
-            &format!("OBSERVE={observe}"),
-        ] {
-            assert!(seen.contains(words), "{words}: {page}");
-        }
+        assert_contains(
+            seen,
+            &[
+                found,
+                &format!("'postgres', {found}"),
+                "free on the file system of the data",
+                &format!("OBSERVE={observe}"),
+            ],
+        );
         assert!(page.contains("a run can start") && !seen.contains("CPU frequency"), "{page}");
         assert_eq!(seen.contains("answers on localhost"), observe.starts_with("ssh"), "{page}");
     }
     // As slob.conf says, if nothing else is said.
-    let conf = std::fs::read_to_string(bench.folder.path().join("slob.conf")).unwrap();
+    let conf = bench.folder.read("slob.conf");
     bench.folder.write("slob.conf", &format!("{conf}OBSERVE=none\n"));
-    let none = doctor(&bench.folder, None, &[]).success().stdout;
+    let none = doctor(&bench.folder, None, "").success().stdout;
     assert!(of_host(&none).contains("(OBSERVE=none)") && !none.contains("Device"), "{none}");
     if container.limit_cpus(Some(0.5)) {
-        let held = doctor(&bench.folder, None, &["--observe", "auto"]).success().stdout;
+        let held = doctor(&bench.folder, None, "--observe auto").success().stdout;
         assert!(of_host(&held).contains("WARNING  Limits") && held.contains("0.50 CPUs"), "{held}");
     }
 }
@@ -82,7 +82,7 @@ fn what_this_machine_is_like_is_not_told_of_a_host_elsewhere() {
     let Some(bench) = small() else { return };
     let release = env!("CARGO_PKG_VERSION");
     elsewhere(&sshd, release);
-    let far = ["--target", &bench.target, "--observe", "ssh:localhost"];
+    let far = format!("--target {} --observe ssh:localhost", bench.target);
     let page = doctor(&bench.folder, Some(&sshd), &far).success().stdout;
     let seen = of_host(&page);
     assert!(seen.starts_with(", elsewhere (OBSERVE=ssh:localhost)"), "{page}");
@@ -94,18 +94,17 @@ fn what_this_machine_is_like_is_not_told_of_a_host_elsewhere() {
     // The server is here; but who was named to look for it says that it is not there.
     assert!(!page.contains("Device") && page.contains("whether there is room"), "{page}");
     elsewhere(&sshd, "9.9");
-    let page = doctor(&bench.folder, Some(&sshd), &far).success().stdout;
-    assert!(page.contains("release 9.9") && page.contains("--observe-copy"), "{page}");
+    doctor(&bench.folder, Some(&sshd), &far).prints(&["release 9.9", "--observe-copy"]);
 }
 
 #[test]
 fn a_host_that_can_not_be_seen_is_a_warning_with_its_remedy() {
     let Some(sshd) = Sshd::start_or_skip() else { return };
     let Some(bench) = small() else { return };
-    let far =
-        |observe| doctor(&bench.folder, Some(&sshd), &["--target", &bench.target, "--observe", observe]);
-    let without = far("ssh:localhost").success().stdout;
-    assert!(without.contains("WARNING  Observer") && without.contains("--observe-copy"), "{without}");
+    let far = |observe| {
+        doctor(&bench.folder, Some(&sshd), format!("--target {} --observe {observe}", bench.target))
+    };
+    far("ssh:localhost").prints(&["WARNING  Observer", "--observe-copy"]);
     let closed = far("ssh:localhost:1").success().stdout;
     assert!(of_host(&closed).contains("`ssh -p 1 localhost true` must work"), "{closed}");
     for (observe, words) in
@@ -122,7 +121,7 @@ fn an_embedded_database_is_not_looked_for_on_another_host() {
     let Some(sshd) = Sshd::start_or_skip() else { return };
     elsewhere(&sshd, env!("CARGO_PKG_VERSION"));
     let folder = Folder::loaded(1, "8M");
-    let run = ["run", "--run-time", "1", "--observe", "ssh:localhost"];
+    let run = "run --run-time 1 --observe ssh:localhost";
     let said = folder.slob_with_env(run, &[("PATH", &sshd.search_path())]).success();
     let record = folder.last_record();
     assert!(

@@ -9,16 +9,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Folder, SLOB};
 use serde_json::Value;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
-}
+use crate::common::{Folder, SLOB, Signal, read_json, signal, workspace};
 
 /// The Python that has the readers; `None` where they are not installed.
 fn readers() -> Option<PathBuf> {
-    let python = root().join("target/test-readers/bin/python");
+    let python = workspace("target/test-readers/bin/python");
     if python.exists() {
         return Some(python);
     }
@@ -36,8 +33,7 @@ fn python(python: &Path, program: &str, argument: &Path) -> Value {
 }
 
 fn schema() -> jsonschema::Validator {
-    let text = fs::read_to_string(root().join("docs/run.schema.json")).unwrap();
-    jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
+    jsonschema::validator_for(&read_json(workspace("docs/run.schema.json"))).unwrap()
 }
 
 #[track_caller]
@@ -51,43 +47,29 @@ fn fits(schema: &jsonschema::Validator, record: &Value) {
 fn completed_failed_and_interrupted_records_fit_the_schema() {
     let schema = schema();
     let folder = Folder::loaded(2, "8M");
-    folder.slob(["probe", ".", "--seconds", "0.1", "--size-mb", "16", "--write"]).success();
-    let completed =
-        folder.run_json(&["-s", "2", "--update-pct", "20", "--scan-pct", "10", "--run-time", "2"]);
+    folder.slob("probe . --seconds 0.1 --size-mb 16 --write").success();
+    let completed = folder.run_json("-s 2 --update-pct 20 --scan-pct 10 --run-time 2");
     assert_eq!(completed["status"]["state"], "completed");
     fits(&schema, &completed);
-    let steady = ["--until-steady", "--steady-window", "1", "--steady-tolerance", "50"];
-    let open =
-        folder.run_json(&[&["--target", "null:", "--rate", "100", "--run-time", "5"], &steady[..]].concat());
+    let steady = "--until-steady --steady-window 1 --steady-tolerance 50";
+    let open = folder.run_json(format!("--target null: --rate 100 --run-time 5 {steady}"));
     assert!(open["until_steady"]["since_s"].is_u64(), "{}", open["until_steady"]);
     assert_eq!(open["workload"]["rate_per_s"], 100);
     fits(&schema, &open);
     folder.script("hook.sh", &format!("#!/bin/sh\n[ \"$1\" != post ] && {SLOB} mark \"$1\"\n"));
-    let failed = folder.slob([
-        "run",
-        "--target",
-        "null:",
-        "--run-time",
-        "1",
-        "--do-hotspot",
-        "--hotspot-mb",
-        "2",
-        "--hotspot-frequency",
-        "3",
-        "--think-tm-frequency",
-        "7",
-        "--external-script",
-        "./hook.sh",
-    ]);
-    assert_eq!(failed.code, 3, "{}", failed.stderr);
+    let hot = "--do-hotspot --hotspot-mb 2 --hotspot-frequency 3";
+    folder
+        .slob(format!(
+            "run --target null: --run-time 1 {hot} --think-tm-frequency 7 --external-script ./hook.sh"
+        ))
+        .exits(3);
     let failed = folder.last_record();
     assert_eq!((&failed["status"]["state"], &failed["marks"][0]["text"]), (&"failed".into(), &"pre".into()));
     let (hot, think) = (&failed["workload"]["hot_spot"], &failed["workload"]["think_time"]);
     assert_eq!((&hot["every"], &think["every"], &think["max_us"]), (&3.into(), &7.into(), &500_000.into()));
     fits(&schema, &failed);
-    let run = ["run", "--target", "null:", "--run-time", "60", "--name", "stopped"];
-    let mut child = folder.start_run(Command::new(SLOB).args(run));
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let mut child = folder.start_run("--target null: --run-time 60 --name stopped");
+    signal(&child, Signal::INT);
     child.wait().unwrap();
     let interrupted = folder.last_record();
     assert_eq!(interrupted["status"]["state"], "interrupted");
@@ -98,8 +80,7 @@ fn completed_failed_and_interrupted_records_fit_the_schema() {
 #[test]
 fn the_schema_refuses_what_is_no_record() {
     let schema = schema();
-    let saved = root().join("crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json");
-    let good: Value = serde_json::from_str(&fs::read_to_string(saved).unwrap()).unwrap();
+    let good = read_json(workspace("crates/record/tests/fixtures/v1/20261121T014616Z-ten/run.json"));
     fits(&schema, &good);
     let refuses = |damage: &dyn Fn(&mut Value)| {
         let mut bad = good.clone();
@@ -118,13 +99,13 @@ fn the_schema_refuses_what_is_no_record() {
 #[test]
 fn the_series_is_the_one_beside_the_record() {
     let folder = Folder::loaded(1, "8M");
-    folder.run_json(&["--run-time", "2"]);
+    folder.run_json("--run-time 2");
     let beside = fs::read_to_string(folder.last_run().join("series.csv")).unwrap();
-    assert_eq!(folder.slob(["export", "--series"]).success().stdout, beside);
-    folder.slob(["export", "latest", "--series", "-o", "copy.csv"]).success();
-    assert_eq!(fs::read_to_string(folder.path().join("copy.csv")).unwrap(), beside);
-    assert_eq!(folder.slob(["export", "latest"]).code, 2);
-    assert_eq!(folder.slob(["export", "--hlog", "-o", "no/such/folder"]).code, 3);
+    assert_eq!(folder.slob("export --series").success().stdout, beside);
+    folder.slob("export latest --series -o copy.csv").success();
+    assert_eq!(folder.read("copy.csv"), beside);
+    folder.slob("export latest").exits(2);
+    folder.slob("export --hlog -o no/such/folder").exits(3);
 }
 
 /// Adds up the intervals that are not tagged, as HdrHistogram's own tools do.
@@ -151,9 +132,9 @@ print(json.dumps({"start_s": reader.start_time_sec, "intervals": count, "count":
 fn the_histogram_log_says_the_same_to_hdrhistograms_own_reader() {
     let Some(reader) = readers() else { return };
     let folder = Folder::loaded(2, "8M");
-    let record = folder.run_json(&["-s", "2", "--run-time", "4", "--update-pct", "10", "--cache-mb", "1"]);
-    let path = folder.path().join("run.hlog");
-    folder.slob(["export", "latest", "--hlog", "-o", "run.hlog"]).success();
+    let record = folder.run_json("-s 2 --run-time 4 --update-pct 10 --cache-mb 1");
+    let path = folder.at("run.hlog");
+    folder.slob("export latest --hlog -o run.hlog").success();
     let read = python(&reader, READ_HLOG, &path);
     let started: jiff::Timestamp = record["started"].as_str().unwrap().parse().unwrap();
     let start_s = read["start_s"].as_f64().unwrap();
@@ -202,9 +183,9 @@ print(json.dumps(families))
 fn the_metrics_say_the_same_to_prometheus_own_parser() {
     let Some(reader) = readers() else { return };
     let folder = Folder::loaded(1, "8M");
-    let record = folder.run_json(&["--run-time", "2", "--update-pct", "10", "--cache-mb", "1"]);
-    folder.slob(["export", "--prometheus", "-o", "run.prom"]).success();
-    let found = python(&reader, READ_PROMETHEUS, &folder.path().join("run.prom"));
+    let record = folder.run_json("--run-time 2 --update-pct 10 --cache-mb 1");
+    folder.slob("export --prometheus -o run.prom").success();
+    let found = python(&reader, READ_PROMETHEUS, &folder.at("run.prom"));
     let families = found.as_object().unwrap();
     assert!(families.len() > 50, "{}", families.len());
     for (name, family) in families {

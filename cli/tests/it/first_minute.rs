@@ -2,50 +2,47 @@
 
 use crate::common::Folder;
 
-const SHORT: [&str; 6] = ["--run-time", "1", "--warmup", "0", "--work-unit", "4"];
+const SHORT: &str = "--run-time 1 --warmup 0 --work-unit 4";
 
 #[test]
 fn alone_it_says_what_it_is_and_what_comes_next() {
     let folder = Folder::new();
-    let nothing = folder.slob([]).success().stdout;
+    let nothing = folder.slob("").success().stdout;
     assert!(nothing.starts_with("OpenSLOB measures"), "{nothing}");
     assert!(
         nothing.contains("Nothing is loaded at sqlite:./slob-data") && nothing.contains("slob demo"),
         "{nothing}"
     );
-    folder.slob(["setup", "--scale", "4M", "2"]).success();
-    let loaded = folder.slob([]).success().stdout;
-    assert!(loaded.contains("2 schemas of 4M loaded") && loaded.contains("slob run"), "{loaded}");
-    folder.slob([&["run"][..], &SHORT].concat()).success();
-    let runs = folder.slob([]).success().stdout;
+    folder.slob("setup --scale 4M 2").success();
+    folder.slob("").prints(&["2 schemas of 4M loaded", "slob run"]);
+    folder.slob(format!("run {SHORT}")).success();
+    let runs = folder.slob("").success().stdout;
     assert!(runs.contains("1 run in runs: ") && runs.contains("slob report"), "{runs}");
     assert!(runs.contains("  slob run  "), "{runs}");
     // A target that can't be reached is told of, with what can be done without it.
     let lost = Folder::new();
     lost.write("slob.conf", "TARGET=postgres://nobody@127.0.0.1:1/slob\n");
-    let told = lost.slob([]).success().stdout;
-    assert!(told.contains("can't be used yet") && told.contains("127.0.0.1:1"), "{told}");
+    lost.slob("").prints(&["can't be used yet", "127.0.0.1:1"]);
 }
 
 #[test]
 fn another_run_is_suggested_only_of_what_is_loaded() {
     let folder = Folder::new();
-    let there = ["--target", "sqlite:./its data"];
-    folder.slob([&["setup", "--scale", "4M", "1"], &there[..]].concat()).success();
-    folder.slob([&["run"], &SHORT[..], &there].concat()).success();
-    let again = folder.slob([]).success().stdout;
-    assert!(again.contains("slob run --target 'sqlite:./its data'"), "{again}");
+    let there = "--target 'sqlite:./its data'";
+    folder.slob(format!("setup --scale 4M 1 {there}")).success();
+    folder.slob(format!("run {SHORT} {there}")).success();
+    folder.slob("").prints(&["slob run --target 'sqlite:./its data'"]);
     // As after a demo.
-    folder.slob([&["drop", "--yes"], &there[..]].concat()).success();
-    let gone = folder.slob([]).success().stdout;
+    folder.slob(format!("drop --yes {there}")).success();
+    let gone = folder.slob("").success().stdout;
     assert!(!gone.contains("slob run") && gone.contains("slob setup"), "{gone}");
 }
 
 #[test]
 fn a_run_covers_what_is_loaded_unless_told_otherwise() {
     let folder = Folder::new();
-    folder.slob(["setup", "--scale", "8M", "--scan-table-sz", "64", "2"]).success();
-    let said = folder.slob([&["run", "--scan-pct", "10"][..], &SHORT].concat()).success().stderr;
+    folder.slob("setup --scale 8M --scan-table-sz 64 2").success();
+    let said = folder.slob(format!("run --scan-pct 10 {SHORT}")).success().stderr;
     assert!(said.contains("as loaded: SCHEMAS=2, SCALE=8M, SCAN_TABLE_SZ=64"), "{said}");
     let record = folder.last_record();
     assert_eq!(
@@ -56,51 +53,48 @@ fn a_run_covers_what_is_loaded_unless_told_otherwise() {
     let scale = configuration.iter().find(|entry| entry["key"] == "SCALE").unwrap();
     assert_eq!((&scale["value"], &scale["origin"]), (&"8M".into(), &"as loaded".into()));
     // What somebody set goes before it, and what no load could make right is refused.
-    let said = folder.slob([&["run", "--scale", "4M", "1"][..], &SHORT].concat()).success().stderr;
+    let said = folder.slob(format!("run --scale 4M 1 {SHORT}")).success().stderr;
     assert!(!said.contains("SCALE=") && folder.last_record()["workload"]["scale_blocks"] == 512, "{said}");
-    let refused =
-        folder.slob(["run", "--target", "sqlite:./none", "--rate", "5", "--think-tm-frequency", "3"]);
-    assert!(refused.code == 2 && refused.stderr.contains("RATE"), "{}", refused.stderr);
+    folder.slob("run --target sqlite:./none --rate 5 --think-tm-frequency 3").refused(&["RATE"]);
 }
 
 #[test]
 fn the_doctor_tells_what_is_missing_and_what_is_there() {
     let folder = Folder::new();
-    let before = folder.slob(["doctor"]).success().stdout;
+    let before = folder.slob("doctor").success().stdout;
     assert!(
         before.contains("Before a test of sqlite:./slob-data") && before.contains("nothing is loaded"),
         "{before}"
     );
-    assert!(before.contains("slob probe") && !folder.path().join("slob-data").exists(), "{before}");
-    folder.slob(["setup", "--scale", "4M", "2"]).success();
-    let after = folder.slob(["doctor"]).success().stdout;
-    assert!(after.contains("2 schemas of 4M: a run can start"), "{after}");
-    let too_much = folder.slob(["doctor", "-s", "3"]);
+    assert!(before.contains("slob probe") && !folder.at("slob-data").exists(), "{before}");
+    folder.slob("setup --scale 4M 2").success();
+    folder.slob("doctor").prints(&["2 schemas of 4M: a run can start"]);
+    let too_much = folder.slob("doctor -s 3");
     assert!(too_much.code == 1 && too_much.stdout.contains("schema 3 is not loaded"), "{}", too_much.stdout);
-    let lost = folder.slob(["doctor", "--target", "postgres://nobody@127.0.0.1:1/slob"]);
+    let lost = folder.slob("doctor --target postgres://nobody@127.0.0.1:1/slob");
     assert!(lost.code == 1 && lost.stdout.contains("PROBLEM  Target"), "{}", lost.stdout);
 }
 
 #[test]
 fn more_schemas_are_loaded_like_the_first() {
     let folder = Folder::new();
-    folder.slob(["setup", "--scale", "4M", "--obfuscate-columns", "1"]).success();
-    let said = folder.slob(["setup", "2"]).success().stderr;
+    folder.slob("setup --scale 4M --obfuscate-columns 1").success();
+    let said = folder.slob("setup 2").success().stderr;
     assert!(said.contains("as loaded: SCALE=4M, OBFUSCATE_COLUMNS=TRUE"), "{said}");
-    folder.slob(["verify"]).success();
+    folder.slob("verify").success();
 }
 
 #[test]
 fn a_run_ends_with_one_screen() {
     let folder = Folder::loaded(1, "8M");
-    let called = folder.slob(["run", "1", "--run-time", "1"]).success();
+    let called = folder.slob("run 1 --run-time 1").success();
     assert!(called.stdout.starts_with("Run ") && called.stdout.contains("  Physical?"), "{}", called.stdout);
     assert!(
         called.stdout.lines().count() <= 24 && called.stderr.contains("slob report"),
         "{}",
         called.stdout
     );
-    let full = folder.slob(["run", "1", "--run-time", "1", "--full"]).success().stdout;
+    let full = folder.slob("run 1 --run-time 1 --full").success().stdout;
     let at = |words: &str| full.find(words).unwrap_or_else(|| panic!("no '{words}' in\n{full}"));
     assert!(at("\nVerdicts") < at("\nKey figures") && at("\nKey figures") < at("\nLoad profile"));
 }

@@ -2,12 +2,10 @@
 
 use std::fs;
 
-use serde_json::Value;
-
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within};
 
-use crate::common::{Folder, mariadb, postgres};
+use crate::common::{Folder, mariadb, postgres, read_json};
 
 const PLAN: &str = r#"
 directory = "c"
@@ -25,32 +23,28 @@ settings = { BUFFERED = true }
 fn a_campaign_of_searches_goes_on_from_its_records_and_compares_its_variants() {
     let folder = Folder::loaded(2, "16M");
     folder.write("plan.toml", PLAN);
-    let campaign = ["campaign", "plan.toml"];
-    let without = folder.slob(campaign);
-    assert!(without.code == 2 && without.stderr.contains("plan.toml, demand: "), "{}", without.stderr);
-    assert!(!folder.path().join("c").exists());
-    let run = ["-s", "2", "--rate", "40", "--update-pct", "20", "--work-unit", "16", "--run-time", "2"];
-    folder.run_json(&run);
-    folder.slob(["profile", "latest", "-o", "run.json"]).success();
+    let campaign = "campaign plan.toml";
+    folder.slob(campaign).refused(&["plan.toml, demand: "]);
+    assert!(!folder.at("c").exists());
+    folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
+    folder.slob("profile latest -o run.json").success();
     let first = folder.slob(campaign).success().stdout;
     assert!(first.contains("Headroom compared") && first.contains("direct and buffered"), "{first}");
-    assert_eq!(folder.slob(["analyze", "c"]).success().stdout, first);
+    assert_eq!(folder.slob("analyze c").success().stdout, first);
     // As after a kill: what is not noted is asked for again, and found in the records that are there.
-    let runs = || fs::read_dir(folder.path().join("c/buffered-headroom-r2")).unwrap().count();
+    let runs = || fs::read_dir(folder.at("c/buffered-headroom-r2")).unwrap().count();
     let made = runs();
     assert!(made > 4, "{made}");
-    let state = folder.path().join("c/state.json");
-    let mut told: serde_json::Value = serde_json::from_str(&fs::read_to_string(&state).unwrap()).unwrap();
-    told["attempts"].as_array_mut().unwrap().retain(|attempt| attempt["step"] != "buffered/headroom/2");
-    fs::write(&state, told.to_string()).unwrap();
+    let mut state = read_json(folder.at("c/state.json"));
+    state["attempts"].as_array_mut().unwrap().retain(|attempt| attempt["step"] != "buffered/headroom/2");
+    folder.write("c/state.json", &state.to_string());
     assert_eq!(folder.slob(campaign).success().stdout, first);
     assert_eq!(runs(), made);
     folder.write(
         "plan.toml",
         &PLAN.replace("repeats = 2", "repeats = 2\nseed = 3").replace("RUN_TIME = 2", "RUN_TIME = 3"),
     );
-    let other = folder.slob(campaign.into_iter().chain(["--amend"]));
-    assert!(other.code == 2 && other.stderr.contains("Name another directory"), "{}", other.stderr);
+    folder.slob(format!("{campaign} --amend")).refused(&["Name another directory"]);
 }
 
 /// A search whose end is found, whatever the machine: with two sessions not much more can be done than two do without a pause,
@@ -70,16 +64,14 @@ settings = { BUFFERED = true }
 fn what_a_campaign_of_searches_found_is_the_same_in_every_form() {
     let folder = Folder::loaded(2, "16M");
     folder.write("plan.toml", ENDED);
-    let run = ["-s", "2", "-t", "1", "--update-pct", "0", "--buffered=true", "--run-time", "2"];
-    folder.run_json(&run);
-    folder.slob(["profile", "latest", "-o", "run.json"]).success();
-    let called = folder.slob(["campaign", "plan.toml"]).success();
+    folder.run_json("-s 2 -t 1 --update-pct 0 --buffered=true --run-time 2");
+    folder.slob("profile latest -o run.json").success();
+    let called = folder.slob("campaign plan.toml").success();
     assert!(called.stderr.contains("all 4 searches are done"), "{}", called.stderr);
     let text = called.stdout;
-    let json: Value =
-        serde_json::from_str(&folder.slob(["analyze", "c", "--json"]).success().stdout).unwrap();
+    let json = folder.slob("analyze c --json").json();
     assert_eq!((&json["done"], &json["of"], &json["confidence"]), (&4.into(), &4.into(), &0.95.into()));
-    let csv = folder.slob(["analyze", "c", "--csv"]).success().stdout;
+    let csv = folder.slob("analyze c --csv").success().stdout;
     // Words stand behind the numbers, so that commas in them do no harm.
     let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), 2 * 3, "{csv}");
@@ -88,10 +80,9 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form() {
         assert!(text.contains(variant["name"].as_str().unwrap()) && rows[2][1] == "all", "{csv}");
         for (search, row) in variant["searches"].as_array().unwrap().iter().zip(rows) {
             // Its own record is where it says, and says the same.
-            let own = folder.path().join("c").join(search["folder"].as_str().unwrap());
+            let own = folder.at("c").join(search["folder"].as_str().unwrap());
             assert!(own.join("headroom.html").is_file());
-            let own: Value =
-                serde_json::from_str(&fs::read_to_string(own.join("headroom.json")).unwrap()).unwrap();
+            let own = read_json(own.join("headroom.json"));
             for (name, cell) in [("carries", row[2]), ("at_least", row[3]), ("less_than", row[4])] {
                 assert_eq!(search.get(name), own.get(name).filter(|value| !value.is_null()), "{name}");
                 assert_eq!(search[name].as_f64(), cell.parse().ok(), "{name} in {csv}");
@@ -110,12 +101,11 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form() {
     let first_words = said.split(' ').take(3).collect::<Vec<_>>().join(" ");
     assert!(text.contains(&first_words), "{said} in {text}");
     assert_eq!(pair["more_than_noise"].is_null(), pair["low_percent"].is_null(), "{pair:#}");
-    folder.slob(["analyze", "c", "--html", "-o", "c.html"]).success();
-    let page = fs::read_to_string(folder.path().join("c.html")).unwrap();
+    folder.slob("analyze c --html -o c.html").success();
+    let page = folder.read("c.html");
     assert!(page.contains("Headroom compared") && page.contains("buffered-headroom-r1"), "{page}");
     assert!(page.contains(&first_words) && page.contains("Content-Security-Policy"));
-    let refused = folder.slob(["analyze", "c", "--relative-to", "buffered"]);
-    assert!(refused.code == 2 && refused.stderr.contains("--relative-to"), "{}", refused.stderr);
+    folder.slob("analyze c --relative-to buffered").refused(&["--relative-to"]);
 }
 
 /// Commits alone, so that what a commit waits for decides how many times they are carried.
@@ -139,18 +129,17 @@ target = "QUICK"
 #[test]
 fn of_two_servers_the_one_whose_commits_wait_thirty_times_as_long_carries_less() {
     let waits = ["log-bin", "binlog-commit-wait-count=1000", "binlog-commit-wait-usec=300000"];
-    let Some(slow) = mariadb::bench(&waits) else { return };
+    let Some(slow) = mariadb(&waits) else { return };
     let waits = [("commit_delay", "10000"), ("commit_siblings", "0")];
-    let Some(quick) = postgres::bench(Version::V15, &waits) else { return };
-    slow.setup("2", "16M");
-    quick.setup("2", "16M");
+    let Some(quick) = postgres(Version::V15, &waits) else { return };
+    slow.setup(2, "16M");
+    quick.setup(2, "16M");
     shown_within(3, || {
         let folder = Folder::new();
         folder.write("commits.json", COMMITS);
         folder.write("plan.toml", &SERVERS.replace("SLOW", &slow.target).replace("QUICK", &quick.target));
-        folder.slob(["campaign", "plan.toml"]).success();
-        let compared: Value =
-            serde_json::from_str(&folder.slob(["analyze", "c", "--json"]).success().stdout).unwrap();
+        folder.slob("campaign plan.toml").success();
+        let compared = folder.slob("analyze c --json").json();
         let pair = &compared["pairs"][0];
         assert_eq!((&pair["first"], &pair["second"]), (&"slow".into(), &"quick".into()));
         assert!(pair["more_than_noise"].is_null(), "{pair:#}");

@@ -19,12 +19,9 @@ const EVIL: &str =
 /// A folder with a run of a few seconds, probed before.
 fn run() -> Folder {
     let folder = Folder::loaded(2, "8M");
-    let probe =
-        ["probe", ".", "--seconds", "0.2", "--size-mb", "16", "--sessions", "1,2,4", "--depths", "16"];
+    let probe = "probe . --seconds 0.2 --size-mb 16 --sessions 1,2,4 --depths 16";
     folder.slob(probe).success();
-    folder
-        .slob(["run", "-s", "2", "-t", "2", "--run-time", "3", "--warmup", "1", "--update-pct", "10"])
-        .success();
+    folder.slob("run -s 2 -t 2 --run-time 3 --warmup 1 --update-pct 10").success();
     folder
 }
 
@@ -120,24 +117,21 @@ fn a_run_writes_its_page_and_report_writes_it_again() {
     let page = fs::read_to_string(&written).unwrap();
     assert!(page.len() < 3 << 20, "{} bytes", page.len());
     fs::remove_file(&written).unwrap();
-    let called = folder.slob(["report", "last", "--html"]).success();
+    let called = folder.slob("report last --html").success();
     assert!(called.stdout.is_empty() && called.stderr.contains("report.html"), "{}", called.stderr);
     assert_eq!(fs::read_to_string(&written).unwrap(), page, "the page is made from the record alone");
-    folder.slob(["report", "last", "--html", "-o", "other.html"]).success();
-    assert_eq!(fs::read_to_string(folder.path().join("other.html")).unwrap(), page);
-    assert_eq!(folder.slob(["report", "--html", "-o", "-"]).success().stdout, page);
-    assert_eq!(folder.slob(["report", "-o", "x"]).code, 2, "-o is for --html");
-    let compared = folder.slob(["report", "--compare-probe"]).success().stdout;
-    assert!(compared.contains("Through the database, 4 sessions"), "{compared}");
+    folder.slob("report last --html -o other.html").success();
+    assert_eq!(folder.read("other.html"), page);
+    assert_eq!(folder.slob("report --html -o -").success().stdout, page);
+    assert_eq!(folder.slob("report -o x").code, 2, "-o is for --html");
+    folder.slob("report --compare-probe").prints(&["Through the database, 4 sessions"]);
 }
 
 #[test]
 fn without_a_probe_there_is_nothing_to_compare_with() {
     let folder = Folder::loaded(1, "8M");
-    folder.slob(["run", "1", "--run-time", "1"]).success();
-    let called = folder.slob(["report", "--compare-probe"]);
-    assert_eq!(called.code, 2);
-    assert!(called.stderr.contains("slob probe FOLDER"), "{}", called.stderr);
+    folder.slob("run 1 --run-time 1").success();
+    folder.slob("report --compare-probe").refused(&["slob probe FOLDER"]);
 }
 
 #[test]
@@ -145,7 +139,7 @@ fn every_chart_is_drawn_in_light_and_dark_and_on_a_phone() {
     let Some(name) = browser::installed() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let mut browser = Browser::start(name, &folder.at("profile"));
     let mut backgrounds = Vec::new();
     for (view, width, dark) in [("desktop", 1400, false), ("dark", 1400, true), ("phone", 390, false)] {
         browser.view(width, 900, dark);
@@ -173,7 +167,7 @@ fn charts_show_figures_zoom_together_and_change_their_theme() {
     let Some(name) = browser::installed() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
     browser.open(&page);
     for (chart, place) in charts(&mut browser) {
@@ -207,7 +201,7 @@ fn it_prints_without_cutting_a_chart() {
     let Some(name) = browser::installed() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let mut browser = Browser::start(name, &folder.at("profile"));
     // What is printed is light, whatever the screen is.
     browser.view(1400, 900, true);
     browser.open(&page);
@@ -242,9 +236,9 @@ fn what_a_record_says_is_shown_and_never_run() {
     record["configuration"] = json!([{ "key": EVIL, "value": EVIL, "origin": EVIL }]);
     record["status"] = json!({ "state": "failed", "error": EVIL });
     folder.write("evil.json", &record.to_string());
-    folder.slob(["report", "evil.json", "--html", "-o", "evil.html"]).success();
-    let page = folder.path().join("evil.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    folder.slob("report evil.json --html -o evil.html").success();
+    let page = folder.at("evil.html");
+    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
     browser.open(&page);
     assert_eq!(browser.value("typeof globalThis.evil"), "undefined");
@@ -265,11 +259,11 @@ fn what_a_record_says_is_shown_and_never_run() {
 fn two_runs_are_laid_over_each_other() {
     let Some(name) = browser::installed() else { return };
     let folder = run();
-    folder.slob(["run", "-s", "2", "-t", "1", "--run-time", "3", "--warmup", "1"]).success();
-    let called = folder.slob(["diff", "latest~1", "latest", "--html", "-o", "both.html"]).success();
+    folder.slob("run -s 2 -t 1 --run-time 3 --warmup 1").success();
+    let called = folder.slob("diff 'latest~1' latest --html -o both.html").success();
     assert!(called.stdout.is_empty() && called.stderr.contains("wrote both.html"), "{}", called.stderr);
-    let page = folder.path().join("both.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let page = folder.at("both.html");
+    let mut browser = Browser::start(name, &folder.at("profile"));
     for (view, width, dark) in [("diff", 1400, false), ("diff-dark-phone", 390, true)] {
         browser.view(width, 900, dark);
         browser.open(&page);
@@ -299,12 +293,11 @@ const AWR_INFO: &str =
 fn an_analysis_has_its_charts() {
     let Some(name) = browser::installed() else { return };
     let folder = Folder::new();
-    let called = folder
-        .slob(["analyze", AWR_INFO, "--variants", "XFS,EXT3,RAW", "--relative-to", "RAW", "--html"])
-        .success();
+    let called =
+        folder.slob(format!("analyze {AWR_INFO} --variants XFS,EXT3,RAW --relative-to RAW --html")).success();
     assert!(called.stdout.is_empty() && called.stderr.contains("wrote analysis.html"), "{}", called.stderr);
-    let page = folder.path().join("analysis.html");
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    let page = folder.at("analysis.html");
+    let mut browser = Browser::start(name, &folder.at("profile"));
     for (view, width, dark) in [("analysis", 1400, false), ("analysis-dark-phone", 390, true)] {
         browser.view(width, 900, dark);
         browser.open(&page);
@@ -337,10 +330,10 @@ fn error_bars_are_intervals_and_repeated_colours_have_patterns() {
         }
     }
     folder.write("info.txt", &text);
-    folder.slob(["analyze", "info.txt", "--html"]).success();
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    folder.slob("analyze info.txt --html").success();
+    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
-    browser.open(&folder.path().join("analysis.html"));
+    browser.open(&folder.at("analysis.html"));
     let bars =
         |value: &str| format!("document.querySelector('[data-chart=means-1]').data.map((bars) => {value})");
     // Student's t of three values with a standard deviation of 10: 4.303 x 10 / sqrt(3).

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::browser::{self, Browser};
-use crate::common::Folder;
+use crate::common::{Folder, read_json};
 use serde_json::{Value, json};
 
 /// A record of an earlier release.
@@ -17,7 +17,7 @@ const LONG_TARGET: &str =
 fn with_runs(count: u32) -> Folder {
     let folder = Folder::new();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAVED);
-    let mut record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let mut record: Value = read_json(path);
     for number in 0..count {
         let id = format!(
             "20261121T{:02}{:02}{:02}Z-{}",
@@ -26,7 +26,7 @@ fn with_runs(count: u32) -> Folder {
             number % 60,
             ["xfs", "ext4"][number as usize % 2]
         );
-        let run = folder.path().join("runs").join(&id);
+        let run = folder.at("runs").join(&id);
         fs::create_dir_all(&run).unwrap();
         record["id"] = id.as_str().into();
         record["target"] = if number == 7 { LONG_TARGET } else { "sqlite:./d" }.into();
@@ -47,38 +47,36 @@ fn shown(browser: &mut Browser) -> Vec<String> {
 #[test]
 fn each_run_renews_the_page_and_its_report_reads_back() {
     let folder = Folder::loaded(1, "8M");
-    folder.slob(["run", "1", "--run-time", "1"]).success();
-    let index = folder.path().join("runs/index.html");
+    folder.slob("run 1 --run-time 1").success();
+    let index = folder.at("runs/index.html");
     let first = fs::read_to_string(&index).unwrap();
-    folder.slob_with_env(["run", "1", "--run-time", "1"], &[("SLOB_RUN_NAME", "second")]).success();
+    folder.slob_with_env("run 1 --run-time 1", &[("SLOB_RUN_NAME", "second")]).success();
     let second = fs::read_to_string(&index).unwrap();
     assert_eq!((first.matches("<tr data-").count(), second.matches("<tr data-").count()), (1, 2));
     // A run that is removed leaves the page; what is no record is told and left out.
     fs::remove_dir_all(folder.last_run()).unwrap();
-    let broken = folder.path().join("runs/20300101T000000Z-broken");
+    let broken = folder.at("runs/20300101T000000Z-broken");
     fs::create_dir(&broken).unwrap();
     fs::write(broken.join("run.json"), "{}").unwrap();
-    let listed = folder.slob(["list", "--html"]);
-    assert!(listed.code == 1 && listed.stderr.contains("broken"), "{}", listed.stderr);
+    folder.slob("list --html").fails(1, &["broken"]);
     assert_eq!(fs::read_to_string(&index).unwrap().matches("<tr data-").count(), 1);
     fs::remove_dir_all(broken).unwrap();
     // The page of a run can be given away: it is the record.
     let page = folder.last_run().join("report.html");
-    let text = folder.slob(["report"]).success().stdout;
-    fs::copy(page, folder.path().join("given.html")).unwrap();
-    assert_eq!(folder.slob(["report", "given.html"]).success().stdout, text);
-    let none = folder.slob(["report", "runs/index.html"]);
-    assert!(none.code == 2 && none.stderr.contains("holds no run's record"), "{}", none.stderr);
+    let text = folder.slob("report").success().stdout;
+    fs::copy(page, folder.at("given.html")).unwrap();
+    assert_eq!(folder.slob("report given.html").success().stdout, text);
+    folder.slob("report runs/index.html").refused(&["holds no run's record"]);
 }
 
 #[test]
 fn a_thousand_runs_are_sorted_filtered_and_compared() {
     let Some(name) = browser::installed() else { return };
     let folder = with_runs(1000);
-    folder.slob(["list", "--html"]).success();
-    let mut browser = Browser::start(name, &folder.path().join("profile"));
+    folder.slob("list --html").success();
+    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1280, 900, false);
-    browser.open(&folder.path().join("runs/index.html"));
+    browser.open(&folder.at("runs/index.html"));
     let newest_first = shown(&mut browser);
     assert!(newest_first.len() == 1000 && newest_first.is_sorted_by(|a, b| a > b));
     // By sessions, most first, then fewest first.
@@ -103,7 +101,7 @@ fn a_thousand_runs_are_sorted_filtered_and_compared() {
     let mut pair = [few[0].as_str(), few[1].as_str()];
     pair.sort_unstable();
     assert_eq!(command, format!("slob diff {} {}", pair[0], pair[1]));
-    folder.slob(command.as_str().unwrap().split(' ').skip(1)).success();
+    folder.slob(command.as_str().unwrap().strip_prefix("slob ").unwrap()).success();
     // Nothing lies beyond the edge of any screen, nor within the table: on a small one each run is a card.
     let scrolls = "(() => { const part = document.querySelector('.scroll'); return part.scrollWidth - part.clientWidth; })()";
     for width in [1280, 400] {

@@ -30,7 +30,7 @@ impl<'a> Tmux<'a> {
     }
 
     fn call(&self, arguments: &[&str]) -> Output {
-        let socket = self.folder.path().join("tmux");
+        let socket = self.folder.at("tmux");
         Command::new("tmux")
             .arg("-S")
             .arg(socket)
@@ -211,7 +211,7 @@ fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c(#[case] flag: &str) {
     tmux.call(&["kill-server"]);
     let limit = Instant::now() + PATIENCE;
     let code = loop {
-        match std::fs::read_to_string(folder.path().join("code")) {
+        match std::fs::read_to_string(folder.at("code")) {
             Ok(code) => break code,
             Err(_) => assert!(Instant::now() < limit, "it does not end"),
         }
@@ -258,15 +258,14 @@ fn a_bar_is_of_characters_that_the_locale_has() {
 }
 
 #[rstest]
-#[case::a_run(&["run", "1", "--run-time", "2"])]
-#[case::a_load(&["setup", "1"])]
-#[case::the_help(&["run", "--help"])]
-#[case::a_list(&["list"])]
-#[case::a_refusal(&["run", "1", "--update-pct", "1000"])]
-fn what_is_piped_has_no_control_codes(#[case] arguments: &[&str]) {
+#[case::a_run("run 1 --run-time 2")]
+#[case::a_load("setup 1")]
+#[case::the_help("run --help")]
+#[case::a_list("list")]
+#[case::a_refusal("run 1 --update-pct 1000")]
+fn what_is_piped_has_no_control_codes(#[case] line: &str) {
     let folder = Folder::loaded(1, "8M");
-    let called =
-        folder.slob_with_env(arguments.iter().copied(), &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
+    let called = folder.slob_with_env(line, &[("TERM", "xterm-256color"), ("CLICOLOR", "1")]);
     for (name, text) in [("stdout", &called.stdout), ("stderr", &called.stderr)] {
         let code = text.chars().find(|letter| letter.is_control() && *letter != '\n');
         assert_eq!(code, None, "{name}: {text:?}");

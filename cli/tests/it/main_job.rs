@@ -1,12 +1,10 @@
 //! The main job from the command line, on the embedded engine: load, run, report, verify, drop.
 
 use std::fs;
-use std::process::{Command, Stdio};
-use std::thread;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::common::{Folder, SLOB};
-use serde_json::Value;
+use crate::common::{Folder, SLOB, Signal, assert_contains, at_work, operations, rows, signal};
 
 /// The keys and values of a kit's file as it is shipped, in our words.
 const KIT_CONF: &str = "\
@@ -44,38 +42,17 @@ THINK_TM_MAX=.5
 export UPDATE_PCT RUN_TIME WORK_LOOP SCALE WORK_UNIT
 ";
 
-fn rows_of_kind(record: &Value, kind: &str, field: &str) -> u64 {
-    record["operations"][kind][field].as_u64().unwrap_or(0)
-}
-
 #[test]
 fn a_kits_own_file_loads_and_runs() {
     let folder = Folder::new();
     folder.write("slob.conf", KIT_CONF);
-    folder.slob(["setup", "--target", "sqlite:./d", "2", "--scale", "8M"]).success();
+    folder.slob("setup --target sqlite:./d 2 --scale 8M").success();
     let text = folder
-        .slob([
-            "run",
-            "--target",
-            "sqlite:./d",
-            "-s",
-            "2",
-            "-t",
-            "2",
-            "--run-time",
-            "2",
-            "--warmup",
-            "1",
-            "--scale",
-            "8M",
-            "--full",
-        ])
+        .slob("run --target sqlite:./d -s 2 -t 2 --run-time 2 --warmup 1 --scale 8M --full")
         .success()
         .stdout;
-    for expected in ["Physical?", "Accounted?", "CPU-bound?", "Steady?", "Complete?"] {
-        assert!(text.contains(expected), "{expected} is not in the report:\n{text}");
-    }
-    assert_eq!(folder.slob(["report"]).success().stdout, text, "the report is made from the record alone");
+    assert_contains(&text, &["Physical?", "Accounted?", "CPU-bound?", "Steady?", "Complete?"]);
+    assert_eq!(folder.slob("report").success().stdout, text, "the report is made from the record alone");
     let run = folder.last_run();
     assert_eq!(fs::read_to_string(run.join("report.txt")).unwrap(), text);
     let kept = fs::read_to_string(run.join("slob.conf")).unwrap();
@@ -86,89 +63,42 @@ fn a_kits_own_file_loads_and_runs() {
 #[test]
 fn counts_equal_the_plan_exactly() {
     let folder = Folder::loaded(2, "8M");
-    let record = folder.run_json(&[
-        "-s",
-        "2",
-        "-t",
-        "1",
-        "--work-loop",
-        "200",
-        "--update-pct",
-        "73",
-        "--scan-pct",
-        "50",
-    ]);
+    let record = folder.run_json("-s 2 -t 1 --work-loop 200 --update-pct 73 --scan-pct 50");
     for session in record["sessions"].as_array().unwrap() {
         assert_eq!(session["updates"], 146);
         assert_eq!(session["selects"].as_u64().unwrap() + session["scans"].as_u64().unwrap(), 54);
         assert_eq!(session["whole_window"], true);
     }
-    assert_eq!(rows_of_kind(&record, "update", "rows"), 2 * 146 * 64);
-    assert_eq!(rows_of_kind(&record, "select", "rows"), 64 * rows_of_kind(&record, "select", "operations"));
+    assert_eq!(rows(&record, "update"), 2 * 146 * 64);
+    assert_eq!(rows(&record, "select"), 64 * operations(&record, "select"));
     assert_eq!(record["counters"]["commits"], 2 * 146);
     // The scan table of 1 MiB has 128 blocks.
-    assert_eq!(rows_of_kind(&record, "scan", "rows"), 128 * rows_of_kind(&record, "scan", "operations"));
-    let verified = folder.slob(["verify", "--target", "sqlite:./d"]).success().stdout;
-    assert!(verified.contains(" 0 faulty"), "{verified}");
+    assert_eq!(rows(&record, "scan"), 128 * operations(&record, "scan"));
+    folder.slob("verify --target sqlite:./d").prints(&[" 0 faulty"]);
 }
 
 #[test]
 fn the_same_seed_does_the_same_work() {
     let folder = Folder::loaded(1, "8M");
     let reads = |seed: &str| {
-        let record =
-            folder.run_json(&["--work-loop", "50", "--update-pct", "0", "--seed", seed, "--cache-mb", "1"]);
+        let record = folder.run_json(format!("--work-loop 50 --update-pct 0 --seed {seed} --cache-mb 1"));
         record["counters"]["physical_reads"].as_u64().unwrap()
     };
     assert_eq!(reads("5"), reads("5"));
 }
 
 #[test]
-fn a_killed_load_goes_on_where_it_was_and_verifies() {
-    let folder = Folder::new();
-    let arguments =
-        ["setup", "--target", "sqlite:./d", "--scale", "256M", "--load-parallel-degree", "1", "3"];
-    let mut kills = 0;
-    for after_ms in [80, 150, 250, 400] {
-        let mut child = Command::new(SLOB)
-            .args(arguments)
-            .current_dir(folder.path())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        thread::sleep(Duration::from_millis(after_ms));
-        child.kill().unwrap();
-        kills += u32::from(!child.wait().unwrap().success());
-    }
-    assert!(kills > 0, "every load ended before it was killed");
-    let refused = folder.slob(["run", "--target", "sqlite:./d", "--scale", "256M", "3"]);
-    let finished = folder.slob(arguments);
-    if refused.code != 0 {
-        assert_eq!(refused.code, 2, "{}", refused.stderr);
-        assert!(refused.stderr.contains("slob setup"), "{}", refused.stderr);
-    }
-    finished.success();
-    let verified = folder.slob(["verify", "--target", "sqlite:./d"]).success().stdout;
-    assert!(
-        verified.contains("98688 rows read back, 0 of them updated since the load, 0 faulty"),
-        "{verified}"
-    );
-    let again = folder.slob(arguments).success().stderr;
-    assert!(again.contains("nothing to do"), "{again}");
-}
-
-#[test]
 fn ctrl_c_keeps_what_was_measured() {
     let folder = Folder::loaded(1, "8M");
-    let child = folder.start_run(Command::new(SLOB).args(["run", "--run-time", "60"]));
+    let child = folder.start_run("--run-time 60");
     let begun = Instant::now();
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    signal(&child, Signal::INT);
     let output = child.wait_with_output().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(30));
     assert_eq!(output.status.code(), Some(130));
     let record = folder.last_record();
     assert_eq!(record["status"]["state"], "interrupted");
-    assert!(rows_of_kind(&record, "select", "operations") > 0);
+    assert!(operations(&record, "select") > 0);
     assert!(String::from_utf8_lossy(&output.stdout).contains("INTERRUPTED"));
 }
 
@@ -176,8 +106,8 @@ fn ctrl_c_keeps_what_was_measured() {
 fn a_run_under_nohup_does_not_end_with_its_terminal() {
     let folder = Folder::loaded(1, "8M");
     let run = format!("trap '' HUP; exec '{SLOB}' run --run-time 6");
-    let child = folder.start_run(Command::new("sh").args(["-c", &run]));
-    Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
+    let child = at_work(Command::new("sh").args(["-c", &run]).current_dir(folder.path()));
+    signal(&child, Signal::HUP);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(folder.last_record()["status"]["state"], "completed");
@@ -186,24 +116,8 @@ fn a_run_under_nohup_does_not_end_with_its_terminal() {
 #[test]
 fn buffered_reads_are_called_what_they_are() {
     let folder = Folder::loaded(1, "32M");
-    let arguments = [
-        "run",
-        "--target",
-        "sqlite:./d",
-        "--scale",
-        "32M",
-        "--run-time",
-        "2",
-        "--warmup",
-        "1",
-        "--update-pct",
-        "0",
-        "--cache-mb",
-        "2",
-    ];
-    let strict = [&arguments[..], &["--strict", "--buffered"]].concat();
-    let buffered = folder.slob(strict);
-    assert_eq!(buffered.code, 1, "{}", buffered.stderr);
+    let arguments = "run --target sqlite:./d --scale 32M --run-time 2 --warmup 1 --update-pct 0 --cache-mb 2";
+    let buffered = folder.slob(format!("{arguments} --strict --buffered")).exits(1);
     assert!(buffered.stdout.contains("page cache"), "{}", buffered.stdout);
 }
 
@@ -212,11 +126,11 @@ fn drop_removes_only_what_is_ours() {
     let folder = Folder::loaded(2, "8M");
     folder.write("d/slob3.db", "not a database of ours");
     folder.write("d/notes.txt", "keep me");
-    let asked = folder.slob(["drop", "--target", "sqlite:./d"]);
+    let asked = folder.slob("drop --target sqlite:./d");
     assert_eq!(asked.code, 2, "without a terminal and without --yes nothing is removed");
-    assert!(folder.path().join("d/slob1.db").exists());
-    folder.slob(["drop", "--target", "sqlite:./d", "--yes"]).success();
-    let mut left: Vec<_> = fs::read_dir(folder.path().join("d"))
+    assert!(folder.at("d/slob1.db").exists());
+    folder.slob("drop --target sqlite:./d --yes").success();
+    let mut left: Vec<_> = fs::read_dir(folder.at("d"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -228,34 +142,20 @@ fn drop_removes_only_what_is_ours() {
 fn the_external_script_is_called_three_times_and_its_failure_is_fatal() {
     let folder = Folder::loaded(1, "8M");
     folder.script("hook.sh", "#!/bin/sh\necho \"$1\" >> calls; [ \"$1\" != \"$FAIL_AT\" ]\n");
-    let arguments = [
-        "run",
-        "--target",
-        "sqlite:./d",
-        "--scale",
-        "8M",
-        "--run-time",
-        "1",
-        "--warmup",
-        "0",
-        "--external-script",
-        "./hook.sh",
-    ];
+    let arguments = "run --target sqlite:./d --scale 8M --run-time 1 --warmup 0 --external-script ./hook.sh";
     folder.slob(arguments).success();
-    assert_eq!(fs::read_to_string(folder.path().join("calls")).unwrap(), "pre\npost\nend\n");
+    assert_eq!(folder.read("calls"), "pre\npost\nend\n");
     for moment in ["pre", "post", "end"] {
-        let failed = folder.slob_with_env(arguments, &[("FAIL_AT", moment)]);
-        assert_eq!(failed.code, 3, "{moment}: {}", failed.stderr);
-        assert!(failed.stderr.contains(&format!("{moment}: ended with exit status: 1")), "{}", failed.stderr);
+        folder
+            .slob_with_env(arguments, &[("FAIL_AT", moment)])
+            .fails(3, &[&format!("{moment}: ended with exit status: 1")]);
     }
 }
 
 #[test]
 fn piped_output_has_no_control_codes_and_a_closed_pipe_is_no_error() {
     let folder = Folder::loaded(1, "8M");
-    let run = folder
-        .slob(["run", "--target", "sqlite:./d", "--scale", "8M", "--run-time", "2", "--warmup", "0"])
-        .success();
+    let run = folder.slob("run --target sqlite:./d --scale 8M --run-time 2 --warmup 0").success();
     for text in [&run.stdout, &run.stderr] {
         assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{text:?}");
     }

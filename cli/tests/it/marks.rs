@@ -1,40 +1,28 @@
 //! `slob mark`, and runs that end when they are steady.
 
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use serde_json::Value;
+use slob_testing::tries::until;
 
 use crate::common::{Folder, SLOB};
-use serde_json::Value;
 
 /// Marks until it succeeds: a run takes a moment to be under way.
-fn mark(folder: &Folder, arguments: &[&str]) -> String {
-    let begun = Instant::now();
-    loop {
-        let called = folder.slob(["mark"].iter().chain(arguments).copied());
-        if called.code == 0 {
-            return called.stderr;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{}", called.stderr);
-        std::thread::sleep(Duration::from_millis(50));
-    }
+fn mark(folder: &Folder, words: &str) -> String {
+    until(|| {
+        let called = folder.slob(format!("mark {words}"));
+        if called.code == 0 { Ok(called.stderr) } else { Err(called.stderr) }
+    })
 }
 
 #[test]
 fn a_mark_is_in_the_record_the_series_and_the_reports() {
     let folder = Folder::new();
-    let without = folder.slob(["mark", "nobody", "there"]);
-    assert_eq!(without.code, 2);
-    assert!(without.stderr.contains("no run is under way in runs; --results-dir"), "{}", without.stderr);
-    let mut run = Command::new(SLOB)
-        .args(["run", "--target", "null:", "--warmup", "0", "--run-time", "12"])
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let said = mark(&folder, &["rebalance", "\"one\"", "begins"]);
+    folder.slob("mark nobody there").refused(&["no run is under way in runs; --results-dir"]);
+    let mut run = folder.start("run --target null: --warmup 0 --run-time 12");
+    let said = mark(&folder, r#"rebalance '"one"' begins"#);
     std::thread::sleep(Duration::from_millis(1500));
-    mark(&folder, &["--run", "run", "rebalance <done>"]);
+    mark(&folder, "--run run 'rebalance <done>'");
     assert!(run.wait().unwrap().success());
     let record = folder.last_record();
     let marks = record["marks"].as_array().unwrap();
@@ -45,27 +33,25 @@ fn a_mark_is_in_the_record_the_series_and_the_reports() {
     assert!(!folder.last_run().join("marks").exists());
     let series = std::fs::read_to_string(folder.last_run().join("series.csv")).unwrap();
     assert!(series.lines().any(|line| line.ends_with(",\"rebalance <done>\"")), "{series}");
-    let text = folder.slob(["report"]).success().stdout;
-    assert!(text.contains("Marks") && text.contains("rebalance <done>"), "{text}");
+    folder.slob("report").prints(&["Marks", "rebalance <done>"]);
     let html = std::fs::read_to_string(folder.last_run().join("report.html")).unwrap();
     assert!(
         html.contains("rebalance &lt;done&gt;") && html.contains("\"marks\":[["),
         "no line in the charts"
     );
-    assert_eq!(folder.slob(["mark", "late"]).code, 2);
+    folder.slob("mark late").exits(2);
 }
 
 #[test]
 fn the_external_script_marks_without_being_told_where() {
     let folder = Folder::new();
-    let arguments =
-        ["--target", "null:", "--warmup", "0", "--run-time", "1", "--external-script", "./marks.sh"];
+    let arguments = "--target null: --warmup 0 --run-time 1 --external-script ./marks.sh";
     // `end` comes when the run is over: then there is nothing to mark.
     folder.script(
         "marks.sh",
         &format!("#!/bin/sh\n[ \"$1\" != end ] || exit 0\ncd / && exec {SLOB} mark \"script $1\"\n"),
     );
-    let called = folder.slob(["run"].iter().chain(&arguments).copied()).success();
+    let called = folder.slob(format!("run {arguments}")).success();
     assert!(!called.stderr.contains("SLOB_RUN_ID"), "{}", called.stderr);
     let record = folder.last_record();
     let marks = record["marks"].as_array().unwrap();
@@ -79,30 +65,29 @@ fn the_external_script_marks_without_being_told_where() {
 fn a_run_ends_when_it_is_steady_or_has_lasted_as_long_as_it_may() {
     let folder = Folder::new();
     // Thinking sessions of an engine without noise: their rate is what the pauses make it.
-    let run = |run_time: &str, more: &[&str]| {
-        let fixed = ["--target", "null:", "--warmup", "0", "--update-pct", "0", "--until-steady", "-t", "8"];
-        let think = ["--think-tm-frequency", "1", "--think-tm-min", ".02", "--think-tm-max", ".02"];
-        let length = ["--run-time", run_time, "--steady-window", "1"];
-        folder.run_json(&fixed.iter().chain(&think).chain(&length).chain(more).copied().collect::<Vec<_>>())
+    let run = |run_time: u32| {
+        let fixed = "--target null: --warmup 0 --update-pct 0 --until-steady -t 8";
+        let think = "--think-tm-frequency 1 --think-tm-min .02 --think-tm-max .02";
+        let steady = "--steady-window 1 --steady-tolerance 30";
+        folder.run_json(format!("{fixed} {think} --run-time {run_time} {steady}"))
     };
-    let steady = run("60", &["--steady-tolerance", "30"]);
+    let steady = run(60);
     let asked = &steady["until_steady"];
     assert_eq!((&asked["reached"], &asked["window_s"]), (&true.into(), &1.into()));
     assert_eq!(asked["operations_per_s"].as_array().unwrap().len(), 3);
     let seconds = steady["window"]["seconds"].as_f64().unwrap();
     assert!((3.0..50.0).contains(&seconds), "{seconds}");
-    let text = folder.slob(["report"]).success().stdout;
-    assert!(text.contains("reached: the last 3 windows of 1 s"), "{text}");
+    folder.slob("report").prints(&["reached: the last 3 windows of 1 s"]);
     // The third second is not yet reported when the run ends.
-    let short = run("3", &["--steady-tolerance", "30"]);
+    let short = run(3);
     assert_eq!(
         (&short["until_steady"]["reached"], &short["status"]["state"]),
         (&false.into(), &"completed".into())
     );
     assert!(short["window"]["seconds"].as_f64().unwrap() >= 3.0, "{short}");
-    let refused = folder.slob(["run", "--target", "null:", "--until-steady", "--run-time", "20"]);
-    assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("Raise RUN_TIME or lower STEADY_WINDOW"), "{}", refused.stderr);
-    let refused = folder.slob(["run", "--target", "null:", "--until-steady", "--work-loop", "20"]);
+    folder
+        .slob("run --target null: --until-steady --run-time 20")
+        .refused(&["Raise RUN_TIME or lower STEADY_WINDOW"]);
+    let refused = folder.slob("run --target null: --until-steady --work-loop 20");
     assert!(refused.stderr.contains("WORK_LOOP=20"), "{}", refused.stderr);
 }

@@ -27,7 +27,7 @@ fn shell(folder: &Folder, command: &str) -> Called {
 fn the_run_after_a_setup_has_its_flags() {
     let folder = Folder::new();
     folder.write("my conf", "WARMUP=0\nRUN_TIME=1\nWORK_UNIT=64\n");
-    let setup = ["setup", "--conf", "my conf", "--target", "sqlite:./its data", "--scale", "8M", "2"];
+    let setup = "setup --conf 'my conf' --target 'sqlite:./its data' --scale 8M 2";
     let said = folder.slob(setup).success().stderr;
     let run = offered(&said, "slob run");
     assert!(run.contains("--scale 8M") && run.ends_with(" 2"), "{run}");
@@ -40,7 +40,7 @@ fn the_run_after_a_setup_has_its_flags() {
 #[test]
 fn a_demo_elsewhere_is_reported_from_there() {
     let folder = Folder::new();
-    let said = folder.slob(["demo", "--run-time", "1", "--plain", "--results-dir", "my results"]).success();
+    let said = folder.slob("demo --run-time 1 --plain --results-dir 'my results'").success();
     let report = offered(&said.stderr, "slob report").to_owned();
     let report = report.as_str();
     let full = shell(&folder, report).success().stdout;

@@ -7,32 +7,31 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use rstest::rstest;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use slob_engine::Clues;
 use slob_observe::{HostSample, Observer};
-use slob_testing::postgres::Version;
-use slob_testing::{Container, Sshd, as_nobody};
+use slob_testing::postgres::{Cluster, Version};
+use slob_testing::tries::{ensure, until};
+use slob_testing::{Container, Sshd, as_nobody, children, send};
 
-use crate::common::postgres::{self, Bench, bench};
-use crate::common::{Called, Folder, SLOB, mariadb};
+use crate::common::{
+    self, Bench, Called, Folder, SLOB, Signal, assert_contains, at_work, mariadb, postgres, unwrapped,
+};
 
-fn contained() -> Option<(Bench, Arc<Container>)> {
-    postgres::contained(Version::V15, &[("shared_buffers", "1MB"), ("max_connections", "20")])
+fn contained() -> Option<(Bench<Cluster>, Arc<Container>)> {
+    common::contained(Version::V15, &[("shared_buffers", "1MB"), ("max_connections", "20")])
 }
 
 /// Runs with an ssh that knows the server's key.
-fn run(folder: &Folder, sshd: Option<&Sshd>, arguments: &[&str]) -> Called {
+fn run(folder: &Folder, sshd: Option<&Sshd>, flags: impl AsRef<str>) -> Called {
     let path = sshd.map_or_else(|| std::env::var("PATH").unwrap(), Sshd::search_path);
-    let arguments = ["run", "--json", "-t", "2"].iter().chain(arguments).copied();
-    folder.slob_with_env(arguments, &[("PATH", &path)])
+    folder.slob_with_env(format!("run --json -t 2 {}", flags.as_ref()), &[("PATH", &path)])
 }
 
 fn record(called: Called) -> Value {
-    serde_json::from_str(&called.success().stdout).unwrap()
+    called.json()
 }
 
 fn notes(record: &Value) -> String {
@@ -57,13 +56,13 @@ fn a_server_in_a_container_is_seen_by_auto_by_its_process_and_through_ssh() {
     let Some((bench, _container)) = contained() else { return };
     let Some(sshd) = Sshd::start_or_skip() else { return };
     sshd.install("slob", Path::new(SLOB));
-    let auto = record(run(&bench.folder, None, &["--run-time", "2"]));
+    let auto = record(run(&bench.folder, None, "--run-time 2"));
     assert_seen(&auto, "auto");
     let pid = auto["observed"][0]["process"].to_string();
     let by_pid = format!("pid:{pid}");
-    let named = record(run(&bench.folder, None, &["--run-time", "2", "--observe", &by_pid]));
+    let named = record(run(&bench.folder, None, format!("--run-time 2 --observe {by_pid}")));
     assert_seen(&named, &by_pid);
-    let far = record(run(&bench.folder, Some(&sshd), &["--run-time", "2", "--observe", "ssh:localhost"]));
+    let far = record(run(&bench.folder, Some(&sshd), "--run-time 2 --observe ssh:localhost"));
     assert_seen(&far, "ssh:localhost");
     for other in [&named, &far] {
         assert_eq!(other["observed"][0]["process"].to_string(), pid);
@@ -79,16 +78,11 @@ fn whoever_looks_sees_the_same() {
     let Some((bench, _container)) = contained() else { return };
     let Some(sshd) = Sshd::start_or_skip() else { return };
     sshd.install("slob", Path::new(SLOB));
-    let pid =
-        record(run(&bench.folder, None, &["--run-time", "1"]))["observed"][0]["process"].as_u64().unwrap();
+    let pid = record(run(&bench.folder, None, "--run-time 1"))["observed"][0]["process"].as_u64().unwrap();
     let data = Some("/srv".into());
     let named = Clues { pid: Some(pid as u32), has_children: true, data, ..Clues::default() };
-    let found = Clues {
-        pid: None,
-        names: vec!["postgres".into()],
-        port: Some(bench.cluster.port()),
-        ..named.clone()
-    };
+    let found =
+        Clues { pid: None, names: vec!["postgres".into()], port: Some(bench.server.port()), ..named.clone() };
     let mut observers = vec![(Observer::local(), found.clone()), (Observer::local(), named)];
     let client = sshd.client();
     observers.push((Observer::remote_by(&client, "localhost".parse().unwrap(), false), found));
@@ -104,7 +98,7 @@ fn whoever_looks_sees_the_same() {
         samples.collect()
     };
     // What works is there at both edges, and at rest.
-    let mut session = bench.cluster.admin();
+    let mut session = bench.server.admin();
     let begin = look();
     session.batch_execute("SELECT sum(sqrt(n)) FROM generate_series(1, 3000000) n").unwrap();
     let end = look();
@@ -122,38 +116,33 @@ fn whoever_looks_sees_the_same() {
 
 #[test]
 fn a_mariadb_server_in_a_container_is_seen() {
-    let Some(container) = Container::make_or_skip().map(Arc::new) else { return };
-    let Some(mut bench) = mariadb::bench(&["innodb-buffer-pool-size=6M"]) else { return };
-    bench.server.restart_contained(Arc::clone(&container));
-    let there = format!("@{}:", container.address());
-    bench.target = bench.target.replace("@127.0.0.1:", &there);
-    bench.target = bench.target.replace("defaults-file=/dev/null", "ssl-mode=DISABLED");
-    bench.setup("1", "16M");
-    let auto = record(run(&bench.folder, None, &["--run-time", "2"]));
+    let Some(bench) = mariadb(&["innodb-buffer-pool-size=6M"]) else { return };
+    let Some((bench, _container)) = bench.contained() else { return };
+    bench.setup(1, "16M");
+    let auto = record(run(&bench.folder, None, "--run-time 2"));
     let seen = &auto["observed"][0];
     assert!(seen["process"].is_number() && auto["db_cpu"].is_object(), "{seen} {}", notes(&auto));
     assert!(auto["server"]["data_path"].as_str().is_some_and(|path| path.starts_with("/srv")));
 }
 
 /// A run by an account that has no rights, in a folder that it may write to.
-fn run_as_nobody(conf: &Folder, arguments: &[&str]) -> Option<(Value, String)> {
+fn run_as_nobody(conf: &Folder, flags: &str) -> Option<(Value, String)> {
     let folder = Folder::in_temp();
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
-    std::fs::copy(conf.path().join("slob.conf"), folder.path().join("slob.conf")).unwrap();
+    std::fs::copy(conf.path().join("slob.conf"), folder.at("slob.conf")).unwrap();
     let mut command = as_nobody(Path::new(SLOB))?;
-    command.args(["run", "--json", "--run-time", "2", "--update-pct", "0"]).args(arguments);
+    command.args(["run", "--json", "--run-time", "2", "--update-pct", "0"]).args(flags.split_whitespace());
     let output = command.current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let report = folder.slob(["report"]).success().stdout;
-    let words: Vec<&str> = report.split_whitespace().collect();
-    Some((serde_json::from_slice(&output.stdout).unwrap(), words.join(" ")))
+    let report = folder.slob("report").success().stdout;
+    Some((serde_json::from_slice(&output.stdout).unwrap(), unwrapped(&report)))
 }
 
 #[test]
 fn an_account_without_rights_sees_cpu_and_device_and_is_told_what_is_lacking() {
-    let Some(bench) = bench(Version::V15, &[("shared_buffers", "1MB")]) else { return };
-    bench.setup("1", "16M");
-    let Some((seen, report)) = run_as_nobody(&bench.folder, &[]) else { return };
+    let Some(bench) = postgres(Version::V15, &[("shared_buffers", "1MB")]) else { return };
+    bench.setup(1, "16M");
+    let Some((seen, report)) = run_as_nobody(&bench.folder, "") else { return };
     assert!(seen["observed"][0]["process"].is_number() && seen["db_cpu"].is_object(), "{}", seen["observed"]);
     assert_eq!(seen["db_io"], Value::Null);
     let words = "This account may not read what the server's processes read";
@@ -165,19 +154,19 @@ fn an_account_without_rights_sees_cpu_and_device_and_is_told_what_is_lacking() {
 
 #[test]
 fn an_account_without_rights_is_told_which_process_may_be_the_server() {
-    let Some(bench) = mariadb::bench(&["innodb-buffer-pool-size=6M"]) else { return };
-    bench.setup("1", "16M");
+    let Some(bench) = mariadb(&["innodb-buffer-pool-size=6M"]) else { return };
+    bench.setup(1, "16M");
     // The socket tells whoever may use it who listens there.
     let data = bench.server.data_folder();
     std::fs::set_permissions(data.parent().unwrap(), PermissionsExt::from_mode(0o700)).unwrap();
-    let Some((unseen, report)) = run_as_nobody(&bench.folder, &[]) else { return };
+    let Some((unseen, report)) = run_as_nobody(&bench.folder, "") else { return };
     assert_eq!((&unseen["observed"][0]["process"], &unseen["db_cpu"]), (&Value::Null, &Value::Null));
     let found = unseen["observed"][0]["found"].as_str().unwrap();
     let (_, pid) = found.split_once("or name it (pid:").unwrap_or_else(|| panic!("{found}"));
     // Each verdict that lacks it, the note, and the line of the server.
     assert!(report.matches(found).count() >= 4, "{report}");
-    let named = format!("pid:{}", pid.trim_end_matches(')'));
-    let (seen, _) = run_as_nobody(&bench.folder, &["--observe", &named]).unwrap();
+    let named = format!("--observe pid:{}", pid.trim_end_matches(')'));
+    let (seen, _) = run_as_nobody(&bench.folder, &named).unwrap();
     assert!(seen["db_cpu"].is_object() && notes(&seen).contains("run as root or as the server's account"));
 }
 
@@ -185,11 +174,10 @@ fn an_account_without_rights_is_told_which_process_may_be_the_server() {
 fn a_server_that_may_use_a_tenth_of_a_cpu_is_bound_by_it() {
     let Some((bench, container)) = contained() else { return };
     let cpu_bound = || {
-        let record = record(run(&bench.folder, None, &["--run-time", "3", "--update-pct", "0"]));
-        let report = bench.folder.slob(["report"]).success().stdout;
+        let record = record(run(&bench.folder, None, "--run-time 3 --update-pct 0"));
+        let report = bench.folder.slob("report").success().stdout;
         let from = report.find("CPU-bound?").unwrap();
-        let words: Vec<&str> = report[from..].split("Steady?").next().unwrap().split_whitespace().collect();
-        (record, words.join(" "))
+        (record, unwrapped(report[from..].split("Steady?").next().unwrap()))
     };
     if !container.limit_cpus(Some(0.1)) {
         return;
@@ -210,7 +198,7 @@ fn a_server_that_may_use_a_tenth_of_a_cpu_is_bound_by_it() {
 fn assert_complete(called: Called, words: &[&str]) -> Value {
     let record = record(called);
     assert_eq!(record["status"]["state"], "completed");
-    words.iter().for_each(|words| assert!(notes(&record).contains(words), "{words}: {}", notes(&record)));
+    assert_contains(&notes(&record), words);
     record
 }
 
@@ -218,16 +206,15 @@ fn assert_complete(called: Called, words: &[&str]) -> Value {
 fn a_host_without_slob_or_with_another_one_costs_a_note() {
     let Some(sshd) = Sshd::start_or_skip() else { return };
     let folder = Folder::loaded(1, "8M");
-    let far = ["--run-time", "1", "--observe", "ssh:localhost"];
-    let without =
-        assert_complete(run(&folder, Some(&sshd), &far), &["no slob in the PATH", "--observe-copy"]);
+    let far = "--run-time 1 --observe ssh:localhost";
+    let without = assert_complete(run(&folder, Some(&sshd), far), &["no slob in the PATH", "--observe-copy"]);
     assert_eq!(without["observed"][0]["process"], Value::Null);
     sshd.install_script("slob", "#!/bin/sh\necho '{\"slob_observe\":99,\"version\":\"9.9\",\"host\":{\"hostname\":\"h\",\"os\":null,\"kernel\":\"k\",\"architecture\":\"a\",\"cpu_model\":null,\"cpus_usable\":1,\"cpus_online\":1,\"memory_bytes\":1,\"virtualisation\":null}}'\ncat >/dev/null\n");
-    assert_complete(run(&folder, Some(&sshd), &far), &["release 9.9", "version 99", "install this release"]);
+    assert_complete(run(&folder, Some(&sshd), far), &["release 9.9", "version 99", "install this release"]);
     sshd.install_script("slob", "#!/bin/sh\necho Welcome to db1\ncat >/dev/null\n");
-    assert_complete(run(&folder, Some(&sshd), &far), &["Welcome to db1", "login script"]);
-    let closed = ["--run-time", "1", "--observe", "ssh:localhost:1"];
-    assert_complete(run(&folder, Some(&sshd), &closed), &["ssh says", "`ssh -p 1 localhost true` must work"]);
+    assert_complete(run(&folder, Some(&sshd), far), &["Welcome to db1", "login script"]);
+    let closed = "--run-time 1 --observe ssh:localhost:1";
+    assert_complete(run(&folder, Some(&sshd), closed), &["ssh says", "`ssh -p 1 localhost true` must work"]);
 }
 
 #[rstest]
@@ -236,13 +223,11 @@ fn a_host_without_slob_or_with_another_one_costs_a_note() {
 #[case::that_hangs("slob", Signal::STOP, "did not answer in time")]
 fn an_observer_is_started_again(#[case] process: &str, #[case] signal: Signal, #[case] words: &str) {
     let Some(sshd) = Sshd::start_or_skip() else { return };
-    let Some(bench) = bench(Version::V15, &[("shared_buffers", "1MB")]) else { return };
-    bench.setup("1", "16M");
+    let Some(bench) = postgres(Version::V15, &[("shared_buffers", "1MB")]) else { return };
+    bench.setup(1, "16M");
     sshd.install("slob", Path::new(SLOB));
-    let mut command = Command::new(SLOB);
-    command.args(["run", "--plain", "--json", "-t", "2", "--run-time", "8", "--observe", "ssh:localhost"]);
-    command.env("PATH", sshd.search_path());
-    let mut child = bench.folder.start_run(&mut command);
+    let line = "run --plain --json -t 2 --run-time 8 --observe ssh:localhost";
+    let mut child = at_work(bench.folder.command(line).env("PATH", sshd.search_path()));
     let mut stdout = child.stdout.take().unwrap();
     let reading = thread::spawn(move || {
         let mut text = String::new();
@@ -258,25 +243,17 @@ fn an_observer_is_started_again(#[case] process: &str, #[case] signal: Signal, #
     let record: Value = serde_json::from_str(&reading.join().unwrap()).unwrap();
     assert_eq!(status.code(), Some(0));
     assert_eq!(record["status"]["state"], "completed");
-    for words in ["failed after", words, "it is started again"] {
-        assert!(notes(&record).contains(words), "{words}: {}", notes(&record));
-    }
+    assert_contains(&notes(&record), &["failed after", words, "it is started again"]);
     // What the kernel counts goes on, what the observer added up is lost.
     assert!(record["host"]["cpu"]["idle_s"].is_number(), "{}", record["host"]);
     assert_eq!(record["db_cpu"], Value::Null);
     if signal == Signal::STOP {
         send(victim, Signal::CONT);
     }
-    let mut others = Vec::new();
-    let gone = Instant::now() + Duration::from_secs(20);
-    while Instant::now() < gone {
-        others = descendants(sshd.pid().unwrap());
-        if others.is_empty() {
-            break;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    assert!(others.is_empty(), "an observer outlives its run: {others:?}");
+    until(|| {
+        let others = descendants(sshd.pid().unwrap());
+        ensure(others.is_empty(), || format!("an observer outlives its run: {others:?}"))
+    });
 }
 
 #[test]
@@ -286,29 +263,13 @@ fn a_copy_of_this_program_observes_and_leaves_nothing_behind() {
     // mktemp of whoever logs in makes its files there.
     let made = Folder::in_temp();
     sshd.install_script("mktemp", &format!("#!/bin/sh\nexec /usr/bin/mktemp -p {}\n", made.path().display()));
-    let probe = [
-        "probe",
-        "--observe",
-        "ssh:localhost",
-        "--observe-copy",
-        "--size-mb",
-        "16",
-        "--seconds",
-        "0.1",
-        "--sessions",
-        "1",
-        "--depths",
-        "4",
-        "--json",
-    ];
+    let probe = "probe --observe ssh:localhost --observe-copy --size-mb 16 --seconds 0.1 --sessions 1 --depths 4 --json";
     let place = folder.path().display().to_string();
-    let called = folder
-        .slob_with_env(probe.into_iter().chain([place.as_str()]), &[("PATH", &sshd.search_path())])
-        .success();
+    let called = folder.slob_with_env(format!("{probe} {place}"), &[("PATH", &sshd.search_path())]).success();
     let probed: Value = serde_json::from_str(&called.stdout).unwrap();
     assert!(probed["host"].as_str().is_some_and(|host| !host.is_empty()));
     assert_eq!(std::fs::read_dir(made.path()).unwrap().count(), 0, "the copy has no name any more");
-    let kept = std::fs::read_dir(folder.path().join("runs/probes")).unwrap().count();
+    let kept = std::fs::read_dir(folder.at("runs/probes")).unwrap().count();
     assert_eq!(kept, 1, "it is kept here");
 }
 
@@ -322,17 +283,10 @@ fn what_can_not_be_is_refused_before_anything_is_touched() {
         ("auto,none", "2 observers for 1 endpoints"),
         ("pid:4194303", "no process 4194303"),
     ] {
-        let called = folder.slob(["run", "--run-time", "1", "--observe", value]);
-        assert!(
-            called.code == 2 && called.stderr.contains(words),
-            "{value}: {} {}",
-            called.code,
-            called.stderr
-        );
+        folder.slob(format!("run --run-time 1 --observe '{value}'")).refused(&[words]);
     }
-    let far = folder.slob(["probe", "--observe", "ssh:db1", "somewhere"]);
-    assert!(far.code == 2 && far.stderr.contains("absolute path"), "{}", far.stderr);
-    let none = record(run(&folder, None, &["--run-time", "1", "--observe", "none"]));
+    folder.slob("probe --observe ssh:db1 somewhere").refused(&["absolute path"]);
+    let none = record(run(&folder, None, "--run-time 1 --observe none"));
     assert!(none["db_cpu"].is_null() && notes(&none) == "[]", "{}", notes(&none));
 }
 
@@ -349,9 +303,7 @@ fn an_observer_ends_with_its_input() {
 }
 
 fn descendants(pid: u32) -> Vec<u32> {
-    let listed = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let children: Vec<u32> = listed.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
-    children.iter().flat_map(|child| [vec![*child], descendants(*child)].concat()).collect()
+    children(pid).into_iter().flat_map(|child| [vec![child], descendants(child)].concat()).collect()
 }
 
 /// A process below another one, by its name.
@@ -360,9 +312,4 @@ fn descendant(pid: u32, name: &str) -> Option<u32> {
         std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name)
     };
     descendants(pid).into_iter().find(is_it)
-}
-
-fn send(pid: u32, signal: Signal) {
-    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    kill_process(pid, signal).unwrap();
 }

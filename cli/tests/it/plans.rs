@@ -1,12 +1,8 @@
 //! Plans held against the truth: a run of ours is profiled, planned from its profile, and the plan is run.
 
-use std::fs;
-
 use serde_json::Value;
 
-use crate::common::Folder;
-use crate::common::mariadb;
-use crate::common::postgres::bench;
+use crate::common::{Folder, Signal, mariadb, postgres, read_json};
 use slob_testing::postgres::Version;
 use slob_testing::tries::{Seen, ensure, shown_within};
 
@@ -15,22 +11,8 @@ use slob_testing::tries::{Seen, ensure, shown_within};
 const WARMUP: &str = "3";
 /// Operations are drawn from decks of a hundred for each session, of which a window leaves some unfinished: about five commits of
 /// the five hundred here by chance. So many are made that 5 % is far beyond that.
-const RUN: [&str; 14] = [
-    "-t",
-    "2",
-    "--rate",
-    "300",
-    "--update-pct",
-    "30",
-    "--work-unit",
-    "24",
-    "--update-work-unit",
-    "3",
-    "--run-time",
-    "6",
-    "--warmup",
-    WARMUP,
-];
+const RUN: &str =
+    "-s 4 -t 2 --rate 300 --update-pct 30 --work-unit 24 --update-work-unit 3 --run-time 6 --warmup 3";
 /// What a plan must meet.
 const MUST: [&str; 4] = ["physical reads", "redo", "commits", "physical writes"];
 const TOLERANCE: f64 = 5.0;
@@ -41,27 +23,22 @@ const NEAR: f64 = 10.0;
 /// that wait for nothing, are quicker by more than this, and sessions that queue are slower.
 const LATENCY_FACTOR: f64 = 4.0;
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
 /// The profile of the latest run in a folder, kept in a file.
 fn profiled(folder: &Folder, file: &str) -> Value {
-    folder.slob(["profile", "latest", "-o", file]).success();
-    let profile = json(&fs::read_to_string(folder.path().join(file)).unwrap());
+    folder.slob(format!("profile latest -o {file}")).success();
+    let profile = read_json(folder.at(file));
     profile["intervals"][0]["figures"].clone()
 }
 
 /// A plan for a target, from a profile; its parameters are in `plan.conf`.
 fn planned(folder: &Folder, profile: &str, target: &str) -> Value {
-    let measured = ["--calibration", "4s", "--warmup", WARMUP, "--target", target];
-    let called = folder.slob([&["plan", profile, "--json", "-o", "plan.conf"][..], &measured].concat());
-    json(&called.success().stdout)
+    let flags = format!("--calibration 4s --warmup {WARMUP} --target {target}");
+    folder.slob(format!("plan {profile} --json -o plan.conf {flags}")).json()
 }
 
 fn target(folder: &Folder) -> String {
-    let conf = fs::read_to_string(folder.path().join("slob.conf")).unwrap();
-    conf.lines().find_map(|line| line.strip_prefix("TARGET=")).unwrap().to_owned()
+    let conf = folder.read("slob.conf");
+    conf.lines().find_map(|line| line.strip_prefix("TARGET=")).unwrap().trim_matches('\'').to_owned()
 }
 
 /// What a plan says of a figure.
@@ -88,15 +65,15 @@ fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str]
 /// A run is profiled, a plan is made from the profile and then run: each rate is near, means are like each other.
 fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str], percent_off: f64) {
     // The first UPDATE of a row after a load logs more than later ones: what is compared must not depend on how many are left.
-    folder.run_json(&["-s", "4", "-t", "2", "--update-pct", "100", "--run-time", "6", "--warmup", "0"]);
+    folder.run_json("-s 4 -t 2 --update-pct 100 --run-time 6 --warmup 0");
     // And what these have left to prune is read away.
-    folder.run_json(&["-s", "4", "-t", "2", "--update-pct", "0", "--run-time", "3", "--warmup", "0"]);
+    folder.run_json("-s 4 -t 2 --update-pct 0 --run-time 3 --warmup 0");
     shown_within(6, || {
-        folder.run_json(&[&["-s", "4"][..], &RUN].concat());
+        folder.run_json(RUN);
         let first = profiled(folder, "run.json");
         let plan = planned(folder, "run.json", &target(folder));
         assert_met_or_said(&plan);
-        folder.run_json(&["--conf", "plan.conf", "--run-time", "6", "--warmup", WARMUP]);
+        folder.run_json(format!("--conf plan.conf --run-time 6 --warmup {WARMUP}"));
         let second = profiled(folder, "plan.json");
         like_each_other(&first, &second, rates, means, percent_off)
     });
@@ -121,17 +98,17 @@ fn a_plan_from_a_run_is_like_that_run() {
 fn a_plan_from_a_run_on_a_server_is_like_that_run() {
     // What a full page costs is logged once after a checkpoint: without it redo does not depend on when that was.
     let settings = [("shared_buffers", "8MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
-    let Some(bench) = bench(Version::V15, &settings) else { return };
-    bench.setup("4", "16M");
+    let Some(bench) = postgres(Version::V15, &settings) else { return };
+    bench.setup(4, "16M");
     assert_plan_is_like_the_run(&bench.folder, &BLOCKS, &["single_block_read_us"], NEAR);
 }
 
 #[test]
 fn a_plan_from_a_run_on_a_mariadb_is_like_that_run_and_it_is_watched_live() {
-    let Some(bench) = mariadb::bench(&["innodb-buffer-pool-size=24M"]) else { return };
-    bench.setup("4", "32M");
+    let Some(bench) = mariadb(&["innodb-buffer-pool-size=24M"]) else { return };
+    bench.setup(4, "32M");
     assert_plan_is_like_the_run(&bench.folder, &BLOCKS, &[], NEAR);
-    let profile = crate::profiles::watch(&bench.folder, &bench.target, 2, rustix::process::Signal::INT);
+    let profile = crate::profiles::watch(&bench.folder, &bench.target, 2, Signal::INT);
     let figures = &profile["intervals"][0]["figures"];
     assert!(figures["executions_per_s"].is_number() && figures["redo_bytes_per_s"].is_number(), "{figures}");
     assert!(profile["subject"]["version"].as_str().unwrap().starts_with("MariaDB"));
@@ -157,12 +134,12 @@ fn are_near(plan: &Value, figures: &[&str]) -> Seen {
 #[test]
 fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
     let settings = [("shared_buffers", "8MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
-    let Some(bench) = bench(Version::V18, &settings) else { return };
-    bench.setup("4", "32M");
-    let there = |folder: &Folder, name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let Some(bench) = postgres(Version::V18, &settings) else { return };
+    bench.setup(4, "32M");
+    let there = |folder: &Folder, name: &str| folder.at(name).to_str().unwrap().to_owned();
     shown_within(6, || {
         let sqlite = Folder::loaded(4, "32M");
-        sqlite.run_json(&[&["-s", "4"][..], &RUN].concat());
+        sqlite.run_json(RUN);
         profiled(&sqlite, "run.json");
         let plan = planned(&bench.folder, &there(&sqlite, "run.json"), &bench.target);
         assert_met_or_said(&plan);
@@ -171,7 +148,7 @@ fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
         let why = line(&plan, "physical writes")["why"].as_str().unwrap_or_default();
         ensure(why.contains("checkpoints wrote them later"), || format!("writes: {plan:#}"))?;
         // The other way round a page is more than a row's change, and nothing smaller can be done.
-        bench.run(&[&["-s", "4"][..], &RUN].concat());
+        bench.run(RUN);
         profiled(&bench.folder, "run.json");
         let plan = planned(&sqlite, &there(&bench.folder, "run.json"), &target(&sqlite));
         assert_met_or_said(&plan);

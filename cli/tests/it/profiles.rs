@@ -1,20 +1,14 @@
 //! From a database to the test that is like it: `slob profile`, `slob plan`, `slob headroom`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-
-use crate::common::postgres::bench;
-use crate::common::{Folder, SLOB};
+use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::Version;
 
-fn fixture(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/awr/tests/fixtures").join(name);
-    path.to_str().unwrap().to_owned()
-}
+use crate::common::{Folder, Signal, awr_fixture, postgres, read_json, signal, workspace};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -44,9 +38,9 @@ fn printed(number: f64) -> String {
 }
 
 fn assert_equals_info(folder: &Folder, report: &str) -> bool {
-    let info = folder.slob(["awr", "info", "--awr-info", report]).success().stdout;
+    let info = folder.slob(format!("awr info --awr-info {report}")).success().stdout;
     let lines: Vec<Vec<&str>> = info.lines().map(|line| line.split('|').collect()).collect();
-    let called = folder.slob(["profile", "--json", report]);
+    let called = folder.slob(format!("profile --json {report}"));
     if called.code != 0 {
         // What is not sound is named, and no figure of it is anywhere.
         assert!(called.stderr.contains("left out"), "{}", called.stderr);
@@ -74,7 +68,7 @@ fn assert_equals_info(folder: &Folder, report: &str) -> bool {
 fn a_profile_of_a_report_is_what_awr_info_prints_to_the_digit() {
     let folder = Folder::new();
     for report in ["awr_12201.txt", "compare.txt"] {
-        assert!(assert_equals_info(&folder, &fixture(report)), "{report}");
+        assert!(assert_equals_info(&folder, &awr_fixture(report)), "{report}");
     }
     let Some(reports) = std::env::var_os("TEST_AWR_REPORTS") else { return };
     let files = fs::read_dir(PathBuf::from(reports)).unwrap().map(|entry| entry.unwrap().path());
@@ -87,19 +81,17 @@ fn a_profile_of_a_report_is_what_awr_info_prints_to_the_digit() {
 #[test]
 fn a_saved_profile_follows_its_schema_and_is_shown_and_compared_again() {
     let folder = Folder::new();
-    let report = fixture("awr_12201.txt");
-    let text = folder.slob(["profile", &report, "--html", "page.html"]).success().stdout;
+    let report = awr_fixture("awr_12201.txt");
+    let text = folder.slob(format!("profile {report} --html page.html")).success().stdout;
     assert!(text.starts_with("Profile of "), "{text}");
-    let saved = fs::read_to_string(folder.path().join("profile.json")).unwrap();
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/profile.schema.json");
-    let schema = json(&fs::read_to_string(schema).unwrap());
+    let saved = read_json(folder.at("profile.json"));
+    let schema = read_json(workspace("docs/profile.schema.json"));
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&json(&saved)).map(|error| error.to_string()).collect();
+    let errors: Vec<String> = validator.iter_errors(&saved).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
-    assert_eq!(folder.slob(["profile", "show"]).success().stdout, text);
-    let diff = folder.slob(["profile", "diff", "profile.json", "profile.json"]).success().stdout;
-    assert!(diff.contains("Logical reads") && diff.contains("0.0"), "{diff}");
-    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert_eq!(folder.slob("profile show").success().stdout, text);
+    folder.slob("profile diff profile.json profile.json").prints(&["Logical reads", "0.0"]);
+    let page = folder.read("page.html");
     assert!(page.contains("over-time-redo_bytes_per_s-1") && page.contains("Content-Security-Policy"));
 }
 
@@ -107,130 +99,84 @@ fn a_saved_profile_follows_its_schema_and_is_shown_and_compared_again() {
 fn what_is_no_profile_is_refused_and_nothing_of_somebody_elses_is_overwritten() {
     let folder = Folder::new();
     folder.write("profile.json", "{\"a\": 1}");
-    let called = folder.slob(["profile", &fixture("awr_12201.txt")]);
-    assert_eq!(called.code, 2);
-    assert!(called.stderr.contains("is there and is no profile"), "{}", called.stderr);
-    assert_eq!(fs::read_to_string(folder.path().join("profile.json")).unwrap(), "{\"a\": 1}");
-    assert_eq!(folder.slob(["plan", "profile.json"]).code, 2);
-    let nothing = folder.slob(["profile"]);
-    assert!(nothing.code == 2 && nothing.stderr.contains("say what to profile"), "{}", nothing.stderr);
-    let embedded = folder.slob(["profile", "--target", "null:", "-o", "x.json"]);
-    assert!(
-        embedded.code == 2 && embedded.stderr.contains("does not count what others do"),
-        "{}",
-        embedded.stderr
-    );
+    folder.slob(format!("profile {}", awr_fixture("awr_12201.txt"))).refused(&["is there and is no profile"]);
+    assert_eq!(folder.read("profile.json"), "{\"a\": 1}");
+    folder.slob("plan profile.json").exits(2);
+    folder.slob("profile").refused(&["say what to profile"]);
+    folder.slob("profile --target null: -o x.json").refused(&["does not count what others do"]);
 }
 
 #[test]
 fn the_same_interval_twice_counts_once() {
     let folder = Folder::new();
-    let report = fixture("awr_12201.txt");
-    fs::copy(&report, folder.path().join("again.txt")).unwrap();
-    let profile = json(&folder.slob(["profile", "--json", &report, "again.txt"]).success().stdout);
+    let report = awr_fixture("awr_12201.txt");
+    fs::copy(&report, folder.at("again.txt")).unwrap();
+    let profile = folder.slob(format!("profile --json {report} again.txt")).json();
     assert_eq!(profile["intervals"].as_array().unwrap().len(), 1);
     assert!(profile["left_out"][0]["why"].as_str().unwrap().contains("is of the same interval"));
 }
 
-const HEADROOM: [&str; 15] = [
-    "headroom",
-    "run.json",
-    "--calibration",
-    "2s",
-    "--run-time",
-    "2",
-    "--warmup",
-    "0",
-    "--most",
-    "2",
-    "--repeats",
-    "1",
-    "--limit",
-    "mean=10s",
-    "--json",
-];
+const HEADROOM: &str =
+    "headroom run.json --calibration 2s --run-time 2 --warmup 0 --most 2 --repeats 1 --limit mean=10s --json";
 
 #[test]
 fn headroom_is_found_and_goes_on_from_its_records() {
     let folder = Folder::loaded(2, "16M");
-    folder.run_json(&[
-        "-s",
-        "2",
-        "--rate",
-        "40",
-        "--update-pct",
-        "20",
-        "--work-unit",
-        "16",
-        "--run-time",
-        "2",
-    ]);
-    folder.slob(["profile", "latest", "-o", "run.json"]).success();
-    let runs = || fs::read_dir(folder.path().join("headroom")).unwrap().count();
-    let first = json(&folder.slob(HEADROOM).success().stdout);
+    folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
+    folder.slob("profile latest -o run.json").success();
+    let runs = || fs::read_dir(folder.at("headroom")).unwrap().count();
+    let first = folder.slob(HEADROOM).json();
     let (made, steps) = (runs(), first["steps"].as_array().unwrap().len());
     assert!(steps >= 2, "{first:#}");
     assert_eq!(first["steps"][0]["factor"], 1.0);
     assert_eq!(first["limits"][0], "mean=10s");
     // As after a kill: every run is there, none is made again, and the same comes out.
-    let again = json(&folder.slob(HEADROOM).success().stdout);
+    let again = folder.slob(HEADROOM).json();
     assert_eq!((runs(), &again["carries"], &again["steps"]), (made, &first["carries"], &first["steps"]));
     // One that is not there any more is made again.
     let lost = first["steps"][steps - 1]["run"].as_str().unwrap();
-    fs::remove_dir_all(folder.path().join("headroom").join(lost)).unwrap();
+    fs::remove_dir_all(folder.at("headroom").join(lost)).unwrap();
     folder.slob(HEADROOM).success();
     assert_eq!(runs(), made);
-    let other = folder.slob(HEADROOM.iter().copied().chain(["--grow", "3"]));
-    assert!(other.code == 2 && other.stderr.contains("was begun for something else"), "{}", other.stderr);
-    let page = fs::read_to_string(folder.path().join("headroom/headroom.html")).unwrap();
+    folder.slob(format!("{HEADROOM} --grow 3")).refused(&["was begun for something else"]);
+    let page = folder.read("headroom/headroom.html");
     assert!(page.contains("This platform carries") && page.contains("data-chart=\"rate\""));
 }
 
 /// Watches a server until a file holds so many intervals, then ends it as told.
-pub(crate) fn watch(
-    folder: &Folder,
-    target: &str,
-    intervals: usize,
-    signal: rustix::process::Signal,
-) -> Value {
-    let mut child = Command::new(SLOB)
-        .args(["profile", "--target", target, "--every", "1s", "--for", "10m", "-o", "live.json"])
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+pub(crate) fn watch(folder: &Folder, target: &str, intervals: usize, end: Signal) -> Value {
+    let mut child = folder.start(format!("profile --target {target} --every 1s --for 10m -o live.json"));
     let begun = Instant::now();
-    let read = || fs::read_to_string(folder.path().join("live.json")).ok().map(|text| json(&text));
+    let read = || fs::read_to_string(folder.at("live.json")).ok().map(|text| json(&text));
     let there = |profile: &Value| profile["intervals"].as_array().unwrap().len();
     while read().is_none_or(|profile| there(&profile) < intervals) {
         assert!(begun.elapsed() < Duration::from_secs(120), "no interval was saved");
         std::thread::sleep(Duration::from_millis(100));
     }
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, signal).unwrap();
+    signal(&child, end);
     child.wait().unwrap();
     read().unwrap()
 }
 
 #[test]
 fn a_live_server_is_read_only_watched_by_one_connection_and_a_kill_leaves_a_gap_that_is_shown() {
-    let Some(bench) = bench(Version::V18, &[]) else { return };
-    bench.cluster.sql("CREATE ROLE watcher LOGIN CONNECTION LIMIT 1");
-    bench.cluster.sql("ALTER ROLE watcher SET default_transaction_read_only = on");
+    let Some(bench) = postgres(Version::V18, &[]) else { return };
+    bench.server.sql("CREATE ROLE watcher LOGIN CONNECTION LIMIT 1");
+    bench.server.sql("ALTER ROLE watcher SET default_transaction_read_only = on");
     let target = bench.target.replace("plain@", "watcher@");
     let numbers = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
-    let before = bench.ask(numbers);
-    watch(&bench.folder, &target, 2, rustix::process::Signal::KILL);
+    let before = bench.server.number(numbers);
+    watch(&bench.folder, &target, 2, Signal::KILL);
     // Nobody else was at work, and what was asked wrote nothing: no transaction got a number.
-    assert_eq!(bench.ask(numbers), before);
+    assert_eq!(bench.server.number(numbers), before);
     std::thread::sleep(Duration::from_secs(4));
-    bench.cluster.sql("CREATE TABLE t AS SELECT generate_series(1, 1000) AS n");
-    let profile = watch(&bench.folder, &target, 4, rustix::process::Signal::INT);
+    bench.server.sql("CREATE TABLE t AS SELECT generate_series(1, 1000) AS n");
+    let profile = watch(&bench.folder, &target, 4, Signal::INT);
     assert!(!profile["summary"]["gaps"].as_array().unwrap().is_empty(), "{profile:#}");
     let figures = &profile["intervals"][0]["figures"];
     assert!(figures["logical_reads_per_s"].is_number() && figures["db_time_per_s"].is_number(), "{figures}");
-    let other = bench.folder.slob(["profile", "--target", &bench.target, "-o", "live.json"]);
-    assert!(other.code == 2 && other.stderr.contains("name another file"), "{}", other.stderr);
+    bench
+        .folder
+        .slob(format!("profile --target {} -o live.json", bench.target))
+        .refused(&["name another file"]);
 }

@@ -4,21 +4,21 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::Command;
 
-use crate::common::{Called, Folder, SLOB};
 use serde_json::Value;
+
+use crate::common::{Called, Folder, read_json};
 
 /// Saved records of the first version: two completed runs (`ten`, `thirty`), an interrupted (`stopped`) and a failed
 /// one (`hook`).
 const SAVED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests/fixtures/v1");
 
-fn on_saved(arguments: &[&str]) -> Called {
-    Folder::new().slob_with_env(arguments.iter().copied(), &[("SLOB_RESULTS_DIR", SAVED)])
+fn on_saved(line: impl AsRef<str>) -> Called {
+    Folder::new().slob_with_env(line, &[("SLOB_RESULTS_DIR", SAVED)])
 }
 
-fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&on_saved(arguments).success().stdout).unwrap()
+fn json(line: impl AsRef<str>) -> Value {
+    on_saved(line).json()
 }
 
 #[test]
@@ -26,11 +26,10 @@ fn a_record_is_kept_in_a_folder_whose_name_is_no_utf_8() {
     let folder = Folder::new();
     let odd = folder.path().join(OsStr::from_bytes(b"stra\xdfe"));
     fs::create_dir(&odd).unwrap();
-    let setup = ["setup", "--target", "sqlite:./d", "--scale", "4M", "1"];
-    let run = ["run", "--target", "sqlite:./d", "--run-time", "1", "--warmup", "0"];
-    for arguments in [&setup[..], &run, &["report"]] {
-        let done = Command::new(SLOB).args(arguments).current_dir(&odd).output().unwrap();
-        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    let setup = "setup --target sqlite:./d --scale 4M 1";
+    let run = "run --target sqlite:./d --run-time 1 --warmup 0";
+    for line in [setup, run, "report"] {
+        Called::from(folder.command(line).current_dir(&odd).output().unwrap()).success();
     }
 }
 
@@ -39,86 +38,77 @@ fn with_a_damaged_one() -> Folder {
     let folder = Folder::new();
     for entry in fs::read_dir(SAVED).unwrap() {
         let from = entry.unwrap().path();
-        let to = folder.path().join("runs").join(from.file_name().unwrap());
+        let to = folder.at("runs").join(from.file_name().unwrap());
         fs::create_dir_all(&to).unwrap();
         fs::copy(from.join("run.json"), to.join("run.json")).unwrap();
     }
-    fs::create_dir_all(folder.path().join("runs/20261121T020000Z-damaged")).unwrap();
+    fs::create_dir_all(folder.at("runs/20261121T020000Z-damaged")).unwrap();
     folder.write("runs/20261121T020000Z-damaged/run.json", "{\"record_version\":1,");
     folder
 }
 
 #[test]
 fn info_is_awr_infos_table_where_it_is_piped() {
-    insta::assert_snapshot!(on_saved(&["info"]).success().stdout);
+    insta::assert_snapshot!(on_saved("info").success().stdout);
 }
 
 #[test]
 fn info_has_other_columns_and_forms() {
     let columns = "name,status,operations_per_s,operation_p99_us,device_read_await_us,steady";
-    insta::assert_snapshot!(
-        on_saved(&["info", "--csv", "--columns", columns, "ten", "hook"]).success().stdout
-    );
-    insta::assert_snapshot!(on_saved(&["info", "--json", "--columns", columns, "latest"]).success().stdout);
-    let refused = on_saved(&["info", "--columns", "operation_p99"]);
-    assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("did you mean operation_p99_us"), "{}", refused.stderr);
-    let help = on_saved(&["info", "--columns", "help"]).success().stdout;
-    assert!(
-        help.contains("physical_reads_per_s") && help.contains("DFSR_LAT = single_read_mean_us"),
-        "{help}"
-    );
+    insta::assert_snapshot!(on_saved(format!("info --csv --columns {columns} ten hook")).success().stdout);
+    insta::assert_snapshot!(on_saved(format!("info --json --columns {columns} latest")).success().stdout);
+    on_saved("info --columns operation_p99").refused(&["did you mean operation_p99_us"]);
+    on_saved("info --columns help").prints(&["physical_reads_per_s", "DFSR_LAT = single_read_mean_us"]);
 }
 
 #[test]
 fn a_bad_record_never_stops_the_others() {
     let folder = with_a_damaged_one();
-    let some = folder.slob(["info"]);
+    let some = folder.slob("info");
     assert_eq!((some.code, some.stdout.lines().count()), (1, 5), "{}", some.stderr);
     assert!(some.stderr.contains("20261121T020000Z-damaged"), "{}", some.stderr);
-    let none = folder.slob(["info", "damaged", "no-such-run"]);
+    let none = folder.slob("info damaged no-such-run");
     assert_eq!((none.code, none.stdout.as_str()), (2, ""), "{}", none.stderr);
     assert!(none.stderr.contains("no run 'no-such-run'"), "{}", none.stderr);
-    assert_eq!(folder.slob(["info", "ten", "thirty"]).code, 0);
-    assert_eq!(folder.slob(["list"]).code, 1);
+    folder.slob("info ten thirty").exits(0);
+    folder.slob("list").exits(1);
     // A comparison without some of its runs would be another one.
-    let refused = folder.slob(["diff", "--first", "ten", "damaged", "--second", "thirty"]);
+    let refused = folder.slob("diff --first ten damaged --second thirty");
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{}", refused.stderr);
 }
 
 #[test]
 fn folders_of_runs_are_all_their_runs() {
-    let called = on_saved(&["info", "--csv", "--columns", "name", SAVED, "ten"]).success();
+    let called = on_saved(format!("info --csv --columns name {SAVED} ten")).success();
     assert_eq!(called.stdout, "name\nten\nthirty\nstopped\nhook\nten\n");
     let empty = Folder::new();
-    let called = empty.slob(["info"]).success();
-    assert!(called.stderr.contains("runs holds no runs"), "{}", called.stderr);
+    empty.slob("info").says(&["runs holds no runs"]);
     fs::create_dir(empty.path().join("void")).unwrap();
-    assert_eq!(empty.slob(["info", "void"]).code, 2);
+    empty.slob("info void").exits(2);
 }
 
 #[test]
 fn list_shows_what_there_is_the_newest_last() {
-    insta::assert_snapshot!(on_saved(&["list"]).success().stdout);
-    let names = |filter: &[&str]| {
-        let listed = json(&[&["list", "--json"], filter].concat());
+    insta::assert_snapshot!(on_saved("list").success().stdout);
+    let names = |filter: &str| {
+        let listed = json(format!("list --json {filter}"));
         let names = listed.as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap().to_owned());
         names.collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(names(&[]), "ten thirty stopped hook");
-    assert_eq!(names(&["--name", "t"]), "ten thirty stopped");
-    assert_eq!(names(&["--status", "failed"]), "hook");
-    assert_eq!(names(&["--target", "null"]), "stopped hook");
-    assert_eq!(names(&["--since", "2026-11-21T01:46:20"]), "thirty stopped hook");
-    assert_eq!(names(&["--since", "2026-11-22", "--name", "ten"]), "");
-    assert_eq!(on_saved(&["list", "--since", "soon"]).code, 2);
-    assert_eq!(on_saved(&["list", "--status", "fine"]).code, 2);
+    assert_eq!(names(""), "ten thirty stopped hook");
+    assert_eq!(names("--name t"), "ten thirty stopped");
+    assert_eq!(names("--status failed"), "hook");
+    assert_eq!(names("--target null"), "stopped hook");
+    assert_eq!(names("--since 2026-11-21T01:46:20"), "thirty stopped hook");
+    assert_eq!(names("--since 2026-11-22 --name ten"), "");
+    assert_eq!(on_saved("list --since soon").code, 2);
+    assert_eq!(on_saved("list --status fine").code, 2);
 }
 
 #[test]
 fn diff_of_two_runs() {
-    insta::assert_snapshot!(on_saved(&["diff", "ten", "thirty"]).success().stdout);
-    let diff = json(&["diff", "ten", "thirty", "--json"]);
+    insta::assert_snapshot!(on_saved("diff ten thirty").success().stdout);
+    let diff = json("diff ten thirty --json");
     assert_eq!(diff["first"]["runs"][0], "20261121T014616Z-ten");
     let changed: Vec<_> = diff["changes"].as_array().unwrap().iter().map(|change| &change["name"]).collect();
     assert_eq!(changed, ["SCAN_PCT", "UPDATE_PCT"]);
@@ -126,16 +116,16 @@ fn diff_of_two_runs() {
 
 #[test]
 fn diff_of_groups_says_whether_it_is_more_than_noise() {
-    let text = on_saved(&["diff", "--first", "ten", "thirty", "--second", "ten", "thirty"]).success().stdout;
+    let text = on_saved("diff --first ten thirty --second ten thirty").success().stdout;
     assert!(text.contains("Operations/s: no difference found: the noise is"), "{text}");
     assert!(text.contains("From 2 runs and 2 runs"), "{text}");
-    let wider = json(&["diff", SAVED, SAVED, "--json", "--confidence", "99"]);
+    let wider = json(format!("diff {SAVED} {SAVED} --json --confidence 99"));
     assert_eq!(
         (wider["first"]["runs"].as_array().unwrap().len(), &wider["confidence"]),
         (4, &Value::from(0.99))
     );
-    assert_eq!(on_saved(&["diff", "ten", "thirty", "--confidence", "100"]).code, 2);
-    for incomplete in [&["diff"][..], &["diff", "ten"], &["diff", "--first", "ten"]] {
+    assert_eq!(on_saved("diff ten thirty --confidence 100").code, 2);
+    for incomplete in ["diff", "diff ten", "diff --first ten"] {
         assert_eq!(on_saved(incomplete).code, 2, "{incomplete:?}");
     }
 }
@@ -143,22 +133,22 @@ fn diff_of_groups_says_whether_it_is_more_than_noise() {
 #[test]
 fn show_gives_the_record_and_its_fields() {
     let saved = Path::new(SAVED).join("20261121T014616Z-ten/run.json");
-    let record: Value = serde_json::from_str(&fs::read_to_string(saved).unwrap()).unwrap();
-    assert_eq!(json(&["show", "ten"]), record);
-    let field = |path: &str| on_saved(&["show", "ten", "--field", path]).success().stdout;
+    let record: Value = read_json(saved);
+    assert_eq!(json("show ten"), record);
+    let field = |path: &str| on_saved(format!("show ten --field {path}")).success().stdout;
     assert_eq!(field("status.state"), "completed\n");
     assert_eq!(field("configuration.UPDATE_PCT.value"), "10\n");
     assert_eq!(field("host"), "null\n");
     assert_eq!(field("window.seconds").trim(), record["window"]["seconds"].to_string());
     insta::assert_snapshot!(field("operations.select.latency.p99_us"));
-    let unknown = on_saved(&["show", "ten", "--field", "counters.physical_read"]);
+    let unknown = on_saved("show ten --field counters.physical_read");
     assert_eq!((unknown.code, unknown.stdout.as_str()), (2, ""));
     assert!(unknown.stderr.contains("there is physical_reads"), "{}", unknown.stderr);
 }
 
 #[test]
 fn runs_are_named_in_the_same_way_everywhere() {
-    let id = |name: &str| on_saved(&["show", name, "--field", "id"]);
+    let id = |name: &str| on_saved(format!("show {name} --field id"));
     for (name, expected) in [
         ("latest", "20261121T014717Z-hook"),
         ("latest~1", "20261121T014623Z-stopped"),
@@ -168,23 +158,20 @@ fn runs_are_named_in_the_same_way_everywhere() {
     ] {
         assert_eq!(id(name).success().stdout.trim(), expected, "{name}");
     }
-    let ambiguous = id("20261121T01462");
-    assert_eq!(ambiguous.code, 2);
-    assert!(ambiguous.stderr.contains("fits 2 runs"), "{}", ambiguous.stderr);
-    assert!(on_saved(&["report", "hirt", "--summary"]).success().stdout.contains("20261121T014620Z-thirty"));
+    id("20261121T01462").refused(&["fits 2 runs"]);
+    assert!(on_saved("report hirt --summary").success().stdout.contains("20261121T014620Z-thirty"));
     assert!(id("latest~9").stderr.contains("holds only 4 runs"));
-    let by_path =
-        on_saved(&["show", &format!("{SAVED}/20261121T014620Z-thirty/run.json"), "--field", "name"]);
+    let by_path = on_saved(format!("show {SAVED}/20261121T014620Z-thirty/run.json --field name"));
     assert_eq!(by_path.success().stdout, "thirty\n");
 }
 
 #[test]
 fn later_records_are_refused_in_a_sentence() {
     let folder = Folder::new();
-    fs::create_dir_all(folder.path().join("runs/20991231T000000Z-later")).unwrap();
+    fs::create_dir_all(folder.at("runs/20991231T000000Z-later")).unwrap();
     folder.write("runs/20991231T000000Z-later/run.json", "{\"record_version\":99}");
     for command in ["report", "show", "info"] {
-        let refused = folder.slob([command, "later"]);
+        let refused = folder.slob(format!("{command} later"));
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{command}");
         assert!(refused.stderr.contains("use a newer one"), "{command}: {}", refused.stderr);
     }
@@ -195,9 +182,8 @@ fn later_records_are_refused_in_a_sentence() {
 fn a_record_of_the_first_release_with_a_hot_spot_in_words_verifies_and_reads_as_before() {
     let saved =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests/fixtures/words/20261122T085909Z-hot");
-    let verified = on_saved(&["verify", "--run", saved]).success().stdout;
-    assert!(verified.contains("agrees   operations within the window 6, by kind"), "{verified}");
-    let report = on_saved(&["report", saved]).success().stdout;
+    on_saved(format!("verify --run {saved}")).prints(&["agrees   operations within the window 6, by kind"]);
+    let report = on_saved(format!("report {saved}")).success().stdout;
     let words: String = report.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in
         ["hot spot blocks 129 to 384 on every 3rd operation", "think time 0.0005 to 0.02 s after every 11th"]

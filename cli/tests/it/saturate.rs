@@ -4,23 +4,18 @@ use crate::common::Folder;
 use serde_json::Value;
 use slob_testing::tries::{ensure, shown_within};
 
-fn saturate(folder: &Folder, more: &[&str]) -> Value {
-    let arguments = ["saturate", "--max-sessions", "8", "--tolerance", "20", "--repeats", "2", "--json"];
-    let called = folder.slob(arguments.iter().chain(more).copied()).success();
-    serde_json::from_str(&called.stdout).unwrap()
+fn saturate(folder: &Folder, flags: &str) -> Value {
+    folder.slob(format!("saturate --max-sessions 8 --tolerance 20 --repeats 2 --json {flags}")).json()
 }
 
 #[test]
 fn a_latency_limit_that_nothing_keeps_is_said() {
     let folder = Folder::loaded(1, "16M");
     folder.write("slob.conf", "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\n");
-    let curve = saturate(&folder, &["--limit", "p50=1us"]);
+    let curve = saturate(&folder, "--limit p50=1us");
     assert_eq!((&curve["knee_sessions"], curve["points"].as_array().unwrap().len()), (&Value::Null, 1));
-    let text = folder.slob(["saturate", "--limit", "p50=1us"]).success().stdout;
-    assert!(text.contains("Even the fewest sessions exceed the latency limit."), "{text}");
-    let wrong = folder.slob(["saturate", "--limit", "p98=1ms"]);
-    assert_eq!(wrong.code, 2);
-    assert!(wrong.stderr.contains("use WHAT=TIME such as p99=2ms"), "{}", wrong.stderr);
+    folder.slob("saturate --limit p50=1us").prints(&["Even the fewest sessions exceed the latency limit."]);
+    folder.slob("saturate --limit p98=1ms").refused(&["use WHAT=TIME such as p99=2ms"]);
 }
 
 /// The null engine has no limit of its own up to the number of sessions allowed, if each of them mostly thinks; a machine that
@@ -33,7 +28,7 @@ fn a_curve_that_keeps_growing_ends_at_the_most() {
         "TARGET=null:\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\nTHINK_TM_FREQUENCY=1\nTHINK_TM_MIN=.02\nTHINK_TM_MAX=.02\n",
     );
     shown_within(3, || {
-        let curve = saturate(&folder, &[]);
+        let curve = saturate(&folder, "");
         let why = curve["why"].as_str().unwrap();
         ensure(curve["knee_sessions"] == 8 && why.contains("still growing"), || curve.to_string())
     });
@@ -46,7 +41,7 @@ fn the_highest_rate_that_is_kept_is_near_what_a_closed_loop_does() {
     let folder = Folder::new();
     folder.write("slob.conf", "TARGET=null:?latency_us=1000\nUPDATE_PCT=0\nWARMUP=0\nRUN_TIME=1\n");
     shown_within(3, || {
-        let curve = saturate(&folder, &["--by", "rate", "-t", "2", "--limit", "response-p99=60s"]);
+        let curve = saturate(&folder, "--by rate -t 2 --limit response-p99=60s");
         assert!(curve["knee_sessions"].is_null(), "{curve}");
         let points = curve["points"].as_array().unwrap();
         assert!(points[0]["rate_per_s"].is_null() && points[1]["rate_per_s"].is_u64(), "{curve}");
@@ -58,7 +53,5 @@ fn the_highest_rate_that_is_kept_is_near_what_a_closed_loop_does() {
         let near = knee / closed > 0.5 && knee / closed < 1.4;
         ensure(near && points.iter().any(|point| point["over_limit"] == true), || curve.to_string())
     });
-    let refused = folder.slob(["saturate", "-t", "2"]);
-    assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("use --by rate"), "{}", refused.stderr);
+    folder.slob("saturate -t 2").refused(&["use --by rate"]);
 }

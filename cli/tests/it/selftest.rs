@@ -1,16 +1,14 @@
 //! `slob selftest`: what it says is what it did, it leaves nothing behind, and it touches no load of the user's.
 
-use std::fs;
-
-use crate::common::{Called, Folder};
+use slob_testing::jobs::TestServer as _;
 use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::{Cluster, Version};
 
+use crate::common::{Called, Folder, assert_contains};
+
 /// A report of a test that passed.
-fn assert_passed(called: &Called, target: &str) {
-    assert_eq!(called.code, 0, "{}\n{}", called.stdout, called.stderr);
-    let report = &called.stdout;
-    for words in [
+fn assert_passed(called: Called, target: &str) -> String {
+    let called = called.prints(&[
         "# slob selftest",
         &format!("- Target: `{target}`"),
         "## Settings of the server",
@@ -18,10 +16,10 @@ fn assert_passed(called: &Called, target: &str) {
         "- ok: a dropped schema is gone and its neighbour is not (",
         "- ok: run: 4 sessions, ",
         "## Report of the run",
-    ] {
-        assert!(report.contains(words), "{words} is not in\n{report}");
-    }
-    assert!(report.contains("steps passed.") && !report.contains("FAILED"), "{report}");
+        "steps passed.",
+    ]);
+    assert!(!called.stdout.contains("FAILED"), "{}", called.stdout);
+    called.stdout
 }
 
 #[test]
@@ -29,40 +27,44 @@ fn a_sound_target_passes_and_is_left_as_it_was() {
     let folder = Folder::new();
     // Neither the work nor the data of the user's own test are those of this one.
     folder.write("slob.conf", "SCALE=1000000\nRUN_TIME=3600\nEXTERNAL_SCRIPT=/no/such/script\n");
-    let called = folder.slob(["selftest", "--target", "sqlite:./d", "--output", "report.md"]);
-    assert_passed(&called, "sqlite:./d");
-    assert!(called.stdout.contains("- ok: setup: 2176 rows, one per block"), "{}", called.stdout);
-    assert!(called.stdout.contains("- ok: verify: 2176 rows read back, "), "{}", called.stdout);
-    assert!(called.stdout.contains("acknowledged UPDATEs lost"), "{}", called.stdout);
-    assert!(called.stdout.contains("- ok: drop: 2 schemas removed"), "{}", called.stdout);
-    assert_eq!(fs::read_to_string(folder.path().join("report.md")).unwrap(), called.stdout);
-    let drop = folder.slob(["drop", "--yes", "--target", "sqlite:./d"]).success();
-    assert!(drop.stderr.contains("no schemas loaded by slob"), "{}", drop.stderr);
-    assert!(!folder.path().join("runs").exists(), "its run is not one of the user's");
+    let called = folder.slob("selftest --target sqlite:./d --output report.md");
+    let report = assert_passed(called, "sqlite:./d");
+    assert_contains(
+        &report,
+        &[
+            "- ok: setup: 2176 rows, one per block",
+            "- ok: verify: 2176 rows read back, ",
+            "acknowledged UPDATEs lost",
+            "- ok: drop: 2 schemas removed",
+        ],
+    );
+    assert_eq!(folder.read("report.md"), report);
+    folder.slob("drop --yes --target sqlite:./d").says(&["no schemas loaded by slob"]);
+    assert!(!folder.at("runs").exists(), "its run is not one of the user's");
 }
 
 #[test]
 fn a_load_of_the_users_is_not_touched() {
     let folder = Folder::loaded(1, "1024");
-    let called = folder.slob(["selftest", "--output", "report.md"]);
+    let called = folder.slob("selftest --output report.md");
     assert_eq!((called.code, called.stdout.as_str()), (2, ""), "{}", called.stderr);
     assert!(called.stderr.contains("already holds 1 schema"), "{}", called.stderr);
-    assert!(!folder.path().join("report.md").exists());
-    folder.slob(["verify"]).success();
+    assert!(!folder.at("report.md").exists());
+    folder.slob("verify").success();
 }
 
 #[test]
 fn a_target_without_data_does_what_it_can() {
     let folder = Folder::new();
-    let called = folder.slob(["selftest", "--target", "null:"]);
-    assert_passed(&called, "null:");
-    assert!(!called.stdout.contains("verify"), "{}", called.stdout);
+    let called = folder.slob("selftest --target null:");
+    let report = assert_passed(called, "null:");
+    assert!(!report.contains("verify"), "{report}");
 }
 
 #[test]
 fn a_report_that_cannot_be_written_is_said_before_anything_is_touched() {
     let folder = Folder::new();
-    let called = folder.slob(["selftest", "--target", "sqlite:./d", "--output", "no/such/folder/report.md"]);
+    let called = folder.slob("selftest --target sqlite:./d --output no/such/folder/report.md");
     assert_eq!((called.code, called.stdout.as_str()), (2, ""), "{}", called.stderr);
     assert!(called.stderr.contains("--output"), "{}", called.stderr);
 }
@@ -75,22 +77,19 @@ fn a_plain_role_of_a_server_passes_and_no_password_is_shown() {
     let address = format!("127.0.0.1:{}/slob", cluster.port());
     let with_password = format!("postgres://plain:S3CRET-word@{address}");
     let folder = Folder::new();
-    let called = folder.slob_with_env(["selftest", "-o", "r.md"], &[("SLOB_TARGET", &with_password)]);
+    let called = folder.slob_with_env("selftest -o r.md", &[("SLOB_TARGET", &with_password)]);
     assert!(called.stdout.contains(&address), "{}\n{}", called.stdout, called.stderr);
-    let file = fs::read_to_string(folder.path().join("r.md")).unwrap();
+    let file = folder.read("r.md");
     for text in [&called.stdout, &called.stderr, &file] {
         assert!(!text.contains("S3CRET"), "{text}");
     }
     assert!(called.stdout.contains("PostgreSQL "), "{}", called.stdout);
-    assert_eq!(called.code, 0, "{}", called.stdout);
-    assert!(called.stdout.contains("- ok: drop: 2 schemas removed"), "{}", called.stdout);
+    called.prints(&["- ok: drop: 2 schemas removed"]);
 }
 
 #[test]
 fn a_plain_account_of_a_server_passes() {
     let Some(server) = MariaDb::start_or_skip(&[]) else { return };
     let target = server.plain_target();
-    let called = Folder::new().slob(["selftest", "--target", &target]);
-    assert_eq!(called.code, 0, "{}\n{}", called.stdout, called.stderr);
-    assert!(called.stdout.contains("- ok: drop: 2 schemas removed"), "{}", called.stdout);
+    Folder::new().slob(format!("selftest --target {target}")).prints(&["- ok: drop: 2 schemas removed"]);
 }

@@ -1,16 +1,20 @@
-//! A container for a server, as a runtime makes one: it has processes, mounts, a network and names of its own, and a control
-//! group.
+//! A network namespace with a cable that can be pulled, and a container for a server, as a runtime makes one: it has processes,
+//! mounts, a network and names of its own, and a control group.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Where a server in a container finds its data.
+use rustix::process::Signal;
+
+use crate::process::{Process, available, finish, until_it_serves, within};
+
+/// The data folder as a server in a container sees it.
 pub(crate) const DATA: &str = "/srv";
 
-/// What is unshared, beside the network.
+/// Arguments of `unshare`: the network is separate already.
 const APART: [&str; 9] = [
     "--pid",
     "--mount",
@@ -22,72 +26,156 @@ const APART: [&str; 9] = [
     "--kill-child",
     "--",
 ];
-/// Where the controllers of CPU and its accounting are, in both versions.
+/// Folders of the CPU controllers, of both versions of control groups.
 const CONTROLLERS: [&str; 3] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"];
 
-static NEXT: AtomicU8 = AtomicU8::new(1);
+/// Networks of four addresses below 10.0.0.0/8.
+const NETWORKS: u32 = 100 * 250;
+/// Networks that are tried: others may be taken.
+const TRIES: u32 = 100;
 
-/// A network of its own, with one cable to this machine's, and a control group. Both are removed with the value.
+/// A network namespace with one cable to this machine's network. A process holds it, which the system ends with the test: nothing
+/// is left of a network whose test was killed, to which the connections of a later test could go.
 #[derive(Debug)]
-pub struct Container {
+pub struct Network {
+    holder: Option<Process>,
+    /// The name of the cable's near end.
     name: String,
-    number: u8,
-    groups: Vec<PathBuf>,
+    number: u32,
 }
 
-impl Container {
-    /// `None`, which stderr says, where this account may not make one.
-    ///
-    /// # Panics
-    /// If it can't be made where `CI=true`.
-    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
+impl Network {
+    /// `None`, with a line on stderr, where this account may not make one.
     pub fn make_or_skip() -> Option<Self> {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("slobc{}x{number}", std::process::id());
-        let groups = CONTROLLERS.into_iter().map(|at| Path::new(at).join(&name));
-        // What can't be made is not there, or of the other version.
-        let is_one = |folder: &PathBuf| folder.parent().is_some_and(|at| at.join("cgroup.procs").is_file());
-        let groups = groups.filter(is_one).filter(|folder| fs::create_dir(folder).is_ok()).collect();
-        let container = Self { name, number, groups };
-        if container.lay_cable() {
-            return Some(container);
+        let made = Self::make();
+        available(made.map_err(|error| {
+            format!(
+                "no network namespace can be made here (root, iproute2, veth and unshare are needed): {error}"
+            )
+        }))
+    }
+
+    fn make() -> Result<Self, String> {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sleep", "infinity"]);
+        let holder = Process::spawn(&command, None)?;
+        let of_process = |id: &str| fs::read_link(format!("/proc/{id}/ns/net")).ok();
+        let pid = holder.pid().to_string();
+        // The process shares this program's network until it has become `sleep`.
+        let is_apart = || of_process(&pid).is_some_and(|its| Some(its) != of_process("self"));
+        let holder = until_it_serves(holder, is_apart, Signal::KILL, Path::new("/dev/null"))?;
+        let mut network = Self { holder: Some(holder), name: String::new(), number: 0 };
+        network.lay_cable()?;
+        network.bring_up()?;
+        Ok(network)
+    }
+
+    /// The name of a cable exists once: programs that look for a free network at the same time find different ones.
+    fn lay_cable(&mut self) -> Result<(), String> {
+        let mut refused = "no addresses are free".to_owned();
+        for number in (0..TRIES).map(|tried| (std::process::id() + tried) % NETWORKS) {
+            self.number = number;
+            if !self.addresses()?.is_empty() {
+                continue;
+            }
+            let name = format!("slobnet{number}");
+            match ip(&format!("link add {name} type veth peer name cable netns {}", self.holder_id())) {
+                Ok(_) => {
+                    self.name = name;
+                    return Ok(());
+                }
+                Err(error) => refused = error,
+            }
         }
-        let message = "no container can be made here (root, iproute2, veth and unshare are needed)";
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
-        eprintln!("skipped: {message}");
-        None
+        Err(refused)
     }
 
-    fn lay_cable(&self) -> bool {
+    /// The lines of `ip` about this machine's addresses in the network: others may have them already.
+    fn addresses(&self) -> Result<String, String> {
+        ip(&format!("-oneline address show to {}/30", self.host(0)))
+    }
+
+    /// The process that holds the namespace. 0 only when the value goes.
+    fn holder_id(&self) -> u32 {
+        self.holder.as_ref().map_or(0, Process::pid)
+    }
+
+    fn bring_up(&self) -> Result<(), String> {
         let Self { name, .. } = self;
-        let cable = format!("c{name}");
-        let near = self.host(1);
-        let far = self.address();
-        let steps = [
-            format!("netns add {name}"),
-            format!("link add {name} type veth peer name {cable} netns {name}"),
-            format!("addr add {near}/30 dev {name}"),
-            format!("link set {name} up"),
-            format!("-n {name} addr add {far}/30 dev {cable}"),
-            format!("-n {name} link set {cable} up"),
-            format!("-n {name} link set lo up"),
-        ];
-        steps.iter().all(|step| ip(step))
+        ip(&format!("address add {}/30 dev {name}", self.near()))?;
+        ip(&format!("link set {name} up"))?;
+        let inside = |words: &str| finish(self.command("ip").args(words.split(' ')));
+        inside(&format!("address add {}/30 dev cable", self.far()))?;
+        inside("link set cable up")?;
+        inside("link set lo up")
     }
 
-    /// Its address, as this machine reaches it.
-    #[must_use]
-    pub fn address(&self) -> IpAddr {
+    /// This machine's address on the cable.
+    pub fn near(&self) -> IpAddr {
+        self.host(1)
+    }
+
+    /// The address at the other end.
+    pub fn far(&self) -> IpAddr {
         self.host(2)
     }
 
     fn host(&self, last: u8) -> IpAddr {
-        // Test programs that run at the same time shall not meet.
-        IpAddr::from([10, 100 + (std::process::id() % 100) as u8, self.number, last])
+        let [second, third] = [100 + self.number / 250, 1 + self.number % 250].map(|part| part as u8);
+        IpAddr::from([10, second, third, last])
     }
 
-    /// Holds what runs in it to so many CPUs from now on, or to none. False where the machine has no such controller.
-    #[must_use]
+    /// Runs a program in the namespace.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["--net", "--target", &self.holder_id().to_string(), "--"]).arg(program);
+        command
+    }
+
+    /// Pulls the cable: packets vanish, and neither side is notified.
+    pub fn pull(&self) {
+        ip(&format!("link set {} down", self.name)).expect("a cable");
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        let _ = ip(&format!("link delete {}", self.name));
+        if let Some(holder) = self.holder.take() {
+            holder.end(Signal::KILL);
+        }
+    }
+}
+
+/// A network and a control group. Both are removed with the value.
+#[derive(Debug)]
+pub struct Container {
+    network: Network,
+    groups: Vec<PathBuf>,
+}
+
+impl Container {
+    /// `None`, with a line on stderr, where this account may not make one.
+    pub fn make_or_skip() -> Option<Self> {
+        let network = Network::make_or_skip()?;
+        let groups = CONTROLLERS.into_iter().map(|at| Path::new(at).join(&network.name));
+        // A group that can't be made has no controller here, or is of the other version.
+        let is_one = |folder: &PathBuf| folder.parent().is_some_and(|at| at.join("cgroup.procs").is_file());
+        // A test that was killed left its group, with its limits.
+        let is_made = |folder: &PathBuf| {
+            let _ = fs::remove_dir(folder);
+            fs::create_dir(folder).is_ok()
+        };
+        let groups = groups.filter(is_one).filter(is_made).collect();
+        Some(Self { network, groups })
+    }
+
+    /// Its address, as this machine reaches it.
+    pub fn address(&self) -> IpAddr {
+        self.network.far()
+    }
+
+    /// Limits its processes to so many CPUs, or removes the limit. False where the machine has no such controller.
     pub fn limit_cpus(&self, cpus: Option<f64>) -> bool {
         const PERIOD_US: f64 = 100_000.0;
         let quota = cpus.map(|cpus| (cpus * PERIOD_US).round());
@@ -102,10 +190,10 @@ impl Container {
         })
     }
 
-    /// A command in there, whose folder `data` is [`DATA`] for it.
+    /// Runs a command in the container, which sees the folder `data` as [`DATA`].
     pub(crate) fn command(&self, inner: &Command, data: &Path) -> Command {
         let mut command = Command::new("sh");
-        // The first ones are those of the group, then come the folder and the words of the command.
+        // Arguments: the data folder, the number of groups, the groups, the command.
         let script = "data=$1; n=$2; shift 2; while [ $n -gt 0 ]; do echo $$ > \"$1/cgroup.procs\"; shift; n=$((n-1)); done; \
                       export data; exec \"$@\"";
         command
@@ -115,32 +203,53 @@ impl Container {
             .arg(data)
             .arg(self.groups.len().to_string())
             .args(&self.groups);
-        command.args(["ip", "netns", "exec", &self.name, "unshare"]).args(APART);
+        let unshare = self.network.command("unshare");
+        command.arg(unshare.get_program()).args(unshare.get_args()).args(APART);
         command.args(["sh", "-c", &format!("mount --bind \"$data\" {DATA} && exec \"$@\""), "inner"]);
-        command.arg(inner.get_program()).args(inner.get_args());
-        for (name, value) in inner.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        if let Some(folder) = inner.get_current_dir() {
-            command.current_dir(folder);
-        }
-        command
+        within(command, inner)
     }
 }
 
 impl Drop for Container {
     fn drop(&mut self) {
-        ip(&format!("link del {}", self.name));
-        ip(&format!("netns del {}", self.name));
-        // One that somebody is still in stays.
+        // A group that still holds a process stays.
         self.groups.iter().for_each(|group| drop(fs::remove_dir(group)));
     }
 }
 
-fn ip(words: &str) -> bool {
-    let output = Command::new("ip").args(words.split(' ')).output();
-    output.is_ok_and(|output| output.status.success())
+/// The output of `ip`.
+fn ip(words: &str) -> Result<String, String> {
+    let say = |error: &dyn std::fmt::Display| format!("ip {words}: {error}");
+    let done = Command::new("ip").args(words.split(' ')).output().map_err(|error| say(&error))?;
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+    }
+    Err(say(&String::from_utf8_lossy(&done.stderr)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::process::send;
+    use crate::tries::{ensure, until};
+
+    /// Connections to a server in one network went to another one with the same addresses, and were refused.
+    #[test]
+    fn two_networks_have_different_addresses_and_end_with_the_test() {
+        let (Some(one), Some(other)) = (Network::make_or_skip(), Network::make_or_skip()) else { return };
+        assert_ne!((one.near(), one.far()), (other.near(), other.far()));
+        for network in [one, other] {
+            let listener = TcpListener::bind((network.near(), 0)).unwrap();
+            let address = listener.local_addr().unwrap();
+            let connect = format!("exec 3<>/dev/tcp/{}/{}", address.ip(), address.port());
+            finish(network.command("bash").args(["-c", &connect])).unwrap();
+            assert_eq!(listener.accept().unwrap().1.ip(), network.far());
+            assert_eq!(network.addresses().unwrap().lines().count(), 1);
+            // The system does this when a test is killed.
+            send(network.holder_id(), Signal::KILL);
+            until(|| network.addresses().and_then(|found| ensure(found.is_empty(), || found)));
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mysql::prelude::Queryable;
 
 use crate::mariadb::{ACCOUNT, MariaDb, Product, connect};
-use crate::process::{self, Served, last_lines};
+use crate::process::{Served, available, last_lines};
 
 /// The path of Galera in packages.
 const PROVIDER: &str = "/usr/lib/galera/libgalera_smm.so";
@@ -29,9 +29,8 @@ impl Galera {
     /// Makes a cluster and waits until all nodes are in it. `None`, with a line on stderr, if Galera is not installed and the test
     /// is to be skipped.
     pub fn start_or_skip(nodes: usize, settings: &[&str]) -> Option<Self> {
-        if process::skip(Product::MariaDb.installed()) || skip() {
-            return None;
-        }
+        available(Product::MariaDb.installed())?;
+        available(installed())?;
         Some(Self::start(nodes, settings).expect("a cluster"))
     }
 
@@ -140,8 +139,9 @@ fn free_ports(count: usize) -> Result<Vec<u16>, String> {
     if found.len() == count { Ok(found) } else { Err(format!("there are no {count} free ports")) }
 }
 
-fn skip() -> bool {
-    let missing = || format!("{PROVIDER} is not there; .ci/install-test-servers installs it");
-    let galera = Path::new(PROVIDER).is_file().then_some(()).ok_or_else(missing);
-    process::skip(galera.and_then(|()| Product::MariaDb.program("rsync").map(drop)))
+fn installed() -> Result<(), String> {
+    if !Path::new(PROVIDER).is_file() {
+        return Err(format!("{PROVIDER} is not there; .ci/install-test-servers installs it"));
+    }
+    Product::MariaDb.program("rsync").map(drop)
 }

@@ -1,5 +1,8 @@
 //! Tests that every engine of a database server passes, on a real server with one loaded schema.
 
+use std::any::Any;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,26 +13,50 @@ use slob_engine::{
 use slob_method::{Batch, Op};
 use slob_spec::RedoStress;
 
+use crate::container::Container;
 use crate::damage;
-use crate::tries::{ensure, shown_within};
+use crate::process::Served;
+use crate::tries::{ensure, shown_within, until};
 use crate::work::{self, FIRST, LOAD, batch, executed, load_schema, median, took};
 
 /// A real server that an engine works on.
 pub trait TestServer {
+    fn served(&self) -> &Served;
+
     /// The target of an account that has what the documentation asks for, and no more. It is made here.
     fn plain_target(&self) -> String;
+
+    /// The target of that account at another address of the server, without TLS.
+    fn plain_target_at(&self, host: IpAddr, port: u16) -> String;
 
     /// Runs statements as the administrator, where our schemas are.
     fn run(&self, statements: &str);
 
-    /// The number of sessions that execute a batch.
-    fn busy_sessions(&self) -> u64;
+    /// A single number, asked by the administrator.
+    fn number(&self, sql: &str) -> i64;
 
-    /// Ends what the busy session does, or its connection.
+    /// The number of sessions that execute a batch.
+    fn busy_sessions(&self) -> i64;
+
+    /// Ends what a busy session does, or its connection.
     fn end_busy_session(&self, with_connection: bool);
 
-    /// Kills the server as a power failure would.
+    /// Kills the server's first process.
     fn kill(&mut self);
+
+    /// Kills all its processes at once, as a power failure would.
+    fn power_off(&mut self) {
+        self.kill();
+    }
+
+    /// Stops the server if it runs, and starts it again on the same port and data.
+    fn restart(&mut self);
+
+    /// Starts it again in a container, where it listens at the container's address too.
+    fn restart_contained(&mut self, container: Arc<Container>);
+
+    /// Locks the main table of the first schema until the value is dropped.
+    fn lock_main_table(&self) -> Box<dyn Any>;
 }
 
 /// A server with one loaded schema, and the engine of the plain account.
@@ -66,18 +93,6 @@ impl<S: TestServer> Loaded<S> {
         let before = self.snapshot();
         work();
         self.snapshot().since(&before).counters
-    }
-}
-
-/// Repeats some work until it shows a result.
-pub fn until<T>(mut shown: impl FnMut() -> Result<T, String>) -> T {
-    let begun = Instant::now();
-    loop {
-        match shown() {
-            Ok(shown) => return shown,
-            Err(figures) => assert!(begun.elapsed() < Duration::from_secs(30), "{figures}"),
-        }
-        thread::sleep(Duration::from_millis(20));
     }
 }
 

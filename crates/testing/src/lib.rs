@@ -17,8 +17,8 @@ pub mod work;
 
 use std::path::{Path, PathBuf};
 
-pub use container::Container;
-pub use process::{Served, as_nobody};
+pub use container::{Container, Network};
+pub use process::{Served, as_nobody, available, children, send};
 pub use sshd::Sshd;
 
 /// A folder of `target/test-servers`, where `.ci/install-test-servers` puts servers beside the machine's own.

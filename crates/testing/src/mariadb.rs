@@ -1,5 +1,7 @@
 //! A real server of MariaDB, or of MySQL, for a test.
 
+use std::any::Any;
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,15 +14,16 @@ use rustix::process::Signal;
 use crate::container::{self, Container};
 pub use crate::galera::Galera;
 use crate::jobs::TestServer;
-use crate::process::{self, Process, Served, finish, on_a_port, until_it_serves};
+use crate::process::{Process, Served, available, finish, on_a_port, until_it_serves, within};
 use crate::test_servers;
+use crate::tries::until;
 
 /// The variables of its clients begin with this.
 const VARIABLES: &str = "MYSQL";
 /// The account that packages make for it.
 pub(crate) const ACCOUNT: &str = "mysql";
 const BUSY: &str =
-    "FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB = 'slob1' AND COMMAND = 'Execute'";
+    "FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB LIKE 'slob%' AND COMMAND = 'Execute'";
 /// Words of a start that may succeed when it is repeated.
 const PASSING: &[&str] = &["Address already in use"];
 
@@ -49,11 +52,8 @@ impl MariaDb {
 
     /// Does the same for a test that is about one product.
     pub fn start_product_or_skip(product: Product, settings: &[&str]) -> Option<Self> {
-        if process::skip(product.installed()) {
-            None
-        } else {
-            Some(Self::start(product, settings).expect("a server"))
-        }
+        available(product.installed())?;
+        Some(Self::start(product, settings).expect("a server"))
     }
 
     fn start(product: Product, settings: &[&str]) -> Result<Self, String> {
@@ -68,14 +68,6 @@ impl MariaDb {
     /// A target of loopback for an account.
     pub fn target(&self, user: &str) -> String {
         format!("mysql://{user}@127.0.0.1:{}/?defaults-file=/dev/null", self.port)
-    }
-
-    /// The target of an account that has what the documentation asks for, and no more. It is made here.
-    pub fn plain_target(&self) -> String {
-        self.sql("CREATE USER IF NOT EXISTS plain@'%'");
-        self.sql("GRANT ALL ON `slob%`.* TO plain@'%'");
-        self.sql("GRANT SELECT ON mysql.innodb_index_stats TO plain@'%'");
-        self.target("plain")
     }
 
     /// A target through the unix socket.
@@ -104,27 +96,10 @@ impl MariaDb {
         self.served.end(Signal::TERM);
     }
 
-    /// Kills the server as a power failure would.
-    pub fn kill9(&mut self) {
-        self.served.end(Signal::KILL);
-    }
-
-    /// Stops the server if it runs, and starts it again on the same port and data.
-    pub fn restart(&mut self) -> Result<(), String> {
-        self.stop();
-        self.begin()
-    }
-
-    /// Starts it again in a container, where it listens at the container's address too.
-    pub fn restart_contained(&mut self, container: Arc<Container>) {
-        self.served.container = Some(container);
-        self.restart().expect("it starts");
-    }
-
-    /// The same with more settings, which take the place of those it has.
-    pub fn restart_with(&mut self, settings: &[String]) -> Result<(), String> {
+    /// Restarts it with more settings, which replace those it has.
+    pub fn restart_with(&mut self, settings: &[String]) {
         self.settings.extend_from_slice(settings);
-        self.restart()
+        self.restart();
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
@@ -182,38 +157,71 @@ impl MariaDb {
         if let Some(container) = &self.container {
             command = container.command(&command, &self.data_folder());
         }
-        let process = Process::spawn(command, None)?;
-        until_it_serves(process, || connect(&self.socket()).is_ok(), Signal::KILL, &log)
+        let process = Process::spawn(&command, None)?;
+        let serves = || connect(&self.socket()).is_ok() && self.is_reachable(port);
+        until_it_serves(process, serves, Signal::KILL, &log)
     }
 }
 
 impl TestServer for MariaDb {
+    fn served(&self) -> &Served {
+        &self.served
+    }
+
     fn plain_target(&self) -> String {
-        MariaDb::plain_target(self)
+        self.sql("CREATE USER IF NOT EXISTS plain@'%'");
+        self.sql("GRANT ALL ON `slob%`.* TO plain@'%'");
+        self.sql("GRANT SELECT ON mysql.innodb_index_stats TO plain@'%'");
+        self.target("plain")
+    }
+
+    fn plain_target_at(&self, host: IpAddr, port: u16) -> String {
+        format!("mysql://plain@{host}:{port}/?defaults-file=/dev/null&ssl-mode=disabled")
     }
 
     fn run(&self, statements: &str) {
         statements.split("; ").for_each(|statement| self.sql(statement));
     }
 
-    fn busy_sessions(&self) -> u64 {
-        self.ask(&format!("SELECT COUNT(*) {BUSY}"))
+    fn number(&self, sql: &str) -> i64 {
+        self.ask(sql).cast_signed()
+    }
+
+    fn busy_sessions(&self) -> i64 {
+        self.number(&format!("SELECT COUNT(*) {BUSY}"))
     }
 
     fn end_busy_session(&self, with_connection: bool) {
-        let id = self.ask(&format!("SELECT ID {BUSY}"));
+        let busy = || self.admin().query_first(format!("SELECT ID {BUSY}")).expect("an answer");
+        let id: u64 = until(|| busy().ok_or_else(|| "no session is busy".to_owned()));
         self.sql(&format!("{} {id}", if with_connection { "KILL" } else { "KILL QUERY" }));
     }
 
     fn kill(&mut self) {
-        self.kill9();
+        self.served.end(Signal::KILL);
+    }
+
+    fn restart(&mut self) {
+        self.stop();
+        self.begin().expect("it starts");
+    }
+
+    fn restart_contained(&mut self, container: Arc<Container>) {
+        self.served.container = Some(container);
+        self.restart();
+    }
+
+    fn lock_main_table(&self) -> Box<dyn Any> {
+        let mut admin = self.admin();
+        admin.query_drop("LOCK TABLES slob1.cf1 WRITE").expect("a lock");
+        Box::new(admin)
     }
 }
 
 impl Drop for MariaDb {
     fn drop(&mut self) {
-        // Its files go with it: there is nothing to write out.
-        self.kill9();
+        // Its files are removed, so it need not write them.
+        self.kill();
     }
 }
 
@@ -318,18 +326,9 @@ impl Product {
     /// A command as the product's programs must be started.
     fn started(self, command: Command) -> Command {
         let Some(root) = self.root() else { return command };
-        let mut within = Command::new("unshare");
-        within.args(WITH_USR_OF).arg(root).arg(command.get_program()).args(command.get_args());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => within.env(name, value),
-                None => within.env_remove(name),
-            };
-        }
-        if let Some(folder) = command.get_current_dir() {
-            within.current_dir(folder);
-        }
-        within
+        let mut outer = Command::new("unshare");
+        outer.args(WITH_USR_OF).arg(root);
+        within(outer, &command)
     }
 
     fn root(self) -> Option<PathBuf> {

@@ -1,8 +1,10 @@
 //! A real PostgreSQL server for a test.
 
+use std::any::Any;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,12 +14,15 @@ use std::time::Duration;
 
 use ::postgres::types::FromSql;
 use ::postgres::{Client, NoTls};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use crate::container::{self, Container};
 use crate::jobs::TestServer;
-use crate::process::{self, Process, Served, finish, on_a_port, until_it_serves};
+use crate::process::{
+    Process, Served, available, children, finish, on_a_port, send, until_it_serves, within,
+};
 use crate::test_servers;
+use crate::tries::{ensure, until};
 
 /// Everybody is let in without a password, unless a test says otherwise.
 const TRUST: &[&str] = &["local all all trust", "host all all 127.0.0.1/32 trust"];
@@ -58,11 +63,16 @@ impl Cluster {
     /// Does the same; `None`, with a line on stderr, if the version is not installed and the test is to be skipped. Nothing is
     /// skipped with `CI=true`.
     pub fn start_or_skip(version: Version, settings: &[(&str, &str)]) -> Option<Self> {
-        if skip(version) { None } else { Some(Self::start(version, settings).expect("a server")) }
+        Self::start_with_or_skip(version, settings, TRUST)
     }
 
     /// Does the same with lines of `pg_hba.conf`. The superuser is always let in through the unix socket.
-    pub fn start_with(version: Version, settings: &[(&str, &str)], access: &[&str]) -> Result<Self, String> {
+    pub fn start_with_or_skip(version: Version, settings: &[(&str, &str)], access: &[&str]) -> Option<Self> {
+        available(version.programs())?;
+        Some(Self::start_with(version, settings, access).expect("a server"))
+    }
+
+    fn start_with(version: Version, settings: &[(&str, &str)], access: &[&str]) -> Result<Self, String> {
         let programs = version.programs()?;
         let mut cluster = Self { served: Served::new("postgres", "slob-pg")?, programs, apart: false };
         cluster.init()?;
@@ -127,17 +137,6 @@ impl Cluster {
         self.served.end(Signal::INT);
     }
 
-    /// Kills the postmaster as a power failure would.
-    pub fn kill9(&mut self) {
-        self.served.end(Signal::KILL);
-    }
-
-    /// Stops the server if it runs, and starts it again on the same port and data.
-    pub fn restart(&mut self) -> Result<(), String> {
-        self.stop();
-        self.begin()
-    }
-
     /// Starts it again as in a container, where its processes have other numbers than here. False where the system does not allow
     /// that to this account; stderr says so then.
     #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
@@ -145,28 +144,11 @@ impl Cluster {
         let allowed = Command::new("unshare").args(APART).arg("true").output();
         self.apart = allowed.is_ok_and(|done| done.status.success());
         if self.apart {
-            self.restart().expect("it starts");
+            self.restart();
         } else {
             eprintln!("skipped: unshare --pid is not allowed here");
         }
         self.apart
-    }
-
-    /// Starts it again in a container, where it listens at the container's address too.
-    pub fn restart_contained(&mut self, container: Arc<Container>) {
-        self.append("pg_hba.conf", "host all all 10.0.0.0/8 trust\n").expect("the file is its own");
-        self.served.container = Some(container);
-        self.restart().expect("it starts");
-    }
-
-    /// Kills one backend; the server ends all others and recovers.
-    pub fn backend_kill(&self, pid: u32) {
-        signal_backend(pid, Signal::KILL);
-    }
-
-    /// Ends one backend as an administrator would (`pg_terminate_backend`); the others go on.
-    pub fn backend_terminate(&self, pid: u32) {
-        signal_backend(pid, Signal::TERM);
     }
 
     fn init(&self) -> Result<(), String> {
@@ -198,12 +180,9 @@ impl Cluster {
             File::options().create(true).append(true).open(&log_path).map_err(|error| error.to_string())?;
         let mut command = self.account.command(&self.programs.join("postgres"), VARIABLES);
         if self.apart {
-            let inner = command;
-            command = Command::new("unshare");
-            command.args(APART).arg(inner.get_program()).args(inner.get_args());
-            for (name, _) in inner.get_envs() {
-                command.env_remove(name);
-            }
+            let mut outer = Command::new("unshare");
+            outer.args(APART);
+            command = within(outer, &command);
         }
         let (data, listens) = match &self.container {
             Some(_) => (PathBuf::from(container::DATA), "*"),
@@ -214,13 +193,17 @@ impl Cluster {
         if let Some(container) = &self.container {
             command = container.command(&command, &self.data_folder());
         }
-        let process = Process::spawn(command, Some(log))?;
-        let serves = || connect(self.socket_folder(), port, "postgres").is_ok();
+        let process = Process::spawn(&command, Some(log))?;
+        let serves = || connect(self.socket_folder(), port, "postgres").is_ok() && self.is_reachable(port);
         until_it_serves(process, serves, Signal::QUIT, &log_path)
     }
 }
 
 impl TestServer for Cluster {
+    fn served(&self) -> &Served {
+        &self.served
+    }
+
     /// The account owns a database, and may do nothing else.
     fn plain_target(&self) -> String {
         self.sql("CREATE ROLE plain LOGIN");
@@ -228,21 +211,55 @@ impl TestServer for Cluster {
         format!("postgres://plain@127.0.0.1:{}/slob", self.port)
     }
 
+    fn plain_target_at(&self, host: IpAddr, port: u16) -> String {
+        format!("postgres://plain@{host}:{port}/slob?sslmode=disable")
+    }
+
     fn run(&self, statements: &str) {
         self.admin_of("slob").batch_execute(statements).expect("the superuser's statements");
     }
 
-    fn busy_sessions(&self) -> u64 {
-        self.ask::<i64>(&format!("SELECT count(*) {BUSY}")).unsigned_abs()
+    fn number(&self, sql: &str) -> i64 {
+        self.ask(sql)
+    }
+
+    fn busy_sessions(&self) -> i64 {
+        self.number(&format!("SELECT count(*) {BUSY}"))
     }
 
     fn end_busy_session(&self, with_connection: bool) {
         let end = if with_connection { "pg_terminate_backend" } else { "pg_cancel_backend" };
-        self.sql(&format!("SELECT {end}(pid) {BUSY}"));
+        let sql = format!("SELECT count({end}(pid)) FROM (SELECT pid {BUSY} LIMIT 1) one");
+        until(|| ensure(self.number(&sql) == 1, || "no session is busy".to_owned()));
     }
 
     fn kill(&mut self) {
-        self.kill9();
+        self.served.end(Signal::KILL);
+    }
+
+    fn power_off(&mut self) {
+        let Some(postmaster) = self.pid() else { return };
+        // Halted, it starts no more processes, and none of them works on.
+        send(postmaster, Signal::STOP);
+        children(postmaster).into_iter().for_each(|child| send(child, Signal::KILL));
+        self.kill();
+    }
+
+    fn restart(&mut self) {
+        self.stop();
+        self.begin().expect("it starts");
+    }
+
+    fn restart_contained(&mut self, container: Arc<Container>) {
+        self.append("pg_hba.conf", "host all all 10.0.0.0/8 trust\n").expect("the file is its own");
+        self.served.container = Some(container);
+        self.restart();
+    }
+
+    fn lock_main_table(&self) -> Box<dyn Any> {
+        let mut admin = self.admin_of("slob");
+        admin.batch_execute("BEGIN; LOCK TABLE slob1.cf1 IN ACCESS EXCLUSIVE MODE").expect("a lock");
+        Box::new(admin)
     }
 }
 
@@ -253,20 +270,10 @@ impl Drop for Cluster {
     }
 }
 
-/// True, with a line on stderr, if a test is to be skipped because a version is not installed.
-pub fn skip(version: Version) -> bool {
-    process::skip(version.programs())
-}
-
 fn connect(folder: &Path, port: u16, database: &str) -> Result<Client, ::postgres::Error> {
     let mut config = ::postgres::Config::new();
     config.host_path(folder).port(port).user("postgres").dbname(database);
     config.connect_timeout(Duration::from_secs(10)).connect(NoTls)
-}
-
-fn signal_backend(pid: u32, signal: Signal) {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("the id of a process");
-    kill_process(pid, signal).expect("a backend that is there");
 }
 
 fn setting_lines(settings: &[(&str, &str)]) -> String {

@@ -1,11 +1,11 @@
 //! A server of a test: its account, its process, and its start on a free port.
 
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,15 @@ impl Served {
         self.process.as_ref().map(Process::pid)
     }
 
+    /// True unless the server is in a container whose address does not take connections on that port.
+    pub(crate) fn is_reachable(&self, port: u16) -> bool {
+        let connects = |container: &Arc<Container>| {
+            let address = SocketAddr::new(container.address(), port);
+            TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
+        };
+        self.container.as_ref().is_none_or(connects)
+    }
+
     /// Ends the server by a signal, and waits until it is gone.
     pub(crate) fn end(&mut self, signal: Signal) {
         if let Some(process) = self.process.take() {
@@ -56,7 +65,7 @@ impl Served {
         }
     }
 
-    /// The port to start on, if it is known.
+    /// The port of the last start.
     pub(crate) fn fixed_port(&self) -> Option<u16> {
         (self.port != 0).then_some(self.port)
     }
@@ -69,12 +78,16 @@ impl Served {
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: Pid,
-    ended: Receiver<()>,
+    ended: Mutex<Receiver<()>>,
 }
 
 impl Process {
-    /// Starts it, its messages going to `log`.
-    pub(crate) fn spawn(mut command: Command, log: Option<File>) -> Result<Self, String> {
+    /// Starts it, its messages going to `log`. It is killed when this program ends: by itself, or with a server that has another
+    /// account, which loses the signal with the account it had.
+    pub(crate) fn spawn(command: &Command, log: Option<File>) -> Result<Self, String> {
+        let mut outer = Command::new("setpriv");
+        outer.args(["--pdeathsig", "KILL", "--"]);
+        let mut command = within(outer, command);
         let (say_started, started) = mpsc::channel();
         let (say_ended, ended) = mpsc::channel();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(Stdio::null, Stdio::from));
@@ -90,7 +103,7 @@ impl Process {
         });
         let id = started.recv().map_err(|_| "the thread that starts the server ended".to_owned())??;
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or("a process id that is none")?;
-        Ok(Self { pid, ended })
+        Ok(Self { pid, ended: Mutex::new(ended) })
     }
 
     /// The process id.
@@ -101,7 +114,8 @@ impl Process {
     /// True if it ends within `limit`.
     pub(crate) fn ends_within(&self, limit: Duration) -> bool {
         // Also true when the end was reported before: the thread is gone then.
-        !matches!(self.ended.recv_timeout(limit), Err(mpsc::RecvTimeoutError::Timeout))
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        !matches!(ended.recv_timeout(limit), Err(mpsc::RecvTimeoutError::Timeout))
     }
 
     /// Sends `signal` and waits for the end; after a minute it is killed.
@@ -112,6 +126,22 @@ impl Process {
             self.ends_within(Duration::from_secs(10));
         }
     }
+}
+
+/// Sends a signal to a process, which may have ended.
+pub fn send(pid: u32, signal: Signal) {
+    let _ = Pid::from_raw(pid.cast_signed()).map(|pid| kill_process(pid, signal));
+}
+
+/// The processes that a process started.
+pub fn children(parent: u32) -> Vec<u32> {
+    let is_child = |id: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let after_name = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1));
+        after_name == Some(&parent.to_string())
+    };
+    let names = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()));
+    names.filter_map(|name| name.to_str()?.parse().ok()).filter(is_child).collect()
 }
 
 /// The time for a server to start, and for obstacles to go.
@@ -185,13 +215,29 @@ fn free_port() -> Result<u16, String> {
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }
 
-/// True, with a line on stderr, if a test is to be skipped because something is not installed.
+/// What a test needs. `None`, with a line on stderr, if it is missing and the test is to be skipped; with `CI=true` that is a failure.
 #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
-pub(crate) fn skip<T>(installed: Result<T, String>) -> bool {
-    let Err(message) = installed else { return false };
+pub fn available<T>(needed: Result<T, String>) -> Option<T> {
+    let message = match needed {
+        Ok(needed) => return Some(needed),
+        Err(message) => message,
+    };
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
     eprintln!("skipped: {message}");
-    true
+    None
+}
+
+/// Makes a command the arguments of another one, with its environment and its folder.
+pub(crate) fn within(mut outer: Command, inner: &Command) -> Command {
+    outer.arg(inner.get_program()).args(inner.get_args());
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    inner.get_current_dir().map(|folder| outer.current_dir(folder));
+    outer
 }
 
 /// Database servers refuse to run as root, so root runs them as another account.

@@ -8,7 +8,7 @@ use std::process::Command;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::process::{Process, finish, on_a_port, skip, until_it_serves};
+use crate::process::{Process, available, finish, on_a_port, until_it_serves};
 
 const PROGRAM: &str = "/usr/sbin/sshd";
 
@@ -27,11 +27,9 @@ impl Sshd {
     /// If it does not start, or is not installed where `CI=true`.
     #[must_use]
     pub fn start_or_skip() -> Option<Self> {
-        let installed = Path::new(PROGRAM)
-            .is_file()
-            .then_some(())
-            .ok_or_else(|| format!("{PROGRAM} is not installed; .ci/install-test-servers installs it"));
-        if skip(installed) { None } else { Some(Self::start().expect("an ssh server")) }
+        let missing = || format!("{PROGRAM} is not installed; .ci/install-test-servers installs it");
+        available(Path::new(PROGRAM).is_file().then_some(()).ok_or_else(missing))?;
+        Some(Self::start().expect("an ssh server"))
     }
 
     fn start() -> Result<Self, String> {
@@ -70,7 +68,7 @@ impl Sshd {
         command
             .args(["--pdeathsig", "KILL", "--", PROGRAM, "-D", "-r", "-e", "-f"])
             .arg(self.path("sshd_config"));
-        let process = Process::spawn(command, Some(file))?;
+        let process = Process::spawn(&command, Some(file))?;
         let serves = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
         until_it_serves(process, serves, Signal::TERM, &log)
     }

@@ -1,6 +1,8 @@
 //! Measurements that other work on the machine can spoil. They are tried again; what always comes out wrong fails.
 
 use std::panic::Location;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// What a measurement shows, if it does; otherwise what was seen instead.
 pub type Seen<T = ()> = Result<T, String>;
@@ -33,6 +35,19 @@ pub fn shown_within<T>(most: usize, mut measure: impl FnMut() -> Seen<T>) -> T {
         }
     }
     panic!("none of {most} tries shows it:{}", list(&seen));
+}
+
+/// Repeats a look at something until it shows, for a minute at most.
+#[track_caller]
+pub fn until<T>(mut shown: impl FnMut() -> Seen<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        match shown() {
+            Ok(shown) => return shown,
+            Err(figures) => assert!(begun.elapsed() < Duration::from_secs(60), "{figures}"),
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn list(seen: &[String]) -> String {

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::honest::sqlite;
-use crate::common::random::Random;
+use crate::common::Random;
 
 /// What is edited, and how.
 enum Edit {
@@ -39,7 +39,7 @@ const EDITS: [Edit; 18] = [
 /// Makes each edit of a sound record, and has it checked.
 pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
     let folder = sqlite();
-    folder.run_json(&["--run-time", "3", "--update-pct", "25", "--cache-mb", "2"]);
+    folder.run_json("--run-time 3 --update-pct 25 --cache-mb 2");
     let file = folder.last_run().join("run.json");
     let sound = fs::read_to_string(&file).unwrap();
     // Whose digest would give each edit away.
@@ -63,7 +63,7 @@ pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
             continue;
         }
         fs::write(&file, edited.to_string()).unwrap();
-        if folder.slob(["verify", "--run", "latest"]).code == 0 {
+        if folder.slob("verify --run latest").code == 0 {
             missed.push(format!(
                 "{place}: {} became {}",
                 record.pointer(place).unwrap(),
@@ -72,7 +72,7 @@ pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
         }
     }
     fs::write(&file, sound).unwrap();
-    if folder.slob(["verify", "--run", "latest"]).code != 0 {
+    if folder.slob("verify --run latest").code != 0 {
         missed.push("the sound record is accused".into());
     }
     if missed.is_empty() { Ok(()) } else { Err(missed.join("; ")) }

@@ -1,6 +1,5 @@
 //! Runs that are what they say.
 
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -8,11 +7,11 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use slob_report::{Answer, Question};
-use slob_testing::postgres::Version;
+use slob_testing::jobs::TestServer as _;
+use slob_testing::postgres::{Cluster, Version};
 
 use super::{Case, Sort, agrees_with_itself, expect, verdict};
-use crate::common::random::Random;
-use crate::common::{Folder, SLOB, mariadb, postgres};
+use crate::common::{Bench, Folder, Random, mariadb, postgres, signal};
 
 pub(super) fn cases() -> Vec<Case> {
     let agrees = |name, carry_out| Case {
@@ -27,18 +26,15 @@ pub(super) fn cases() -> Vec<Case> {
         agrees("the same: PostgreSQL 15", |random| Some(mixed(&on_postgres(Version::V15)?.folder, random))),
         agrees("the same: PostgreSQL 18", |random| Some(mixed(&on_postgres(Version::V18)?.folder, random))),
         agrees("the same: MariaDB", |random| {
-            let bench = mariadb::bench(&["innodb-buffer-pool-size=64M"])?;
-            bench.setup("2", "8M");
+            let bench = mariadb(&["innodb-buffer-pool-size=64M"])?;
+            bench.setup(2, "8M");
             Some(mixed(&bench.folder, random))
         }),
         agrees("interrupted by Ctrl-C: PostgreSQL", |random| {
             let bench = on_postgres(Version::V15)?;
-            let mut command = Command::new(SLOB);
-            command.args(["run", "--plain", "--run-time", "30", "--warmup", "0"]);
-            let run = bench.folder.start_run(&mut command);
+            let run = bench.folder.start_run("--plain --run-time 30 --warmup 0");
             thread::sleep(Duration::from_millis(500 + random.below(2000)));
-            let pid = Pid::from_child(&run);
-            kill_process(pid, Signal::INT).unwrap();
+            signal(&run, Signal::INT);
             let ended = run.wait_with_output().unwrap();
             let told = ended.status.code() == Some(130);
             Some(
@@ -48,13 +44,11 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         agrees("ended by the death of a session: PostgreSQL", |random| {
             let bench = on_postgres(Version::V15)?;
-            let mut command = Command::new(SLOB);
-            command.args(["run", "--plain", "--run-time", "30", "--warmup", "0", "-t", "2"]);
-            let run = bench.folder.start_run(&mut command);
+            let run = bench.folder.start_run("--plain --run-time 30 --warmup 0 -t 2");
             thread::sleep(Duration::from_millis(500 + random.below(1500)));
             let one = "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity \
                        WHERE usename = 'plain' AND query LIKE 'CALL%' LIMIT 1) one";
-            assert_eq!(bench.ask(one), 1, "a session is at work");
+            assert_eq!(bench.server.number(one), 1, "a session is at work");
             let ended = run.wait_with_output().unwrap();
             let told = ended.status.code() == Some(3);
             Some(
@@ -69,9 +63,9 @@ pub(super) fn cases() -> Vec<Case> {
             expected: "the window is not half as long again, and a late end is said",
             carry_out: |_| {
                 let bench =
-                    postgres::bench(Version::V15, &[("max_connections", "600"), ("shared_buffers", "64MB")])?;
-                bench.setup("2", "8M");
-                Some(ends_in_time(&bench.folder, &["--run-time", "6", "--update-pct", "0", "-t", "256"]))
+                    postgres(Version::V15, &[("max_connections", "600"), ("shared_buffers", "64MB")])?;
+                bench.setup(2, "8M");
+                Some(ends_in_time(&bench.folder, "--run-time 6 --update-pct 0 -t 256"))
             },
         },
         Case {
@@ -81,10 +75,10 @@ pub(super) fn cases() -> Vec<Case> {
             expected: "the window is not half as long again, and a late end is said",
             carry_out: |_| {
                 let bench = on_postgres(Version::V15)?;
-                let run = ["--run-time", "4", "--update-pct", "0", "-t", "4"];
+                let run = "--run-time 4 --update-pct 0 -t 4";
                 Some(thread::scope(|scope| {
                     let (slow, folder) = (Slowed::of(&bench), &bench.folder);
-                    let ended = scope.spawn(|| ends_in_time(folder, &run)).join().unwrap();
+                    let ended = scope.spawn(|| ends_in_time(folder, run)).join().unwrap();
                     drop(slow);
                     ended
                 }))
@@ -97,7 +91,7 @@ pub(super) fn cases() -> Vec<Case> {
             expected: "Complete? GOOD",
             carry_out: |_| {
                 let folder = sqlite();
-                folder.run_json(&["--rate", "50", "--run-time", "3", "--buffered"]);
+                folder.run_json("--rate 50 --run-time 3 --buffered");
                 let complete = verdict(&folder, Question::Complete);
                 Some(expect(complete.answer == Answer::Good, || complete.sentence()))
             },
@@ -109,38 +103,29 @@ pub(super) fn sqlite() -> Folder {
     Folder::loaded(2, "8M")
 }
 
-pub(super) fn on_postgres(version: Version) -> Option<postgres::Bench> {
-    let bench = postgres::bench(version, &[("shared_buffers", "64MB"), ("track_io_timing", "on")])?;
-    bench.setup("2", "8M");
+pub(super) fn on_postgres(version: Version) -> Option<Bench<Cluster>> {
+    let bench = postgres(version, &[("shared_buffers", "64MB"), ("track_io_timing", "on")])?;
+    bench.setup(2, "8M");
     Some(bench)
 }
 
 /// A run of some seconds with some updates, long operations or short ones, with a warm-up or without.
 fn mixed(folder: &Folder, random: &mut Random) -> Result<(), String> {
-    let run_time = (2 + random.below(4)).to_string();
-    let update_pct = (random.below(3) * 25).to_string();
-    let work_unit = (1 + random.below(64)).to_string();
-    let threads = (1 + random.below(2)).to_string();
-    let warmup = random.below(2).to_string();
-    folder.run_json(&[
-        "--run-time",
-        &run_time,
-        "--update-pct",
-        &update_pct,
-        "--work-unit",
-        &work_unit,
-        "-t",
-        &threads,
-        "--warmup",
-        &warmup,
-    ]);
+    let run_time = 2 + random.below(4);
+    let update_pct = random.below(3) * 25;
+    let work_unit = 1 + random.below(64);
+    let threads = 1 + random.below(2);
+    let warmup = random.below(2);
+    folder.run_json(format!(
+        "--run-time {run_time} --update-pct {update_pct} --work-unit {work_unit} -t {threads} --warmup {warmup}"
+    ));
     agrees_with_itself(folder).map_err(|error| {
         format!("{run_time} s, {update_pct} % updates, work unit {work_unit}, {threads} threads, warm-up {warmup} s: {error}")
     })
 }
 
 /// RUN_TIME is kept, or it is said that it was not.
-fn ends_in_time(folder: &Folder, run: &[&str]) -> Result<(), String> {
+fn ends_in_time(folder: &Folder, run: &str) -> Result<(), String> {
     let record = folder.run_json(run);
     let planned_s = record["workload"]["run_time_s"].as_f64().unwrap();
     let is_s = record["window"]["seconds"].as_f64().unwrap();
@@ -159,9 +144,9 @@ struct Slowed {
 }
 
 impl Slowed {
-    fn of(bench: &postgres::Bench) -> Self {
+    fn of(bench: &Bench<Cluster>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (told, mut admin) = (Arc::clone(&stop), bench.admin());
+        let (told, mut admin) = (Arc::clone(&stop), bench.server.admin());
         let thread = thread::spawn(move || {
             while !told.load(Ordering::Relaxed) {
                 let sessions = "SELECT pid FROM pg_stat_activity WHERE usename = 'plain'";

@@ -57,12 +57,12 @@ fn cached_beside_a_neighbour() -> Option<Result<(), String>> {
     if skip_without_a_device() {
         return None;
     }
-    let bench = postgres::bench(Version::V15, &[("shared_buffers", "2MB"), ("track_io_timing", "on")])?;
-    bench.setup("1", "64M");
+    let bench = postgres(Version::V15, &[("shared_buffers", "2MB"), ("track_io_timing", "on")])?;
+    bench.setup(1, "64M");
     let _neighbour = Neighbour::reading(bench.folder.path(), 3060)?;
     // It lays out its file first.
     thread::sleep(Duration::from_secs(3));
-    let record = bench.run(&["--run-time", "5", "--update-pct", "0", "--rate", "50"]);
+    let record = bench.run("--run-time 5 --update-pct 0 --rate 50");
     let ((device, database), own) = (read_bytes(&record, 8192), fetched(&record));
     assert!(device * 2 > database, "the neighbour read too little: {device} bytes, {database} asked for");
     assert!(own * 2 < database, "the kernel fetched {own} bytes of {database} for the server's processes");
@@ -72,7 +72,7 @@ fn cached_beside_a_neighbour() -> Option<Result<(), String>> {
 
 fn unmet_rate() -> Result<(), String> {
     let folder = sqlite();
-    let strict = folder.slob(["run", "--rate", "10000000", "--run-time", "2", "--strict"]);
+    let strict = folder.slob("run --rate 10000000 --run-time 2 --strict");
     let complete = verdict(&folder, Question::Complete);
     let told = complete.answer == Answer::Bad && complete.sentence().contains("the rate was not met");
     expect(strict.code == 1 && told, || format!("exit code {}; {}", strict.code, complete.sentence()))
@@ -82,7 +82,7 @@ fn hidden_cpu() -> Result<(), String> {
     let folder = sqlite();
     let burner = Burner::start();
     let before = own_cpu_s();
-    folder.run_json(&["--rate", "50", "--run-time", "4", "--buffered"]);
+    folder.run_json("--rate 50 --run-time 4 --buffered");
     let used_s = own_cpu_s() - before;
     burner.stop();
     let record = latest(&folder);
@@ -104,10 +104,9 @@ fn whole_s(record: &slob_record::Record) -> f64 {
 fn frozen_session() -> Option<Result<(), String>> {
     const FROZEN: Duration = Duration::from_millis(1500);
     let bench = on_postgres(Version::V15)?;
-    let (mut admin, folder) = (bench.admin(), &bench.folder);
+    let (mut admin, folder) = (bench.server.admin(), &bench.folder);
     let frozen_s = thread::scope(|scope| {
-        let run = scope
-            .spawn(|| folder.run_json(&["--run-time", "5", "--update-pct", "0", "-t", "2", "--rate", "400"]));
+        let run = scope.spawn(|| folder.run_json("--run-time 5 --update-pct 0 -t 2 --rate 400"));
         thread::sleep(Duration::from_secs(2));
         let one = "SELECT pid FROM pg_stat_activity WHERE usename = 'plain' AND query LIKE 'CALL%' LIMIT 1";
         let pid: i32 = admin.query_one(one, &[]).unwrap().get(0);
@@ -138,7 +137,7 @@ fn one_full_cpu() -> Option<Result<(), String>> {
     // Others may take its CPU away from the session; then it is not its own that limits it.
     let mut seen = String::new();
     for _ in 0..3 {
-        bench.run(&["--run-time", "3", "--update-pct", "0", "-s", "1", "-t", "1", "--warmup", "1"]);
+        bench.run("--run-time 3 --update-pct 0 -s 1 -t 1 --warmup 1");
         let cpu_bound = verdict(&bench.folder, Question::CpuBound);
         if cpu_bound.sentence().starts_with("Yes") {
             return Some(Ok(()));

@@ -11,8 +11,7 @@ use slob_record::{Record, read_record};
 use slob_report::{Question, Verdict, verdicts};
 
 use crate::alone;
-use crate::common::Folder;
-use crate::common::random::{Random, is_full};
+use crate::common::{Folder, Random, is_full};
 
 /// How often a case is carried out with `DRILLS=full`.
 const FULL: u32 = 20;
@@ -48,7 +47,7 @@ fn latest(folder: &Folder) -> Record {
 
 /// All that a record holds twice is to be the same twice.
 fn agrees_with_itself(folder: &Folder) -> Result<(), String> {
-    let verified = folder.slob(["verify", "--run", "latest"]);
+    let verified = folder.slob("verify --run latest");
     let differ: Vec<&str> = verified.stdout.lines().filter(|line| line.starts_with("DIFFERS")).collect();
     if verified.code == 0 {
         Ok(())
@@ -61,13 +60,6 @@ fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String>
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-/// Fisher and Yates.
-fn shuffle<T>(all: &mut [T], random: &mut Random) {
-    for place in (1..all.len()).rev() {
-        all.swap(place, random.below(place as u64 + 1) as usize);
-    }
-}
-
 #[test]
 #[allow(clippy::print_stderr, reason = "the table is for docs/trust.md")]
 fn lies_are_found_and_honest_runs_are_not_accused() {
@@ -75,7 +67,7 @@ fn lies_are_found_and_honest_runs_are_not_accused() {
     let mut random = Random::new();
     let times = if is_full() { FULL } else { 1 };
     let mut cases: Vec<Case> = honest::cases().into_iter().chain(lies::cases()).collect();
-    shuffle(&mut cases, &mut random);
+    random.shuffle(&mut cases);
     let (mut table, mut wrong) = (Vec::new(), Vec::new());
     for case in &cases {
         let outcomes: Vec<Result<(), String>> =

@@ -9,10 +9,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
 use super::times;
-use crate::common::Folder;
-use crate::common::random::Random;
-use slob_testing::mariadb::MariaDb;
-use slob_testing::postgres::{Cluster, Version};
+use crate::common::{Folder, Random, mariadb, postgres};
+use slob_testing::jobs::TestServer as _;
+use slob_testing::postgres::Version;
 
 /// Flips all bits of a byte, or some, and never none.
 fn flip(path: &Path, at: u64, random: &mut Random) {
@@ -26,7 +25,7 @@ fn flip(path: &Path, at: u64, random: &mut Random) {
 #[test]
 fn a_flipped_byte_of_sqlite_is_found() {
     let folder = Folder::loaded(1, "4M");
-    let path = folder.path().join("d/slob1.db");
+    let path = folder.at("d/slob1.db");
     let sound = fs::read(&path).unwrap();
     let before = contents(&path).expect("what was loaded can be read");
     let mut random = Random::new();
@@ -35,17 +34,17 @@ fn a_flipped_byte_of_sqlite_is_found() {
         let at = random.below(sound.len() as u64);
         flip(&path, at, &mut random);
         let is_same = contents(&path) == Some(before);
-        let called = folder.slob(["verify"]);
+        let called = folder.slob("verify");
         if !is_same {
             hits += 1;
             assert_ne!(called.code, 0, "byte {at} hit a row: {}", called.stdout);
         } else if is_sound(&path) {
-            assert_eq!(called.code, 0, "byte {at} hit nothing: {}{}", called.stdout, called.stderr);
+            called.success();
         }
         fs::write(&path, &sound).unwrap();
     }
     assert!(hits > 10, "{hits} hits");
-    folder.slob(["verify"]).success();
+    folder.slob("verify").success();
 }
 
 /// A hash of all rows as SQLite itself reads them; `None` if it can't.
@@ -107,19 +106,13 @@ impl Tuple {
 
 #[test]
 fn flipped_bytes_of_postgresql_without_checksums_are_found() {
-    let Some(mut cluster) = Cluster::start_or_skip(Version::V15, &[]) else { return };
-    let folder = Folder::new();
-    let target = cluster.target();
+    let Some(mut bench) = postgres(Version::V15, &[]) else { return };
     let scale = times(120, 400) as u64;
-    folder
-        .slob(["setup", "--target", &target, "--scale", &scale.to_string(), "--scan-table-sz", "64", "1"])
-        .success();
-    let path: String =
-        cluster.admin().query_one("SELECT pg_relation_filepath('slob1.cf1')", &[]).unwrap().get(0);
-    let checksums: String = cluster.admin().query_one("SHOW data_checksums", &[]).unwrap().get(0);
-    assert_eq!(checksums, "off");
-    cluster.stop();
-    let file = cluster.data_folder().join(path);
+    bench.load(&format!("--scale {scale} 1"));
+    let path: String = bench.server.ask("SELECT pg_relation_filepath('slob1.cf1')");
+    assert_eq!(bench.server.ask::<String>("SHOW data_checksums"), "off");
+    bench.server.stop();
+    let file = bench.server.data_folder().join(path);
     let bytes = fs::read(&file).unwrap();
     let mut random = Random::new();
     // A byte of every other row, and a byte of the free room of those between.
@@ -129,22 +122,19 @@ fn flipped_bytes_of_postgresql_without_checksums_are_found() {
         let range = if row % 2 == 0 { tuple.columns } else { tuple.free };
         flip(&file, block + range.start + random.below(range.end - range.start), &mut random);
     }
-    cluster.restart().unwrap();
-    let called = folder.slob(["verify", "--target", &target]);
-    assert_eq!(called.code, 1, "{}{}", called.stdout, called.stderr);
+    bench.server.restart();
+    let called = bench.verify().exits(1);
     let last = called.stdout.lines().last().unwrap();
     assert!(last.ends_with(&format!(", {} faulty", scale / 2)), "{}{}", called.stdout, called.stderr);
 }
 
 #[test]
 fn a_flipped_byte_of_mariadb_is_found() {
-    let Some(mut mariadb) = MariaDb::start_or_skip(&[]) else { return };
-    let folder = Folder::new();
-    let target = mariadb.target("root");
-    folder.slob(["setup", "--target", &target, "--scale", "256", "--scan-table-sz", "64", "1"]).success();
-    folder.slob(["verify", "--target", &target]).success();
-    let file = mariadb.data_folder().join("slob1/cf1.ibd");
-    mariadb.stop();
+    let Some(mut bench) = mariadb(&[]) else { return };
+    bench.load("--scale 256 1");
+    bench.verify().success();
+    let file = bench.server.data_folder().join("slob1/cf1.ibd");
+    bench.server.stop();
     let sound = fs::read(&file).unwrap();
     let pages = leaf_pages(&sound);
     assert!(pages.len() >= 256, "{} leaf pages", pages.len());
@@ -153,14 +143,14 @@ fn a_flipped_byte_of_mariadb_is_found() {
         let page = pages[random.below(pages.len() as u64) as usize];
         // Of the row, which is what most of the page is.
         flip(&file, page + 128 + random.below(8192), &mut random);
-        mariadb.restart().unwrap();
-        let called = folder.slob(["verify", "--target", &target]);
+        bench.server.restart();
+        let called = bench.verify();
         assert_ne!(called.code, 0, "page at {page}: {}", called.stdout);
-        mariadb.stop();
+        bench.server.stop();
         fs::write(&file, &sound).unwrap();
     }
-    mariadb.restart().unwrap();
-    folder.slob(["verify", "--target", &target]).success();
+    bench.server.restart();
+    bench.verify().success();
 }
 
 /// Where the leaves of the clustered index begin: pages of type INDEX on level 0 of the index that most pages are of
@@ -181,9 +171,8 @@ fn leaf_pages(file: &[u8]) -> Vec<u64> {
 #[test]
 fn data_that_are_gone_after_a_run_are_not_called_sound() {
     let folder = Folder::loaded(1, "8M");
-    let mut run = std::process::Command::new(crate::common::SLOB);
-    let child = folder.start_run(run.args(["run", "1", "--run-time", "10", "--plain"]));
-    fs::remove_dir_all(folder.path().join("d")).unwrap();
+    let child = folder.start_run("1 --run-time 10 --plain");
+    fs::remove_dir_all(folder.at("d")).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("Complete?   BAD"), "{said}{}", String::from_utf8_lossy(&output.stderr));

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::termios::{LocalModes, tcgetattr};
 
-use super::family::children;
-use super::secrets::{PASSWORD, contains, holders, locked};
-use crate::common::{Folder, SLOB};
+use slob_testing::children;
 use slob_testing::mariadb::MariaDb;
-use slob_testing::postgres::{Cluster, Version};
+use slob_testing::postgres::Version;
+
+use super::secrets::{PASSWORD, contains, holders, locked};
+use crate::common::{Folder, SLOB, Signal, mariadb, postgres, signal, spawned};
 
 /// The name of something that would end a statement, if it were put there as it is.
 const NAME: &str = "x\"; DROP TABLE victim; --";
@@ -99,7 +100,7 @@ fn ctrl_c_at_the_question_for_a_password_leaves_the_terminal_as_it_was() {
         if signal == "the key" {
             asked.input.write_all(b"\x03").unwrap();
         } else {
-            let pid = fs::read_to_string(folder.path().join("pid")).unwrap();
+            let pid = folder.read("pid");
             assert!(Command::new("kill").args(["-s", signal, pid.trim()]).status().unwrap().success());
         }
         let (mut child, shown) = asked.shown_until_the_end();
@@ -126,13 +127,13 @@ fn without_a_terminal_nothing_is_asked() {
 #[test]
 fn a_configuration_with_a_password_belongs_to_its_owner_alone() {
     let folder = Folder::new();
-    folder.slob(["conf", "--init"]).success();
-    let path = folder.path().join("slob.conf");
+    folder.slob("conf --init").success();
+    let path = folder.at("slob.conf");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     fs::write(&path, format!("TARGET='postgres://plain:{PASSWORD}@127.0.0.1:1/slob'\n")).unwrap();
     for (mode, warned) in [(0o600, false), (0o640, true), (0o644, true)] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        let called = folder.slob(["conf"]).success();
+        let called = folder.slob("conf").success();
         assert_eq!(called.stderr.contains("chmod 0600 slob.conf"), warned, "{mode:o}: {}", called.stderr);
         assert!(!contains(called.stdout.as_bytes()) && !contains(called.stderr.as_bytes()));
     }
@@ -143,24 +144,17 @@ fn a_crash_leaves_no_copy_of_the_memory() {
     let Some(locked) = locked() else { return };
     let target = locked.target();
     let environment = [("PGPASSWORD", PASSWORD)];
-    let setup = ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "1"];
+    let setup = format!("setup --target {target} --scale 2M --scan-table-sz 64 1");
     locked.folder.slob_with_env(setup, &environment).success();
     let run = format!("ulimit -c unlimited; exec {SLOB} run 1 --target {target} --scale 2M --run-time 60");
-    let mut child = Command::new("sh")
-        .args(["-c", &run])
-        .envs(environment)
-        .current_dir(locked.folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut shell = Command::new("sh");
+    let mut child = spawned(shell.args(["-c", &run]).envs(environment).current_dir(locked.folder.path()));
     // Two seconds are enough to connect on any machine; if not, there is less in the memory.
     thread::sleep(Duration::from_secs(2));
     let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
     let soft = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
     assert_eq!(soft.split_whitespace().next(), Some("0"), "{soft}");
-    let kill = Command::new("kill").args(["-ABRT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
+    signal(&child, Signal::ABORT);
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&child.wait().unwrap()), Some(6));
     let held = holders(locked.folder.path());
     assert!(held.is_empty(), "{held:?}");
@@ -168,19 +162,12 @@ fn a_crash_leaves_no_copy_of_the_memory() {
 
 #[test]
 fn a_name_is_a_name_even_if_it_reads_like_a_statement() {
-    if slob_testing::postgres::skip(Version::V15) {
-        return;
-    }
-    let cluster = Cluster::start_with(Version::V15, &[], &["host all plain 127.0.0.1/32 trust"]).unwrap();
-    cluster.sql("CREATE ROLE plain LOGIN");
-    cluster.sql("CREATE DATABASE slob OWNER plain");
-    let mut admin = cluster.admin();
+    let Some(bench) = postgres(Version::V15, &[]) else { return };
+    let (folder, target) = (&bench.folder, &bench.target);
+    let mut admin = bench.server.admin();
     admin.batch_execute("CREATE TABLE victim (a int)").unwrap();
-    let folder = Folder::new();
-    let target = format!("postgres://plain@127.0.0.1:{}/slob", cluster.port());
-    let load =
-        ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "--tablespace", NAME, "1"];
-    let called = folder.slob(load);
+    let load = bench.load_line(&format!("--scale 2M --tablespace '{NAME}' 1"));
+    let called = folder.slob(&load);
     assert!(called.code != 0 && called.stderr.contains("does not exist"), "{}", called.stderr);
     // One of that name may be there, and then it is used.
     let quoted = NAME.replace('"', "\"\"");
@@ -188,32 +175,30 @@ fn a_name_is_a_name_even_if_it_reads_like_a_statement() {
     admin.batch_execute(&format!("CREATE TABLESPACE \"{quoted}\" LOCATION ''")).unwrap();
     admin.batch_execute(&format!("GRANT CREATE ON TABLESPACE \"{quoted}\" TO plain")).unwrap();
     folder.slob(load).success();
-    folder.slob(["verify", "--target", &target]).success();
+    folder.slob(format!("verify --target {target}")).success();
     let of_database = target.replace("/slob", "/x%22;%20DROP%20TABLE%20victim;%20--");
-    let called = folder.slob(["drop", "--yes", "--target", &of_database]);
+    let called = folder.slob(format!("drop --yes --target {of_database}"));
     assert!(called.code != 0 && called.stderr.contains("does not exist"), "{}", called.stderr);
-    folder.slob(["drop", "--yes", "--target", &target]).success();
+    folder.slob(format!("drop --yes --target {target}")).success();
     assert_eq!(admin.query_one("SELECT count(*) FROM victim", &[]).unwrap().get::<_, i64>(0), 0);
     for name in ["../../x", NAME, "a/b", ".."] {
-        let called = folder.slob(["run", "--target", &target, "--run-name", name]);
-        assert_eq!(called.code, 2, "{name}: {}", called.stderr);
+        folder.slob(format!("run --target {target} --run-name '{name}'")).exits(2);
     }
 }
 
 #[test]
 fn drop_leaves_what_others_put_beside_our_tables() {
-    let Some(server) = MariaDb::start_or_skip(&[]) else { return };
-    let (folder, target) = (Folder::new(), server.plain_target());
+    let Some(bench) = mariadb(&[]) else { return };
+    let (server, folder, target) = (&bench.server, &bench.folder, &bench.target);
     server.sql("CREATE DATABASE slob7");
     server.sql("CREATE TABLE slob7.cf1 (a INT)");
     server.sql("INSERT INTO slob7.cf1 VALUES (1)");
-    let setup = ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "1"];
-    folder.slob(setup).success();
-    folder.slob(["drop", "--yes", "--target", &target]).success();
+    bench.load("--scale 2M 1");
+    folder.slob(format!("drop --yes --target {target}")).success();
     assert_eq!(server.ask("SELECT COUNT(*) FROM slob7.cf1"), 1, "it looks like ours, but does not say so");
-    folder.slob(setup).success();
+    bench.load("--scale 2M 1");
     server.sql("CREATE TABLE slob1.notes (a INT)");
-    let refused = folder.slob(["drop", "--yes", "--target", &target]);
+    let refused = folder.slob(format!("drop --yes --target {target}"));
     assert!(refused.code != 0 && refused.stderr.contains("notes"), "{}", refused.stderr);
     assert_eq!(server.ask("SELECT COUNT(*) FROM slob1.notes"), 0);
 }
@@ -226,13 +211,16 @@ fn the_other_servers_password_is_nowhere_either() {
     server.sql("GRANT ALL ON `slob%`.* TO locked@'%'");
     server.sql("GRANT SELECT ON mysql.innodb_index_stats TO locked@'%'");
     let (folder, target) = (Folder::new(), server.target("locked"));
-    let setup = ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "1"];
-    let run = ["run", "1", "--target", &target, "--scale", "2M", "--warmup", "0", "--run-time", "2"];
-    let refused = folder.slob_with_env(setup, &[("MYSQL_PWD", &format!("{PASSWORD}-but-wrong"))]);
+    let setup = format!("setup --target {target} --scale 2M --scan-table-sz 64 1");
+    let run = format!("run 1 --target {target} --scale 2M --warmup 0 --run-time 2");
+    let refused = folder.slob_with_env(&setup, &[("MYSQL_PWD", &format!("{PASSWORD}-but-wrong"))]);
     assert!(refused.code != 0 && refused.stderr.contains("password"), "{}", refused.stderr);
     let right = [("MYSQL_PWD", PASSWORD)];
-    let called =
-        [refused, folder.slob_with_env(setup, &right).success(), folder.slob_with_env(run, &right).success()];
+    let called = [
+        refused,
+        folder.slob_with_env(&setup, &right).success(),
+        folder.slob_with_env(run, &right).success(),
+    ];
     for called in called {
         assert!(!contains(called.stdout.as_bytes()) && !contains(called.stderr.as_bytes()));
     }

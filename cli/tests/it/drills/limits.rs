@@ -3,27 +3,24 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use slob_testing::jobs::TestServer as _;
+use slob_testing::postgres::Version;
 
 use super::times;
-use crate::common::{Called, Folder, SLOB};
-use slob_testing::postgres::{Cluster, Version};
+use crate::common::{Called, Folder, Signal, at_work, postgres, signal, unwrapped};
 
 #[test]
 fn a_program_that_was_stopped_is_not_taken_for_a_slow_device() {
     let folder = Folder::loaded(1, "8M");
     let stopped_s = times(3, 10) as u64;
-    let run_time = (stopped_s + 7).to_string();
-    let child = folder.start_run(Command::new(SLOB).args(["run", "1", "--run-time", &run_time]));
-    let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
-    kill_process(pid, Signal::STOP).unwrap();
+    let child = folder.start_run(format!("1 --run-time {}", stopped_s + 7));
+    signal(&child, Signal::STOP);
     thread::sleep(Duration::from_secs(stopped_s));
-    kill_process(pid, Signal::CONT).unwrap();
+    signal(&child, Signal::CONT);
     assert!(child.wait_with_output().unwrap().status.success());
     let record: Value = folder.last_record();
     let points = record["series"]["points"].as_array().unwrap();
@@ -31,9 +28,8 @@ fn a_program_that_was_stopped_is_not_taken_for_a_slow_device() {
         point["value"].is_null() || point["value"]["ops"]["selects"].as_f64().unwrap_or(0.0) == 0.0
     });
     assert!(idle.count() as u64 >= stopped_s - 1, "the seconds in which nothing ran are there: {points:?}");
-    let report = folder.slob(["report", "latest"]).success().stdout;
-    let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("had no sample: the sampler was held up"), "{report}");
+    let report = folder.slob("report latest").success().stdout;
+    assert!(unwrapped(&report).contains("had no sample: the sampler was held up"), "{report}");
 }
 
 #[test]
@@ -44,7 +40,7 @@ fn too_few_files_are_refused_with_a_word() {
     assert_ne!(called.code, 0, "{said}");
     assert!(said.to_lowercase().contains("open files") || said.contains("ulimit"), "{said}");
     assert!(!said.contains("panicked"), "{said}");
-    folder.slob(["run", "1", "--run-time", "1"]).success();
+    folder.slob("run 1 --run-time 1").success();
 }
 
 /// Where Debian's package puts the library that fakes the time of day.
@@ -59,13 +55,13 @@ fn a_clock_that_is_set_changes_no_duration() {
     let folder = Folder::loaded(1, "8M");
     for set_by in ["-3600", "+3600"] {
         folder.write("offset", "+0");
-        let mut child = folder.start_run(
-            Command::new(SLOB)
-                .args(["run", "1", "--run-time", "8"])
+        let mut child = at_work(
+            folder
+                .command("run 1 --run-time 8")
                 .env("LD_PRELOAD", FAKETIME)
                 .env("DONT_FAKE_MONOTONIC", "1")
                 .env("FAKETIME_NO_CACHE", "1")
-                .env("FAKETIME_TIMESTAMP_FILE", folder.path().join("offset")),
+                .env("FAKETIME_TIMESTAMP_FILE", folder.at("offset")),
         );
         folder.write("offset", set_by);
         assert!(child.wait().unwrap().success());
@@ -80,8 +76,8 @@ fn a_clock_that_is_set_changes_no_duration() {
         assert!(slowest < 60e9, "{set_by}: {slowest} ns");
         let points = record["series"]["points"].as_array().unwrap().len();
         assert!((8..60).contains(&points), "{set_by}: {points} seconds");
-        folder.slob(["report", "latest"]).success();
-        fs::remove_dir_all(folder.path().join("runs")).unwrap();
+        folder.slob("report latest").success();
+        fs::remove_dir_all(folder.at("runs")).unwrap();
     }
 }
 
@@ -92,16 +88,7 @@ fn skip(why: &str) {
 
 /// The program under a limit of the shell's.
 fn slob_limited(folder: &Folder, limit: &str, words: &str) -> Called {
-    let output = Command::new("sh")
-        .args(["-c", &format!("ulimit {limit}; exec {SLOB} {words}")])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    Called {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    folder.shell(&format!("ulimit {limit}; exec $0 {words}"))
 }
 
 #[test]
@@ -122,29 +109,17 @@ fn too_little_memory_is_said_and_leaves_nothing_behind() {
     }
     let tried = limits.len() as i32;
     assert!((1..tried).contains(&failed), "{failed} of {tried} failed");
-    let listed = folder.slob(["list", "--json"]).success().stdout;
+    let listed = folder.slob("list --json").success().stdout;
     assert_eq!(listed.matches("\"completed\"").count() as i32, tried - failed, "{listed}");
-    folder.slob(["run", "1", "--run-time", "1"]).success();
-    folder.slob(["verify"]).success();
+    folder.slob("run 1 --run-time 1").success();
+    folder.slob("verify").success();
 }
 
 #[test]
 fn thousands_of_sessions_are_all_measured() {
     let folder = Folder::new();
     let many = times(1024, 4096);
-    let threads = many.to_string();
-    let record = folder.run_json(&[
-        "--target",
-        "null:",
-        "-s",
-        "1",
-        "-t",
-        &threads,
-        "--run-time",
-        "3",
-        "--warmup",
-        "1",
-    ]);
+    let record = folder.run_json(format!("--target null: -s 1 -t {many} --run-time 3 --warmup 1"));
     let sessions = record["sessions"].as_array().unwrap();
     assert_eq!(sessions.len(), many);
     assert!(sessions.iter().all(|session| session["whole_window"] == true && session["error"].is_null()));
@@ -152,22 +127,18 @@ fn thousands_of_sessions_are_all_measured() {
 
 #[test]
 fn too_few_connections_are_refused_and_many_sessions_work() {
-    let Some(mut cluster) = Cluster::start_or_skip(Version::V15, &[("max_connections", "20")]) else {
-        return;
-    };
-    let (folder, target) = (Folder::new(), cluster.target());
-    folder.slob(["setup", "--target", &target, "--scale", "1024", "--scan-table-sz", "64", "1"]).success();
-    let many = times(50, 1000).to_string();
-    let run = ["run", "--target", &target, "-s", "1", "-t", &many, "--scale", "1024", "--warmup", "1"];
-    let run = [&run[..], &["--run-time", "3", "--update-pct", "10", "--work-unit", "4"]].concat();
-    let refused = folder.slob(run.iter().copied());
-    assert!(refused.code == 2 && refused.stderr.contains("max_connections"), "{}", refused.stderr);
-    cluster.configure(&[("max_connections", "1100")]).unwrap();
-    cluster.restart().unwrap();
-    folder.slob(run).success();
-    let record = folder.last_record();
+    let Some(mut bench) = postgres(Version::V15, &[("max_connections", "20")]) else { return };
+    bench.load("--scale 1024 1");
+    let many = times(50, 1000);
+    let run = format!("run --target {} -s 1 -t {many} --scale 1024 --warmup 1", bench.target);
+    let run = format!("{run} --run-time 3 --update-pct 10 --work-unit 4");
+    bench.folder.slob(&run).refused(&["max_connections"]);
+    bench.server.configure(&[("max_connections", "1100")]).unwrap();
+    bench.server.restart();
+    bench.folder.slob(run).success();
+    let record = bench.folder.last_record();
     let sessions = record["sessions"].as_array().unwrap();
-    assert_eq!(sessions.len().to_string(), many);
+    assert_eq!(sessions.len(), many);
     assert!(sessions.iter().all(|session| session["whole_window"] == true), "all worked to the end");
-    folder.slob(["verify", "--target", &target]).success();
+    bench.verify().success();
 }

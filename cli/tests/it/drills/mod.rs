@@ -2,11 +2,8 @@
 //! docs/trust.md says what each does and what was seen. `DRILLS=full` repeats each as often as that table says; without
 //! it each is short enough for every change, with the same seed each time. `DRILLS_SEED` repeats one that failed.
 
-mod crash;
-mod crash_server;
+mod crashes;
 mod data;
-mod durability;
-mod family;
 mod guards;
 mod limits;
 mod network;
@@ -15,7 +12,7 @@ mod space;
 mod truth;
 mod wire;
 
-use crate::common::random::is_full;
+use crate::common::is_full;
 
 /// How often a drill is repeated: usually, and for docs/trust.md.
 fn times(usual: usize, full: usize) -> usize {

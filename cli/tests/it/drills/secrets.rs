@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Folder, SLOB};
 use slob_testing::postgres::{Cluster, Version};
+
+use crate::common::{Folder, spawned};
 
 pub(crate) const PASSWORD: &str = "hunter2-4711-c0rrect";
 
@@ -18,11 +18,8 @@ pub(crate) struct Locked {
 
 /// A server that wants a password of the account `plain`.
 pub(crate) fn locked() -> Option<Locked> {
-    if slob_testing::postgres::skip(Version::V15) {
-        return None;
-    }
     let access = ["host all plain 127.0.0.1/32 scram-sha-256"];
-    let cluster = Cluster::start_with(Version::V15, &[], &access).unwrap();
+    let cluster = Cluster::start_with_or_skip(Version::V15, &[], &access)?;
     cluster.sql(&format!("CREATE ROLE plain LOGIN PASSWORD '{PASSWORD}'"));
     cluster.sql("CREATE DATABASE slob OWNER plain");
     Some(Locked { cluster, folder: Folder::new() })
@@ -37,7 +34,7 @@ impl Locked {
     fn pass_file(&self, password: &str) -> String {
         use std::os::unix::fs::PermissionsExt;
         self.folder.write("passwords", &format!("*:*:*:plain:{password}\n"));
-        let path = self.folder.path().join("passwords");
+        let path = self.folder.at("passwords");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         path.display().to_string()
     }
@@ -66,13 +63,13 @@ fn a_password_is_nowhere_but_where_it_was_put() {
     let Some(locked) = locked() else { return };
     let (folder, target) = (&locked.folder, locked.target());
     let environment = [("PGPASSWORD", PASSWORD)];
-    let setup = ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "1"];
-    let run = ["run", "1", "--target", &target, "--scale", "2M", "--warmup", "0", "--run-time", "2"];
-    let run = [&run[..], &["--external-script", "./script"]].concat();
+    let setup = format!("setup --target {target} --scale 2M --scan-table-sz 64 1");
+    let run =
+        format!("run 1 --target {target} --scale 2M --warmup 0 --run-time 2 --external-script ./script");
     folder.script("script", "#!/bin/sh\nenv > environment-$1\ncat /proc/$PPID/cmdline > command-line-$1\n");
     let called = [
         folder.slob_with_env(setup, &environment).success(),
-        folder.slob_with_env(run.iter().copied(), &environment).success(),
+        folder.slob_with_env(&run, &environment).success(),
     ];
     for called in called {
         assert!(!contains(called.stdout.as_bytes()) && !contains(called.stderr.as_bytes()));
@@ -95,8 +92,9 @@ fn a_password_is_nowhere_but_where_it_was_put() {
 fn a_wrong_password_is_refused_and_not_repeated() {
     let Some(locked) = locked() else { return };
     let wrong = format!("{PASSWORD}-but-wrong");
-    let called =
-        locked.folder.slob_with_env(["setup", "--target", &locked.target(), "1"], &[("PGPASSWORD", &wrong)]);
+    let called = locked
+        .folder
+        .slob_with_env(format!("setup --target {} 1", locked.target()), &[("PGPASSWORD", &wrong)]);
     assert_ne!(called.code, 0);
     assert!(called.stderr.contains("password") && !contains(called.stderr.as_bytes()), "{}", called.stderr);
 }
@@ -106,8 +104,7 @@ fn a_password_in_the_address_is_refused_without_repeating_it() {
     let folder = Folder::new();
     for scheme in ["postgres", "mysql"] {
         let target = format!("{scheme}://plain:{PASSWORD}@127.0.0.1:1/slob");
-        let called = folder.slob(["run", "1", "--target", &target]);
-        assert_eq!(called.code, 2, "{}", called.stderr);
+        let called = folder.slob(format!("run 1 --target {target}")).exits(2);
         assert!(!contains(called.stderr.as_bytes()), "{}", called.stderr);
         assert!(called.stderr.to_lowercase().contains("password"), "{}", called.stderr);
     }
@@ -119,16 +116,10 @@ fn no_list_of_processes_shows_a_password() {
     let Some(locked) = locked() else { return };
     let file = locked.pass_file(PASSWORD);
     let target = locked.target();
-    let setup = ["setup", "--target", &target, "--scale", "2M", "--scan-table-sz", "64", "1"];
+    let setup = format!("setup --target {target} --scale 2M --scan-table-sz 64 1");
     locked.folder.slob_with_env(setup, &[("PGPASSFILE", &file)]).success();
-    let mut child = Command::new(SLOB)
-        .args(["run", "1", "--target", &target, "--scale", "2M", "--warmup", "0", "--run-time", "3"])
-        .env("PGPASSFILE", &file)
-        .current_dir(locked.folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let run = format!("run 1 --target {target} --scale 2M --warmup 0 --run-time 3");
+    let mut child = spawned(locked.folder.command(run).env("PGPASSFILE", &file));
     while child.try_wait().unwrap().is_none() {
         for process in fs::read_dir("/proc").unwrap().map(Result::unwrap) {
             let path = process.path();

@@ -5,16 +5,17 @@ use std::io::Write;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::{chown, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::family::kill_family;
-use super::wire::{Weather, Wire};
-use crate::common::{Folder, SLOB};
+use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::{Cluster, Version};
+
+use super::wire::{Weather, Wire};
+use crate::common::{Called, Folder, Signal, signal};
 
 /// A small file system in memory, with a file that can fill it up.
 struct Disk(TempDir);
@@ -56,13 +57,9 @@ impl Disk {
 
     /// Leaves no room, while the program stands still: else it may be done before.
     fn fill_under(&self, child: &Child) {
-        let signal = |name: &str| {
-            let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
-            assert!(sent.success(), "{name}: it had ended");
-        };
-        signal("-STOP");
+        signal(child, Signal::STOP);
         self.fill();
-        signal("-CONT");
+        signal(child, Signal::CONT);
     }
 
     /// Leaves that much room.
@@ -88,12 +85,6 @@ impl Drop for Disk {
     }
 }
 
-fn start(folder: &Folder, words: &[&str]) -> Child {
-    let mut command = Command::new(SLOB);
-    command.args(words).current_dir(folder.path()).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
 fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     let limit = Instant::now() + Duration::from_secs(60);
     while !is_so() {
@@ -111,11 +102,12 @@ fn bytes_below(folder: &Path) -> u64 {
 }
 
 /// It failed, and said why in words that somebody can act on.
-fn assert_failed(output: &Output, words: &[&str]) {
-    let said = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{said}");
+fn assert_failed(child: Child, words: &[&str]) -> Called {
+    let called = Called::from(child.wait_with_output().unwrap()).exits(3);
+    let said = called.all();
     assert!(words.iter().any(|word| said.to_lowercase().contains(word)), "{said}");
     assert!(!said.contains("panicked"), "{said}");
+    called
 }
 
 const FULL: &[&str] = &["no space", "is full", "make room"];
@@ -125,14 +117,14 @@ fn a_load_onto_a_full_disk_goes_on_when_there_is_room() {
     let Some(disk) = Disk::mount_or_skip(384) else { return };
     let folder = Folder::new();
     let target = format!("sqlite:{}/d", disk.path().display());
-    let setup = ["setup", "--target", &target, "--scale", "128M", "--scan-table-sz", "64", "2"];
-    let child = start(&folder, &setup);
+    let setup = format!("setup --target {target} --scale 128M --scan-table-sz 64 2");
+    let child = folder.start(&setup);
     wait_for("the load begins", || bytes_below(&disk.path().join("d")) > 4_000_000);
     disk.fill_under(&child);
-    assert_failed(&child.wait_with_output().unwrap(), FULL);
+    assert_failed(child, FULL);
     disk.make_room();
-    folder.slob(setup).success();
-    folder.slob(["verify", "--target", &target]).success();
+    folder.slob(&setup).success();
+    folder.slob(format!("verify --target {target}")).success();
 }
 
 #[test]
@@ -140,17 +132,17 @@ fn a_run_whose_log_has_no_room_fails_and_keeps_what_it_measured() {
     let Some(disk) = Disk::mount_or_skip(48) else { return };
     let folder = Folder::new();
     let target = format!("sqlite:{}/d", disk.path().display());
-    folder.slob(["setup", "--target", &target, "--scale", "8M", "--scan-table-sz", "64", "1"]).success();
+    folder.slob(format!("setup --target {target} --scale 8M --scan-table-sz 64 1")).success();
     // Room for a few updates of half a megabyte each.
     disk.fill_but(4);
-    let words = ["run", "1", "--target", &target, "--scale", "8M", "--update-pct", "50", "--plain"];
-    let child = start(&folder, &[&words[..], &["--warmup", "0", "--run-time", "60"]].concat());
-    assert_failed(&child.wait_with_output().unwrap(), FULL);
+    let words = format!("run 1 --target {target} --scale 8M --update-pct 50 --plain");
+    let child = folder.start(format!("{words} --warmup 0 --run-time 60"));
+    assert_failed(child, FULL);
     let record = folder.last_record();
     assert_eq!(record["status"]["state"], "failed");
     assert!(record["operations"]["update"]["operations"].as_f64().unwrap() > 0.0, "{}", record["operations"]);
     disk.make_room();
-    folder.slob(["verify", "--target", &target]).success();
+    folder.slob(format!("verify --target {target}")).success();
 }
 
 #[test]
@@ -158,30 +150,27 @@ fn a_record_that_finds_no_room_is_not_taken_for_one() {
     let Some(disk) = Disk::mount_or_skip(4) else { return };
     let folder = Folder::loaded(1, "8M");
     let results = disk.path().join("runs").display().to_string();
-    let run = ["run", "1", "--results-dir", &results, "--run-time", "2"];
-    let child = start(&folder, &run);
+    let run = format!("run 1 --results-dir {results} --run-time 2");
+    let child = folder.start(&run);
     wait_for("the run begins", || Path::new(&results).is_dir());
     disk.fill();
-    let output = child.wait_with_output().unwrap();
-    assert_failed(&output, FULL);
     // What was measured is said, since it can't be kept.
-    assert!(String::from_utf8_lossy(&output.stderr).contains("Complete?"));
+    assert_failed(child, FULL).fails(3, &["Complete?"]);
     let listed = |word: &str| {
-        let text = folder.slob(["list", "--json", "--results-dir", &results]).success().stdout;
+        let text = folder.slob(format!("list --json --results-dir {results}")).success().stdout;
         text.matches(word).count()
     };
     assert_eq!(listed("\"id\""), 0, "nothing half is shown as a run");
     disk.make_room();
-    folder.slob(run).success();
+    folder.slob(&run).success();
     assert_eq!(listed("\"completed\""), 1);
     // The same of a journal of updates.
     let journal = disk.path().join("journal").display().to_string();
-    let words =
-        ["run", "1", "--warmup", "0", "--run-time", "60", "--update-pct", "50", "--durability", &journal];
-    let child = start(&folder, &words);
+    let words = format!("run 1 --warmup 0 --run-time 60 --update-pct 50 --durability {journal}");
+    let child = folder.start(&words);
     wait_for("updates are noted", || fs::metadata(&journal).is_ok_and(|data| data.len() > 1000));
     disk.fill();
-    assert_failed(&child.wait_with_output().unwrap(), &["writing the journal"]);
+    assert_failed(child, &["writing the journal"]);
 }
 
 /// Half a page looks like a page, and is recommended as one.
@@ -192,7 +181,7 @@ fn pages_that_find_no_room_are_not_there_and_not_recommended() {
     let results = disk.path().join("runs").display().to_string();
     // Room for the record, and not for the page.
     disk.fill_but(1);
-    let said = folder.slob(["run", "1", "--results-dir", &results, "--run-time", "2"]).success().stderr;
+    let said = folder.slob(format!("run 1 --results-dir {results} --run-time 2")).success().stderr;
     assert!(!said.contains("/report.html"), "{said}");
     let entries = fs::read_dir(&results).unwrap().map(|entry| entry.unwrap().path());
     let run = entries.into_iter().find(|path| path.is_dir()).unwrap();
@@ -206,12 +195,11 @@ fn pages_that_find_no_room_are_not_there_and_not_recommended() {
     assert_eq!(names(), ["report.txt", "run.json", "series.csv", "slob.conf"]);
     let page = disk.path().join("page.html");
     fs::write(&page, "as it was").unwrap();
-    let html = ["report", &run.display().to_string(), "--html", "-o", &page.display().to_string()];
-    let refused = folder.slob(html);
-    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    let html = format!("report {} --html -o {}", run.display(), page.display());
+    folder.slob(&html).exits(2);
     assert_eq!(fs::read_to_string(&page).unwrap(), "as it was");
     disk.make_room();
-    folder.slob(html).success();
+    folder.slob(&html).success();
     assert!(fs::read_to_string(&page).unwrap().ends_with("</html>\n"), "the whole page");
 }
 
@@ -229,23 +217,21 @@ fn a_postgresql_without_room_for_data_or_log_goes_on_when_there_is_some() {
     own(&space);
     cluster.sql(&format!("CREATE TABLESPACE small LOCATION '{}'", space.display()));
     let (folder, target) = (Folder::new(), cluster.target());
-    let setup = ["setup", "--target", &target, "--scale", "64M", "--scan-table-sz", "64", "small", "1"];
+    let setup = format!("setup --target {target} --scale 64M --scan-table-sz 64 small 1");
     data.fill_but(24);
-    let refused = folder.slob(setup);
-    assert!(refused.code == 2 && refused.stderr.contains("are free there"), "{}", refused.stderr);
+    folder.slob(&setup).refused(&["are free there"]);
     // With room at first, which somebody else takes while the load is slow.
     data.make_room();
     let wire = Wire::lay(Ipv4Addr::LOCALHOST.into(), cluster.port());
     wire.set(Weather::Delay(Duration::from_millis(5)));
     let slow = format!("postgres://postgres@127.0.0.1:{}/postgres", wire.port());
-    let setup_slowly = [&["setup", "--target", &slow], &setup[3..]].concat();
-    let child = start(&folder, &setup_slowly);
+    let child = folder.start(setup.replace(&target, &slow));
     wait_for("the load begins", || bytes_below(&space) > 1_000_000);
     data.fill();
-    assert_failed(&child.wait_with_output().unwrap(), FULL);
+    assert_failed(child, FULL);
     data.make_room();
-    folder.slob(setup).success();
-    folder.slob(["drop", "--target", &target, "--yes"]).success();
+    folder.slob(&setup).success();
+    folder.slob(format!("drop --target {target} --yes")).success();
     // The log on a disk of its own.
     cluster.stop();
     let (inside, outside) = (cluster.data_folder().join("pg_wal"), log.path().join("wal"));
@@ -253,16 +239,15 @@ fn a_postgresql_without_room_for_data_or_log_goes_on_when_there_is_some() {
     assert!(moved.success());
     fs::remove_dir_all(&inside).unwrap();
     symlink(&outside, &inside).unwrap();
-    cluster.restart().unwrap();
+    cluster.restart();
     log.fill_but(10);
-    let child = start(&folder, &setup);
-    assert_failed(&child.wait_with_output().unwrap(), &["server's log", "no space", "make room"]);
+    let child = folder.start(&setup);
+    assert_failed(child, &["server's log", "no space", "make room"]);
     log.make_room();
-    kill_family(cluster.pid().unwrap());
-    cluster.kill9();
-    cluster.restart().unwrap();
-    folder.slob(setup).success();
-    folder.slob(["verify", "--target", &target]).success();
+    cluster.power_off();
+    cluster.restart();
+    folder.slob(&setup).success();
+    folder.slob(format!("verify --target {target}")).success();
     // Before the file systems that hold its files are gone.
     cluster.stop();
 }

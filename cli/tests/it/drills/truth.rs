@@ -1,13 +1,12 @@
 //! Figures of a record against witnesses that know nothing of this program.
 
 use std::fs;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
-
-use crate::common::Folder;
 use slob_testing::postgres::{Cluster, Version};
+use slob_testing::tries::{ensure, until};
+
+use crate::common::{Folder, read_json};
 
 fn number(record: &Value, path: &str) -> f64 {
     record.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {path}"))
@@ -16,8 +15,8 @@ fn number(record: &Value, path: &str) -> f64 {
 #[test]
 fn the_series_and_the_histograms_add_up_to_the_totals() {
     let folder = Folder::loaded(2, "8M");
-    let run = ["-s", "2", "-t", "2", "--work-loop", "400", "--update-pct", "30", "--scan-pct", "10"];
-    let record = folder.run_json(&run);
+    let run = "-s 2 -t 2 --work-loop 400 --update-pct 30 --scan-pct 10";
+    let record = folder.run_json(run);
     let kinds = ["select", "update", "scan"];
     let totals: Vec<f64> =
         kinds.iter().map(|kind| number(&record, &format!("/operations/{kind}/operations"))).collect();
@@ -43,47 +42,45 @@ fn the_series_and_the_histograms_add_up_to_the_totals() {
 #[test]
 fn a_record_can_be_checked_against_its_plan() {
     let folder = Folder::loaded(2, "8M");
-    let mixed = ["--update-pct", "30", "--scan-pct", "10", "--work-unit", "7", "--update-work-unit", "3"];
-    let hot =
-        ["--do-hotspot", "--hotspot-mb", "2", "--hotspot-frequency", "3", "--hot-schema-frequency", "4"];
-    let think = ["--think-tm-frequency", "5", "--think-tm-min", "0.001", "--think-tm-max", "0.002"];
-    let timed = ["-s", "2", "-t", "2", "--run-time", "1", "--warmup", "1", "--keep-operations"];
-    let counted = ["-s", "2", "-t", "1", "--work-loop", "250"];
-    let runs: [Vec<&str>; 4] = [
-        [&timed[..], &mixed].concat(),
-        [&timed[..], &mixed, &hot].concat(),
-        [&counted[..], &mixed, &think].concat(),
-        [&timed[..], &["--rate", "200", "--update-pct", "50"]].concat(),
+    let mixed = "--update-pct 30 --scan-pct 10 --work-unit 7 --update-work-unit 3";
+    let hot = "--do-hotspot --hotspot-mb 2 --hotspot-frequency 3 --hot-schema-frequency 4";
+    let think = "--think-tm-frequency 5 --think-tm-min 0.001 --think-tm-max 0.002";
+    let timed = "-s 2 -t 2 --run-time 1 --warmup 1 --keep-operations";
+    let counted = "-s 2 -t 1 --work-loop 250";
+    let runs = [
+        format!("{timed} {mixed}"),
+        format!("{timed} {mixed} {hot}"),
+        format!("{counted} {mixed} {think}"),
+        format!("{timed} --rate 200 --update-pct 50"),
     ];
     for run in runs {
         // In so short a window what the device read is no measure.
-        let record = folder.run_json(&[&run[..], &["--buffered"]].concat());
+        let record = folder.run_json(format!("{run} --buffered"));
         let done: u64 = record["sessions"].as_array().unwrap().iter().map(operations_of).sum();
         assert!(done > 0);
-        let verified = folder.slob(["verify", "--run", "latest"]).success();
+        let verified = folder.slob("verify --run latest").success();
         let text = verified.stdout;
         let digits: String = text.chars().filter(|letter| *letter != ',').collect();
         assert!(
             digits.contains(&format!("agrees   operations within the window {done} by kind")),
-            "{run:?}: {text}"
+            "{run}: {text}"
         );
-        let listed = run.contains(&"--keep-operations");
+        let listed = run.contains("--keep-operations");
         assert_eq!(text.contains("p99.9 of SELECTs"), listed, "{text}");
     }
     let file = folder.last_run().join("run.json");
-    let mut record: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let mut record = read_json(&file);
     let session = &mut record["sessions"][1];
     session["updates"] = (session["updates"].as_u64().unwrap() + 1).into();
     session["selects"] = (session["selects"].as_u64().unwrap() - 1).into();
     fs::write(&file, record.to_string()).unwrap();
-    let doubted = folder.slob(["verify", "--run", "latest"]);
-    assert_eq!(doubted.code, 1, "{}", doubted.stderr);
+    let doubted = folder.slob("verify --run latest").exits(1);
     let text = doubted.stdout;
     assert!(text.contains("DIFFERS  session 1: ") && text.contains("contradicts itself"), "{text}");
     // What would take years to plan again is not.
     record["sessions"][1]["before_window"] = (u64::MAX - 1).into();
     fs::write(&file, record.to_string()).unwrap();
-    assert_eq!(folder.slob(["verify", "--run", "latest"]).code, 1);
+    folder.slob("verify --run latest").exits(1);
 }
 
 fn operations_of(session: &Value) -> u64 {
@@ -132,24 +129,22 @@ fn a_server_and_its_log_and_the_kernel_agree_with_the_record() {
     let Some(cluster) = Cluster::start_or_skip(Version::V15, &[("autovacuum", "off")]) else { return };
     let target = cluster.target();
     let folder = Folder::new();
-    let scale = ["--target", &target, "--scale", "8M"];
-    folder.slob([&["setup"], &scale[..], &["--scan-table-sz", "64", "2"]].concat()).success();
+    let scale = format!("--target {target} --scale 8M");
+    folder.slob(format!("setup {scale} --scan-table-sz 64 2")).success();
     let before = Witness::ask(&cluster);
-    let work = ["-s", "2", "-t", "2", "--work-loop", "1000", "--update-pct", "50", "--redo-stress", "HEAVY"];
-    let record = folder.run_json(&[&scale[..], &work, &["--warmup", "0", "--work-unit", "4"]].concat());
+    let work = "-s 2 -t 2 --work-loop 1000 --update-pct 50 --redo-stress HEAVY";
+    let record = folder.run_json(format!("{scale} {work} --warmup 0 --work-unit 4"));
     let updates = number(&record, "/operations/update/rows");
     let db = number(&record, "/db_cpu/cpu/user_s") + number(&record, "/db_cpu/cpu/system_s");
-    let mut after = Witness::ask(&cluster);
-    let begun = Instant::now();
     // A session tells what it did when it ends, and its CPU is known when the server has waited for it.
-    let is_told = |after: &Witness| {
-        (after.updated - before.updated) as f64 == updates && db <= after.cpu_s - before.cpu_s + 0.05
-    };
-    while !is_told(&after) && begun.elapsed() < Duration::from_secs(60) {
-        thread::sleep(Duration::from_millis(50));
-        after = Witness::ask(&cluster);
-    }
-    assert_eq!((after.updated - before.updated) as f64, updates, "rows that the server updated");
+    let after = until(|| {
+        let after = Witness::ask(&cluster);
+        let (updated, cpu_s) = ((after.updated - before.updated) as f64, after.cpu_s - before.cpu_s);
+        ensure(updated == updates && db <= cpu_s + 0.05, || {
+            format!("the server updated {updated} rows of {updates}, and took {cpu_s} s of CPU of {db}")
+        })?;
+        Ok(after)
+    });
     assert_eq!(updates, 4.0 * 500.0 * 4.0);
     // Each UPDATE is one, and each batch. Looking around before and after the window is in the server's sum only.
     let (commits, counted) = ((after.commits - before.commits) as f64, number(&record, "/counters/commits"));

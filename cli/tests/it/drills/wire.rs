@@ -2,12 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
-
-use crate::common::SLOB;
 
 /// What the wire does to all connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,69 +98,4 @@ fn carry(from: &TcpStream, to: &TcpStream, state: &Arc<State>) {
         }
         let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
     });
-}
-
-/// A network of its own, with one cable to this machine's, which can be pulled: then packets vanish, and neither side
-/// hears of it.
-pub(crate) struct Network {
-    name: String,
-    number: u8,
-}
-
-impl Network {
-    /// `None`, which stderr says, where this account may not make one.
-    #[allow(clippy::print_stderr, reason = "a drill that is skipped must be seen")]
-    pub(crate) fn make_or_skip(number: u8) -> Option<Self> {
-        let name = format!("slob{}n{number}", std::process::id());
-        let network = Self { name, number };
-        let Self { name, .. } = &network;
-        let (near, far) = (network.host(1), network.host(2));
-        let steps = [
-            format!("netns add {name}"),
-            format!("link add {name} type veth peer name cable netns {name}"),
-            format!("addr add {near}/30 dev {name}"),
-            format!("link set {name} up"),
-            format!("-n {name} addr add {far}/30 dev cable"),
-            format!("-n {name} link set cable up"),
-            format!("-n {name} link set lo up"),
-        ];
-        if steps.iter().all(|step| network.ip(step)) {
-            return Some(network);
-        }
-        eprintln!("skipped: no network namespace can be made here (root, iproute2, and veth are needed)");
-        None
-    }
-
-    /// This machine's address on the cable.
-    pub(crate) fn near(&self) -> IpAddr {
-        self.host(1)
-    }
-
-    fn host(&self, last: u8) -> IpAddr {
-        IpAddr::from([10, 213, self.number, last])
-    }
-
-    /// The program, in there.
-    pub(crate) fn slob(&self) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.name, SLOB]);
-        command
-    }
-
-    /// Pulls the cable.
-    pub(crate) fn pull(&self) {
-        assert!(self.ip(&format!("link set {} down", self.name)));
-    }
-
-    fn ip(&self, words: &str) -> bool {
-        let output = Command::new("ip").args(words.split(' ')).output();
-        output.is_ok_and(|output| output.status.success())
-    }
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        self.ip(&format!("link del {}", self.name));
-        self.ip(&format!("netns del {}", self.name));
-    }
 }

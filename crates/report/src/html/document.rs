@@ -81,7 +81,7 @@ fn frame(
     data: &Markup,
     script: &str,
 ) -> String {
-    html! {
+    let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -106,8 +106,8 @@ fn frame(
                 script { (PreEscaped(script)) }
             }
         }
-    }
-    .into_string()
+    };
+    page.into_string() + "\n"
 }
 
 /// Links to the sections of the page: name within the page, heading.

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use slob_engine::ErrorKind;
+use slob_testing::jobs::TestServer as _;
 use slob_testing::mariadb::MariaDb;
 
 use crate::loaded::open;

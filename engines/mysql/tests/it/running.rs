@@ -11,7 +11,8 @@ use slob_method::{Action, Op};
 use slob_observe::Observer;
 use slob_server::NOT_SAMPLED;
 use slob_spec::RedoStress;
-use slob_testing::jobs::{self, until};
+use slob_testing::jobs;
+use slob_testing::tries::until;
 use slob_testing::work::{RUN, batch, executed};
 
 use crate::loaded::{as_administrator, found, loaded, open};

@@ -4,6 +4,7 @@ use mysql::prelude::Queryable;
 use rstest::rstest;
 use slob_engine::{ErrorKind, Load, LoadState};
 use slob_spec::RedoStress;
+use slob_testing::jobs::TestServer as _;
 use slob_testing::mariadb::MariaDb;
 use slob_testing::work::{FIRST, LOAD, batch, executed, load_schema, schema};
 

@@ -8,6 +8,7 @@ use slob_method::{Action, Batch, Op};
 use slob_spec::RedoStress;
 use slob_testing::jobs::{self, is_in_order};
 use slob_testing::mariadb::Product;
+use slob_testing::tries::{ensure, shown_within};
 use slob_testing::work::{LOAD, batch, executed, select};
 
 use crate::loaded::{Loaded, loaded_on};
@@ -67,13 +68,16 @@ fn stretches_between_anything_else_are_exact(#[case] product: Product) {
 fn a_deadline_ends_a_stretch_between_operations(#[case] product: Product) {
     let Some(loaded) = on(product) else { return };
     let patience = Duration::from_millis(100);
-    for outcome in jobs::a_deadline_ends_a_stretch(&loaded, batch(0, 8, 3, 100_000), patience) {
-        let start_ns = outcome.ops()[outcome.ops().len() - 1].start_ns;
-        assert!(
-            u128::from(start_ns) <= patience.as_nanos() * 3 / 2,
-            "the last one began after {start_ns} ns"
-        );
-    }
+    // Other work on the machine can take the CPU between two looks at the clock.
+    shown_within(5, || {
+        let outcomes = jobs::a_deadline_ends_a_stretch(&loaded, batch(0, 8, 3, 100_000), patience);
+        outcomes.iter().try_for_each(|outcome| {
+            let start_ns = outcome.ops()[outcome.ops().len() - 1].start_ns;
+            ensure(u128::from(start_ns) <= patience.as_nanos() * 3 / 2, || {
+                format!("the last one began after {start_ns} ns")
+            })
+        })
+    });
 }
 
 #[test]

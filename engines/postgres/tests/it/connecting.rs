@@ -12,7 +12,8 @@ use std::time::Duration;
 use postgres::Client;
 use slob_engine::{EngineError, ErrorKind};
 use slob_server::{Connector as _, Environment};
-use slob_testing::postgres::{Cluster, Version, skip};
+use slob_testing::jobs::TestServer as _;
+use slob_testing::postgres::{Cluster, Version};
 
 use crate::connect::Connector;
 
@@ -53,8 +54,8 @@ fn a_cluster_starts_restarts_and_ends() {
             continue;
         };
         assert_eq!(shown(&mut cluster.admin(), "SHOW shared_buffers"), "16MB");
-        cluster.kill9();
-        cluster.restart().unwrap();
+        cluster.kill();
+        cluster.restart();
         cluster.sql("CREATE TABLE t (a int)");
         let pid = cluster.pid().unwrap();
         drop(cluster);
@@ -64,11 +65,8 @@ fn a_cluster_starts_restarts_and_ends() {
 
 #[test]
 fn passwords_come_from_the_url_the_environment_and_a_private_file() {
-    if skip(Version::V15) {
-        return;
-    }
     let access = ["host all all 127.0.0.1/32 scram-sha-256"];
-    let cluster = Cluster::start_with(Version::V15, &[], &access).unwrap();
+    let Some(cluster) = Cluster::start_with_or_skip(Version::V15, &[], &access) else { return };
     cluster.sql(&format!("CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"));
     cluster.sql("CREATE DATABASE bench");
     let host = format!("127.0.0.1:{}", cluster.port());
@@ -178,11 +176,8 @@ fn certificates(cluster: &Cluster) -> tempfile::TempDir {
 
 #[test]
 fn certificates_are_checked_as_far_as_the_mode_says() {
-    if skip(Version::V15) {
-        return;
-    }
     let access = ["hostssl all all 127.0.0.1/32 trust"];
-    let mut cluster = Cluster::start_with(Version::V15, &[], &access).unwrap();
+    let Some(mut cluster) = Cluster::start_with_or_skip(Version::V15, &[], &access) else { return };
     let target =
         |host: &str, query: &str| format!("postgres://postgres@{host}:{}/postgres?{query}", cluster.port());
     let error = refused(&target("127.0.0.1", "sslmode=require"), &[]);
@@ -193,7 +188,7 @@ fn certificates_are_checked_as_far_as_the_mode_says() {
     let folder = certificates(&cluster);
     cluster.configure(&[("ssl", "on")]).unwrap();
     let port = cluster.port();
-    cluster.restart().unwrap();
+    cluster.restart();
     assert_eq!(cluster.port(), port);
     let target = |host: &str, query: &str| format!("postgres://postgres@{host}:{port}/postgres?{query}");
     let roots = format!("sslrootcert={}", folder.path().join("ca.crt").display());

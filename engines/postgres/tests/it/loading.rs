@@ -109,10 +109,10 @@ fn slices_survive_a_crash_of_the_server_whole_or_not_at_all() {
     for slice in &slices[..3] {
         engine.load_slice(&LOAD, slice, &LoadProgress::default()).expect("a slice");
     }
-    cluster.kill9();
+    cluster.kill();
     let error = engine.schemas().expect_err("the server is gone");
     assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
-    cluster.restart().expect("it recovers");
+    cluster.restart();
     let engine = open(&target, &[]).expect("it opens");
     let states = engine.schemas().expect("readable");
     let rows: i64 = cluster.ask("SELECT count(*) FROM slob1.cf1");

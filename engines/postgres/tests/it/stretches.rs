@@ -7,9 +7,9 @@ use rstest::rstest;
 use slob_engine::{ErrorKind, Outcome};
 use slob_method::{Action, Batch, Op};
 use slob_spec::RedoStress;
-use slob_testing::jobs::{self, until};
+use slob_testing::jobs;
 use slob_testing::postgres::Version;
-use slob_testing::tries::ensure;
+use slob_testing::tries::{ensure, until};
 use slob_testing::work::{LOAD, batch, executed, median, select};
 
 use crate::loaded::loaded;

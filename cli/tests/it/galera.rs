@@ -1,26 +1,24 @@
 //! Many endpoints on a real Galera cluster, started here: a node that dies ends, loses or moves its sessions as the run says,
 //! and all nodes hold the same data afterwards.
 
-use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::common::{Called, Folder, SLOB};
-use crate::counting::ended;
 use mysql::prelude::Queryable;
 use serde_json::Value;
+use slob_testing::jobs::TestServer as _;
 use slob_testing::mariadb::Galera;
+use slob_testing::tries::{ensure, until};
+
+use crate::common::{Called, Folder, assert_failed_and_kept, ended};
 
 const NODES: usize = 3;
 /// Of the cluster; each node has a third of them.
 const SESSIONS: u64 = 12;
-/// Seconds of a run, and of work before a node dies: one that says nothing is suspected to be dead after five seconds
+/// Seconds of a run, and of work before a node dies: a silent node is suspected to be dead after five seconds
 /// (`evs.suspect_timeout`, Galera's default), and is then shut out.
 const RUN_S: u64 = 20;
 const BEFORE: Duration = Duration::from_secs(2);
-/// What a query of the administrator that finds sessions at work looks for.
-const AT_WORK: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST
-    WHERE USER = 'plain' AND DB LIKE 'slob%' AND COMMAND = 'Execute'";
 
 struct Bench {
     cluster: Galera,
@@ -33,7 +31,7 @@ impl Bench {
         let cluster = Galera::start_or_skip(NODES, &["innodb-buffer-pool-size=64M"])?;
         let folder = Folder::new();
         let target = cluster.nodes[0].plain_target();
-        folder.slob(["setup", "--target", &target, "--scale", "8M", "--scan-table-sz", "64", "1"]).success();
+        folder.slob(format!("setup --target {target} --scale 8M --scan-table-sz 64 1")).success();
         let lines = [
             format!("TARGET={target}"),
             format!("ENDPOINTS={}", cluster.endpoints()),
@@ -43,55 +41,41 @@ impl Bench {
         Some(Self { cluster, folder })
     }
 
-    /// Kills a node in the middle of a run under a policy, and returns what the run came to.
+    /// Kills a node in the middle of a run under a policy, and returns the result of the run.
     fn run_and_kill(&mut self, node: usize, policy: &str) -> (Called, Value) {
-        let mut child = Command::new(SLOB)
-            .args(["run", "--tolerate-session-loss", policy, "--run-time", &RUN_S.to_string()])
-            .current_dir(self.folder.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let begun = Instant::now();
-        while self.cluster.nodes[node].ask(AT_WORK) == 0 {
-            if child.try_wait().unwrap().is_some() {
-                panic!("it ended too early: {}", ended(child).stderr);
+        let mut run = self.folder.start(format!("run --tolerate-session-loss {policy} --run-time {RUN_S}"));
+        until(|| {
+            if run.try_wait().unwrap().is_some() {
+                panic!("it ended too early");
             }
-            assert!(begun.elapsed() < Duration::from_secs(60), "no session went to work");
-            thread::sleep(Duration::from_millis(20));
-        }
+            ensure(self.cluster.nodes[node].busy_sessions() > 0, || "no session went to work".to_owned())
+        });
         thread::sleep(BEFORE);
-        self.cluster.nodes[node].kill9();
-        (ended(child), self.folder.last_record())
+        self.cluster.nodes[node].kill();
+        (ended(run), self.folder.last_record())
     }
 
-    /// Brings a dead node back and asks all of them for the same data, and the data for what they must be.
+    /// Brings a dead node back; all nodes then hold the same data, and the data are as they must be.
     fn heal_and_compare(&mut self, dead: usize) {
         self.verify((0..NODES).filter(|node| *node != dead));
         self.cluster.restart(dead).unwrap();
         assert_eq!(self.cluster.size_seen_by(0), NODES as u64);
         self.verify(0..NODES);
-        let table = "slob1.cf1, slob1.cf2";
-        let sums: Vec<Vec<(String, u64)>> = self
-            .cluster
-            .nodes
-            .iter()
-            .map(|node| {
-                let mut admin = node.admin();
-                // A SELECT waits until the node has applied everything; the other does not.
-                admin.query_drop("SET SESSION wsrep_sync_wait = 1").unwrap();
-                admin.query_drop("SELECT COUNT(*) FROM slob1.cf1").unwrap();
-                admin.query(format!("CHECKSUM TABLE {table}")).unwrap()
-            })
-            .collect();
+        let sums = self.cluster.nodes.iter().map(|node| {
+            let mut admin = node.admin();
+            // A SELECT waits until the node has applied everything; the other does not.
+            admin.query_drop("SET SESSION wsrep_sync_wait = 1").unwrap();
+            admin.query_drop("SELECT COUNT(*) FROM slob1.cf1").unwrap();
+            admin.query("CHECKSUM TABLE slob1.cf1, slob1.cf2").unwrap()
+        });
+        let sums: Vec<Vec<(String, u64)>> = sums.collect();
         assert!(sums.iter().all(|sum| *sum == sums[0] && sum.len() == 2), "{sums:?}");
     }
 
     fn verify(&self, nodes: impl Iterator<Item = usize>) {
-        for node in nodes {
-            let target = self.cluster.nodes[node].target("plain");
-            let endpoint = format!("127.0.0.1:{}", self.cluster.nodes[node].port());
-            self.folder.slob(["verify", "--target", &target, "--endpoints", &endpoint]).success();
+        for node in nodes.map(|node| &self.cluster.nodes[node]) {
+            let (target, port) = (node.target("plain"), node.port());
+            self.folder.slob(format!("verify --target {target} --endpoints 127.0.0.1:{port}")).success();
         }
     }
 }
@@ -111,7 +95,7 @@ fn updates(operations: &Value) -> u64 {
 
 /// All policies on one cluster, because it takes longer to make one than to run.
 #[test]
-fn a_node_that_dies_under_each_policy() {
+fn a_node_that_dies_fails_the_run_or_loses_its_sessions_or_moves_them() {
     let Some(mut bench) = Bench::new() else { return };
     it_fails_the_run(&mut bench);
     its_sessions_are_dropped(&mut bench);
@@ -120,61 +104,65 @@ fn a_node_that_dies_under_each_policy() {
 
 fn it_fails_the_run(bench: &mut Bench) {
     let (called, record) = bench.run_and_kill(2, "fail");
-    assert_eq!(called.code, 3, "{}\n{}", called.stdout, called.stderr);
-    assert_eq!(record["status"]["state"], "failed");
+    called.exits(3);
+    assert_failed_and_kept(&record);
     let error = record["status"]["error"].as_str().unwrap();
     let dead = format!("127.0.0.1:{}", bench.cluster.nodes[2].port());
     assert!(error.contains("session") && error.contains(&dead), "{error}");
     assert!(updates(&record["operations"]) > 0, "what was measured is kept");
-    assert!(conflicts(&record) > 0, "twelve sessions on three nodes change the same rows");
+    assert_conflicts(&record);
     bench.heal_and_compare(2);
 }
 
 fn its_sessions_are_dropped(bench: &mut Bench) {
     let (called, record) = bench.run_and_kill(1, "drop");
-    assert_eq!(called.code, 0, "{}\n{}", called.stdout, called.stderr);
-    assert_eq!(record["status"]["state"], "completed");
-    let losses = record["losses"].as_array().unwrap();
-    assert_eq!(losses.len() as u64, SESSIONS / 3, "{losses:#?}");
+    called.success();
+    let losses = losses(&record);
     assert!(losses.iter().all(|loss| loss["back_s"].is_null()), "{losses:#?}");
-    each_node_has_its_figures(&record, [4, 4, 4]);
-    the_others_worked_on(&record);
+    assert_sessions_at_the_end(&record, [4, 4, 4]);
+    assert_the_others_worked_on(&record);
     bench.heal_and_compare(1);
 }
 
-/// The first node, which is the one that is asked about everything else.
+/// The first node is the one that answers all other questions.
 fn its_sessions_move(bench: &mut Bench) {
     let (called, record) = bench.run_and_kill(0, "reconnect");
-    assert_eq!(called.code, 0, "{}\n{}", called.stdout, called.stderr);
-    assert_eq!(record["status"]["state"], "completed");
-    let losses = record["losses"].as_array().unwrap();
-    assert_eq!(losses.len() as u64, SESSIONS / 3, "{losses:#?}");
-    for loss in losses {
+    called.success();
+    for loss in losses(&record) {
         assert!(loss["back_s"].as_f64().unwrap() >= loss["at_s"].as_f64().unwrap(), "{loss}");
         assert_ne!(loss["endpoint"], loss["back_endpoint"], "{loss}");
     }
-    each_node_has_its_figures(&record, [0, 8, 4]);
-    the_others_worked_on(&record);
+    assert_sessions_at_the_end(&record, [0, 8, 4]);
+    assert_the_others_worked_on(&record);
     assert_eq!(record["verification"]["faults"], Value::Array(Vec::new()), "read back from a living node");
     bench.heal_and_compare(0);
 }
 
-fn each_node_has_its_figures(record: &Value, sessions_at_the_end: [u64; NODES]) {
+/// The lost sessions of a completed run: all of one node.
+fn losses(record: &Value) -> &[Value] {
+    assert_eq!(record["status"]["state"], "completed");
+    let losses = record["losses"].as_array().unwrap();
+    assert_eq!(losses.len() as u64, SESSIONS / 3, "{losses:#?}");
+    losses
+}
+
+fn assert_sessions_at_the_end(record: &Value, expected: [u64; NODES]) {
     let endpoints = record["endpoints"].as_array().unwrap();
     let sessions: Vec<u64> = endpoints.iter().filter_map(|end| end["sessions"].as_u64()).collect();
-    assert_eq!(sessions, sessions_at_the_end);
+    assert_eq!(sessions, expected);
     let counts: Vec<u64> = endpoints.iter().map(|end| updates(&end["operations"])).collect();
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
     assert_eq!(counts.iter().sum::<u64>(), updates(&record["operations"]));
-    assert!(conflicts(record) > 0, "twelve sessions on three nodes change the same rows");
+    assert_conflicts(record);
 }
 
-fn conflicts(record: &Value) -> u64 {
-    record["conflicts"]["error 1213"].as_u64().unwrap_or(0)
+fn assert_conflicts(record: &Value) {
+    let conflicts = record["conflicts"]["error 1213"].as_u64().unwrap_or(0);
+    assert!(conflicts > 0, "twelve sessions on three nodes change the same rows");
 }
 
 /// No node commits until the cluster has shut the dead one out, which takes seconds; then the rest works on.
-fn the_others_worked_on(record: &Value) {
+fn assert_the_others_worked_on(record: &Value) {
     let seconds = by_second(record);
     assert!(seconds.len() as u64 >= RUN_S, "{seconds:?}");
     let with_the_death = &seconds[BEFORE.as_secs() as usize..RUN_S as usize];
