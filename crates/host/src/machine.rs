@@ -24,6 +24,12 @@ pub struct HostInfo {
     pub cpus_usable: Option<u32>,
     /// Hardware threads that the kernel runs.
     pub cpus_online: Option<u32>,
+    /// Cores of these threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
+    /// Sockets of these cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sockets: Option<u32>,
     /// Main memory without the parts that kernel image and firmware keep.
     pub memory_bytes: Option<u64>,
     /// The hypervisor; `None` on bare metal, or if nothing shows it to the guest.
@@ -48,6 +54,10 @@ impl HostInfo {
                 .map(|model| model.trim_end_matches('\0').to_owned()),
             cpus_usable: std::thread::available_parallelism().ok().and_then(|n| u32::try_from(n.get()).ok()),
             cpus_online: online.and_then(|list| list_len(&list)),
+            // Guests without a topology have empty files.
+            cores: distinct(Path::new("/sys"), "core_cpus_list")
+                .or_else(|| distinct(Path::new("/sys"), "thread_siblings_list")),
+            sockets: distinct(Path::new("/sys"), "physical_package_id"),
             memory_bytes: procfs::Meminfo::current().ok().map(|memory| memory.mem_total),
             virtualisation: virtualisation(Path::new("/sys"), &cpuinfo),
         }
@@ -75,6 +85,19 @@ fn list_len(list: &str) -> Option<u32> {
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
         sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
     })
+}
+
+/// Number of different values of a file in the topology of all CPUs that run; `None` if one of them lacks it.
+fn distinct(sys: &Path, name: &str) -> Option<u32> {
+    let folders = fs::read_dir(sys.join("devices/system/cpu")).ok()?.flatten();
+    let is_cpu = |entry: &fs::DirEntry| {
+        let number =
+            entry.file_name().to_str().and_then(|name| name.strip_prefix("cpu")?.parse::<u32>().ok());
+        number.is_some() && entry.path().join("topology").is_dir()
+    };
+    let values = folders.filter(is_cpu).map(|cpu| attribute(&cpu.path().join("topology").join(name)));
+    let values: Option<BTreeSet<String>> = values.collect();
+    values.filter(|values| !values.is_empty() && !values.contains("-1")).map(|values| values.len() as u32)
 }
 
 /// The hypervisor's product name if the firmware gives it, or at least that there is one.
@@ -190,6 +213,27 @@ mod tests {
         assert!(!info.kernel.is_empty() && !info.architecture.is_empty(), "{info:?}");
         assert!(info.memory_bytes.unwrap() > 1 << 20);
         assert!(info.cpus_usable.unwrap() >= 1 && info.cpus_online.unwrap() >= 1);
+    }
+
+    #[test]
+    fn threads_of_a_core_and_cores_of_a_socket_are_counted_once() {
+        let sys = tempfile::tempdir().unwrap();
+        let write = |cpu: u32, core: &str, socket: &str| {
+            let topology = sys.path().join(format!("devices/system/cpu/cpu{cpu}/topology"));
+            fs::create_dir_all(&topology).unwrap();
+            fs::write(topology.join("core_cpus_list"), core).unwrap();
+            fs::write(topology.join("physical_package_id"), socket).unwrap();
+        };
+        for (cpu, core, socket) in [(0, "0,4", "0"), (4, "0,4", "0"), (1, "1,5", "0"), (2, "2", "1")] {
+            write(cpu, core, socket);
+        }
+        // An offline CPU has no topology, and other folders are no CPUs.
+        fs::create_dir_all(sys.path().join("devices/system/cpu/cpu9")).unwrap();
+        fs::create_dir_all(sys.path().join("devices/system/cpu/cpufreq/topology")).unwrap();
+        let all = |name| distinct(sys.path(), name);
+        assert_eq!((all("core_cpus_list"), all("physical_package_id")), (Some(3), Some(2)));
+        write(3, "3", "-1");
+        assert_eq!((all("physical_package_id"), all("thread_siblings_list")), (None, None));
     }
 
     #[test]

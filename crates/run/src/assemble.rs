@@ -303,6 +303,8 @@ fn host_info(topology: &Topology) -> HostInfo {
     for other in known {
         info.hostname = format!("{}, {}", info.hostname, other.hostname);
         info.cpus_online = info.cpus_online.zip(other.cpus_online).map(|(one, other)| one + other);
+        info.cores = info.cores.zip(other.cores).map(|(one, other)| one + other);
+        info.sockets = info.sockets.zip(other.sockets).map(|(one, other)| one + other);
         info.cpus_usable = info.cpus_usable.zip(other.cpus_usable).map(|(one, other)| one + other);
         info.memory_bytes = info.memory_bytes.zip(other.memory_bytes).map(|(one, other)| one + other);
     }

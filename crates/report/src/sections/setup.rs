@@ -61,7 +61,9 @@ fn host(page: &mut Page, host: &HostRecord) {
         "Host",
         &format!("{}; {os}, kernel {}, {}{kind}", info.hostname, info.kernel, info.architecture),
     );
-    page.fact("CPUs", &format!("{cpus}{usable}; {model}"));
+    let cores = info.cores.map(|n| format!(", {}", plural(u64::from(n), "core"))).unwrap_or_default();
+    let sockets = info.sockets.map(|n| format!(" in {}", plural(u64::from(n), "socket"))).unwrap_or_default();
+    page.fact("CPUs", &format!("{cpus}{usable}{cores}{sockets}; {model}"));
     page.fact("Memory", &or_absent(info.memory_bytes, size));
     match &host.device {
         Some(record) => device(page, &record.device),
