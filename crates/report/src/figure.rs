@@ -407,6 +407,8 @@ figures! {
     // CPU.
     HOST_CPUS = "host_cpus", "CPUs of the host", "", Neither, "CPUs (hardware threads) of the host", SET,
         Count(|run| run.host_cpus().map(u64::from));
+    HOST_CORES = "host_cores", "Cores of the host", "", Neither, "cores of the host, each of one or more CPUs", SET,
+        Count(|run| run.record.host.as_ref()?.info.cores.map(u64::from));
     DB_CPUS = "db_cpus", "DB CPU (s)", "", Neither,
         "DB CPU per second: CPUs that the database kept busy, on average", LOAD,
         Number(|run| ratio(run.db_cpu_s()?, run.observed_s())), format: Format::Hundredths;
