@@ -29,7 +29,8 @@ pub use self::views::analysis_page;
 use self::runs::IoUnit;
 use crate::diff::{noise, range, shown_percent};
 use crate::format::fixed;
-use crate::{Confidence, csv_cell, figure};
+use crate::table::{Column, Table as Grid};
+use crate::{Confidence, figure};
 
 /// A variant, and how labels select its runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -44,18 +45,15 @@ pub struct Variant {
 
 impl Variant {
     /// The variant of the runs whose labels contain this text.
-    #[must_use]
     pub fn part(name: &str) -> Self {
         Self { name: name.to_owned(), twin_of: None, is_whole_label: false }
     }
 
     /// The variant of the runs with exactly this label.
-    #[must_use]
     pub fn whole(name: &str) -> Self {
         Self { is_whole_label: true, ..Self::part(name) }
     }
 
-    #[must_use]
     pub fn twin_of(self, original: Option<String>) -> Self {
         Self { twin_of: original, ..self }
     }
@@ -157,9 +155,6 @@ pub enum AnalysisError {
 
 impl Analysis {
     /// Analyses runs. Tables without runs are left out.
-    ///
-    /// # Errors
-    /// If no run belongs to a variant, or the variant to scale by does not exist.
     pub fn of(
         runs: &[Run],
         variants: &[Variant],
@@ -183,38 +178,37 @@ impl Analysis {
 
     /// Comma-separated values (RFC 4180): a line for each variant, model and number of sessions, and one for all of
     /// them. Unknown values are empty.
-    #[must_use]
     pub fn csv(&self) -> String {
-        let head = "table,model,metric,variant,sessions,runs,slob_r_mean,scaled,mean,low,high,median,cv_percent,\
-                    latency_us\n";
-        let mut lines = head.to_owned();
-        for (table, row) in
-            self.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)))
-        {
-            let sessions = table.sessions.iter().map(u32::to_string).chain(["Overall".to_owned()]);
-            for (sessions, cell) in sessions.zip(row.cells.iter().chain([&row.overall])) {
-                let names = [&table.title, &table.model, &table.metric, &row.variant, &sessions];
-                let figures = [cell.slob_r_mean, cell.scaled, cell.mean, cell.low, cell.high, cell.median];
-                let figures = figures.into_iter().chain([cell.cv_percent, cell.latency_us]);
-                let figures =
-                    figures.map(|figure| figure.map_or_else(String::new, |value| value.to_string()));
-                let cells = names.into_iter().map(|name| csv_cell(name)).chain([cell.runs.to_string()]);
-                lines += &(cells.chain(figures).collect::<Vec<_>>().join(",") + "\n");
+        let heads = ["table", "model", "metric", "variant", "sessions", "runs", "slob_r_mean", "scaled"];
+        let heads = heads.into_iter().chain(["mean", "low", "high", "median", "cv_percent", "latency_us"]);
+        let mut lines = Grid::new(heads.map(Column::left));
+        for table in &self.tables {
+            for row in &table.rows {
+                let cells = row.cells.iter().chain([&row.overall]);
+                for (sessions, cell) in table.sessions_and_overall().zip(cells) {
+                    let names = [&table.title, &table.model, &table.metric, &row.variant].map(String::clone);
+                    let figures = [cell.slob_r_mean, cell.scaled, cell.mean, cell.low, cell.high];
+                    let figures = figures.into_iter().chain([cell.median, cell.cv_percent, cell.latency_us]);
+                    let counts = [sessions, cell.runs.to_string()];
+                    lines.row(names.into_iter().chain(counts).chain(figures.map(number_or_empty)));
+                }
             }
         }
-        lines
+        lines.csv()
     }
+}
+
+/// All digits of a number for machines; empty if it is unknown.
+pub(crate) fn number_or_empty(number: Option<f64>) -> String {
+    number.map_or_else(String::new, |number| number.to_string())
 }
 
 impl Table {
     /// The table of the runs of a model; `None` if there are none.
     fn of(runs: &[Run], variants: &[Variant], spec: &TableSpec, options: &Options) -> Option<Self> {
-        let is_of_model = |run: &&Run| run.models.contains(&spec.model);
-        let runs: Vec<&Run> = runs
-            .iter()
-            .filter(is_of_model)
-            .filter(|run| variants.iter().any(|variant| variant.has(run)))
-            .collect();
+        let is_of_variant = |run: &Run| variants.iter().any(|variant| variant.has(run));
+        let belongs = |run: &&Run| run.models.contains(&spec.model) && is_of_variant(run);
+        let runs: Vec<&Run> = runs.iter().filter(belongs).collect();
         if runs.is_empty() {
             return None;
         }
@@ -251,6 +245,10 @@ impl Table {
             rows,
             pairs,
         })
+    }
+
+    fn sessions_and_overall(&self) -> impl Iterator<Item = String> {
+        self.sessions.iter().map(u32::to_string).chain(["Overall".to_owned()])
     }
 }
 

@@ -15,7 +15,7 @@ use crate::format::{ABSENT, fixed, micros, or_absent, percent, plural, signed_pe
 use crate::html::chart::Chart;
 use crate::html::escape;
 use crate::html::layout::{Section, View};
-use crate::html::run_charts::{Group, groups};
+use crate::html::run_charts;
 use crate::measured::{ratio, timed_events};
 use crate::page::{Column, Page, Table};
 
@@ -25,7 +25,6 @@ pub struct Diff {
     pub first: Side,
     pub second: Side,
     pub confidence: Confidence,
-    /// The answers in short, a sentence each.
     pub statements: Vec<String>,
     /// Parameters, server settings and platform that differ.
     pub changes: Vec<Change>,
@@ -54,7 +53,6 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metric {
     pub section: &'static str,
-    /// The name of the [figure](crate::Figure).
     pub name: &'static str,
     pub title: &'static str,
     pub unit: &'static str,
@@ -94,10 +92,6 @@ pub enum DiffError {
 }
 
 impl Diff {
-    /// Compares the runs of two sides.
-    ///
-    /// # Errors
-    /// If a side is empty.
     pub fn of(first: &[Record], second: &[Record], confidence: Confidence) -> Result<Self, DiffError> {
         for (side, records) in [("first", first), ("second", second)] {
             if records.is_empty() {
@@ -115,9 +109,8 @@ impl Diff {
         Ok(Self { first, second, confidence, statements, changes, metrics, events })
     }
 
-    #[must_use]
     pub fn text(&self) -> String {
-        let mut page = Page::new();
+        let mut page = Page::default();
         page.section("Comparison");
         for (name, side) in [("First", &self.first), ("Second", &self.second)] {
             page.fact(name, &side.words());
@@ -275,7 +268,6 @@ impl Change {
     }
 }
 
-/// Names and values of a record's settings of one kind.
 type Settings = Vec<(String, String)>;
 
 /// Settings that differ, parameters first; of each kind by name.
@@ -582,13 +574,15 @@ fn event_pairs(sides: [&[Figures<'_>]; 2]) -> Vec<EventPair> {
 ///
 /// `first` and `second` are the records of `diff`, with their series. The charts of a group of repeated runs are those of
 /// the one with the median rate of operations; the figures are those of all.
-#[must_use]
 pub fn diff_page(diff: &Diff, first: &[Record], second: &[Record]) -> String {
     let medians = [median(first), median(second)];
-    let groups = match medians {
-        [Some(a), Some(b)] => overlaid(a, b),
-        _ => Vec::new(),
-    };
+    let groups = medians.map(|record| {
+        record.map(|record| run_charts::groups(record, &Figures::of(record))).unwrap_or_default()
+    });
+    let [of_first, of_second] = groups.map(Vec::into_iter);
+    let charts = of_first
+        .zip(of_second)
+        .map(|(a, b)| Section::new(a.id, a.title).charts(Chart::overlay_all(&a.charts, &b.charts)));
     let [first, second] = [(&diff.first, medians[0]), (&diff.second, medians[1])].map(|(side, record)| {
         let drawn = record
             .filter(|_| side.is_group())
@@ -600,7 +594,6 @@ pub fn diff_page(diff: &Diff, first: &[Record], second: &[Record]) -> String {
         .map(|wrong| format!("<p class=\"banner doubt\">Caution: {}.</p>\n", escape::text(wrong)))
         .collect();
     let summary = Section::new("summary", "In short").part("", |page| diff.write_statements(page));
-    let charts = groups.into_iter().map(|group| Section::new(group.id, group.title).charts(group.charts));
     let figures = Section::new("figures", "Figures").part("", |page| diff.write_tables(page));
     View {
         title: "OpenSLOB comparison".into(),
@@ -622,12 +615,6 @@ fn median(records: &[Record]) -> Option<&Record> {
     let mut rated: Vec<(f64, &Record)> = records.iter().map(|record| (rate(record), record)).collect();
     rated.sort_by(|a, b| a.0.total_cmp(&b.0));
     rated.get(rated.len().saturating_sub(1) / 2).map(|(_, record)| *record)
-}
-
-fn overlaid(first: &Record, second: &Record) -> Vec<Group> {
-    let of = |record| groups(record, &Figures::of(record));
-    let both = |(a, b): (Group, Group)| Group { charts: Chart::overlay_all(&a.charts, &b.charts), ..a };
-    of(first).into_iter().zip(of(second)).map(both).collect()
 }
 
 #[cfg(test)]

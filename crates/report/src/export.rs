@@ -30,9 +30,6 @@ pub struct HlogError {
 /// Times are seconds since the start of the sessions, which the header gives. Values are nanoseconds, as these tools expect:
 /// they divide by a million to show milliseconds, the unit of the column Interval_Max. Intervals that are not wholly within
 /// the window have a tag, without which tools leave tagged lines out.
-///
-/// # Errors
-/// If a histogram can't be encoded.
 pub fn hlog(record: &Record) -> Result<String, HlogError> {
     let failed = |second: u64, reason: &dyn Display| HlogError { second, reason: reason.to_string() };
     // A line of the header must stay one.
@@ -81,7 +78,8 @@ fn hdr(latency: &Histogram) -> Result<Hdr<u64>, Box<dyn std::error::Error>> {
     Ok(hdr)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Kind {
     Gauge,
     Counter,
@@ -106,11 +104,6 @@ impl Metrics {
     /// Begins a metric: all its samples follow.
     pub fn begin(&mut self, name: &str, kind: Kind, help: &str) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
-        let kind = match kind {
-            Kind::Gauge => "gauge",
-            Kind::Counter => "counter",
-            Kind::Histogram => "histogram",
-        };
         // Writing to a String can't fail.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -148,13 +141,11 @@ impl Metrics {
         self.sample(&format!("{name}_count"), labels, values.count());
     }
 
-    #[must_use]
     pub fn into_text(self) -> String {
         self.text
     }
 }
 
-/// A text as a part of a metric's name.
 fn name_of(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
 }
@@ -164,14 +155,22 @@ fn name_of(text: &str) -> String {
 ///
 /// Units are base units, as its conventions ask: seconds and bytes. Names are stable. Every sample has the labels `run`,
 /// `name` and `target`. There are no time stamps: a finished run is a fact and not a moment.
-#[must_use]
 pub fn prometheus(record: &Record) -> String {
     let mut metrics = Metrics::default();
     let labels = [("run", record.id.as_str()), ("name", &record.name), ("target", &record.target)];
     let figures = Figures::of(record);
-    about(&mut metrics, record, &labels);
+    let more = [
+        ("product", record.server.product.as_str()),
+        ("version", &record.server.version),
+        ("slob_version", &record.slob_version),
+        ("status", status_word(&record.status)),
+    ];
+    let help = "A run of OpenSLOB; the value is always 1.";
+    metrics.one("slob_run_info", Kind::Gauge, help, &[&labels[..], &more].concat(), Some(1));
+    let (name, help) = ("slob_run_start_time_seconds", "When the sessions were started, since the epoch.");
+    metrics.one(name, Kind::Gauge, help, &labels, Some(record.started.as_millisecond() as f64 / 1e3));
     // The seed tells runs apart and measures nothing.
-    for figure in figure::all().filter(|figure| figure.name != figure::SEED.name) {
+    for figure in figure::ALL.iter().filter(|figure| figure.name != figure::SEED.name) {
         let (name, factor) = in_base_units(figure.name);
         let value = figure.of(&figures).map(|value| value * factor);
         metrics.one(&name, Kind::Gauge, &format!("Of a run: {}.", figure.source), &labels, value);
@@ -187,21 +186,6 @@ pub fn prometheus(record: &Record) -> String {
         window(&mut metrics, record, &labels);
     }
     metrics.into_text()
-}
-
-fn about(metrics: &mut Metrics, record: &Record, labels: Labels<'_>) {
-    let server = &record.server;
-    let more = [
-        ("product", server.product.as_str()),
-        ("version", &server.version),
-        ("slob_version", &record.slob_version),
-        ("status", status_word(&record.status)),
-    ];
-    let labels_of_run = [labels, &more].concat();
-    let help = "A run of OpenSLOB; the value is always 1.";
-    metrics.one("slob_run_info", Kind::Gauge, help, &labels_of_run, Some(1));
-    let (name, help) = ("slob_run_start_time_seconds", "When the sessions were started, since the epoch.");
-    metrics.one(name, Kind::Gauge, help, labels, Some(record.started.as_millisecond() as f64 / 1e3));
 }
 
 /// The name and the factor of a figure in base units.

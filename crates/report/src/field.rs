@@ -44,9 +44,6 @@ fn hint(near: &[String]) -> String {
 }
 
 /// A field of a record as JSON: `null` if it exists and is unknown.
-///
-/// # Errors
-/// If there is no such field; the error names similar ones.
 pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
     let mut at = match path.split('.').next() {
         Some(FIGURES) => json!({ FIGURES: figures(record) }),

@@ -75,7 +75,6 @@ enum Durations {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     Sound,
-    /// This verdict is BAD.
     Invalid(Question),
 }
 
@@ -174,7 +173,6 @@ impl<'a> Figures<'a> {
         self.measured.is_some()
     }
 
-    /// The answers to all questions, in the order of [`Question`].
     pub fn verdicts(&self) -> &[Verdict; 5] {
         self.verdicts.get_or_init(|| judge(self))
     }
@@ -196,13 +194,8 @@ impl<'a> Figures<'a> {
     }
 }
 
-/// A figure by the name that a person typed.
 pub fn named(name: &str) -> Option<&'static Figure> {
-    all().find(|figure| figure.name == name)
-}
-
-pub fn all() -> impl Iterator<Item = &'static Figure> {
-    ALL.iter()
+    ALL.iter().find(|figure| figure.name == name)
 }
 
 /// The figures that the field compares, in the order in which every view shows them.
@@ -231,7 +224,7 @@ macro_rules! figures {
                 ..Figure::new($name, $title, $unit, Better::$better, $source, $rests_on, $get)
             };
         )*
-        const ALL: &[Figure] = &[$($figure),*];
+        pub const ALL: &[Figure] = &[$($figure),*];
     };
 }
 
@@ -314,7 +307,6 @@ figures! {
     // Blocks that the buffer cache requested from the operating system.
     PHYSICAL_READS_PER_S = "physical_reads_per_s", "Physical reads (blocks)", "blocks/s", Higher, COUNTED, READS,
         Number(|run| run.counted_per_s(Counter::PhysicalReads)), heading: "Physical reads/s (IOPS)", short: "IOPS";
-    // Requests for these blocks.
     PHYSICAL_READ_REQUESTS_PER_S = "physical_read_requests_per_s", "Physical read requests", "1/s", Neither, COUNTED, READS,
         Number(|run| run.counted_per_s(Counter::PhysicalReadRequests));
     PHYSICAL_READ_MB_PER_S = "physical_read_mb_per_s", "Physical reads (MB)", "MB/s", Higher, COUNTED, READS,

@@ -9,7 +9,6 @@ use slob_host::GroupLimits;
 
 use crate::table::Cell;
 
-/// The mark of an absent value.
 pub const ABSENT: &str = "-";
 
 /// The form in which people see a measured number.
@@ -140,7 +139,6 @@ pub fn percent(value: f64) -> String {
     }
 }
 
-/// A change in percent with its sign: `+1.2`.
 pub fn signed_percent(value: f64) -> String {
     let text = fixed(value, 1);
     let has_no_plus = text.starts_with('-') || text == ABSENT || text == "0.0";
@@ -233,7 +231,6 @@ fn separated(digits: &str) -> String {
     text
 }
 
-/// A text with its first letter in upper case.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()

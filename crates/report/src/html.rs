@@ -5,15 +5,12 @@
 //! passes through `escape` or `maud`, and the page's Content-Security-Policy lets no other script run and no request leave.
 
 mod awr_page;
-mod blocks;
 pub(crate) mod chart;
-mod document;
 pub(crate) mod escape;
 mod index_page;
 pub(crate) mod layout;
 pub(crate) mod run_charts;
 mod run_page;
-mod series;
 
 pub use self::awr_page::{AwrInterval, awr_page};
 pub use self::index_page::{IndexRow, OtherPage, index_page, rows_of_page};

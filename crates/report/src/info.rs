@@ -7,7 +7,7 @@ use slob_record::{Record, Status};
 use crate::field::similar_names;
 use crate::figure::{self, Figure, Figures};
 use crate::format::Format;
-use crate::measured::timed_events;
+use crate::measured::{device_name, timed_events};
 use crate::table::{self, Cell, Table};
 use crate::verdicts::Question;
 
@@ -17,75 +17,67 @@ pub struct Column {
     /// Stable name for machines. That of a figure carries the unit.
     pub name: &'static str,
     pub unit: &'static str,
-    /// Description and source.
     pub source: &'static str,
     /// True if it needs the series of the run, which takes longer to read.
     pub needs_series: bool,
     get: Get,
 }
 
+type Words = fn(&Figures<'_>) -> Option<String>;
+
 #[derive(Clone, Copy, Debug)]
 enum Get {
-    Words(fn(&Figures<'_>) -> Option<String>),
+    Words(Words),
+    Verdict(Question),
     Figure(&'static Figure),
 }
 
-macro_rules! facts {
-    ($($list:ident, needs_series: $needs_series:literal {
-        $($fact:ident = $name:literal, $source:literal, $get:expr;)*
-    })*) => {
-        $(
-            $(
-                #[doc = $source]
-                pub const $fact: Column = Column {
-                    name: $name,
-                    unit: "",
-                    source: $source,
-                    needs_series: $needs_series,
-                    get: Get::Words($get),
-                };
-            )*
-            const $list: &[Column] = &[$($fact),*];
-        )*
-    };
-}
+pub const ID: Column = Column::words("id", "the run's folder", |run| Some(run.record.id.clone()));
+pub const NAME: Column = Column::words("name", "RUN_NAME", |run| Some(run.record.name.clone()));
+pub const STATUS: Column = Column::words("status", "completed, interrupted or failed", |run| {
+    Some(status_word(&run.record.status).into())
+});
+pub const STARTED: Column =
+    Column::words("started", "when the sessions were started (UTC)", |run| Some(second(run.record.started)));
+pub const TARGET: Column =
+    Column::words("target", "TARGET, without a password", |run| Some(run.record.target.clone()));
 
-facts! {
-    RUN, needs_series: false {
-        ID = "id", "the run's folder", |run| Some(run.record.id.clone());
-        NAME = "name", "RUN_NAME", |run| Some(run.record.name.clone());
-        STATUS = "status", "completed, interrupted or failed", |run| Some(status_word(&run.record.status).into());
-        STARTED = "started", "when the sessions were started (UTC)", |run| Some(second(run.record.started));
-        ENDED = "ended", "when they had all stopped (UTC)", |run| Some(second(run.record.ended));
-        TARGET = "target", "TARGET, without a password", |run| Some(run.record.target.clone());
-        PRODUCT = "product", "the server's product", |run| Some(run.record.server.product.clone());
-        VERSION = "version", "the server's version", |run| Some(run.record.server.version.clone());
-        SLOB_VERSION = "slob_version", "the release that ran the test", |run| Some(run.record.slob_version.clone());
-        HOST = "host", "the host's name", |run| Some(run.record.host.as_ref()?.info.hostname.clone());
-        DEVICE = "device", "the block device behind the data", |run| {
-            Some(run.record.host.as_ref()?.device.as_ref()?.device.top.as_ref()?.name.clone())
-        };
-        FILE_SYSTEM = "file_system", "the file system of the data", |run| {
-            Some(run.record.host.as_ref()?.device.as_ref()?.device.file_system.clone())
-        };
-        REDO_STRESS = "redo_stress", "REDO_STRESS", |run| Some(run.record.workload.redo_stress.as_str().to_owned());
-    }
-    WAITS, needs_series: false {
-        TOP_WAIT = "top_wait", "what took most of DB time: the first of the top timed events",
-            |run| timed_events(run.record).into_iter().next().map(|event| event.name);
-    }
-    VERDICTS, needs_series: true {
-        PHYSICAL = "physical", "the verdict 'Physical?'", |run| answer(run, Question::Physical);
-        ACCOUNTED = "accounted", "the verdict 'Accounted?'", |run| answer(run, Question::Accounted);
-        CPU_BOUND = "cpu_bound", "the verdict 'CPU-bound?'", |run| answer(run, Question::CpuBound);
-        STEADY = "steady", "the verdict 'Steady?'", |run| answer(run, Question::Steady);
-        COMPLETE = "complete", "the verdict 'Complete?'", |run| answer(run, Question::Complete);
-    }
-}
+const RUN: [Column; 13] = [
+    ID,
+    NAME,
+    STATUS,
+    STARTED,
+    Column::words("ended", "when they had all stopped (UTC)", |run| Some(second(run.record.ended))),
+    TARGET,
+    Column::words("product", "the server's product", |run| Some(run.record.server.product.clone())),
+    Column::words("version", "the server's version", |run| Some(run.record.server.version.clone())),
+    Column::words("slob_version", "the release that ran the test", |run| {
+        Some(run.record.slob_version.clone())
+    }),
+    Column::words("host", "the host's name", |run| Some(run.record.host.as_ref()?.info.hostname.clone())),
+    Column::words("device", "the block device behind the data", |run| {
+        device_name(run.record).map(str::to_owned)
+    }),
+    Column::words("file_system", "the file system of the data", |run| {
+        Some(run.record.host.as_ref()?.device.as_ref()?.device.file_system.clone())
+    }),
+    Column::words("redo_stress", "REDO_STRESS", |run| {
+        Some(run.record.workload.redo_stress.as_str().to_owned())
+    }),
+];
 
-fn answer(run: &Figures<'_>, question: Question) -> Option<String> {
-    Some(run.answer(question).word().to_owned())
-}
+const TOP_WAIT: Column =
+    Column::words("top_wait", "what took most of DB time: the first of the top timed events", |run| {
+        timed_events(run.record).into_iter().next().map(|event| event.name)
+    });
+
+const VERDICTS: [Column; 5] = [
+    Column::verdict("physical", "the verdict 'Physical?'", Question::Physical),
+    Column::verdict("accounted", "the verdict 'Accounted?'", Question::Accounted),
+    Column::verdict("cpu_bound", "the verdict 'CPU-bound?'", Question::CpuBound),
+    Column::verdict("steady", "the verdict 'Steady?'", Question::Steady),
+    Column::verdict("complete", "the verdict 'Complete?'", Question::Complete),
+];
 
 fn second(moment: jiff::Timestamp) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
@@ -100,6 +92,14 @@ pub fn status_word(status: &Status) -> &'static str {
 }
 
 impl Column {
+    const fn words(name: &'static str, source: &'static str, get: Words) -> Self {
+        Self { name, unit: "", source, needs_series: false, get: Get::Words(get) }
+    }
+
+    const fn verdict(name: &'static str, source: &'static str, question: Question) -> Self {
+        Self { name, unit: "", source, needs_series: true, get: Get::Verdict(question) }
+    }
+
     pub const fn figure(figure: &'static Figure) -> Self {
         let Figure { name, unit, source, .. } = *figure;
         Self { name, unit, source, needs_series: false, get: Get::Figure(figure) }
@@ -109,30 +109,21 @@ impl Column {
     pub fn cell(&self, figures: &Figures<'_>) -> Cell {
         match self.get {
             Get::Words(get) => get(figures).into(),
+            Get::Verdict(question) => figures.answer(question).word().into(),
             Get::Figure(figure) => match figure.cell(figures) {
                 Cell::Number(value, _) | Cell::Bound(value, _) => Format::Significant.cell(value),
                 cell => cell,
             },
         }
     }
-
-    /// The same column of a table, below a head.
-    fn headed(&self, head: &str) -> table::Column {
-        match self.get {
-            Get::Words(_) => table::Column::left(head),
-            Get::Figure(_) => table::Column::right(head),
-        }
-        .named(self.name)
-    }
 }
 
 /// All columns, in the order in which people see them.
 pub fn all_columns() -> impl Iterator<Item = Column> {
-    let figures = figure::all().map(Column::figure);
-    RUN.iter().copied().chain(figures).chain(WAITS.iter().chain(VERDICTS).copied())
+    let figures = figure::ALL.iter().map(Column::figure);
+    RUN.into_iter().chain(figures).chain([TOP_WAIT]).chain(VERDICTS)
 }
 
-/// A column by the name that a person typed.
 pub fn column(name: &str) -> Option<Column> {
     all_columns().find(|column| column.name == name)
 }
@@ -157,11 +148,13 @@ pub fn table<'a>(
     columns: &[Column],
     rows: impl IntoIterator<Item = Vec<Cell>>,
 ) -> Table {
-    let columns: Vec<_> = heads.into_iter().zip(columns).map(|(head, column)| column.headed(head)).collect();
+    let columns = heads.into_iter().zip(columns).map(|(head, column)| match column.get {
+        Get::Figure(_) => table::Column::right(head).named(column.name),
+        _ => table::Column::left(head).named(column.name),
+    });
     Table::new(columns).with_rows(rows)
 }
 
-/// The columns of `awr_info` in its order.
 pub const AWR_COLUMNS: [(Head, Column); 18] = [
     (Head::File, ID),
     (Head::Sessions, Column::figure(&figure::SESSIONS)),

@@ -9,7 +9,8 @@ use slob_record::{Interval, ObservedRecord, Record};
 use slob_spec::ArrivalProcess;
 use slob_stats::{Histogram, Point};
 
-use crate::format::{ABSENT, count, fixed, percent};
+use crate::format::{ABSENT, Format, count, fixed, percent};
+use crate::table::Cell;
 
 /// `amount / of` if that is defined.
 pub(crate) fn ratio(amount: f64, of: f64) -> Option<f64> {
@@ -40,7 +41,6 @@ impl<'a> Measured<'a> {
         self.operations.get_or_init(|| all_operations(self.record))
     }
 
-    /// Open loop: response times of all operations.
     pub(crate) fn responses(&self) -> &Histogram {
         self.responses.get_or_init(|| all_responses(self.record))
     }
@@ -118,6 +118,11 @@ pub(crate) fn device_counters(record: &Record) -> Option<DeviceCounters> {
     record.host.as_ref()?.device.as_ref()?.counters
 }
 
+/// The name of the block device behind the data.
+pub(crate) fn device_name(record: &Record) -> Option<&str> {
+    Some(&record.host.as_ref()?.device.as_ref()?.device.top.as_ref()?.name)
+}
+
 /// A counter of the window; `None` if the database does not count it or there is no window.
 pub(crate) fn counter(record: &Record, counter: Counter) -> Option<u64> {
     record.window?;
@@ -193,6 +198,22 @@ pub(crate) fn mean_us(histogram: &Histogram) -> Option<f64> {
 /// Percentile in microseconds; 100 is the largest value, exactly.
 pub(crate) fn percentile_us(histogram: &Histogram, percent: f64) -> Option<f64> {
     histogram.percentile(percent).map(|ns| ns as f64 / 1e3)
+}
+
+/// The count, mean, percentiles and maximum of latencies, with their names for machines.
+pub(crate) fn distribution(histogram: &Histogram) -> [(&'static str, Cell); 8] {
+    let us = |us| Format::Micros.cell(us);
+    let at = |percent| us(percentile_us(histogram, percent));
+    [
+        ("count", histogram.count().into()),
+        ("mean_us", us(mean_us(histogram))),
+        ("p50_us", at(50.0)),
+        ("p90_us", at(90.0)),
+        ("p95_us", at(95.0)),
+        ("p99_us", at(99.0)),
+        ("p999_us", at(99.9)),
+        ("max_us", at(100.0)),
+    ]
 }
 
 /// A latency of the window; `None` if the database does not measure it, or nothing happened.
@@ -289,23 +310,21 @@ pub(crate) fn timed_events(record: &Record) -> Vec<TimedEvent> {
     events
 }
 
+/// The waits that databases time one by one, with their names.
+pub(crate) const TIMED_WAITS: [(LatencyKind, &str); 3] = [
+    (LatencyKind::PhysicalRead, "physical read"),
+    (LatencyKind::PhysicalWrite, "physical write"),
+    (LatencyKind::RedoSync, "redo sync"),
+];
+
 fn measured_waits(record: &Record) -> Vec<TimedEvent> {
-    let kinds = [
-        (LatencyKind::PhysicalRead, "physical read"),
-        (LatencyKind::PhysicalWrite, "physical write"),
-        (LatencyKind::RedoSync, "redo sync"),
-    ];
     let wait = |(kind, name): (LatencyKind, &str)| {
         let histogram = latency(record, kind)?;
         let time_s = histogram.sum() as f64 / 1e9;
-        Some(TimedEvent {
-            name: name.to_owned(),
-            class: "I/O".into(),
-            waits: Some(histogram.count()),
-            time_s,
-        })
+        let (name, class) = (name.to_owned(), "I/O".to_owned());
+        Some(TimedEvent { name, class, waits: Some(histogram.count()), time_s })
     };
-    kinds.into_iter().filter_map(wait).collect()
+    TIMED_WAITS.into_iter().filter_map(wait).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

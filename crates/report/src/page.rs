@@ -4,7 +4,6 @@ use crate::table::wrapped;
 
 pub(crate) use crate::table::{Column, Table};
 
-/// Columns of a page.
 pub(crate) const WIDTH: usize = 100;
 /// Column at which the values of facts begin.
 const FACT_INDENT: usize = 15;
@@ -23,17 +22,12 @@ pub(crate) enum Block {
     Table(Table),
 }
 
-/// A page that grows downwards.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Block>,
 }
 
 impl Page {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     pub(crate) fn section(&mut self, title: &str) {
         self.blocks.push(Block::Section(title.to_owned()));
     }
@@ -62,10 +56,6 @@ impl Page {
 
     pub(crate) fn table(&mut self, table: &Table) {
         self.blocks.push(Block::Table(table.clone()));
-    }
-
-    pub(crate) fn into_blocks(self) -> Vec<Block> {
-        self.blocks
     }
 
     /// The page as text of [`WIDTH`] columns.
@@ -133,7 +123,7 @@ mod tests {
 
     #[test]
     fn long_values_hang() {
-        let mut page = Page::new();
+        let mut page = Page::default();
         page.fact("Name", &"word ".repeat(30));
         let text = page.into_text();
         let lines: Vec<&str> = text.lines().collect();

@@ -22,7 +22,6 @@ use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 
-/// Lists are cut after so many lines.
 const MOST_LISTED: usize = 12;
 
 fn with_unit(figure: Figure, value: f64) -> String {
@@ -49,15 +48,8 @@ fn source_words(source: Source) -> &'static str {
     }
 }
 
-/// A table with names in the first column and numbers in the others.
-fn numbers_table(first: &str, numbers: &[&str]) -> Table {
-    let numbers = numbers.iter().map(Column::right);
-    Table::new([Column::left(first)].into_iter().chain(numbers))
-}
-
-#[must_use]
 pub fn profile_text(profile: &Profile) -> String {
-    let mut page = Page::new();
+    let mut page = Page::default();
     page.section(&title(profile));
     write_profile(&mut page, profile);
     page.into_text()
@@ -98,7 +90,6 @@ fn write_profile(page: &mut Page, profile: &Profile) {
     }
 }
 
-/// Origin, intervals, gaps and omissions of the profile.
 fn write_facts(page: &mut Page, profile: &Profile, whole: &Profile, summary: Option<&Summary>) {
     if let Some(id) = &profile.subject.id {
         page.fact("Number", id);
@@ -142,7 +133,7 @@ const FIGURE_HEAD: &str = "Per second, or mean";
 fn write_figures(page: &mut Page, summary: &Summary) {
     page.section("Figures");
     if summary.intervals == 1 {
-        let mut table = numbers_table(FIGURE_HEAD, &["Of the one interval"]);
+        let mut table = Table::of_numbers(Column::left(FIGURE_HEAD), ["Of the one interval"]);
         for own in &summary.figures {
             table.row([own.figure.title().to_owned(), with_unit(own.figure, own.peak.value)]);
         }
@@ -208,8 +199,7 @@ fn write_by_time(
     ];
     let known = figures.into_iter().filter_map(|(figure, head)| Some((summary.figure(figure)?, head)));
     let (figures, heads): (Vec<&FigureSummary>, Vec<&str>) = known.unzip();
-    let mut table = numbers_table(first, &heads);
-    let mut rows = 0;
+    let mut table = Table::of_numbers(Column::left(first), &heads);
     for (at, name) in names.iter().enumerate() {
         let values: Vec<Option<f64>> = figures.iter().map(|own| of(own).get(at).copied().flatten()).collect();
         if values.iter().all(Option::is_none) {
@@ -220,9 +210,8 @@ fn write_by_time(
             or_absent(value, |value| fixed(value * scale, 1))
         });
         table.row([name.clone()].into_iter().chain(cells));
-        rows += 1;
     }
-    if rows > 1 {
+    if table.rows.len() > 1 {
         page.section(title);
         page.table(&table);
     }
@@ -237,9 +226,8 @@ fn not_modelled_table(list: &[NotModelled]) -> Table {
     table
 }
 
-#[must_use]
 pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
-    let mut page = Page::new();
+    let mut page = Page::default();
     page.section("Profiles compared");
     for (name, profile) in [("First", one), ("Second", other)] {
         let count = plural(profile.together().intervals.len() as u64, "interval");
@@ -251,7 +239,10 @@ pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
         return page.into_text();
     };
     page.section("Figures");
-    let mut table = numbers_table(FIGURE_HEAD, &["p95", "p95, second", "%", "Peak", "Peak, second", "%"]);
+    let mut table = Table::of_numbers(
+        Column::left(FIGURE_HEAD),
+        ["p95", "p95, second", "%", "Peak", "Peak, second", "%"],
+    );
     for change in diff(&first, &second) {
         let pair = |of: [f64; 2]| {
             let [one, other] = of.map(|value| with_unit(change.figure, value));
@@ -263,7 +254,6 @@ pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
     page.into_text()
 }
 
-/// Figures with a chart over time, and their colours.
 const OVER_TIME: [(Figure, Colour); 7] = [
     (Figure::ReadRequests, Colour::Reads),
     (Figure::ReadBlocks, Colour::Reads),
@@ -276,8 +266,6 @@ const OVER_TIME: [(Figure, Colour); 7] = [
 /// Figures with a chart by hour, and a map of the week.
 const BY_HOUR: [Figure; 3] = [Figure::ReadRequests, Figure::RedoBytes, Figure::Commits];
 
-/// Profiles as one HTML file that needs no network.
-#[must_use]
 pub fn profile_page(profiles: &[Profile]) -> String {
     let names: Vec<String> = profiles.iter().map(|profile| profile.subject.words()).collect();
     let (heading, lead) = match profiles {

@@ -51,7 +51,9 @@ const WINDOW_TOLERANCE: f64 = 0.01;
 /// All checks of a record: its own totals exactly, independent counters within 1 %.
 pub fn recheck(record: &Record) -> Vec<Recheck> {
     let mut checks = totals(record);
-    checks.extend(has_window(record));
+    if record.window.is_none() && record.status == Status::Completed {
+        checks.push(Recheck { agrees: false, words: "the run was completed, and has no window".into() });
+    }
     checks.extend(counter_pairs(record).into_iter().map(Recheck::from));
     checks.extend(embedded_counters(record));
     checks.extend(series_against_counters(record));
@@ -116,11 +118,6 @@ fn to_us(ns: u64) -> u64 {
     ns / 1000
 }
 
-fn has_window(record: &Record) -> Option<Recheck> {
-    let lacks = record.window.is_none() && record.status == Status::Completed;
-    lacks.then(|| Recheck { agrees: false, words: "the run was completed, and has no window".into() })
-}
-
 /// A database within this program counts its reads and writes in several ways.
 fn embedded_counters(record: &Record) -> Vec<Recheck> {
     let counted = |which| counter(record, which);
@@ -141,39 +138,42 @@ fn embedded_counters(record: &Record) -> Vec<Recheck> {
     known.filter(|_| record.server.embedded).collect()
 }
 
-/// A counter's increase lies between the sum of the intervals within the window and the sum of those that touch it. Sessions
-/// report rows to every interval; the other quantities need a sample.
+type Of = fn(&Interval) -> Option<f64>;
+
+/// Sessions report rows to every interval; the other quantities need a sample.
 fn series_against_counters(record: &Record) -> Vec<Recheck> {
-    type Of = fn(&Interval) -> Option<u64>;
     let counted: [(&str, Counter, Of); 3] = [
-        ("logical reads", Counter::LogicalReads, |interval| interval.logical_reads),
-        ("physical reads", Counter::PhysicalReads, |interval| interval.physical_reads),
-        ("bytes of redo", Counter::RedoBytes, |interval| interval.redo_bytes),
+        ("logical reads", Counter::LogicalReads, |interval| Some(interval.logical_reads? as f64)),
+        ("physical reads", Counter::PhysicalReads, |interval| Some(interval.physical_reads? as f64)),
+        ("bytes of redo", Counter::RedoBytes, |interval| Some(interval.redo_bytes? as f64)),
     ];
-    let of_rows: Vec<u64> = intervals_touching(record).map(|interval| interval.rows).collect();
-    let rows = between(record, "rows", total_rows(record), |interval| Some(interval.rows), &of_rows);
-    let of_counters = counted.into_iter().filter_map(|(name, which, of)| {
-        // A failed sample leaves a hole.
-        let touching = sampled(record).map(of).collect::<Option<Vec<u64>>>()?;
-        between(record, name, counter(record, which)?, of, &touching)
-    });
+    let check = |name, total: u64, of, touching: &mut dyn Iterator<Item = _>| {
+        let (total, show) = (total as f64, |amount| count(amount as u64));
+        between(record, name, (total, TOLERANCE * total), of, touching, show)
+    };
+    let touching = &mut intervals_touching(record);
+    let rows = check("rows", total_rows(record), |interval| Some(interval.rows as f64), touching);
+    let of_counters = counted
+        .into_iter()
+        .filter_map(|(name, which, of)| check(name, counter(record, which)?, of, &mut sampled(record)));
     rows.into_iter().chain(of_counters).collect()
 }
 
+/// A total of the window lies between the sum of the intervals within it and the sum of those that touch it, up to `slack`.
 fn between(
     record: &Record,
     name: &str,
-    counted: u64,
-    of: fn(&Interval) -> Option<u64>,
-    touching: &[u64],
+    (total, slack): (f64, f64),
+    of: Of,
+    touching: &mut dyn Iterator<Item = &Interval>,
+    show: fn(f64) -> String,
 ) -> Option<Recheck> {
-    let within =
-        saturating_sum(window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)));
-    let all_touching = saturating_sum(touching.iter().copied());
-    let slack = TOLERANCE * counted as f64;
-    let agrees = within as f64 <= counted as f64 + slack && all_touching as f64 + slack >= counted as f64;
-    let (within, counted, all_touching) = (count(within), count(counted), count(all_touching));
-    let words = format!("{name} {counted}, in the series {within} to {all_touching}");
+    let within: f64 = window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)).sum();
+    // A failed sample leaves a hole.
+    let touching: Vec<f64> = touching.map(of).collect::<Option<_>>()?;
+    let all: f64 = touching.iter().sum();
+    let agrees = within <= total + slack && all + slack >= total;
+    let words = format!("{name} {}, in the series {} to {}", show(total), show(within), show(all));
     (!touching.is_empty()).then_some(Recheck { agrees, words })
 }
 
@@ -239,21 +239,10 @@ fn host_cpu(record: &Record) -> Option<Recheck> {
     Some(Recheck { agrees, words })
 }
 
-/// CPU time of the window lies between that of the intervals within it and that of those that touch it.
-fn series_cpu(
-    record: &Record,
-    name: &str,
-    of_window_s: Option<f64>,
-    of: fn(&Interval) -> Option<f64>,
-) -> Option<Recheck> {
-    let of_window_s = of_window_s?;
-    let within_s: f64 = window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)).sum();
-    let touching: Vec<f64> = sampled(record).map(of).collect::<Option<_>>()?;
-    let touching_s: f64 = touching.iter().sum();
-    let slack = CPU_SLACK_S + CPU_TOLERANCE * of_window_s;
-    let agrees = within_s <= of_window_s + slack && touching_s + slack >= of_window_s;
-    let words = format!("{name} {of_window_s:.2}, in the series {within_s:.2} to {touching_s:.2}");
-    (!touching.is_empty()).then_some(Recheck { agrees, words })
+fn series_cpu(record: &Record, name: &str, total_s: Option<f64>, of: Of) -> Option<Recheck> {
+    let total_s = total_s?;
+    let slack = CPU_SLACK_S + CPU_TOLERANCE * total_s;
+    between(record, name, (total_s, slack), of, &mut sampled(record), |seconds| format!("{seconds:.2}"))
 }
 
 /// The engine's flag against the setting of engines that can choose.
@@ -292,7 +281,6 @@ pub fn recheck_operations(record: &Record, operations: &[KeptOperation]) -> Vec<
 }
 
 fn kind_against_list(kind: OpKind, of_record: &KindRecord, operations: &[KeptOperation]) -> Vec<Recheck> {
-    /// The percentiles of a report.
     const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
     let listed = || operations.iter().filter(|operation| operation.kind == kind && operation.in_window);
     let mut durations: Vec<u64> = listed().map(|operation| operation.duration_ns).collect();
@@ -355,7 +343,6 @@ fn intervals_against_list(record: &Record, operations: &[KeptOperation]) -> Opti
     (intervals > 0).then_some(Recheck { agrees: differ == 0, words })
 }
 
-/// Words before the digest in a report.
 const DIGEST_NAME: &str = "Digest of these figures:";
 
 /// A digest of the measurements in hexadecimal: the first 8 bytes of the SHA-256 of the record's window, operations, sessions,
@@ -380,7 +367,6 @@ pub fn digest_of_figures(record: &Record) -> String {
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digest with its name, for a report.
 pub(crate) fn digest_words(record: &Record) -> String {
     format!("{DIGEST_NAME} {}", digest_of_figures(record))
 }

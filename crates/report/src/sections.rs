@@ -55,9 +55,9 @@ impl Section {
 
     /// The section alone; empty if the record has nothing for it.
     pub(crate) fn blocks(&self, figures: &Figures<'_>) -> Vec<Block> {
-        let mut page = Page::new();
+        let mut page = Page::default();
         self.write(&mut page, figures);
-        page.into_blocks()
+        page.blocks
     }
 }
 
@@ -92,14 +92,13 @@ pub(crate) const SECTIONS: &[Section] = &[
 /// The whole run as text, which depends on the record alone.
 pub fn text_report(record: &Record) -> String {
     let figures = Figures::of(record);
-    let mut page = Page::new();
+    let mut page = Page::default();
     SECTIONS.iter().for_each(|section| section.write(&mut page, &figures));
     page.into_text()
 }
 
-/// A probe alone as text.
 pub fn probe_text(probe: &SavedProbe) -> String {
-    let mut page = Page::new();
+    let mut page = Page::default();
     page.section("Device without a database (probe)");
     page.fact("Host", &probe.host);
     if let Some(device) = &probe.device {
@@ -161,7 +160,7 @@ fn key_figures(page: &mut Page, figures: &Figures<'_>) {
 /// A run in about eight lines: outcome, key figures, verdicts.
 pub fn compact_summary(record: &Record) -> String {
     let figures = Figures::of(record);
-    let mut page = Page::new();
+    let mut page = Page::default();
     let sessions = plural(u64::from(record.workload.sessions()), "session");
     let measured = match record.window {
         Some(window) => format!("{} measured with {sessions}", seconds(window.seconds)),

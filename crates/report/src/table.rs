@@ -86,30 +86,24 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
     }
 }
 
-/// The side to which the cells of a column keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Left,
-    Right,
-}
-
-/// A column: its name for machines, its head for people, its side and greatest width.
+/// A column: its name for machines, its head for people, and greatest width.
 #[derive(Clone, Debug)]
 pub struct Column {
     name: Option<&'static str>,
     pub(crate) head: String,
-    side: Side,
+    /// Its cells keep to the right.
+    pub(crate) is_of_numbers: bool,
     /// Cells are wrapped to this width.
     most: Option<usize>,
 }
 
 impl Column {
     pub fn left(head: impl AsRef<str>) -> Self {
-        Self { name: None, head: head.as_ref().to_owned(), side: Side::Left, most: None }
+        Self { name: None, head: head.as_ref().to_owned(), is_of_numbers: false, most: None }
     }
 
     pub fn right(head: impl AsRef<str>) -> Self {
-        Self { side: Side::Right, ..Self::left(head) }
+        Self { is_of_numbers: true, ..Self::left(head) }
     }
 
     /// The same column with another name for machines.
@@ -122,20 +116,8 @@ impl Column {
         Self { most: Some(most), ..self }
     }
 
-    pub(crate) fn is_of_numbers(&self) -> bool {
-        self.side == Side::Right
-    }
-
     fn name(&self) -> &str {
         self.name.unwrap_or(&self.head)
-    }
-
-    fn pad(&self, text: &str, width: usize) -> String {
-        let blanks = " ".repeat(width.saturating_sub(text.width()));
-        match self.side {
-            Side::Left => format!("{text}{blanks}"),
-            Side::Right => format!("{blanks}{text}"),
-        }
     }
 }
 
@@ -157,8 +139,8 @@ impl Table {
     }
 
     /// A table of a column of words and columns of numbers.
-    pub(crate) fn of_numbers<const N: usize>(first: Column, heads: [&str; N]) -> Self {
-        Self::new(std::iter::once(first).chain(heads.map(Column::right)))
+    pub(crate) fn of_numbers(first: Column, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        Self::new(std::iter::once(first).chain(heads.into_iter().map(Column::right)))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -207,9 +189,12 @@ impl Table {
             .collect();
         let width = |index: usize| rows.iter().flat_map(|row| &row[index]).map(|line| line.width()).max();
         let widths: Vec<usize> = (0..self.columns.len()).map(|index| width(index).unwrap_or(0)).collect();
+        let pad = |((text, column), width): ((&str, &Column), &usize)| {
+            let blanks = " ".repeat(width.saturating_sub(text.width()));
+            if column.is_of_numbers { blanks + text } else { text.to_owned() + &blanks }
+        };
         let line = |texts: &mut dyn Iterator<Item = &str>| {
-            let padded = texts.zip(&self.columns).zip(&widths);
-            let cells: Vec<String> = padded.map(|((text, column), width)| column.pad(text, *width)).collect();
+            let cells: Vec<String> = texts.zip(&self.columns).zip(&widths).map(pad).collect();
             cells.join(GAP).trim_end().to_owned()
         };
         let mut lines = Vec::new();

@@ -21,7 +21,7 @@ fn every_figure_is_in_every_view() {
         let (csv, json) = (runs.csv(), serde_json::from_str::<Value>(&runs.json()).unwrap());
         let heads: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
         let (page, metrics) = (run_page(&record), prometheus(&record));
-        for figure in figure::all() {
+        for figure in figure::ALL {
             let name = figure.name;
             let value = figure.of(&figures);
             let agrees = |found: &Value| match value {

@@ -11,6 +11,7 @@ pub mod thresholds;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value as Json, json};
 use slob_record::Record;
+use strum::IntoStaticStr;
 
 pub use self::accounted::{AccountedFinding, Pair};
 pub(crate) use self::accounted::{Rule, counter_pairs};
@@ -53,8 +54,9 @@ impl Question {
 }
 
 /// The meaning of a verdict for the run's figures, from the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "UPPERCASE")]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum Answer {
     /// They can be relied on.
     Good,
@@ -68,16 +70,10 @@ pub enum Answer {
 
 impl Answer {
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Good => "GOOD",
-            Self::Unknown => "UNKNOWN",
-            Self::Doubt => "DOUBT",
-            Self::Bad => "BAD",
-        }
+        self.into()
     }
 }
 
-/// An answer with its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     pub question: Question,
@@ -95,7 +91,6 @@ impl Verdict {
         Self { question, answer: finding.judgement().answer(), finding, others: findings.collect() }
     }
 
-    /// The answer in words, with the numbers that it rests on.
     pub fn sentence(&self) -> String {
         self.finding.sentence()
     }

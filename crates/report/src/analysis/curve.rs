@@ -4,9 +4,10 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 use slob_record::Record;
+use slob_stats::summary;
 
 use crate::figure::{self, Figure, Figures};
-use crate::format::{ABSENT, duration_us, fixed, or_absent, percent, plural};
+use crate::format::{duration_us, fixed, or_absent, percent, plural};
 use crate::measured::{TimedEvent, timed_events};
 use crate::page::{Column, Page, Table};
 
@@ -37,7 +38,6 @@ pub struct CurvePoint {
 
 impl CurvePoint {
     /// The point of a run; `None` without throughput.
-    #[must_use]
     pub fn of(record: &Record, over_limit: bool) -> Option<Self> {
         let figures = Figures::of(record);
         let (sessions, rate_per_s) =
@@ -92,9 +92,8 @@ impl Curve {
         self.points.iter().any(|point| point.rate_per_s.is_some())
     }
 
-    #[must_use]
     pub fn text(&self) -> String {
-        let mut page = Page::new();
+        let mut page = Page::default();
         page.section("Knee");
         self.sentences().iter().for_each(|sentence| page.paragraph(sentence));
         page.section("Curve");
@@ -114,16 +113,12 @@ impl Curve {
             let values: Option<Vec<f64>> = runs.iter().map(|point| of(point)).collect();
             values.filter(|values| !values.is_empty())
         };
-        let ends = |values: &[f64]| {
-            values.iter().fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(*value), high.max(*value)))
-        };
-        let shown = |of, show: fn(f64) -> String| match values(of) {
-            None => ABSENT.to_owned(),
-            Some(values) => {
-                let mean = show(values.iter().sum::<f64>() / values.len() as f64);
-                let (low, high) = ends(&values);
-                if runs.len() > 1 { format!("{mean} ({} to {})", show(low), show(high)) } else { mean }
-            }
+        let ends = |values: &[f64]| Some((summary::minimum(values)?, summary::maximum(values)?));
+        let shown = |of, show: fn(f64) -> String| {
+            let values = values(of).unwrap_or_default();
+            let mean = or_absent(summary::mean(&values), show);
+            let ends = ends(&values).filter(|_| runs.len() > 1);
+            mean + &ends.map(|(low, high)| format!(" ({} to {})", show(low), show(high))).unwrap_or_default()
         };
         let mut sentences = vec![format!(
             "{place}: {} operations/s, {} physical reads/s, mean {}, p99 {}; {} there.",
@@ -133,18 +128,17 @@ impl Curve {
             shown(|point| point.operation_p99_us, duration_us),
             plural(runs.len() as u64, "run"),
         )];
-        if let Some((low, high)) = values(|point| point.response_p99_us).map(|values| ends(&values)) {
+        if let Some((low, high)) = values(|point| point.response_p99_us).and_then(|values| ends(&values)) {
             let (low, high) = (duration_us(low), duration_us(high));
             sentences.push(format!("p99 of response times there: {low} to {high}."));
         }
         sentences.push(self.why.clone());
         // The limit shows best at the largest number of sessions.
         if let Some(last) = self.points.iter().max_by_key(|point| (point.sessions, point.rate_per_s)) {
-            let words = last.bottleneck.words();
             let most = last.rate_per_s.map(|rate| format!(" and {rate} operations/s")).unwrap_or_default();
             sentences.push(format!(
-                "What limited it at {} sessions{most}: {words}. {}",
-                last.sessions, last.reason
+                "What limited it at {} sessions{most}: {}. {}",
+                last.sessions, last.bottleneck, last.reason
             ));
         }
         sentences
@@ -175,7 +169,7 @@ impl Curve {
                     true => or_absent(point.response_p99_us, duration_us),
                     false => or_absent(point.little_percent, percent),
                 },
-                point.bottleneck.words().to_owned(),
+                point.bottleneck.to_string(),
                 marks.into_iter().flatten().collect::<Vec<_>>().join(", "),
             ]);
         }
@@ -183,7 +177,6 @@ impl Curve {
     }
 
     fn little(&self) -> String {
-        /// Little's law says 100 %.
         const TOLERANCE_PERCENT: f64 = 5.0;
         if self.is_open() {
             return "Response time counts from the moment at which an operation was due: it grows where the rate is not kept."
@@ -204,29 +197,19 @@ impl Curve {
     }
 }
 
-/// The resource that limits a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Bottleneck {
     Device,
+    #[strum(serialize = "host CPU")]
     HostCpu,
     /// CPU within each session: more sessions would use more of it.
+    #[strum(serialize = "DB CPU")]
     DatabaseCpu,
     Locks,
-    /// The record does not show it.
+    #[strum(serialize = "not known")]
     Unknown,
-}
-
-impl Bottleneck {
-    fn words(self) -> &'static str {
-        match self {
-            Self::Device => "device",
-            Self::HostCpu => "host CPU",
-            Self::DatabaseCpu => "DB CPU",
-            Self::Locks => "locks",
-            Self::Unknown => "not known",
-        }
-    }
 }
 
 /// The bottleneck and the figures that show it, in this order: the device at its ceiling, the host's CPUs, waits of

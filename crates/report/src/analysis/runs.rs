@@ -69,7 +69,6 @@ impl IoUnit {
 #[derive(Clone, Copy, Debug)]
 pub enum Metric {
     Reads,
-    /// Bytes of log.
     Redo,
     Writes,
     ReadWrite,
@@ -88,9 +87,6 @@ pub struct UnknownMetric {
 
 impl Metric {
     /// The metric of this name: `reads`, `redo`, `writes`, `read-write`, or a figure of `slob info`.
-    ///
-    /// # Errors
-    /// If there is none, with similar names.
     pub fn named(name: &str) -> Result<Self, UnknownMetric> {
         match name {
             "reads" => Ok(Self::Reads),
@@ -140,7 +136,6 @@ const REDO_MODEL: &str = "REDO";
 const WRITES_MODEL: &str = "WRITES";
 
 /// SLOB.R's four tables, for runs with models by its rules.
-#[must_use]
 pub fn slob_r_tables() -> Vec<TableSpec> {
     let tables = [
         ("READS", READS_MODEL, Metric::Reads),
@@ -172,7 +167,6 @@ fn models(figures: &BTreeMap<String, f64>, writers_and_readers: Option<[u32; 2]>
     models.into_iter().filter_map(|(is_model, name)| is_model.then_some(name)).collect()
 }
 
-/// The model of a run that writes.
 fn write_model(figures: &BTreeMap<String, f64>, writes: &str, block_bytes: f64) -> &'static str {
     let is_redo = |(redo, writes): (&f64, &f64)| *redo > 2.0 * writes * block_bytes;
     if figures.get(REDO_BYTES).zip(figures.get(writes)).is_some_and(is_redo) {
@@ -183,13 +177,12 @@ fn write_model(figures: &BTreeMap<String, f64>, writes: &str, block_bytes: f64) 
 }
 
 /// A run with its RUN_NAME as label and SLOB.R's model; `None` unless it completed.
-#[must_use]
 pub fn run_of(record: &Record) -> Option<Run> {
     if record.status != Status::Completed || record.window.is_none() {
         return None;
     }
     let all = Figures::of(record);
-    let known = figure::all().filter_map(|figure| Some((figure.name.to_owned(), figure.of(&all)?)));
+    let known = figure::ALL.iter().filter_map(|figure| Some((figure.name.to_owned(), figure.of(&all)?)));
     let mut figures: BTreeMap<String, f64> = known.collect();
     if let Some(mb) = figures.get(figure::REDO_MB_PER_S.name) {
         figures.insert(REDO_BYTES.to_owned(), mb * 1e6);
@@ -214,7 +207,6 @@ fn extend<const N: usize>(figures: &mut BTreeMap<String, f64>, more: [(&str, Opt
 }
 
 /// The run of a row of `awr_info`, with its FILE as label and SLOB.R's models.
-#[must_use]
 pub fn run_of_row(row: &Row) -> Run {
     let name = |head: Head, own: &'static str| match head {
         Head::Reads => UNKNOWN.reads,
@@ -241,7 +233,6 @@ pub fn run_of_row(row: &Row) -> Run {
 }
 
 /// The run of a report: that of its row, whose reads and writes are requests, with blocks beside them.
-#[must_use]
 pub fn run_of_report(named: &Named) -> Run {
     let mut run = run_of_row(&Row::of(named));
     let rates = Rates::of(&named.report);
@@ -254,7 +245,6 @@ pub fn run_of_report(named: &Named) -> Run {
 }
 
 /// The variants that labels have in common: their [`stem`]s.
-#[must_use]
 pub fn variants_of<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<Variant> {
     let stems: BTreeSet<String> = labels.into_iter().map(stem).collect();
     // A stem within another one would take its runs too.
@@ -269,7 +259,6 @@ pub fn variants_of<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<Variant
 
 /// A label without its folder, the numbers that end it after dots (sessions, or writers and readers), and the number of
 /// the run: `x/AWR-XFS-run3.8.0` is `AWR-XFS`, `read-raw-r2` is `read-raw`.
-#[must_use]
 pub fn stem(label: &str) -> String {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let mut rest = label.rsplit('/').next().unwrap_or(label);

@@ -10,9 +10,8 @@ use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table as Grid};
 
 impl Analysis {
-    #[must_use]
     pub fn text(&self) -> String {
-        let mut page = Page::new();
+        let mut page = Page::default();
         for table in &self.tables {
             page.section(&heading(table));
             figures(&mut page, self, table);
@@ -28,8 +27,6 @@ impl Analysis {
     }
 }
 
-/// The analysis as one HTML file that needs no network.
-#[must_use]
 pub fn analysis_page(analysis: &Analysis) -> String {
     let names: Vec<&str> = analysis.variants.iter().map(|variant| variant.name.as_str()).collect();
     let runs = |table: &Table| table.rows.iter().map(|row| row.overall.runs).sum::<usize>();
@@ -104,7 +101,7 @@ fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) ->
         show(&table.rows.iter().map(cell).collect::<Vec<_>>())
     };
     let columns: Vec<Vec<String>> = (0..=table.sessions.len()).map(column).collect();
-    let mut grid = Grid::new(columns_by_sessions("Sessions", table));
+    let mut grid = by_sessions("Sessions", table);
     for (at, row) in table.rows.iter().enumerate() {
         let cells = columns.iter().map(|column| column[at].clone());
         grid.row([row.variant.clone()].into_iter().chain(cells));
@@ -112,9 +109,9 @@ fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) ->
     grid
 }
 
-fn columns_by_sessions(first: &str, table: &Table) -> Vec<Column> {
-    let sessions = table.sessions.iter().map(|sessions| Column::right(sessions.to_string()));
-    [Column::left(first)].into_iter().chain(sessions).chain([Column::right("Overall")]).collect()
+/// A table with a column for each number of sessions and one for all.
+fn by_sessions(first: &str, table: &Table) -> Grid {
+    Grid::of_numbers(Column::left(first), table.sessions_and_overall())
 }
 
 /// The numbers of a column as R's `print` shows those of a matrix: each is rounded to seven significant digits, and all get
@@ -139,8 +136,8 @@ fn decimals_in_r(value: f64) -> usize {
 
 fn details(analysis: &Analysis, table: &Table) -> Grid {
     let interval = format!("{} interval", analysis.confidence);
-    let numbers = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", "Latency"].map(Column::right);
-    let mut grid = Grid::new([Column::left("Variant")].into_iter().chain(numbers));
+    let heads = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", "Latency"];
+    let mut grid = Grid::of_numbers(Column::left("Variant"), heads);
     for row in &table.rows {
         for (sessions, cell) in table.sessions.iter().zip(&row.cells).filter(|(_, cell)| cell.runs > 0) {
             grid.row([
@@ -170,7 +167,7 @@ fn differences(page: &mut Page, table: &Table) {
         return;
     }
     page.line("");
-    let mut grid = Grid::new(columns_by_sessions("Difference in % at", table));
+    let mut grid = by_sessions("Difference in % at", table);
     for pair in &table.pairs {
         let name = format!("{} / {}", pair.second, pair.first);
         let cells = pair.by_sessions.iter().chain([&pair.overall]).map(|one| or_absent(*one, difference));

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use jiff::civil::DateTime;
 use slob_awr::histogram::Point;
-use slob_awr::info::{Head, Named, Value};
+use slob_awr::info::{Head, Named};
 use slob_awr::trend::{Subject, Trend, subject_words};
 
-use super::series::{HeatColumn, HeatMap, LineChart, SeriesGroup, SeriesPage, series_page};
-use crate::format::{ABSENT, significant};
+use super::chart::{Axis, Chart, Colour, Drawing, Heat, Line, Stroke, Trace, Unit};
+use super::layout::{Section, View, lead};
+use crate::page::{Column, Table};
+
+const SOURCE: &str = "AWR and Statspack reports";
 
 /// The part of a report that the page shows.
 #[derive(Clone)]
@@ -21,58 +24,86 @@ pub struct AwrInterval {
 
 impl AwrInterval {
     /// `points` has an entry for each event of the page.
-    #[must_use]
     pub fn of(named: &Named, points: Vec<Option<Point>>) -> Self {
         Self { words: subject_words(&named.report), trend: Trend::of(named), points }
     }
 }
 
 /// A group for each database or instance, in order of first snapshots, with a heat map for each event that its reports have.
-#[must_use]
 pub fn awr_page(reports: Vec<AwrInterval>, events: &[&str]) -> String {
     let count = reports.len();
     let mut groups: BTreeMap<Subject, Vec<AwrInterval>> = BTreeMap::new();
     for report in reports {
         groups.entry(report.trend.subject.clone()).or_default().push(report);
     }
-    let groups: Vec<SeriesGroup> = groups.into_values().map(|reports| group(reports, events)).collect();
-    let (title, lead) = match &groups[..] {
+    let groups: Vec<Group> = groups.into_values().map(Group::of).collect();
+    let (title, about) = match &groups[..] {
         [only] => (only.title.clone(), format!("{count} report{}", if count == 1 { "" } else { "s" })),
         _ => (
             "Reports over time".to_owned(),
             format!("{count} reports of {} databases or instances", groups.len()),
         ),
     };
-    series_page(&SeriesPage { title, lead, source: "AWR and Statspack reports".into(), groups })
-}
-
-fn group(mut reports: Vec<AwrInterval>, events: &[&str]) -> SeriesGroup {
-    reports.sort_by_key(|report| (report.trend.begin.is_none(), report.trend.begin));
-    let heat_maps = events
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| reports.iter().any(|report| report.points.get(*at).is_some_and(Option::is_some)))
-        .map(|(at, event)| {
-            heat_map(event, reports.iter().map(|report| report.points.get(at).and_then(Option::as_ref)))
-        })
-        .collect();
-    let trends: Vec<&Trend> = reports.iter().map(|report| &report.trend).collect();
-    let words = reports.last().map_or("", |report| report.words.as_str());
-    SeriesGroup {
-        title: titled(words, &trends),
-        intervals: intervals(&trends),
-        lines: [time_lines(&trends), lines(&trends)].concat(),
-        heat_maps,
-        heads: Head::ALL.iter().map(|head| head.text().to_owned()).collect(),
-        rows: trends.iter().map(|trend| trend.row.cells().map(cell).collect()).collect(),
+    View {
+        title: title.clone(),
+        heading: title,
+        lead: lead(&about),
+        has_links: false,
+        sections: groups.iter().zip(1..).flat_map(|(group, nth)| group.sections(events, nth)).collect(),
+        source: SOURCE.into(),
     }
+    .html()
 }
 
-fn cell(value: Option<Value>) -> String {
-    match value {
-        None => ABSENT.to_owned(),
-        Some(Value::Number(number)) => significant(number),
-        Some(Value::Text(text)) => text,
+/// Begin and end of a report in hours from the first, and the name of its begin in one or more lines.
+type Interval = (f64, f64, String);
+
+/// The reports of one database or instance in order of time.
+struct Group {
+    title: String,
+    reports: Vec<AwrInterval>,
+    intervals: Vec<Interval>,
+}
+
+impl Group {
+    fn of(mut reports: Vec<AwrInterval>) -> Self {
+        reports.sort_by_key(|report| (report.trend.begin.is_none(), report.trend.begin));
+        let trends: Vec<&Trend> = reports.iter().map(|report| &report.trend).collect();
+        let words = reports.last().map_or("", |report| report.words.as_str());
+        let (title, intervals) = (titled(words, &trends), intervals(&trends));
+        Self { title, reports, intervals }
+    }
+
+    fn sections(&self, events: &[&str], nth: u32) -> [Section; 2] {
+        let suffix = if nth == 1 { String::new() } else { format!("-{nth}") };
+        let chart = |id: String, title: &str, about: String, body| Chart {
+            id,
+            title: title.to_owned(),
+            about,
+            source: SOURCE.into(),
+            body,
+        };
+        let trends: Vec<&Trend> = self.reports.iter().map(|report| &report.trend).collect();
+        let lines =
+            time_charts(&trends).into_iter().chain(rate_charts(&trends)).zip(1..).map(|(lines, nth)| {
+                let body = lines.drawing(&self.intervals);
+                chart(format!("line{suffix}-{nth}"), lines.title, lines.about, body)
+            });
+        let points = |at: usize| self.reports.iter().map(move |report| report.points.get(at)?.as_ref());
+        let known = (0..events.len()).filter(|at| points(*at).any(|point| point.is_some()));
+        let heats = known.zip(1..).map(|(at, nth)| {
+            let points: Vec<Option<&Point>> = points(at).collect();
+            let body = heat_drawing(&self.intervals, &points);
+            chart(format!("heat{suffix}-{nth}"), events[at], about_heat_map(&points), body)
+        });
+        let (file, figures) = (Head::ALL[0], &Head::ALL[1..]);
+        let mut table = Table::of_numbers(Column::left(file.text()), figures.iter().map(|head| head.text()));
+        trends.iter().for_each(|trend| table.row(trend.row.cells()));
+        [
+            Section::new(format!("charts{suffix}"), &self.title).charts(lines.chain(heats).collect()),
+            Section::new(format!("table{suffix}"), format!("All figures: {}", self.title))
+                .part("", |page| page.table(&table)),
+        ]
     }
 }
 
@@ -87,7 +118,7 @@ fn titled(words: &str, trends: &[&Trend]) -> String {
 }
 
 /// Hours from the first snapshot. Where times are absent or overlap, reports stand one after the other, an hour each.
-fn intervals(trends: &[&Trend]) -> Vec<(f64, f64, String)> {
+fn intervals(trends: &[&Trend]) -> Vec<Interval> {
     let first = trends.first().and_then(|trend| trend.begin);
     let hours = |summary: &Trend| {
         let since = |moment: DateTime| Some(moment.duration_since(first?).as_secs_f64() / 3600.0);
@@ -96,20 +127,15 @@ fn intervals(trends: &[&Trend]) -> Vec<(f64, f64, String)> {
     };
     let timed: Option<Vec<_>> = trends.iter().map(|trend| hours(trend)).collect();
     // A second's overlap is the clock's.
-    let follows = |timed: &Vec<(f64, f64, String)>| timed.windows(2).all(|pair| pair[1].0 > pair[0].1 - 0.01);
-    let clipped = |mut timed: Vec<(f64, f64, String)>| {
-        for at in 1..timed.len() {
-            timed[at].0 = timed[at].0.max(timed[at - 1].1);
-        }
-        timed
+    let follows = |timed: &Vec<Interval>| timed.windows(2).all(|pair| pair[1].0 > pair[0].1 - 0.01);
+    let Some(mut timed) = timed.filter(follows) else {
+        let each = (0_u32..).map(f64::from).zip(trends);
+        return each.map(|(at, trend)| (at, at + 1.0, moment(trend))).collect();
     };
-    timed.filter(follows).map_or_else(
-        || {
-            let names = trends.iter().map(|trend| moment(trend));
-            names.enumerate().map(|(at, name)| (at as f64, at as f64 + 1.0, name)).collect()
-        },
-        clipped,
-    )
+    for at in 1..timed.len() {
+        timed[at].0 = timed[at].0.max(timed[at - 1].1);
+    }
+    timed
 }
 
 /// Begin of a report, or the end of its file's name, in two short lines.
@@ -125,141 +151,337 @@ fn moment(trend: &Trend) -> String {
     }
 }
 
-/// The most lines of a chart: the largest over all reports.
-const MOST_LINES: usize = 8;
+/// The name of a line, and its value for each interval; absent values are gaps.
+type NamedValues = (String, Vec<Option<f64>>);
 
-/// Charts of the time of sessions.
-fn time_lines(trends: &[&Trend]) -> Vec<LineChart> {
-    let largest = |of: fn(&Trend) -> &BTreeMap<String, f64>| -> Vec<(String, Vec<Option<f64>>)> {
-        let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-        for (name, value) in trends.iter().flat_map(|trend| of(trend)) {
-            *sums.entry(name).or_default() += value;
+struct LineChart {
+    title: &'static str,
+    about: String,
+    y: Axis,
+    /// This many of the lines, from the first, are stacked.
+    stacked: usize,
+    lines: Vec<NamedValues>,
+}
+
+impl LineChart {
+    fn new(title: &'static str, about: &str, y: Axis, lines: Vec<NamedValues>) -> Self {
+        Self { title, about: about.to_owned(), y, stacked: 0, lines }
+    }
+
+    /// True if the stack stays far below a limit everywhere.
+    fn is_far_below(&self, limit: &[Option<f64>]) -> bool {
+        const FAR: f64 = 8.0;
+        let stack = &self.lines[..self.stacked];
+        let height = |at: usize| stack.iter().filter_map(|(_, values)| values[at]).sum::<f64>();
+        limit.iter().enumerate().all(|(at, limit)| limit.is_none_or(|limit| limit > FAR * height(at)))
+    }
+
+    fn drawing(&self, intervals: &[Interval]) -> Result<Drawing, String> {
+        let line = |(at, (name, values)): (usize, &NamedValues)| {
+            let is_stacked = at < self.stacked;
+            let (x, y) = if is_stacked { level(intervals, values) } else { middles(intervals, values) };
+            let line = Line::new(name, Colour::Variant(at), x, y);
+            match (is_stacked, self.stacked > 0) {
+                (true, _) => line.stacked(),
+                // A limit far above would press the stack flat.
+                (_, true) => Line { stroke: Stroke::Dash, is_hidden: self.is_far_below(values), ..line },
+                _ => line,
+            }
+        };
+        let known =
+            self.lines.iter().enumerate().filter(|(_, (_, values))| values.iter().any(Option::is_some));
+        let traces: Vec<Trace> = known.map(line).map(Trace::Line).collect();
+        if traces.is_empty() {
+            return Err("the reports do not say".into());
         }
-        let mut names: Vec<(&str, f64)> = sums.into_iter().collect();
-        names.sort_by(|one, other| other.1.total_cmp(&one.1));
-        // A report that has others of its kind had none of this one, or none that it shows.
-        let value = |trend: &&Trend, name: &str| {
-            let own = of(trend);
-            (!own.is_empty()).then(|| own.get(name).copied().unwrap_or(0.0))
-        };
-        let line = |(name, _): (&str, f64)| {
-            (name.to_owned(), trends.iter().map(|trend| value(trend, name)).collect())
-        };
-        names.into_iter().filter(|(_, sum)| *sum > 0.0).take(MOST_LINES).map(line).collect()
-    };
-    let chart = |title: &str, about: &str, stacked: bool, lines: Vec<(String, Vec<Option<f64>>)>| LineChart {
-        title: title.into(),
-        about: about.into(),
-        unit: "sessions",
-        is_time: false,
-        stacked: if stacked { lines.len() } else { 0 },
-        lines,
-    };
-    let mut classes = chart(
+        Ok(drawing(intervals, self.y.clone(), traces))
+    }
+}
+
+const CPUS_OF_HOST: &str = "CPUs of the host";
+
+fn time_charts(trends: &[&Trend]) -> Vec<LineChart> {
+    let chart =
+        |title, about, lines| LineChart::new(title, about, Axis::linear("sessions", Unit::Plain), lines);
+    let classes = chart(
         "DB time by class of wait",
         "Average sessions on CPU and in each wait class, stacked; the dashed line is the host's CPUs.",
-        true,
-        largest(|trend| &trend.classes),
+        largest(trends, |trend| &trend.classes),
     );
+    let mut classes = LineChart { stacked: classes.lines.len(), ..classes };
     let cpus: Vec<Option<f64>> = trends.iter().map(|trend| trend.cpus).collect();
     if cpus.iter().any(Option::is_some) && classes.is_far_below(&cpus) {
         classes.about += " It is far above; click its name to show it.";
     }
-    classes.lines.push(("CPUs of the host".into(), cpus));
-    let events = "Average sessions in the events that took most time over all reports. 0 may mean too little to be \
-                  listed.";
-    let statements = "Average sessions in the statements that took most time over all reports. 0 may mean too little \
-                      to be listed.";
+    classes.lines.push((CPUS_OF_HOST.into(), cpus));
     let mut charts = vec![
         classes,
-        chart("Top events", events, false, largest(|trend| &trend.events)),
-        chart("Top SQL", statements, false, largest(|trend| &trend.statements)),
+        chart(
+            "Top events",
+            "Average sessions in the events that took most time over all reports. 0 may mean too little to be listed.",
+            largest(trends, |trend| &trend.events),
+        ),
+        chart(
+            "Top SQL",
+            "Average sessions in the statements that took most time over all reports. 0 may mean too little to be \
+             listed.",
+            largest(trends, |trend| &trend.statements),
+        ),
     ];
-    charts.retain(|chart| chart.lines.iter().any(|(name, _)| name != "CPUs of the host"));
+    charts.retain(|chart| chart.lines.iter().any(|(name, _)| name != CPUS_OF_HOST));
     charts
 }
 
-fn lines(summaries: &[&Trend]) -> Vec<LineChart> {
-    let line = |name: &str, head: Head, factor: f64| {
-        let values =
-            summaries.iter().map(|summary| summary.row.figure(head).map(|figure| figure * factor)).collect();
-        (name.to_owned(), values)
+/// The lines with the largest sums over all reports, the largest first.
+fn largest(trends: &[&Trend], of: fn(&Trend) -> &BTreeMap<String, f64>) -> Vec<NamedValues> {
+    const MOST_LINES: usize = 8;
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, value) in trends.iter().flat_map(|trend| of(trend)) {
+        *sums.entry(name).or_default() += value;
+    }
+    let mut names: Vec<(&str, f64)> = sums.into_iter().filter(|(_, sum)| *sum > 0.0).collect();
+    names.sort_by(|one, other| other.1.total_cmp(&one.1));
+    // A report that has others of its kind had none of this one, or none that it shows.
+    let value = |trend: &&Trend, name: &str| {
+        let own = of(trend);
+        (!own.is_empty()).then(|| own.get(name).copied().unwrap_or(0.0))
     };
-    let chart = |title: &str, about: &str, unit, is_time, lines| LineChart {
-        title: title.into(),
-        about: about.into(),
-        unit,
-        is_time,
-        stacked: 0,
-        lines,
+    let line =
+        |(name, _): (&str, f64)| (name.to_owned(), trends.iter().map(|trend| value(trend, name)).collect());
+    names.into_iter().take(MOST_LINES).map(line).collect()
+}
+
+fn rate_charts(trends: &[&Trend]) -> [LineChart; 4] {
+    let values = |name: &str, of: &dyn Fn(&Trend) -> Option<f64>| {
+        (name.to_owned(), trends.iter().map(|trend| of(trend)).collect())
     };
-    vec![
-        chart(
+    let line = |name: &str, head: Head| values(name, &|trend| trend.row.figure(head));
+    let seconds = |name: &str, head: Head| values(name, &|trend| Some(trend.row.figure(head)? * 1e-6));
+    let linear = |unit: &str| Axis::linear(unit, Unit::Plain);
+    [
+        LineChart::new(
             "Requests",
             "Read and write requests of the application per second, as averages of the intervals.",
-            "requests per second",
-            false,
-            vec![line("reads", Head::Reads, 1.0), line("writes", Head::Writes, 1.0)],
+            linear("requests per second"),
+            vec![line("reads", Head::Reads), line("writes", Head::Writes)],
         ),
-        chart(
+        LineChart::new(
             "Throughput",
             "MiB per second: all I/O of the instance, and redo.",
-            "MiB per second",
-            false,
-            vec![
-                line("read", Head::ReadMib, 1.0),
-                line("written", Head::WriteMib, 1.0),
-                line("redo", Head::RedoMib, 1.0),
-            ],
+            linear("MiB per second"),
+            vec![line("read", Head::ReadMib), line("written", Head::WriteMib), line("redo", Head::RedoMib)],
         ),
-        chart(
+        LineChart::new(
             "Sessions and CPUs",
             "Average active sessions, CPUs that the database kept busy, and CPUs of the host.",
-            "sessions or CPUs",
-            false,
+            linear("sessions or CPUs"),
             vec![
-                line("active sessions", Head::DbTime, 1.0),
-                line("CPUs busy with the database", Head::DbCpu, 1.0),
-                ("CPUs of the host".to_owned(), summaries.iter().map(|trend| trend.cpus).collect()),
+                line("active sessions", Head::DbTime),
+                line("CPUs busy with the database", Head::DbCpu),
+                values(CPUS_OF_HOST, &|trend| trend.cpus),
             ],
         ),
-        chart(
+        LineChart::new(
             "Mean waits",
             "Means hide what the heat maps show.",
-            "mean",
-            true,
+            Axis::log("mean", Unit::Seconds),
             vec![
-                line("db file sequential read", Head::SingleBlockRead, 1e-6),
-                line("db file parallel write", Head::BlockWrite, 1e-6),
-                line("log file parallel write", Head::LogWrite, 1e-6),
-                (
-                    "log file sync".to_owned(),
-                    summaries.iter().map(|trend| trend.log_file_sync_us.map(|us| us * 1e-6)).collect(),
-                ),
+                seconds("db file sequential read", Head::SingleBlockRead),
+                seconds("db file parallel write", Head::BlockWrite),
+                seconds("log file parallel write", Head::LogWrite),
+                values("log file sync", &|trend| Some(trend.log_file_sync_us? * 1e-6)),
             ],
         ),
     ]
 }
 
-fn heat_map<'a>(event: &str, points: impl Iterator<Item = Option<&'a Point>>) -> HeatMap {
-    let mut about = vec![
-        "Each cell is the number of waits of its interval with its duration; both scales are logarithmic."
-            .to_owned(),
-    ];
-    let column = |point: &Point| -> HeatColumn {
+fn drawing(intervals: &[Interval], y: Axis, traces: Vec<Trace>) -> Drawing {
+    /// Labels of the axis of time, as many as a narrow window has room for.
+    const LABELS: f64 = 4.0;
+    let begin = intervals.first().map_or(0.0, |interval| interval.0);
+    let end = intervals.last().map_or(1.0, |interval| interval.1);
+    let mut names: Vec<(f64, String)> = Vec::new();
+    for (at, _, name) in intervals {
+        if names.last().is_none_or(|(last, _)| at - last >= (end - begin) / LABELS) {
+            names.push((*at, name.clone()));
+        }
+    }
+    let x = Axis::linear("first snapshot", Unit::Plain).ranging(begin, end).named(names);
+    Drawing { is_timeline: true, ..Drawing::new(x, y, traces) }
+}
+
+/// Begin, end and value of each interval, and the end of the interval before it if there is a gap between them.
+fn with_gaps<'a>(
+    intervals: &'a [Interval],
+    values: &'a [Option<f64>],
+) -> impl Iterator<Item = (f64, f64, Option<f64>, Option<f64>)> {
+    /// A shorter gap, as a share of the interval before it, comes from the clock.
+    const GAP: f64 = 0.05;
+    intervals.iter().zip(values).enumerate().map(|(at, ((begin, end, _), value))| {
+        let before = at.checked_sub(1).map(|before| &intervals[before]);
+        let before = before.filter(|(from, to, _)| begin - to > GAP * (to - from));
+        (*begin, *end, *value, before.map(|(_, to, _)| *to))
+    })
+}
+
+/// A line through the middles of the intervals, which breaks at gaps.
+fn middles(intervals: &[Interval], values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
+    let points = with_gaps(intervals, values).flat_map(|(begin, end, value, gap)| {
+        gap.map(|_| (begin, None)).into_iter().chain([((begin + end) / 2.0, value)])
+    });
+    points.unzip()
+}
+
+/// A layer of a stack: level over each interval, and zero over gaps.
+fn level(intervals: &[Interval], values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
+    let points = with_gaps(intervals, values).flat_map(|(begin, end, value, gap)| {
+        let gap = gap.into_iter().flat_map(move |from| [(from, Some(0.0)), (begin, Some(0.0))]);
+        let value = Some(value.unwrap_or(0.0));
+        gap.chain([(begin, value), (end, value)])
+    });
+    points.unzip()
+}
+
+/// Buckets of waits from the shortest: from and up to in microseconds, and the number. The last may be open.
+type Buckets = Vec<(f64, Option<f64>, f64)>;
+
+/// Waits for an event by duration over the intervals.
+fn heat_drawing(intervals: &[Interval], points: &[Option<&Point>]) -> Result<Drawing, String> {
+    let buckets = |point: &Point| -> Buckets {
         // Without a number of waits a share still shows the shape.
         let waits = point.histogram.waits.map_or(1000.0, |waits| waits.value);
         let buckets = point.histogram.buckets.iter();
         buckets.map(|bucket| (bucket.from_us, bucket.to_us, bucket.waits_of(waits))).collect()
     };
-    let mut columns = Vec::new();
-    let mut peaks = 0;
-    for point in points {
-        peaks += usize::from(point.is_some_and(|point| point.two_peaks.is_some()));
-        columns.push(point.map(column));
+    let columns: Vec<Buckets> = points.iter().map(|point| point.map(buckets).unwrap_or_default()).collect();
+    let heat = heat(intervals, &columns).ok_or("no report has a histogram of it")?;
+    let drawing = drawing(intervals, Axis::log("wait", Unit::Seconds), vec![Trace::Heat(heat)]);
+    Ok(Drawing { height_px: 400, ..drawing })
+}
+
+fn about_heat_map(points: &[Option<&Point>]) -> String {
+    let about =
+        "Each cell is the number of waits of its interval with its duration; both scales are logarithmic.";
+    match points.iter().flatten().filter(|point| point.two_peaks.is_some()).count() {
+        0 => about.to_owned(),
+        peaks => format!("{about} In {peaks} of {} intervals one mean hides two peaks.", points.len()),
     }
-    if peaks > 0 {
-        about.push(format!("In {peaks} of {} intervals one mean hides two peaks.", columns.len()));
+}
+
+/// Rows are powers of two; a bucket that spans several is spread evenly over them. Gaps between intervals are empty columns.
+fn heat(intervals: &[Interval], columns: &[Buckets]) -> Option<Heat> {
+    let filled = |column: &Buckets| -> Vec<(i32, i32, f64)> {
+        let filled = column.iter().filter(|(_, _, count)| *count > 0.0);
+        filled.map(|bucket| (rows(bucket).0, rows(bucket).1, bucket.2)).collect()
+    };
+    let columns: Vec<Vec<(i32, i32, f64)>> = columns.iter().map(filled).collect();
+    let lowest = columns.iter().flatten().map(|(from, _, _)| *from).min()?;
+    let highest = columns.iter().flatten().map(|(_, to, _)| *to).max()?;
+    let mut x_edges: Vec<f64> = intervals.iter().take(1).map(|(begin, _, _)| *begin).collect();
+    let mut counts = vec![Vec::new(); (highest - lowest) as usize];
+    for ((begin, end, _), column) in intervals.iter().zip(&columns) {
+        if x_edges.last().is_some_and(|last| begin > last) {
+            counts.iter_mut().for_each(|row| row.push(0));
+            x_edges.push(*begin);
+        }
+        x_edges.push(*end);
+        let mut cells = vec![0.0; counts.len()];
+        for (from, to, count) in column {
+            (*from..*to).for_each(|row| cells[(row - lowest) as usize] += count / f64::from(to - from));
+        }
+        counts.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell.round() as u64));
     }
-    HeatMap { title: event.to_owned(), about: about.join(" "), columns }
+    let y_edges = (lowest..=highest).map(|row| f64::from(row).exp2() / 1e6).collect();
+    Some(Heat { x_edges, y_edges, counts, of: "waits" })
+}
+
+fn rows(&(from, to, _): &(f64, Option<f64>, f64)) -> (i32, i32) {
+    let row = |us: f64| us.max(0.5).log2().round() as i32;
+    let from = row(from);
+    // An open bucket gets the size of the one below it.
+    (from, to.map_or(from + 1, row).max(from + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_awr::info::Row;
+    use slob_awr::{Bucket, EventHistogram, Figure, Over};
+
+    use super::*;
+
+    fn hours() -> [Interval; 2] {
+        [(0.0, 1.0, "10:00".into()), (2.0, 3.0, "12:00".into())]
+    }
+
+    fn page(databases: &[&str]) -> String {
+        let bucket =
+            Bucket { from_us: 0.0, to_us: Some(8.0), percent: Figure { value: 100.0, resolution: 0.1 } };
+        let point = Point {
+            file: String::new(),
+            begin: None,
+            end: None,
+            event: "h".into(),
+            mean_us: None,
+            histogram: EventHistogram {
+                event: "h".into(),
+                waits: None,
+                waits_were_cut: false,
+                buckets: vec![bucket],
+            },
+            over: Over { least_percent: 0.0, most_percent: 0.0 },
+            two_peaks: None,
+        };
+        let mut row = Row::default();
+        row.file = "<1".into();
+        let report = |database: &&str| AwrInterval {
+            words: (*database).to_owned(),
+            trend: Trend {
+                subject: Subject { database: (*database).to_owned(), ..Subject::default() },
+                begin: None,
+                end: None,
+                row: row.clone(),
+                cpus: Some(4.0),
+                log_file_sync_us: None,
+                classes: BTreeMap::new(),
+                events: BTreeMap::new(),
+                statements: BTreeMap::new(),
+            },
+            points: vec![Some(point.clone())],
+        };
+        awr_page(databases.iter().map(report).collect(), &["h"])
+    }
+
+    #[test]
+    fn gaps_between_intervals_are_gaps_in_lines_and_zero_in_a_stack() {
+        let values = [Some(1.0), Some(2.0)];
+        assert_eq!(middles(&hours(), &values), (vec![0.5, 2.0, 2.5], vec![Some(1.0), None, Some(2.0)]));
+        let (x, y) = level(&hours(), &values);
+        assert_eq!(x, [0.0, 1.0, 1.0, 2.0, 2.0, 3.0]);
+        assert_eq!(y, [1.0, 1.0, 0.0, 0.0, 2.0, 2.0].map(Some));
+    }
+
+    #[test]
+    fn databases_have_charts_of_their_own_on_one_page() {
+        let html = page(&["one", "other"]);
+        assert!(html.contains("id=\"line-1\"") && html.contains("id=\"line-2-1\""));
+        assert!(html.contains("data-chart=\"line-3\"") && html.contains("data-chart=\"line-2-3\""));
+        assert!(html.contains("<h2>other</h2>"));
+    }
+
+    #[test]
+    fn every_wait_is_in_a_cell_and_a_gap_in_time_is_empty() {
+        let column = vec![(0.0, Some(8.0), 4.0), (8.0, Some(32.0), 10.0), (32.0, None, 1.0)];
+        let heat = heat(&hours(), &[column, Vec::new()]).unwrap();
+        assert_eq!(heat.x_edges, [0.0, 1.0, 2.0, 3.0]);
+        let column = |at: usize| heat.counts.iter().map(|row| row[at]).sum::<u64>();
+        assert_eq!((column(0), column(1), column(2)), (15, 0, 0));
+        assert_eq!(heat.y_edges.len(), heat.counts.len() + 1);
+    }
+
+    #[test]
+    fn a_page_escapes_what_it_shows() {
+        let html = page(&["A <b>"]);
+        assert!(html.contains("<h1>A &lt;b&gt;</h1>") && html.contains("<td>&lt;1</td>"));
+        assert!(html.contains("data-chart=\"heat-1\"") && html.contains("data-chart=\"line-3\""));
+    }
 }

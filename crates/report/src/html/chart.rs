@@ -161,7 +161,6 @@ pub(crate) enum Colour {
     Stolen,
     /// CPUs idle while I/O was outstanding.
     Waiting,
-    /// CPU of the database.
     Database,
     First,
     Second,
@@ -232,7 +231,6 @@ impl Line {
     }
 }
 
-/// Bars from zero.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Bars {
     pub(crate) name: String,
@@ -266,7 +264,6 @@ impl Bar {
 }
 
 impl Bars {
-    /// Bars that stand alone.
     pub(crate) fn new(name: impl Into<String>, colour: Colour, bars: Vec<Bar>) -> Self {
         Self { name: name.into(), colour, opacity: 0.85, bars, is_horizontal: false }
     }

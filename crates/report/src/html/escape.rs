@@ -21,7 +21,6 @@ pub(crate) fn prose(raw: &str) -> String {
     commands(&text(&words.join(" ")))
 }
 
-/// Prose as markup.
 pub(crate) fn markup(raw: &str) -> Markup {
     PreEscaped(prose(raw))
 }

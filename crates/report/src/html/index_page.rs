@@ -4,12 +4,12 @@ use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 use slob_record::Record;
 
-use super::document;
 use super::escape::{self, text};
+use super::layout;
 use crate::figure::{self, Figure, Figures};
 use crate::format::{ABSENT, count, or_absent, plural};
 use crate::info::status_word;
-use crate::measured::operation_rates;
+use crate::measured::{device_name, operation_rates};
 use crate::verdicts::{Answer, Question, Verdict};
 
 /// The columns of numbers. On a narrow screen, which has no columns, each number has its name beside it.
@@ -24,9 +24,7 @@ const ROWS: (&str, &str) = ("<script type=\"application/json\" id=\"rows\">", "<
 pub struct OtherPage {
     /// Kind, such as `campaign`.
     pub kind: String,
-    /// Name.
     pub name: String,
-    /// Link from the page of all runs.
     pub href: String,
 }
 
@@ -49,14 +47,12 @@ pub struct IndexRow {
     curve: Vec<f64>,
 }
 
-/// A figure: for order, and for people.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct IndexNumber {
     value: Option<f64>,
     shown: String,
 }
 
-/// A verdict without its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct IndexVerdict {
     question: Question,
@@ -65,26 +61,20 @@ struct IndexVerdict {
     sentence: String,
 }
 
-impl IndexVerdict {
-    fn of(verdict: &Verdict) -> Self {
-        Self {
-            question: verdict.question,
-            answer: verdict.answer,
-            cause: verdict.finding.cause(),
-            sentence: verdict.sentence(),
-        }
-    }
-}
-
 impl IndexRow {
     /// The row of a run, whose record needs its series.
     pub fn of(record: &Record) -> Self {
         let figures = Figures::of(record);
         let host = record.host.as_ref();
-        let device = host.and_then(|host| Some(host.device.as_ref()?.device.top.as_ref()?.name.clone()));
         let rates: Vec<f64> = operation_rates(record).iter().map(|rate| rate.operations_per_s).collect();
         let number =
             |figure: &Figure| IndexNumber { value: figure.of(&figures), shown: figure.show(&figures) };
+        let verdict = |verdict: &Verdict| IndexVerdict {
+            question: verdict.question,
+            answer: verdict.answer,
+            cause: verdict.finding.cause(),
+            sentence: verdict.sentence(),
+        };
         Self {
             id: record.id.clone(),
             name: record.name.clone(),
@@ -92,10 +82,10 @@ impl IndexRow {
             started: record.started.strftime("%Y-%m-%d %H:%M").to_string(),
             target: record.target.clone(),
             host: host.map(|host| host.info.hostname.clone()),
-            device,
+            device: device_name(record).map(str::to_owned),
             numbers: NUMBERS.map(number).into(),
             operations_per_s: figure::OPERATIONS_PER_S.of(&figures),
-            verdicts: figures.verdicts().iter().map(IndexVerdict::of).collect(),
+            verdicts: figures.verdicts().iter().map(verdict).collect(),
             curve: thinned(&rates),
         }
     }
@@ -142,7 +132,6 @@ impl IndexRow {
         }
     }
 
-    /// The words by which verdicts can be filtered.
     fn filters(&self) -> Vec<&'static str> {
         let any = |answer: Answer| self.verdicts.iter().any(|verdict| verdict.answer == answer);
         let all_good = self.verdicts.iter().all(|verdict| verdict.answer == Answer::Good);
@@ -252,7 +241,7 @@ pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> 
     };
     let kept = serde_json::to_value(rows).map(|rows| escape::json(&rows)).unwrap_or_default();
     let data = html! { (PreEscaped(ROWS.0)) (PreEscaped(kept)) (PreEscaped(ROWS.1)) };
-    document::index(&header, &main, &footer, &data)
+    layout::index(&header, &main, &footer, &data)
 }
 
 fn made_here() -> &'static str {

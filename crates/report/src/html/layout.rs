@@ -1,13 +1,123 @@
-//! Pages of sections: text, tables and charts under headings.
+//! Pages: their frame, sections with text, tables and charts, blocks and tables as HTML.
 
-use super::chart::Chart;
-use super::document::{self, Document};
-use super::{blocks, escape};
-use crate::page::Page;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::chart::{self, Chart};
+use super::escape::{self, markup, text};
+use crate::page::{Block, Page};
+use crate::table::Table;
+
+const STYLE: &str = include_str!("assets/style.css");
+/// The script of pages with charts. `build.rs` hashes it.
+const SCRIPT: &str = include_str!("assets/page.js");
+const SCRIPT_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/page.sha256"));
+const INDEX_SCRIPT: &str = include_str!("assets/index.js");
+const INDEX_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/index.sha256"));
+/// The chart library (plotly.js, MIT licence), as zlib data in base64.
+const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/library.b64"));
+const LIBRARY_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/library.sha256"));
+
+/// The messages of a page whose charts can't be drawn, from its script or without scripts.
+pub(crate) const NO_CHARTS: &str = "<p id=\"no-charts\" class=\"banner doubt\" hidden></p>\n<noscript><p \
+    class=\"banner doubt\">The charts need JavaScript; figures and tables are all here without it.</p></noscript>\n";
+
+/// The parts of a page around its charts.
+pub(crate) struct Document<'a> {
+    /// Title of the browser's window.
+    pub(crate) title: String,
+    /// HTML below the name of the program: heading, description, links.
+    pub(crate) header: String,
+    /// HTML between header and footer.
+    pub(crate) main: String,
+    /// The sources of the figures, for the footer.
+    pub(crate) said: String,
+    /// The version of the program that measured.
+    pub(crate) slob_version: &'a str,
+    /// An element with the data of the page, or nothing.
+    pub(crate) holds: String,
+    /// The charts whose containers are within `main`.
+    pub(crate) charts: Vec<&'a Chart>,
+}
+
+impl Document<'_> {
+    pub(crate) fn html(&self) -> String {
+        // Styles are free, because the chart library sets them on its drawings; images are those that it makes itself.
+        let policy = format!(
+            "default-src 'none'; script-src {SCRIPT_HASH} {LIBRARY_HASH}; style-src 'unsafe-inline'; img-src data: blob:; \
+             base-uri 'none'; form-action 'none'"
+        );
+        let main = html! { main { (PreEscaped(&self.main)) } };
+        let footer = html! {
+            p { (PreEscaped(escape::text(&self.said))) }
+            p {
+                "OpenSLOB " (self.slob_version)
+                "; charts: plotly.js, MIT licence. This page needs no network and sends nothing."
+            }
+        };
+        let data = html! {
+            script type="application/json" id="chart-data" { (PreEscaped(escape::json(&chart::data(&self.charts)))) }
+            (PreEscaped(&self.holds))
+            script type="text/plain" id="chart-library" { (PreEscaped(LIBRARY)) }
+        };
+        frame(&self.title, &policy, &self.header, &main, &footer, &data, SCRIPT)
+    }
+}
+
+/// The page of all runs, which draws its curves without the chart library.
+pub(super) fn index(header: &Markup, main: &Markup, footer: &Markup, data: &Markup) -> String {
+    let policy = format!(
+        "default-src 'none'; script-src {INDEX_HASH}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    );
+    let main = html! { main class="wide" { (main) } };
+    frame("OpenSLOB runs", &policy, &header.0, &main, footer, data, INDEX_SCRIPT)
+}
+
+fn frame(
+    title: &str,
+    policy: &str,
+    header: &str,
+    main: &Markup,
+    footer: &Markup,
+    data: &Markup,
+    script: &str,
+) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (PreEscaped(escape::text(title))) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    div class="bar" {
+                        span class="brand" { "OpenSLOB" }
+                        button type="button" id="theme" title="Light or dark" { "Dark" }
+                    }
+                    (PreEscaped(header))
+                }
+                (main)
+                footer { (footer) }
+                (data)
+                script { (PreEscaped(script)) }
+            }
+        }
+    };
+    page.into_string() + "\n"
+}
+
+/// Links to the sections of the page: name within the page, heading.
+pub(crate) fn links<'a>(sections: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    html! { nav { @for (id, title) in sections { a href={ "#" (id) } { (PreEscaped(text(title))) } } } }
+        .into_string()
+}
 
 /// A page made from saved figures. Its footer names the version of this program.
 pub(crate) struct View {
-    /// Title of the browser's window.
     pub(crate) title: String,
     pub(crate) heading: String,
     /// HTML below the heading.
@@ -20,15 +130,12 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// The page as one HTML file that needs no network.
     pub(crate) fn html(&self) -> String {
-        let links = self.sections.iter().map(|section| (section.id.as_str(), escape::text(&section.link)));
-        let links: Vec<(&str, String)> = links.collect();
-        let links = document::links(links.iter().map(|(id, title)| (*id, title.as_str())));
+        let links = links(self.sections.iter().map(|section| (section.id.as_str(), section.link.as_str())));
         let links = if self.has_links { links } else { String::new() };
         let first_charts = self.sections.iter().position(|section| !section.charts.is_empty());
         let section = |(at, section): (usize, &Section)| {
-            let notice = if first_charts == Some(at) { document::NO_CHARTS } else { "" };
+            let notice = if first_charts == Some(at) { NO_CHARTS } else { "" };
             notice.to_owned() + &section.html()
         };
         Document {
@@ -44,20 +151,19 @@ impl View {
     }
 }
 
-/// A paragraph below the heading of a page.
 pub(crate) fn lead(text: &str) -> String {
     format!("<p class=\"lead\">{}</p>\n", escape::prose(text))
 }
 
 pub(crate) struct Section {
     /// Unique within the page.
-    id: String,
+    pub(crate) id: String,
     /// Empty for a section without a heading.
-    title: String,
+    pub(crate) title: String,
     /// Text of the link to it.
     link: String,
     html: String,
-    charts: Vec<Chart>,
+    pub(crate) charts: Vec<Chart>,
 }
 
 impl Section {
@@ -72,11 +178,11 @@ impl Section {
 
     /// Adds text and tables under a heading, which may be empty; nothing if `write` writes nothing.
     pub(crate) fn part(mut self, title: &str, write: impl FnOnce(&mut Page)) -> Self {
-        let mut page = Page::new();
+        let mut page = Page::default();
         write(&mut page);
-        let blocks = page.into_blocks();
+        let blocks = page.blocks;
         if !blocks.is_empty() {
-            let (heading, content) = (heading(3, title), blocks::html(&blocks));
+            let (heading, content) = (heading(3, title), blocks_html(&blocks));
             self.html += &format!("<div class=\"part\">\n{heading}{content}</div>\n");
         }
         self
@@ -107,4 +213,98 @@ fn heading(level: u8, title: &str) -> String {
         return String::new();
     }
     format!("<h{level}>{}</h{level}>\n", escape::text(title))
+}
+
+/// Blocks as HTML. Headings are those of subsections; rules and bare lines are for text only.
+pub(crate) fn blocks_html(blocks: &[Block]) -> String {
+    // Facts that follow each other are one list, and so are hanging paragraphs.
+    let list = |block: &Block| match block {
+        Block::Fact(..) => 1,
+        Block::Hanging(..) => 2,
+        _ => 0,
+    };
+    let groups = blocks.chunk_by(|a, b| list(a) == list(b));
+    html! {
+        @for group in groups {
+            @match list(&group[0]) {
+                1 => dl class="facts" { @for fact in group { (one(fact)) } }
+                2 => ul { @for item in group { (one(item)) } }
+                _ => { @for block in group { (one(block)) } }
+            }
+        }
+    }
+    .into_string()
+}
+
+fn one(block: &Block) -> Markup {
+    match block {
+        Block::Section(title) => html! { h3 { (markup(title)) } },
+        Block::Fact(name, value) => {
+            html! { dt { (PreEscaped(text(name))) } dd { (PreEscaped(text(value))) } }
+        }
+        Block::Hanging(_, item) => html! { li { (markup(item)) } },
+        Block::Paragraph(paragraph) => html! { p class="note" { (markup(paragraph)) } },
+        Block::Table(table) => table_html(table),
+        Block::Line(_) | Block::Rule(_) => html! {},
+    }
+}
+
+/// A table that scrolls sideways on a narrow screen, with a button that copies it.
+pub(crate) fn table_html(table: &Table) -> Markup {
+    let class = |of_numbers: bool| of_numbers.then_some("n");
+    html! {
+        div class="table" {
+            button type="button" class="copy" title="Copy the table, for a spreadsheet" { "Copy" }
+            div class="scroll" {
+                table {
+                    thead {
+                        tr {
+                            @for column in &table.columns {
+                                th class=[class(column.is_of_numbers)] { (markup(&column.head)) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in &table.rows {
+                            tr {
+                                @for (at, column) in table.columns.iter().enumerate() {
+                                    td class=[class(column.is_of_numbers)] {
+                                        @if let Some(cell) = row.get(at) { (markup(&cell.show())) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::{Column, Page};
+
+    #[test]
+    fn tables_keep_their_numbers_to_the_right() {
+        let mut page = Page::default();
+        page.section("Operation latency (us)");
+        page.table(
+            &Table::new([Column::left("Kind"), Column::right("Count")]).with_rows([["SELECT", "18,000"]]),
+        );
+        let html = blocks_html(&page.blocks);
+        assert!(html.contains("<h3>Operation latency (µs)</h3>"), "{html}");
+        assert!(html.contains("<td>SELECT</td><td class=\"n\">18,000</td>"), "{html}");
+    }
+
+    #[test]
+    fn facts_are_one_list() {
+        let mut page = Page::default();
+        page.fact("Run", "a");
+        page.fact("Seed", "1");
+        let html = blocks_html(&page.blocks);
+        assert_eq!((html.matches("<dl").count(), html.matches("</dl>").count()), (1, 1));
+        assert!(html.contains("<dt>Seed</dt>"), "{html}");
+    }
 }

@@ -11,26 +11,14 @@ use super::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Fill, Heat, Line, St
 use super::layout::Section;
 use crate::figure::{self, Figures};
 use crate::format::{count, duration_us, fixed, percent, plural};
-use crate::measured::{TimedEvent, is_coarse, latency, percentile_us, ratio, timed_events};
+use crate::measured::{TimedEvent, device_name, is_coarse, latency, percentile_us, ratio, timed_events};
 
-pub(crate) struct Group {
-    pub(crate) title: &'static str,
-    pub(crate) id: &'static str,
-    pub(crate) charts: Vec<Chart>,
-}
-
-impl Group {
-    pub(crate) fn html(&self) -> String {
-        Section::new(self.id, self.title).charts(self.charts.clone()).html()
-    }
-}
-
-pub(crate) fn groups(record: &Record, figures: &Figures<'_>) -> Vec<Group> {
+pub(crate) fn groups(record: &Record, figures: &Figures<'_>) -> Vec<Section> {
     let time = Timeline::of(record);
     let latency = [latency_bands(&time), heat_map(&time)].into_iter().chain(response(&time));
     let latency = latency.chain([percentiles(record), read_histogram(record)]).collect();
     let waits = [top_events(figures)].into_iter().chain(sessions(record)).collect();
-    let group = |id, title, charts| Group { title, id, charts };
+    let group = |id: &str, title: &str, charts| Section::new(id, title).charts(charts);
     vec![
         group("throughput", "Throughput", vec![reads(&time), operations(&time)]),
         group("latency", "Latency", latency),
@@ -46,7 +34,6 @@ struct Timeline<'a> {
     /// Seconds in a unit of the axis.
     unit_s: f64,
     unit: &'static str,
-    /// Width of an interval.
     width_s: f64,
 }
 
@@ -313,7 +300,6 @@ fn response(time: &Timeline<'_>) -> Option<Chart> {
     })
 }
 
-/// Labelled percentiles of the distribution.
 const LABELLED: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 
 fn percentiles(record: &Record) -> Chart {
@@ -466,8 +452,7 @@ fn database_cpu(time: &Timeline<'_>, figures: &Figures<'_>) -> Chart {
 
 fn device(time: &Timeline<'_>) -> [Chart; 3] {
     let host = time.record.host.as_ref();
-    let name = host.and_then(|host| Some(&host.device.as_ref()?.device.top.as_ref()?.name));
-    let source = match name {
+    let source = match device_name(time.record) {
         Some(name) => format!("the kernel's counters of {name}, for everybody on this host"),
         None => "the kernel's block statistics".into(),
     };
@@ -565,7 +550,6 @@ fn shortened(name: &str) -> String {
 
 /// More sessions than this are shown as a histogram.
 const MOST_SESSIONS: usize = 64;
-/// Bars of that histogram.
 const BINS: usize = 40;
 
 fn sessions(record: &Record) -> [Chart; 2] {

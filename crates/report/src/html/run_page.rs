@@ -3,14 +3,13 @@
 use maud::{Markup, PreEscaped, html};
 use slob_measure::OpKind;
 use slob_record::{Record, Status, record_in_page};
-use slob_stats::Histogram;
 
-use super::document::{self, Document};
 use super::escape::{markup, text};
-use super::{blocks, run_charts};
+use super::layout::{Document, NO_CHARTS, Section, blocks_html, links, table_html};
+use super::run_charts;
 use crate::figure::{self, Figure, Figures};
 use crate::format::{duration_us, plural, seconds};
-use crate::measured::{mean_us, percentile_us};
+use crate::measured::{distribution, percentile_us};
 use crate::page::Column;
 use crate::sections::{ABOVE_PROBE, Group, SECTIONS, beside_probe, source_words};
 use crate::table::{Cell, Table};
@@ -23,10 +22,8 @@ const TABLES: [(Group, &str, &str); 3] = [
     (Group::Configuration, "Configuration", "configuration"),
 ];
 
-/// A run as one HTML file that needs no network.
-///
-/// It depends on the record alone and holds all of it, so that it can be given away and read back. Failed and interrupted runs
-/// have one too; absent figures have their reasons. 1.9 of its 2 MB are the chart library.
+/// A run as one HTML file. It depends on the record alone and holds all of it, so that it can be given away and read back.
+/// Failed and interrupted runs have one too. 1.9 of its 2 MB are the chart library.
 pub fn run_page(record: &Record) -> String {
     let figures = Figures::of(record);
     let groups = run_charts::groups(record, &figures);
@@ -38,9 +35,9 @@ pub fn run_page(record: &Record) -> String {
         }
         section id="key" {
             h2 { "Key figures" }
-            div class="cards" { @for card in cards(&figures) { (card.html()) } }
+            div class="cards" { @for card in cards(&figures) { (card) } }
         }
-        (PreEscaped(document::NO_CHARTS))
+        (PreEscaped(NO_CHARTS))
         @for group in &groups { (PreEscaped(group.html())) }
         @for tables in &TABLES { (tables_of(tables, &figures)) }
         section id="raw" {
@@ -49,7 +46,7 @@ pub fn run_page(record: &Record) -> String {
                 "Plain numbers for the measured window. This page holds the whole record: "
                 code { "slob report FILE.html" } " reads it back."
             }
-            (blocks::table(&all_figures(&figures)))
+            (table_html(&all_figures(&figures)))
         }
     };
     Document {
@@ -64,7 +61,7 @@ pub fn run_page(record: &Record) -> String {
     .html()
 }
 
-fn header(record: &Record, groups: &[run_charts::Group]) -> Markup {
+fn header(record: &Record, groups: &[Section]) -> Markup {
     let (class, state) = match record.status {
         Status::Completed => ("good", "completed"),
         Status::Interrupted => ("doubt", "interrupted"),
@@ -88,14 +85,14 @@ fn header(record: &Record, groups: &[run_charts::Group]) -> Markup {
     let id = format!("{}, started {started}, target {}", record.id, record.target);
     let links = groups
         .iter()
-        .map(|group| (group.id, group.title))
+        .map(|group| (group.id.as_str(), group.title.as_str()))
         .chain(TABLES.iter().map(|(_, title, id)| (*id, *title)))
         .chain([("raw", "All figures")]);
     html! {
         h1 { (PreEscaped(text(&record.name))) " " span class={ "badge " (class) } { (state) } }
         p class="lead" { (PreEscaped(text(&lead))) }
         p class="id" { (PreEscaped(text(&id))) }
-        (PreEscaped(document::links(links)))
+        (PreEscaped(self::links(links)))
     }
 }
 
@@ -114,7 +111,6 @@ fn banner(record: &Record) -> Markup {
     }
 }
 
-/// A verdict with its reasons.
 fn verdict_row(verdict: &Verdict) -> Markup {
     let class = verdict.answer.word().to_lowercase();
     let details = verdict.details();
@@ -135,46 +131,29 @@ fn verdict_row(verdict: &Verdict) -> Markup {
     }
 }
 
-/// A figure with its description.
-struct Card {
-    heading: &'static str,
-    /// The value, or the reason for its absence.
-    value: Result<String, String>,
-    about: String,
-    source: &'static str,
+fn figure_card(figure: &Figure, figures: &Figures<'_>, missing: &str, about: &str, source: &str) -> Markup {
+    let value = figure.of(figures).map(|_| figure.show(figures)).ok_or_else(|| reason(figures, missing));
+    card(figure.heading, value, about, source)
 }
 
-impl Card {
-    fn of(
-        figure: &Figure,
-        figures: &Figures<'_>,
-        missing: &str,
-        about: String,
-        source: &'static str,
-    ) -> Self {
-        let value = figure.of(figures).map(|_| figure.show(figures)).ok_or_else(|| reason(figures, missing));
-        Self { heading: figure.heading, value, about, source }
-    }
-
-    fn html(&self) -> Markup {
-        html! {
-            div class="card" {
-                h3 { (markup(self.heading)) }
-                @match &self.value {
-                    Ok(value) => p class="value" { (value_with_unit(value)) },
-                    Err(reason) => {
-                        p class="value none" { (PreEscaped("&ndash;")) }
-                        p class="absent" { (markup(reason)) }
-                    }
+/// A value or the reason for its absence, with its description.
+fn card(heading: &str, value: Result<String, String>, about: &str, source: &str) -> Markup {
+    html! {
+        div class="card" {
+            h3 { (markup(heading)) }
+            @match value {
+                Ok(value) => p class="value" { (value_with_unit(&value)) },
+                Err(reason) => {
+                    p class="value none" { (PreEscaped("&ndash;")) }
+                    p class="absent" { (markup(&reason)) }
                 }
-                p { (markup(&self.about)) }
-                p class="source" { "Source: " (self.source) }
             }
+            p { (markup(about)) }
+            p class="source" { "Source: " (source) }
         }
     }
 }
 
-/// A value whose unit is smaller.
 fn value_with_unit(value: &str) -> Markup {
     let value = value.replace("<= ", "\u{2264}\u{a0}");
     match value.rsplit_once(' ') {
@@ -183,13 +162,12 @@ fn value_with_unit(value: &str) -> Markup {
     }
 }
 
-/// The reason for an absent figure.
 fn reason(figures: &Figures<'_>, missing: &str) -> String {
     if figures.is_measured() { missing.into() } else { "Nothing was measured.".into() }
 }
 
 /// The key figures, except those that the charts begin with.
-fn cards(figures: &Figures<'_>) -> [Card; 5] {
+fn cards(figures: &Figures<'_>) -> [Markup; 5] {
     const COUNTERS: &str = "the database's counters";
     let record = figures.record;
     let beside = |figure: &Figure, words: fn(String) -> String| {
@@ -209,42 +187,42 @@ fn cards(figures: &Figures<'_>) -> [Card; 5] {
         Some(_) => "The probe does not fit this run: see the section on it.",
     };
     [
-        Card::of(
+        figure_card(
             &figure::PHYSICAL_READS_PER_S,
             figures,
             "The database does not count its physical reads.",
-            format!(
+            &format!(
                 "Blocks per second that the buffer cache asked for{}",
                 beside(&figure::LOGICAL_READS_PER_S, |rate| format!("; {rate} logical"))
             ),
             COUNTERS,
         ),
         read_latency(figures),
-        Card::of(
+        figure_card(
             &figure::PHYSICAL_READS_PER_DB_CPU_S,
             figures,
             no_cpu,
-            format!(
+            &format!(
                 "Physical reads for each second of the database's CPU time{}",
                 beside(&figure::DB_CPU_US_PER_PHYSICAL_READ, |us| format!(": {us} us for each read"))
             ),
             "the database's counters; /proc",
         ),
-        Card::of(
+        figure_card(
             &figure::REDO_MB_PER_S,
             figures,
             no_redo,
-            format!(
+            &format!(
                 "Log written; MB are 10\u{2076} bytes{}",
                 beside(&figure::REDO_SYNCS_PER_S, |rate| format!("; flushed to storage {rate} times/s"))
             ),
             COUNTERS,
         ),
-        Card::of(
+        figure_card(
             &figure::PERCENT_OF_CEILING,
             figures,
             no_ceiling,
-            format!(
+            &format!(
                 "The run's reads from the device, in percent{} without a database",
                 beside(&figure::CEILING_IOPS, |iops| format!(" of {iops} IOPS"))
             ),
@@ -254,7 +232,7 @@ fn cards(figures: &Figures<'_>) -> [Card; 5] {
 }
 
 /// The database's own time of a read, or else the SELECT's time divided by its blocks.
-fn read_latency(figures: &Figures<'_>) -> Card {
+fn read_latency(figures: &Figures<'_>) -> Markup {
     let (figure, record) = (&figure::PHYSICAL_READ_P99_US, figures.record);
     if figure.of(figures).is_some() {
         let operation = figure::OPERATION_P99_US
@@ -267,22 +245,25 @@ fn read_latency(figures: &Figures<'_>) -> Card {
             ),
             false => ("Each single read, from call to return", "the database's clock around each read"),
         };
-        return Card::of(figure, figures, "", format!("{about}{}", operation.unwrap_or_default()), source);
+        return figure_card(
+            figure,
+            figures,
+            "",
+            &format!("{about}{}", operation.unwrap_or_default()),
+            source,
+        );
     }
     let blocks = record.workload.work_unit.get();
     let select = record.window.and_then(|_| record.operations.get(&OpKind::Select));
     let p99_us = select.and_then(|select| percentile_us(&select.latency, 99.0));
-    Card {
-        heading: "p99 of a SELECT, per block",
-        value: p99_us
-            .map(|p99_us| duration_us(p99_us / f64::from(blocks)))
-            .ok_or_else(|| reason(figures, "No SELECT ended within the window.")),
-        about: format!(
-            "p99 of whole SELECTs divided by their {}: this database does not time single reads",
-            plural(u64::from(blocks), "block")
-        ),
-        source: "the clock around each operation",
-    }
+    let value = p99_us
+        .map(|p99_us| duration_us(p99_us / f64::from(blocks)))
+        .ok_or_else(|| reason(figures, "No SELECT ended within the window."));
+    let about = format!(
+        "p99 of whole SELECTs divided by their {}: this database does not time single reads",
+        plural(u64::from(blocks), "block")
+    );
+    card("p99 of a SELECT, per block", value, &about, "the clock around each operation")
 }
 
 fn tables_of((group, title, id): &(Group, &str, &str), figures: &Figures<'_>) -> Markup {
@@ -296,7 +277,7 @@ fn tables_of((group, title, id): &(Group, &str, &str), figures: &Figures<'_>) ->
     html! {
         section id=(id) {
             h2 { (title) }
-            @for blocks in &parts { div class="part" { (PreEscaped(blocks::html(blocks))) } }
+            @for blocks in &parts { div class="part" { (PreEscaped(blocks_html(blocks))) } }
             @if parts.is_empty() { p class="absent" { "Nothing was measured." } }
         }
     }
@@ -311,7 +292,7 @@ fn all_figures(figures: &Figures<'_>) -> Table {
     let mut row = |name: &str, title: &str, value: &Cell, source: &str| {
         table.row([&format!("`{name}`"), title, &value.plain(), source]);
     };
-    for figure in figure::all().filter(|figure| figure.is_measured()) {
+    for figure in figure::ALL.iter().filter(|figure| figure.is_measured()) {
         row(figure.name, figure.title, &figure.cell(figures), figure.source);
     }
     for (counter, value) in record.counters.iter() {
@@ -331,21 +312,6 @@ fn all_figures(figures: &Figures<'_>) -> Table {
         }
     }
     table
-}
-
-fn distribution(histogram: &Histogram) -> [(&'static str, Cell); 8] {
-    let us = |us| crate::format::Format::Micros.cell(us);
-    let at = |percent| us(percentile_us(histogram, percent));
-    [
-        ("count", histogram.count().into()),
-        ("mean_us", us(mean_us(histogram))),
-        ("p50_us", at(50.0)),
-        ("p90_us", at(90.0)),
-        ("p95_us", at(95.0)),
-        ("p99_us", at(99.0)),
-        ("p999_us", at(99.9)),
-        ("max_us", at(100.0)),
-    ]
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use slob_profile::{Bucket, Figure, Figures, Histograms};
 use slob_record::Record;
 
-use super::{FIGURE_HEAD, PlanView, not_modelled_table, numbers_table, runs, with_unit};
+use super::{FIGURE_HEAD, PlanView, not_modelled_table, runs, with_unit};
 use crate::analysis::CurvePoint;
 use crate::format::{duration_us, fixed, or_absent, percent, plural, significant};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
@@ -23,7 +23,6 @@ pub struct Headroom {
     pub limits: Vec<String>,
     /// Limits that the target does not measure, so that they can't break.
     pub unmeasured: Vec<String>,
-    /// Every run, in order.
     pub steps: Vec<HeadroomStep>,
     /// Multiple of the demand; absent if the platform does not even carry the least that was tried.
     pub carries: Option<f64>,
@@ -31,7 +30,6 @@ pub struct Headroom {
     pub at_least: Option<f64>,
     /// Carried in no run; absent if nothing broke.
     pub less_than: Option<f64>,
-    /// Why the search ended.
     pub why: String,
 }
 
@@ -61,7 +59,6 @@ pub struct HeadroomStep {
 impl HeadroomStep {
     /// The step of a run; `limit` is the latency limit that it exceeded. Reads from the page cache count with `count_cached`.
     /// `None` without throughput.
-    #[must_use]
     pub fn of(record: &Record, factor: f64, limit: Option<String>, count_cached: bool) -> Option<Self> {
         /// A rate below this share is not kept.
         const KEPT_PERCENT: f64 = 95.0;
@@ -226,7 +223,7 @@ impl Headroom {
     }
 
     fn beside_production(&self) -> Table {
-        let mut table = numbers_table(FIGURE_HEAD, &["Production", "This platform"]);
+        let mut table = Table::of_numbers(Column::left(FIGURE_HEAD), ["Production", "This platform"]);
         for figure in Figure::all() {
             let production = self.plan.demand.figures.get(figure);
             let here = self.at_one().and_then(|step| step.figures.get(figure));
@@ -239,7 +236,6 @@ impl Headroom {
         table
     }
 
-    /// A row for each step, a column for each verdict.
     fn write_verdicts(&self, page: &mut Page) {
         let Some(first) = self.steps.first() else { return };
         let titles = first.verdicts.iter().map(|[question, ..]| Column::left(question));
@@ -254,10 +250,9 @@ impl Headroom {
 
 const BESIDE: &str = "Production beside this platform";
 
-#[must_use]
 pub fn headroom_text(headroom: &Headroom) -> String {
     let plan = &headroom.plan;
-    let mut page = Page::new();
+    let mut page = Page::default();
     page.section("Headroom");
     page.paragraph(&headroom.answer());
     page.fact("Database", &plan.database);
@@ -277,8 +272,6 @@ pub fn headroom_text(headroom: &Headroom) -> String {
     page.into_text()
 }
 
-/// The search as one HTML file that needs no network, for management and engineers.
-#[must_use]
 pub fn headroom_page(headroom: &Headroom) -> String {
     let plan = &headroom.plan;
     let platform = plan.target.as_deref().unwrap_or("unknown");

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use slob_stats::{Comparison, PercentInterval, summary};
 
 use super::headroom::{nearest_above, times};
-use crate::analysis::compared_places;
+use crate::Confidence;
+use crate::analysis::{compared_places, number_or_empty};
 use crate::diff::{range, shown_percent};
 use crate::format::{or_absent, plural};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
-use crate::{Confidence, csv_cell};
 
 /// The result of a search, from its JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -40,7 +40,6 @@ pub struct SearchResult {
     unknown: Option<String>,
 }
 
-/// The outcome of a step.
 #[derive(Clone, Debug, Default, Deserialize)]
 struct SearchStep {
     factor: f64,
@@ -51,9 +50,6 @@ struct SearchStep {
 
 impl SearchResult {
     /// Reads the JSON of the search in a folder.
-    ///
-    /// # Errors
-    /// If it is not the JSON of a search.
     pub fn read(folder: &str, json: &[u8]) -> Result<Self, serde_json::Error> {
         let found: Self = serde_json::from_slice(json)?;
         Ok(Self { folder: folder.to_owned(), ..found }.judged())
@@ -110,7 +106,6 @@ pub struct Platform {
 }
 
 impl Platform {
-    #[must_use]
     pub fn new(
         name: String,
         twin_of: Option<String>,
@@ -191,7 +186,6 @@ struct Pair {
 
 impl Headrooms {
     /// Compares platforms, the baseline first. `of` is the number of searches of the campaign.
-    #[must_use]
     pub fn of(demand: String, variants: Vec<Platform>, of: usize, confidence: Confidence) -> Self {
         let done = variants.iter().map(|platform| platform.searches.len()).sum();
         let pairs = pairs(&variants, confidence);
@@ -200,15 +194,14 @@ impl Headrooms {
 
     /// Comma-separated values (RFC 4180): a line for each search, and one for each variant with its median and interval.
     /// Unknown values are empty.
-    #[must_use]
     pub fn csv(&self) -> String {
-        let mut lines = "variant,search,carries,low,high,limit,unknown,folder\n".to_owned();
+        let heads = ["variant", "search", "carries", "low", "high", "limit", "unknown", "folder"];
+        let mut lines = Table::new(heads.map(Column::left));
         let mut line =
             |variant: &str, search: String, numbers: [Option<f64>; 3], words: [Option<&str>; 3]| {
-                let numbers =
-                    numbers.map(|number| number.map_or_else(String::new, |number| number.to_string()));
-                let words = words.map(|word| csv_cell(word.unwrap_or_default()));
-                lines += &([&[csv_cell(variant), search][..], &numbers, &words].concat().join(",") + "\n");
+                let words = words.map(|word| word.unwrap_or_default().to_owned());
+                lines
+                    .row([&[variant.to_owned(), search][..], &numbers.map(number_or_empty), &words].concat());
             };
         for row in &self.variants {
             for (search, number) in row.searches.iter().zip(1..) {
@@ -218,7 +211,7 @@ impl Headrooms {
             }
             line(&row.name, "all".to_owned(), [row.median, row.low, row.high], [None; 3]);
         }
-        lines
+        lines.csv()
     }
 
     fn lead(&self) -> String {
@@ -247,7 +240,7 @@ impl Headrooms {
     fn platforms_table(&self) -> Table {
         let interval = format!("{} interval", self.confidence);
         let heads = ["Searches", "Median", &interval, "Smallest", "Largest"];
-        let mut table = super::numbers_table("Variant", &heads);
+        let mut table = Table::of_numbers(Column::left("Variant"), heads);
         for row in &self.variants {
             table.row([
                 row.name.clone(),
@@ -342,9 +335,8 @@ fn sentence(
     }
 }
 
-#[must_use]
 pub fn headrooms_text(headrooms: &Headrooms) -> String {
-    let mut page = Page::new();
+    let mut page = Page::default();
     page.section("Headroom compared");
     page.paragraph(&headrooms.lead());
     page.line("");
@@ -356,8 +348,6 @@ pub fn headrooms_text(headrooms: &Headrooms) -> String {
     page.into_text()
 }
 
-/// The comparison as one HTML file that needs no network.
-#[must_use]
 pub fn headrooms_page(headrooms: &Headrooms) -> String {
     let names: Vec<&str> = headrooms.variants.iter().map(|row| row.name.as_str()).collect();
     let counted = format!("{}: {}", plural(names.len() as u64, "variant"), names.join(", "));

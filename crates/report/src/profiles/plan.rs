@@ -5,14 +5,12 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use slob_profile::{Demand, Fit, NotModelled, Parameters, Planned};
 
-use super::{amount, not_modelled_table, numbers_table};
+use super::{amount, not_modelled_table};
 use crate::format::{or_absent, signed_percent};
-use crate::page::{Page, Table};
+use crate::page::{Column, Page, Table};
 
-/// A plan with its demand and its measurements.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanView {
-    /// The database of the demand.
     pub database: String,
     pub demand: Demand,
     pub plan: Planned,
@@ -29,7 +27,6 @@ pub struct PlanView {
     pub notes: Vec<String>,
 }
 
-/// The purpose of a parameter.
 fn reason(key: &str, parameters: &Parameters) -> &'static str {
     match key {
         "SCHEMAS" => "as many as are loaded",
@@ -47,7 +44,6 @@ fn reason(key: &str, parameters: &Parameters) -> &'static str {
 }
 
 /// The plan as a file for `slob run`, with everything but the parameters in comments.
-#[must_use]
 pub fn plan_conf(view: &PlanView) -> String {
     let mut conf = String::new();
     for line in plan_table(view).lines() {
@@ -70,9 +66,8 @@ pub fn plan_conf(view: &PlanView) -> String {
     conf
 }
 
-#[must_use]
 pub fn plan_table(view: &PlanView) -> String {
-    let mut page = Page::new();
+    let mut page = Page::default();
     page.section(&format!("Plan for the demand of {}", view.database));
     let grown = if view.demand.grow == 1.0 { String::new() } else { format!(", times {}", view.demand.grow) };
     page.fact("Demand", &format!("{}{grown}", view.demand.point));
@@ -92,7 +87,21 @@ pub fn plan_table(view: &PlanView) -> String {
 
 impl PlanView {
     pub(super) fn write_fit(&self, page: &mut Page) {
-        page.table(&self.fit_table());
+        let heads = ["Demanded", "Planned", "Measured", "Difference %"];
+        let mut table = Table::of_numbers(Column::left("Per second"), heads);
+        for line in &self.fit.lines {
+            let cell = |value: Option<f64>| or_absent(value, |value| amount(line.unit, value));
+            // A plan always fits itself.
+            let percent = line.percent.filter(|_| line.measured.is_some());
+            table.row([
+                line.what.words().to_owned(),
+                cell(Some(line.demanded)),
+                cell(line.planned),
+                cell(line.measured),
+                or_absent(percent, signed_percent),
+            ]);
+        }
+        page.table(&table);
         for line in &self.fit.lines {
             let words = line.what.words();
             if let Some(why) = &line.why {
@@ -119,23 +128,6 @@ impl PlanView {
                 "Reads, redo, commits and writes, as far as they are known, lie within 5 % of the demand.",
             );
         }
-    }
-
-    fn fit_table(&self) -> Table {
-        let mut table = numbers_table("Per second", &["Demanded", "Planned", "Measured", "Difference %"]);
-        for line in &self.fit.lines {
-            let cell = |value: Option<f64>| or_absent(value, |value| amount(line.unit, value));
-            // A plan always fits itself.
-            let percent = line.percent.filter(|_| line.measured.is_some());
-            table.row([
-                line.what.words().to_owned(),
-                cell(Some(line.demanded)),
-                cell(line.planned),
-                cell(line.measured),
-                or_absent(percent, signed_percent),
-            ]);
-        }
-        table
     }
 
     pub(super) fn write_not_modelled(&self, page: &mut Page) {

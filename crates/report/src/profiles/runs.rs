@@ -8,7 +8,6 @@ use slob_record::{Record, Status};
 use crate::{Figures as RecordFigures, figure};
 
 /// The sample of a run, of the database at its target.
-#[must_use]
 pub fn sample_of_run(record: &Record) -> Sample {
     let window = record.window;
     let started = record.started.to_zoned(TimeZone::system()).datetime();
@@ -40,7 +39,6 @@ pub fn sample_of_run(record: &Record) -> Sample {
     }
 }
 
-/// Figures of the measured window.
 pub(super) fn figures(record: &Record) -> Figures {
     let of = RecordFigures::of(record);
     let known = [
@@ -63,7 +61,6 @@ pub(super) fn figures(record: &Record) -> Figures {
 }
 
 /// The figures of a run with its rates of operations, to calibrate a plan; `None` without a window.
-#[must_use]
 pub fn measured_by_run(record: &Record) -> Option<Measured> {
     let seconds = record.window?.seconds;
     let per_s = |kind| record.operations.get(&kind).map_or(0.0, |of| of.operations as f64 / seconds);

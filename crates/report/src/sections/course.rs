@@ -145,16 +145,10 @@ fn limits(server: &ObservedRecord) -> Vec<f64> {
     shares
 }
 
-/// A part of the window.
-struct Slice {
-    start_s: u64,
-    seconds: f64,
-    sum: Interval,
-}
-
 pub(super) fn slices(page: &mut Page, figures: &Figures<'_>) {
-    let slices = slices_of(figures.record);
-    if slices.is_empty() {
+    const SLICES: usize = 10;
+    let intervals = window_intervals(figures.record);
+    if intervals.is_empty() {
         return;
     }
     page.section("The window in slices");
@@ -163,29 +157,21 @@ pub(super) fn slices(page: &mut Page, figures: &Figures<'_>) {
     let heads = [operations, "p50 us", "p99 us", "Phys. reads/s", redo, "Host CPU %", device];
     let columns = heads.map(|head| Column::right(head).at_most(12));
     let columns: Vec<Column> = std::iter::once(Column::left("From second")).chain(columns).collect();
-    page.table(&Table::new(columns).with_rows(slices.iter().map(slice_row)));
+    let slices = intervals.chunks(intervals.len().div_ceil(SLICES));
+    let width_s = figures.record.series.width_s();
+    page.table(&Table::new(columns).with_rows(slices.map(|slice| slice_row(slice, width_s))));
 }
 
-fn slices_of(record: &Record) -> Vec<Slice> {
-    const SLICES: usize = 10;
-    let width_s = record.series.width_s();
-    let intervals = window_intervals(record);
-    let slice = |points: &[(u64, Option<&Interval>)]| {
-        let mut sum = Interval::default();
-        points.iter().filter_map(|(_, interval)| *interval).for_each(|interval| sum.merge(interval));
-        let start_s = points.first().map_or(0, |(start_s, _)| *start_s);
-        Slice { start_s, seconds: (points.len() as u64 * width_s) as f64, sum }
-    };
-    intervals.chunks(intervals.len().div_ceil(SLICES).max(1)).map(slice).collect()
-}
-
-fn slice_row(slice: &Slice) -> [Cell; 8] {
-    let sum = &slice.sum;
+/// The sum of consecutive intervals.
+fn slice_row(intervals: &[(u64, Option<&Interval>)], width_s: u64) -> [Cell; 8] {
+    let mut sum = Interval::default();
+    intervals.iter().filter_map(|(_, interval)| *interval).for_each(|interval| sum.merge(interval));
+    let seconds = (intervals.len() as u64 * width_s) as f64;
     // Samples are a little off the seconds: their rates are over the time between them.
     let per_s = |amount: Option<u64>| amount.zip(sum.sampled_s).and_then(|(n, s)| ratio(n as f64, s));
     [
-        slice.start_s.to_string().into(),
-        Format::Whole.cell(ratio(sum.ops.total() as f64, slice.seconds)),
+        intervals[0].0.to_string().into(),
+        Format::Whole.cell(ratio(sum.ops.total() as f64, seconds)),
         Format::Micros.cell(percentile_us(&sum.latency, 50.0)),
         Format::Micros.cell(percentile_us(&sum.latency, 99.0)),
         Format::Whole.cell(per_s(sum.physical_reads)),
@@ -330,7 +316,6 @@ fn place_in_window(record: &Record, mark: &Mark) -> String {
     }
 }
 
-/// The server's own report beside the run.
 pub(super) fn server_report(page: &mut Page, figures: &Figures<'_>) {
     /// Difference up to which both agree, in percent: their intervals do not begin and end at the same moments.
     const AGREE_PERCENT: f64 = 5.0;

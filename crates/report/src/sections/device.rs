@@ -5,7 +5,7 @@ use slob_record::{Record, SavedProbe};
 
 use crate::figure::{self, Figure, Figures};
 use crate::format::{ABSENT, Format, fixed, percent, plural, seconds, significant, size};
-use crate::measured::{device_counters, ratio};
+use crate::measured::{device_counters, device_name, ratio};
 use crate::page::{Block, Column, Page};
 use crate::table::{Cell, Table};
 
@@ -32,10 +32,8 @@ pub(super) fn device(page: &mut Page, figures: &Figures<'_>) {
         ],
     );
     row("Redo", &[None, None, None, Some(&figure::REDO_WRITES_PER_S), Some(&figure::REDO_MB_PER_S)]);
-    let device = record.host.as_ref().and_then(|host| host.device.as_ref());
-    let name = device.and_then(|device| device.device.top.as_ref()).map_or(ABSENT, |top| top.name.as_str());
     row(
-        &format!("Device {name}"),
+        &format!("Device {}", device_name(record).unwrap_or(ABSENT)),
         &[
             Some(&figure::DEVICE_READS_PER_S),
             Some(&figure::DEVICE_READ_MB_PER_S),
@@ -75,7 +73,6 @@ fn disks_below(record: &Record, window_s: Option<f64>) -> Option<String> {
     Some(format!("The disks below it ({}) read {rate} MB/s, for everybody.", names.join(", ")))
 }
 
-/// The probe, and the run's part of it.
 pub(super) fn probe(page: &mut Page, figures: &Figures<'_>) {
     let record = figures.record;
     if record.probe.is_none() && record.window.is_none() {
@@ -182,7 +179,6 @@ fn share_of_probe(figures: &Figures<'_>) -> String {
     )
 }
 
-/// The reason for which a run can't be compared with a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoComparison {
     #[error(
@@ -191,25 +187,20 @@ pub enum NoComparison {
     NoProbe,
     #[error("the run ended before its measured window: there is nothing to compare")]
     NoWindow,
-    /// The probe used the page cache, or blocks of another size.
     #[error(
         "the probe does not fit the run: it needs direct I/O and blocks of {block_bytes} bytes; run `slob probe \
          --block-bytes {block_bytes} FOLDER`, then the test again"
     )]
     Unlike { block_bytes: u32 },
-    /// No step of random reads was completed.
     #[error("no step of random reads of the probe was completed: run `slob probe FOLDER` again")]
     NoReads,
 }
 
 /// A run's reads beside reads of the same device without a database, as Oracle's CALIBRATE_IO makes them.
-///
-/// # Errors
-/// [`NoComparison`] names what is missing, and a remedy.
 pub fn compare_probe_text(record: &Record) -> Result<String, NoComparison> {
     let figures = Figures::of(record);
     let probed = Probed::of(&figures)?;
-    let mut page = Page::new();
+    let mut page = Page::default();
     page.fact("Run", &record.id);
     comparison(&mut page, &figures, &probed);
     Ok(page.into_text())
@@ -217,11 +208,11 @@ pub fn compare_probe_text(record: &Record) -> Result<String, NoComparison> {
 
 /// The comparison as a section; empty if there is none.
 pub(crate) fn beside_probe(figures: &Figures<'_>) -> Vec<Block> {
-    let mut page = Page::new();
+    let mut page = Page::default();
     if let Ok(probed) = Probed::of(figures) {
         comparison(&mut page, figures, &probed);
     }
-    page.into_blocks()
+    page.blocks
 }
 
 type Step<'a> = (&'a ProbeStep, &'a StepFigures);
@@ -327,11 +318,8 @@ fn costs(page: &mut Page, figures: &Figures<'_>, sync: Option<Step<'_>>) {
     if figures.record.workload.update_pct.get() > 0 {
         page.paragraph("The run's updates are in its CPU time, and their log and writes shared the device.");
     }
-    if figure::DATABASE_READS_PER_S
-        .of(figures)
-        .zip(reads)
-        .is_some_and(|(device, reads)| device < 0.95 * reads)
-    {
+    let delivered = figure::DATABASE_READS_PER_S.of(figures).zip(reads);
+    if delivered.is_some_and(|(delivered, reads)| delivered < 0.95 * reads) {
         page.paragraph(
             "Caution: a cache below the database served part of its physical reads, the page cache for instance. Its \
              figures are not the device's: see the verdict 'Physical?'.",

@@ -3,16 +3,16 @@
 use std::num::NonZeroU32;
 
 use slob_host::CpuSplit;
-use slob_measure::{Counter, LatencyKind, OpKind};
+use slob_measure::{Counter, OpKind};
 use slob_record::Record;
 use slob_spec::ArrivalProcess;
 use slob_stats::Histogram;
 
 use crate::figure::{self, Figures};
-use crate::format::{Format, count, duration_us, fixed, or_absent, percent, size};
+use crate::format::{Format, capitalised, count, duration_us, fixed, or_absent, percent, size};
 use crate::measured::{
-    TimedEvent, all_operations, all_responses, counter, is_coarse, latency, latency_mean_us,
-    latency_percentile_us, mean_us, percentile_us, ratio, saturating_sum, timed_events, total_rows,
+    TIMED_WAITS, TimedEvent, all_operations, all_responses, counter, distribution, is_coarse, latency,
+    latency_mean_us, latency_percentile_us, ratio, saturating_sum, timed_events, total_rows,
 };
 use crate::page::{Column, Page};
 use crate::table::{Cell, Table};
@@ -36,7 +36,6 @@ pub(super) fn profile(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
-/// Amounts of the window by name.
 fn amounts(figures: &Figures<'_>) -> Vec<(&'static str, Option<f64>)> {
     let counted = |name| counter(figures.record, name).map(|amount| amount as f64);
     let operations = figure::OPERATIONS.of(figures);
@@ -77,7 +76,6 @@ fn blocks_per_request(record: &Record) -> Option<String> {
     Some(format!("Blocks per physical read request: {each:.2}.{advice}"))
 }
 
-/// The users of the CPU.
 pub(super) fn cpu(page: &mut Page, figures: &Figures<'_>) {
     let record = figures.record;
     page.section("CPU");
@@ -144,10 +142,9 @@ pub(super) fn operations(page: &mut Page, figures: &Figures<'_>) {
     }
     let all = all_operations(record);
     let mut table = Table::of_numbers(Column::left("Kind"), LATENCY_HEADS);
-    record
-        .operations
-        .iter()
-        .for_each(|(kind, of_kind)| table.row(latency_row(kind.name(), &of_kind.latency)));
+    for (kind, of_kind) in &record.operations {
+        table.row(latency_row(kind.name(), &of_kind.latency));
+    }
     if record.operations.len() > 1 {
         table.row(latency_row("all", &all));
     }
@@ -192,28 +189,20 @@ fn responses(page: &mut Page, record: &Record, all: &Histogram) {
 }
 
 fn latency_row(name: &str, latency: &Histogram) -> Vec<Cell> {
-    let percentiles = [50.0, 90.0, 95.0, 99.0, 99.9, 100.0].map(|percent| percentile_us(latency, percent));
-    let times = std::iter::once(mean_us(latency)).chain(percentiles);
-    let head = [name.into(), latency.count().into()];
-    head.into_iter().chain(times.map(|us| Format::Micros.cell(us))).collect()
+    std::iter::once(name.into()).chain(distribution(latency).map(|(_, value)| value)).collect()
 }
 
 /// Histograms of the database's latencies with fixed edges, as databases show them.
 pub(super) fn histograms(page: &mut Page, figures: &Figures<'_>) {
     let record = figures.record;
-    let kinds = [
-        (LatencyKind::PhysicalRead, "Physical read latency"),
-        (LatencyKind::PhysicalWrite, "Physical write latency"),
-        (LatencyKind::RedoSync, "Redo sync latency"),
-    ];
-    for (kind, title) in kinds {
+    for (kind, name) in TIMED_WAITS {
         let Some(histogram) = latency(record, kind) else { continue };
         let is_coarse = is_coarse(record, kind);
         let at = |percent| match latency_percentile_us(record, kind, percent) {
             Some(us) if is_coarse => Cell::Bound(us, Format::Micros).show(),
             us => Format::Micros.cell(us).show(),
         };
-        page.section(title);
+        page.section(&format!("{} latency", capitalised(name)));
         page.paragraph(&format!(
             "Microseconds: mean {}, p50 {}, p90 {}, p99 {}, p99.9 {}, max {}.",
             Format::Micros.cell(latency_mean_us(record, kind)).show(),
@@ -234,60 +223,45 @@ pub(super) fn histograms(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
-/// Upper edges with their names: powers of two times a microsecond up to 512, then of a millisecond.
-const EDGES: [(u64, &str); 15] = [
-    (64_000, "<= 64 us"),
-    (128_000, "<= 128 us"),
-    (256_000, "<= 256 us"),
-    (512_000, "<= 512 us"),
-    (1_000_000, "<= 1 ms"),
-    (2_000_000, "<= 2 ms"),
-    (4_000_000, "<= 4 ms"),
-    (8_000_000, "<= 8 ms"),
-    (16_000_000, "<= 16 ms"),
-    (32_000_000, "<= 32 ms"),
-    (64_000_000, "<= 64 ms"),
-    (128_000_000, "<= 128 ms"),
-    (256_000_000, "<= 256 ms"),
-    (512_000_000, "<= 512 ms"),
-    (1_000_000_000, "<= 1 s"),
-];
+/// Upper edges in nanoseconds with their names: powers of two times a microsecond up to 512, then of a millisecond.
+fn edges() -> impl Iterator<Item = (u64, String)> {
+    let micros = (6..10).map(|power| 1 << power).map(|us: u64| (1_000 * us, format!("<= {us} us")));
+    let millis = (0..10).map(|power| 1 << power).map(|ms: u64| (1_000_000 * ms, format!("<= {ms} ms")));
+    micros.chain(millis).chain([(1_000_000_000, "<= 1 s".to_owned())])
+}
 
 /// The ranges from the first to the last that holds anything, with one empty range on either side.
 fn histogram_rows(histogram: &Histogram, is_coarse: bool) -> Vec<[String; 5]> {
     /// Length of a bar for everything.
     const BAR: f64 = 40.0;
     let counts = counts_by_edge(histogram, is_coarse);
-    let filled = |(_, n): &(&str, u64)| *n > 0;
+    let filled = |(_, n): &(String, u64)| *n > 0;
     let (Some(first), Some(last)) = (counts.iter().position(filled), counts.iter().rposition(filled)) else {
         return Vec::new();
     };
     let total = saturating_sum(counts.iter().map(|(_, n)| *n));
     let of_all = |n: u64| 100.0 * n as f64 / total as f64;
     let mut cumulative = 0;
-    let row = |(name, n): &(&str, u64)| {
+    let row = |(name, n): &(String, u64)| {
         cumulative += n;
         let bar = "#".repeat((of_all(*n) / 100.0 * BAR).round() as usize);
-        [(*name).to_owned(), count(*n), percent(of_all(*n)), percent(of_all(cumulative)), bar]
+        [name.clone(), count(*n), percent(of_all(*n)), percent(of_all(cumulative)), bar]
     };
     let shown = first.saturating_sub(1)..(last + 2).min(counts.len());
     counts[shown].iter().map(row).collect()
 }
 
-fn counts_by_edge(histogram: &Histogram, is_coarse: bool) -> Vec<(&'static str, u64)> {
+fn counts_by_edge(histogram: &Histogram, is_coarse: bool) -> Vec<(String, u64)> {
     // The database's bounds are values on an edge or above it, as 2^20 us are above a second. They belong below it.
     let slack = if is_coarse { 1.06 } else { 1.0 };
     let mut low = 0;
-    let mut counts: Vec<_> = EDGES
-        .iter()
-        .map(|(high, name)| {
-            let high = (*high as f64 * slack) as u64;
-            let n = histogram.count_in(low, high);
-            low = high;
-            (*name, n)
-        })
-        .collect();
-    counts.push(("> 1 s", histogram.count_in(low, u64::MAX)));
+    let mut counts = Vec::new();
+    for (high, name) in edges() {
+        let high = (high as f64 * slack) as u64;
+        counts.push((name, histogram.count_in(low, high)));
+        low = high;
+    }
+    counts.push(("> 1 s".to_owned(), histogram.count_in(low, u64::MAX)));
     counts
 }
 
@@ -357,7 +331,7 @@ fn event_explanation(record: &Record, events: &[TimedEvent], db_time_s: Option<f
 mod tests {
     use super::*;
     use crate::fixture;
-    use slob_measure::Latencies;
+    use slob_measure::{Latencies, LatencyKind};
 
     #[test]
     fn read_ahead_is_mentioned() {

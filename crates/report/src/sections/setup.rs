@@ -5,6 +5,7 @@ use slob_record::{
     ConfigEntry, HostRecord, LoadRecord, ObservedRecord, Record, SchemaRecord, ServerRecord, UntilSteady,
 };
 use slob_spec::{HotSpot, ThinkTime, Workload};
+use slob_stats::summary;
 
 use crate::figure::Figures;
 use crate::format::{ABSENT, Format, count, every, fixed, limits, or_absent, plural, seconds, size};
@@ -71,7 +72,6 @@ fn host(page: &mut Page, host: &HostRecord) {
     }
 }
 
-/// A server on its host, and its limits there.
 fn observed(page: &mut Page, server: &ObservedRecord) {
     let of = server.endpoint.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     let host = server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
@@ -181,9 +181,8 @@ fn until_steady_words(until: &UntilSteady) -> String {
         return format!("not known: the run ended before there was enough to compare; {tolerance}");
     };
     let each: Vec<String> = rates.iter().map(|rate| fixed(*rate, 0)).collect();
-    let (low, high) =
-        rates.iter().fold((f64::MAX, f64::MIN), |(low, high), rate| (low.min(*rate), high.max(*rate)));
-    let spread = ratio(100.0 * (high - low), rates.iter().sum::<f64>() / rates.len() as f64);
+    let ends = summary::minimum(rates).zip(summary::maximum(rates)).zip(summary::mean(rates));
+    let spread = ends.and_then(|((low, high), mean)| ratio(100.0 * (high - low), mean));
     format!(
         "{}: the last {} windows of {} s, from second {since_s} on, did {} operations/s, {} % apart; {tolerance}",
         if until.reached { "reached" } else { "NOT reached" },
@@ -316,7 +315,6 @@ pub(super) fn sources(page: &mut Page, figures: &Figures<'_>) {
     page.fact("Sources", &source_words(figures.record));
 }
 
-/// The sources of the figures.
 pub(crate) fn source_words(record: &Record) -> String {
     let clock = if record.server.batches_in_server && !record.server.embedded {
         "the server's clock around each operation"

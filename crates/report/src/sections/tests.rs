@@ -61,7 +61,7 @@ fn an_eventful_run_has_something_for_every_section() {
     let figures = Figures::of(&record);
     let text = text_report(&record);
     for section in SECTIONS {
-        let mut page = Page::new();
+        let mut page = Page::default();
         section.write(&mut page, &figures);
         let alone = page.into_text();
         assert!(!alone.trim().is_empty() && text.contains(&alone), "{alone}");
@@ -182,7 +182,7 @@ fn bounds_of_a_databases_own_buckets_are_marked_everywhere() {
 
 /// The text of one section.
 fn section(write: fn(&mut Page, &Figures<'_>), record: &Record) -> String {
-    let mut page = Page::new();
+    let mut page = Page::default();
     write(&mut page, &Figures::of(record));
     page.into_text()
 }

@@ -87,7 +87,6 @@ impl Pair {
     }
 }
 
-/// Both counts and their difference.
 impl fmt::Display for Pair {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ((left, left_count), (right, right_count)) = (&self.left, &self.right);
@@ -248,7 +247,9 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
         // A server also reads logs, catalogues, and for other sessions.
         false => pair(Rule::AtLeast, SERVERS_BYTES, fetched),
     });
-    let groups = groups_read_bytes(record).map(|read| pair(Rule::AtLeast, GROUP_BYTES, read));
+    let groups: Option<Vec<u64>> = record.observed.iter().map(|server| server.group?.read_bytes).collect();
+    let groups = groups.filter(|each| !each.is_empty()).map(saturating_sum);
+    let groups = groups.map(|read| pair(Rule::AtLeast, GROUP_BYTES, read));
     let device = device_counters(record).map(|device| {
         // The device's further reads are others' if the process's own count agrees. A server's counters leave no read out.
         let others_known = !record.server.embedded || process.as_ref().is_some_and(Pair::agrees);
@@ -261,12 +262,6 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
 /// Bytes that the kernel may fetch on top of physical reads.
 pub(super) fn incidental_bytes() -> f64 {
     INCIDENTAL_READS.value * f64::from(1 << 20)
-}
-
-/// Bytes read by the control groups of all servers; `None` if one is unknown.
-fn groups_read_bytes(record: &Record) -> Option<u64> {
-    let each: Option<Vec<u64>> = record.observed.iter().map(|server| server.group?.read_bytes).collect();
-    each.filter(|each| !each.is_empty()).map(saturating_sum)
 }
 
 /// This program's own totals, summed in different ways.

@@ -10,7 +10,8 @@ use crate::measured::{OfferedLoad, ratio, window_intervals};
 findings! {
     CompleteFinding {
         Whole { sessions: u64, work_loop: bool, sound_rows: Option<Count> } = GOOD =>
-            "Yes: {}; {}.", work_done(*sessions, *work_loop), rows_read(*sound_rows);
+            "Yes: {}; {}.", work_done(*sessions, *work_loop),
+            sound_rows.map_or("no row was read back".into(), |rows| format!("{rows} sampled rows are sound"));
         RateMet { load: OfferedLoad } = OBSERVATION.by(&RATE_MET) => "The rate was met: {}.", load.words();
         OneRowPerBlock { schemas: u64 } = OBSERVATION.by(&ROWS_PER_BLOCK) =>
             "Each block holds one row ({} checked).", plural(*schemas, "schema");
@@ -52,10 +53,6 @@ fn work_done(sessions: u64, work_loop: bool) -> String {
         true => format!("all operations of {sessions} were done"),
         false => format!("{sessions} ran through the whole window"),
     }
-}
-
-fn rows_read(sound: Option<Count>) -> String {
-    sound.map_or("no row was read back".into(), |rows| format!("{rows} sampled rows are sound"))
 }
 
 fn late_words(seconds: Hundredths, planned: Seconds, sessions_at_work: Option<u64>) -> String {

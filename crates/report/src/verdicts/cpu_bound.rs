@@ -94,7 +94,6 @@ fn of_db_time(share: Percent) -> String {
     format!("CPU was {share} % of DB time{background}")
 }
 
-/// The device during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DeviceLoad {
     busy: Option<Percent>,
@@ -262,7 +261,6 @@ fn on_its_host(figures: &Figures<'_>, busy: Percent) -> CpuFinding {
     }
 }
 
-/// The device's own limit.
 enum Limit {
     /// It delivered this percentage of the probe's ceiling, to all programs.
     Ceiling(Percent),

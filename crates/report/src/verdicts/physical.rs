@@ -12,7 +12,7 @@ use super::{Answer, BAD, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, f
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, Tenths, Whole, shown};
 use crate::measured::{
-    counter, device_counters, latency_sum_s, own_io, own_read_bytes, physical_read_bytes, ratio,
+    counter, device_counters, device_name, latency_sum_s, own_io, own_read_bytes, physical_read_bytes, ratio,
 };
 
 findings! {
@@ -153,7 +153,6 @@ pub struct Hits {
     percent: Percent,
 }
 
-/// A load of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Writes {
     redo_mb_per_s: Option<Tenths>,
@@ -173,25 +172,17 @@ impl fmt::Display for Writes {
 }
 
 /// A count of the reads below the page cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Witness {
     /// The kernel's count of what it fetched for the database's processes.
+    #[strum(serialize = "storage")]
     Kernel,
     /// The device that carries the file system, for all programs.
     Device,
     /// All disks below that device, for all programs.
     Disks,
-}
-
-impl fmt::Display for Witness {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Kernel => "storage",
-            Self::Device => "device",
-            Self::Disks => "disks",
-        })
-    }
 }
 
 pub(super) fn judge(figures: &Figures<'_>) -> Vec<PhysicalFinding> {
@@ -261,7 +252,6 @@ fn redo_not_written(record: &Record) -> Option<PhysicalFinding> {
     Some(PhysicalFinding::RedoNotWritten { share: Share(share) })
 }
 
-/// The findings of all witnesses.
 fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFinding> {
     let record = figures.record;
     let witnesses = witnesses(record);
@@ -361,7 +351,7 @@ fn reads_missing(figures: &Figures<'_>, missing: Missing, kernel_has_all: bool) 
 /// The name of the device on top, if something below it reads through the page cache.
 fn cached_device(record: &Record) -> Option<&str> {
     let device = &record.host.as_ref()?.device.as_ref()?.device;
-    device.cached_below.then(|| device.top.as_ref().map_or("the device", |top| top.name.as_str()))
+    device.cached_below.then(|| device_name(record).unwrap_or("the device"))
 }
 
 /// Behind a page cache the device's total may hold others' reads in place of those that the cache served. `None` if the database

@@ -6,18 +6,12 @@ use super::Question;
 use crate::format::plain_number;
 use crate::table::{Column, Table};
 
-/// A limit by which a verdict is given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
-    /// The question.
     pub question: Question,
-    /// Stable name for machines.
     pub name: &'static str,
-    /// Value in its unit.
     pub value: f64,
-    /// Unit.
     pub unit: &'static str,
-    /// Meaning and reason.
     pub reason: &'static str,
 }
 
@@ -35,7 +29,6 @@ macro_rules! thresholds {
             pub const $threshold: Threshold =
                 Threshold { question: Question::$question, name: $name, value: $value, unit: $unit, reason: $reason };
         )*)*
-        /// All limits, in the order of the questions.
         pub const THRESHOLDS: &[Threshold] = &[$($($threshold),*),*];
     };
 }

@@ -107,7 +107,7 @@ fn every_section_of_the_text_is_in_the_page() {
             _ => None,
         });
         let shown = match section.group {
-            Group::Figures | Group::Probe | Group::Configuration => blocks::html(&blocks),
+            Group::Figures | Group::Probe | Group::Configuration => blocks_html(&blocks),
             // At the top.
             Group::Title => escape::text(&record.id),
             // As cards.
@@ -120,7 +120,7 @@ fn every_section_of_the_text_is_in_the_page() {
 
 /// The cards of a record as HTML.
 fn cards_html(record: &Record) -> String {
-    cards(&Figures::of(record)).iter().map(|card| card.html().into_string()).collect()
+    cards(&Figures::of(record)).map(Markup::into_string).concat()
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_failed_run_stands_out() {
 
 #[test]
 fn all_figures_are_plain_numbers_and_absent_ones_are_empty() {
-    let html = blocks::table(&all_figures(&Figures::of(&fixture::direct_read_run()))).into_string();
+    let html = table_html(&all_figures(&Figures::of(&fixture::direct_read_run()))).into_string();
     for row in [
         "<code>counters.physical_reads</code></td><td></td><td class=\"n\">1170432</td>",
         "<code>redo_mb_per_s</code></td><td>Redo (MB)</td><td class=\"n\"></td>",
