@@ -185,9 +185,7 @@ impl Demand {
 
 impl Profile {
     /// The demand at a point of the profile.
-    ///
-    /// # Errors
-    /// If neither reads nor commits are known, the database was idle, no interval matches, or a peak is wanted of one long
+    /// Fails if neither reads nor commits are known, the database was idle, no interval matches, or a peak is wanted of one long
     /// interval without `peak_factor`.
     pub fn demand(&self, choice: &Choice) -> Result<Demand, ChoiceError> {
         let in_range = |factor: f64| factor > 0.0 && factor <= 1000.0;

@@ -163,9 +163,7 @@ pub enum ProfileError {
 
 impl Profile {
     /// Parses a saved profile. Overlapping intervals are left out, as when it is made.
-    ///
-    /// # Errors
-    /// If the text is not a profile, has a later version, has no interval, or has impossible values.
+    /// Fails if the text is not a profile, has a later version, has no interval, or has impossible values.
     pub fn read(text: &[u8]) -> Result<Self, ProfileError> {
         #[derive(Deserialize)]
         struct Head {

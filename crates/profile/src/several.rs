@@ -31,9 +31,7 @@ fn known_instances(known: &[String]) -> String {
 }
 
 /// The profiles of a database, by its name or its number, with the intervals of one instance.
-///
-/// # Errors
-/// If no profile is of the database, or one has no interval of the instance.
+/// Fails if no profile is of the database, or one has no interval of the instance.
 pub fn choose(
     profiles: Vec<Profile>,
     database: Option<&str>,

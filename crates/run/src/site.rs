@@ -34,9 +34,7 @@ pub struct Activity {
 
 impl Site {
     /// Finds the data of a target. `copy` makes remote observers copies of this program.
-    ///
-    /// # Errors
-    /// If `observers` do not fit the target.
+    /// Fails if `observers` do not fit the target.
     pub fn find(
         engine: &dyn Engine,
         server: &Server,

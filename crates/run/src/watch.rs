@@ -50,9 +50,7 @@ struct ServerWork {
 
 impl<'a> Watch<'a> {
     /// Asks the server for the first time; its profile has no interval yet.
-    ///
-    /// # Errors
-    /// If the server does not answer, or does not count the work of others.
+    /// Fails if the server does not answer, or does not count the work of others.
     pub fn begin(engine: &'a dyn Engine, target: &Target) -> Result<Self, WatchError> {
         let first = ask(engine)?;
         let subject = Subject {
@@ -72,9 +70,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Asks at regular times. True if the time ended, false if `stop` was set.
-    ///
-    /// # Errors
-    /// If the server does not answer for a long time, and errors of `on_event`.
+    /// Fails if the server does not answer for a long time, and errors of `on_event`.
     pub fn watch<E: From<WatchError>>(
         &mut self,
         every: Duration,
