@@ -201,7 +201,6 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
     )))
 }
 
-/// The goal of a plan's searches.
 fn goal(demand: &Demand, file: &str) -> Result<Goal, Failure> {
     Goal::of(&demand.point).map_err(|failure| Failure::usage(format!("{file}, demand: {}", failure.text())))
 }

@@ -69,7 +69,6 @@ pub fn carry_out(
     Ok(work.end())
 }
 
-/// Number of failures by step.
 fn failures(store: &Store) -> BTreeMap<String, u32> {
     let mut failures = BTreeMap::new();
     for attempt in store.state.attempts.iter().filter(|one| matches!(one.ended, Ended::Failed { .. })) {

@@ -280,7 +280,6 @@ pub struct HeadroomRules {
     pub repeats: u32,
 }
 
-/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Held,
@@ -359,7 +358,6 @@ struct HeadroomLevel {
 }
 
 impl HeadroomLevel {
-    /// True if more than half of the runs held.
     fn holds(&self) -> bool {
         2 * self.held > self.runs
     }

@@ -171,7 +171,6 @@ fn holds_other_files(directory: &Path) -> bool {
 
 pub(crate) const STATE_VERSION: u32 = 1;
 
-/// Progress of a campaign.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub version: u32,
@@ -255,7 +254,6 @@ impl State {
         if failed > retries { StepState::GivenUp } else { StepState::Open }
     }
 
-    /// Id of the step's completed run.
     pub fn completed_run(&self, step: &Step) -> Option<&str> {
         let completed = self.attempts_at(step).find(|attempt| attempt.ended == Ended::Completed)?;
         completed.run.as_deref()
@@ -360,7 +358,6 @@ impl Trail {
     }
 }
 
-/// Differences between the members of two objects.
 fn differences(was: &serde_json::Value, is: &serde_json::Value) -> Vec<String> {
     let [was, is] = [was, is].map(|value| {
         let members = value.as_object().into_iter().flatten();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use jiff::Zoned;
 use jiff::civil::DateTime;
 use slob_engine::{Counter, Engine, EngineError, Workload};
-use slob_profile::{Figure, Figures, Histograms, LeftOut, PROFILE_VERSION, Profile, Sample, Source, Subject};
+use slob_profile::{Figure, Figures, Histograms, LeftOut, Profile, Sample, Source, Subject};
 use slob_spec::Target;
 
 /// Pause between looks at the stop flag.
@@ -59,14 +59,7 @@ impl<'a> Watch<'a> {
             block_bytes: first.work.block_bytes,
             ..Subject::default()
         };
-        let profile = Profile {
-            profile_version: PROFILE_VERSION,
-            source: Source::Live,
-            subject,
-            intervals: Vec::new(),
-            left_out: Vec::new(),
-        };
-        Ok(Self { engine, profile, last: Some(first) })
+        Ok(Self { engine, profile: Profile::new(Source::Live, subject), last: Some(first) })
     }
 
     /// Asks at regular times. True if the time ended, false if `stop` was set.
