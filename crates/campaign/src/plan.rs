@@ -71,7 +71,7 @@ impl fmt::Display for Sessions {
 
 impl Plan {
     /// Parses a plan. `file` is its name in messages.
-    /// Errors: all that is wrong, at once: no TOML, unknown keys (with the likely one), bad values, names that lead nowhere.
+    /// Fails with all that is wrong, at once: no TOML, unknown keys (with the likely one), bad values, names that lead nowhere.
     pub fn parse(file: &str, text: &str) -> Result<Self, PlanErrors> {
         let toml = |error: toml::de::Error| PlanError::Toml { file: file.into(), message: error.to_string() };
         let table: toml::Table = text.parse().map_err(toml)?;

@@ -188,7 +188,7 @@ struct Cell {
 
 impl Campaign {
     /// Resolves every run of a plan on top of `base`, the settings of files, environment and command line.
-    /// Errors: all errors of all runs, with their places in the plan.
+    /// Fails with all errors of all runs, with their places in the plan.
     pub fn build(plan: Plan, base: &Settings, table: &Table) -> Result<Self, PlanErrors> {
         let mut maker = Maker { table, errors: Vec::new(), warnings: Vec::new() };
         let mut cells = BTreeMap::new();
