@@ -334,6 +334,11 @@ fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help)
 }
 
+/// `--NAME VALUE` with a number and a default.
+fn number(name: &'static str, value: &'static str, default: &'static str, help: &'static str) -> Arg {
+    option(name, value, help).default_value(default).value_parser(value_parser!(f64))
+}
+
 fn file(name: &'static str, help: &'static str) -> Arg {
     option(name, "FILE", help).value_parser(value_parser!(PathBuf))
 }

@@ -74,7 +74,6 @@ pub(crate) fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found, current)
 }
 
-/// Ids of runs under way.
 pub(crate) fn under_way(current: &OsStr) -> Vec<CompletionCandidate> {
     let ids = runs_under_way(&results()).into_iter();
     fitting(ids.rev().filter_map(|id| one_word(OsStr::new(&id))).map(CompletionCandidate::new), current)
@@ -161,7 +160,7 @@ fn typed_value(flag: &str) -> Option<String> {
 }
 
 /// The sorted contents of a folder; empty if it can't be read.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.sort();

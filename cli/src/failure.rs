@@ -22,7 +22,6 @@ const USAGE: u8 = 2;
 const FAILED: u8 = 3;
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Messages and an exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: u8,
@@ -47,12 +46,10 @@ impl Failure {
         Self { code: INTERRUPTED, messages: vec![message.to_string()] }
     }
 
-    /// One message for each fault.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &str> {
         self.messages.iter().map(String::as_str)
     }
 
-    /// All messages in one line.
     pub(crate) fn text(&self) -> String {
         self.messages.join("; ")
     }

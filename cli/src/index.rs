@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use slob_record::{RUN_FILE, RecordError, SeriesWanted, list_runs, read_records};
 use slob_report::html::{IndexRow, OtherPage, index_page, rows_of_page};
 
+use crate::completing::entries;
 use crate::failure::Failure;
 use crate::output;
 
@@ -87,28 +88,21 @@ fn others(results: &Path) -> Vec<OtherPage> {
 }
 
 fn folders(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> =
-        entries.filter(|path| path.is_dir() && !name_of(path).starts_with('.')).collect();
-    found.sort();
+    let mut found = entries(folder);
+    found.retain(|path| path.is_dir() && !name_of(path).starts_with('.'));
     found
 }
 
 /// The pages of a folder: what each is, its name says up to the first dash.
 fn pages_in(folder: &Path, prefix: &str) -> Vec<OtherPage> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut names: Vec<String> = entries
-        .filter(|path| path.extension().is_some_and(|extension| extension == "html") && path.is_file())
-        .map(|path| name_of(&path))
-        .filter(|name| !(prefix.is_empty() && name == INDEX))
-        .collect();
-    names.sort();
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "html") && path.is_file();
+    let names = entries(folder).into_iter().filter(is_page).map(|path| name_of(&path));
     let page = |name: String| {
         let stem = name.trim_end_matches(".html");
         let kind = stem.split('-').next().unwrap_or(stem).to_owned();
         OtherPage { kind, href: href(&format!("{prefix}{name}")), name: format!("{prefix}{stem}") }
     };
-    names.into_iter().map(page).collect()
+    names.filter(|name| !(prefix.is_empty() && name == INDEX)).map(page).collect()
 }
 
 /// A path as a link: what has a meaning there is written as its code.

@@ -37,7 +37,6 @@ fn is_closed_terminal(stdout: &io::StdoutLock<'_>, error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::IO.raw_os_error()) && fstat(stdout).is_ok_and(is_device)
 }
 
-/// Prints the result of a command.
 pub(crate) fn done(text: &str) -> Outcome {
     print(text)?;
     Ok(ExitCode::SUCCESS)
@@ -48,14 +47,18 @@ pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return print(page);
     }
-    write_whole(path, page).map_err(|error| {
-        Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
-    })?;
+    write_output(path, page)?;
     say(&format!("wrote {}", path.display()));
     Ok(())
 }
 
-/// Writes the result of a command to a file.
+/// Writes the file that -o names.
+pub(crate) fn write_output(path: &Path, text: &str) -> Result<(), Failure> {
+    write_whole(path, text).map_err(|error| {
+        Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
+    })
+}
+
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     write_whole(path, text).map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))
 }

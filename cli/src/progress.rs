@@ -25,6 +25,11 @@ impl Progress {
         Self::with_bar(what, output::is_interactive())
     }
 
+    /// `plain` forbids control codes.
+    pub(crate) fn of_load(plain: bool) -> Self {
+        Self::with_bar("loading", !plain && output::is_interactive())
+    }
+
     fn with_bar(what: &'static str, has_bar: bool) -> Self {
         let now = Instant::now();
         let bar = has_bar.then(|| {
@@ -62,7 +67,7 @@ impl Progress {
     }
 
     /// Prints a line above the bar.
-    pub(crate) fn say(&self, line: &str) {
+    fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| output::say(line)),
             None => output::say(line),
@@ -86,29 +91,14 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-pub(crate) struct LoadTalk {
-    progress: Progress,
-}
-
-impl LoadTalk {
-    /// `plain` forbids control codes.
-    pub(crate) fn new(plain: bool) -> Self {
-        Self { progress: Progress::with_bar("loading", !plain && output::is_interactive()) }
-    }
-
-    pub(crate) fn finish(&self) {
-        self.progress.finish();
-    }
-}
-
-impl LoadObserver for LoadTalk {
+impl LoadObserver for Progress {
     fn on_load(&self, event: &LoadEvent) {
         if let LoadEvent::Progress { rows, of, bytes, elapsed } = event {
             let rate = *bytes as f64 / 1e6 / elapsed.as_secs_f64().max(1e-9);
-            self.progress.at(*rows, *of, &format!("{rate:.0} MB/s"));
+            self.at(*rows, *of, &format!("{rate:.0} MB/s"));
         }
         if let Some(text) = load_sentence(event) {
-            self.progress.say(&text);
+            self.say(&text);
         }
     }
 }

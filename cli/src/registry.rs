@@ -5,7 +5,6 @@ use slob_spec::{EngineOptions, LoadSpec, Param, Settings, Table, Target};
 
 use crate::failure::Failure;
 
-/// Every engine of this build.
 pub(crate) const ENGINES: &[EngineKind] = &[
     slob_engine_sqlite::KIND,
     slob_engine_postgres::KIND,
@@ -17,7 +16,6 @@ pub(crate) const ENGINES: &[EngineKind] = &[
 
 /// TARGET without a configuration.
 const DEFAULT_TARGET: &str = "sqlite:./slob-data";
-/// A target for examples in help texts.
 pub(crate) const EXAMPLE_TARGET: &str = "sqlite:./d";
 /// The engine of the demo needs no server.
 pub(crate) const DEMO_SCHEME: &str = slob_engine_sqlite::KIND.scheme;
@@ -62,7 +60,6 @@ pub(crate) fn open_spec(
     OpenSpec { tablespace, ..OpenSpec::new(target.clone(), purpose, options.of(engine.scheme)) }
 }
 
-/// The engine that a target's scheme names.
 pub(crate) fn engine_of(target: &Target) -> Result<&'static EngineKind, EngineError> {
     let scheme = target.scheme();
     ENGINES.iter().find(|engine| engine.scheme == scheme).ok_or_else(|| {

@@ -38,15 +38,7 @@ pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Resul
     resolve_with(file.as_ref(), matches, extra)
 }
 
-/// Resolves settings without slob.conf.
-pub(crate) fn resolve_without_file(
-    matches: &ArgMatches,
-    extra: &[(String, String)],
-) -> Result<Settings, Failure> {
-    resolve_with(None, matches, extra)
-}
-
-fn resolve_with(
+pub(crate) fn resolve_with(
     file: Option<&ConfFile>,
     matches: &ArgMatches,
     extra: &[(String, String)],
@@ -190,7 +182,6 @@ pub(crate) fn shown(settings: &Settings, key: &str) -> Option<String> {
     settings.entry(key).and_then(Entry::displayed)
 }
 
-/// True for a parameter that the user set.
 pub(crate) fn is_set(settings: &Settings, key: &str) -> bool {
     settings.entry(key).is_some_and(|entry| entry.origin().is_set())
 }

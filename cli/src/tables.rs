@@ -11,7 +11,6 @@ use slob_report::table::Table;
 use crate::failure::{Failure, PARTLY};
 use crate::output;
 
-/// What a table of runs is printed as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// For eyes.

@@ -5,7 +5,7 @@ use clap_complete::ArgValueCompleter;
 use slob_spec::MAX_SESSIONS;
 
 use super::records::confidence;
-use super::{is_of_run, is_results_dir, option, output, path, switch, with_params};
+use super::{is_of_run, is_results_dir, number, option, output, path, switch, with_params};
 use crate::completing;
 
 pub(super) fn commands() -> [Command; 3] {
@@ -72,7 +72,7 @@ schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; 
             option("limit", "WHAT=TIME", limit),
             option("by", "WHAT", by).value_parser(["sessions", "rate"]).default_value("sessions"),
             most_sessions("The most sessions to try"),
-            option("tolerance", "PERCENT", tolerance).default_value("5").value_parser(value_parser!(f64)),
+            number("tolerance", "PERCENT", "5", tolerance),
             repeats("How often to measure the point found, in total"),
             switch("json", "Print the curve as JSON"),
         ]);

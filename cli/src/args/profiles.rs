@@ -5,7 +5,7 @@ use clap_complete::ArgValueCompleter;
 use slob_profile::By;
 
 use super::campaigns::{most_sessions, repeats};
-use super::{file, is_common, is_of_run, is_results_dir, option, output, path, switch, with_params};
+use super::{file, is_common, is_of_run, is_results_dir, number, option, output, path, switch, with_params};
 use crate::completing;
 
 pub(super) fn commands() -> [Command; 3] {
@@ -84,9 +84,7 @@ fn of_demand(command: Command) -> Command {
         option("at", "POINT", "peak, p95, median, or a moment such as '2026-11-20 10:00'")
             .default_value("peak"),
         option("by", "FIGURE", by).default_value("reads").value_parser(names),
-        option("grow", "TIMES", "Plan for this many times the demand")
-            .default_value("1")
-            .value_parser(value_parser!(f64)),
+        number("grow", "TIMES", "1", "Plan for this many times the demand"),
         option("peak-factor", "TIMES", peak_factor).value_parser(value_parser!(f64)),
         instance(),
         option("calibration", "TIME", calibration).default_value("15s"),
@@ -131,9 +129,7 @@ reads the page cache served does not count.";
                 .value_name("DIR")
                 .default_value("headroom")
                 .help("Where its runs are kept"),
-            option("most", "TIMES", "The most times the demand to try")
-                .default_value("64")
-                .value_parser(value_parser!(f64)),
+            number("most", "TIMES", "64", "The most times the demand to try"),
             repeats("How often both ends are measured, in all"),
             switch("count-cached", "Count steps whose reads the page cache served"),
             html(),

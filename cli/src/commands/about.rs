@@ -27,33 +27,6 @@ OpenSLOB measures what a platform can do for a database: random single-block I/O
 through the database's own buffer cache, for as little CPU as possible. It reports IOPS, latencies
 and what they cost in CPU, and says in five verdicts whether those figures can be trusted.";
 
-/// The progress of a user.
-enum Stage {
-    /// Nothing is loaded at the target, or it can't be opened.
-    Empty {
-        target: String,
-        error: Option<String>,
-    },
-    Loaded {
-        target: String,
-        schemas: u32,
-        scale: String,
-    },
-    /// One run; `again` repeats it, if its data are still loaded.
-    Run {
-        results: String,
-        latest: String,
-        status: &'static str,
-        again: Option<String>,
-    },
-    Runs {
-        results: String,
-        count: usize,
-        latest: String,
-        status: Option<&'static str>,
-    },
-}
-
 /// A command and its purpose.
 type Suggestion = (Cow<'static, str>, &'static str);
 
@@ -66,89 +39,59 @@ const LOAD: Suggestion =
     suggest("slob setup --scale 1G 4", "load four schemas of 1 GiB (--target names another database)");
 const REPORT: Suggestion = suggest("slob report", "the latest run's report; --html makes a page with charts");
 const LIST: Suggestion = suggest("slob list", "every run; --html makes one page of them");
+const BEFORE_A_LOAD: [Suggestion; 3] =
+    [suggest("slob demo", "see the whole method in about a minute; needs no server"), CHECK, LOAD];
+const BEFORE_A_RUN: [Suggestion; 3] = [
+    CHECK,
+    suggest("slob run --run-time 60", "one session on each schema, for a minute"),
+    suggest(
+        "slob saturate --run-time 20",
+        "find the number of sessions beyond which throughput stops growing",
+    ),
+];
+const AFTER_RUNS: [Suggestion; 3] =
+    [REPORT, suggest("slob diff latest~1 latest", "what changed between the last two runs"), LIST];
 
 /// `slob` alone: its purpose, and the next steps from here.
 pub(super) fn start(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
-    let (stage, next) = Stage::of(matches, &settings)?.words();
+    let (progress, next) = next_steps(matches, &settings)?;
     let width = next.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     let next: String = next.iter().map(|(command, why)| format!("  {command:<width$}  {why}\n")).collect();
-    output::done(&format!("{SUMMARY}\n\n{stage} Next:\n{next}`slob --help` lists every command.\n"))
+    output::done(&format!("{SUMMARY}\n\n{progress} Next:\n{next}`slob --help` lists every command.\n"))
 }
 
-impl Stage {
-    fn of(matches: &ArgMatches, settings: &Settings) -> Result<Self, Failure> {
-        let results = settings::results_dir(settings);
-        let runs = list_runs(&results)?;
-        let Some(last) = runs.last() else { return Ok(Self::without_runs(settings)) };
-        let record = read_record_with(last, SeriesWanted::Empty).ok();
-        let latest = last.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let status = record.as_ref().map(|record| status_word(&record.status));
-        let (results, count) = (results.display().to_string(), runs.len());
-        Ok(match record.zip(status).filter(|_| count == 1) {
-            Some((record, status)) => {
-                Self::Run { results, latest, status, again: again(matches, settings, record.target)? }
-            }
-            None => Self::Runs { results, count, latest, status },
-        })
+/// The progress of the user in a sentence, and three suggestions.
+fn next_steps(matches: &ArgMatches, settings: &Settings) -> Result<(String, [Suggestion; 3]), Failure> {
+    let results = settings::results_dir(settings);
+    let runs = list_runs(&results)?;
+    let Some(last) = runs.last() else { return Ok(steps_before_a_run(settings)) };
+    let record = read_record_with(last, SeriesWanted::Empty).ok();
+    let (results, latest) = (results.display(), last.file_name().unwrap_or_default().to_string_lossy());
+    let status = record.as_ref().map(|record| format!(" ({})", status_word(&record.status)));
+    let status = status.unwrap_or_default();
+    if let ([_], Some(record)) = (&runs[..], record) {
+        let again = again(matches, settings, record.target)?;
+        let again = again.map_or(LOAD, |again| (again.into(), "another run, to compare it with"));
+        return Ok((format!("1 run in {results}: {latest}{status}."), [REPORT, again, LIST]));
     }
+    let runs = output::plural(runs.len() as u64, "run");
+    Ok((format!("{runs} in {results}; the latest is {latest}{status}."), AFTER_RUNS))
+}
 
-    /// An error of the target is a finding here.
-    fn without_runs(settings: &Settings) -> Self {
-        let target = settings::shown(settings, "TARGET").unwrap_or_default();
-        match loaded(settings) {
-            Ok(Some(loaded)) => Self::Loaded { target, schemas: loaded.schemas, scale: loaded.scale() },
-            Ok(None) => Self::Empty { target, error: None },
-            Err(failure) => Self::Empty { target, error: Some(failure.text()) },
+/// An error of the target is a finding here.
+fn steps_before_a_run(settings: &Settings) -> (String, [Suggestion; 3]) {
+    let target = settings::shown(settings, "TARGET").unwrap_or_default();
+    let progress = match loaded(settings) {
+        Ok(Some(loaded)) => {
+            let schemas = output::plural(u64::from(loaded.schemas), "schema");
+            let progress = format!("{schemas} of {} loaded at {target}; no runs yet.", loaded.scale());
+            return (progress, BEFORE_A_RUN);
         }
-    }
-
-    /// A sentence, and three suggestions.
-    fn words(self) -> (String, [Suggestion; 3]) {
-        match self {
-            Self::Empty { target, error } => (
-                match error {
-                    Some(error) => format!("The target {target} can't be used yet: {error}."),
-                    None => format!("Nothing is loaded at {target} yet."),
-                },
-                [
-                    suggest("slob demo", "see the whole method in about a minute; needs no server"),
-                    CHECK,
-                    LOAD,
-                ],
-            ),
-            Self::Loaded { target, schemas, scale } => (
-                format!(
-                    "{} of {scale} loaded at {target}; no runs yet.",
-                    output::plural(u64::from(schemas), "schema")
-                ),
-                [
-                    CHECK,
-                    suggest("slob run --run-time 60", "one session on each schema, for a minute"),
-                    suggest(
-                        "slob saturate --run-time 20",
-                        "find the number of sessions beyond which throughput stops growing",
-                    ),
-                ],
-            ),
-            Self::Run { results, latest, status, again } => (
-                format!("1 run in {results}: {latest} ({status})."),
-                [REPORT, again.map_or(LOAD, |again| (again.into(), "another run, to compare it with")), LIST],
-            ),
-            Self::Runs { results, count, latest, status } => (
-                format!(
-                    "{} in {results}; the latest is {latest}{}.",
-                    output::plural(count as u64, "run"),
-                    status.map(|status| format!(" ({status})")).unwrap_or_default()
-                ),
-                [
-                    REPORT,
-                    suggest("slob diff latest~1 latest", "what changed between the last two runs"),
-                    LIST,
-                ],
-            ),
-        }
-    }
+        Ok(None) => format!("Nothing is loaded at {target} yet."),
+        Err(failure) => format!("The target {target} can't be used yet: {}.", failure.text()),
+    };
+    (progress, BEFORE_A_LOAD)
 }
 
 fn loaded(settings: &Settings) -> Result<Option<Loaded>, Failure> {
@@ -310,16 +253,9 @@ mod tests {
 
     #[test]
     fn every_suggested_command_exists() {
-        let text = || "x".to_owned();
-        let stages = [
-            Stage::Empty { target: text(), error: None },
-            Stage::Loaded { target: text(), schemas: 2, scale: text() },
-            Stage::Run { results: text(), latest: text(), status: "completed", again: None },
-            Stage::Run { results: text(), latest: text(), status: "failed", again: Some("slob run".into()) },
-            Stage::Runs { results: text(), count: 2, latest: text(), status: Some("completed") },
-            Stage::Runs { results: text(), count: 1, latest: text(), status: None },
-        ];
-        for (command, _) in stages.into_iter().flat_map(|stage| stage.words().1) {
+        let after_a_run = [REPORT, LOAD, suggest("slob run", "another run, to compare it with"), LIST];
+        let suggestions = BEFORE_A_LOAD.into_iter().chain(BEFORE_A_RUN).chain(after_a_run).chain(AFTER_RUNS);
+        for (command, _) in suggestions {
             let parsed = args::command().try_get_matches_from(command.split(' '));
             assert!(parsed.is_ok(), "{command}: {parsed:?}");
         }

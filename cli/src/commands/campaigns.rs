@@ -11,10 +11,9 @@ use std::sync::atomic::AtomicBool;
 use clap::ArgMatches;
 use serde_json::json;
 use slob_campaign::{
-    Campaign, Conductor, Demand, End, Ended, Event, Kept, Order, Plan, Progress, RunFailure, Schedule, State,
-    Store, carry_out,
+    Campaign, Conductor, Demand, End, Ended, Event, Moment, Order, Plan, Progress, Schedule, State, Store,
+    carry_out,
 };
-use slob_record::Status;
 use slob_report::Confidence;
 use slob_report::analysis::Metric;
 use slob_report::profiles::{Headrooms, Platform, SearchResult, headroom_page, headrooms_text};
@@ -51,7 +50,7 @@ pub(super) fn campaign(matches: &ArgMatches) -> Outcome {
     let end = carry_out(&campaign, &mut store, &mut conductor, &stop, retry)?;
     if conductor.search.is_some() && end.done > 0 {
         let compared =
-            compare_headrooms(&directory, &campaign.schedule, store.state(), Confidence::default())?;
+            compare_headrooms(&directory, &campaign.schedule, &store.state, Confidence::default())?;
         output::print(&headrooms_text(&compared))?;
     }
     conclude(&campaign, &directory, &end)
@@ -107,9 +106,8 @@ fn listing(campaign: &Campaign, directory: &Path) -> String {
 }
 
 fn switching(campaign: &Campaign, variant: &str) -> String {
-    let hooks = campaign.plan.variant(variant).map(|variant| &variant.hooks);
-    let bounce =
-        hooks.and_then(|hooks| hooks.bounce.as_ref()).map(|hook| format!("bounce: {}", hook.command));
+    let bounce = campaign.plan.variant(variant).and_then(|variant| variant.hooks.get(&Moment::Bounce));
+    let bounce = bounce.map(|hook| format!("bounce: {}", hook.command));
     let warm_ups = campaign.plan.warmup_runs;
     let warm_ups = (warm_ups > 0).then(|| output::plural(u64::from(warm_ups), "run") + " to discard");
     bounce.into_iter().chain(warm_ups).collect::<Vec<_>>().join("; ")
@@ -133,15 +131,16 @@ struct Runs {
 }
 
 impl Conductor for Runs {
-    fn measure(&mut self, settings: &Settings) -> Result<Kept, RunFailure> {
+    fn measure(&mut self, settings: &Settings) -> (Option<String>, Ended) {
         let result = match &self.search {
             Some((goal, demand)) => search(settings, goal, demand, &self.stop),
             None => self.measure_run(settings),
         };
-        result.map_err(|failure| match failure.is_interruption() {
-            true => RunFailure::Interrupted,
-            false => RunFailure::Failed(failure.text()),
-        })
+        match result {
+            Ok((id, ended)) => (Some(id), ended),
+            Err(failure) if failure.is_interruption() => (None, Ended::Interrupted),
+            Err(failure) => (None, Ended::Failed { error: failure.text() }),
+        }
     }
 
     fn on_event(&mut self, event: &Event<'_>) {
@@ -168,14 +167,14 @@ impl Conductor for Runs {
 }
 
 impl Runs {
-    fn measure_run(&self, settings: &Settings) -> Result<Kept, Failure> {
+    fn measure_run(&self, settings: &Settings) -> Result<(String, Ended), Failure> {
         let settings = settings::of_run_as_loaded(settings)?;
         let spec = RunSpec::from_settings(&settings)?.spec;
         let kept = measure_spec(&settings, &spec, None, &self.stop, &mut Quiet::new())?;
         if let Err(failure) = kept.end() {
             output::say(&format!("warning: {}", failure.text()));
         }
-        Ok(Kept { id: kept.record.id, status: kept.record.status })
+        Ok((kept.record.id, Ended::from(&kept.record.status)))
     }
 }
 
@@ -183,7 +182,7 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
     let (done, of) = (end.done, campaign.schedule.steps.len());
     let place = directory.display();
     let what = if campaign.plan.demand.is_some() { "searches" } else { "runs" };
-    if end.is_complete(campaign) {
+    if done == of {
         output::say(&format!("all {of} {what} are done; `slob analyze {place}` shows the results"));
         return Ok(ExitCode::SUCCESS);
     }
@@ -202,7 +201,6 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
     )))
 }
 
-/// The goal of a plan's searches.
 fn goal(demand: &Demand, file: &str) -> Result<Goal, Failure> {
     Goal::of(&demand.point).map_err(|failure| Failure::usage(format!("{file}, demand: {}", failure.text())))
 }
@@ -215,7 +213,12 @@ fn add_demand(schedule: &mut Schedule, goal: &Goal) {
 }
 
 /// Makes or resumes the search whose folder the settings name.
-fn search(settings: &Settings, goal: &Goal, demand: &Demand, stop: &AtomicBool) -> Result<Kept, Failure> {
+fn search(
+    settings: &Settings,
+    goal: &Goal,
+    demand: &Demand,
+    stop: &AtomicBool,
+) -> Result<(String, Ended), Failure> {
     let shown = |entry: &Entry| Some((entry.param().key, entry.displayed()?));
     let mut conditions: BTreeMap<&str, String> = settings.entries().filter_map(shown).collect();
     let results = conditions.remove("RESULTS_DIR").unwrap_or_default();
@@ -224,7 +227,7 @@ fn search(settings: &Settings, goal: &Goal, demand: &Demand, stop: &AtomicBool) 
     let headroom = find_headroom(settings.clone(), goal, demand, &directory, Some(json!(conditions)), stop)?;
     output::write_file(&directory.join("headroom.html"), &headroom_page(&headroom))?;
     output::write_file(&directory.join(HEADROOM_FILE), &output::json("the headroom", &headroom)?)?;
-    Ok(Kept { id, status: Status::Completed })
+    Ok((id, Ended::Completed))
 }
 
 /// Compares the variants of a campaign by the searches done so far.

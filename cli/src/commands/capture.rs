@@ -22,7 +22,6 @@ use slob_spec::{Redaction, Settings};
 use crate::failure::{Failure, JUDGED, Outcome};
 use crate::{output, registry, settings};
 
-/// Version of `capture.json`.
 const FORMAT: u64 = 1;
 const DATA_FILE: &str = "capture.json";
 const README: &str = "\
@@ -101,7 +100,6 @@ impl Capture {
         json!({ "moment": name, "at_s": self.recording.elapsed().as_secs_f64() })
     }
 
-    /// Captures the server's answers of this moment.
     pub(super) fn moment(&self, name: &str, engine: &dyn Engine) {
         let mut moment = self.begin_moment(name);
         match engine.server() {
@@ -172,7 +170,6 @@ fn answer_to_json(said: &CapturedAnswer) -> Json {
     })
 }
 
-/// Figures as in a record.
 fn figures_of(figures: &Figures) -> Json {
     let Figures { counters, latencies, events } = figures;
     json!({ "counters": counters, "latencies": latencies, "events": events })
@@ -303,7 +300,6 @@ fn answers_of(moment: &Json) -> Vec<CapturedAnswer> {
     moment["said"].as_array().into_iter().flatten().map(one).collect()
 }
 
-/// Redacts every text in a value.
 fn redact_all(redaction: &Redaction, value: &mut Json) {
     match value {
         Json::String(text) => *text = redaction.redact(text),

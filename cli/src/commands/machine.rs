@@ -79,7 +79,6 @@ impl Check {
     }
 }
 
-/// Prints warnings before a load or a run.
 pub(super) fn warn_of(checks: &[Check]) {
     for check in checks.iter().filter(|check| check.grade != Grade::Good) {
         let remedy = check.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
@@ -87,7 +86,6 @@ pub(super) fn warn_of(checks: &[Check]) {
     }
 }
 
-/// Settings of this machine.
 pub(super) fn machine_checks() -> Vec<Check> {
     let machine = MachineSettings::read();
     vec![governor(&machine), clock(&machine)]
@@ -375,7 +373,6 @@ fn probe_of(settings: &Settings, host: &str, device: &Device, server: &Server, c
     }
 }
 
-/// Tries to open a file of the folder with O_DIRECT.
 fn direct_io(folder: &Path) -> Check {
     let subject = "Direct I/O";
     let tried = tempfile::NamedTempFile::new_in(folder).and_then(|file| {
@@ -399,7 +396,6 @@ fn direct_io(folder: &Path) -> Check {
     }
 }
 
-/// A section for each server.
 fn server_sections(
     settings: &Settings,
     hosts: &Hosts,
@@ -581,7 +577,6 @@ fn remote_host(settings: &Settings) -> Result<Option<SshHost>, Failure> {
     }
 }
 
-/// Probes a device of another host by an observer there.
 fn measure_remote(
     host: &SshHost,
     copy: bool,

@@ -15,7 +15,6 @@ use clap::ArgMatches;
 
 use crate::failure::Outcome;
 
-/// Runs the command of the command line.
 pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
     match matches.subcommand() {
         Some(("demo", matches)) => runs::demo(matches),

@@ -222,10 +222,7 @@ fn save_over(profile: &Profile, path: &Path) -> Result<(), Failure> {
 }
 
 fn save(profile: &Profile, path: &Path) -> Result<(), Failure> {
-    let text = output::json("the profile", &WithSummary::of(profile))?;
-    output::write_whole(path, &text).map_err(|error| {
-        Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
-    })
+    output::write_output(path, &output::json("the profile", &WithSummary::of(profile))?)
 }
 
 pub(super) fn read(path: &Path) -> Result<Profile, Failure> {

@@ -155,7 +155,6 @@ fn column_named(name: &str, which: &str) -> Result<Column, Failure> {
     })
 }
 
-/// Every column with its unit and source.
 fn all_columns_described() -> String {
     let width = |of: fn(&Column) -> &str| all_columns().map(|column| of(&column).len()).max().unwrap_or(0);
     let (name, unit) = (width(|column| column.name), width(|column| column.unit));
@@ -247,8 +246,7 @@ pub(super) fn diff(matches: &ArgMatches) -> Outcome {
 
 pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
     if let Some(compared) = headrooms(matches)? {
-        let forms = Forms { text: headrooms_text, csv: Headrooms::csv, page: headrooms_page };
-        forms.write(matches, &compared)?;
+        write_analysis(matches, &compared, [headrooms_text, Headrooms::csv, headrooms_page])?;
         return Ok(ExitCode::SUCCESS);
     }
     let results = settings::results_dir_of(matches)?;
@@ -262,36 +260,30 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
         scale: matches.text("relative-to").map(str::to_owned),
     };
     let analysis = inputs.analysis(&matches.texts("variants"), &options)?;
-    let forms = Forms { text: Analysis::text, csv: Analysis::csv, page: analysis_page };
-    forms.write(matches, &analysis)?;
+    write_analysis(matches, &analysis, [Analysis::text, Analysis::csv, analysis_page])?;
     Ok(code)
 }
 
-/// The forms of an analysis.
-struct Forms<T> {
-    text: fn(&T) -> String,
-    csv: fn(&T) -> String,
-    page: fn(&T) -> String,
-}
-
-impl<T: Serialize> Forms<T> {
-    fn write(&self, matches: &ArgMatches, analysis: &T) -> Result<(), Failure> {
-        let output = matches.path("output");
-        if matches.get_flag("html") {
-            let page = (self.page)(analysis);
-            return output::write_page(&page, output.unwrap_or(Path::new("analysis.html")));
-        }
-        let text = if matches.get_flag("json") {
-            output::json("the analysis", analysis)?
-        } else if matches.get_flag("csv") {
-            (self.csv)(analysis)
-        } else {
-            (self.text)(analysis)
-        };
-        match output.filter(|path| path.as_os_str() != "-") {
-            Some(path) => output::write_file(path, &text),
-            None => output::print(&text),
-        }
+/// Writes an analysis in the form that was asked for.
+fn write_analysis<T: Serialize>(
+    matches: &ArgMatches,
+    analysis: &T,
+    [as_text, as_csv, as_page]: [fn(&T) -> String; 3],
+) -> Result<(), Failure> {
+    let output = matches.path("output");
+    if matches.get_flag("html") {
+        return output::write_page(&as_page(analysis), output.unwrap_or(Path::new("analysis.html")));
+    }
+    let text = if matches.get_flag("json") {
+        output::json("the analysis", analysis)?
+    } else if matches.get_flag("csv") {
+        as_csv(analysis)
+    } else {
+        as_text(analysis)
+    };
+    match output.filter(|path| path.as_os_str() != "-") {
+        Some(path) => output::write_file(path, &text),
+        None => output::print(&text),
     }
 }
 
@@ -311,7 +303,6 @@ fn headrooms(matches: &ArgMatches) -> Result<Option<Headrooms>, Failure> {
     compare_headrooms(Path::new(input), &schedule, &state, matches.value("confidence")).map(Some)
 }
 
-/// The runs to analyse.
 #[derive(Default)]
 struct Inputs {
     runs: Vec<Run>,
@@ -320,7 +311,6 @@ struct Inputs {
     notes: Vec<String>,
     /// True if labels are the names of variants.
     labelled: bool,
-    /// True if some records could not be read.
     unread: bool,
     has_others: bool,
 }

@@ -28,14 +28,13 @@ use super::machine::{machine_checks, measure_device, warn_of};
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
-use crate::progress::{LoadTalk, Progress};
+use crate::progress::Progress;
 use crate::{index, interrupt, output, registry, settings};
 
 /// Views in a run's folder.
 pub(super) const HTML_REPORT: &str = "report.html";
 const TEXT_REPORT: &str = "report.txt";
 
-/// A load's progress on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Display {
     /// A screen of its own, on a terminal.
@@ -97,9 +96,9 @@ fn load_all(settings: &Settings, display: Display, stop: &AtomicBool) -> Result<
     let summary = match display {
         Display::Dashboard => load(engine.as_ref(), &plan, stop, &LoadDisplay::new(&spec)),
         Display::Bar | Display::Lines => {
-            let talk = LoadTalk::new(display == Display::Lines);
-            let result = load(engine.as_ref(), &plan, stop, &talk);
-            talk.finish();
+            let progress = Progress::of_load(display == Display::Lines);
+            let result = load(engine.as_ref(), &plan, stop, &progress);
+            progress.finish();
             result
         }
     }?;
@@ -213,7 +212,6 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
 struct Watch<'a> {
     /// Lines, even on a terminal.
     plain: bool,
-    /// The figures that a metrics server serves.
     figures: Option<Figures>,
     /// The file for acknowledged updates.
     journal: Option<&'a Path>,
@@ -297,7 +295,6 @@ impl RunObserver for Quiet {
     }
 }
 
-/// `slob report` of a run's folder.
 pub(super) fn report_command(folder: &Path) -> String {
     format!("slob report {}", output::quoted(&folder.display().to_string()))
 }
@@ -313,7 +310,6 @@ fn write_view(folder: &Path, name: &str, text: &str, command: &str) -> bool {
     written.is_ok()
 }
 
-/// Prints a record that can't be saved.
 fn not_kept(error: &RecordError, record: &Record) -> Failure {
     output::say(&format!("{}\n{}", text_report(record).trim_end(), compact_summary(record).trim_end()));
     Failure::failed(format!(
@@ -382,7 +378,7 @@ const DEMO_FOLDER: &str = "slob-demo";
 
 /// `slob demo`: probes, loads, runs, reports and cleans up, without server and arguments.
 pub(super) fn demo(matches: &ArgMatches) -> Outcome {
-    let settings = settings::resolve_without_file(matches, &demo_parameters())?;
+    let settings = settings::resolve_with(None, matches, &demo_parameters())?;
     let stop = interrupt::flag()?;
     let folder = Path::new(DEMO_FOLDER);
     fs::create_dir_all(folder).map_err(|error| {
@@ -516,39 +512,29 @@ pub(super) fn verify(matches: &ArgMatches) -> Outcome {
     Ok(ExitCode::from(if found.faulty > 0 { JUDGED } else { 0 }))
 }
 
-/// A comparison within a record.
-enum Line {
-    Checked(Recheck),
-    /// Not comparable, and no fault.
-    Unknown(String),
-}
+/// Result of a comparison within a record, and its words.
+type Line = (&'static str, String);
 
-impl Line {
-    fn differs(words: String) -> Self {
-        Self::Checked(Recheck { agrees: false, words })
-    }
+const AGREES: &str = "agrees";
+const DIFFERS: &str = "DIFFERS";
+/// Not comparable, and no fault.
+const UNKNOWN: &str = "unknown";
 
-    fn text(&self) -> String {
-        let (word, words) = match self {
-            Self::Checked(Recheck { agrees: true, words }) => ("agrees", words),
-            Self::Checked(Recheck { agrees: false, words }) => ("DIFFERS", words),
-            Self::Unknown(words) => ("unknown", words),
-        };
-        format!("{word:<8} {words}\n")
-    }
+fn checked(check: Recheck) -> Line {
+    (if check.agrees { AGREES } else { DIFFERS }, check.words)
 }
 
 /// `slob verify --run`: compares the figures of a record with each other, with the report and with the replayed plan.
 fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
     let path = find_run(&settings::results_dir_of(matches)?, name)?;
     let record = read_record(&path)?;
-    let mut lines: Vec<Line> = recheck(&record).into_iter().map(Line::Checked).collect();
+    let mut lines: Vec<Line> = recheck(&record).into_iter().map(checked).collect();
     lines.extend(check_operations(&record, run_folder(&path)));
     lines.extend(check_report(&record, run_folder(&path)));
     lines.extend(check_plan(&record));
-    let agrees = !lines.iter().any(|line| matches!(line, Line::Checked(check) if !check.agrees));
+    let agrees = lines.iter().all(|(result, _)| *result != DIFFERS);
     let all = if agrees { "everything in it agrees" } else { "it contradicts itself" };
-    let text: String = lines.iter().map(Line::text).collect();
+    let text: String = lines.iter().map(|(result, words)| format!("{result:<8} {words}\n")).collect();
     output::print(&format!("{text}{}: {all}\n", record.id))?;
     Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
 }
@@ -558,17 +544,17 @@ fn check_report(record: &Record, directory: &Path) -> Option<Line> {
     let theirs = digest_in_report(&fs::read_to_string(directory.join(TEXT_REPORT)).ok()?)?;
     let own = digest_of_figures(record);
     let words = format!("the digest of the figures {own}, in {TEXT_REPORT} {theirs}");
-    Some(Line::Checked(Recheck { agrees: own == theirs, words }))
+    Some(checked(Recheck { agrees: own == theirs, words }))
 }
 
 fn check_operations(record: &Record, directory: &Path) -> Vec<Line> {
     match read_operations(directory) {
         Ok(None) => Vec::new(),
         Ok(Some(kept)) if kept.whole => {
-            recheck_operations(record, &kept.operations).into_iter().map(Line::Checked).collect()
+            recheck_operations(record, &kept.operations).into_iter().map(checked).collect()
         }
-        Ok(Some(_)) => vec![Line::Unknown("the list of operations ends before the run does".into())],
-        Err(error) => vec![Line::differs(error.to_string())],
+        Ok(Some(_)) => vec![(UNKNOWN, "the list of operations ends before the run does".into())],
+        Err(error) => vec![(DIFFERS, error.to_string())],
     }
 }
 
@@ -578,7 +564,7 @@ fn check_plan(record: &Record) -> Vec<Line> {
         Ok(spec) => spec,
         Err(error) => {
             let error = error.text();
-            return vec![Line::differs(format!("the record's configuration is not that of a run: {error}"))];
+            return vec![(DIFFERS, format!("the record's configuration is not that of a run: {error}"))];
         }
     };
     let progress = Progress::new("replaying the plan");
@@ -586,18 +572,18 @@ fn check_plan(record: &Record) -> Vec<Line> {
     progress.finish();
     let replay = match replay {
         Ok(replay) => replay,
-        Err(why) => return vec![Line::Unknown(format!("the plan can't be replayed: {why}"))],
+        Err(why) => return vec![(UNKNOWN, format!("the plan can't be replayed: {why}"))],
     };
     if replay.faulty == 0 {
         let (operations, sessions) = (count(replay.operations), count(u64::from(replay.sessions)));
         let words = format!(
             "operations within the window {operations}, by kind and rows those that the plans have; sessions {sessions}"
         );
-        return vec![Line::Checked(Recheck { agrees: true, words })];
+        return vec![(AGREES, words)];
     }
     let more = u64::from(replay.faulty).saturating_sub(replay.faults.len() as u64);
     let more = (more > 0).then(|| format!("and {} sessions more", count(more)));
-    replay.faults.into_iter().chain(more).map(Line::differs).collect()
+    replay.faults.into_iter().chain(more).map(|fault| (DIFFERS, fault)).collect()
 }
 
 fn spec_of(record: &Record) -> Result<RunSpec, Failure> {

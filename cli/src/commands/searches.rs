@@ -504,7 +504,7 @@ impl StepSearch<'_> {
                 output::say(&format!("{name}: taken from {}", record.id));
                 Ok(record)
             }
-            None => measure(&self.settings, name, pairs, self.stop, Some(self.trail.directory())),
+            None => measure(&self.settings, name, pairs, self.stop, Some(&self.trail.directory)),
         }
     }
 

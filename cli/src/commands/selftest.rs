@@ -93,8 +93,7 @@ fn contract(
         !stop.load(Ordering::Relaxed)
     })?;
     if verdicts.iter().any(|(_, verdict)| verdict.is_err()) {
-        let cleaned =
-            open().map_err(|error| error.to_string()).and_then(|engine| remove_all(engine.as_ref()));
+        let cleaned = open().map_err(text).and_then(|engine| remove_all(engine.as_ref()));
         report.step("removing what the checks left", begun.elapsed(), &cleaned);
     }
     Ok(())
@@ -194,12 +193,11 @@ impl<'a> EndToEnd<'a> {
 
     fn setup(&self) -> Result<((), String), String> {
         let engine = self.open(Purpose::Load)?;
-        let plan = plan_load(engine.as_ref(), &self.load).map_err(|error| error.to_string())?;
-        let summary = load(engine.as_ref(), &plan, self.stop, &Silent).map_err(|error| error.to_string())?;
+        let plan = plan_load(engine.as_ref(), &self.load).map_err(text)?;
+        let summary = load(engine.as_ref(), &plan, self.stop, &Silent).map_err(text)?;
         Ok(((), format!("{} rows, one per block", summary.rows)))
     }
 
-    /// The journal of acknowledged updates.
     fn journal(&self) -> PathBuf {
         self.results.path().join("journal")
     }
@@ -207,7 +205,7 @@ impl<'a> EndToEnd<'a> {
     fn measure(&self, stores_data: bool) -> Result<(Record, String), String> {
         let journal = self.journal();
         let engine: Arc<dyn Engine> = Arc::from(self.open(Purpose::Use)?);
-        let prepared = prepare(engine.as_ref(), &self.run).map_err(|error| error.to_string())?;
+        let prepared = prepare(engine.as_ref(), &self.run).map_err(text)?;
         let context = RunContext {
             engine,
             spec: &self.run,
@@ -216,7 +214,7 @@ impl<'a> EndToEnd<'a> {
             stop: self.stop,
             journal: stores_data.then_some(journal.as_path()),
         };
-        let measured = slob_run::run(&context, &prepared, &mut Silent).map_err(|error| error.to_string())?;
+        let measured = slob_run::run(&context, &prepared, &mut Silent).map_err(text)?;
         measured.directory.discard();
         let words = judge(&measured.record)?;
         Ok((measured.record, words))
@@ -224,9 +222,8 @@ impl<'a> EndToEnd<'a> {
 
     fn verify(&self) -> Result<((), String), String> {
         let engine = self.open(Purpose::Use)?;
-        let acknowledged = Acknowledged::read(&self.journal()).map_err(|error| error.to_string())?;
-        let found = verify(engine.as_ref(), 2, Some(&acknowledged), self.stop, &|_, _| ())
-            .map_err(|error| error.to_string())?;
+        let acknowledged = Acknowledged::read(&self.journal()).map_err(text)?;
+        let found = verify(engine.as_ref(), 2, Some(&acknowledged), self.stop, &|_, _| ()).map_err(text)?;
         if let Some(fault) = found.faults.first() {
             return Err(format!("{} of {} rows are faulty, first {fault}", found.faulty, found.rows));
         }
@@ -279,7 +276,6 @@ fn judge(record: &Record) -> Result<String, String> {
     Ok(format!("{} sessions, {} in {seconds:.1} s{note}", record.sessions.len(), kinds.join(", ")))
 }
 
-/// The observation of a server on its host.
 fn seen(server: &ObservedRecord) -> String {
     let of = server.endpoint.as_ref().map(|name| format!("{name}, ")).unwrap_or_default();
     let host = server.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
@@ -311,7 +307,7 @@ fn parameters(results: String) -> Vec<(&'static str, String)> {
 
 // By value, for `map_err`.
 #[allow(clippy::needless_pass_by_value)]
-fn text(error: EngineError) -> String {
+fn text(error: impl ToString) -> String {
     error.to_string()
 }
 
@@ -363,7 +359,6 @@ impl Report {
         }
     }
 
-    /// Adds the target, the server and this host.
     fn begin(&mut self, target: &Target, server: &Server) {
         let host = HostInfo::read();
         let of = |text: &Option<String>| text.clone().unwrap_or_else(|| "not known".into());
@@ -431,12 +426,10 @@ impl Report {
     }
 }
 
-/// A text in one line.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A cell of a table.
 fn cell(text: &str) -> String {
     line(text).replace('|', "\\|")
 }

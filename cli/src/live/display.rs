@@ -27,17 +27,11 @@ use super::frame::{self, Look};
 use super::metrics::Figures;
 use super::state::{LoadState, RunState, sentence};
 use crate::output;
-use crate::progress::{LoadTalk, duration};
+use crate::progress::{Progress, duration};
 
 const RUN_DELAY: Duration = Duration::from_millis(300);
 /// Small loads end before that.
 const LOAD_DELAY: Duration = Duration::from_millis(1500);
-
-impl View for RunState {
-    fn draw(&self, look: Look, frame: &mut Frame<'_>) {
-        frame::draw(self, look, frame);
-    }
-}
 
 /// Shows a run on the dashboard or in lines, and hands its figures to the metrics server.
 pub(crate) struct RunDisplay {
@@ -50,7 +44,7 @@ pub(crate) struct RunDisplay {
 impl RunDisplay {
     pub(crate) fn new(spec: &RunSpec, plain: bool, figures: Option<Figures>) -> Self {
         let state = RunState::new(spec);
-        let screen = (!plain && can_draw()).then(|| Screen::start(state.clone(), RUN_DELAY));
+        let screen = (!plain && can_draw()).then(|| Screen::start(state.clone(), frame::draw, RUN_DELAY));
         Self { state, screen, lines: RunTalk::new(plain), figures }
     }
 }
@@ -80,23 +74,17 @@ impl RunObserver for RunDisplay {
     }
 }
 
-impl View for LoadState {
-    fn draw(&self, look: Look, frame: &mut Frame<'_>) {
-        frame::draw_load(self, look, frame);
-    }
-}
-
 pub(crate) struct LoadDisplay {
     screen: Option<Screen<LoadState>>,
     state: Mutex<LoadState>,
-    lines: LoadTalk,
+    lines: Progress,
 }
 
 impl LoadDisplay {
     pub(crate) fn new(spec: &LoadSpec) -> Self {
         let state = LoadState::new(spec);
-        let screen = can_draw().then(|| Screen::start(state.clone(), LOAD_DELAY));
-        Self { screen, state: Mutex::new(state), lines: LoadTalk::new(false) }
+        let screen = can_draw().then(|| Screen::start(state.clone(), frame::draw_load, LOAD_DELAY));
+        Self { screen, state: Mutex::new(state), lines: Progress::of_load(false) }
     }
 }
 
@@ -218,15 +206,12 @@ const FRAME: Duration = Duration::from_millis(250);
 /// Time for the rest of an escape sequence that the network split.
 const SEQUENCE: Duration = Duration::from_millis(50);
 
-pub(super) trait View: Clone + Send + 'static {
-    fn draw(&self, look: Look, frame: &mut Frame<'_>);
-}
-
 /// A view on the alternate screen, until it is dropped.
-pub(super) struct Screen<V: View>(Arc<Shared<V>>);
+struct Screen<V: Clone>(Arc<Shared<V>>);
 
 struct Shared<V> {
     view: Mutex<V>,
+    paint: fn(&V, Look, &mut Frame<'_>),
     /// Grows with each change of the view.
     version: AtomicU64,
     terminal: Mutex<Option<Terminal>>,
@@ -234,11 +219,12 @@ struct Shared<V> {
     over: AtomicBool,
 }
 
-impl<V: View> Screen<V> {
+impl<V: Clone + Send + 'static> Screen<V> {
     /// Shows a view after `delay`, so that short work does not flicker.
-    pub(super) fn start(view: V, delay: Duration) -> Self {
+    fn start(view: V, paint: fn(&V, Look, &mut Frame<'_>), delay: Duration) -> Self {
         let shared = Arc::new(Shared {
             view: Mutex::new(view),
+            paint,
             version: AtomicU64::new(0),
             terminal: Mutex::new(None),
             paused: AtomicBool::new(false),
@@ -254,34 +240,34 @@ impl<V: View> Screen<V> {
         Self(shared)
     }
 
-    pub(super) fn is_on(&self) -> bool {
+    fn is_on(&self) -> bool {
         !self.0.over.load(Ordering::SeqCst)
     }
 
-    pub(super) fn update(&self, change: impl FnOnce(&mut V)) {
+    fn update(&self, change: impl FnOnce(&mut V)) {
         change(&mut lock(&self.0.view));
         self.0.version.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Releases the terminal until [`Screen::resume`].
-    pub(super) fn pause(&self) {
+    fn pause(&self) {
         self.0.paused.store(true, Ordering::SeqCst);
         self.0.close();
     }
 
-    pub(super) fn resume(&self) {
+    fn resume(&self) {
         self.0.paused.store(false, Ordering::SeqCst);
     }
 }
 
-impl<V: View> Drop for Screen<V> {
+impl<V: Clone> Drop for Screen<V> {
     fn drop(&mut self) {
         self.0.over.store(true, Ordering::SeqCst);
         self.0.close();
     }
 }
 
-impl<V: View> Shared<V> {
+impl<V: Clone> Shared<V> {
     fn close(&self) {
         *lock(&self.terminal) = None;
     }
@@ -328,14 +314,14 @@ impl<V: View> Shared<V> {
             return Ok(());
         }
         let screen = match terminal.take() {
-            Some(screen) if !screen.is_open() => {
+            Some(_) if !output::is_held_back() => {
                 return Err(std::io::Error::other("the screen was given back"));
             }
             Some(screen) => screen,
             None => Terminal::open()?,
         };
         let view = lock(&self.view).clone();
-        terminal.insert(screen).draw(|frame| view.draw(look, frame))
+        terminal.insert(screen).draw(|frame| (self.paint)(&view, look, frame))
     }
 }
 
@@ -432,10 +418,6 @@ impl Terminal {
             ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stderr())))
         });
         opened.map(|opened| Self(ManuallyDrop::new(opened))).inspect_err(|_| restore())
-    }
-
-    pub(super) fn is_open(&self) -> bool {
-        output::is_held_back()
     }
 
     pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {

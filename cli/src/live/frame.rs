@@ -13,6 +13,7 @@ use slob_report::{Answer, Question, figure};
 use slob_stats::summary;
 
 use super::state::{Hint, LoadState, RunState, Second, Stage, hints};
+use crate::output;
 use crate::progress::duration;
 
 /// Least size for panels; smaller terminals show lines.
@@ -80,7 +81,6 @@ fn draw_lines(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
     draw_notes(&state.notes, look, frame, areas[3 + lines]);
 }
 
-/// The figures for a tiny terminal.
 fn one_line(state: &RunState) -> String {
     let now = state.now();
     format!(
@@ -185,7 +185,6 @@ fn cut_at_a_word(sentence: &str, width: usize) -> String {
     cut + MORE
 }
 
-/// The newest notes that fit.
 fn draw_notes(notes: &VecDeque<String>, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let first = notes.len().saturating_sub(usize::from(area.height));
     let notes: Vec<Line<'_>> = notes.iter().skip(first).map(|note| Line::raw(note.as_str())).collect();
@@ -333,11 +332,10 @@ fn draw_schemas(state: &LoadState, look: Look, frame: &mut Frame<'_>, area: Rect
         0 => String::new(),
         count => format!(", {count} with all rows"),
     };
-    let streams = if state.streams == 1 { "stream" } else { "streams" };
     let text = format!(
-        "{done} of {} schemas complete{finishing}; {} {streams}; {} of {} rows",
+        "{done} of {} schemas complete{finishing}; {}; {} of {} rows",
         count(u64::from(state.schemas)),
-        state.streams,
+        output::plural(state.streams as u64, "stream"),
         count(state.rows),
         count(state.of)
     );

@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use slob_report::export::{Kind, Labels, Metrics};
+use strum::VariantNames;
 
 use super::state::{RunState, Second, Stage};
 use crate::failure::Failure;
@@ -49,9 +50,8 @@ fn about(metrics: &mut Metrics, state: &RunState, labels: Labels<'_>) {
     metrics.begin("slob_run_info", Kind::Gauge, "A run of OpenSLOB; the value is always 1.");
     metrics.sample("slob_run_info", &[labels, &more].concat(), 1);
     metrics.begin("slob_run_phase", Kind::Gauge, "1 for what the run does now, 0 for the other phases.");
-    let phases = ["checking", "connecting", "script", "warm-up", "window", "stopping", "verifying"];
-    for phase in phases {
-        let is_now = u8::from(state.stage.word() == phase);
+    for phase in Stage::VARIANTS {
+        let is_now = u8::from(state.stage.word() == *phase);
         metrics.sample("slob_run_phase", &[labels, &[("phase", phase)]].concat(), is_now);
     }
     let mut gauge = |name, help, value: Option<f64>| metrics.one(name, Kind::Gauge, help, labels, value);

@@ -15,8 +15,10 @@ use crate::{output, progress};
 const MOST_SECONDS: usize = 1800;
 const MOST_NOTES: usize = 50;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum Stage {
+    #[default]
     Checking,
     Connecting,
     Script(ScriptMoment),
@@ -28,19 +30,11 @@ pub(super) enum Stage {
 
 impl Stage {
     pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Checking => "checking",
-            Self::Connecting => "connecting",
-            Self::Script(_) => "script",
-            Self::WarmUp => "warm-up",
-            Self::Window => "window",
-            Self::Stopping => "stopping",
-            Self::Verifying => "verifying",
-        }
+        self.into()
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RunState {
     pub(super) target: String,
     pub(super) name: String,
@@ -73,64 +67,36 @@ impl RunState {
                 Length::Time(length) => Some(spec.warmup + length),
                 Length::Operations(_) => None,
             },
-            run_id: None,
-            block_bytes: None,
-            stage: Stage::Checking,
             sessions: spec.schemas.get() * spec.threads_per_schema.get(),
-            alive: None,
-            elapsed: Duration::ZERO,
-            left: None,
-            operations: None,
-            history: VecDeque::new(),
-            totals: Interval::default(),
-            notes: VecDeque::new(),
-            verdicts: Vec::new(),
-            started: false,
+            ..Self::default()
         }
     }
 
     /// Applies an event. Returns a line if the event is worth one.
     pub(super) fn hear(&mut self, event: &RunEvent<'_>) -> Option<String> {
+        let mut line = sentence(event);
         match event {
             RunEvent::Connecting { run_id, sessions, block_bytes } => {
                 self.stage = Stage::Connecting;
                 self.run_id = Some((*run_id).to_owned());
                 (self.sessions, self.block_bytes) = (*sessions, Some(*block_bytes));
-                None
             }
-            RunEvent::Script(moment) => {
-                self.stage = Stage::Script(*moment);
-                sentence(event)
-            }
+            RunEvent::Script(moment) => self.stage = Stage::Script(*moment),
             RunEvent::Started => {
                 self.started = true;
                 self.alive = Some(self.sessions);
                 if self.stage != Stage::Window {
                     self.stage = Stage::WarmUp;
                 }
-                None
             }
-            RunEvent::WindowBegan => {
-                self.stage = Stage::Window;
-                None
-            }
-            RunEvent::Tick(tick) => self.tick(tick),
-            RunEvent::SoFar(record) => {
-                self.verdicts = verdicts(record).into();
-                None
-            }
-            RunEvent::WindowEnded => {
-                self.stage = Stage::Stopping;
-                self.left = None;
-                None
-            }
-            RunEvent::Connected { .. } | RunEvent::Interrupted => sentence(event),
-            RunEvent::Verifying => {
-                self.stage = Stage::Verifying;
-                None
-            }
+            RunEvent::WindowBegan => self.stage = Stage::Window,
+            RunEvent::Tick(tick) => line = self.tick(tick),
+            RunEvent::SoFar(record) => self.verdicts = verdicts(record).into(),
+            RunEvent::WindowEnded => (self.stage, self.left) = (Stage::Stopping, None),
+            RunEvent::Verifying => self.stage = Stage::Verifying,
+            RunEvent::Connected { .. } | RunEvent::Interrupted => {}
         }
-        .inspect(|line| push(&mut self.notes, line.clone(), MOST_NOTES))
+        line.inspect(|line| push(&mut self.notes, line.clone(), MOST_NOTES))
     }
 
     fn tick(&mut self, tick: &Tick<'_>) -> Option<String> {

@@ -5,34 +5,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use jiff::Timestamp;
-use slob_record::Status;
 use slob_spec::Settings;
 
 use crate::hook::{HookError, Moment};
 use crate::schedule::{Campaign, Step};
-use crate::store::{Attempt, CampaignError, Ended, HookFailure, StepState, Store, ended_of};
+use crate::store::{Attempt, CampaignError, Ended, HookFailure, StepState, Store, WARM_UP_FOLDER};
 
 /// Carries out runs and receives events.
 pub trait Conductor {
-    /// Makes a run and saves its record where the settings say.
-    ///
-    /// # Errors
-    /// If there is no record: nothing was measured.
-    fn measure(&mut self, settings: &Settings) -> Result<Kept, RunFailure>;
+    /// Makes a run and saves its record where the settings say. Returns the record's id, if anything was measured.
+    fn measure(&mut self, settings: &Settings) -> (Option<String>, Ended);
 
     fn on_event(&mut self, event: &Event<'_>);
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
-    pub id: String,
-    pub status: Status,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunFailure {
-    Failed(String),
-    Interrupted,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,18 +44,9 @@ pub struct End {
     pub interrupted: bool,
 }
 
-impl End {
-    #[must_use]
-    pub fn is_complete(&self, campaign: &Campaign) -> bool {
-        self.done == campaign.schedule.steps.len()
-    }
-}
-
 /// Makes every run that is not done yet and saves the state after each: after a kill the same call resumes with the next run. With
 /// `retry_failed`, steps that were given up get new attempts.
-///
-/// # Errors
-/// If the campaign's own files can't be written. A run or hook that fails is no error here, but part of [`End`].
+/// Fails if the campaign's own files can't be written. A run or hook that fails is no error here, but part of [`End`].
 pub fn carry_out(
     campaign: &Campaign,
     store: &mut Store,
@@ -94,7 +69,6 @@ pub fn carry_out(
     Ok(work.end())
 }
 
-/// Number of failures by step.
 fn failures(store: &Store) -> BTreeMap<String, u32> {
     let mut failures = BTreeMap::new();
     for attempt in store.state.attempts.iter().filter(|one| matches!(one.ended, Ended::Failed { .. })) {
@@ -164,10 +138,9 @@ impl Work<'_> {
         self.hook(step, Moment::BeforeRun)?;
         self.store.begin(step)?;
         let began = Timestamp::now();
-        let settings = self.campaign.settings(step, self.store.directory());
-        let (run, ended) = match settings.map_err(|error| RunFailure::Failed(error.to_string())) {
-            Ok(settings) => outcome(self.conductor.measure(&settings)),
-            Err(failure) => outcome(Err(failure)),
+        let (run, ended) = match self.campaign.settings(step, &self.store.directory) {
+            Ok(settings) => self.conductor.measure(&settings),
+            Err(error) => (None, Ended::Failed { error: error.to_string() }),
         };
         let seconds = begun.elapsed().as_secs_f64();
         let attempt =
@@ -204,9 +177,9 @@ impl Work<'_> {
 
     fn warm_up(&mut self, step: &Step) -> Result<(), Cut> {
         self.hook(step, Moment::BeforeRun)?;
-        let settings = self.campaign.warm_up_settings(step, self.store.directory());
+        let settings = self.campaign.settings(step, &self.store.directory.join(WARM_UP_FOLDER));
         let settings = settings.map_err(|error| Cut::Variant(error.to_string()))?;
-        match outcome(self.conductor.measure(&settings)).1 {
+        match self.conductor.measure(&settings).1 {
             Ended::Completed => self.hook(step, Moment::AfterRun),
             Ended::Failed { error } => Err(Cut::Variant(format!("a run to discard failed: {error}"))),
             Ended::Interrupted | Ended::Killed => Err(Cut::Stopped),
@@ -215,12 +188,12 @@ impl Work<'_> {
 
     fn hook(&mut self, step: &Step, moment: Moment) -> Result<(), Cut> {
         let campaign = self.campaign;
-        let hook = campaign.plan.variant(&step.variant).and_then(|variant| variant.hooks.of(moment));
+        let hook = campaign.plan.variant(&step.variant).and_then(|variant| variant.hooks.get(&moment));
         let Some(hook) = hook else { return Ok(()) };
         self.conductor.on_event(&Event::Hook { variant: &step.variant, moment });
         // SLOB_... would set parameters of a `slob` that the hook calls.
         let environment = [
-            ("CAMPAIGN_DIRECTORY", self.store.directory().display().to_string()),
+            ("CAMPAIGN_DIRECTORY", self.store.directory.display().to_string()),
             ("CAMPAIGN_VARIANT", step.variant.clone()),
             ("CAMPAIGN_MODEL", step.model.clone()),
             (
@@ -275,14 +248,6 @@ impl Work<'_> {
             interrupted: self.stop.load(Ordering::Relaxed),
             stopped: self.stopped,
         }
-    }
-}
-
-fn outcome(measured: Result<Kept, RunFailure>) -> (Option<String>, Ended) {
-    match measured {
-        Ok(kept) => (Some(kept.id), ended_of(&kept.status)),
-        Err(RunFailure::Failed(error)) => (None, Ended::Failed { error }),
-        Err(RunFailure::Interrupted) => (None, Ended::Interrupted),
     }
 }
 

@@ -8,31 +8,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use strum::{Display, IntoStaticStr, VariantArray};
 
 const POLL_EVERY: Duration = Duration::from_millis(20);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// When a hook is called. Its text is the key of the hook in a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Moment {
     Prepare,
     Bounce,
     BeforeRun,
     AfterRun,
-}
-
-impl Moment {
-    pub const ALL: [Self; 4] = [Self::Prepare, Self::Bounce, Self::BeforeRun, Self::AfterRun];
-}
-
-impl fmt::Display for Moment {
-    /// Key of the hook in a plan.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Prepare => "prepare",
-            Self::Bounce => "bounce",
-            Self::BeforeRun => "before_run",
-            Self::AfterRun => "after_run",
-        })
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,9 +42,7 @@ pub enum HookError {
 
 impl Hook {
     /// Runs the command and waits for it. Its output goes to stderr: stdout is for data.
-    ///
-    /// # Errors
-    /// If it can't be started, exits with anything but 0, takes too long, or `stop` is set meanwhile.
+    /// Fails if it can't be started, exits with anything but 0, takes too long, or `stop` is set meanwhile.
     pub fn call(&self, environment: &[(&str, String)], stop: &AtomicBool) -> Result<(), HookError> {
         let mut child = self
             .command
@@ -71,19 +56,18 @@ impl Hook {
             .map_err(HookError::Start)?;
         let begun = Instant::now();
         loop {
-            match child.try_wait().map_err(HookError::Start)? {
+            let error = match child.try_wait().map_err(HookError::Start)? {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(HookError::Status(status)),
-                None if begun.elapsed() >= self.timeout => {
-                    kill(&mut child);
-                    return Err(HookError::Timeout(self.timeout));
+                None if begun.elapsed() >= self.timeout => HookError::Timeout(self.timeout),
+                None if stop.load(Ordering::Relaxed) => HookError::Stopped,
+                None => {
+                    thread::sleep(POLL_EVERY);
+                    continue;
                 }
-                None if stop.load(Ordering::Relaxed) => {
-                    kill(&mut child);
-                    return Err(HookError::Stopped);
-                }
-                None => thread::sleep(POLL_EVERY),
-            }
+            };
+            kill(&mut child);
+            return Err(error);
         }
     }
 }
@@ -104,31 +88,24 @@ pub enum CommandLine {
 }
 
 impl CommandLine {
-    #[must_use]
     pub fn program(words: &[String]) -> Option<Self> {
         let (program, arguments) = words.split_first()?;
         Some(Self::Program(program.clone(), arguments.to_vec()))
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let (Self::Shell(name) | Self::Program(name, _)) = self;
         name.trim().is_empty()
     }
 
-    pub(crate) fn command(&self) -> Command {
-        match self {
-            Self::Shell(line) => {
-                let mut command = Command::new("sh");
-                command.args(["-c", line]);
-                command
-            }
-            Self::Program(program, arguments) => {
-                let mut command = Command::new(program);
-                command.args(arguments);
-                command
-            }
-        }
+    fn command(&self) -> Command {
+        let (program, arguments) = match self {
+            Self::Shell(line) => ("sh", &["-c".to_owned(), line.clone()][..]),
+            Self::Program(program, arguments) => (program.as_str(), arguments.as_slice()),
+        };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        command
     }
 }
 

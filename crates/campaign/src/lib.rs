@@ -15,15 +15,14 @@ mod schedule;
 mod search;
 mod store;
 
-pub use execute::{Conductor, End, Event, Kept, Progress, RunFailure, carry_out};
+pub use execute::{Conductor, End, Event, Progress, carry_out};
 pub use hook::{CommandLine, Hook, HookError, Moment};
-pub use plan::{Demand, DemandPoint, Hooks, Model, Plan, PlanError, PlanErrors, Sessions, Variant};
+pub use plan::{Demand, DemandPoint, Model, Plan, PlanError, PlanErrors, Sessions, Variant};
 pub use schedule::{Campaign, ModelEntry, Order, Schedule, Step, VariantEntry};
 pub use search::{
     HeadroomEnd, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeReason, KneeRules, LatencyLimit,
     Raised, Step as SearchStep, search_headroom, search_knee,
 };
 pub use store::{
-    Attempt, CAMPAIGN_FILE, CampaignError, Ended, HookFailure, State, Store, Trail, WARM_UP_FOLDER,
-    read_campaign,
+    Attempt, CAMPAIGN_FILE, CampaignError, Ended, HookFailure, State, Store, Trail, read_campaign,
 };

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use slob_spec::{Kind, SpecErrors, Value};
+use strum::VariantArray;
 
 use crate::hook::{CommandLine, Hook, Moment};
 use crate::schedule::Order;
@@ -40,27 +41,7 @@ pub struct Variant {
     /// The original of an A/A pair: this variant repeats it under another name.
     pub twin_of: Option<String>,
     pub(crate) settings: Pairs,
-    pub hooks: Hooks,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Hooks {
-    pub prepare: Option<Hook>,
-    pub bounce: Option<Hook>,
-    pub before_run: Option<Hook>,
-    pub after_run: Option<Hook>,
-}
-
-impl Hooks {
-    #[must_use]
-    pub fn of(&self, moment: Moment) -> Option<&Hook> {
-        match moment {
-            Moment::Prepare => self.prepare.as_ref(),
-            Moment::Bounce => self.bounce.as_ref(),
-            Moment::BeforeRun => self.before_run.as_ref(),
-            Moment::AfterRun => self.after_run.as_ref(),
-        }
-    }
+    pub hooks: BTreeMap<Moment, Hook>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +58,6 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    #[must_use]
     pub fn total(self) -> u32 {
         self.schemas.get().saturating_mul(self.threads.get())
     }
@@ -91,9 +71,7 @@ impl fmt::Display for Sessions {
 
 impl Plan {
     /// Parses a plan. `file` is its name in messages.
-    ///
-    /// # Errors
-    /// All that is wrong, at once: no TOML, unknown keys (with the likely one), bad values, names that lead nowhere.
+    /// Fails with all that is wrong, at once: no TOML, unknown keys (with the likely one), bad values, names that lead nowhere.
     pub fn parse(file: &str, text: &str) -> Result<Self, PlanErrors> {
         let toml = |error: toml::de::Error| PlanError::Toml { file: file.into(), message: error.to_string() };
         let table: toml::Table = text.parse().map_err(toml)?;
@@ -102,7 +80,14 @@ impl Plan {
         checked(file, raw)
     }
 
-    #[must_use]
+    /// The session counts of the steps; a search finds its own.
+    pub(crate) fn sessions_of_steps(&self) -> Vec<Option<Sessions>> {
+        match self.demand {
+            Some(_) => vec![None],
+            None => self.sessions.iter().copied().map(Some).collect(),
+        }
+    }
+
     pub fn variant(&self, name: &str) -> Option<&Variant> {
         self.variants.iter().find(|variant| variant.name == name)
     }
@@ -166,11 +151,6 @@ impl Demand {
         ];
         all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }
-}
-
-/// The model of searches: a search sets the workload itself.
-fn headroom_model() -> Model {
-    Model { name: "headroom".to_owned(), metric: "headroom".to_owned(), settings: Vec::new() }
 }
 
 impl Checks<'_> {
@@ -420,7 +400,8 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     let settings = checks.pairs(file, &raw.settings);
     let mut variants: Vec<Variant> = raw.variant.iter().map(|variant| checks.variant(variant)).collect();
     let (models, sessions) = match raw.demand {
-        Some(_) => (vec![headroom_model()], Vec::new()),
+        // A search sets the workload itself.
+        Some(_) => (vec![model("headroom", "headroom", Vec::new())], Vec::new()),
         None => (checks.models(&raw.models, &raw.model), checks.sessions(raw.sessions.as_deref())),
     };
     checks.unique("variant", variants.iter().map(|variant| variant.name.as_str()));
@@ -441,9 +422,11 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     let warmup_runs = checks.few(file, "warmup_runs", raw.warmup_runs.unwrap_or(0));
     let retries = checks.few(file, "retries", raw.retries.unwrap_or(1));
     let lists = [variants.len(), models.len(), sessions.len().max(1)];
-    checks.not_too_many(
-        lists.iter().fold(u64::from(repeats.get()), |runs, of| runs.saturating_mul(*of as u64)),
-    );
+    let runs = lists.iter().fold(u64::from(repeats.get()), |runs, of| runs.saturating_mul(*of as u64));
+    // The runs would fill the memory.
+    if runs > MOST_RUNS {
+        checks.errors.push(PlanError::TooMany { place: file.to_owned(), runs, most: MOST_RUNS });
+    }
     PlanErrors::check(checks.errors)?;
     Ok(Plan {
         file: file.to_owned(),
@@ -461,6 +444,10 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
         models,
         sessions,
     })
+}
+
+fn model(name: &str, metric: &str, settings: Pairs) -> Model {
+    Model { name: name.to_owned(), metric: metric.to_owned(), settings }
 }
 
 struct Checks<'a> {
@@ -501,17 +488,21 @@ impl Checks<'_> {
         let place = format!("{}, variant '{}'", self.file, raw.name);
         let mut settings = self.pairs(&place, &raw.settings);
         settings.extend(raw.target.iter().map(|target| ("TARGET".to_owned(), target.clone())));
-        let hooks = Hooks {
-            prepare: self.hook(&place, "prepare", raw.prepare.as_ref()),
-            bounce: self.hook(&place, "bounce", raw.bounce.as_ref()),
-            before_run: self.hook(&place, "before_run", raw.before_run.as_ref()),
-            after_run: self.hook(&place, "after_run", raw.after_run.as_ref()),
+        let hooks = [
+            (Moment::Prepare, &raw.prepare),
+            (Moment::Bounce, &raw.bounce),
+            (Moment::BeforeRun, &raw.before_run),
+            (Moment::AfterRun, &raw.after_run),
+        ];
+        let hook = |(moment, raw): (Moment, &Option<RawHook>)| {
+            Some((moment, self.hook(&place, moment.into(), raw.as_ref()?)?))
         };
+        let hooks = hooks.into_iter().filter_map(hook).collect();
         Variant { name: self.name(&place, "name", &raw.name), twin_of: None, settings, hooks }
     }
 
-    fn hook(&mut self, place: &str, key: &'static str, raw: Option<&RawHook>) -> Option<Hook> {
-        let (command, timeout) = match raw? {
+    fn hook(&mut self, place: &str, key: &'static str, raw: &RawHook) -> Option<Hook> {
+        let (command, timeout) = match raw {
             RawHook::Command(command) => (command, DEFAULT_TIMEOUT.to_owned()),
             RawHook::Timed { run, timeout } => (run, timeout.text()),
         };
@@ -536,10 +527,9 @@ impl Checks<'_> {
     fn models(&mut self, named: &Option<Vec<String>>, defined: &[RawModel]) -> Vec<Model> {
         let own: Vec<Model> = defined.iter().map(|model| self.model(model)).collect();
         self.unique("model", own.iter().map(|model| model.name.as_str()));
-        let built_in = BUILT_IN.iter().map(|(name, metric, settings)| Model {
-            name: (*name).to_owned(),
-            metric: (*metric).to_owned(),
-            settings: settings.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect(),
+        let built_in = BUILT_IN.iter().map(|(name, metric, settings)| {
+            let pair = |(key, text): &(&str, &str)| ((*key).to_owned(), (*text).to_owned());
+            model(name, metric, settings.iter().map(pair).collect())
         });
         let known: Vec<Model> = own.iter().cloned().chain(built_in).collect();
         let names = match named {
@@ -556,13 +546,7 @@ impl Checks<'_> {
         self.unique("model", names.iter().map(String::as_str));
         let find = |name: &String| known.iter().find(|model| &model.name == name).cloned();
         for name in names.iter().filter(|name| find(name).is_none()) {
-            let known: Vec<&str> = known.iter().map(|model| model.name.as_str()).collect();
-            self.errors.push(PlanError::UnknownName {
-                place: self.file.to_owned(),
-                kind: "model",
-                name: name.clone(),
-                known: known.join(", "),
-            });
+            self.unknown(self.file.to_owned(), "model", name, known.iter().map(|model| model.name.as_str()));
         }
         names.iter().filter_map(find).collect()
     }
@@ -610,13 +594,6 @@ impl Checks<'_> {
         number
     }
 
-    /// Refuses a plan whose runs would fill the memory.
-    fn not_too_many(&mut self, runs: u64) {
-        if runs > MOST_RUNS {
-            self.errors.push(PlanError::TooMany { place: self.file.to_owned(), runs, most: MOST_RUNS });
-        }
-    }
-
     fn baseline(&mut self, raw: Option<String>, variants: &[Variant]) -> String {
         let Some(first) = variants.first() else {
             self.errors.push(PlanError::Missing {
@@ -627,15 +604,21 @@ impl Checks<'_> {
         };
         let baseline = raw.unwrap_or_else(|| first.name.clone());
         if !variants.iter().any(|variant| variant.name == baseline) {
-            let known: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
-            self.errors.push(PlanError::UnknownName {
-                place: format!("{}, baseline", self.file),
-                kind: "variant",
-                name: baseline.clone(),
-                known: known.join(", "),
-            });
+            let known = variants.iter().map(|variant| variant.name.as_str());
+            self.unknown(format!("{}, baseline", self.file), "variant", &baseline, known);
         }
         baseline
+    }
+
+    fn unknown<'b>(
+        &mut self,
+        place: String,
+        kind: &'static str,
+        name: &str,
+        known: impl Iterator<Item = &'b str>,
+    ) {
+        let known = known.collect::<Vec<_>>().join(", ");
+        self.errors.push(PlanError::UnknownName { place, kind, name: name.to_owned(), known });
     }
 
     fn unique<'b>(&mut self, kind: &'static str, names: impl Iterator<Item = &'b str>) {
@@ -651,18 +634,13 @@ impl Checks<'_> {
     fn contested(&mut self, variants: &[Variant], models: &[Model]) {
         for variant in variants.iter().filter(|variant| variant.twin_of.is_none()) {
             for model in models {
-                let shared = variant
-                    .settings
-                    .iter()
-                    .filter(|(key, _)| model.settings.iter().any(|(other, _)| other == key));
-                let errors: Vec<PlanError> = shared
-                    .map(|(key, _)| PlanError::Contested {
-                        key: key.clone(),
-                        variant: variant.name.clone(),
-                        model: model.name.clone(),
-                    })
-                    .collect();
-                self.errors.extend(errors);
+                let is_shared = |key: &str| model.settings.iter().any(|(other, _)| other == key);
+                let shared = variant.settings.iter().filter(|(key, _)| is_shared(key));
+                self.errors.extend(shared.map(|(key, _)| PlanError::Contested {
+                    key: key.clone(),
+                    variant: variant.name.clone(),
+                    model: model.name.clone(),
+                }));
             }
         }
     }
@@ -686,8 +664,8 @@ fn unknown_keys(plan: &toml::Table, file: &str) -> Vec<PlanError> {
     for (index, variant) in tables(plan, "variant").enumerate() {
         let place = format!("{file}, variant {}", named(variant, index));
         errors.extend(unknown_of(variant, VARIANT_KEYS, &place));
-        for hook in Moment::ALL.map(|moment| moment.to_string()) {
-            if let Some(toml::Value::Table(table)) = variant.get(&hook) {
+        for hook in Moment::VARIANTS.iter().map(<&str>::from) {
+            if let Some(toml::Value::Table(table)) = variant.get(hook) {
                 errors.extend(unknown_of(table, HOOK_KEYS, &format!("{place}, {hook}")));
             }
         }
@@ -765,11 +743,6 @@ pub struct PlanErrors(Vec<PlanError>);
 impl PlanErrors {
     pub(crate) fn check(errors: Vec<PlanError>) -> Result<(), Self> {
         if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
-    }
-
-    #[must_use]
-    pub fn errors(&self) -> &[PlanError] {
-        &self.0
     }
 }
 

@@ -7,9 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use slob_spec::{Length, RunSpec, Settings, Table};
 
-use crate::hook::Moment;
+use crate::hook::{Hook, Moment};
 use crate::plan::{Demand, Model, Pairs, Plan, PlanError, PlanErrors, Sessions, Variant};
-use crate::store::WARM_UP_FOLDER;
 
 pub(crate) const SCHEDULE_VERSION: u32 = 1;
 
@@ -25,19 +24,16 @@ pub struct Step {
 
 impl Step {
     /// Identifies all repeats of a step.
-    #[must_use]
     pub fn cell(&self) -> String {
         let sessions = self.sessions.map(|sessions| format!("/{sessions}")).unwrap_or_default();
         format!("{}/{}{sessions}", self.variant, self.model)
     }
 
-    #[must_use]
     pub fn key(&self) -> String {
         format!("{}/{}", self.cell(), self.repeat)
     }
 
     /// RUN_NAME of its run, or the folder of its search.
-    #[must_use]
     pub fn run_name(&self) -> String {
         let sessions = self.sessions.map(|sessions| format!("-{sessions}")).unwrap_or_default();
         format!("{}-{}{sessions}-r{}", self.variant, self.model, self.repeat)
@@ -109,7 +105,6 @@ impl Schedule {
     }
 
     /// Differences between two schedules, a phrase each; at most five.
-    #[must_use]
     pub fn differences(&self, new: &Self) -> Vec<String> {
         const MOST: usize = 5;
         let mut said = Vec::new();
@@ -118,23 +113,9 @@ impl Schedule {
                 said.push(format!("{cell} is no longer in it"));
                 continue;
             };
-            let keys =
-                configuration.keys().chain(other.keys().filter(|key| !configuration.contains_key(*key)));
-            for key in keys.filter(|key| configuration.get(*key) != other.get(*key)) {
-                let show = |value: Option<&String>| value.map_or_else(|| "unset".to_owned(), Clone::clone);
-                said.push(format!(
-                    "{cell}: {key} was {} and is {}",
-                    show(configuration.get(key)),
-                    show(other.get(key))
-                ));
-            }
+            said.extend(changes(configuration, other).map(|change| format!("{cell}: {change}")));
         }
-        let keys = self.demand.keys().chain(new.demand.keys().filter(|key| !self.demand.contains_key(*key)));
-        for key in keys.filter(|key| self.demand.get(*key) != new.demand.get(*key)) {
-            let show =
-                |demand: &BTreeMap<String, String>| demand.get(key).map_or("unset".into(), Clone::clone);
-            said.push(format!("demand: {key} was {} and is {}", show(&self.demand), show(&new.demand)));
-        }
+        said.extend(changes(&self.demand, &new.demand).map(|change| format!("demand: {change}")));
         let added = new.cells.keys().filter(|cell| !self.cells.contains_key(*cell));
         said.extend(added.map(|cell| format!("{cell} is new")));
         if said.is_empty() {
@@ -149,24 +130,31 @@ impl Schedule {
     }
 
     fn other_differences(&self, new: &Self) -> Vec<String> {
-        let mut said = Vec::new();
-        let mut differ = |what: &str, differ: bool| {
-            if differ {
-                said.push(format!("{what} changed"));
-            }
-        };
-        differ("the name", self.name != new.name);
-        differ("the baseline", self.baseline != new.baseline);
-        differ("the number of runs to discard", self.warmup_runs != new.warmup_runs);
-        differ("a hook or a variant's place", self.variants != new.variants);
-        differ("a model's metric or place", self.models != new.models);
-        differ("the number of repeats", self.steps.len() != new.steps.len());
-        differ("the order", (self.order, self.seed) != (new.order, new.seed));
-        if said.is_empty() {
-            said.push("the order of the runs changed".to_owned());
-        }
-        said
+        let parts = [
+            ("the name", self.name != new.name),
+            ("the baseline", self.baseline != new.baseline),
+            ("the number of runs to discard", self.warmup_runs != new.warmup_runs),
+            ("a hook or a variant's place", self.variants != new.variants),
+            ("a model's metric or place", self.models != new.models),
+            ("the number of repeats", self.steps.len() != new.steps.len()),
+            ("the order", (self.order, self.seed) != (new.order, new.seed)),
+        ];
+        let differ = parts.iter().filter(|(_, differs)| *differs).map(|(what, _)| format!("{what} changed"));
+        let said: Vec<String> = differ.collect();
+        if said.is_empty() { vec!["the order of the runs changed".to_owned()] } else { said }
     }
+}
+
+/// Differences between two sets of values, a phrase each.
+pub(crate) fn changes<'a>(
+    was: &'a BTreeMap<String, String>,
+    is: &'a BTreeMap<String, String>,
+) -> impl Iterator<Item = String> + 'a {
+    let keys = was.keys().chain(is.keys().filter(|key| !was.contains_key(*key)));
+    keys.filter(|key| was.get(*key) != is.get(*key)).map(move |key| {
+        let [was, is] = [was, is].map(|values| values.get(key).map_or("unset", String::as_str));
+        format!("{key} was {was} and is {is}")
+    })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -200,9 +188,7 @@ struct Cell {
 
 impl Campaign {
     /// Resolves every run of a plan on top of `base`, the settings of files, environment and command line.
-    ///
-    /// # Errors
-    /// All errors of all runs, with their places in the plan.
+    /// Fails with all errors of all runs, with their places in the plan.
     pub fn build(plan: Plan, base: &Settings, table: &Table) -> Result<Self, PlanErrors> {
         let mut maker = Maker { table, errors: Vec::new(), warnings: Vec::new() };
         let mut cells = BTreeMap::new();
@@ -228,28 +214,14 @@ impl Campaign {
     }
 
     /// Settings of a run whose record goes into `directory`.
-    ///
-    /// # Errors
-    /// If the step is not of this campaign, or the directory's name can't be a parameter's value.
+    /// Fails if the step is not of this campaign, or the directory's name can't be a parameter's value.
     pub fn settings(&self, step: &Step, directory: &Path) -> Result<Settings, PlanError> {
-        self.named(step, step.run_name(), directory)
-    }
-
-    /// Settings of a discarded run before a step.
-    ///
-    /// # Errors
-    /// As of [`Campaign::settings`].
-    pub fn warm_up_settings(&self, step: &Step, directory: &Path) -> Result<Settings, PlanError> {
-        self.named(step, step.run_name(), &directory.join(WARM_UP_FOLDER))
-    }
-
-    fn named(&self, step: &Step, name: String, directory: &Path) -> Result<Settings, PlanError> {
         let Some(cell) = self.cells.get(&step.cell()) else {
             let what = format!("there is no run {}", step.key());
             return Err(PlanError::Missing { place: self.plan.file.clone(), what });
         };
         let pairs = [
-            ("RUN_NAME".to_owned(), name),
+            ("RUN_NAME".to_owned(), step.run_name()),
             ("RESULTS_DIR".to_owned(), directory.to_string_lossy().into_owned()),
         ];
         let place = format!("{}, {}", self.plan.file, step.key());
@@ -258,7 +230,6 @@ impl Campaign {
     }
 
     /// Warm-up and window of a step; `None` if operations end it.
-    #[must_use]
     pub fn planned(&self, step: &Step) -> Option<Duration> {
         self.cells.get(&step.cell())?.planned
     }
@@ -307,11 +278,7 @@ impl Maker<'_> {
     ) {
         let place = format!("{}, model '{}'", plan.file, model.name);
         let Some(of_model) = self.overridden(of_variant, &model.settings, &place) else { return };
-        let sessions: Vec<Option<Sessions>> = match plan.demand {
-            Some(_) => vec![None],
-            None => plan.sessions.iter().copied().map(Some).collect(),
-        };
-        for sessions in sessions {
+        for sessions in plan.sessions_of_steps() {
             let step = Step {
                 variant: variant.name.clone(),
                 model: model.name.clone(),
@@ -355,11 +322,10 @@ impl Maker<'_> {
 
 fn schedule(plan: &Plan, cells: &BTreeMap<String, Cell>) -> Schedule {
     let hooks = |variant: &Variant| {
-        let shown = |moment: Moment| {
-            let hook = variant.hooks.of(moment)?;
-            Some((moment.to_string(), format!("{} (at most {} s)", hook.command, hook.timeout.as_secs_f64())))
+        let shown = |(moment, hook): (&Moment, &Hook)| {
+            (moment.to_string(), format!("{} (at most {} s)", hook.command, hook.timeout.as_secs_f64()))
         };
-        Moment::ALL.into_iter().filter_map(shown).collect()
+        variant.hooks.iter().map(shown).collect()
     };
     let configuration = |cell: &Cell| -> BTreeMap<String, String> {
         let entries = cell.settings.entries().filter(|entry| !NAMING.contains(&entry.param().key));
@@ -403,8 +369,8 @@ pub(crate) fn steps(plan: &Plan) -> Vec<Step> {
 /// variants of a cell follow each other.
 fn interleaved(plan: &Plan) -> Vec<Step> {
     let mut chance = Shuffler::new(plan.seed);
-    let switching_costs =
-        plan.warmup_runs > 0 || plan.variants.iter().any(|variant| variant.hooks.bounce.is_some());
+    let switching_costs = plan.warmup_runs > 0
+        || plan.variants.iter().any(|variant| variant.hooks.contains_key(&Moment::Bounce));
     let mut steps = Vec::new();
     for repeat in 1..=plan.repeats.get() {
         let mut cells = cells(plan);
@@ -444,14 +410,12 @@ fn blocked(plan: &Plan) -> Vec<Step> {
 
 /// Every model with every session count; the variant is still empty.
 fn cells(plan: &Plan) -> Vec<Step> {
-    let of = |model: &str| -> Vec<Step> {
-        let cell = |sessions| Step { variant: String::new(), model: model.to_owned(), sessions, repeat: 0 };
-        match plan.demand {
-            Some(_) => vec![cell(None)],
-            None => plan.sessions.iter().copied().map(Some).map(cell).collect(),
-        }
+    let of = |model: &Model| {
+        let model = model.name.clone();
+        let cell = move |sessions| Step { variant: String::new(), model: model.clone(), sessions, repeat: 0 };
+        plan.sessions_of_steps().into_iter().map(cell)
     };
-    plan.models.iter().flat_map(|model| of(&model.name)).collect()
+    plan.models.iter().flat_map(of).collect()
 }
 
 /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 17.

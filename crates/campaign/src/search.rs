@@ -59,7 +59,6 @@ pub enum Raised {
 
 impl Raised {
     /// Sessions, or operations per second.
-    #[must_use]
     pub fn count(self, level: NonZeroU32) -> u32 {
         match self {
             Self::Threads { schemas: each } | Self::Rate { step: each } => level.saturating_mul(each).get(),
@@ -67,7 +66,6 @@ impl Raised {
     }
 
     /// The parameter of a level, and its part of a run's name.
-    #[must_use]
     pub fn parameter(self, level: NonZeroU32) -> ((&'static str, String), String) {
         let count = self.count(level);
         match self {
@@ -76,7 +74,6 @@ impl Raised {
         }
     }
 
-    #[must_use]
     pub fn words(self, level: NonZeroU32) -> String {
         match self {
             Self::Threads { .. } => format!("{:>5} sessions", self.count(level)),
@@ -87,7 +84,6 @@ impl Raised {
 
 impl KneeFound {
     /// The reason in a sentence. `refusal` is the error of the level that the target did not accept.
-    #[must_use]
     pub fn words(self, raised: Raised, tolerance_percent: f64, refusal: Option<&str>) -> String {
         let percent = tolerance_percent;
         match (self.why, raised) {
@@ -284,7 +280,6 @@ pub struct HeadroomRules {
     pub repeats: u32,
 }
 
-/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Held,
@@ -313,7 +308,6 @@ pub struct HeadroomFound {
 
 impl HeadroomFound {
     /// The reason of the result in a sentence.
-    #[must_use]
     pub fn words(&self, rules: HeadroomRules) -> String {
         match (self.end, self.carries, self.less_than) {
             (HeadroomEnd::NotCounted, ..) => "The search was ended by a step that does not count.".into(),
@@ -364,7 +358,6 @@ struct HeadroomLevel {
 }
 
 impl HeadroomLevel {
-    /// True if more than half of the runs held.
     fn holds(&self) -> bool {
         2 * self.held > self.runs
     }

@@ -11,27 +11,25 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slob_record::{Record, SeriesWanted, Status, durable_write, list_runs, read_record_with};
 
-use crate::schedule::{SCHEDULE_VERSION, Schedule, Step};
+use crate::schedule::{SCHEDULE_VERSION, Schedule, Step, changes};
 
 pub const CAMPAIGN_FILE: &str = "campaign.json";
 /// Folder of discarded runs.
-pub const WARM_UP_FOLDER: &str = "warm-up";
+pub(crate) const WARM_UP_FOLDER: &str = "warm-up";
 const STATE_FILE: &str = "state.json";
 
 /// A campaign's directory, locked by this process.
 #[derive(Debug)]
 pub struct Store {
-    directory: PathBuf,
-    pub(crate) state: State,
+    pub(crate) directory: PathBuf,
+    pub state: State,
     _lock: Lock,
 }
 
 impl Store {
     /// Creates a campaign's directory, or resumes the campaign there, and records a run that was saved but not noted. With `amend`,
     /// a schedule that differs replaces the saved one.
-    ///
-    /// # Errors
-    /// If the directory is locked, holds other files, or another schedule.
+    /// Fails if the directory is locked, holds other files, or another schedule.
     pub fn open(directory: &Path, schedule: &Schedule, amend: bool) -> Result<Self, CampaignError> {
         let exists = directory.join(CAMPAIGN_FILE).is_file();
         if !exists && holds_other_files(directory) {
@@ -39,8 +37,7 @@ impl Store {
         }
         fs::create_dir_all(directory).map_err(CampaignError::io("creating", directory))?;
         let lock = Lock::take(directory)?;
-        let path = directory.join(STATE_FILE);
-        let mut state = if path.is_file() { read_state(&path)? } else { State::new() };
+        let mut state = read_state(directory)?;
         if directory.join(CAMPAIGN_FILE).is_file() {
             let old = read_schedule(directory)?;
             if old != *schedule {
@@ -63,17 +60,6 @@ impl Store {
         let mut store = Self { directory: directory.to_path_buf(), state, _lock: lock };
         store.reconcile(schedule)?;
         Ok(store)
-    }
-
-    #[must_use]
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    /// How far the campaign is.
-    #[must_use]
-    pub fn state(&self) -> &State {
-        &self.state
     }
 
     pub(crate) fn save(&self) -> Result<(), CampaignError> {
@@ -100,7 +86,7 @@ impl Store {
         };
         let found = self.unnoted_run(&running);
         let (run, ended) = match &found {
-            Some(record) => (Some(record.id.clone()), ended_of(&record.status)),
+            Some(record) => (Some(record.id.clone()), Ended::from(&record.status)),
             None => (None, Ended::Killed),
         };
         let attempt = Attempt {
@@ -116,54 +102,51 @@ impl Store {
 
     fn unnoted_run(&self, running: &Running) -> Option<Record> {
         let noted = |id: &str| self.state.attempts.iter().any(|attempt| attempt.run.as_deref() == Some(id));
-        let runs = list_runs(&self.directory).ok()?;
-        let records = runs.iter().rev().filter_map(|path| read_record_with(path, SeriesWanted::Empty).ok());
         // A run cannot begin before its step; its id has a precision of seconds.
         let second = jiff::SignedDuration::from_secs(1);
         let since = running.since.saturating_sub(second).unwrap_or(running.since);
-        let mut fitting = records
+        records(&self.directory)
             .filter(|record| record.name == running.run_name && record.started >= since)
-            .filter(|record| !noted(&record.id));
-        fitting.next()
+            .find(|record| !noted(&record.id))
     }
 }
 
-pub(crate) fn ended_of(status: &Status) -> Ended {
-    match status {
-        Status::Completed => Ended::Completed,
-        Status::Interrupted => Ended::Interrupted,
-        Status::Failed { error } => Ended::Failed { error: error.clone() },
-    }
+/// The readable records of a folder, the newest first.
+fn records(directory: &Path) -> impl Iterator<Item = Record> {
+    let runs = list_runs(directory).unwrap_or_default();
+    runs.into_iter().rev().filter_map(|path| read_record_with(&path, SeriesWanted::Empty).ok())
 }
 
 /// Reads a campaign's schedule and state; `None` if the directory holds no campaign.
-///
-/// # Errors
-/// If its files can't be read or understood.
+/// Fails if its files can't be read or understood.
 pub fn read_campaign(directory: &Path) -> Result<Option<(Schedule, State)>, CampaignError> {
     if !directory.join(CAMPAIGN_FILE).is_file() {
         return Ok(None);
     }
-    let path = directory.join(STATE_FILE);
-    let state = if path.is_file() { read_state(&path)? } else { State::new() };
+    let state = read_state(directory)?;
     Ok(Some((read_schedule(directory)?, state)))
 }
 
 fn read_schedule(directory: &Path) -> Result<Schedule, CampaignError> {
     let path = directory.join(CAMPAIGN_FILE);
     let schedule: Schedule = read(&path)?;
-    if schedule.version > SCHEDULE_VERSION {
-        return Err(CampaignError::Version { path, found: schedule.version, known: SCHEDULE_VERSION });
-    }
+    check_version(path, schedule.version, SCHEDULE_VERSION)?;
     Ok(schedule)
 }
 
-fn read_state(path: &Path) -> Result<State, CampaignError> {
-    let state: State = read(path)?;
-    if state.version > STATE_VERSION {
-        return Err(CampaignError::Version { path: path.into(), found: state.version, known: STATE_VERSION });
+/// A campaign that has not begun has no file of its state.
+fn read_state(directory: &Path) -> Result<State, CampaignError> {
+    let path = directory.join(STATE_FILE);
+    if !path.is_file() {
+        return Ok(State { version: STATE_VERSION, ..State::default() });
     }
+    let state: State = read(&path)?;
+    check_version(path, state.version, STATE_VERSION)?;
     Ok(state)
+}
+
+fn check_version(path: PathBuf, found: u32, known: u32) -> Result<(), CampaignError> {
+    if found > known { Err(CampaignError::Version { path, found, known }) } else { Ok(()) }
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, CampaignError> {
@@ -188,8 +171,7 @@ fn holds_other_files(directory: &Path) -> bool {
 
 pub(crate) const STATE_VERSION: u32 = 1;
 
-/// Progress of a campaign.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub version: u32,
     pub prepared: Vec<String>,
@@ -227,6 +209,16 @@ pub enum Ended {
     Killed,
 }
 
+impl From<&Status> for Ended {
+    fn from(status: &Status) -> Self {
+        match status {
+            Status::Completed => Self::Completed,
+            Status::Interrupted => Self::Interrupted,
+            Status::Failed { error } => Self::Failed { error: error.clone() },
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookFailure {
     pub variant: String,
@@ -244,17 +236,6 @@ pub(crate) enum StepState {
 }
 
 impl State {
-    pub(crate) fn new() -> Self {
-        Self {
-            version: STATE_VERSION,
-            prepared: Vec::new(),
-            running: None,
-            attempts: Vec::new(),
-            hook_failures: Vec::new(),
-            superseded: Vec::new(),
-        }
-    }
-
     pub fn attempts_at<'a>(&'a self, step: &Step) -> impl Iterator<Item = &'a Attempt> + use<'a> {
         let key = step.key();
         self.attempts.iter().filter(move |attempt| attempt.step == key)
@@ -273,8 +254,6 @@ impl State {
         if failed > retries { StepState::GivenUp } else { StepState::Open }
     }
 
-    /// Id of the step's completed run.
-    #[must_use]
     pub fn completed_run(&self, step: &Step) -> Option<&str> {
         let completed = self.attempts_at(step).find(|attempt| attempt.ended == Ended::Completed)?;
         completed.run.as_deref()
@@ -345,15 +324,13 @@ const TRAIL_FILE: &str = "trail.json";
 /// completed ones are not repeated.
 #[derive(Debug)]
 pub struct Trail {
-    directory: PathBuf,
+    pub directory: PathBuf,
     _lock: Lock,
 }
 
 impl Trail {
     /// Creates a directory for runs about `about`, or resumes the one there.
-    ///
-    /// # Errors
-    /// If the directory is locked, holds other files, or runs about something else.
+    /// Fails if the directory is locked, holds other files, or runs about something else.
     pub fn open(directory: &Path, about: &serde_json::Value) -> Result<Self, CampaignError> {
         let path = directory.join(TRAIL_FILE);
         if !path.is_file() && holds_other_files(directory) {
@@ -375,30 +352,18 @@ impl Trail {
         Ok(Self { directory: directory.to_path_buf(), _lock: lock })
     }
 
-    #[must_use]
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     /// The latest completed run of that name.
-    #[must_use]
     pub fn made(&self, name: &str) -> Option<Record> {
-        let runs = list_runs(&self.directory).ok()?;
-        let mut records =
-            runs.iter().rev().filter_map(|path| read_record_with(path, SeriesWanted::Empty).ok());
-        records.find(|record| record.name == name && record.status == Status::Completed)
+        records(&self.directory).find(|record| record.name == name && record.status == Status::Completed)
     }
 }
 
-/// Differences between the members of two objects.
 fn differences(was: &serde_json::Value, is: &serde_json::Value) -> Vec<String> {
-    let empty = serde_json::Map::new();
-    let [was, is] = [was, is].map(|value| value.as_object().unwrap_or(&empty));
-    let keys = was.keys().chain(is.keys().filter(|key| !was.contains_key(*key)));
-    let show = |value: Option<&serde_json::Value>| value.map_or("unset".to_owned(), ToString::to_string);
-    keys.filter(|key| was.get(*key) != is.get(*key))
-        .map(|key| format!("{key} was {} and is {}", show(was.get(key)), show(is.get(key))))
-        .collect()
+    let [was, is] = [was, is].map(|value| {
+        let members = value.as_object().into_iter().flatten();
+        members.map(|(key, value)| (key.clone(), value.to_string())).collect()
+    });
+    changes(&was, &is).collect()
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -39,7 +39,6 @@ const COMMIT: &str = "log file sync";
 
 impl Sample {
     /// The sample of a report. Contradictions in the report are faults of the sample.
-    #[must_use]
     pub fn of_report(named: &Named) -> Self {
         let report = &named.report;
         let interval = &report.interval;

@@ -2,7 +2,6 @@
 
 use crate::{Costs, Demand, Fit, Limits, Measured, Parameters, Planned, compare, solve};
 
-/// The most runs of a calibration.
 pub const CALIBRATION_RUNS: usize = 3;
 
 /// The best measured plan.
@@ -10,7 +9,6 @@ pub const CALIBRATION_RUNS: usize = 3;
 pub struct Calibrated {
     pub planned: Planned,
     pub fit: Fit,
-    /// Ids of the runs.
     pub runs: Vec<String>,
 }
 

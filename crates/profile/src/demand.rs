@@ -6,7 +6,7 @@ use std::str::FromStr;
 use jiff::civil::DateTime;
 use serde::Serialize;
 
-use crate::figure::{Figure, Figures, Kind};
+use crate::figure::{Figure, Figures, Kind, READS, WRITES};
 use crate::profile::{Histograms, Interval, Profile};
 use crate::summary::{LONG_S, length, rank};
 
@@ -73,35 +73,29 @@ impl By {
         ("each", Self::Each),
     ];
 
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.into_iter().find(|(own, _)| *own == name).map(|(_, by)| by)
     }
 
-    #[must_use]
-    pub fn words(self) -> &'static str {
+    /// Its words, and its figures: the first one known counts. [`By::Each`] has none.
+    fn words_and_figures(self) -> (&'static str, &'static [Figure]) {
         match self {
-            Self::Reads => "reads",
-            Self::Writes => "writes",
-            Self::Redo => "redo",
-            Self::Commits => "commits",
-            Self::LogicalReads => "logical reads",
-            Self::DbTime => "active sessions",
-            Self::Each => "each figure",
+            Self::Reads => ("reads", &READS),
+            Self::Writes => ("writes", &WRITES),
+            Self::Redo => ("redo", &[Figure::RedoBytes]),
+            Self::Commits => ("commits", &[Figure::Commits]),
+            Self::LogicalReads => ("logical reads", &[Figure::LogicalReads]),
+            Self::DbTime => ("active sessions", &[Figure::DbTime]),
+            Self::Each => ("each figure", &[]),
         }
     }
 
-    /// `None` for [`By::Each`].
-    pub(crate) fn value(self, figures: &Figures) -> Option<f64> {
-        match self {
-            Self::Reads => figures.reads(),
-            Self::Writes => figures.writes(),
-            Self::Redo => figures.get(Figure::RedoBytes),
-            Self::Commits => figures.get(Figure::Commits),
-            Self::LogicalReads => figures.get(Figure::LogicalReads),
-            Self::DbTime => figures.get(Figure::DbTime),
-            Self::Each => None,
-        }
+    fn words(self) -> &'static str {
+        self.words_and_figures().0
+    }
+
+    fn value(self, figures: &Figures) -> Option<f64> {
+        figures.first(self.words_and_figures().1)
     }
 }
 
@@ -171,12 +165,6 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// Physical reads per second.
-    #[must_use]
-    pub fn reads(&self) -> Option<f64> {
-        self.figures.reads()
-    }
-
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         Self { figures: self.figures.times(factor), grow: self.grow * factor, ..self.clone() }
@@ -185,9 +173,7 @@ impl Demand {
 
 impl Profile {
     /// The demand at a point of the profile.
-    ///
-    /// # Errors
-    /// If neither reads nor commits are known, the database was idle, no interval matches, or a peak is wanted of one long
+    /// Fails if neither reads nor commits are known, the database was idle, no interval matches, or a peak is wanted of one long
     /// interval without `peak_factor`.
     pub fn demand(&self, choice: &Choice) -> Result<Demand, ChoiceError> {
         let in_range = |factor: f64| factor > 0.0 && factor <= 1000.0;
@@ -350,7 +336,6 @@ pub struct NotModelled {
 }
 
 /// All work of an interval that the method does not model, the largest shares first.
-#[must_use]
 pub fn not_modelled(figures: &Figures, block_bytes: Option<u32>) -> Vec<NotModelled> {
     let get = |figure| figures.get(figure);
     let share = |part: f64, whole: Option<f64>| {
@@ -458,7 +443,7 @@ mod tests {
         assert_eq!(peak.figures.get(Figure::Commits), Some(60.0));
         assert_eq!(peak.point, "peak by reads: 60 min of 2026-11-20 01:00, report 1");
         let median = demand(&profile, Choice { at: At::Median, ..Choice::default() }).unwrap();
-        assert_eq!(median.reads(), Some(200.0));
+        assert_eq!(median.figures.reads(), Some(200.0));
         let at = |text: &str| demand(&profile, Choice { at: text.parse().unwrap(), ..Choice::default() });
         assert_eq!(at("2026-11-20 02:30").unwrap().figures.get(Figure::Commits), Some(20.0));
         let error = at("2026-11-21 02:30").unwrap_err().to_string();
@@ -484,7 +469,7 @@ mod tests {
         );
         assert!(peak.point.contains("10 s of 2026-11-20 01:00:00"), "{}", peak.point);
         let each = demand(&profile, Choice { by: By::Each, ..Choice::default() }).unwrap();
-        assert_eq!((each.figures.get(Figure::RedoBytes), each.reads()), (Some(900.0), Some(400.0)));
+        assert_eq!((each.figures.get(Figure::RedoBytes), each.figures.reads()), (Some(900.0), Some(400.0)));
     }
 
     #[test]
@@ -495,7 +480,7 @@ mod tests {
         let error = demand(&profile, Choice::default()).unwrap_err();
         assert!(error.to_string().contains("7 days long") && error.to_string().contains("--peak-factor"));
         let told = demand(&profile, Choice { peak_factor: Some(3.0), ..Choice::default() }).unwrap();
-        assert_eq!(told.reads(), Some(300.0));
+        assert_eq!(told.figures.reads(), Some(300.0));
         demand(&profile, Choice { at: At::Median, ..Choice::default() }).unwrap();
     }
 

@@ -24,7 +24,6 @@ pub enum Figure {
     ReadBytes,
     /// Bytes of all reads, the server's own included.
     AllReadBytes,
-    /// Waits for a single block.
     SingleBlockReads,
     /// Blocks read around the buffer cache.
     DirectReadBlocks,
@@ -46,7 +45,6 @@ pub enum Figure {
     NetworkBytes,
     /// Seconds in calls, of all sessions: average active sessions.
     DbTime,
-    /// Seconds of CPU of the database.
     DbCpu,
     /// Mean read of one block; of all reads where the source has no others.
     ReadUs,
@@ -54,11 +52,8 @@ pub enum Figure {
     DirectReadUs,
     /// Mean read of several blocks at a time that do not lie together.
     ParallelReadUs,
-    /// Mean write of blocks by the server's writers.
     BlockWriteUs,
-    /// Mean write of the log.
     LogWriteUs,
-    /// Mean wait of a session for its commit.
     CommitUs,
 }
 
@@ -105,27 +100,22 @@ impl Figure {
         &TABLE[self as usize]
     }
 
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().1
     }
 
-    #[must_use]
     pub fn title(self) -> &'static str {
         self.row().2
     }
 
-    #[must_use]
     pub fn unit(self) -> &'static str {
         self.row().3
     }
 
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|figure| figure.name() == name)
     }
 
-    #[must_use]
     pub fn kind(self) -> Kind {
         if self.unit() == "us" { Kind::Mean } else { Kind::Rate }
     }
@@ -149,12 +139,16 @@ impl Serialize for Figure {
     }
 }
 
+/// Physical reads are requests, or blocks where these are not counted.
+pub(crate) const READS: [Figure; 2] = [ReadRequests, ReadBlocks];
+/// Physical writes are blocks, or requests where these are not counted.
+pub(crate) const WRITES: [Figure; 2] = [WriteBlocks, WriteRequests];
+
 /// Known values by figure, saved as an object by [`Figure::name`]. Unknown ones are absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures(BTreeMap<Figure, f64>);
 
 impl Figures {
-    #[must_use]
     pub fn get(&self, figure: Figure) -> Option<f64> {
         self.0.get(&figure).copied()
     }
@@ -173,21 +167,21 @@ impl Figures {
         self.0.iter().map(|(figure, value)| (*figure, *value))
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Physical reads per second: requests, or blocks where these are not counted.
-    #[must_use]
-    pub fn reads(&self) -> Option<f64> {
-        self.get(ReadRequests).or_else(|| self.get(ReadBlocks))
+    /// The first of these figures that is known.
+    pub(crate) fn first(&self, figures: &[Figure]) -> Option<f64> {
+        figures.iter().find_map(|figure| self.get(*figure))
     }
 
-    /// Physical writes per second: blocks, or requests where these are not counted.
-    #[must_use]
+    pub fn reads(&self) -> Option<f64> {
+        self.first(&READS)
+    }
+
     pub fn writes(&self) -> Option<f64> {
-        self.get(WriteBlocks).or_else(|| self.get(WriteRequests))
+        self.first(&WRITES)
     }
 
     /// Multiplies rates and keeps means.

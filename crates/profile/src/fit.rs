@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::demand::{Demand, ReadsAre};
-use crate::figure::{Figure, Figures};
+use crate::demand::Demand;
+use crate::figure::{Figure, Figures, READS, WRITES};
 use crate::plan::{CACHED, Costs, Measured, Planned};
 
 /// A figure that a plan must meet, saved by [`Aim::words`].
@@ -22,7 +22,6 @@ impl Aim {
     pub const ALL: [Self; 5] =
         [Self::PhysicalReads, Self::Redo, Self::Commits, Self::PhysicalWrites, Self::LogicalReads];
 
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::PhysicalReads => "physical reads",
@@ -43,34 +42,28 @@ impl Aim {
         matches!(self, Self::Redo | Self::Commits | Self::PhysicalWrites)
     }
 
-    /// The figure by which a demand counts it.
-    pub(crate) fn figure(self, demand: &Demand) -> Figure {
-        match (self, demand.reads_are) {
-            (Self::PhysicalReads, ReadsAre::Requests) => Figure::ReadRequests,
-            (Self::PhysicalReads, ReadsAre::Blocks) => Figure::ReadBlocks,
-            (Self::Redo, _) => Figure::RedoBytes,
-            (Self::Commits, _) => Figure::Commits,
-            (Self::PhysicalWrites, _) if demand.figures.get(Figure::WriteBlocks).is_some() => {
-                Figure::WriteBlocks
-            }
-            (Self::PhysicalWrites, _) => Figure::WriteRequests,
-            (Self::LogicalReads, _) => Figure::LogicalReads,
+    /// The figures that count it: the first one known.
+    fn figures(self) -> &'static [Figure] {
+        match self {
+            Self::PhysicalReads => &READS,
+            Self::Redo => &[Figure::RedoBytes],
+            Self::Commits => &[Figure::Commits],
+            Self::PhysicalWrites => &WRITES,
+            Self::LogicalReads => &[Figure::LogicalReads],
         }
     }
 
-    /// Its value, with blocks for requests or requests for blocks if only those are known.
-    pub(crate) fn of(self, figures: &Figures) -> Option<f64> {
-        match self {
-            Self::PhysicalReads => figures.reads(),
-            Self::Redo => figures.get(Figure::RedoBytes),
-            Self::Commits => figures.get(Figure::Commits),
-            Self::PhysicalWrites => figures.writes(),
-            Self::LogicalReads => figures.get(Figure::LogicalReads),
-        }
+    /// The figure by which a demand counts it, if it has any.
+    fn figure(self, demand: &Demand) -> Option<Figure> {
+        self.figures().iter().copied().find(|figure| demand.figures.get(*figure).is_some())
+    }
+
+    fn of(self, figures: &Figures) -> Option<f64> {
+        figures.first(self.figures())
     }
 
     /// Its measured value, counted as the demand does if possible.
-    pub(crate) fn measured(self, demand: &Demand, measured: &Measured) -> Option<f64> {
+    fn measured(self, demand: &Demand, measured: &Measured) -> Option<f64> {
         match self {
             Self::PhysicalReads => measured.reads(demand.reads_are),
             _ => self.of(&measured.figures),
@@ -78,21 +71,17 @@ impl Aim {
     }
 
     /// A note if a run counts blocks where the demand counts requests, or the reverse.
-    pub(crate) fn counted_otherwise(self, demand: &Demand, measured: &Measured) -> Option<&'static str> {
-        let counts = |figure| measured.figures.get(figure).is_some();
-        let wanted = self.figure(demand);
-        let other = match wanted {
-            Figure::ReadRequests => Figure::ReadBlocks,
-            Figure::ReadBlocks => Figure::ReadRequests,
-            Figure::WriteRequests => Figure::WriteBlocks,
-            Figure::WriteBlocks => Figure::WriteRequests,
-            _ => return None,
-        };
-        let blocks = "requests are demanded, and blocks measured: the target does not count requests";
-        let requests = "blocks are demanded, and requests measured: the target does not count blocks";
-        let said =
-            if matches!(wanted, Figure::ReadRequests | Figure::WriteRequests) { blocks } else { requests };
-        (!counts(wanted) && counts(other)).then_some(said)
+    fn counted_otherwise(self, wanted: Figure, measured: &Measured) -> Option<&'static str> {
+        let is_counted = self.of(&measured.figures).is_some();
+        if !is_counted || measured.figures.get(wanted).is_some() {
+            return None;
+        }
+        Some(match wanted {
+            Figure::ReadRequests | Figure::WriteRequests => {
+                "requests are demanded, and blocks measured: the target does not count requests"
+            }
+            _ => "blocks are demanded, and requests measured: the target does not count blocks",
+        })
     }
 }
 
@@ -127,7 +116,6 @@ pub struct FitLine {
 
 impl FitLine {
     /// False if the deviation is unknown.
-    #[must_use]
     pub fn is_met(&self) -> bool {
         self.percent.is_some_and(|percent| percent.abs() <= TOLERANCE_PERCENT)
     }
@@ -161,13 +149,11 @@ pub struct Fit {
 
 impl Fit {
     /// True if every figure that must be met is met.
-    #[must_use]
     pub fn is_met(&self) -> bool {
         self.lines.iter().filter(|line| line.must).all(FitLine::is_met)
     }
 
     /// True if this fit is better than an earlier one, or about as good: it rests on more runs.
-    #[must_use]
     pub fn replaces(&self, earlier: &Self) -> bool {
         match (self.is_met(), earlier.is_met()) {
             (true, false) => true,
@@ -193,7 +179,6 @@ const NEAR: f64 = 0.02;
 const NOTHING: f64 = 1e-6;
 
 /// Compares a plan, and its measured run if there is one, with the demand.
-#[must_use]
 pub fn compare(demand: &Demand, planned: &Planned, measured: Option<&Measured>, costs: &Costs) -> Fit {
     let lines = Aim::ALL.into_iter().filter_map(|aim| line(aim, demand, planned, measured, costs));
     Fit { lines: lines.collect() }
@@ -207,7 +192,8 @@ fn line(
     measured: Option<&Measured>,
     costs: &Costs,
 ) -> Option<FitLine> {
-    let demanded = aim.of(&demand.figures)?;
+    let figure = aim.figure(demand)?;
+    let demanded = demand.figures.get(figure)?;
     let commits = demand.figures.get(Figure::Commits).unwrap_or(0.0);
     let is_late = aim == Aim::PhysicalWrites && demanded <= NOTHING && commits > NOTHING;
     if demanded <= NOTHING && !is_late {
@@ -218,14 +204,14 @@ fn line(
     let compared = if measured.is_some() { is } else { plan };
     let line = FitLine {
         what: aim,
-        unit: aim.figure(demand).unit(),
+        unit: figure.unit(),
         demanded,
         planned: plan,
         measured: is,
         percent: compared.filter(|_| !is_late).map(|is| 100.0 * (is / demanded - 1.0)),
         must: aim.must() && !is_late,
         why: is_late.then(|| LATE.to_owned()),
-        note: measured.and_then(|measured| aim.counted_otherwise(demand, measured)),
+        note: measured.and_then(|measured| aim.counted_otherwise(figure, measured)),
     };
     match line.is_met() || is_late {
         true => Some(line),
@@ -236,7 +222,6 @@ fn line(
 /// A run below this share of RATE did not keep the rate.
 const KEPT: f64 = 0.98;
 
-/// Why a figure is not met.
 pub(crate) fn why(
     line: &FitLine,
     demand: &Demand,
@@ -324,7 +309,7 @@ fn why_reads(
     }
     let commits = demand.figures.get(Figure::Commits).unwrap_or(0.0);
     let own = commits * f64::from(planned.parameters.update_work_unit) * costs.reads_per_block;
-    if percent > 0.0 && demand.reads().is_some_and(|reads| own > 0.95 * reads) {
+    if percent > 0.0 && demand.figures.reads().is_some_and(|reads| own > 0.95 * reads) {
         return format!("the UPDATEs alone read {own:.0} blocks/s before they change them");
     }
     // Physical reads per visited block, measured and planned.
@@ -421,7 +406,7 @@ mod tests {
                 (Figure::WriteBlocks, 800.0),
             ]
             .into(),
-            reads_are: ReadsAre::Requests,
+            reads_are: crate::ReadsAre::Requests,
             histograms: Default::default(),
             notes: Vec::new(),
         }
@@ -581,7 +566,7 @@ mod tests {
 
     #[test]
     fn reads_served_by_a_cache_name_the_cache() {
-        let costs = Costs::with_reads(0.001);
+        let costs = Costs { reads_per_block: 0.001, ..Costs::default() };
         let limits = Limits { schemas: 1, scan_blocks: 0, scale_blocks: 10_000, most_sessions: 64 };
         let planned = solve(&demand(), &costs, &limits);
         let mut cached = measured(1.2);

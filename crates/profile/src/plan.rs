@@ -45,7 +45,6 @@ impl Parameters {
     }
 
     /// Keys and values of `slob.conf`.
-    #[must_use]
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
         let word = |is, yes: &str, no: &str| if is { yes } else { no }.to_owned();
         vec![
@@ -102,7 +101,6 @@ const ASSUMED_REDO: [f64; 2] = [1200.0, 6000.0];
 /// With fewer reads per block than this, a cache serves them: no rate of visits makes them physical.
 pub(crate) const CACHED: f64 = 0.02;
 
-/// Results of a calibration run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     pub seconds: f64,
@@ -113,7 +111,6 @@ pub struct Measured {
 }
 
 impl Measured {
-    #[must_use]
     pub fn operations_per_s(&self) -> f64 {
         self.selects_per_s + self.updates_per_s + self.scans_per_s
     }
@@ -146,7 +143,7 @@ pub struct Costs {
     /// Blocks written per changed block.
     pub writes_per_block: f64,
     /// For UPDATEs of two columns and of all: blocks and redo bytes of one UPDATE.
-    redo: [Vec<(u16, f64)>; 2],
+    pub(crate) redo: [Vec<(u16, f64)>; 2],
     pub runs: usize,
 }
 
@@ -165,11 +162,6 @@ impl Default for Costs {
 }
 
 impl Costs {
-    #[cfg(test)]
-    pub(crate) fn with_reads(reads_per_block: f64) -> Self {
-        Self { reads_per_block, ..Self::default() }
-    }
-
     /// Learns from a run. Costs that the run does not show stay unchanged.
     pub fn learn(
         &mut self,
@@ -224,7 +216,6 @@ impl Costs {
 
     /// Redo bytes of an UPDATE: proportional to one measurement, along the line of the last two, since a commit has a cost of
     /// its own.
-    #[must_use]
     pub fn redo_of_update(&self, heavy: bool, blocks: u16) -> f64 {
         let blocks = f64::from(blocks);
         let at = |(blocks, redo): (u16, f64)| (f64::from(blocks), redo);
@@ -234,8 +225,7 @@ impl Costs {
                 let other = self.redo[usize::from(!heavy)].last().copied().map(at);
                 let scale =
                     other.map_or(1.0, |(blocks, redo)| redo / (blocks * ASSUMED_REDO[usize::from(!heavy)]));
-                let assumed = ASSUMED_REDO[usize::from(heavy)] * scale;
-                assumed * blocks
+                ASSUMED_REDO[usize::from(heavy)] * scale * blocks
             }
             [only] => at(only).1 / at(only).0 * blocks,
             [.., one, other] => {
@@ -259,7 +249,6 @@ const FEWEST_SESSIONS: u32 = 8;
 /// Below this share of logical reads hits are not worth scans.
 const FEW_HITS: f64 = 0.05;
 
-/// Parameters and their predicted rates.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Planned {
     pub parameters: Parameters,
@@ -268,7 +257,6 @@ pub struct Planned {
 }
 
 /// Parameters for a demand, given the costs of operations.
-#[must_use]
 pub fn solve(demand: &Demand, costs: &Costs, limits: &Limits) -> Planned {
     let wanted = Wanted::of(demand, costs);
     let (heavy, update_work_unit) = wanted.update(costs, limits);
@@ -311,7 +299,8 @@ fn predicted(parameters: &Parameters, costs: &Costs, limits: &Limits, demand: &D
 fn sessions(demand: &Demand, limits: &Limits) -> u32 {
     let get = |figure| demand.figures.get(figure);
     let spent = |rate: Option<f64>, us| Some(rate? * get(us)? / 1e6);
-    let waiting = [spent(demand.reads(), Figure::ReadUs), spent(get(Figure::Commits), Figure::CommitUs)];
+    let waiting =
+        [spent(demand.figures.reads(), Figure::ReadUs), spent(get(Figure::Commits), Figure::CommitUs)];
     let waiting: f64 = waiting.into_iter().flatten().sum();
     let active = get(Figure::DbTime).unwrap_or(0.0).max(waiting);
     let wanted = (SPARE * active).ceil() as u32;
@@ -335,7 +324,7 @@ impl Wanted {
         // Visit cached blocks as often as production read them: more visits would not make the reads physical.
         let per_block = if costs.reads_per_block < CACHED { 1.0 } else { costs.reads_per_block };
         Self {
-            reads: demand.reads().unwrap_or(0.0),
+            reads: demand.figures.reads().unwrap_or(0.0),
             commits: get(Figure::Commits).unwrap_or(0.0),
             redo: get(Figure::RedoBytes),
             writes: demand.figures.writes().filter(|writes| *writes > 0.0),
@@ -594,7 +583,7 @@ mod tests {
 
     #[test]
     fn wholly_cached_reads_are_visited_as_often_as_production_read() {
-        let costs = Costs::with_reads(0.001);
+        let costs = Costs { reads_per_block: 0.001, ..Costs::default() };
         let planned = solve(&demand([(Figure::ReadRequests, 5000.0)]), &costs, &LIMITS);
         let visited = planned.parameters.rate * u32::from(planned.parameters.work_unit);
         assert!((4900..5100).contains(&visited), "{planned:?}");
@@ -608,7 +597,7 @@ mod tests {
             blocks in 1_u16..20,
             per_block in 0.3..1.2_f64,
         ) {
-            let costs = Costs::with_reads(per_block);
+            let costs = Costs { reads_per_block: per_block, ..Costs::default() };
             let demand = demand([
                 (Figure::ReadRequests, commits * reads_per_commit),
                 (Figure::Commits, commits),

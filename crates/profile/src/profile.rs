@@ -54,13 +54,10 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// True if both name the same database.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.name, &self.id, &self.container) == (&other.name, &other.id, &other.container)
     }
 
-    #[must_use]
     pub fn words(&self) -> String {
         match &self.container {
             Some(container) => format!("{} ({container})", self.name),
@@ -84,10 +81,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    #[must_use]
     pub fn end(&self) -> DateTime {
-        let length = SignedDuration::try_from_secs_f64(self.seconds).unwrap_or_default();
-        self.begin.saturating_add(length)
+        self.after(self.seconds)
+    }
+
+    fn after(&self, seconds: f64) -> DateTime {
+        self.begin.saturating_add(SignedDuration::try_from_secs_f64(seconds).unwrap_or_default())
     }
 
     /// Refuses values that no source gives.
@@ -111,10 +110,8 @@ impl Interval {
     }
 
     /// Its middle decides the hour and day that it counts for.
-    #[must_use]
     pub fn middle(&self) -> DateTime {
-        let half = SignedDuration::try_from_secs_f64(self.seconds / 2.0).unwrap_or_default();
-        self.begin.saturating_add(half)
+        self.after(self.seconds / 2.0)
     }
 }
 
@@ -131,7 +128,6 @@ pub struct Bucket {
 /// Histograms by name: `read` of one block, `commit` of waits for the log.
 pub type Histograms = BTreeMap<String, Vec<Bucket>>;
 
-/// A rejected interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     pub source: String,
@@ -140,7 +136,6 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// A time without intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
     pub from: DateTime,
@@ -162,10 +157,14 @@ pub enum ProfileError {
 }
 
 impl Profile {
+    /// A profile without intervals.
+    pub fn new(source: Source, subject: Subject) -> Self {
+        let (intervals, left_out) = (Vec::new(), Vec::new());
+        Self { profile_version: PROFILE_VERSION, source, subject, intervals, left_out }
+    }
+
     /// Parses a saved profile. Overlapping intervals are left out, as when it is made.
-    ///
-    /// # Errors
-    /// If the text is not a profile, has a later version, has no interval, or has impossible values.
+    /// Fails if the text is not a profile, has a later version, has no interval, or has impossible values.
     pub fn read(text: &[u8]) -> Result<Self, ProfileError> {
         #[derive(Deserialize)]
         struct Head {
@@ -185,7 +184,6 @@ impl Profile {
     }
 
     /// Names of the instances; empty if all intervals are of the whole database.
-    #[must_use]
     pub fn instances(&self) -> Vec<&str> {
         let mut names: Vec<&str> =
             self.intervals.iter().filter_map(|interval| interval.instance.as_deref()).collect();
@@ -194,7 +192,6 @@ impl Profile {
         names
     }
 
-    /// Only the intervals of one instance.
     #[must_use]
     pub fn of_instance(&self, instance: &str) -> Self {
         let own = |interval: &&Interval| interval.instance.as_deref() == Some(instance);
@@ -270,19 +267,12 @@ impl Sample {
 const OVERLAP: f64 = 0.02;
 
 /// One profile per database, ordered by name. Unsound, repeated and overlapping samples are in `left_out`.
-#[must_use]
 pub fn collect(samples: Vec<Sample>, source: Source) -> Vec<Profile> {
     let mut profiles: BTreeMap<(String, Option<String>, Option<String>), Profile> = BTreeMap::new();
     for sample in samples {
         let Subject { name, id, container, .. } = &sample.subject;
         let key = (name.clone(), id.clone(), container.clone());
-        let profile = profiles.entry(key).or_insert_with(|| Profile {
-            profile_version: PROFILE_VERSION,
-            source,
-            subject: Subject::default(),
-            intervals: Vec::new(),
-            left_out: Vec::new(),
-        });
+        let profile = profiles.entry(key).or_insert_with(|| Profile::new(source, Subject::default()));
         profile.subject = merged(&sample.subject, &profile.subject);
         match sample.checked() {
             Ok(interval) => profile.intervals.push(interval),
@@ -350,14 +340,12 @@ impl Profile {
     }
 
     /// Merges another profile of the same database.
-    #[must_use]
-    pub fn with(mut self, other: Self) -> Self {
+    pub fn add(&mut self, other: Self) {
         self.subject = merged(&self.subject, &other.subject);
         self.source = if self.source == other.source { self.source } else { Source::Mixed };
         self.intervals.extend(other.intervals);
         self.left_out.extend(other.left_out);
         self.order();
-        self
     }
 }
 
@@ -583,7 +571,8 @@ mod tests {
     fn profiles_of_two_sources_become_one() {
         let of = |sample, source| collect(vec![sample], source).remove(0);
         let one = of(hour_of("a", "2026-11-20T10:00", None), Source::Reports);
-        let both = one.with(of(hour_of("run", "2026-11-19T10:00", None), Source::Runs));
+        let mut both = one;
+        both.add(of(hour_of("run", "2026-11-19T10:00", None), Source::Runs));
         assert_eq!((both.source, both.intervals[0].source.as_str()), (Source::Mixed, "run"));
     }
 

@@ -2,16 +2,12 @@
 
 use crate::Profile;
 
-/// Merges profiles of the same database.
 #[must_use]
 pub fn merge(profiles: Vec<Profile>) -> Vec<Profile> {
     let mut merged: Vec<Profile> = Vec::new();
     for profile in profiles {
-        match merged.iter().position(|own| own.subject.is_same(&profile.subject)) {
-            Some(at) => {
-                let own = merged.remove(at);
-                merged.insert(at, own.with(profile));
-            }
+        match merged.iter_mut().find(|own| own.subject.is_same(&profile.subject)) {
+            Some(own) => own.add(profile),
             None => merged.push(profile),
         }
     }
@@ -31,9 +27,7 @@ fn known_instances(known: &[String]) -> String {
 }
 
 /// The profiles of a database, by its name or its number, with the intervals of one instance.
-///
-/// # Errors
-/// If no profile is of the database, or one has no interval of the instance.
+/// Fails if no profile is of the database, or one has no interval of the instance.
 pub fn choose(
     profiles: Vec<Profile>,
     database: Option<&str>,
@@ -64,7 +58,6 @@ pub fn choose(
 }
 
 /// The name of each database, with its number where several have the same name.
-#[must_use]
 pub fn unique_names(profiles: &[Profile]) -> Vec<String> {
     let words: Vec<String> = profiles.iter().map(|profile| profile.subject.words()).collect();
     let name = |(profile, own): (&Profile, &String)| {

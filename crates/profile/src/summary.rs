@@ -20,13 +20,6 @@ pub struct Place {
     pub source: String,
 }
 
-impl Place {
-    fn of(interval: &Interval, value: f64) -> Self {
-        let Interval { source, begin, seconds, .. } = interval;
-        Self { value, begin: *begin, seconds: *seconds, source: source.clone() }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureSummary {
     pub figure: Figure,
@@ -58,7 +51,6 @@ pub struct Summary {
 
 impl Summary {
     /// Summary of the whole database ([`Profile::together`]); `None` without intervals.
-    #[must_use]
     pub fn of(profile: &Profile) -> Option<Self> {
         let whole = profile.together();
         let intervals = &whole.intervals;
@@ -76,7 +68,6 @@ impl Summary {
         })
     }
 
-    #[must_use]
     pub fn figure(&self, figure: Figure) -> Option<&FigureSummary> {
         self.figures.iter().find(|own| own.figure == figure)
     }
@@ -104,7 +95,10 @@ fn of_figure(intervals: &[Interval], figure: Figure) -> Option<FigureSummary> {
     let mean = mean(figure, known.iter().copied())?;
     // Of equal intervals the earliest wins.
     known.sort_by(|one, other| one.1.total_cmp(&other.1).then(other.0.begin.cmp(&one.0.begin)));
-    let place = |at: usize| known.get(at).map(|(interval, value)| Place::of(interval, *value));
+    let place = |at: usize| {
+        let (Interval { source, begin, seconds, .. }, value) = *known.get(at)?;
+        Some(Place { value, begin: *begin, seconds: *seconds, source: source.clone() })
+    };
     Some(FigureSummary {
         figure,
         intervals: known.len(),
@@ -127,7 +121,6 @@ fn weekday(moment: DateTime) -> usize {
     usize::from(moment.weekday().since(Weekday::Monday).unsigned_abs())
 }
 
-/// Weights rates by duration.
 fn mean<'a>(figure: Figure, values: impl Iterator<Item = (&'a Interval, f64)>) -> Option<f64> {
     let weight = |interval: &Interval| if figure.kind() == Kind::Rate { interval.seconds } else { 1.0 };
     let (sum, weights) = values.fold((0.0, 0.0), |(sum, weights), (interval, value)| {
@@ -146,7 +139,6 @@ const FIGURES: [(&str, Of); 3] = [
 ];
 
 /// Sentences on what a profile cannot show.
-#[must_use]
 pub fn hidden(profile: &Profile) -> Vec<String> {
     let whole = profile.together();
     let mut said = Vec::new();
@@ -160,15 +152,15 @@ pub fn hidden(profile: &Profile) -> Vec<String> {
     } else {
         format!("Intervals are {} long", length(longest))
     };
-    said.push(format!(
-        "{lengths}: a minute at several times their mean does not show. What a platform must carry for a minute can be up to \
-         {:.0} times the peak here, if all of an interval's work was done in one.",
-        longest / 60.0
-    ));
-    if longest <= 90.0 {
-        said.pop();
-        said.push(format!("{lengths}: bursts of seconds do not show."));
-    }
+    said.push(if longest <= 90.0 {
+        format!("{lengths}: bursts of seconds do not show.")
+    } else {
+        format!(
+            "{lengths}: a minute at several times their mean does not show. What a platform must carry for a minute can be \
+             up to {:.0} times the peak here, if all of an interval's work was done in one.",
+            longest / 60.0
+        )
+    });
     said.extend(flattened(&whole.intervals));
     if longest > LONG_S {
         said.push(format!(
@@ -225,7 +217,6 @@ fn unseen(profile: &Profile) -> Option<String> {
 }
 
 /// A duration in words: `45 s`, `15 min`, `2.5 h`.
-#[must_use]
 pub fn length(seconds: f64) -> String {
     let trimmed = |value: f64, unit: &str| {
         let text = format!("{value:.1}");
@@ -249,14 +240,12 @@ pub struct Change {
 
 impl Change {
     /// Difference of the second to the first in percent; `None` if the first is 0.
-    #[must_use]
     pub fn percent(of: [f64; 2]) -> Option<f64> {
         (of[0] != 0.0).then(|| 100.0 * (of[1] - of[0]) / of[0])
     }
 }
 
 /// Changes of all figures that both know.
-#[must_use]
 pub fn diff(one: &Summary, other: &Summary) -> Vec<Change> {
     let change = |figure: Figure| {
         let (one, other) = (one.figure(figure)?, other.figure(figure)?);

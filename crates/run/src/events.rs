@@ -20,7 +20,6 @@ pub enum LoadEvent {
         rows: u64,
         bytes: u64,
         complete: usize,
-        /// Schemas that are partly loaded already.
         resumed: usize,
         streams: usize,
         /// Bytes of the largest slice: each stream loses at most this much when it is cut off.
@@ -38,7 +37,6 @@ pub enum LoadEvent {
     Finished(SchemaNo, Layout),
 }
 
-/// Called from the timeline of a run.
 pub trait RunObserver {
     fn on_run(&mut self, event: &RunEvent<'_>);
 
@@ -60,19 +58,16 @@ pub enum RunEvent<'a> {
         sessions: u32,
         took: Duration,
     },
-    /// The external script is called.
     Script(ScriptMoment),
     Started,
     /// Snapshot A is taken: the window begins.
     WindowBegan,
-    /// Sent once a second.
     Tick(Tick<'a>),
     /// The record as if the run ended now, every few seconds of the window. It holds no sessions yet.
     SoFar(&'a Record),
     /// Snapshot B is taken: the window is over.
     WindowEnded,
     Interrupted,
-    /// Rows are read back.
     Verifying,
 }
 

@@ -1,7 +1,6 @@
 //! Companions of a run: the user's script, the server's own report, and the file of all operations. A failing report or file
 //! becomes a note and never fails the run.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -18,7 +17,8 @@ use crate::sessions::panicked;
 use crate::tally::{Drain, MOST_KEPT, Tally};
 
 /// The argument of the external script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum ScriptMoment {
     /// All sessions are connected and rest.
     Pre,
@@ -26,16 +26,6 @@ pub enum ScriptMoment {
     Post,
     /// The record is written.
     End,
-}
-
-impl fmt::Display for ScriptMoment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Pre => "pre",
-            Self::Post => "post",
-            Self::End => "end",
-        })
-    }
 }
 
 /// EXTERNAL_SCRIPT: the user's own program. The run waits for it, and it must exit with 0.

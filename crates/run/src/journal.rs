@@ -221,8 +221,7 @@ impl Acknowledged {
 
     /// Checks that a target holds all schemas of the journal, and none was loaded anew.
     pub(crate) fn check_schemas(&self, states: &[SchemaState]) -> Result<(), RunError> {
-        let other = states.iter().find(|state| state.load.seed != self.load_seed);
-        if let Some(state) = other {
+        if let Some(state) = states.iter().find(|state| state.load.seed != self.load_seed) {
             return Err(RunError::usage(format!(
                 "the journal is of other data: schema {} was loaded with the seed {}, those of the journal with {}",
                 state.schema, state.load.seed, self.load_seed

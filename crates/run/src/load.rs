@@ -130,7 +130,6 @@ impl LoadPlan {
         self.work.iter().filter(|work| work.steps.contains(&Step::Replace)).map(|work| work.schema)
     }
 
-    /// Schemas that are partly loaded already.
     fn resumed(&self) -> impl Iterator<Item = &SchemaWork> {
         self.work.iter().filter(|work| !matches!(work.steps.front(), Some(Step::Create | Step::Replace)))
     }
@@ -293,7 +292,6 @@ const REPORT_EVERY: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadSummary {
     pub rows: u64,
-    /// Bytes of the rows' blocks.
     pub bytes: u64,
     /// Includes index, statistics and the check of the layout.
     pub took: Duration,
@@ -359,7 +357,6 @@ struct State {
 }
 
 struct SchemaProgress {
-    /// Steps that no stream has begun.
     steps: VecDeque<Step>,
     /// Streams at work on this schema.
     busy: usize,
@@ -502,12 +499,10 @@ impl State {
     }
 }
 
-/// The data of a target, if they are on this host.
 #[derive(Clone, Debug)]
 pub struct LocalData {
     /// The folder of an embedded database may not exist yet.
     pub path: PathBuf,
-    /// The device behind the data, or why it is unknown.
     pub device: Result<Device, String>,
 }
 

@@ -26,7 +26,6 @@ pub(crate) struct Measurements {
     pub(crate) started: Timestamp,
     pub(crate) ended: Timestamp,
     pub(crate) interrupted: bool,
-    /// The first failure.
     pub(crate) error: Option<String>,
     pub(crate) begin: Option<Edge>,
     pub(crate) end: Option<Edge>,
@@ -43,7 +42,6 @@ pub(crate) struct Measurements {
     pub(crate) server_report: Option<ServerReportRecord>,
 }
 
-/// An edge of the window.
 #[derive(Clone)]
 pub(crate) struct Edge {
     pub(crate) sample: Sample,
@@ -77,7 +75,6 @@ impl<'a, 'b> Phases<'a, 'b> {
         Self { timeline, sampler, sessions, measured, last_sample: None, steady: None, phase, until }
     }
 
-    /// Runs all phases and ends the sessions.
     pub(crate) fn carry_out(mut self) -> Measurements {
         let (end, reason) = self.work();
         if reason == Some(EarlyEnd::Interrupted) {

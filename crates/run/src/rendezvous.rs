@@ -6,12 +6,10 @@ use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Order {
-    /// Rest until the next phase.
     #[default]
     Rest,
     /// Work, until this moment if the end is known.
     Work(Option<Instant>),
-    /// Disconnect.
     Leave,
 }
 
@@ -165,7 +163,6 @@ impl<'a> Participant<'a> {
         true
     }
 
-    /// True while operations may start.
     pub(crate) fn is_working(&self) -> bool {
         self.rendezvous.lock().is_working()
     }

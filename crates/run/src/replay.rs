@@ -18,9 +18,7 @@ const MOST_FAULTS: usize = 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replay {
     pub sessions: u32,
-    /// Operations within the window.
     pub operations: u64,
-    /// Sessions that differ from their plan.
     pub faulty: u32,
     /// The first twenty differences, in words.
     pub faults: Vec<String>,

@@ -35,16 +35,13 @@ use crate::{RunError, verify};
 
 /// Stack of a session's thread in bytes; only touched pages take memory.
 const SESSION_STACK: usize = 1 << 20;
-/// Most time for restoring the server's settings.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The parts of a run that its preparation does not need.
 pub struct RunContext<'a> {
     pub engine: Arc<dyn Engine>,
     pub spec: &'a RunSpec,
-    /// The effective configuration, for the record.
     pub configuration: Vec<ConfigEntry>,
-    /// This program's version, for the record.
     pub slob_version: &'a str,
     pub stop: &'a AtomicBool,
     /// The new file for the journal of updates, if the user wants one.

@@ -255,7 +255,6 @@ impl Hosts {
         self.answers(asked).since(&begin).hosts
     }
 
-    /// Failures of the observers, in sentences.
     pub(crate) fn faults(&self) -> Vec<String> {
         self.observers.iter().flat_map(Observer::faults).cloned().collect()
     }

@@ -85,7 +85,6 @@ impl SessionEnd {
 pub(crate) struct Worker {
     pub(crate) plan: SessionPlan,
     pub(crate) planner: Planner,
-    /// Operations to do, for WORK_LOOP.
     pub(crate) operations: Option<u64>,
     pub(crate) size: BatchSize,
     pub(crate) on_loss: SessionLoss,
@@ -120,7 +119,9 @@ impl Worker {
         let mut is_at_work = participant.rest();
         while is_at_work {
             let Err(error) = self.execute_all(session.as_mut(), &participant, end) else {
-                publish(session.as_mut());
+                // The database's counters must hold all that the session did. A failure shows when they are compared with
+                // ours; an error that matters returns with the next operation.
+                let _ = session.publish();
                 if participant.is_working() {
                     participant.step_out();
                     let _ = self.messages.send(Message::DoneAll(self.plan.number));
@@ -129,7 +130,7 @@ impl Worker {
                 continue;
             };
             if error.kind() != ErrorKind::Connection {
-                publish(session.as_mut());
+                let _ = session.publish();
                 return Err(error);
             }
             if self.on_loss == SessionLoss::Fail {
@@ -283,12 +284,6 @@ fn deadline(of_phase: Option<Instant>, begun: Instant, batch: &Batch, pauses: Du
     of_phase.into_iter().chain(of_batch).min()
 }
 
-/// Makes the database's counters hold everything that the session did. A failure shows when the counters are compared with
-/// ours; an error that matters returns with the next operation.
-fn publish(session: &mut dyn Session) {
-    let _ = session.publish();
-}
-
 /// The error of a thread that panicked; its message is on stderr.
 pub(crate) fn panicked(who: &str) -> EngineError {
     EngineError::new(ErrorKind::Fatal, who, "panicked: this is a fault of this program, please report it")
@@ -357,7 +352,6 @@ pub(crate) struct Sessions {
     /// The ended sessions, and when the timeline learned of each end.
     pub(crate) ended: Vec<(Instant, SessionEnd)>,
     pub(crate) count: u32,
-    /// Sessions that have done all their operations.
     done: BTreeSet<u32>,
 }
 

@@ -11,7 +11,6 @@ use slob_spec::Observers;
 use crate::prepare::check_observers;
 use crate::{Hosts, LocalData, RunError};
 
-/// Place of a target's data.
 #[derive(Debug)]
 pub enum Site {
     /// Not known, or there are no data.
@@ -21,22 +20,16 @@ pub enum Site {
     Servers(Hosts),
 }
 
-/// Work of a machine in some time.
 #[derive(Debug)]
 pub struct Activity {
-    /// CPU of this machine.
     pub cpu: Option<CpuTimes>,
-    /// Hosts of the servers.
     pub hosts: Vec<Option<HostInterval>>,
-    /// Device of an embedded database.
     pub device: Option<DeviceCounters>,
 }
 
 impl Site {
     /// Finds the data of a target. `copy` makes remote observers copies of this program.
-    ///
-    /// # Errors
-    /// If `observers` do not fit the target.
+    /// Fails if `observers` do not fit the target.
     pub fn find(
         engine: &dyn Engine,
         server: &Server,

@@ -25,7 +25,6 @@ const SAMPLE_PATIENCE_AFTER_FAILURE: Duration = Duration::from_secs(5);
 const RECOVERY: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_millis(100);
 
-/// Result of a full verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifySummary {
     pub rows: u64,
@@ -33,7 +32,6 @@ pub struct VerifySummary {
     pub updated: u64,
     /// Rows that are missing, damaged, or lost an acknowledged update.
     pub faulty: u64,
-    /// Rows that lost an acknowledged update.
     pub lost: u64,
     /// The first faults in words: schema, table, row, and what is wrong.
     pub faults: Vec<String>,

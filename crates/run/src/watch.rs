@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use jiff::Zoned;
 use jiff::civil::DateTime;
 use slob_engine::{Counter, Engine, EngineError, Workload};
-use slob_profile::{Figure, Figures, Histograms, LeftOut, PROFILE_VERSION, Profile, Sample, Source, Subject};
+use slob_profile::{Figure, Figures, Histograms, LeftOut, Profile, Sample, Source, Subject};
 use slob_spec::Target;
 
 /// Pause between looks at the stop flag.
@@ -50,9 +50,7 @@ struct ServerWork {
 
 impl<'a> Watch<'a> {
     /// Asks the server for the first time; its profile has no interval yet.
-    ///
-    /// # Errors
-    /// If the server does not answer, or does not count the work of others.
+    /// Fails if the server does not answer, or does not count the work of others.
     pub fn begin(engine: &'a dyn Engine, target: &Target) -> Result<Self, WatchError> {
         let first = ask(engine)?;
         let subject = Subject {
@@ -61,20 +59,11 @@ impl<'a> Watch<'a> {
             block_bytes: first.work.block_bytes,
             ..Subject::default()
         };
-        let profile = Profile {
-            profile_version: PROFILE_VERSION,
-            source: Source::Live,
-            subject,
-            intervals: Vec::new(),
-            left_out: Vec::new(),
-        };
-        Ok(Self { engine, profile, last: Some(first) })
+        Ok(Self { engine, profile: Profile::new(Source::Live, subject), last: Some(first) })
     }
 
     /// Asks at regular times. True if the time ended, false if `stop` was set.
-    ///
-    /// # Errors
-    /// If the server does not answer for a long time, and errors of `on_event`.
+    /// Fails if the server does not answer for a long time, and errors of `on_event`.
     pub fn watch<E: From<WatchError>>(
         &mut self,
         every: Duration,

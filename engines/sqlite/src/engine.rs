@@ -18,7 +18,6 @@ use crate::target::{BLOCK_BYTES, FORM, PARAMS, Place, SCHEME};
 use crate::vfs::{IoTotals, Meter, TransferTotals};
 use crate::{load, rows, target};
 
-/// The entry of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
     scheme: SCHEME,
     target_form: FORM,
@@ -35,14 +34,13 @@ fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
     crate::initialise()?;
     Ok(Box::new(SqliteEngine(Arc::new(Inner {
         place,
-        session_meter: Meter::new(),
-        other_meter: Meter::new(),
+        session_meter: Meter::default(),
+        other_meter: Meter::default(),
         tally: Tally::default(),
         turns: Mutex::default(),
     }))))
 }
 
-/// Shared by an engine and its sessions.
 pub(crate) struct Inner {
     pub(crate) place: Place,
     /// I/O of sessions, which counters report.
@@ -183,27 +181,23 @@ impl Engine for SqliteEngine {
 
 /// Waits of sessions outside of SQLite: calls of our VFS, and the turn to write.
 fn events(io: &IoTotals, sums: &Counts<u64>) -> Vec<WaitEvent> {
-    let event = |name: &str, class: &str, transfers: &TransferTotals| WaitEvent {
+    let of = |transfers: &TransferTotals| (transfers.count(), transfers.ns.sum());
+    let event = |(name, class, (waits, ns)): (&str, &str, (u64, u64))| WaitEvent {
         name: name.into(),
         class: class.into(),
-        waits: Some(transfers.count()),
-        time_us: transfers.ns.sum() / 1000,
+        waits: Some(waits),
+        time_us: ns / 1000,
         background: false,
     };
-    vec![
-        event("page read", "data", &io.page_reads),
-        event("page write", "data", &io.page_writes),
-        event("file fsync", "data", &io.file_syncs),
-        event("log write", "log", &io.log_writes),
-        event("log fsync", "log", &io.log_syncs),
-        WaitEvent {
-            name: "write lock".into(),
-            class: "concurrency".into(),
-            waits: Some(sums.write_waits),
-            time_us: sums.write_wait_ns / 1000,
-            background: false,
-        },
-    ]
+    let events = [
+        ("page read", "data", of(&io.page_reads)),
+        ("page write", "data", of(&io.page_writes)),
+        ("file fsync", "data", of(&io.file_syncs)),
+        ("log write", "log", of(&io.log_writes)),
+        ("log fsync", "log", of(&io.log_syncs)),
+        ("write lock", "concurrency", (sums.write_waits, sums.write_wait_ns)),
+    ];
+    events.map(event).into()
 }
 
 /// A counter with one writer, which needs no locked instruction.
@@ -264,7 +258,6 @@ impl Tally {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The counts of a new session.
     pub(crate) fn open(&self) -> Arc<SessionCounts> {
         let counts = Arc::<SessionCounts>::default();
         self.lock().working.push(Arc::clone(&counts));

@@ -6,7 +6,6 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use slob_engine::{EngineError, ErrorKind};
 
-use crate::InitError;
 use crate::vfs::{IoFault, Meter};
 
 /// Translates an error of SQLite in `step`, on the thread where it happened. A fault of our VFS gives the better message.
@@ -122,12 +121,6 @@ pub(crate) fn os_failed(step: impl Into<String>, error: &std::io::Error) -> Engi
     EngineError::new(kind, step, error.to_string())
 }
 
-impl From<InitError> for EngineError {
-    fn from(error: InitError) -> Self {
-        Self::new(ErrorKind::Fatal, "setting up SQLite", error.to_string())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,7 +128,7 @@ mod tests {
 
     fn sqlite(code: i32) -> EngineError {
         let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-        failed("opening x", &error, &Meter::new())
+        failed("opening x", &error, &Meter::default())
     }
 
     #[test]

@@ -22,28 +22,29 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 use rusqlite::ffi;
+use slob_engine::{EngineError, ErrorKind};
 
 pub use engine::KIND;
 
-/// SQLite could not be set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "SQLite refused the set-up of {step} (result code {code}); something in this process used SQLite before the benchmark did"
-)]
-pub struct InitError {
-    step: &'static str,
-    code: c_int,
-}
-
 /// Configures SQLite, once and before its first use: our page cache and VFS, no mutexes in connections (one thread at a time
 /// uses each), no global memory statistics (a lock around every allocation).
-pub fn initialise() -> Result<(), InitError> {
-    static DONE: OnceLock<Result<(), InitError>> = OnceLock::new();
-    *DONE.get_or_init(configure)
+pub fn initialise() -> Result<(), EngineError> {
+    static DONE: OnceLock<Result<(), EngineError>> = OnceLock::new();
+    DONE.get_or_init(configure).clone()
 }
 
-fn configure() -> Result<(), InitError> {
-    let done = |step, code| if code == ffi::SQLITE_OK { Ok(()) } else { Err(InitError { step, code }) };
+fn configure() -> Result<(), EngineError> {
+    let done = |part: &str, code| match code {
+        ffi::SQLITE_OK => Ok(()),
+        _ => Err(EngineError::new(
+            ErrorKind::Fatal,
+            "setting up SQLite",
+            format!(
+                "SQLite refused the set-up of {part} (result code {code}); something in this process used \
+                 SQLite before the benchmark did"
+            ),
+        )),
+    };
     // SAFETY: variadic calls with the arguments that SQLite documents for each option. SQLite refuses them (SQLITE_MISUSE) if
     // it is initialised, and copies the page cache's methods.
     unsafe {

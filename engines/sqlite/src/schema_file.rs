@@ -21,7 +21,6 @@ const FORMAT: i64 = 1;
 /// Longest wait for locks of other processes.
 pub(crate) const BUSY_WAIT: Duration = Duration::from_secs(10);
 
-/// A schema's database file, open.
 pub(crate) struct SchemaFile<'a> {
     pub(crate) schema: SchemaNo,
     pub(crate) path: PathBuf,
@@ -30,7 +29,6 @@ pub(crate) struct SchemaFile<'a> {
 }
 
 impl<'a> SchemaFile<'a> {
-    /// Opens an existing file.
     pub(crate) fn open(
         schema: SchemaNo,
         path: &Path,
@@ -85,7 +83,6 @@ impl<'a> SchemaFile<'a> {
         read_page(&self.connection, 1, HEADER_BYTES).map_err(|error| self.failed("reading", &error))
     }
 
-    /// Translates an error of this file.
     pub(crate) fn failed(&self, doing: &str, error: &rusqlite::Error) -> EngineError {
         failed(format!("{doing} {}", self.path.display()), error, self.meter)
     }
@@ -168,7 +165,6 @@ impl<'a> SchemaFile<'a> {
         self.execute("marking a slice in", "INSERT INTO slob_slice VALUES(?1, ?2, ?3)", positions)
     }
 
-    /// Writes the marker of a new schema.
     pub(crate) fn mark_begun(&self, load: &Load) -> Result<(), EngineError> {
         self.batch("marking", &format!("PRAGMA user_version = {}", current_boot()))?;
         // SQLite's integers are signed; the seed keeps its bits.

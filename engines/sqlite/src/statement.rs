@@ -11,7 +11,6 @@ use rusqlite::ffi::{
     self, SQLITE_DONE, SQLITE_OK, SQLITE_PREPARE_PERSISTENT, SQLITE_ROW, sqlite3, sqlite3_stmt,
 };
 
-/// The value of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Int(i64),
@@ -75,7 +74,6 @@ impl Statement {
         }
     }
 
-    /// Rows changed by the last execution.
     pub(crate) fn changed(&self) -> u64 {
         // SAFETY: the connection outlives the statement.
         u64::try_from(unsafe { ffi::sqlite3_changes64(self.db) }).unwrap_or(0)
@@ -127,7 +125,6 @@ impl Drop for Statement {
     }
 }
 
-/// The connection's last error.
 fn failure(db: *mut sqlite3, rc: c_int) -> rusqlite::Error {
     // SAFETY: the connection is open; the message is copied before anything can replace it.
     let (code, message) = unsafe {

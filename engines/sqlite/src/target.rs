@@ -29,7 +29,6 @@ const BLOCKS_PER_MB: u64 = (1 << 20) / BLOCK_BYTES as u64;
 
 pub(crate) const PARAMS: &[Param] = &[CACHE_MB, BUFFERED];
 
-/// A folder of schemas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) folder: PathBuf,

@@ -48,10 +48,8 @@ fn every_key_of_a_plan_is_read() {
     assert_eq!(names, ["xfs", "raw", "raw.again"]);
     assert_eq!(plan.variants[2].twin_of.as_deref(), Some("raw"));
     assert_eq!(plan.variants[2].settings, plan.variants[1].settings);
-    let timeouts: Vec<u64> = Moment::ALL
-        .into_iter()
-        .map(|moment| plan.variants[0].hooks.of(moment).unwrap().timeout.as_secs())
-        .collect();
+    let timeouts: Vec<u64> =
+        Moment::VARIANTS.iter().map(|moment| plan.variants[0].hooks[moment].timeout.as_secs()).collect();
     assert_eq!(timeouts, [900, 600, 600, 5]);
     let metrics: Vec<_> = plan.models.iter().map(|model| model.metric.as_str()).collect();
     assert_eq!(metrics, ["reads", "redo", "operations_per_s"]);
@@ -103,12 +101,12 @@ fn a_hook_runs_a_program_without_a_shell() {
         1,
     );
     let plan = Plan::parse("plan.toml", &plan).unwrap();
-    let shown = |moment| plan.variants[0].hooks.of(moment).unwrap().command.to_string();
+    let shown = |moment| plan.variants[0].hooks[&moment].command.to_string();
     assert_eq!(
         (shown(Moment::Bounce).as_str(), shown(Moment::AfterRun).as_str()),
         ("restart \"a b\"", "look $HOME")
     );
-    assert_eq!(plan.variants[0].hooks.of(Moment::AfterRun).unwrap().timeout.as_secs(), 5);
+    assert_eq!(plan.variants[0].hooks[&Moment::AfterRun].timeout.as_secs(), 5);
 }
 
 #[test]

@@ -142,7 +142,7 @@ impl Headroom {
     fn carried(&self) -> String {
         let figures = &self.plan.demand.figures;
         let demand = [
-            self.plan.demand.reads().map(|reads| format!("{} reads/s", significant(reads))),
+            self.plan.demand.figures.reads().map(|reads| format!("{} reads/s", significant(reads))),
             figures.get(Figure::RedoBytes).map(|redo| format!("{} redo", with_unit(Figure::RedoBytes, redo))),
             figures.get(Figure::Commits).map(|commits| format!("{} commits/s", significant(commits))),
         ];

@@ -143,7 +143,7 @@ impl PageCache {
         Self {
             memory: Memory::new(shape),
             index: PageIndex::new(),
-            clock: Clock::new(),
+            clock: Clock::default(),
             pages: Vec::new(),
             free: Vec::new(),
             limit: purgeable.then_some(0),
@@ -151,7 +151,6 @@ impl PageCache {
         }
     }
 
-    /// Pages held, pinned or not.
     fn len(&self) -> u32 {
         self.clock.len()
     }
@@ -279,7 +278,7 @@ impl PageCache {
         self.evict_down_to(0);
         if self.clock.len() == 0 {
             self.memory = Memory::new(self.memory.shape);
-            (self.index, self.clock) = (PageIndex::new(), Clock::new());
+            (self.index, self.clock) = (PageIndex::new(), Clock::default());
             (self.pages, self.free, self.highest) = (Vec::new(), Vec::new(), 0);
         } else {
             self.free.iter().for_each(|slot| self.memory.release_buffer(*slot));

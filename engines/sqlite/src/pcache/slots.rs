@@ -120,6 +120,7 @@ const USED: u8 = 4;
 /// other leaves (Corbato: 'A paging experiment with the Multics system', 1968). A new page was not requested *again*, so the
 /// leaves of a random load go after one round while the upper levels of the b-trees stay. It needs one byte per slot. For
 /// random single-block reads, S3-FIFO queues were tried and gave no more reads per second.
+#[derive(Default)]
 pub(super) struct Clock {
     seats: Vec<u8>,
     hand: usize,
@@ -128,10 +129,6 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn new() -> Self {
-        Self { seats: Vec::new(), hand: 0, held: 0, pinned: 0 }
-    }
-
     /// Slots that hold a page.
     #[inline]
     pub(super) fn len(&self) -> u32 {
@@ -170,7 +167,6 @@ impl Clock {
         *seat &= !PINNED;
     }
 
-    /// Marks a slot as empty.
     pub(super) fn forget(&mut self, slot: u32) {
         self.unpin(slot);
         self.seats[slot as usize] = 0;
@@ -236,7 +232,7 @@ mod tests {
 
     impl Bench {
         fn new(limit: usize) -> Self {
-            Self { clock: Clock::new(), pages: Vec::new(), limit, misses: 0 }
+            Self { clock: Clock::default(), pages: Vec::new(), limit, misses: 0 }
         }
 
         fn visit(&mut self, page: u32) {

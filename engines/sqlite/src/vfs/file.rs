@@ -31,7 +31,6 @@ use super::gather::Gather;
 use super::meter::{FileMeter, IoFault, Shared};
 use super::pages::PageFile;
 
-/// Our part of an open file.
 pub(super) struct OpenFile {
     pub(super) meter: Arc<FileMeter>,
     pub(super) shared: Shared,

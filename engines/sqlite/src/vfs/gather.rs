@@ -66,7 +66,6 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    /// Gathers writes to `fd`.
     pub(super) fn new(fd: &Arc<OwnedFd>) -> Self {
         Self { filling: Vec::with_capacity(OPEN), writer: Writer::start(Arc::clone(fd)) }
     }
@@ -131,7 +130,6 @@ impl Gather {
     }
 }
 
-/// The writing thread.
 struct Writer {
     /// `None` only while it is being stopped.
     pieces: Option<SyncSender<Piece>>,

@@ -30,7 +30,6 @@ impl TransferTotals {
     }
 }
 
-/// All I/O so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IoTotals {
     /// Reads of pages of main database files.
@@ -136,17 +135,13 @@ fn meters() -> MutexGuard<'static, BTreeMap<i64, Shared>> {
 
 impl Default for Meter {
     fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Meter {
-    pub fn new() -> Self {
         let (id, state) = (NEXT_ID.fetch_add(1, Relaxed), Shared::default());
         meters().insert(id, state.clone());
         Self { id, state }
     }
+}
 
+impl Meter {
     pub fn totals(&self) -> IoTotals {
         let state = self.state.lock();
         let mut totals = state.closed.clone();
@@ -206,7 +201,7 @@ mod tests {
 
     #[test]
     fn closed_files_still_count() {
-        let meter = Meter::new();
+        let meter = Meter::default();
         let (first, second) = (open(&meter, FileKind::Main), open(&meter, FileKind::Main));
         first.reads.record(Instant::now(), 8192);
         second.reads.record(Instant::now(), 8192);
@@ -220,7 +215,7 @@ mod tests {
 
     #[test]
     fn logs_and_main_files_are_counted_separately() {
-        let meter = Meter::new();
+        let meter = Meter::default();
         open(&meter, FileKind::Main).writes.record(Instant::now(), 1);
         open(&meter, FileKind::Log).writes.record(Instant::now(), 10);
         open(&meter, FileKind::Log).syncs.record(Instant::now(), 0);
@@ -231,7 +226,7 @@ mod tests {
 
     #[test]
     fn meters_do_not_mix_and_faults_are_reported_once() {
-        let (one, other) = (Meter::new(), Meter::new());
+        let (one, other) = (Meter::default(), Meter::default());
         open(&one, FileKind::Main).reads.record(Instant::now(), 1);
         Shared::find(one.id).set_fault(IoFault::NoDirectIo { path: "/x".into() });
         assert_eq!((one.totals().page_reads.count(), other.totals().page_reads.count()), (1, 0));

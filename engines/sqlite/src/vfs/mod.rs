@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn every_byte_of_a_path_survives() {
         crate::initialise().unwrap();
-        let meter = Meter::new();
+        let meter = Meter::default();
         let dir = tempfile::tempdir().unwrap();
         let path = Path::new("//").join(dir.path().strip_prefix("/").unwrap()).join("odd ?&%#=ü.db");
         let location = |io| Location { path: &path, io, meter: &meter };

@@ -80,8 +80,9 @@ fn updates_are_whole_after_kills() {
     assert!(found.iter().any(|stamp| ours.contains(stamp)));
     assert!(last.iter().any(|stamp| found.contains(stamp)), "the very last update is there");
     let path = dir.path().join("slob1.db");
-    let connection =
-        Location { path: &path, io: IoMode::Direct, meter: &Meter::new() }.open(false).expect("it is there");
+    let connection = Location { path: &path, io: IoMode::Direct, meter: &Meter::default() }
+        .open(false)
+        .expect("it is there");
     let verdict: String =
         connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("it runs");
     assert_eq!(verdict, "ok");

@@ -48,7 +48,7 @@ fn verify(engine: &dyn Engine) {
 
 fn plain(path: &Path) -> Connection {
     initialise().expect("nothing used SQLite before");
-    Location { path, io: IoMode::Buffered, meter: &Meter::new() }.open(true).expect("it can be opened")
+    Location { path, io: IoMode::Buffered, meter: &Meter::default() }.open(true).expect("it can be opened")
 }
 
 fn ask<T: rusqlite::types::FromSql>(connection: &Connection, sql: &str) -> T {

@@ -22,7 +22,7 @@ fn open(path: &Path, io: IoMode, meter: &Meter) -> Connection {
 
 /// A database of `rows` rows, one on each 8 KiB page.
 fn make(path: &Path, rows: u32, io: IoMode) {
-    let connection = open(path, io, &Meter::new());
+    let connection = open(path, io, &Meter::default());
     connection
         .execute_batch("PRAGMA page_size=8192; PRAGMA journal_mode=TRUNCATE; CREATE TABLE t(id INTEGER PRIMARY KEY, v INTEGER, c BLOB)")
         .expect("a new file");
@@ -58,7 +58,7 @@ fn every_page_read_is_counted_and_reaches_the_device() {
     let dir = folder();
     let path = dir.path().join("a.db");
     make(&path, 1000, IoMode::Streaming);
-    let meter = Meter::new();
+    let meter = Meter::default();
     let connection = open(&path, IoMode::Direct, &meter);
     connection.execute_batch("PRAGMA cache_size=50; SELECT count(*) FROM sqlite_schema").expect("readable");
     let (before, device) = (meter.totals().page_reads, device_reads());
@@ -81,7 +81,7 @@ fn the_three_modes_see_the_same_data() {
     for writer in [IoMode::Direct, IoMode::Buffered, IoMode::Streaming] {
         let path = dir.path().join(format!("{writer:?}.db"));
         make(&path, 300, writer);
-        let meter = Meter::new();
+        let meter = Meter::default();
         for reader in [IoMode::Direct, IoMode::Buffered, IoMode::Streaming] {
             let connection = open(&path, reader, &meter);
             assert_eq!(sum(&connection), 300 * 301 / 2 + 300 * 5000, "{writer:?} then {reader:?}");
@@ -98,7 +98,7 @@ fn direct_and_ordinary_io_stay_coherent() {
     for journal in ["WAL", "DELETE", "TRUNCATE"] {
         let path = dir.path().join(format!("{journal}.db"));
         make(&path, 50, IoMode::Buffered);
-        let meter = Meter::new();
+        let meter = Meter::default();
         let connections = [IoMode::Direct, IoMode::Buffered, IoMode::Streaming, IoMode::Direct].map(|io| {
             let connection = open(&path, io, &meter);
             connection.execute_batch("PRAGMA cache_size=10").expect("a plain setting");
@@ -130,7 +130,7 @@ fn writes_of_commits_checkpoints_and_logs_are_counted_separately() {
     let dir = folder();
     let path = dir.path().join("a.db");
     make(&path, 100, IoMode::Buffered);
-    let meter = Meter::new();
+    let meter = Meter::default();
     let connection = open(&path, IoMode::Direct, &meter);
     connection.execute_batch("PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0").expect("plain settings");
     connection.execute("UPDATE t SET v = 0 WHERE id <= 10", []).expect("writable");
@@ -160,7 +160,7 @@ fn locks_survive_other_connections_coming_and_going() {
     let dir = folder();
     let path = dir.path().join("a.db");
     make(&path, 10, IoMode::Buffered);
-    let meter = Meter::new();
+    let meter = Meter::default();
     let setup = open(&path, IoMode::Direct, &meter);
     setup.execute_batch("PRAGMA journal_mode=DELETE").expect("nobody else is there");
     drop(setup);
@@ -196,7 +196,7 @@ fn another_process_can_write(path: &Path) -> bool {
 fn child_writes() {
     initialise().expect("nothing used SQLite before");
     let path = folder_of_the_parent();
-    let connection = open(&path, IoMode::Direct, &Meter::new());
+    let connection = open(&path, IoMode::Direct, &Meter::default());
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").expect("the file is not locked");
 }
 
@@ -206,7 +206,7 @@ fn every_page_size_works() {
     let dir = folder();
     for bits in 9..=16 {
         let path = dir.path().join(format!("{bits}.db"));
-        let connection = open(&path, IoMode::Direct, &Meter::new());
+        let connection = open(&path, IoMode::Direct, &Meter::default());
         connection
             .execute_batch(&format!(
                 "PRAGMA page_size={}; PRAGMA cache_size=20; CREATE TABLE t(id INTEGER PRIMARY KEY, v INTEGER, c BLOB);
@@ -232,7 +232,7 @@ fn memory_mapping_is_refused() {
     let dir = folder();
     let path = dir.path().join("a.db");
     make(&path, 10, IoMode::Buffered);
-    let meter = Meter::new();
+    let meter = Meter::default();
     let connection = open(&path, IoMode::Direct, &meter);
     let mapped = connection.query_row("PRAGMA mmap_size=1000000", [], |row| row.get::<_, i64>(0));
     assert!(mapped.is_err() || mapped == Ok(0));
@@ -243,7 +243,7 @@ fn memory_mapping_is_refused() {
 #[test]
 fn a_file_that_cannot_be_opened_is_an_error() {
     let dir = folder();
-    let meter = Meter::new();
+    let meter = Meter::default();
     let path = dir.path().join("none").join("a.db");
     assert!(Location { path: &path, io: IoMode::Direct, meter: &meter }.open(false).is_err());
 }
@@ -252,7 +252,7 @@ fn a_file_that_cannot_be_opened_is_an_error() {
 #[test]
 fn a_file_system_without_direct_io_is_named_as_such() {
     let _dir = folder();
-    let meter = Meter::new();
+    let meter = Meter::default();
     let location = |io| Location { path: Path::new("/proc/version"), io, meter: &meter };
     for io in [IoMode::Direct, IoMode::Streaming] {
         assert!(location(io).open(false).is_err());
