@@ -1,6 +1,6 @@
 //! The engines: one line each.
 
-use slob_engine::{Engine, EngineError, EngineKind, ErrorKind, OpenSpec, Purpose, null};
+use slob_engine::{Engine, EngineError, EngineKind, ErrorKind, OpenSpec, Purpose, Result, null};
 use slob_spec::{EngineOptions, LoadSpec, Param, Settings, Table, Target};
 
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ pub(crate) fn open_target(
     options: &EngineOptions,
     purpose: Purpose,
     tablespace: Option<String>,
-) -> Result<Box<dyn Engine>, EngineError> {
+) -> Result<Box<dyn Engine>> {
     let engine = engine_of(target)?;
     (engine.open)(&open_spec(engine, target, options, purpose, tablespace))
 }
@@ -60,7 +60,7 @@ pub(crate) fn open_spec(
     OpenSpec { tablespace, ..OpenSpec::new(target.clone(), purpose, options.of(engine.scheme)) }
 }
 
-pub(crate) fn engine_of(target: &Target) -> Result<&'static EngineKind, EngineError> {
+pub(crate) fn engine_of(target: &Target) -> Result<&'static EngineKind> {
     let scheme = target.scheme();
     ENGINES.iter().find(|engine| engine.scheme == scheme).ok_or_else(|| {
         let forms: Vec<&str> = ENGINES.iter().map(|engine| engine.target_form).collect();

@@ -14,7 +14,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
-use slob_engine::{Call, CapturedAnswer, Engine, EngineError, EngineKind, Figures, Recording};
+use slob_engine::{Call, CapturedAnswer, Engine, EngineKind, Figures, Recording, Result};
 use slob_host::HostInfo;
 use slob_record::durable_write;
 use slob_spec::{Redaction, Settings};
@@ -83,10 +83,7 @@ impl Capture {
     }
 
     /// Opens a target. An error is captured, too.
-    pub(super) fn open(
-        &self,
-        open: impl FnOnce() -> Result<Box<dyn Engine>, EngineError>,
-    ) -> Result<Box<dyn Engine>, EngineError> {
+    pub(super) fn open(&self, open: impl FnOnce() -> Result<Box<dyn Engine>>) -> Result<Box<dyn Engine>> {
         let engine = self.recording.call("open", open).inspect_err(|error| {
             let mut moment = self.begin_moment("opening the target");
             moment["server_error"] = json!(error.to_string());

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
-use slob_engine::{Engine, EngineError, Purpose, Server, suite};
+use slob_engine::{Engine, Purpose, Result, Server, suite};
 use slob_host::HostInfo;
 use slob_record::{ObservedRecord, Record, Status};
 use slob_report::{Answer, Question, text_report, verdicts};
@@ -81,7 +81,7 @@ pub(super) fn selftest(matches: &ArgMatches) -> Outcome {
 /// Runs the contract suite, and removes what failed checks left: the target held no schemas before.
 fn contract(
     report: &mut Report,
-    open: &dyn Fn() -> Result<Box<dyn Engine>, EngineError>,
+    open: &dyn Fn() -> Result<Box<dyn Engine>>,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     report.section("Contract");

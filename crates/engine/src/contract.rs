@@ -9,7 +9,7 @@ use slob_method::{Batch, RowView, SchemaNo, Table, UpdateText};
 use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
 use crate::{
-    CapturedAnswer, EngineError, Figures, Layout, Load, LoadProgress, Outcome, SchemaState, Server,
+    CapturedAnswer, Figures, Layout, Load, LoadProgress, Outcome, Result, SchemaState, Server,
     ServerLocation, ServerReport, Slice, Snapshot, Workload,
 };
 
@@ -27,7 +27,7 @@ pub struct EngineKind {
     /// Parameters of its own.
     pub params: &'static [Param],
     /// Opens a target: checks it as far as possible without changing anything.
-    pub open: fn(&OpenSpec) -> Result<Box<dyn Engine>, EngineError>,
+    pub open: fn(&OpenSpec) -> Result<Box<dyn Engine>>,
     /// The statements that it can write down without a connection; `None` if it can't.
     pub scripts: Option<&'static Scripts>,
     /// Computes figures from captured answers; `None` if this program counts them.
@@ -35,7 +35,7 @@ pub struct EngineKind {
 }
 
 /// Fails if an answer that it needs is missing or invalid.
-type Replay = fn(&[CapturedAnswer]) -> Result<Figures, EngineError>;
+type Replay = fn(&[CapturedAnswer]) -> Result<Figures>;
 
 /// Purpose of opening a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,6 @@ pub struct OpenSpec {
 
 impl OpenSpec {
     /// Arguments without a tablespace.
-    #[must_use]
     pub fn new(target: Target, purpose: Purpose, options: EngineOptions) -> Self {
         Self { target, purpose, options, tablespace: None }
     }
@@ -72,50 +71,50 @@ impl OpenSpec {
 /// All methods fail if the server is unreachable, or refuses. Their docs state other errors.
 pub trait Engine: Send + Sync {
     /// Describes the server.
-    fn server(&self) -> Result<Server, EngineError>;
+    fn server(&self) -> Result<Server>;
 
     /// The schemas on the target that carry our marker, in order of their numbers. Schemas without the marker are not
     /// ours, even with our names.
-    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError>;
+    fn schemas(&self) -> Result<Vec<SchemaState>>;
 
     /// Creates an empty, marked schema, ready for slices.
     ///
     /// # Errors
     /// If something of that name exists, ours or not: nothing is replaced.
-    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError>;
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<()>;
 
     /// Loads a missing slice and marks it as loaded, both or neither. Without
     /// [`crate::Capabilities::parallel_slices`], the slices of a schema come one after the other, in order.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Cancelled`] after [`LoadProgress::stop`]; the slice is then missing.
-    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError>;
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<()>;
 
     /// Completes a schema with all its slices: index, statistics, a clean start for the first run. Returns the measured
     /// layout. It may be called again after an interruption.
-    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError>;
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout>;
 
     /// Removes a schema and everything in it.
     ///
     /// # Errors
     /// If it does not carry our marker.
-    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError>;
+    fn drop_schema(&self, schema: SchemaNo) -> Result<()>;
 
     /// Opens a session, connected and ready to execute.
     ///
     /// # Errors
     /// If its schemas are not loaded.
-    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError>;
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>>;
 
     /// Reads the cumulative counters of each server, in the order of [`Engine::endpoints`].
     ///
     /// # Errors
     /// If all servers are unreachable. One of several unreachable ones is absent from the snapshot.
-    fn snapshot(&self) -> Result<Snapshot, EngineError>;
+    fn snapshot(&self) -> Result<Snapshot>;
 
     /// Reads the counters of the whole server, for all its clients, through one connection and without changing or locking
     /// anything; `None` if it has none. [`Engine::snapshot`] may count a part of it.
-    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+    fn workload(&self) -> Result<Option<Workload>> {
         Ok(None)
     }
 
@@ -126,7 +125,7 @@ pub trait Engine: Send + Sync {
         table: Table,
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<(), EngineError>;
+    ) -> Result<()>;
 
     /// Called once before the sessions of a run are opened. It brings the server to a known state, and refuses what would
     /// spoil the test, such as too few connections or a plan without single-block I/O. Returns sentences for the record,
@@ -134,7 +133,7 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`] if the run must not start.
-    fn before_run(&self, _run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+    fn before_run(&self, _run: &RunPlan<'_>) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 
@@ -146,10 +145,7 @@ pub trait Engine: Send + Sync {
 
     /// Begins the server's own report by its first snapshot; `None` if it has no such report. Called just before the
     /// window begins, if the user wants a report. After an error the run goes on without it.
-    fn open_server_report(
-        &self,
-        _kind: StatisticsType,
-    ) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+    fn open_server_report(&self, _kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>> {
         Ok(None)
     }
 
@@ -160,7 +156,7 @@ pub trait Engine: Send + Sync {
 
     /// Captures the server's raw answers: version, settings, all views with counters, and the plans of the operations if
     /// schemas are loaded. Refusals are among the answers. Empty if this program counts the figures.
-    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
+    fn capture(&self) -> Result<Vec<CapturedAnswer>> {
         Ok(Vec::new())
     }
 
@@ -179,15 +175,10 @@ pub trait Session: Send {
     /// # Errors
     /// The error of the first operation that fails; `outcome` holds those before it. The session is not used again unless
     /// the error is [`crate::ErrorKind::Retryable`].
-    fn execute(
-        &mut self,
-        batch: &Batch,
-        deadline: Option<Instant>,
-        outcome: &mut Outcome,
-    ) -> Result<(), EngineError>;
+    fn execute(&mut self, batch: &Batch, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<()>;
 
     /// Makes the database's counters include all work of the session. Called when it becomes idle, and when it ends.
-    fn publish(&mut self) -> Result<(), EngineError> {
+    fn publish(&mut self) -> Result<()> {
         Ok(())
     }
 
@@ -227,7 +218,6 @@ pub struct RunPlan<'a> {
 
 impl RunPlan<'_> {
     /// True once the run is to end.
-    #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
@@ -254,7 +244,6 @@ pub struct SessionPlan {
 
 impl SessionPlan {
     /// The endpoint that it uses: round-robin, and the next one after it has lost its own.
-    #[must_use]
     pub fn endpoint(&self, endpoints: usize) -> usize {
         (self.number as usize + self.attempt as usize) % endpoints.max(1)
     }
@@ -264,12 +253,12 @@ impl SessionPlan {
 #[derive(Debug)]
 pub struct Scripts {
     /// All statements of a load.
-    pub load: fn(&OpenSpec, &PlannedLoad<'_>) -> Result<String, EngineError>,
+    pub load: fn(&OpenSpec, &PlannedLoad<'_>) -> Result<String>,
     /// All statements of a run: those before it, and those of a session like this one.
-    pub run: fn(&OpenSpec, &RunPlan<'_>, &SessionPlan, RunExtras) -> Result<String, EngineError>,
+    pub run: fn(&OpenSpec, &RunPlan<'_>, &SessionPlan, RunExtras) -> Result<String>,
     /// Preparation of a server for tests with so many concurrent sessions: parameters, space, and the server's own
     /// calibration.
-    pub init: fn(&OpenSpec, &PlannedLoad<'_>, u32) -> Result<String, EngineError>,
+    pub init: fn(&OpenSpec, &PlannedLoad<'_>, u32) -> Result<String>,
 }
 
 /// A load as it is planned, without knowledge of the server.

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Result of a call to an engine.
+pub type Result<T, E = EngineError> = std::result::Result<T, E>;
+
 /// Kind of a failure: it decides the exit code, and on a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
@@ -40,34 +43,29 @@ impl EngineError {
     }
 
     /// Adds the server's own code, such as an SQLSTATE.
-    #[must_use]
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
         self.code = Some(code.into());
         self
     }
 
     /// Adds the remedy.
-    #[must_use]
     pub fn with_advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }
 
     /// Changes the kind, where the context says more than the server's code.
-    #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.kind = kind;
         self
     }
 
     /// Its kind.
-    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
     /// The server's own code, if it gave one.
-    #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.code.as_deref()
     }

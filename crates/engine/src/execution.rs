@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use slob_method::{Batch, Op};
 
-use crate::{Cancel, EngineError, ErrorKind};
+use crate::{Cancel, EngineError, ErrorKind, Result};
 
 /// Outcome of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// An outcome of no operations.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -53,7 +52,6 @@ impl Outcome {
     }
 
     /// The executed operations: a prefix of the batch's.
-    #[must_use]
     pub fn ops(&self) -> &[OpOutcome] {
         &self.ops
     }
@@ -69,7 +67,6 @@ pub struct CancelToken {
 
 impl CancelToken {
     /// True after [`Cancel::cancel`].
-    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -78,7 +75,7 @@ impl CancelToken {
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`], at once, after a cancellation.
-    pub fn sleep(&self, pause: Duration, deadline: Option<Instant>) -> Result<(), EngineError> {
+    pub fn sleep(&self, pause: Duration, deadline: Option<Instant>) -> Result<()> {
         if !pause.is_zero() && !self.is_cancelled() {
             self.wait(pause, deadline);
         }
@@ -107,7 +104,7 @@ impl Cancel for CancelToken {
 /// A session that executes single operations.
 pub trait Perform {
     /// Executes an operation with its commit, and returns the rows counted or changed.
-    fn perform(&mut self, op: &Op) -> Result<u64, EngineError>;
+    fn perform(&mut self, op: &Op) -> Result<u64>;
 
     /// Called after each operation, outside its duration, with the moment of its end.
     fn performed(&mut self, _ended: Instant) {}
@@ -124,7 +121,7 @@ pub fn execute_each(
     deadline: Option<Instant>,
     token: &CancelToken,
     outcome: &mut Outcome,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let begun = Instant::now();
     for (index, op) in batch.ops().iter().enumerate() {
         if let Some(wait) = batch.not_before(index) {

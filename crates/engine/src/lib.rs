@@ -24,7 +24,7 @@ pub use contract::{
     Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, RunExtras, RunPlan, Scripts, Session,
     SessionPlan,
 };
-pub use error::{EngineError, ErrorKind};
+pub use error::{EngineError, ErrorKind, Result};
 pub use execution::{CancelToken, OpOutcome, Outcome, Perform, execute_each};
 pub use load::{
     Layout, Load, LoadProgress, LoadState, SchemaState, Slice, Unusable, damaged_schema, only_damaged,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use slob_method::{MAX_SCALE, RowContent, Scatter, SchemaNo, Table, Verifier};
 
-use crate::{EngineError, ErrorKind};
+use crate::{EngineError, ErrorKind, Result};
 
 /// The parameters of one load. Engines keep them with the data: resuming, verifying and running need the same ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,6 @@ pub struct Load {
 
 impl Load {
     /// Rows of a table of each schema.
-    #[must_use]
     pub fn rows(&self, table: Table) -> u64 {
         match table {
             Table::Main => self.scale,
@@ -47,25 +46,21 @@ impl Load {
     }
 
     /// True if the parameters are in range. Those of a damaged marker need not be.
-    #[must_use]
     pub fn is_sound(&self) -> bool {
         (1..=MAX_SCALE).contains(&self.scale) && self.scan_blocks <= MAX_SCALE && self.slice_rows > 0
     }
 
     /// The generator of the rows.
-    #[must_use]
     pub fn content(&self) -> RowContent {
         RowContent::new(self.seed, self.obfuscated)
     }
 
     /// Positions of the keys in a schema's main table.
-    #[must_use]
     pub fn scatter(&self, schema: SchemaNo) -> Scatter {
         Scatter::new(self.seed, u64::from(schema.get()), self.scale)
     }
 
     /// The verifier of a table's rows with that many bytes of filler.
-    #[must_use]
     pub fn verifier(&self, table: Table, schema: SchemaNo, filler_bytes: usize) -> Verifier {
         let scatter = (table == Table::Main).then(|| self.scatter(schema));
         Verifier::new(self.content(), schema, scatter, filler_bytes)
@@ -101,7 +96,6 @@ impl SchemaState {
     ///
     /// All schemas of a target belong to one load, so the readable ones give that of the damaged ones. `None` if only
     /// damaged ones exist: their load is unknown.
-    #[must_use]
     pub fn with_damaged(mut read: Vec<Self>, damaged: &[SchemaNo]) -> Option<Vec<Self>> {
         let Some(example) = read.first().cloned() else { return damaged.is_empty().then_some(read) };
         let damaged = damaged.iter().map(|schema| Self {
@@ -116,7 +110,6 @@ impl SchemaState {
 }
 
 /// The error of a target with damaged schemas only. `what` names the things to remove, in words or statements.
-#[must_use]
 pub fn only_damaged(step: &str, what: &str) -> EngineError {
     let message =
         "every schema there carries slob's marker but is damaged: its load parameters can't be read";
@@ -124,7 +117,6 @@ pub fn only_damaged(step: &str, what: &str) -> EngineError {
 }
 
 /// The error of a damaged schema.
-#[must_use]
 pub fn damaged_schema(step: &str, name: impl Display) -> EngineError {
     let message = format!("the load parameters of {name} are missing or damaged");
     EngineError::new(ErrorKind::Data, step, message)
@@ -155,7 +147,6 @@ pub struct Unusable {
 
 impl LoadState {
     /// Layout of a complete schema.
-    #[must_use]
     pub fn layout(&self) -> Option<Layout> {
         match self {
             Self::Complete(layout) => Some(*layout),
@@ -164,7 +155,6 @@ impl LoadState {
     }
 
     /// The reason why the schema of that name can't be used; `None` if it can.
-    #[must_use]
     pub fn unusable(&self, name: impl Display) -> Option<Unusable> {
         let (message, advice) = match self {
             Self::Complete(_) => return None,
@@ -188,12 +178,7 @@ impl LoadState {
     ///
     /// # Errors
     /// If slices are missing.
-    pub fn before_finish(
-        &self,
-        load: &Load,
-        schema: SchemaNo,
-        step: &str,
-    ) -> Result<Option<Layout>, EngineError> {
+    pub fn before_finish(&self, load: &Load, schema: SchemaNo, step: &str) -> Result<Option<Layout>> {
         let there = match self {
             Self::Complete(layout) => return Ok(Some(*layout)),
             Self::Begun(slices) => slices.len(),
@@ -211,7 +196,6 @@ impl LoadState {
 
 impl Unusable {
     /// The error of a step.
-    #[must_use]
     pub fn into_error(self, step: &str) -> EngineError {
         EngineError::new(ErrorKind::Usage, step, self.message).with_advice(self.advice)
     }
@@ -236,7 +220,6 @@ pub struct Layout {
 
 impl Layout {
     /// True if each row has a block of its own, within 1 %.
-    #[must_use]
     pub fn one_row_per_block(&self) -> bool {
         self.row_blocks.abs_diff(self.rows) * 100 <= self.rows
     }
@@ -256,7 +239,6 @@ impl LoadProgress {
     }
 
     /// Rows written so far.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows.load(Ordering::Relaxed)
     }
@@ -268,7 +250,6 @@ impl LoadProgress {
 
     /// True after [`LoadProgress::stop`]. Engines ask as often as they add, and then give up the slice with
     /// [`crate::ErrorKind::Cancelled`].
-    #[must_use]
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -12,7 +12,7 @@ use slob_method::{Action, Batch, Op, RowView, SchemaNo, Table};
 
 use crate::{
     Cancel, CancelToken, Capabilities, Counter, Engine, EngineError, EngineKind, ErrorKind, Figures, Layout,
-    Load, LoadProgress, OpenSpec, Outcome, Perform, SchemaState, Server, ServerLocation, Session,
+    Load, LoadProgress, OpenSpec, Outcome, Perform, Result, SchemaState, Server, ServerLocation, Session,
     SessionPlan, Setting, Slice, Snapshot, execute_each,
 };
 
@@ -30,7 +30,7 @@ pub const KIND: EngineKind = EngineKind {
 
 const BLOCK_BYTES: u32 = 8192;
 
-fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
+fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>> {
     let mut latency = Duration::ZERO;
     for (name, value) in spec.target.query() {
         let us = (name == "latency_us").then(|| value.parse().ok()).flatten().ok_or_else(|| {
@@ -55,7 +55,7 @@ struct NullEngine {
 }
 
 impl Engine for NullEngine {
-    fn server(&self) -> Result<Server, EngineError> {
+    fn server(&self) -> Result<Server> {
         Ok(Server {
             product: "null".into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -72,33 +72,33 @@ impl Engine for NullEngine {
         })
     }
 
-    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+    fn schemas(&self) -> Result<Vec<SchemaState>> {
         Ok(Vec::new())
     }
 
-    fn create_schema(&self, _: &Load, _: SchemaNo) -> Result<(), EngineError> {
+    fn create_schema(&self, _: &Load, _: SchemaNo) -> Result<()> {
         Ok(())
     }
 
-    fn load_slice(&self, _: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+    fn load_slice(&self, _: &Load, slice: &Slice, progress: &LoadProgress) -> Result<()> {
         progress.add(slice.positions.end - slice.positions.start);
         Ok(())
     }
 
-    fn finish_schema(&self, load: &Load, _: SchemaNo) -> Result<Layout, EngineError> {
+    fn finish_schema(&self, load: &Load, _: SchemaNo) -> Result<Layout> {
         Ok(Layout { rows: load.scale, row_blocks: load.scale, all_blocks: load.scale + load.scan_blocks })
     }
 
-    fn drop_schema(&self, _: SchemaNo) -> Result<(), EngineError> {
+    fn drop_schema(&self, _: SchemaNo) -> Result<()> {
         Ok(())
     }
 
-    fn session(&self, _: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    fn session(&self, _: &SessionPlan) -> Result<Box<dyn Session>> {
         let (latency, counts) = (self.latency, Arc::clone(&self.counts));
         Ok(Box::new(NullSession { latency, counts, token: Arc::default() }))
     }
 
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+    fn snapshot(&self) -> Result<Snapshot> {
         let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let counters = [
             (Counter::Commits, read(&self.counts.commits)),
@@ -108,13 +108,7 @@ impl Engine for NullEngine {
         Ok(Snapshot::now(Figures { counters: counters.into_iter().collect(), ..Figures::default() }))
     }
 
-    fn read_rows(
-        &self,
-        _: SchemaNo,
-        _: Table,
-        _: Range<u64>,
-        _: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<(), EngineError> {
+    fn read_rows(&self, _: SchemaNo, _: Table, _: Range<u64>, _: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
         Ok(())
     }
 
@@ -130,7 +124,7 @@ struct NullSession {
 }
 
 impl Perform for NullSession {
-    fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
+    fn perform(&mut self, op: &Op) -> Result<u64> {
         self.token.sleep(self.latency, None)?;
         let rows = op.rows().unwrap_or(0);
         match op.action {
@@ -147,12 +141,7 @@ impl Perform for NullSession {
 }
 
 impl Session for NullSession {
-    fn execute(
-        &mut self,
-        batch: &Batch,
-        deadline: Option<Instant>,
-        outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
+    fn execute(&mut self, batch: &Batch, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<()> {
         outcome.clear();
         let token = Arc::clone(&self.token);
         execute_each(self, batch, deadline, &token, outcome)

@@ -8,7 +8,7 @@ use slob_method::{Batch, RowView, SchemaNo, Table};
 use slob_spec::StatisticsType;
 
 use crate::{
-    Cancel, CapturedAnswer, Engine, EngineError, Layout, Load, LoadProgress, Outcome, RunPlan, SchemaState,
+    Cancel, CapturedAnswer, Engine, Layout, Load, LoadProgress, Outcome, Result, RunPlan, SchemaState,
     Server, ServerLocation, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 
@@ -46,11 +46,7 @@ impl Recording {
     ///
     /// # Errors
     /// Those of the call.
-    pub fn call<T>(
-        &self,
-        name: &str,
-        work: impl FnOnce() -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
+    pub fn call<T>(&self, name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let (at, begun) = (self.elapsed(), Instant::now());
         let result = work();
         let took = begun.elapsed();
@@ -65,19 +61,16 @@ impl Recording {
     }
 
     /// Time since the recording began.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
 
     /// The calls in order, and the number of further ones.
-    #[must_use]
     pub fn calls(&self) -> (Vec<Call>, u64) {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// An engine whose calls are recorded.
-    #[must_use]
     pub fn of(&self, engine: Box<dyn Engine>) -> Box<dyn Engine> {
         Box::new(RecordedEngine { engine, recording: self.clone() })
     }
@@ -89,47 +82,47 @@ struct RecordedEngine {
 }
 
 impl Engine for RecordedEngine {
-    fn server(&self) -> Result<Server, EngineError> {
+    fn server(&self) -> Result<Server> {
         self.recording.call("server", || self.engine.server())
     }
 
-    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+    fn schemas(&self) -> Result<Vec<SchemaState>> {
         self.recording.call("schemas", || self.engine.schemas())
     }
 
-    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<()> {
         self.recording.call(&format!("create schema {schema}"), || self.engine.create_schema(load, schema))
     }
 
-    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<()> {
         let rows = slice.positions.end - slice.positions.start;
         let call = format!("load {rows} rows of schema {}", slice.schema);
         self.recording.call(&call, || self.engine.load_slice(load, slice, progress))
     }
 
-    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout> {
         self.recording.call(&format!("finish schema {schema}"), || self.engine.finish_schema(load, schema))
     }
 
-    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+    fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
         self.recording.call(&format!("drop schema {schema}"), || self.engine.drop_schema(schema))
     }
 
-    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         let call = format!("open session {}", plan.number);
         let session = self.recording.call(&call, || self.engine.session(plan))?;
         Ok(Box::new(RecordedSession { session, number: plan.number, recording: self.recording.clone() }))
     }
 
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+    fn snapshot(&self) -> Result<Snapshot> {
         self.recording.call("snapshot", || self.engine.snapshot())
     }
 
-    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+    fn workload(&self) -> Result<Option<Workload>> {
         self.recording.call("workload", || self.engine.workload())
     }
 
-    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
+    fn capture(&self) -> Result<Vec<CapturedAnswer>> {
         self.recording.call("testimony", || self.engine.capture())
     }
 
@@ -139,12 +132,12 @@ impl Engine for RecordedEngine {
         table: Table,
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let call = format!("read {} rows of schema {schema}", positions.end - positions.start);
         self.recording.call(&call, || self.engine.read_rows(schema, table, positions, visit))
     }
 
-    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>> {
         self.recording.call("before the run", || self.engine.before_run(run))
     }
 
@@ -152,7 +145,7 @@ impl Engine for RecordedEngine {
         self.engine.after_run()
     }
 
-    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>> {
         self.recording.call("open the server's report", || self.engine.open_server_report(kind))
     }
 
@@ -172,17 +165,12 @@ struct RecordedSession {
 }
 
 impl Session for RecordedSession {
-    fn execute(
-        &mut self,
-        batch: &Batch,
-        deadline: Option<Instant>,
-        outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
+    fn execute(&mut self, batch: &Batch, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<()> {
         let call = format!("session {} executes {} operations", self.number, batch.ops().len());
         self.recording.call(&call, || self.session.execute(batch, deadline, outcome))
     }
 
-    fn publish(&mut self) -> Result<(), EngineError> {
+    fn publish(&mut self) -> Result<()> {
         let call = format!("session {} publishes", self.number);
         self.recording.call(&call, || self.session.publish())
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Counters, EngineError};
+use crate::{Counters, Result};
 
 /// A database server (or embedded library), described for the record.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +95,6 @@ pub struct ServerLocation {
 
 impl ServerLocation {
     /// A database inside this process, with its data there.
-    #[must_use]
     pub fn embedded(data: Option<PathBuf>) -> Self {
         Self { clues: Clues { pid: Some(std::process::id()), data, ..Clues::default() }, ..Self::default() }
     }
@@ -165,13 +164,11 @@ impl CapturedAnswer {
     }
 
     /// Rows of the answer of that name; empty if it is missing, or an error.
-    #[must_use]
     pub fn rows_of<'a>(all: &'a [Self], name: &str) -> &'a [Vec<Option<String>>] {
         all.iter().find(|answer| answer.name == name).map_or(&[], |answer| answer.rows.as_slice())
     }
 
     /// The first value of the answer of that name.
-    #[must_use]
     pub fn value_of<'a>(all: &'a [Self], name: &str) -> Option<&'a str> {
         Self::rows_of(all, name).first()?.first()?.as_deref()
     }
@@ -180,13 +177,13 @@ impl CapturedAnswer {
 /// The server's own report of a run, after its first snapshot.
 pub trait ServerReport: Send {
     /// Takes the second snapshot. The sessions still work, so that the report holds no idle time.
-    fn close(&mut self) -> Result<(), EngineError>;
+    fn close(&mut self) -> Result<()>;
 
     /// Fetches the report; called after the sessions have stopped, once [`ServerReport::close`] has succeeded.
     ///
     /// # Errors
     /// If nothing can be fetched. Notes name missing files.
-    fn fetch(&mut self) -> Result<FetchedReport, EngineError>;
+    fn fetch(&mut self) -> Result<FetchedReport>;
 }
 
 /// A server's own report of a run.

@@ -26,32 +26,27 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// A snapshot of a single server, taken now.
-    #[must_use]
     pub fn now(figures: Figures) -> Self {
         Self::of_servers(vec![ServerSnapshot::Figures(figures)])
     }
 
     /// A snapshot of several servers, taken now.
-    #[must_use]
     pub fn of_servers(servers: Vec<ServerSnapshot>) -> Self {
         Self { taken: Instant::now(), servers }
     }
 
     /// The sum over all servers.
-    #[must_use]
     pub fn total(&self) -> Figures {
         Figures::sum((0..self.servers.len()).filter_map(|server| self.figures(server).cloned()))
     }
 
     /// The sum over all servers since an earlier snapshot, without those that [`Snapshot::server_since`] has none for.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Figures {
         Figures::sum((0..self.servers.len()).filter_map(|server| self.server_since(server, earlier)))
     }
 
     /// The figures of one server since an earlier snapshot; `None` if it was unreachable then or now, restarted, or is that
     /// of an earlier endpoint.
-    #[must_use]
     pub fn server_since(&self, server: usize, earlier: &Self) -> Option<Figures> {
         self.figures(server)?.since(earlier.figures(server)?)
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use slob_method::{RowState, SchemaNo, Table};
 use slob_spec::RedoStress;
 
-use crate::{Engine, EngineError, ErrorKind, Load, Session, SessionPlan};
+use crate::{Engine, EngineError, ErrorKind, Load, Result, Session, SessionPlan};
 
 /// Result of one check: nothing, or the complaint.
 pub type Verdict = Result<(), String>;
@@ -66,9 +66,9 @@ const CHECKS: &[(&str, Applies)] = &[
 /// # Errors
 /// If the target can't be opened or is in use.
 pub fn run(
-    open: &dyn Fn() -> Result<Box<dyn Engine>, EngineError>,
+    open: &dyn Fn() -> Result<Box<dyn Engine>>,
     on_check: &mut dyn FnMut(&'static str, &Verdict) -> bool,
-) -> Result<Vec<(&'static str, Verdict)>, EngineError> {
+) -> Result<Vec<(&'static str, Verdict)>> {
     if !open()?.schemas()?.is_empty() {
         return Err(EngineError::new(ErrorKind::Usage, "contract suite", "the target already holds schemas")
             .with_advice(
@@ -102,11 +102,11 @@ const LOAD: Load = Load { seed: 77, scale: 600, scan_blocks: 40, obfuscated: fal
 const SCHEMAS: u16 = 2;
 
 struct Subject<'a> {
-    open: &'a dyn Fn() -> Result<Box<dyn Engine>, EngineError>,
+    open: &'a dyn Fn() -> Result<Box<dyn Engine>>,
 }
 
 impl Subject<'_> {
-    fn engine(&self) -> Result<Box<dyn Engine>, EngineError> {
+    fn engine(&self) -> Result<Box<dyn Engine>> {
         (self.open)()
     }
 
@@ -128,7 +128,7 @@ fn session(
     number: u32,
     home: SchemaNo,
     redo: Option<RedoStress>,
-) -> Result<Box<dyn Session>, EngineError> {
+) -> Result<Box<dyn Session>> {
     engine.session(&SessionPlan {
         attempt: 0,
         number,

@@ -74,7 +74,6 @@ pub struct Unfinished(());
 
 impl Unfinished {
     /// Call this before the change; drop the value after undoing it.
-    #[must_use]
     pub fn begin() -> Self {
         *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         Self(())
@@ -89,7 +88,6 @@ impl Drop for Unfinished {
 }
 
 /// Waits until all changes are undone; false if that takes longer.
-#[must_use]
 pub fn wait_for_unfinished(longest: Duration) -> bool {
     let count = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     let waited = FINISHED.wait_timeout_while(count, longest, |count| *count > 0);

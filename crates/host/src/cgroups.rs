@@ -56,7 +56,6 @@ pub struct GroupUse {
 
 impl GroupUse {
     /// The interval from `earlier` to `self`. A count that went down belongs to another group, and is absent.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let count = |later: Option<u64>, earlier: Option<u64>| later?.checked_sub(earlier?);
         let time = |later: Option<f64>, earlier: Option<f64>| {
@@ -88,7 +87,6 @@ const CONTROLLERS: [&str; 4] = ["cpu", "cpuacct", "memory", "blkio"];
 impl Group {
     /// The group of a process; `None` for the root group, which has no limits, and for one whose folder is invisible,
     /// as from another container.
-    #[must_use]
     pub fn of_process(pid: u32) -> Option<Self> {
         Self::of_process_in(pid, &Roots::default())
     }
@@ -108,7 +106,6 @@ impl Group {
     }
 
     /// The limits now: they may change at any time.
-    #[must_use]
     pub fn limits(&self) -> GroupLimits {
         let memory_file = if self.version == 2 { "memory.max" } else { "memory.limit_in_bytes" };
         let path = self.levels("cpu").or_else(|| self.controllers.values().next()).map(|levels| &levels.path);
@@ -125,7 +122,6 @@ impl Group {
     }
 
     /// Resources used until now.
-    #[must_use]
     pub fn used(&self) -> GroupUse {
         let throttled_folder = self.least_quota().map(|(folder, _)| folder.join("cpu.stat"));
         let throttled = |name| named_number(throttled_folder.as_deref()?, name);

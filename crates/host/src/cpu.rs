@@ -96,7 +96,6 @@ pub struct CpuSplit {
 
 impl CpuSplit {
     /// Splits an exact total by ticks. Without any tick, all of it is user time.
-    #[must_use]
     pub fn by_ticks(total: Duration, user_ticks: u64, system_ticks: u64) -> Self {
         let total_s = total.as_secs_f64();
         let ticks = user_ticks + system_ticks;
@@ -105,7 +104,6 @@ impl CpuSplit {
     }
 
     /// User and system time together: exact, unlike the split.
-    #[must_use]
     pub fn total_s(&self) -> f64 {
         self.user_s + self.system_s
     }
@@ -113,7 +111,6 @@ impl CpuSplit {
     /// CPU time of one process between `earlier` and `self`.
     ///
     /// The kernel estimates the split, which can go back by a tick. The other part then takes the exact rest.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let total_s = (self.total_s() - earlier.total_s()).max(0.0);
         let system_s = (self.system_s - earlier.system_s).clamp(0.0, total_s);

@@ -140,7 +140,6 @@ pub struct MachineSettings {
 }
 
 impl MachineSettings {
-    #[must_use]
     pub fn read() -> Self {
         Self::below(Path::new("/sys/devices/system"))
     }
@@ -156,13 +155,11 @@ impl MachineSettings {
     }
 
     /// A policy that lowers the frequency of waiting CPUs, such as those in a test of storage.
-    #[must_use]
     pub fn slow_governor(&self) -> Option<&str> {
         self.governors.iter().map(String::as_str).find(|governor| *governor != "performance")
     }
 
     /// A clock that takes a microsecond or more to read. Each operation is timed.
-    #[must_use]
     pub fn slow_clocksource(&self) -> Option<&str> {
         self.clocksource
             .as_deref()

@@ -105,7 +105,6 @@ impl ProcessIo {
     }
 
     /// I/O between `earlier` and `self`, both of the same process.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         self.combine(earlier, u64::saturating_sub)
     }
@@ -143,7 +142,6 @@ pub struct FamilyIo {
 impl FamilyIo {
     /// Reads these processes, but for those that have just ended. `None` if one of them is unreadable: the others' I/O
     /// would pass for that of the family.
-    #[must_use]
     pub fn read(pids: impl IntoIterator<Item = u32>) -> Option<Self> {
         let member = |pid| -> Result<(u32, ProcessIo), HostError> {
             let parent = open(pid)?.stat().map_err(|e| proc_error(pid, e))?.ppid.unsigned_abs();
@@ -163,7 +161,6 @@ impl FamilyIo {
     /// The family's I/O since an earlier moment; `None` if a process ended without a parent in the family.
     ///
     /// The parent's count takes in the whole life of a process that ended, so its part before `earlier` is subtracted.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Option<ProcessIo> {
         let has = |pid: &u32| self.members.contains_key(pid);
         let mut before = ProcessIo::default();
@@ -220,7 +217,6 @@ impl ProcessCpu {
 
 impl AllProcessesCpu {
     /// `None` where not all processes of the host are visible, as in a container.
-    #[must_use]
     pub fn read() -> Option<Self> {
         let first = Process::new(2).and_then(|process| process.stat());
         if !first.is_ok_and(|stat| stat.comm == KERNEL_THREADS) {
@@ -235,7 +231,6 @@ impl AllProcessesCpu {
     /// Seconds that processes other than `own` used since an earlier moment.
     ///
     /// This is a lower bound: the kernel forgets the time of a process that ended and was not waited for.
-    #[must_use]
     pub fn others_since(&self, earlier: &Self, own: &BTreeSet<u32>) -> f64 {
         let others = |pid: &u32| !own.contains(pid);
         let used = self

@@ -56,7 +56,6 @@ pub enum Counter {
 
 impl Counter {
     /// Name in records: lower case, with the unit.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -80,7 +79,6 @@ pub struct Counters(#[serde(deserialize_with = "known_names")] BTreeMap<Counter,
 
 impl Counters {
     /// The value, if it is known.
-    #[must_use]
     pub fn get(&self, counter: Counter) -> Option<u64> {
         self.0.get(&counter).copied()
     }
@@ -97,7 +95,6 @@ impl Counters {
 
     /// Differences to an earlier moment on the same server. Counters that either side lacks, or that fell because the
     /// server was restarted, are absent.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let delta = |(counter, value): (Counter, u64)| {
             value.checked_sub(earlier.get(counter)?).map(|difference| (counter, difference))

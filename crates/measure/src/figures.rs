@@ -20,7 +20,6 @@ pub struct Figures {
 impl Figures {
     /// Differences to an earlier moment on the same server; `None` if a counter fell, because the server was restarted or
     /// its statistics were reset.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         self.counters.follows(&earlier.counters).then(|| Self {
             counters: self.counters.since(&earlier.counters),
@@ -30,7 +29,6 @@ impl Figures {
     }
 
     /// Sum over several servers, empty without any. A counter that one of them lacks is absent from the sum.
-    #[must_use]
     pub fn sum(mut servers: impl Iterator<Item = Self>) -> Self {
         let mut sum = servers.next().unwrap_or_default();
         servers.for_each(|other| sum.add(&other));
@@ -69,7 +67,6 @@ impl OpKind {
     pub const ALL: [Self; 3] = [Self::Select, Self::Update, Self::Scan];
 
     /// Name for people.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -97,7 +94,6 @@ impl OpCounts {
     }
 
     /// Operations of all kinds.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.selects.saturating_add(self.updates).saturating_add(self.scans)
     }

@@ -91,7 +91,6 @@ pub enum LatencyKind {
 
 impl LatencyKind {
     /// Name in records.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -133,7 +132,6 @@ pub struct Latencies(BTreeMap<LatencyKind, Latency>);
 
 impl Latencies {
     /// Latency of a kind, if the database measures it.
-    #[must_use]
     pub fn get(&self, kind: LatencyKind) -> Option<&Latency> {
         self.0.get(&kind)
     }

@@ -23,7 +23,6 @@ pub enum Table {
 
 impl Table {
     /// Name of the table in every engine.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Main => "cf1",
@@ -45,7 +44,6 @@ pub struct RowContent {
 
 impl RowContent {
     /// Content of the load with that seed and OBFUSCATE_COLUMNS.
-    #[must_use]
     pub fn new(seed: u64, obfuscated: bool) -> Self {
         Self { seed, obfuscated }
     }
@@ -97,7 +95,6 @@ impl RowContent {
     }
 
     /// Texts that the UPDATEs of a run write.
-    #[must_use]
     pub fn update_text(self) -> UpdateText {
         let mut tails = [[0; TAIL_BYTES]; COLUMNS];
         for (column, tail) in tails.iter_mut().enumerate() {
@@ -137,7 +134,6 @@ impl UpdateText {
     ///
     /// # Panics
     /// If `column` is not below [`COLUMNS`].
-    #[must_use]
     pub fn tail(&self, column: usize) -> &str {
         std::str::from_utf8(&self.tails[column]).unwrap_or_default()
     }
@@ -170,7 +166,6 @@ impl Stamp {
     /// Stamp of a session's `operation`th operation. Each run has its own `nonce`, so that a run repeated with the
     /// same seed writes new values: two stamps are equal with a probability of 2^-44.
     #[inline]
-    #[must_use]
     pub fn new(nonce: u64, session: u32, operation: u64) -> Self {
         let id = rng::key(&[nonce, u64::from(session), operation]) & ID_BITS;
         let body = TAG | id << 16;
@@ -178,19 +173,16 @@ impl Stamp {
     }
 
     /// The stamp as a number, for engines that build the text in SQL.
-    #[must_use]
     pub fn number(self) -> u64 {
         self.0
     }
 
     /// First 16 characters of each updated column: lower-case hexadecimal digits.
-    #[must_use]
     pub fn hex(self) -> [u8; 16] {
         hex16(self.0)
     }
 
     /// Reads a stamp; `None` if the text is not one, or is damaged.
-    #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         if text.len() != 16 {
             return None;

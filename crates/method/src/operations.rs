@@ -15,13 +15,11 @@ impl SchemaNo {
     pub const FIRST: Self = Self(NonZeroU16::MIN);
 
     /// `None` for 0.
-    #[must_use]
     pub fn new(number: u16) -> Option<Self> {
         NonZeroU16::new(number).map(Self)
     }
 
     /// The number.
-    #[must_use]
     pub fn get(self) -> u16 {
         self.0.get()
     }
@@ -49,7 +47,6 @@ pub struct KeyRange {
 
 impl KeyRange {
     /// The key after the last one.
-    #[must_use]
     pub fn end(self) -> u64 {
         self.first + u64::from(self.blocks)
     }
@@ -79,7 +76,6 @@ pub struct Op {
 
 impl Op {
     /// Rows that the operation must read or change; `None` for a scan, whose rows depend on the load.
-    #[must_use]
     pub fn rows(&self) -> Option<u64> {
         match self.action {
             Action::Select(range) | Action::Update(range, _) => Some(u64::from(range.blocks)),
@@ -121,27 +117,23 @@ pub struct Batch {
 
 impl Batch {
     /// An empty batch with memory for `capacity` operations.
-    #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self { ops: Vec::with_capacity(capacity), ..Self::default() }
     }
 
     /// Operations with due times in nanoseconds after the start of the run.
-    #[must_use]
     pub fn due(ops: impl IntoIterator<Item = (Op, u64)>) -> Self {
         let (ops, dues_ns) = ops.into_iter().unzip();
         Self { ops, dues_ns, ..Self::default() }
     }
 
     /// Operations still to execute, in order.
-    #[must_use]
     pub fn ops(&self) -> &[Op] {
         &self.ops[self.done..]
     }
 
     /// Due times of [`Batch::ops`] in nanoseconds after the start of the run; `None` in a closed loop, where each
     /// operation follows the one before.
-    #[must_use]
     pub fn dues_ns(&self) -> Option<&[u64]> {
         (!self.dues_ns.is_empty()).then(|| &self.dues_ns[self.done..])
     }
@@ -154,7 +146,6 @@ impl Batch {
 
     /// Wait from [`Batch::hand_over`] until the operation at `index` of [`Batch::ops`] is due; zero if it is late, `None`
     /// in a closed loop.
-    #[must_use]
     pub fn not_before(&self, index: usize) -> Option<Duration> {
         let due_ns = self.dues_ns()?.get(index)?;
         Some(Duration::from_nanos(due_ns.saturating_sub(self.handed_over_ns)))
@@ -167,7 +158,6 @@ impl Batch {
     }
 
     /// Total think time of the operations still to execute.
-    #[must_use]
     pub fn pauses(&self) -> Duration {
         Duration::from_micros(self.ops().iter().map(|op| u64::from(op.pause_us)).sum())
     }

@@ -32,7 +32,6 @@ pub struct Planner {
 impl Planner {
     /// Planner of session number `session` (any numbering without repeats), whose schema is `home`. The workload
     /// must pass [`Workload::check`]. With a rate, operations get due times, which do not change their work.
-    #[must_use]
     pub fn new(workload: Workload, session: u32, home: SchemaNo) -> Self {
         // A separate generator, so that the rate does not change the keys.
         let mut arrivals_rng = Rng::new(rng::key(&[workload.seed, u64::from(session), ARRIVALS]));
@@ -52,7 +51,6 @@ impl Planner {
     }
 
     /// Due time of the next operation, in nanoseconds after the start of the run; `None` in a closed loop.
-    #[must_use]
     pub fn next_due_ns(&self) -> Option<u64> {
         self.schedule.as_ref().map(|schedule| schedule.next_ns)
     }

@@ -28,7 +28,6 @@ impl Scatter {
     ///
     /// # Panics
     /// If `n` is 0 or more than [`MAX_SCALE`].
-    #[must_use]
     pub fn new(seed: u64, schema: u64, n: u64) -> Self {
         assert!((1..=MAX_SCALE).contains(&n), "scale {n} is outside 1..={MAX_SCALE}");
         let bits = (64 - (n - 1).leading_zeros()).max(2);
@@ -45,7 +44,6 @@ impl Scatter {
     ///
     /// # Panics
     /// If `position` is outside `1..=n`.
-    #[must_use]
     pub fn key_at(&self, position: u64) -> u64 {
         self.walk(position, Self::encrypt)
     }
@@ -54,13 +52,11 @@ impl Scatter {
     ///
     /// # Panics
     /// If `key` is outside `1..=n`.
-    #[must_use]
     pub fn position_of(&self, key: u64) -> u64 {
         self.walk(key, Self::decrypt)
     }
 
     /// Position of a key that may be damaged; 0, which is no position, for an impossible key.
-    #[must_use]
     pub fn position_of_any(&self, key: u64) -> u64 {
         if (1..=self.n).contains(&key) { self.position_of(key) } else { 0 }
     }

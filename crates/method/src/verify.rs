@@ -66,7 +66,6 @@ pub struct Verifier {
 
 impl Verifier {
     /// A verifier for the main table, if its `scatter` is given, or for the scan table, whose keys are their positions.
-    #[must_use]
     pub fn new(content: RowContent, schema: SchemaNo, scatter: Option<Scatter>, filler_bytes: usize) -> Self {
         let updates = content.update_text();
         Self { content, updates, schema, scatter, filler_bytes }

@@ -42,7 +42,6 @@ pub struct PendingSample {
 
 impl Observer {
     /// An observer of this host.
-    #[must_use]
     pub fn local() -> Self {
         Self(Kind::Local(Box::default(), Box::new(LocalObserver::hello())))
     }
@@ -50,13 +49,11 @@ impl Observer {
     /// An observer of a host that is reached through ssh; with `copy` the host runs a copy of this program.
     ///
     /// An unreachable host is no error: [`Observer::hello`] then gives the reason.
-    #[must_use]
     pub fn remote(host: SshHost, copy: bool) -> Self {
         Self::remote_by(Path::new("ssh"), host, copy)
     }
 
     /// The same by another client that takes the arguments of `ssh`.
-    #[must_use]
     pub fn remote_by(client: &Path, host: SshHost, copy: bool) -> Self {
         Self(Kind::Remote(Box::new(RemoteObserver::open(client, host, copy))))
     }
@@ -70,13 +67,11 @@ impl Observer {
     }
 
     /// True if this process runs on the observed host.
-    #[must_use]
     pub fn is_this_host(&self) -> bool {
         matches!(self.0, Kind::Local(..)) || self.agrees(|hello| &hello.boot, local::boot)
     }
 
     /// True if the observer exists, and numbers processes in another way than this one.
-    #[must_use]
     pub fn is_known_to_be_elsewhere(&self) -> bool {
         self.hello().is_ok() && !self.shares_pids()
     }
@@ -156,7 +151,6 @@ impl Observer {
     }
 
     /// A sentence for each failure of a remote observer.
-    #[must_use]
     pub fn faults(&self) -> &[String] {
         match &self.0 {
             Kind::Local(..) => &[],

@@ -85,7 +85,6 @@ impl HostSample {
     /// The interval since an earlier sample of the same host; `None` if no time has passed.
     ///
     /// Another observer starts its own sums, so those count only with `same_observer`.
-    #[must_use]
     pub fn since(&self, earlier: &Self, same_observer: bool) -> Option<HostInterval> {
         let seconds = Some(self.at_s - earlier.at_s).filter(|seconds| *seconds > 0.0)?;
         let others = self.others_cpu_s.zip(earlier.others_cpu_s).filter(|_| same_observer);

@@ -165,7 +165,6 @@ pub struct Demand {
 }
 
 impl Demand {
-    #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         Self { figures: self.figures.times(factor), grow: self.grow * factor, ..self.clone() }
     }

@@ -185,7 +185,6 @@ impl Figures {
     }
 
     /// Multiplies rates and keeps means.
-    #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let grown = |(figure, value): (Figure, f64)| match figure.kind() {
             Kind::Rate => (figure, value * factor),

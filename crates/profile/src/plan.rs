@@ -30,7 +30,6 @@ pub struct Parameters {
 
 impl Parameters {
     /// Multiplies rate and sessions.
-    #[must_use]
     pub fn times(&self, factor: f64, limits: &Limits) -> Self {
         let rate = (f64::from(self.rate) * factor).round().max(1.0) as u32;
         let wanted = (f64::from(self.schemas * self.threads) * factor).ceil() as u32;

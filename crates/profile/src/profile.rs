@@ -192,7 +192,6 @@ impl Profile {
         names
     }
 
-    #[must_use]
     pub fn of_instance(&self, instance: &str) -> Self {
         let own = |interval: &&Interval| interval.instance.as_deref() == Some(instance);
         Self { intervals: self.intervals.iter().filter(own).cloned().collect(), ..self.clone() }
@@ -365,7 +364,6 @@ const TOGETHER: f64 = 0.1;
 impl Profile {
     /// The whole database: adds up simultaneous intervals of all instances. An interval that lacks an instance is left out with
     /// its reason.
-    #[must_use]
     pub fn together(&self) -> Self {
         let instances = self.instances();
         if instances.len() < 2 {

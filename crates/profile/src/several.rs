@@ -2,7 +2,6 @@
 
 use crate::Profile;
 
-#[must_use]
 pub fn merge(profiles: Vec<Profile>) -> Vec<Profile> {
     let mut merged: Vec<Profile> = Vec::new();
     for profile in profiles {

@@ -81,7 +81,6 @@ fn cell(value: Option<impl ToString>) -> String {
 
 /// The series as comma-separated values: a row per interval, with empty cells for absent values. `measured` is 1 for intervals
 /// wholly within the window, `marks` holds the marks of the interval.
-#[must_use]
 pub fn series_csv(record: &Record) -> String {
     let line = |cells: Vec<String>| cells.join(",") + "\n";
     let heads = line(SERIES_COLUMNS.map(|(name, _)| name.to_owned()).into());

@@ -77,20 +77,17 @@ impl RunDirectory {
     }
 
     /// The run's id: the name of the published folder.
-    #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
     /// The marks so far, in order, with times from the start of the sessions; and the number of marks beyond the 1,000 that a
     /// record keeps.
-    #[must_use]
     pub fn marks(&self, started: Timestamp) -> (Vec<Mark>, usize) {
         self.marks.read(started)
     }
 
     /// The unpublished folder, for further files.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.temporary
     }
@@ -249,7 +246,6 @@ pub fn leave_mark(results: &Path, run: Option<&str>, text: &str) -> Result<Strin
 }
 
 /// The ids of the runs that are under way in a results folder, oldest first; none if it can't be read.
-#[must_use]
 pub fn runs_under_way(results: &Path) -> Vec<String> {
     marks_under_way(results).into_iter().map(|(id, _)| id).collect()
 }

@@ -29,7 +29,6 @@ pub struct SavedProbe {
 
 impl SavedProbe {
     /// True if it is a probe of the same devices and block size, with direct I/O as in `direct`; `None` accepts both.
-    #[must_use]
     pub fn is_of(&self, host: &str, device: &Device, block_bytes: u32, direct: Option<bool>) -> bool {
         let plan = &self.result.plan;
         // A container may mount a file system elsewhere, on the same devices. Without devices the mount point decides.
@@ -69,7 +68,6 @@ pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordE
 /// A small file measures the cache of a drive or an array; reads without direct I/O measure the page cache; few sessions or
 /// little depth do not reach the ceiling. Devices change with time. Unreadable files are skipped, because a broken probe must not
 /// stop a run.
-#[must_use]
 pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u32) -> Option<SavedProbe> {
     let entries = fs::read_dir(results.join(FOLDER)).ok()?;
     let read = |path: PathBuf| serde_json::from_str::<SavedProbe>(&fs::read_to_string(path).ok()?).ok();

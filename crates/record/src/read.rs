@@ -80,7 +80,6 @@ pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError
 }
 
 /// The folder of a run that [`find_run`] found: itself, or that of its file.
-#[must_use]
 pub fn run_folder(run: &Path) -> &Path {
     if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) }
 }
@@ -299,7 +298,6 @@ const PACKED_END: &str = "</script>";
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The element of a page that holds the whole record; empty if it can't be packed.
-#[must_use]
 pub fn record_in_page(record: &Record) -> String {
     let packed = || {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());

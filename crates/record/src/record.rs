@@ -284,7 +284,6 @@ pub struct LongestWait {
 }
 
 /// An error with the name of its session, unless it begins with that name.
-#[must_use]
 pub fn error_of_session(session: u32, error: &str) -> String {
     let name = format!("session {session}");
     let names_it =
@@ -294,7 +293,6 @@ pub fn error_of_session(session: u32, error: &str) -> String {
 
 impl SessionRecord {
     /// Operations of all kinds that ended within the window.
-    #[must_use]
     pub fn operations(&self) -> u64 {
         self.selects.saturating_add(self.updates).saturating_add(self.scans)
     }
@@ -514,7 +512,6 @@ pub struct ReportedPair {
 
 impl ReportedPair {
     /// Difference of the report from the run, in percent of the run; `None` if the run has 0.
-    #[must_use]
     pub fn difference_percent(&self) -> Option<f64> {
         (self.ours != 0.0).then(|| 100.0 * (self.reported - self.ours) / self.ours)
     }

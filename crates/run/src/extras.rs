@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use slob_engine::{Engine, EngineError, ServerReport, Unanswered, within};
+use slob_engine::{Engine, Result, ServerReport, Unanswered, within};
 use slob_record::{KeptOperation, OperationsWriter, RecordError, RunDirectory, ServerReportRecord};
 use slob_spec::StatisticsType;
 
@@ -104,7 +104,7 @@ impl ReportOfServer {
     /// Asks the server something, if a report is open. Any failure ends the report.
     fn ask<T: Send + 'static>(
         &mut self,
-        question: impl FnOnce(&mut dyn ServerReport) -> Result<T, EngineError> + Send + 'static,
+        question: impl FnOnce(&mut dyn ServerReport) -> Result<T> + Send + 'static,
     ) -> Option<T> {
         let mut report = self.report.take()?;
         let asked = within(REPORT_PATIENCE, move || question(report.as_mut()).map(|answer| (report, answer)));
@@ -113,7 +113,7 @@ impl ReportOfServer {
         Some(answer)
     }
 
-    fn answer<T>(&mut self, answer: Result<Result<T, EngineError>, Unanswered>) -> Option<T> {
+    fn answer<T>(&mut self, answer: Result<Result<T>, Unanswered>) -> Option<T> {
         let error = match answer {
             Ok(Ok(answer)) => return Some(answer),
             Ok(Err(error)) => error.to_string(),

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use slob_engine::{EngineError, ErrorKind, SchemaState};
+use slob_engine::{EngineError, ErrorKind, Result, SchemaState};
 use slob_method::{Action, KeyRange, Op, RowState, SchemaNo, Stamp};
 
 use crate::RunError;
@@ -64,7 +64,7 @@ impl Journal {
     }
 
     /// Notes the UPDATEs of a batch that is about to be sent.
-    pub(crate) fn sending(&self, session: u32, ops: &[Op]) -> Result<(), EngineError> {
+    pub(crate) fn sending(&self, session: u32, ops: &[Op]) -> Result<()> {
         self.note(|text, time_us| {
             let mut is_first = true;
             for op in ops {
@@ -80,7 +80,7 @@ impl Journal {
     }
 
     /// Notes that the first operations of the last batch are done.
-    pub(crate) fn answered(&self, session: u32, done: &[Op]) -> Result<(), EngineError> {
+    pub(crate) fn answered(&self, session: u32, done: &[Op]) -> Result<()> {
         let count = done.iter().filter(|op| matches!(op.action, Action::Update(..))).count();
         self.note(|text, time_us| match count {
             0 => Ok(()),
@@ -89,7 +89,7 @@ impl Journal {
     }
 
     /// Takes the time under the lock, so that lines are in order of their times.
-    fn note(&self, write: impl FnOnce(&mut String, u128) -> std::fmt::Result) -> Result<(), EngineError> {
+    fn note(&self, write: impl FnOnce(&mut String, u128) -> std::fmt::Result) -> Result<()> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let (file, text) = &mut *writer;
         text.clear();

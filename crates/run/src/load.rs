@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use slob_engine::{
-    Capabilities, Engine, EngineError, ErrorKind, Layout, Load, LoadProgress, LoadState, SchemaState, Server,
-    Slice,
+    Capabilities, Engine, EngineError, ErrorKind, Layout, Load, LoadProgress, LoadState, Result, SchemaState,
+    Server, Slice,
 };
 use slob_host::Device;
 use slob_method::SchemaNo;
@@ -421,7 +421,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn perform(&self, work: &SchemaWork, step: &Step) -> Result<Option<Layout>, EngineError> {
+    fn perform(&self, work: &SchemaWork, step: &Step) -> Result<Option<Layout>> {
         let SchemaWork { schema, load, .. } = work;
         match step {
             Step::Create => self.engine.create_schema(load, *schema).map(|()| None),

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Load, OpenSpec, PlannedLoad, RunExtras, RunPlan, SchemaState, Scripts,
+    Engine, EngineKind, Load, OpenSpec, PlannedLoad, Result, RunExtras, RunPlan, SchemaState, Scripts,
     Server, SessionPlan,
 };
 use slob_host::ThreadLimit;
@@ -224,7 +224,7 @@ pub fn script_of_run(engine: &EngineKind, open: &OpenSpec, spec: &RunSpec) -> Re
 
 fn write_down(
     engine: &EngineKind,
-    script: impl FnOnce(&Scripts) -> Result<String, EngineError>,
+    script: impl FnOnce(&Scripts) -> Result<String>,
 ) -> Result<String, RunError> {
     let scripts = engine.scripts.ok_or_else(|| {
         RunError::usage(format!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Counter, Engine, EngineError, PendingAnswer, ServerLocation, Snapshot, Unanswered};
+use slob_engine::{Counter, Engine, PendingAnswer, Result, ServerLocation, Snapshot, Unanswered};
 use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, HostInfo, ProcessIo};
 use slob_observe::{FoundServer, Hello, HostInterval, Observation, Observer, PendingSample, ServerFigures};
 use slob_record::Interval;
@@ -24,7 +24,7 @@ pub(crate) struct Sampler {
     /// True to sample this program's CPU and I/O too.
     samples_client: bool,
     /// A question that is not answered yet; the next one waits for it.
-    late: Option<PendingAnswer<Result<Snapshot, EngineError>>>,
+    late: Option<PendingAnswer<Result<Snapshot>>>,
 }
 
 /// Cumulative figures at one moment; what is unknown is absent.
@@ -72,7 +72,7 @@ impl Sampler {
         }
     }
 
-    fn snapshot(&mut self) -> Result<Result<Snapshot, EngineError>, Unanswered> {
+    fn snapshot(&mut self) -> Result<Result<Snapshot>, Unanswered> {
         if self.is_embedded {
             return Ok(self.engine.snapshot());
         }

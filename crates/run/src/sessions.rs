@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Result, Session, SessionPlan};
 use slob_method::{Batch, Planner};
 use slob_record::{LossRecord, error_of_session};
 use slob_spec::SessionLoss;
@@ -109,7 +109,7 @@ impl Worker {
 
     /// Keeps the connection until the order to leave, even when all operations are done: a server's process that is gone
     /// can't report its CPU time.
-    fn connect_and_execute(&mut self, engine: &dyn Engine, end: &mut SessionEnd) -> Result<(), EngineError> {
+    fn connect_and_execute(&mut self, engine: &dyn Engine, end: &mut SessionEnd) -> Result<()> {
         let mut session = engine.session(&self.plan)?;
         end.endpoint = session.endpoint();
         let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
@@ -192,7 +192,7 @@ impl Worker {
         session: &mut dyn Session,
         participant: &Participant<'_>,
         end: &mut SessionEnd,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let (tally, journal, number) = (&*shared.tally, shared.journal.as_ref(), self.plan.number);
         while participant.is_working() {

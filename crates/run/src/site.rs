@@ -48,7 +48,6 @@ impl Site {
     }
 
     /// The place of the data and its free bytes, if they are known.
-    #[must_use]
     pub fn free_space(&self) -> Option<(String, u64)> {
         match self {
             Self::Nowhere => None,

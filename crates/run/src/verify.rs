@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, EngineError, ErrorKind, Load, SchemaState, Slice, within};
+use slob_engine::{Engine, EngineError, ErrorKind, Load, Result, SchemaState, Slice, within};
 use slob_method::{RowState, Table};
 use slob_record::Verification;
 
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         Self { engine, stop, acknowledged, turn: RwLock::default(), gone: AtomicBool::default() }
     }
 
-    fn check(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
+    fn check(&self, piece: Piece<'_>) -> Result<VerifySummary> {
         let together = self.turn.read().unwrap_or_else(PoisonError::into_inner);
         let result = self.read(piece);
         drop(together);
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a piece that failed with `error` again in ever smaller parts, to isolate the rows that can't be read.
-    fn check_alone(&self, piece: Piece<'_>, error: EngineError) -> Result<VerifySummary, EngineError> {
+    fn check_alone(&self, piece: Piece<'_>, error: EngineError) -> Result<VerifySummary> {
         let parts = piece.halves().unwrap_or_else(|| vec![piece]);
         let mut found = VerifySummary::default();
         for part in parts {
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
         false
     }
 
-    fn read(&self, piece: Piece<'_>) -> Result<VerifySummary, EngineError> {
+    fn read(&self, piece: Piece<'_>) -> Result<VerifySummary> {
         let Piece { state, table, first, end } = piece;
         let verifier = state.load.verifier(table, state.schema, state.filler_bytes);
         let mut rows = vec![None; piece.rows() as usize];

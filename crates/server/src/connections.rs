@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Result};
 
 use crate::{Endpoint, Host};
 
@@ -20,10 +20,10 @@ pub trait Connector: Send + Sync + 'static {
     fn endpoint(&self, number: usize) -> &Endpoint;
 
     /// Connects to an endpoint; numbers go round here too.
-    fn connect(&self, endpoint: usize) -> Result<Self::Connection, EngineError>;
+    fn connect(&self, endpoint: usize) -> Result<Self::Connection>;
 
     /// Connects for a task, with its settings.
-    fn connect_for(&self, task: Task) -> Result<Self::Connection, EngineError>;
+    fn connect_for(&self, task: Task) -> Result<Self::Connection>;
 
     /// True if an idle connection can still be used.
     fn is_usable(connection: &mut Self::Connection) -> bool;
@@ -42,7 +42,7 @@ pub trait Connector: Send + Sync + 'static {
     }
 
     /// Connects to the first endpoint that can be reached: all have the same data. A refusal is an error at once.
-    fn connect_any(&self) -> Result<Self::Connection, EngineError> {
+    fn connect_any(&self) -> Result<Self::Connection> {
         let first = match self.connect(0) {
             Err(error) if error.kind() == ErrorKind::Connection => error,
             other => return other,
@@ -78,9 +78,9 @@ impl<K: Ord + Copy, C> Pool<K, C> {
         &self,
         purpose: K,
         is_usable: impl FnOnce(&mut C) -> bool,
-        connect: impl FnOnce() -> Result<C, EngineError>,
-        work: impl FnOnce(&mut C) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
+        connect: impl FnOnce() -> Result<C>,
+        work: impl FnOnce(&mut C) -> Result<T>,
+    ) -> Result<T> {
         // The lock is released while the server is asked.
         let idle = self.idle().get_mut(&purpose).and_then(Vec::pop);
         let usable = idle.and_then(|mut connection| is_usable(&mut connection).then_some(connection));
@@ -114,7 +114,7 @@ impl Row {
     ///
     /// # Errors
     /// [`ErrorKind::Data`] if it is not.
-    pub fn need<T: FromStr>(&self, column: usize, step: &str) -> Result<T, EngineError> {
+    pub fn need<T: FromStr>(&self, column: usize, step: &str) -> Result<T> {
         self.get(column).ok_or_else(|| {
             let message = format!("column {} of the answer is missing or of another type", column + 1);
             EngineError::new(ErrorKind::Data, step, message)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use slob_engine::{EngineError, ErrorKind, SessionPlan};
+use slob_engine::{EngineError, ErrorKind, Result, SessionPlan};
 use slob_method::{Action, COLUMNS, Op, SchemaNo};
 use slob_spec::RedoStress;
 
@@ -64,7 +64,7 @@ pub fn homes(home: SchemaNo, hot_schema: bool) -> impl Iterator<Item = (SchemaNo
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if the session was not opened for such an operation.
-pub fn classify(op: &Op, plan: &SessionPlan) -> Result<(Kind, bool), EngineError> {
+pub fn classify(op: &Op, plan: &SessionPlan) -> Result<(Kind, bool)> {
     let hot = op.schema != plan.home;
     let kind = match op.action {
         Action::Select(_) => Some(Kind::Select),

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{EngineError, WaitEvent};
+use slob_engine::{Result, WaitEvent};
 
 const INTERVAL: Duration = Duration::from_millis(100);
 /// The pause before a new connection after a failure.
@@ -46,9 +46,9 @@ pub struct Sampler {
 impl Sampler {
     /// Starts to sample; `connect` makes a connection and returns what takes samples through it. A failure does not end a run:
     /// `connect` is called again after a pause, and without a thread nothing is sampled.
-    pub fn start<S>(connect: impl Fn() -> Result<S, EngineError> + Send + 'static) -> Self
+    pub fn start<S>(connect: impl Fn() -> Result<S> + Send + 'static) -> Self
     where
-        S: FnMut() -> Result<Vec<Sample>, EngineError>,
+        S: FnMut() -> Result<Vec<Sample>>,
     {
         let times = Arc::new(Mutex::new(Times::new(Instant::now())));
         let (stop, stopped) = mpsc::channel();
@@ -78,9 +78,9 @@ impl Drop for Sampler {
     }
 }
 
-fn run<S>(connect: &impl Fn() -> Result<S, EngineError>, times: &Mutex<Times>, stopped: &Receiver<()>)
+fn run<S>(connect: &impl Fn() -> Result<S>, times: &Mutex<Times>, stopped: &Receiver<()>)
 where
-    S: FnMut() -> Result<Vec<Sample>, EngineError>,
+    S: FnMut() -> Result<Vec<Sample>>,
 {
     let goes_on_after = |pause| stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout);
     loop {

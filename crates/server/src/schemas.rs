@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use slob_engine::{
-    EngineError, ErrorKind, Layout, Load, LoadProgress, LoadState, SchemaState, SessionPlan, Slice,
+    EngineError, ErrorKind, Layout, Load, LoadProgress, LoadState, Result, SchemaState, SessionPlan, Slice,
     only_damaged,
 };
 use slob_method::{ROW_BYTES, RowContent, Scatter, SchemaNo, Table};
@@ -108,7 +108,7 @@ pub fn with_damaged(
     damaged: &[SchemaNo],
     step: &str,
     drop: impl Fn(SchemaNo) -> String,
-) -> Result<Vec<SchemaState>, EngineError> {
+) -> Result<Vec<SchemaState>> {
     SchemaState::with_damaged(sound, damaged).ok_or_else(|| {
         let drops: Vec<String> = damaged.iter().map(|schema| drop(*schema)).collect();
         only_damaged(step, &format!("what is there: {}", drops.join(" ")))
@@ -130,8 +130,8 @@ impl LoadedSchemas {
         plan: &SessionPlan,
         step: &str,
         name: impl Fn(SchemaNo) -> N,
-        look: impl Fn(SchemaNo) -> Result<Vec<SchemaState>, EngineError>,
-    ) -> Result<(), EngineError> {
+        look: impl Fn(SchemaNo) -> Result<Vec<SchemaState>>,
+    ) -> Result<()> {
         // Held while a server is asked: sessions that are opened at the same time need the same answer.
         let mut complete = self.lock();
         for (schema, _) in homes(plan.home, plan.hot_schema) {
@@ -160,7 +160,7 @@ impl LoadedSchemas {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if it does not.
-    pub fn check_update_text(&self, plan: &SessionPlan, step: &str) -> Result<(), EngineError> {
+    pub fn check_update_text(&self, plan: &SessionPlan, step: &str) -> Result<()> {
         let load = self.lock().get(&plan.home).copied();
         if load.is_none_or(|load| load.content().update_text() == *plan.update_text) {
             return Ok(());
@@ -215,8 +215,8 @@ pub fn in_strides(
     stride: u64,
     progress: &LoadProgress,
     step: &str,
-    mut write: impl FnMut(Range<u64>) -> Result<(), EngineError>,
-) -> Result<(), EngineError> {
+    mut write: impl FnMut(Range<u64>) -> Result<()>,
+) -> Result<()> {
     for positions in chunks(&slice.positions, slice.positions.end - 1, stride) {
         if progress.stopped() {
             return Err(EngineError::new(ErrorKind::Cancelled, step, "the load was stopped"));
@@ -240,7 +240,7 @@ pub fn chunks(positions: &Range<u64>, rows: u64, size: u64) -> impl Iterator<Ite
 ///
 /// # Errors
 /// [`ErrorKind::Data`] with the numbers.
-pub fn check_all_keys(load: &Load, [rows, least, greatest]: [u64; 3], step: &str) -> Result<(), EngineError> {
+pub fn check_all_keys(load: &Load, [rows, least, greatest]: [u64; 3], step: &str) -> Result<()> {
     if (rows, least, greatest) == (load.scale, 1, load.scale) {
         return Ok(());
     }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use slob_engine::{
-    Clues, Counters, EngineError, ErrorKind, Figures, RunPlan, ServerLocation, ServerSnapshot, SessionPlan,
-    Snapshot, WaitEvent,
+    Clues, Counters, EngineError, ErrorKind, Figures, Result, RunPlan, ServerLocation, ServerSnapshot,
+    SessionPlan, Snapshot, WaitEvent,
 };
 
 use crate::{Connector, Pool, Row, Sampler, Task};
@@ -13,18 +13,18 @@ use crate::{Connector, Pool, Row, Sampler, Task};
 pub trait Monitored: Connector {
     /// A text that two servers never share unless one was cloned from the other. Every role may read it, and it is the same
     /// through every endpoint of one server.
-    fn identity(connection: &mut Self::Connection) -> Result<String, EngineError>;
+    fn identity(connection: &mut Self::Connection) -> Result<String>;
 
     /// True if two endpoints with the same identity lead to one server.
-    fn is_same(_one: &mut Self::Connection, _other: &mut Self::Connection) -> Result<bool, EngineError> {
+    fn is_same(_one: &mut Self::Connection, _other: &mut Self::Connection) -> Result<bool> {
         Ok(true)
     }
 
     /// Facts by which the server is found on its host.
-    fn clues(connection: &mut Self::Connection) -> Result<Clues, EngineError>;
+    fn clues(connection: &mut Self::Connection) -> Result<Clues>;
 
     /// The limits of connections that apply to our sessions.
-    fn limits(connection: &mut Self::Connection, step: &str) -> Result<Vec<Limit>, EngineError>;
+    fn limits(connection: &mut Self::Connection, step: &str) -> Result<Vec<Limit>>;
 
     /// Starts to sample our sessions on the server of an endpoint.
     fn sampler(connector: Arc<Self>, endpoint: usize) -> Sampler;
@@ -48,7 +48,7 @@ struct Server {
 
 impl<C: Monitored> Servers<C> {
     /// Connects to every endpoint of several, since a run needs them all, and finds out which lead to the same server.
-    pub fn connect(connector: C) -> Result<Self, EngineError> {
+    pub fn connect(connector: C) -> Result<Self> {
         let endpoints = connector.endpoints();
         let mut all = Self { connector: Arc::new(connector), pool: Pool::default(), servers: Vec::new() };
         // The first endpoint of each server.
@@ -68,12 +68,7 @@ impl<C: Monitored> Servers<C> {
     }
 
     /// The first known endpoint of the server that has this identity.
-    fn earlier(
-        &self,
-        known: &[(usize, String)],
-        endpoint: usize,
-        identity: &str,
-    ) -> Result<Option<usize>, EngineError> {
+    fn earlier(&self, known: &[(usize, String)], endpoint: usize, identity: &str) -> Result<Option<usize>> {
         for (earlier, _) in known.iter().filter(|(_, known)| known == identity) {
             let is_same = self.with(Task::Monitor(*earlier), |one| {
                 self.with(Task::Monitor(endpoint), |other| C::is_same(one, other))
@@ -86,11 +81,7 @@ impl<C: Monitored> Servers<C> {
     }
 
     /// Lends a connection for a task.
-    pub fn with<T>(
-        &self,
-        task: Task,
-        work: impl FnOnce(&mut C::Connection) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
+    pub fn with<T>(&self, task: Task, work: impl FnOnce(&mut C::Connection) -> Result<T>) -> Result<T> {
         self.pool.with(task, C::is_usable, || self.connector.connect_for(task), work)
     }
 
@@ -117,8 +108,8 @@ impl<C: Monitored> Servers<C> {
     /// If no server can be asked.
     pub fn snapshot(
         &self,
-        figures: impl Fn(&mut C::Connection) -> Result<(Counters, Option<Vec<WaitEvent>>), EngineError>,
-    ) -> Result<Snapshot, EngineError> {
+        figures: impl Fn(&mut C::Connection) -> Result<(Counters, Option<Vec<WaitEvent>>)>,
+    ) -> Result<Snapshot> {
         let mut error = None;
         let see = |(endpoint, server): (usize, &Server)| {
             if let Some(earlier) = server.same_as {
@@ -162,7 +153,7 @@ impl<C: Monitored> Servers<C> {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if one would not, with the figures.
-    pub fn check_capacity(&self, run: &RunPlan<'_>, others: u64) -> Result<(), EngineError> {
+    pub fn check_capacity(&self, run: &RunPlan<'_>, others: u64) -> Result<()> {
         let endpoints = self.servers.len();
         for endpoint in 0..endpoints {
             let share = run.sessions / endpoints as u32;
@@ -205,7 +196,7 @@ impl Limit {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`], with the figures.
-    pub fn check(&self, sessions: u32, others: u64, step: &str) -> Result<(), EngineError> {
+    pub fn check(&self, sessions: u32, others: u64, step: &str) -> Result<()> {
         let Self { name, most, reserved, in_use, remedy } = self;
         let room = most.saturating_sub(reserved + in_use + others);
         if u64::from(sessions) <= room {
@@ -249,14 +240,14 @@ mod tests {
             &self.endpoints[number]
         }
 
-        fn connect(&self, endpoint: usize) -> Result<Connection, EngineError> {
+        fn connect(&self, endpoint: usize) -> Result<Connection> {
             if self.down.lock().unwrap().contains(&endpoint) {
                 return Err(EngineError::new(ErrorKind::Connection, "connecting", "it is down"));
             }
             Ok(self.servers[endpoint])
         }
 
-        fn connect_for(&self, task: Task) -> Result<Connection, EngineError> {
+        fn connect_for(&self, task: Task) -> Result<Connection> {
             match task {
                 Task::Monitor(endpoint) => self.connect(endpoint),
                 Task::Load | Task::Read => self.connect_any(),
@@ -270,19 +261,19 @@ mod tests {
     }
 
     impl Monitored for Fake {
-        fn identity(connection: &mut Connection) -> Result<String, EngineError> {
+        fn identity(connection: &mut Connection) -> Result<String> {
             Ok(connection.0.to_owned())
         }
 
-        fn is_same(one: &mut Connection, other: &mut Connection) -> Result<bool, EngineError> {
+        fn is_same(one: &mut Connection, other: &mut Connection) -> Result<bool> {
             Ok(one.1 == other.1)
         }
 
-        fn clues(connection: &mut Connection) -> Result<Clues, EngineError> {
+        fn clues(connection: &mut Connection) -> Result<Clues> {
             Ok(Clues { child: Some(connection.1), ..Clues::default() })
         }
 
-        fn limits(_: &mut Connection, _: &str) -> Result<Vec<Limit>, EngineError> {
+        fn limits(_: &mut Connection, _: &str) -> Result<Vec<Limit>> {
             let (name, remedy) = ("most".to_owned(), "raise it".to_owned());
             Ok(vec![Limit { name, most: 10, reserved: 0, in_use: 0, remedy }])
         }
@@ -300,7 +291,7 @@ mod tests {
         Servers::connect(fake).unwrap()
     }
 
-    fn figures(connection: &mut Connection) -> Result<(Counters, Option<Vec<WaitEvent>>), EngineError> {
+    fn figures(connection: &mut Connection) -> Result<(Counters, Option<Vec<WaitEvent>>)> {
         Ok(([(Counter::Commits, u64::from(connection.1))].into_iter().collect(), Some(Vec::new())))
     }
 

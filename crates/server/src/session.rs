@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use slob_engine::{
-    Cancel, CancelToken, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
+    Cancel, CancelToken, EngineError, ErrorKind, Outcome, Perform, Result, Session, SessionPlan, execute_each,
 };
 use slob_method::{Action, Batch, COLUMN_BYTES, KeyRange, Op, SchemaNo};
 
@@ -26,10 +26,10 @@ pub trait Work: Send {
         deadline: Option<Instant>,
         alarm: &CancelToken,
         outcome: &mut Outcome,
-    ) -> Result<(), EngineError>;
+    ) -> Result<()>;
 
     /// Does the work of [`Session::publish`].
-    fn publish(&mut self) -> Result<(), EngineError> {
+    fn publish(&mut self) -> Result<()> {
         Ok(())
     }
 }
@@ -61,18 +61,13 @@ impl<W: Work> Cancellable<W> {
 }
 
 impl<W: Work> Session for Cancellable<W> {
-    fn execute(
-        &mut self,
-        batch: &Batch,
-        deadline: Option<Instant>,
-        outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
+    fn execute(&mut self, batch: &Batch, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<()> {
         outcome.clear();
         let Self { work, canceller, .. } = self;
         canceller.0.guard(|| work.work(batch, deadline, &canceller.0.alarm, outcome))
     }
 
-    fn publish(&mut self) -> Result<(), EngineError> {
+    fn publish(&mut self) -> Result<()> {
         let Self { work, canceller, .. } = self;
         canceller.0.guard(|| work.publish())
     }
@@ -103,7 +98,7 @@ impl CancelState {
 
     /// Executes a batch, unless the session has been cancelled before. The error is [`ErrorKind::Cancelled`] if, and only if, the
     /// session was cancelled by its handle.
-    fn guard<T>(&self, work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
+    fn guard<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let cancelled = |why: String| EngineError::new(ErrorKind::Cancelled, "executing a batch", why);
         self.running.store(true, Ordering::SeqCst);
         let result = match self.is_cancelled() {
@@ -180,12 +175,12 @@ pub trait Statements: Send {
     fn failed(&mut self, schema: SchemaNo, step: &str, error: Self::Error) -> EngineError;
 
     /// Called after each batch.
-    fn batch_done(&mut self) -> Result<(), EngineError> {
+    fn batch_done(&mut self) -> Result<()> {
         Ok(())
     }
 
     /// Does the work of [`Session::publish`].
-    fn publish(&mut self) -> Result<(), EngineError> {
+    fn publish(&mut self) -> Result<()> {
         Ok(())
     }
 }
@@ -199,7 +194,7 @@ pub struct ClientLoop<S: Statements> {
 
 impl<S: Statements> ClientLoop<S> {
     /// Prepares the statements that the plan needs.
-    pub fn new(mut connection: S, plan: &SessionPlan, step: &str) -> Result<Self, EngineError> {
+    pub fn new(mut connection: S, plan: &SessionPlan, step: &str) -> Result<Self> {
         let mut prepared = Vec::new();
         for (schema, hot) in homes(plan.home, plan.hot_schema) {
             for kind in Kind::of_session(plan) {
@@ -213,7 +208,7 @@ impl<S: Statements> ClientLoop<S> {
 }
 
 impl<S: Statements> Perform for ClientLoop<S> {
-    fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
+    fn perform(&mut self, op: &Op) -> Result<u64> {
         let class = classify(op, &self.plan)?;
         let statement = self.prepared.iter().find(|(known, _)| *known == class);
         let statement = statement.map(|(_, statement)| statement.clone());
@@ -248,12 +243,12 @@ impl<S: Statements> Work for ClientLoop<S> {
         deadline: Option<Instant>,
         alarm: &CancelToken,
         outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         execute_each(self, batch, deadline, alarm, outcome)?;
         self.connection.batch_done()
     }
 
-    fn publish(&mut self) -> Result<(), EngineError> {
+    fn publish(&mut self) -> Result<()> {
         self.connection.publish()
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Result};
 use slob_spec::Target;
 
 /// The time for a server to accept a connection, unless a parameter says otherwise.
@@ -70,11 +70,7 @@ impl<'a> Parameters<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] that names the parameter of the query which is not known.
-    pub fn new(
-        keywords: Keywords,
-        target: &'a Target,
-        environment: &'a Environment<'a>,
-    ) -> Result<Self, EngineError> {
+    pub fn new(keywords: Keywords, target: &'a Target, environment: &'a Environment<'a>) -> Result<Self> {
         let known: Vec<&str> = keywords.names.iter().map(|(name, _)| *name).collect();
         let is_unknown = |name: &str| !known.contains(&(keywords.spelling)(name).as_str());
         if let Some((name, _)) = target.query().iter().find(|(name, _)| is_unknown(name)) {
@@ -104,7 +100,7 @@ impl<'a> Parameters<'a> {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if there is none; `example` shows how one is written.
-    pub fn user(&self, example: &str) -> Result<String, EngineError> {
+    pub fn user(&self, example: &str) -> Result<String> {
         let user = self.target.user().map(str::to_owned).or_else(|| self.get("user"));
         user.or_else(|| self.environment.account()).ok_or_else(|| {
             unusable("it names no user, and this account has no name").with_advice(format!("write {example}"))
@@ -121,7 +117,7 @@ pub fn unusable(message: impl Into<String>) -> EngineError {
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if it is not one.
-pub fn port(text: &str, sources: &str) -> Result<u16, EngineError> {
+pub fn port(text: &str, sources: &str) -> Result<u16> {
     text.trim().parse().ok().filter(|port| *port > 0).ok_or_else(|| {
         unusable(format!("the port '{text}' is not a number from 1 to 65535"))
             .with_advice(format!("it comes from {sources}"))

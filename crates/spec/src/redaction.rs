@@ -16,7 +16,6 @@ pub struct Redaction {
 
 impl Redaction {
     /// Hides the secrets of some settings, and unless `with_names` their hosts and this machine, `hostname`.
-    #[must_use]
     pub fn new(settings: &Settings, hostname: &str, with_names: bool) -> Self {
         let mut redaction = Self::default();
         for value in settings.entries().filter_map(|entry| entry.value()) {
@@ -71,7 +70,6 @@ impl Redaction {
     }
 
     /// The text with stars for passwords, and `host-1` and so on for hosts.
-    #[must_use]
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.secrets {

@@ -52,7 +52,6 @@ impl Target {
         &self.endpoints
     }
 
-    #[must_use]
     pub fn with_password(self, password: Secret) -> Self {
         Self { password: Some(password), ..self }
     }

@@ -22,7 +22,6 @@ pub(crate) const BUCKETS: usize = SUB_BUCKETS * (RANGE_BITS - SUB_BITS + 1) as u
 
 /// Bucket of a value in nanoseconds; the last one takes everything from [`RANGE_NS`] on.
 #[inline]
-#[must_use]
 pub const fn bucket_index(ns: u64) -> usize {
     // Setting the bit of the first bucketed power of two leaves larger values' leading bit alone and
     // gives the values below it a shift of 0, hence an index equal to the value, without a branch.
@@ -39,7 +38,6 @@ const fn shift_of(index: usize) -> u32 {
 
 /// Lowest value of bucket `index` in nanoseconds. An index beyond the last bucket means the last.
 #[inline]
-#[must_use]
 pub const fn bucket_low(index: usize) -> u64 {
     let index = if index < BUCKETS { index } else { BUCKETS - 1 };
     let shift = shift_of(index);
@@ -49,7 +47,6 @@ pub const fn bucket_low(index: usize) -> u64 {
 /// Highest value of bucket `index` in nanoseconds, inclusive. An index beyond the last bucket means the
 /// last, which ends with the range although it counts values beyond it too.
 #[inline]
-#[must_use]
 pub const fn bucket_high(index: usize) -> u64 {
     let index = if index < BUCKETS { index } else { BUCKETS - 1 };
     bucket_low(index) + ((1 << shift_of(index)) - 1)
@@ -57,7 +54,6 @@ pub const fn bucket_high(index: usize) -> u64 {
 
 /// Middle of bucket `index` in nanoseconds, rounded down: the value that represents the bucket.
 #[inline]
-#[must_use]
 pub const fn bucket_midpoint(index: usize) -> u64 {
     bucket_low(index) + (bucket_high(index) - bucket_low(index)) / 2
 }

@@ -41,13 +41,11 @@ pub struct PercentInterval {
 
 impl PercentInterval {
     /// True if the difference is more than noise.
-    #[must_use]
     pub fn excludes_zero(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 
     /// Widens the interval for measurements that are known only within `percent` of the true value.
-    #[must_use]
     pub fn widened(self, percent: f64) -> Self {
         let factor = 1.0 + percent / 100.0;
         let end = |end: f64, factor: f64| 100.0 * ((1.0 + end / 100.0) * factor - 1.0);
@@ -55,7 +53,6 @@ impl PercentInterval {
     }
 
     /// Half the width in percent: smaller differences are lost in noise.
-    #[must_use]
     pub fn noise_percent(&self) -> f64 {
         0.5 * (self.high - self.low)
     }
@@ -64,7 +61,6 @@ impl PercentInterval {
 impl Comparison {
     /// Compares two groups at a confidence such as 0.95. `None` if a group is empty, a value is not finite or not
     /// above 0 (it has no logarithm), or the confidence does not lie between 0 and 1.
-    #[must_use]
     pub fn of(first: &[f64], second: &[f64], confidence: f64) -> Option<Self> {
         Self::over(&[(first, second)], confidence)
     }
@@ -75,7 +71,6 @@ impl Comparison {
     /// *Biometrics Bulletin* 2 (1946) 110).
     ///
     /// `None` without pairs, or if [`Comparison::of`] gives `None` for one of them.
-    #[must_use]
     pub fn over(pairs: &[(&[f64], &[f64])], confidence: f64) -> Option<Self> {
         if pairs.is_empty() || !(confidence > 0.0 && confidence < 1.0) {
             return None;

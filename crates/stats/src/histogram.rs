@@ -45,7 +45,6 @@ static EMPTY_COUNTS: Counts = [0; BUCKETS];
 
 impl Histogram {
     /// An empty histogram. The first value allocates; recording and merging after it never do.
-    #[must_use]
     pub const fn new() -> Self {
         Self { counts: None, count: 0, exact: Exact::EMPTY }
     }
@@ -109,7 +108,6 @@ impl Histogram {
     /// largest are the bounds of the outermost non-empty buckets, at most 1/64 off, or exact if they are new
     /// extremes. If `earlier` is not an
     /// earlier state of the same source, a bucket that shrank counts as unchanged.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut counts = Box::new(*self.counts());
         for (mine, theirs) in counts.iter_mut().zip(earlier.counts()) {
@@ -136,43 +134,36 @@ impl Histogram {
     }
 
     /// Number of values.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
     /// True without any value.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Smallest value in nanoseconds; `None` if empty.
-    #[must_use]
     pub fn min(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.exact.min)
     }
 
     /// Largest value in nanoseconds; `None` if empty.
-    #[must_use]
     pub fn max(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.exact.max)
     }
 
     /// Sum of all values in nanoseconds, saturating.
-    #[must_use]
     pub fn sum(&self) -> u64 {
         self.exact.sum
     }
 
     /// Arithmetic mean in nanoseconds; `None` if empty. A lower bound once the sum has saturated.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.exact.sum as f64 / self.count as f64)
     }
 
     /// Number of values from [`RANGE_NS`] on.
-    #[must_use]
     pub fn beyond_range(&self) -> u64 {
         self.exact.beyond
     }
@@ -184,7 +175,6 @@ impl Histogram {
     /// The first rank is exactly the smallest value, the last rank the largest. Ranks among the values beyond
     /// the range give the largest too, so that a clipped tail is never understated. `None` if empty or `p` is
     /// outside 0 to 100.
-    #[must_use]
     pub fn percentile(&self, p: f64) -> Option<u64> {
         if self.is_empty() || !(0.0..=100.0).contains(&p) {
             return None;
@@ -210,7 +200,6 @@ impl Histogram {
     /// A bucket that straddles an edge counts as a whole on the side of its midpoint, so adjacent ranges
     /// add up to [`count`](Self::count). A `lo_ns` of 0 includes the value 0, since nothing lies below it.
     /// Values beyond the range count where the largest value lies.
-    #[must_use]
     pub fn count_in(&self, lo_ns: u64, hi_ns: u64) -> u64 {
         let inside = |ns: u64| (ns > lo_ns || lo_ns == 0) && ns <= hi_ns;
         let beyond = if inside(self.exact.max) { self.exact.beyond } else { 0 };
@@ -267,7 +256,6 @@ impl fmt::Debug for Histogram {
 }
 
 /// Nearest rank of percentile `p` (0 to 100) among `count` values, 1 to `count`: the ceiling of `p / 100 * count`.
-#[must_use]
 pub fn nearest_rank(p: f64, count: u64) -> u64 {
     let exact = p * count as f64 / 100.0;
     // 90.04 is not a binary fraction: without this, rounding noise would lift its rank among 10000 by one.

@@ -104,7 +104,6 @@ pub struct Point<'a, T> {
 
 impl<T> Series<T> {
     /// A series of one-second steps from `start_s` on. A `max_points` below 2 means 2.
-    #[must_use]
     pub fn new(start_s: u64, max_points: usize) -> Self {
         Self {
             start_s,
@@ -117,25 +116,21 @@ impl<T> Series<T> {
     }
 
     /// First second of the series, relative to the run.
-    #[must_use]
     pub fn start_s(&self) -> u64 {
         self.start_s
     }
 
     /// Width of an interval in seconds.
-    #[must_use]
     pub fn width_s(&self) -> u64 {
         self.width_s
     }
 
     /// Number of intervals up to the last one with a value, gaps included.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.points.len()
     }
 
     /// True without any value.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }

@@ -47,7 +47,6 @@ impl Default for Cells {
 
 impl SharedHistogram {
     /// An empty histogram. Allocates once; recording never does.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -73,7 +72,6 @@ impl SharedHistogram {
     ///
     /// The buckets give the count. Smallest, largest and sum are read separately and brought within the limits
     /// of the buckets, so they can differ by the few values recorded during the snapshot.
-    #[must_use]
     pub fn snapshot(&self) -> Histogram {
         let cells = &*self.cells;
         let mut counts = Box::new([0; BUCKETS]);

@@ -34,7 +34,6 @@ pub struct Steadiness {
 
 impl Steadiness {
     /// Analyses points of time and rate; `None` without any.
-    #[must_use]
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let rates: Vec<f64> = points.iter().map(|point| point.1).collect();
         let median = summary::median(&rates)?;
@@ -48,7 +47,6 @@ impl Steadiness {
     }
 
     /// Change from the first to the last point in percent, if it is significant and at least `least_percent`, up or down.
-    #[must_use]
     pub fn drift(&self, least_percent: f64) -> Option<f64> {
         let trend = self.trend?;
         trend.p_value.filter(|p| *p < TREND_P_VALUE)?;
@@ -91,14 +89,12 @@ impl SteadyWatch {
     const TREND_POINTS: usize = 120;
 
     /// A watch whose first second is `first_s`.
-    #[must_use]
     pub fn new(rule: SteadyRule, first_s: u64) -> Self {
         let rule = SteadyRule { windows: rule.windows.max(2), window_s: rule.window_s.max(1), ..rule };
         Self { rule, seconds: VecDeque::new(), next_s: first_s }
     }
 
     /// Next second to [`push`](Self::push).
-    #[must_use]
     pub fn next_s(&self) -> u64 {
         self.next_s
     }
@@ -113,7 +109,6 @@ impl SteadyWatch {
     }
 
     /// The last windows; `None` until there are enough seconds.
-    #[must_use]
     pub fn last_windows(&self) -> Option<LastWindows> {
         if self.seconds.len() < self.needed() {
             return None;
@@ -128,7 +123,6 @@ impl SteadyWatch {
     }
 
     /// True if the last windows agree within the tolerance and drift by less.
-    #[must_use]
     pub fn is_steady(&self) -> bool {
         let tolerance = self.rule.tolerance;
         let agree = |windows: &LastWindows| windows.spread.is_some_and(|spread| spread <= tolerance);

@@ -5,7 +5,6 @@
 use crate::student::two_sided_quantile;
 
 /// Arithmetic mean; needs 1 value.
-#[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     let values = finite(values)?;
     let n = values.len() as f64;
@@ -22,7 +21,6 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 /// assert_eq!(mean_without_extremes(&[9.0, 5.0, 6.0, 1.0, 9.0]), Some(5.5));
 /// assert_eq!(mean_without_extremes(&[1.0, 2.0]), None);
 /// ```
-#[must_use]
 pub fn mean_without_extremes(values: &[f64]) -> Option<f64> {
     let (low, high) = (minimum(values)?, maximum(values)?);
     let inner: Vec<f64> = values.iter().copied().filter(|value| *value != low && *value != high).collect();
@@ -31,7 +29,6 @@ pub fn mean_without_extremes(values: &[f64]) -> Option<f64> {
 
 /// Confidence interval of the mean, such as at 0.95, from Student's t distribution ("The probable error of a mean",
 /// *Biometrika* 6 (1908)); needs 2 values. Values must be independent and about normally distributed, as runs are.
-#[must_use]
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let mean = mean(values)?;
     let n = values.len() as f64;
@@ -51,7 +48,6 @@ pub(crate) fn sample_std_dev(values: &[f64]) -> Option<f64> {
 
 /// Sample standard deviation relative to the size of the mean, as a ratio (0.05 is 5 %); needs 2 values and a
 /// mean that is not 0.
-#[must_use]
 pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
     if mean == 0.0 {
@@ -61,7 +57,6 @@ pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
 }
 
 /// Median: the middle value, or the mean of the middle two; needs 1 value.
-#[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
@@ -69,7 +64,6 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// Quantile `q` (0 to 1) by linear interpolation between order statistics: definition 7 of Hyndman and Fan,
 /// "Sample quantiles in statistical packages", *The American Statistician* 50 (1996), the default of R and
 /// NumPy. Needs 1 value.
-#[must_use]
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&q) {
         return None;
@@ -86,13 +80,11 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 }
 
 /// Smallest value; needs 1 value.
-#[must_use]
 pub fn minimum(values: &[f64]) -> Option<f64> {
     finite(values)?.iter().copied().reduce(f64::min)
 }
 
 /// Largest value; needs 1 value.
-#[must_use]
 pub fn maximum(values: &[f64]) -> Option<f64> {
     finite(values)?.iter().copied().reduce(f64::max)
 }

@@ -39,7 +39,6 @@ impl RobustTrend {
     /// Computes slope and test; `None` with fewer than 2 points, two of the same time, or a number that is
     /// not finite. Looks at all pairs: time and memory grow with the square of the points (1000 points are
     /// half a million pairs, 4 MB).
-    #[must_use]
     pub fn theil_sen(points: &[(f64, f64)]) -> Option<Self> {
         let (first_time, last_time) = span(points)?;
         let mut points = points.to_vec();

@@ -1,6 +1,6 @@
 //! Damaged schemas: one hides no sound schema, is not used, and can be removed.
 
-use slob_engine::{Engine, EngineError, ErrorKind, LoadState, RunPlan};
+use slob_engine::{Engine, ErrorKind, LoadState, Result, RunPlan};
 use slob_method::SchemaNo;
 use slob_spec::RedoStress;
 
@@ -14,7 +14,7 @@ use crate::work::{FIRST, LOAD, load_schema, schema, session_plan};
 /// # Panics
 /// With the damage and the complaint.
 pub fn survives_damage(
-    open: impl Fn() -> Result<Box<dyn Engine>, EngineError>,
+    open: impl Fn() -> Result<Box<dyn Engine>>,
     damages: &[&str],
     damage: &mut dyn FnMut(SchemaNo, &str),
     remedy: &str,

@@ -25,7 +25,6 @@ impl Sshd {
     ///
     /// # Panics
     /// If it does not start, or is not installed where `CI=true`.
-    #[must_use]
     pub fn start_or_skip() -> Option<Self> {
         let missing = || format!("{PROGRAM} is not installed; .ci/install-test-servers installs it");
         available(Path::new(PROGRAM).is_file().then_some(()).ok_or_else(missing))?;
@@ -94,14 +93,12 @@ impl Sshd {
     }
 
     /// What PATH must be for a program that is to reach this server by `ssh localhost`.
-    #[must_use]
     pub fn search_path(&self) -> String {
         let own = std::env::var("PATH").unwrap_or_default();
         format!("{}:{own}", self.path("client").display())
     }
 
     /// A client that knows this server.
-    #[must_use]
     pub fn client(&self) -> PathBuf {
         self.path("client").join("ssh")
     }
@@ -128,13 +125,11 @@ impl Sshd {
     }
 
     /// Where programs for those who log in are.
-    #[must_use]
     pub fn remote(&self) -> PathBuf {
         self.path("remote")
     }
 
     /// The server's process, whose children serve connections.
-    #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(Process::pid)
     }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use slob_engine::{
-    Engine, EngineError, EngineKind, Load, LoadProgress, OpenSpec, Outcome, Purpose, RunPlan, Session,
-    SessionPlan,
+    Engine, EngineKind, Load, LoadProgress, OpenSpec, Outcome, Purpose, Result, RunPlan, Session, SessionPlan,
 };
 use slob_method::{Action, Batch, KeyRange, Op, Planner, SchemaNo};
 use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit, Workload};
@@ -32,7 +31,7 @@ pub fn options(kind: &EngineKind, flags: &[(&str, &str)]) -> EngineOptions {
 }
 
 /// Opens a target for loading, with options as flags give them.
-pub fn open(kind: &EngineKind, target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>, EngineError> {
+pub fn open(kind: &EngineKind, target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>> {
     let target = target.parse().expect("a target");
     (kind.open)(&OpenSpec::new(target, Purpose::Load, options(kind, flags)))
 }
@@ -63,7 +62,7 @@ pub fn session_plan(load: &Load, number: u32, redo: RedoStress) -> SessionPlan {
 }
 
 /// Opens a session on the first schema of [`LOAD`].
-pub fn session(engine: &dyn Engine, number: u32, redo: RedoStress) -> Result<Box<dyn Session>, EngineError> {
+pub fn session(engine: &dyn Engine, number: u32, redo: RedoStress) -> Result<Box<dyn Session>> {
     engine.session(&session_plan(&LOAD, number, redo))
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use slob_engine::{EngineError, OpOutcome, Outcome, SessionPlan};
+use slob_engine::{OpOutcome, Outcome, Result, SessionPlan};
 use slob_method::{Action, Op};
 use slob_server::{ServerClock, classify};
 
@@ -62,7 +62,7 @@ pub(crate) fn pack(
     form: Form,
     plan: &SessionPlan,
     due_us: impl Fn(usize) -> u64,
-) -> Result<Vec<u8>, EngineError> {
+) -> Result<Vec<u8>> {
     let op_bytes = if matches!(form, Form::Any | Form::Open) { OP_BYTES } else { SELECT_BYTES };
     let mut text = Vec::with_capacity((ops.len() + 1) * op_bytes);
     if matches!(form, Form::Stretch(_)) {

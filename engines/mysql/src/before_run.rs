@@ -3,7 +3,7 @@
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
-use slob_engine::{EngineError, ErrorKind, RunPlan};
+use slob_engine::{EngineError, ErrorKind, Result, RunPlan};
 use slob_method::SchemaNo;
 use slob_server::{Connector as _, INDEX, Kind, Task, schema_name};
 
@@ -14,7 +14,7 @@ use crate::statement::{statement, stretch};
 use crate::{catalog, globals, procedure};
 
 /// Prepares the servers, and refuses a run that would not do what its parameters say. Returns what the role may not do or see.
-pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<String>> {
     let Databases { servers, loop_place, .. } = databases;
     servers.check_capacity(run, OTHERS)?;
     let mut notes = Vec::new();
@@ -47,7 +47,7 @@ pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<St
 }
 
 /// Waits until a node of a Galera cluster has applied what was committed on the others, such as a load just now.
-fn catch_up(conn: &mut Conn, endpoint: &str) -> Result<(), EngineError> {
+fn catch_up(conn: &mut Conn, endpoint: &str) -> Result<()> {
     let step = format!("waiting until {endpoint} has what its cluster has");
     let row = conn.row(&step, "SHOW VARIABLES LIKE 'wsrep_sync_wait'")?;
     let Some(before) = row.get::<String>(1) else { return Ok(()) };
@@ -58,7 +58,7 @@ fn catch_up(conn: &mut Conn, endpoint: &str) -> Result<(), EngineError> {
 }
 
 /// Durations are differences of SYSDATE, which a server's option can fix for a whole statement.
-fn check_clock(conn: &mut Conn, endpoint: &str) -> Result<(), EngineError> {
+fn check_clock(conn: &mut Conn, endpoint: &str) -> Result<()> {
     let step = &format!("looking at the clock of {endpoint}");
     if conn.row(step, "SELECT SLEEP(0.002), SYSDATE(6) > NOW(6)")?.get(1) == Some(1) {
         return Ok(());
@@ -81,7 +81,7 @@ struct Line {
 ///
 /// # Errors
 /// [`ErrorKind::Usage`], with the plan, if one is not single-page I/O.
-fn check_plans(conn: &mut Conn, schema: SchemaNo, joined: u16) -> Result<(), EngineError> {
+fn check_plans(conn: &mut Conn, schema: SchemaNo, joined: u16) -> Result<()> {
     let step = &format!("checking the plans of {}", schema_name(schema));
     for kind in Kind::ALL {
         let plan = explain(conn, &explained(kind, schema)).in_step(step)?;

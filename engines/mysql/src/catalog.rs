@@ -1,7 +1,7 @@
 //! Schemas of ours, found by their marker, and what they remember of their load.
 
 use mysql::Conn;
-use slob_engine::{EngineError, ErrorKind, Layout, Load, SchemaState, Slice, damaged_schema};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, Result, SchemaState, Slice, damaged_schema};
 use slob_method::SchemaNo;
 use slob_server::{COMMENT, Marker, Row, mark, schema_name, schema_of_name, with_damaged};
 
@@ -12,7 +12,7 @@ use crate::sql::{Ask, InStep, code_of, database};
 const DAMAGE: [u16; 3] = [1054, 1146, 1932];
 
 /// The numbers of all databases with a table of our name and our comment: both together are the marker. In order.
-pub(crate) fn marked(conn: &mut Conn, step: &str) -> Result<Vec<SchemaNo>, EngineError> {
+pub(crate) fn marked(conn: &mut Conn, step: &str) -> Result<Vec<SchemaNo>> {
     let rows = conn.rows(step, &include_str!("../sql/marked.sql").replace("{comment}", COMMENT))?;
     let mut numbers: Vec<_> = rows.iter().filter_map(|row| schema_of_name(&row.get::<String>(0)?)).collect();
     numbers.sort_unstable();
@@ -22,7 +22,7 @@ pub(crate) fn marked(conn: &mut Conn, step: &str) -> Result<Vec<SchemaNo>, Engin
 /// True if the creation of a schema's database was cut off: at once, before it had its marker, or before its load was
 /// remembered. A database without the marker is ours if it has the character set of ours, which others have hardly by chance,
 /// and holds no table, and no procedure but ours. A damaged schema was not cut off.
-pub(crate) fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool, EngineError> {
+pub(crate) fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool> {
     if marked(conn, step)?.contains(&schema) {
         return match state(conn, schema, step) {
             Err(error) if error.kind() != ErrorKind::Data => Err(error),
@@ -39,7 +39,7 @@ pub(crate) fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Resul
 ///
 /// # Errors
 /// If the role may not read one, or the only ones are damaged.
-pub(crate) fn schemas(conn: &mut Conn) -> Result<Vec<SchemaState>, EngineError> {
+pub(crate) fn schemas(conn: &mut Conn) -> Result<Vec<SchemaState>> {
     let step = "listing schemas";
     let (mut sound, mut damaged) = (Vec::new(), Vec::new());
     for number in marked(conn, step)? {
@@ -56,7 +56,7 @@ pub(crate) fn schemas(conn: &mut Conn) -> Result<Vec<SchemaState>, EngineError> 
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's.
-pub(crate) fn require_marked(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
+pub(crate) fn require_marked(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<()> {
     if marked(conn, step)?.contains(&schema) { Ok(()) } else { Err(none(schema, step)) }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn require_marked(conn: &mut Conn, schema: SchemaNo, step: &str) -> R
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if it does not carry our marker, [`ErrorKind::Data`] if it is damaged.
-pub(crate) fn schema(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<SchemaState, EngineError> {
+pub(crate) fn schema(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<SchemaState> {
     require_marked(conn, schema, step)?;
     state(conn, schema, step)?.ok_or_else(|| none(schema, step))
 }
@@ -79,7 +79,7 @@ fn none(schema: SchemaNo, step: &str) -> EngineError {
 ///
 /// # Errors
 /// [`ErrorKind::Data`] if it is damaged.
-fn state(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<Option<SchemaState>, EngineError> {
+fn state(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<Option<SchemaState>> {
     let damaged = || damaged_schema(step, schema_name(schema));
     let mut read = |sql: String| match conn.texts(&sql) {
         Err(error) if code_of(&error).is_some_and(|code| DAMAGE.contains(&code)) => Err(damaged()),

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use mysql::Conn;
-use slob_engine::{CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, WaitEvent, Workload};
+use slob_engine::{
+    CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Result, WaitEvent, Workload,
+};
 use slob_server::{Kind, Row, literals};
 
 use crate::before_run::explained;
@@ -60,10 +62,7 @@ const MARIADB: &[Source] = &[
 ];
 
 /// Reads the counters, and the waits where the server counts them and the role may see them.
-pub(crate) fn read(
-    conn: &mut Conn,
-    product: &Product,
-) -> Result<(Counters, Option<Vec<WaitEvent>>), EngineError> {
+pub(crate) fn read(conn: &mut Conn, product: &Product) -> Result<(Counters, Option<Vec<WaitEvent>>)> {
     let status = conn.rows("reading counters", STATUS_QUERY)?;
     let counters = counters(&numbers(&status), &data_reads(conn), product.is_mariadb);
     let is_on = conn.row(WAITS, "SELECT @@performance_schema").is_ok_and(|row| row.get(0) == Some(1));
@@ -116,7 +115,7 @@ fn events(waits: &[Row]) -> Vec<WaitEvent> {
 }
 
 /// Reads the status of the whole server, for a profile of it.
-pub(crate) fn workload(conn: &mut Conn, product: &Product) -> Result<Workload, EngineError> {
+pub(crate) fn workload(conn: &mut Conn, product: &Product) -> Result<Workload> {
     let status = conn.rows("reading what the server counts", STATUS_QUERY)?;
     let version = conn.row(VERSION, "SELECT VERSION()").unwrap_or_default().get::<String>(0);
     // Not every role may see it, and not every server keeps it.
@@ -149,7 +148,7 @@ fn profile(values: &BTreeMap<&str, u64>, db_time_ns: Option<u64>) -> Workload {
 
 /// Version, settings, counters and waits, and the plans of a loaded schema, in texts. Of the status only numbers: addresses of
 /// nodes and keys are texts.
-pub(crate) fn capture(conn: &mut Conn) -> Result<Vec<CapturedAnswer>, EngineError> {
+pub(crate) fn capture(conn: &mut Conn) -> Result<Vec<CapturedAnswer>> {
     let settings = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES));
     let mut ask = |name: &str, sql: &str| CapturedAnswer::ask(name, sql, |sql| conn.texts(sql));
     let mut all = vec![
@@ -180,7 +179,7 @@ pub(crate) fn capture(conn: &mut Conn) -> Result<Vec<CapturedAnswer>, EngineErro
 ///
 /// # Errors
 /// [`ErrorKind::Data`] if it has no variables of the status.
-pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures, EngineError> {
+pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures> {
     let rows = |name| -> Vec<Row> { CapturedAnswer::rows_of(all, name).iter().cloned().map(Row).collect() };
     let status = rows(STATUS);
     if status.is_empty() {

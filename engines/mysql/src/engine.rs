@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use mysql::Conn;
 use slob_engine::{
-    CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec,
+    CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec, Result,
     RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
@@ -50,7 +50,7 @@ impl Product {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if it is too old, or another product that takes the protocol.
-    fn ask(conn: &mut Conn) -> Result<Self, EngineError> {
+    fn ask(conn: &mut Conn) -> Result<Self> {
         let step = "asking for the server's version";
         let version: String = conn.row(step, "SELECT VERSION()")?.get(0).unwrap_or_default();
         if version.contains("TiDB") {
@@ -84,7 +84,7 @@ pub(crate) struct Databases {
 }
 
 impl Databases {
-    fn open(spec: &OpenSpec) -> Result<Self, EngineError> {
+    fn open(spec: &OpenSpec) -> Result<Self> {
         let connector = Connector::new(&spec.target, &Environment::process())?;
         // Before anything is set: another product may not know the settings either.
         let product = Product::ask(&mut connector.connect_any()?)?;
@@ -111,46 +111,46 @@ impl Databases {
 struct MysqlEngine(Databases);
 
 impl Engine for MysqlEngine {
-    fn server(&self) -> Result<Server, EngineError> {
+    fn server(&self) -> Result<Server> {
         let Databases { servers, product, loop_place, .. } = &self.0;
         servers.with(Task::Read, |conn| settings::describe(conn, product, *loop_place))
     }
 
-    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+    fn schemas(&self) -> Result<Vec<SchemaState>> {
         self.0.servers.with(Task::Read, catalog::schemas)
     }
 
-    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<()> {
         self.0.servers.with(Task::Load, |conn| load::create(conn, load, schema))
     }
 
-    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<()> {
         let bulk = self.0.product.is_mariadb;
         self.0.servers.with(Task::Load, |conn| load::load_slice(conn, load, slice, progress, bulk))
     }
 
-    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout> {
         self.0.servers.with(Task::Load, |conn| load::finish(conn, load, schema, self.0.loop_place))
     }
 
-    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+    fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
         self.0.loaded.forget(schema);
         self.0.servers.with(Task::Load, |conn| load::drop_schema(conn, schema))
     }
 
-    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         session::open(&self.0, plan)
     }
 
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+    fn snapshot(&self) -> Result<Snapshot> {
         self.0.servers.snapshot(|conn| counters::read(conn, &self.0.product))
     }
 
-    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+    fn workload(&self) -> Result<Option<Workload>> {
         self.0.servers.with(Task::Read, |conn| counters::workload(conn, &self.0.product)).map(Some)
     }
 
-    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
+    fn capture(&self) -> Result<Vec<CapturedAnswer>> {
         self.0.servers.with(Task::Read, counters::capture)
     }
 
@@ -160,11 +160,11 @@ impl Engine for MysqlEngine {
         table: Table,
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         self.0.servers.with(Task::Read, |conn| rows::read_rows(conn, schema, table, &positions, visit))
     }
 
-    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>> {
         before_run::prepare(&self.0, run)
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{EngineError, RunPlan, Unfinished};
+use slob_engine::{Result, RunPlan, Unfinished};
 use slob_server::Connector as _;
 
 use crate::connect::Connector;
@@ -107,7 +107,7 @@ pub(crate) fn switch_off(
     conn: &mut Conn,
     connector: &Arc<Connector>,
     endpoint: usize,
-) -> Result<(Globals, Vec<String>), EngineError> {
+) -> Result<(Globals, Vec<String>)> {
     let mut changed = Globals::new(connector, endpoint);
     let mut notes = Vec::new();
     for (name, why) in SWITCHES {
@@ -147,7 +147,7 @@ pub(crate) fn flush(
     connector: &Arc<Connector>,
     endpoint: usize,
     run: &RunPlan<'_>,
-) -> Result<Vec<String>, EngineError> {
+) -> Result<Vec<String>> {
     if dirty(conn).in_step(FLUSHING)? <= FEW {
         return Ok(Vec::new());
     }

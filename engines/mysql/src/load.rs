@@ -6,7 +6,7 @@
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Slice};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Result, Slice};
 use slob_method::{COLUMNS, SchemaNo, Table};
 use slob_server::{
     INDEX, LoopPlace, MARKER, SLICES, SliceRows, check_all_keys, columns, in_strides, marker_comment,
@@ -31,7 +31,7 @@ const TABLES: [&str; 3] = ["cf1", "cf2", SLICES];
 ///
 /// # Errors
 /// If a database of that name exists.
-pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<()> {
     let step = &format!("creating {}", schema_name(schema));
     let page = conn.row(step, "SELECT @@innodb_page_size")?.get(0);
     let layout = RowLayout::of_page(page.unwrap_or_default(), step)?;
@@ -117,7 +117,7 @@ pub(crate) fn load_slice(
     slice: &Slice,
     progress: &LoadProgress,
     bulk: bool,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let name = table(slice.schema, slice.table);
     let step = &format!("loading {name}");
     let filler_bytes = catalog::schema(conn, slice.schema, step)?.filler_bytes;
@@ -150,7 +150,7 @@ pub(crate) fn finish(
     load: &Load,
     schema: SchemaNo,
     loop_place: LoopPlace,
-) -> Result<Layout, EngineError> {
+) -> Result<Layout> {
     let step = &format!("completing {}", schema_name(schema));
     if let Some(layout) = catalog::schema(conn, schema, step)?.state.before_finish(load, schema, step)? {
         return Ok(layout);
@@ -169,7 +169,7 @@ pub(crate) fn finish(
 
 /// Counts rows; and leaf pages of the main table that hold rows, and all pages of the schema, by the server's persistent
 /// statistics: these two figures are counted, not estimated.
-fn look(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<Layout, EngineError> {
+fn look(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<Layout> {
     let sql = include_str!("../sql/layout.sql").replace("{table}", &table(schema, Table::Main));
     let row = conn.row(step, &sql)?;
     let rows = row.need(0, step)?;
@@ -195,7 +195,7 @@ fn look(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<La
 ///
 /// # Errors
 /// If it is not ours, in use, or holds objects of others.
-pub(crate) fn drop_schema(conn: &mut Conn, schema: SchemaNo) -> Result<(), EngineError> {
+pub(crate) fn drop_schema(conn: &mut Conn, schema: SchemaNo) -> Result<()> {
     let (name, db) = (schema_name(schema), database(schema));
     let step = &format!("removing {name}");
     catalog::require_marked(conn, schema, step)?;

@@ -7,7 +7,7 @@
 //! before it are known.
 
 use mysql::Conn;
-use slob_engine::{EngineError, Load};
+use slob_engine::{Load, Result};
 use slob_method::{COLUMNS, SchemaNo, UpdateText};
 use slob_server::{Kind, homes, schema_name};
 
@@ -95,7 +95,7 @@ fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText) -> String {
 }
 
 /// Makes the procedures of a schema, or replaces those that another release of ours made.
-pub(crate) fn install(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
+pub(crate) fn install(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<()> {
     let db = database(schema);
     for (name, arguments, body) in procedures(load, schema) {
         let body = body.trim_end();

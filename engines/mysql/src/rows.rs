@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row, Value};
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Result};
 use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowView, SchemaNo, Table};
 use slob_server::{SliceRows, chunks};
 
@@ -30,7 +30,7 @@ pub(crate) struct RowLayout {
 impl RowLayout {
     /// # Errors
     /// [`ErrorKind::Usage`] if pages of that size can't have one row each.
-    pub(crate) fn of_page(bytes: u32, step: &str) -> Result<Self, EngineError> {
+    pub(crate) fn of_page(bytes: u32, step: &str) -> Result<Self> {
         let what = match bytes {
             8192 | 16_384 | 32_768 => return Ok(Self { page: bytes as usize }),
             4096 => "a row of 2,432 bytes of text, where InnoDB takes no more than half a page",
@@ -111,7 +111,7 @@ pub(crate) fn read_rows(
     table: Table,
     positions: &Range<u64>,
     visit: &mut dyn FnMut(&RowView<'_>),
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let name = name_of(schema, table);
     let step = &format!("reading {name}");
     let load = catalog::schema(conn, schema, step)?.load;
@@ -132,14 +132,14 @@ pub(crate) fn read_rows(
     Ok(())
 }
 
-fn number(row: &Row, column: usize, step: &str) -> Result<u64, EngineError> {
+fn number(row: &Row, column: usize, step: &str) -> Result<u64> {
     row.get_opt(column)
         .and_then(Result::ok)
         .ok_or_else(|| EngineError::new(ErrorKind::Data, step, format!("column {} is no number", column + 1)))
 }
 
 /// The bytes of a text. NULL becomes an empty text, which no verification accepts.
-fn text<'a>(row: &'a Row, column: usize, step: &str) -> Result<&'a [u8], EngineError> {
+fn text<'a>(row: &'a Row, column: usize, step: &str) -> Result<&'a [u8]> {
     match row.as_ref(column) {
         Some(Value::Bytes(bytes)) => Ok(bytes),
         Some(Value::NULL) => Ok(&[]),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{Clues, EngineError};
+use slob_engine::{Clues, Result};
 use slob_server::{Connector as _, Limit, Monitored, Sample, Sampler};
 
 use crate::connect::Connector;
@@ -21,7 +21,7 @@ const PROCESSES: [&str; 2] = ["mariadbd", "mysqld"];
 
 impl Monitored for Connector {
     /// Servers that were cloned (machines, containers) may share all of it.
-    fn identity(conn: &mut Conn) -> Result<String, EngineError> {
+    fn identity(conn: &mut Conn) -> Result<String> {
         let step = "telling servers apart";
         let sql = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@socket, @@pid_file)";
         let place = conn.row(step, sql)?.get(0);
@@ -31,7 +31,7 @@ impl Monitored for Connector {
 
     /// A lock that is taken through the one is visible through the other. No cluster shares such locks among its nodes; where
     /// they are forbidden for that reason, equal identities must do.
-    fn is_same(holder: &mut Conn, asker: &mut Conn) -> Result<bool, EngineError> {
+    fn is_same(holder: &mut Conn, asker: &mut Conn) -> Result<bool> {
         let step = "telling servers apart";
         let name = format!("slob-{:016x}-{}", RandomState::new().hash_one(step), holder.connection_id());
         let taken = holder.query_first::<Option<bool>, _>(format!("SELECT GET_LOCK('{name}', 0)"));
@@ -42,7 +42,7 @@ impl Monitored for Connector {
     }
 
     /// Any account may read them.
-    fn clues(conn: &mut Conn) -> Result<Clues, EngineError> {
+    fn clues(conn: &mut Conn) -> Result<Clues> {
         let mut ask = |sql| conn.row("asking for the server's process", sql);
         let places = ask("SELECT @@pid_file, @@datadir, @@socket, @@port")?;
         let uptime = ask("SHOW GLOBAL STATUS LIKE 'Uptime'")?;
@@ -65,7 +65,7 @@ impl Monitored for Connector {
         })
     }
 
-    fn limits(conn: &mut Conn, step: &str) -> Result<Vec<Limit>, EngineError> {
+    fn limits(conn: &mut Conn, step: &str) -> Result<Vec<Limit>> {
         // The session's max_user_connections is the account's, where that has one of its own.
         let sql = "SELECT @@max_connections, @@max_user_connections,
                           (SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = SUBSTRING_INDEX(USER(), '@', 1))";

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Statement, Value};
-use slob_engine::{CancelToken, EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_engine::{CancelToken, EngineError, ErrorKind, Outcome, Result, Session, SessionPlan};
 use slob_method::{Batch, KeyRange, Op, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
@@ -31,7 +31,7 @@ const WORKING: &str = "SET SESSION autocommit = 0, group_concat_max_len = 104857
 const CALL_OPS: usize = 2048;
 
 /// Opens a session whose schemas are loaded.
-pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn Session>> {
     let servers = &databases.servers;
     let (endpoint, name) = servers.place(plan);
     let step = format!("opening {name}");
@@ -118,7 +118,7 @@ impl Statements for ClientStatements {
     }
 
     /// MariaDB counts the pages of a transaction when it ends, and SELECTs alone end none.
-    fn batch_done(&mut self) -> Result<(), EngineError> {
+    fn batch_done(&mut self) -> Result<()> {
         self.0.query_drop("ROLLBACK").in_step("ending a batch")
     }
 
@@ -154,7 +154,7 @@ impl ServerLoop {
         form: Form,
         run_us: Option<u64>,
         due_us: impl Fn(usize) -> u64,
-    ) -> Result<(Vec<u8>, Option<EngineError>), EngineError> {
+    ) -> Result<(Vec<u8>, Option<EngineError>)> {
         let text = Value::Bytes(pack(ops, form, &self.plan, due_us)?);
         let (statement, argument) = match form {
             Form::Selects(width) => (&self.selects, Value::from(width)),
@@ -179,7 +179,7 @@ impl ServerLoop {
     }
 
     /// Prepares the statement of a stretch, if it is not prepared yet.
-    fn prepare_stretch(&mut self, form: Form) -> Result<(), EngineError> {
+    fn prepare_stretch(&mut self, form: Form) -> Result<()> {
         let Form::Stretch(width) = form else { return Ok(()) };
         if let Entry::Vacant(missing) = self.stretches.entry(width) {
             let sql = stretch(self.plan.home, width);
@@ -189,7 +189,7 @@ impl ServerLoop {
     }
 
     /// The statement must be prepared. A stretch that an error ends has no answer.
-    fn stretch(&mut self, width: u16, firsts: Value, run_us: Option<u64>) -> Result<Vec<u8>, EngineError> {
+    fn stretch(&mut self, width: u16, firsts: Value, run_us: Option<u64>) -> Result<Vec<u8>> {
         let limit = Value::from(run_us.unwrap_or(i64::MAX.cast_unsigned()));
         let parameters = Params::Positional(vec![firsts, limit]);
         let answer = self.conn.exec_first(&self.stretches[&width], parameters).in_step(&self.step)?;
@@ -208,7 +208,7 @@ impl Work for ServerLoop {
         deadline: Option<Instant>,
         _: &CancelToken,
         outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let begun = Instant::now();
         let is_open = batch.dues_ns().is_some();
         let mut done = 0;

@@ -1,7 +1,7 @@
 //! The settings that change results, and advice on them.
 
 use mysql::Conn;
-use slob_engine::{EngineError, ErrorKind, Server};
+use slob_engine::{EngineError, ErrorKind, Result, Server};
 use slob_server::{LoopPlace, ServerSettings, Sizes, literals, loaded_blocks};
 
 use crate::catalog;
@@ -79,11 +79,7 @@ fn checks_blocks(found: &ServerSettings) -> Option<bool> {
 }
 
 /// Describes the server.
-pub(crate) fn describe(
-    conn: &mut Conn,
-    product: &Product,
-    loop_place: LoopPlace,
-) -> Result<Server, EngineError> {
+pub(crate) fn describe(conn: &mut Conn, product: &Product, loop_place: LoopPlace) -> Result<Server> {
     let step = "asking for the server's settings";
     let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES));
     let mut rows = conn.rows(step, &sql)?;

@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error, Value};
-use slob_engine::{Answer, EngineError, ErrorKind};
+use slob_engine::{Answer, EngineError, ErrorKind, Result};
 use slob_method::{SchemaNo, Table};
 use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED, advised};
 use slob_server::{Row, column_list, schema_name};
@@ -26,15 +26,15 @@ pub(crate) fn loaded_columns() -> String {
 pub(crate) trait Ask {
     fn texts(&mut self, sql: &str) -> Result<Answer, Error>;
 
-    fn run(&mut self, step: &str, sql: &str) -> Result<(), EngineError>;
+    fn run(&mut self, step: &str, sql: &str) -> Result<()>;
 
-    fn rows(&mut self, step: &str, sql: &str) -> Result<Vec<Row>, EngineError> {
+    fn rows(&mut self, step: &str, sql: &str) -> Result<Vec<Row>> {
         let (_, rows) = self.texts(sql).in_step(step)?;
         Ok(rows.into_iter().map(Row).collect())
     }
 
     /// The first row, or one without columns.
-    fn row(&mut self, step: &str, sql: &str) -> Result<Row, EngineError> {
+    fn row(&mut self, step: &str, sql: &str) -> Result<Row> {
         Ok(self.rows(step, sql)?.into_iter().next().unwrap_or_default())
     }
 }
@@ -55,18 +55,18 @@ impl Ask for Conn {
         Ok((columns, rows))
     }
 
-    fn run(&mut self, step: &str, sql: &str) -> Result<(), EngineError> {
+    fn run(&mut self, step: &str, sql: &str) -> Result<()> {
         self.query_drop(sql).in_step(step)
     }
 }
 
 /// Turns the library's errors into the engine's.
 pub(crate) trait InStep<T> {
-    fn in_step(self, step: &str) -> Result<T, EngineError>;
+    fn in_step(self, step: &str) -> Result<T>;
 }
 
 impl<T> InStep<T> for Result<T, Error> {
-    fn in_step(self, step: &str) -> Result<T, EngineError> {
+    fn in_step(self, step: &str) -> Result<T> {
         self.map_err(|error| failed(step, &error))
     }
 }

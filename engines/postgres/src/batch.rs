@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use postgres::types::{FromSql, Type};
-use slob_engine::{EngineError, OpOutcome, Outcome, SessionPlan};
+use slob_engine::{OpOutcome, Outcome, Result, SessionPlan};
 use slob_method::{Action, Batch, Op};
 use slob_server::{ServerClock, classify, whole_microseconds};
 
@@ -29,12 +29,7 @@ pub(crate) struct Arrays {
 
 impl Arrays {
     /// Takes a batch; with `joined`, consecutive SELECTs are one statement.
-    pub(crate) fn fill(
-        &mut self,
-        batch: &Batch,
-        plan: &SessionPlan,
-        joined: bool,
-    ) -> Result<(), EngineError> {
+    pub(crate) fn fill(&mut self, batch: &Batch, plan: &SessionPlan, joined: bool) -> Result<()> {
         let ops = batch.ops();
         self.kinds.clear();
         [&mut self.firsts, &mut self.ends, &mut self.stamps, &mut self.pauses, &mut self.dues]

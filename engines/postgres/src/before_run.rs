@@ -2,7 +2,7 @@
 //! visit exactly its blocks, one by one.
 
 use postgres::Client;
-use slob_engine::{EngineError, ErrorKind, RunPlan};
+use slob_engine::{EngineError, ErrorKind, Result, RunPlan};
 use slob_method::SchemaNo;
 use slob_server::{INDEX, Kind, LoopPlace, Task, schema_name};
 
@@ -18,7 +18,7 @@ const LATE: &str = "Join Filter";
 const NO_CHECKPOINT: &str = "The role may not make a checkpoint, so blocks left dirty by earlier work may be written during the run: GRANT pg_checkpoint to it (15 and later), or run as a superuser.";
 
 /// Prepares the server, and refuses a run that would not do what its parameters say. Returns what the role may not do or see.
-pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>> {
     let Database { servers, loop_place, version, .. } = database;
     servers.check_capacity(run, OTHERS)?;
     let mut notes = servers.with(Task::Read, |client| {
@@ -44,7 +44,7 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
 }
 
 /// Updates of an unlogged table would make no redo.
-fn check_logged(client: &mut Client, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
+fn check_logged(client: &mut Client, schema: SchemaNo, step: &str) -> Result<()> {
     let sql = format!(
         "SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
          WHERE n.nspname = '{}' AND c.relname IN ('cf1', 'cf2') AND c.relpersistence <> 'p'",
@@ -57,13 +57,13 @@ fn check_logged(client: &mut Client, schema: SchemaNo, step: &str) -> Result<(),
 }
 
 /// Reads every block of a main table by its index: a scan of the table would use a small ring of buffers over and over.
-fn prewarm(client: &mut Client, schema: SchemaNo) -> Result<(), EngineError> {
+fn prewarm(client: &mut Client, schema: SchemaNo) -> Result<()> {
     let sql = statement(Kind::Select, schema, ["1", "9223372036854775807"], |_| String::new());
     client.row(&format!("reading {} into the cache", namespace(schema)), &sql).map(drop)
 }
 
 /// Writes out dirty blocks, so that a run starts without the debts of the one before it.
-fn checkpoint(client: &mut Client) -> Result<Option<&'static str>, EngineError> {
+fn checkpoint(client: &mut Client) -> Result<Option<&'static str>> {
     match client.batch_execute("CHECKPOINT") {
         Ok(()) => Ok(None),
         Err(error) if has_code(&error, "42501") => Ok(Some(NO_CHECKPOINT)),
@@ -76,7 +76,7 @@ fn checkpoint(client: &mut Client) -> Result<Option<&'static str>, EngineError> 
 ///
 /// # Errors
 /// [`ErrorKind::Usage`], with the plan, if one is not single-block I/O.
-fn check_plans(client: &mut Client, schema: SchemaNo, joined: bool) -> Result<(), EngineError> {
+fn check_plans(client: &mut Client, schema: SchemaNo, joined: bool) -> Result<()> {
     let step = format!("checking the plans of {}", namespace(schema));
     for kind in Kind::ALL {
         let plan = explain_kind(client, kind, schema, &step)?;
@@ -92,7 +92,7 @@ fn check_plans(client: &mut Client, schema: SchemaNo, joined: bool) -> Result<()
     Ok(())
 }
 
-fn require(plan: &str, of: &str, expected: &[String], step: &str) -> Result<(), EngineError> {
+fn require(plan: &str, of: &str, expected: &[String], step: &str) -> Result<()> {
     if is_plan(plan, expected) {
         return Ok(());
     }
@@ -119,12 +119,7 @@ fn expected_of_stretch() -> Vec<String> {
 }
 
 /// The plan of an operation on a schema that is loaded.
-pub(crate) fn explain_kind(
-    client: &mut Client,
-    kind: Kind,
-    schema: SchemaNo,
-    step: &str,
-) -> Result<String, EngineError> {
+pub(crate) fn explain_kind(client: &mut Client, kind: Kind, schema: SchemaNo, step: &str) -> Result<String> {
     let sql = statement(kind, schema, ["$1", "$2"], |_| "$3".into());
     let (types, values) = match kind {
         Kind::Select => ("(bigint, bigint)", "(1, 2)"),
@@ -134,13 +129,7 @@ pub(crate) fn explain_kind(
     explain(client, &sql, types, values, step)
 }
 
-fn explain(
-    client: &mut Client,
-    sql: &str,
-    types: &str,
-    values: &str,
-    step: &str,
-) -> Result<String, EngineError> {
+fn explain(client: &mut Client, sql: &str, types: &str, values: &str, step: &str) -> Result<String> {
     client.run(step, &format!("PREPARE slob_plan {types} AS {sql}"))?;
     // This shows the plan for any key, due to plan_cache_mode = force_generic_plan.
     let rows = client.rows(step, &format!("EXPLAIN (COSTS OFF) EXECUTE slob_plan {values}"))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use postgres::Client;
-use slob_engine::{EngineError, ErrorKind, Layout, Load, SchemaState, Slice, damaged_schema};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, Result, SchemaState, Slice, damaged_schema};
 use slob_method::SchemaNo;
 use slob_server::{COMMENT, Marker, Row, mark, schema_of_name, with_damaged};
 
@@ -19,7 +19,7 @@ const DAMAGE: [&str; 6] = ["42P01", "42703", "42804", "42809", "XX001", "XX002"]
 ///
 /// # Errors
 /// If the role may not read one, or the only ones are damaged.
-pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaState>, EngineError> {
+pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaState>> {
     let step = "listing schemas";
     let numbers = marked(client, step)?;
     let sound = states(client, &numbers, step)?;
@@ -29,7 +29,7 @@ pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaState>, EngineErr
 }
 
 /// The numbers of all schemas with our marker, in order.
-fn marked(client: &mut Client, step: &str) -> Result<Vec<SchemaNo>, EngineError> {
+fn marked(client: &mut Client, step: &str) -> Result<Vec<SchemaNo>> {
     let rows = client.rows(step, &include_str!("../sql/marked.sql").replace("{comment}", COMMENT))?;
     let mut numbers: Vec<_> = rows.iter().filter_map(|row| schema_of_name(&row.get::<String>(0)?)).collect();
     numbers.sort_unstable();
@@ -40,7 +40,7 @@ fn marked(client: &mut Client, step: &str) -> Result<Vec<SchemaNo>, EngineError>
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's.
-pub(crate) fn require_marked(client: &mut Client, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
+pub(crate) fn require_marked(client: &mut Client, schema: SchemaNo, step: &str) -> Result<()> {
     if marked(client, step)?.contains(&schema) {
         return Ok(());
     }
@@ -53,17 +53,13 @@ pub(crate) fn require_marked(client: &mut Client, schema: SchemaNo, step: &str) 
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if it does not carry our marker, [`ErrorKind::Data`] if it is damaged.
-pub(crate) fn schema(client: &mut Client, schema: SchemaNo, step: &str) -> Result<SchemaState, EngineError> {
+pub(crate) fn schema(client: &mut Client, schema: SchemaNo, step: &str) -> Result<SchemaState> {
     require_marked(client, schema, step)?;
     states(client, &[schema], step)?.remove(&schema).ok_or_else(|| damaged_schema(step, namespace(schema)))
 }
 
 /// The states of these schemas, without the damaged ones.
-fn states(
-    client: &mut Client,
-    schemas: &[SchemaNo],
-    step: &str,
-) -> Result<BTreeMap<SchemaNo, SchemaState>, EngineError> {
+fn states(client: &mut Client, schemas: &[SchemaNo], step: &str) -> Result<BTreeMap<SchemaNo, SchemaState>> {
     let mut found: BTreeMap<SchemaNo, Option<SchemaState>> = BTreeMap::new();
     for chunk in schemas.chunks(CHUNK) {
         for row in marker_rows(client, chunk).in_step(step)? {

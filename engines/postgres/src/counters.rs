@@ -6,7 +6,9 @@
 //! counts.
 
 use postgres::Client;
-use slob_engine::{Answer, CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Workload};
+use slob_engine::{
+    Answer, CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Result, Workload,
+};
 use slob_server::{Kind, literals};
 
 use crate::before_run::explain_kind;
@@ -50,7 +52,7 @@ fn query(version: u32) -> String {
 }
 
 /// Reads all counters that the role may see.
-pub(crate) fn read(client: &mut Client, version: u32) -> Result<Counters, EngineError> {
+pub(crate) fn read(client: &mut Client, version: u32) -> Result<Counters> {
     let (columns, rows) = client.texts(&query(version)).in_step("reading counters")?;
     Ok(rows.first().map(|row| from_texts(&columns, row)).unwrap_or_default())
 }
@@ -65,7 +67,7 @@ fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters {
 }
 
 /// Reads the statistics of all databases, for a profile of the whole server.
-pub(crate) fn workload(client: &mut Client, version: u32) -> Result<Workload, EngineError> {
+pub(crate) fn workload(client: &mut Client, version: u32) -> Result<Workload> {
     let sql = concat!(include_str!("../sql/counters.sql"), include_str!("../sql/workload.sql"));
     let (columns, mut rows) =
         client.texts(&of_version(sql, version)).in_step("reading what the server counts")?;
@@ -85,7 +87,7 @@ pub(crate) fn workload(client: &mut Client, version: u32) -> Result<Workload, En
 }
 
 /// Version, settings, counters, the views behind them, and the plans of a loaded schema, in texts.
-pub(crate) fn capture(client: &mut Client, version: u32) -> Result<Vec<CapturedAnswer>, EngineError> {
+pub(crate) fn capture(client: &mut Client, version: u32) -> Result<Vec<CapturedAnswer>> {
     const STEP: &str = "asking";
     let settings =
         format!("SELECT name, setting, unit, source FROM pg_settings WHERE name IN ({})", literals(NAMES));
@@ -116,7 +118,7 @@ pub(crate) fn capture(client: &mut Client, version: u32) -> Result<Vec<CapturedA
 ///
 /// # Errors
 /// [`ErrorKind::Data`] if it has no row of counters.
-pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures, EngineError> {
+pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures> {
     let said = all.iter().find(|said| said.name == COUNTERS);
     let row = said.and_then(|said| Some((&said.columns, said.rows.first()?)));
     let (columns, row) = row.ok_or_else(|| {

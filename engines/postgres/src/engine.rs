@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use postgres::Client;
 use slob_engine::{
-    CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec,
+    CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec, Result,
     RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo, Table};
@@ -58,7 +58,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    fn open(spec: &OpenSpec) -> Result<Self, EngineError> {
+    fn open(spec: &OpenSpec) -> Result<Self> {
         let servers = Servers::connect(Connector::new(&spec.target, &Environment::process())?)?;
         Ok(Self {
             version: servers.with(Task::Read, major_version)?,
@@ -75,14 +75,14 @@ impl Database {
         &self,
         schema: SchemaNo,
         patience: Duration,
-        work: impl FnOnce(&mut Client) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
+        work: impl FnOnce(&mut Client) -> Result<T>,
+    ) -> Result<T> {
         let result = self.servers.with(Task::Load, work);
         result.map_err(|error| with_lock_holders(&self.servers, schema, error, Some(patience)))
     }
 }
 
-fn major_version(client: &mut Client) -> Result<u32, EngineError> {
+fn major_version(client: &mut Client) -> Result<u32> {
     let step = "asking for the server's version";
     let sql = "SELECT current_setting('server_version_num'), current_setting('server_version')";
     let row = client.row(step, sql)?;
@@ -99,48 +99,48 @@ fn major_version(client: &mut Client) -> Result<u32, EngineError> {
 struct PostgresEngine(Arc<Database>);
 
 impl Engine for PostgresEngine {
-    fn server(&self) -> Result<Server, EngineError> {
+    fn server(&self) -> Result<Server> {
         self.0
             .servers
             .with(Task::Read, |client| settings::describe(client, self.0.version, self.0.loop_place))
     }
 
-    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+    fn schemas(&self) -> Result<Vec<SchemaState>> {
         self.0.servers.with(Task::Read, catalog::schemas)
     }
 
-    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<()> {
         let tablespace = self.0.tablespace.as_deref();
         self.0.load(schema, LOAD_PATIENCE, |client| load::create(client, load, schema, tablespace))
     }
 
-    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<()> {
         let work = |client: &mut Client| load::load_slice(client, load, slice, progress);
         self.0.load(slice.schema, LOAD_PATIENCE, work)
     }
 
-    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout> {
         self.0.load(schema, LOAD_PATIENCE, |client| load::finish(client, load, schema, &self.0))
     }
 
-    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+    fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
         self.0.loaded.forget(schema);
         self.0.load(schema, DROP_PATIENCE, |client| load::drop_schema(client, schema))
     }
 
-    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         session::open(&self.0, plan)
     }
 
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+    fn snapshot(&self) -> Result<Snapshot> {
         self.0.servers.snapshot(|client| Ok((counters::read(client, self.0.version)?, None)))
     }
 
-    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+    fn workload(&self) -> Result<Option<Workload>> {
         self.0.servers.with(Task::Read, |client| counters::workload(client, self.0.version)).map(Some)
     }
 
-    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
+    fn capture(&self) -> Result<Vec<CapturedAnswer>> {
         self.0.servers.with(Task::Read, |client| counters::capture(client, self.0.version))
     }
 
@@ -150,11 +150,11 @@ impl Engine for PostgresEngine {
         table: Table,
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         self.0.servers.with(Task::Read, |client| rows::read_rows(client, schema, table, &positions, visit))
     }
 
-    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>> {
         before_run::prepare(&self.0, run)
     }
 

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use postgres::{Client, CopyInWriter};
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Slice};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Result, Slice};
 use slob_method::{SchemaNo, Table};
 use slob_server::{INDEX, check_all_keys, column_list, columns, in_strides, marker_comment, schema_name};
 
@@ -41,7 +41,7 @@ pub(crate) fn create(
     load: &Load,
     schema: SchemaNo,
     tablespace: Option<&str>,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let mut sql = include_str!("../sql/create.sql")
         .replace("{ns}", &namespace(schema))
         .replace("{storage}", STORAGE)
@@ -82,7 +82,7 @@ pub(crate) fn load_slice(
     load: &Load,
     slice: &Slice,
     progress: &LoadProgress,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let name = table(slice.schema, slice.table);
     let step = format!("loading {name}");
     catalog::schema(client, slice.schema, &step)?;
@@ -126,7 +126,7 @@ pub(crate) fn finish(
     load: &Load,
     schema: SchemaNo,
     database: &Database,
-) -> Result<Layout, EngineError> {
+) -> Result<Layout> {
     let step = format!("completing {}", namespace(schema));
     if let Some(layout) = catalog::schema(client, schema, &step)?.state.before_finish(load, schema, &step)? {
         return Ok(layout);
@@ -149,7 +149,7 @@ pub(crate) fn finish(
 }
 
 /// Rewrites the main table, in its order, if cut-off slices have left empty blocks in it.
-fn close_gaps(client: &mut Client, load: &Load, main: &str, step: &str) -> Result<(), EngineError> {
+fn close_gaps(client: &mut Client, load: &Load, main: &str, step: &str) -> Result<()> {
     let sql = format!(
         "SELECT pg_catalog.pg_relation_size('{main}') / pg_catalog.current_setting('block_size')::bigint"
     );
@@ -162,7 +162,7 @@ fn close_gaps(client: &mut Client, load: &Load, main: &str, step: &str) -> Resul
 
 /// Vacuums until the blocks are known to be visible to all, so that no run has to find that out and write it down. A few may
 /// be empty, which streams that extend a table at the same time leave behind.
-fn vacuum(client: &mut Client, table: &str, step: &str) -> Result<(), EngineError> {
+fn vacuum(client: &mut Client, table: &str, step: &str) -> Result<()> {
     let is_visible = format!(
         "SELECT (relpages - relallvisible <= greatest({FEW_BLOCKS}, relpages / {GAP_SHARE}))::text
          FROM pg_catalog.pg_class WHERE oid = '{table}'::pg_catalog.regclass"
@@ -178,7 +178,7 @@ fn vacuum(client: &mut Client, table: &str, step: &str) -> Result<(), EngineErro
 }
 
 /// Counts rows and blocks.
-fn look(client: &mut Client, load: &Load, schema: SchemaNo, step: &str) -> Result<Layout, EngineError> {
+fn look(client: &mut Client, load: &Load, schema: SchemaNo, step: &str) -> Result<Layout> {
     let sql = include_str!("../sql/layout.sql")
         .replace("{ns}", &namespace(schema))
         .replace("{name}", &schema_name(schema));
@@ -193,7 +193,7 @@ fn look(client: &mut Client, load: &Load, schema: SchemaNo, step: &str) -> Resul
 ///
 /// # Errors
 /// If it is not ours, in use, or holds objects of others.
-pub(crate) fn drop_schema(client: &mut Client, schema: SchemaNo) -> Result<(), EngineError> {
+pub(crate) fn drop_schema(client: &mut Client, schema: SchemaNo) -> Result<()> {
     let ns = namespace(schema);
     let step = format!("removing {ns}");
     catalog::require_marked(client, schema, &step)?;

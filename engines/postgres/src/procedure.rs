@@ -11,7 +11,7 @@
 //! than reading a few cached blocks. The session decides which operations are one.
 
 use postgres::Client;
-use slob_engine::{EngineError, Load};
+use slob_engine::{Load, Result};
 use slob_method::{COLUMNS, SchemaNo, UpdateText};
 use slob_server::{Kind, Row, homes, schema_name};
 
@@ -75,7 +75,7 @@ pub(crate) fn install(
     schema: SchemaNo,
     version: u32,
     step: &str,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let body = body(load, schema, version);
     let found = found(client, schema, step)?;
     if matches!(&found[..], [row] if row.0[1].as_ref() == Some(&body)) {
@@ -92,7 +92,7 @@ pub(crate) fn install(
 }
 
 /// Signature and source of the procedures of our name, whichever release made them.
-pub(crate) fn found(client: &mut Client, schema: SchemaNo, step: &str) -> Result<Vec<Row>, EngineError> {
+pub(crate) fn found(client: &mut Client, schema: SchemaNo, step: &str) -> Result<Vec<Row>> {
     let sql = format!(
         "SELECT p.oid::pg_catalog.regprocedure, p.prosrc
          FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace

@@ -6,7 +6,7 @@ use std::ops::Range;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{FromSql, ToSql, Type};
 use postgres::{Client, Row};
-use slob_engine::{EngineError, ErrorKind, Load, Slice};
+use slob_engine::{ErrorKind, Load, Result, Slice};
 use slob_method::{COLUMN_BYTES, COLUMNS, RowView, SchemaNo, Table};
 use slob_server::{SliceRows, chunks, column_list};
 
@@ -61,7 +61,7 @@ pub(crate) fn read_rows(
     table: Table,
     positions: &Range<u64>,
     visit: &mut dyn FnMut(&RowView<'_>),
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let name = name_of(schema, table);
     let step = format!("reading {name}");
     let load = catalog::schema(client, schema, &step)?.load;
@@ -92,7 +92,7 @@ fn visit_rows(
     step: &str,
     position_of: impl Fn(u64) -> u64,
     visit: &mut dyn FnMut(&RowView<'_>),
-) -> Result<(), EngineError> {
+) -> Result<()> {
     // A row that the server can't interpret is damaged, whatever it reports: a damaged length ends in an "invalid memory alloc
     // request size" (XX000), a damaged letter in an error of the encoding (class 22), a damaged block in one of the system
     // (class 58). A lock that is not granted (55P03) is not damage.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use postgres::Client;
-use slob_engine::{Clues, EngineError, ErrorKind};
+use slob_engine::{Clues, EngineError, ErrorKind, Result};
 use slob_method::SchemaNo;
 use slob_server::{Connector as _, Limit, Monitored, Sample, Sampler, Servers, Task, schema_name};
 
@@ -24,13 +24,13 @@ pub(crate) const DROP_PATIENCE: Duration = Duration::from_secs(5);
 const NO_LOCK: &str = "SQLSTATE 55P03";
 
 impl Monitored for Connector {
-    fn identity(client: &mut Client) -> Result<String, EngineError> {
+    fn identity(client: &mut Client) -> Result<String> {
         let step = "telling servers apart";
         client.row(step, include_str!("../sql/identity.sql"))?.need(0, step)
     }
 
     /// Any role may read them, except for the data directory: the server works there.
-    fn clues(client: &mut Client) -> Result<Clues, EngineError> {
+    fn clues(client: &mut Client) -> Result<Clues> {
         let row = client.row("asking for the server's processes", include_str!("../sql/clues.sql"))?;
         let directory = data_directory(client);
         Ok(Clues {
@@ -46,7 +46,7 @@ impl Monitored for Connector {
         })
     }
 
-    fn limits(client: &mut Client, step: &str) -> Result<Vec<Limit>, EngineError> {
+    fn limits(client: &mut Client, step: &str) -> Result<Vec<Limit>> {
         let rows = client.rows(step, include_str!("../sql/capacity.sql"))?;
         Ok(rows.iter().filter_map(Limit::read).collect())
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use postgres::types::ToSql;
 use postgres::{CancelToken, Client, Statement};
-use slob_engine::{EngineError, ErrorKind, Outcome, Session, SessionPlan};
+use slob_engine::{EngineError, ErrorKind, Outcome, Result, Session, SessionPlan};
 use slob_method::{Batch, KeyRange, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
@@ -29,7 +29,7 @@ const PUBLISHING: &str = "publishing statistics";
 const OLD_INTERVAL: Duration = Duration::from_millis(510);
 
 /// Opens a session whose schemas are loaded.
-pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<dyn Session>> {
     let servers = &database.servers;
     let (endpoint, name) = servers.place(plan);
     let step = format!("opening {name}");
@@ -56,7 +56,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
 }
 
 /// Returns when all that a connection did is in the counters.
-pub(crate) fn publish(client: &mut Client, version: u32) -> Result<(), EngineError> {
+pub(crate) fn publish(client: &mut Client, version: u32) -> Result<()> {
     if version >= CAN_FLUSH {
         return flush(client, version);
     }
@@ -67,7 +67,7 @@ pub(crate) fn publish(client: &mut Client, version: u32) -> Result<(), EngineErr
 }
 
 /// Has a connection's process publish its counts at once, where that is possible.
-fn flush(client: &mut Client, version: u32) -> Result<(), EngineError> {
+fn flush(client: &mut Client, version: u32) -> Result<()> {
     if version >= CAN_FLUSH { client.run(PUBLISHING, "SELECT pg_stat_force_next_flush()") } else { Ok(()) }
 }
 
@@ -129,11 +129,11 @@ impl Statements for ClientStatements {
         with_lock_holders(&self.database.servers, schema, failed(step, &error), None)
     }
 
-    fn batch_done(&mut self) -> Result<(), EngineError> {
+    fn batch_done(&mut self) -> Result<()> {
         flush(&mut self.client, self.database.version)
     }
 
-    fn publish(&mut self) -> Result<(), EngineError> {
+    fn publish(&mut self) -> Result<()> {
         publish(&mut self.client, self.database.version)
     }
 }
@@ -153,7 +153,7 @@ struct ServerLoop {
 }
 
 impl ServerLoop {
-    fn call(&mut self, run_us: Option<i64>) -> Result<(Vec<Moment>, Vec<i64>), EngineError> {
+    fn call(&mut self, run_us: Option<i64>) -> Result<(Vec<Moment>, Vec<i64>)> {
         let Arrays { kinds, firsts, ends, stamps, pauses, dues, bounds } = &self.arrays;
         let row = self
             .client
@@ -173,7 +173,7 @@ impl Work for ServerLoop {
         deadline: Option<Instant>,
         _: &slob_engine::CancelToken,
         outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let joined = self.database.loop_place == LoopPlace::Server;
         self.arrays.fill(batch, &self.plan, joined)?;
         let begun = Instant::now();
@@ -188,7 +188,7 @@ impl Work for ServerLoop {
         Err(EngineError::new(ErrorKind::Data, self.step.as_str(), message).with_advice(FOREIGN_PROCEDURE))
     }
 
-    fn publish(&mut self) -> Result<(), EngineError> {
+    fn publish(&mut self) -> Result<()> {
         publish(&mut self.client, self.database.version)
     }
 }

@@ -1,7 +1,7 @@
 //! The settings that change results, and advice on them.
 
 use postgres::Client;
-use slob_engine::{Capabilities, EngineError, Server};
+use slob_engine::{Capabilities, Result, Server};
 use slob_server::{LoopPlace, ServerSettings, Sizes, literals, loaded_blocks};
 
 use crate::catalog;
@@ -45,11 +45,7 @@ pub(crate) const NAMES: &[&str] = &[
 ];
 
 /// Describes the server.
-pub(crate) fn describe(
-    client: &mut Client,
-    version: u32,
-    loop_place: LoopPlace,
-) -> Result<Server, EngineError> {
+pub(crate) fn describe(client: &mut Client, version: u32, loop_place: LoopPlace) -> Result<Server> {
     let step = "asking for the server's settings";
     let sql = format!(
         "SELECT name, pg_catalog.current_setting(name) FROM pg_catalog.pg_settings WHERE name IN ({})",

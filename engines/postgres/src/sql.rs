@@ -5,7 +5,7 @@ use std::io;
 use std::iter;
 
 use postgres::{GenericClient, SimpleQueryMessage};
-use slob_engine::{Answer, EngineError, ErrorKind};
+use slob_engine::{Answer, EngineError, ErrorKind, Result};
 use slob_method::{SchemaNo, Table};
 use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED, advised};
 use slob_server::{Row, schema_name};
@@ -29,15 +29,15 @@ pub(crate) fn quoted(name: &str) -> String {
 pub(crate) trait Ask {
     fn texts(&mut self, sql: &str) -> Result<Answer, postgres::Error>;
 
-    fn run(&mut self, step: &str, sql: &str) -> Result<(), EngineError>;
+    fn run(&mut self, step: &str, sql: &str) -> Result<()>;
 
-    fn rows(&mut self, step: &str, sql: &str) -> Result<Vec<Row>, EngineError> {
+    fn rows(&mut self, step: &str, sql: &str) -> Result<Vec<Row>> {
         let (_, rows) = self.texts(sql).in_step(step)?;
         Ok(rows.into_iter().map(Row).collect())
     }
 
     /// The first row, or one without columns.
-    fn row(&mut self, step: &str, sql: &str) -> Result<Row, EngineError> {
+    fn row(&mut self, step: &str, sql: &str) -> Result<Row> {
         Ok(self.rows(step, sql)?.into_iter().next().unwrap_or_default())
     }
 }
@@ -59,18 +59,18 @@ impl<C: GenericClient> Ask for C {
         Ok((columns, rows))
     }
 
-    fn run(&mut self, step: &str, sql: &str) -> Result<(), EngineError> {
+    fn run(&mut self, step: &str, sql: &str) -> Result<()> {
         self.batch_execute(sql).in_step(step)
     }
 }
 
 /// Turns the library's errors into the engine's.
 pub(crate) trait InStep<T> {
-    fn in_step(self, step: &str) -> Result<T, EngineError>;
+    fn in_step(self, step: &str) -> Result<T>;
 }
 
 impl<T> InStep<T> for Result<T, postgres::Error> {
-    fn in_step(self, step: &str) -> Result<T, EngineError> {
+    fn in_step(self, step: &str) -> Result<T> {
         self.map_err(|error| failed(step, &error))
     }
 }

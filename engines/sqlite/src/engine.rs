@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use slob_engine::{
-    Capabilities, Counter, Counters, Engine, EngineError, EngineKind, Figures, LatencyKind, Layout, Load,
-    LoadProgress, OpenSpec, SchemaState, Server, ServerLocation, Session, SessionPlan, Setting, Slice,
-    Snapshot, WaitEvent,
+    Capabilities, Counter, Counters, Engine, EngineKind, Figures, LatencyKind, Layout, Load, LoadProgress,
+    OpenSpec, Result, SchemaState, Server, ServerLocation, Session, SessionPlan, Setting, Slice, Snapshot,
+    WaitEvent,
 };
 use slob_method::{RowView, SchemaNo, Table};
 
@@ -29,7 +29,7 @@ pub const KIND: EngineKind = EngineKind {
     replay: None,
 };
 
-fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
+fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>> {
     let place = Place::from_spec(spec)?;
     crate::initialise()?;
     Ok(Box::new(SqliteEngine(Arc::new(Inner {
@@ -77,7 +77,7 @@ impl SqliteEngine {
 }
 
 impl Engine for SqliteEngine {
-    fn server(&self) -> Result<Server, EngineError> {
+    fn server(&self) -> Result<Server> {
         let place = &self.0.place;
         let mut advice = Vec::new();
         if place.buffered {
@@ -108,31 +108,31 @@ impl Engine for SqliteEngine {
         })
     }
 
-    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+    fn schemas(&self) -> Result<Vec<SchemaState>> {
         target::schemas(&self.0.place, &self.0.other_meter)
     }
 
-    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<()> {
         load::create(&self.0.place, load, schema, &self.0.other_meter)
     }
 
-    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<()> {
         load::load_slice(&self.0.place, load, slice, progress, &self.0.other_meter)
     }
 
-    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout> {
         load::finish(&self.0.place, load, schema, &self.0.other_meter)
     }
 
-    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+    fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
         target::drop_schema(&self.0.place, schema)
     }
 
-    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         Ok(Box::new(SqliteSession::open(&self.0, plan)?))
     }
 
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+    fn snapshot(&self) -> Result<Snapshot> {
         let io = self.0.session_meter.totals();
         let sums = self.0.tally.sums();
         let counters: Counters = [
@@ -168,7 +168,7 @@ impl Engine for SqliteEngine {
         table: Table,
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let Inner { place, other_meter, .. } = &*self.0;
         let file = SchemaFile::open(schema, &place.file(schema), place.io(), other_meter)?;
         rows::read_rows(&file, table, positions, visit)

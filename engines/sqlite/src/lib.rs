@@ -22,18 +22,18 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 use rusqlite::ffi;
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Result};
 
 pub use engine::KIND;
 
 /// Configures SQLite, once and before its first use: our page cache and VFS, no mutexes in connections (one thread at a time
 /// uses each), no global memory statistics (a lock around every allocation).
-pub fn initialise() -> Result<(), EngineError> {
-    static DONE: OnceLock<Result<(), EngineError>> = OnceLock::new();
+pub fn initialise() -> Result<()> {
+    static DONE: OnceLock<Result<()>> = OnceLock::new();
     DONE.get_or_init(configure).clone()
 }
 
-fn configure() -> Result<(), EngineError> {
+fn configure() -> Result<()> {
     let done = |part: &str, code| match code {
         ffi::SQLITE_OK => Ok(()),
         _ => Err(EngineError::new(

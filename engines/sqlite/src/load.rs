@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, LoadState, Slice};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, LoadState, Result, Slice};
 use slob_method::{SchemaNo, Table};
 
 use crate::error::os_failed;
@@ -26,7 +26,7 @@ const INDEX_CACHE_BLOCKS: u32 = 2048;
 const MOST_ROWS: u64 = 4_250_000_000;
 
 /// Makes an empty schema. The file gets its name after its marker, so that no unmarked file is left behind.
-pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter) -> Result<(), EngineError> {
+pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter) -> Result<()> {
     let (file, draft) = (place.file(schema), place.draft(schema));
     let step = format!("creating {}", file.display());
     if load.scale.saturating_add(load.scan_blocks) > MOST_ROWS {
@@ -77,7 +77,7 @@ pub(crate) fn load_slice(
     slice: &Slice,
     progress: &LoadProgress,
     meter: &Meter,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let path = place.file(slice.schema);
     let file = SchemaFile::open(slice.schema, &path, place.load_io(), meter)?;
     file.own_state()?;
@@ -95,7 +95,7 @@ fn insert_rows(
     slice: &Slice,
     progress: &LoadProgress,
     buffered: bool,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let sql = match slice.table {
         Table::Main => include_str!("../sql/insert_main.sql"),
         Table::Scan => include_str!("../sql/insert_scan.sql"),
@@ -130,13 +130,13 @@ fn insert_rows(
     Ok(())
 }
 
-fn file_bytes(file: &SchemaFile<'_>) -> Result<u64, EngineError> {
+fn file_bytes(file: &SchemaFile<'_>) -> Result<u64> {
     let pages: u32 = file.value("loading", "PRAGMA page_count")?;
     Ok(u64::from(pages) * u64::from(BLOCK_BYTES))
 }
 
 /// Asks the kernel to write what was appended, so that the device works while rows are made.
-fn write_back(file: &SchemaFile<'_>, from: u64) -> Result<u64, EngineError> {
+fn write_back(file: &SchemaFile<'_>, from: u64) -> Result<u64> {
     let to = file_bytes(file)?;
     start_write_back(&file.connection, from..to).map_err(|error| file.failed("writing back", &error))?;
     Ok(to)
@@ -144,12 +144,7 @@ fn write_back(file: &SchemaFile<'_>, from: u64) -> Result<u64, EngineError> {
 
 /// Completes a schema that has all its slices: index, check of the layout, sync, and an empty page cache of the operating
 /// system.
-pub(crate) fn finish(
-    place: &Place,
-    load: &Load,
-    schema: SchemaNo,
-    meter: &Meter,
-) -> Result<Layout, EngineError> {
+pub(crate) fn finish(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter) -> Result<Layout> {
     let path = place.file(schema);
     let file = SchemaFile::open(schema, &path, place.load_io(), meter)?;
     if let LoadState::Complete(layout) = file.own_state()?.state {
@@ -184,7 +179,7 @@ pub(crate) fn finish(
 /// other column is the id. On disk such a table *is* the index: both are b-trees of records (custid, id), in the same format
 /// and order (sqlite.org/fileformat2.html, 'Representation of SQL indices' and 'WITHOUT ROWID tables'). Then the schema
 /// only has to name it as an index.
-fn build_index(file: &SchemaFile<'_>, load: &Load) -> Result<(), EngineError> {
+fn build_index(file: &SchemaFile<'_>, load: &Load) -> Result<()> {
     let found: i64 = file.value("indexing", "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'i_cf1'")?;
     if found > 0 {
         return Ok(());
@@ -197,7 +192,7 @@ fn build_index(file: &SchemaFile<'_>, load: &Load) -> Result<(), EngineError> {
     file.batch("indexing", "COMMIT; PRAGMA writable_schema = RESET")
 }
 
-fn fill_index(file: &SchemaFile<'_>, load: &Load) -> Result<(), EngineError> {
+fn fill_index(file: &SchemaFile<'_>, load: &Load) -> Result<()> {
     let scatter = load.scatter(file.schema);
     let failed = |error| file.failed("indexing", &error);
     // SAFETY: dropped at the end of this function, used by this thread only, as is the connection.
@@ -211,7 +206,7 @@ fn fill_index(file: &SchemaFile<'_>, load: &Load) -> Result<(), EngineError> {
 }
 
 /// Reads the whole index, without the table, and compares each entry with the permutation.
-fn check_index(file: &SchemaFile<'_>, load: &Load) -> Result<(), EngineError> {
+fn check_index(file: &SchemaFile<'_>, load: &Load) -> Result<()> {
     let scatter = load.scatter(file.schema);
     let doing = "checking the index of";
     let failed = |error| file.failed(doing, &error);
@@ -243,7 +238,7 @@ fn damaged_data(file: &SchemaFile<'_>, doing: &str, message: String) -> EngineEr
 ///
 /// SQLite's dbstat would read every block of the table. The interior pages, one for about 800 leaves, are enough: they give
 /// the number of leaves. Ids are consecutive and no leaf is empty, so with as many leaves as ids each leaf holds one row.
-fn layout_of(file: &SchemaFile<'_>) -> Result<Layout, EngineError> {
+fn layout_of(file: &SchemaFile<'_>) -> Result<Layout> {
     let rows: u32 = file.value("looking at", "SELECT COALESCE(MAX(id) - MIN(id) + 1, 0) FROM cf1")?;
     let root: u32 = file.value("looking at", "SELECT rootpage FROM sqlite_schema WHERE name = 'cf1'")?;
     let all_blocks: u32 = file.value("looking at", "PRAGMA page_count")?;
@@ -251,7 +246,7 @@ fn layout_of(file: &SchemaFile<'_>) -> Result<Layout, EngineError> {
 }
 
 /// Counts the leaves of a table's b-tree, level by level from the root. All leaves have the same depth.
-fn leaves(file: &SchemaFile<'_>, root: u32) -> Result<u64, EngineError> {
+fn leaves(file: &SchemaFile<'_>, root: u32) -> Result<u64> {
     let mut level = vec![root];
     loop {
         let Page::Interior(mut children) = page(file, level[0])? else { return Ok(level.len() as u64) };
@@ -270,7 +265,7 @@ fn leaves(file: &SchemaFile<'_>, root: u32) -> Result<u64, EngineError> {
     }
 }
 
-fn interior(file: &SchemaFile<'_>, number: u32) -> Result<Vec<u32>, EngineError> {
+fn interior(file: &SchemaFile<'_>, number: u32) -> Result<Vec<u32>> {
     match page(file, number)? {
         Page::Interior(children) => Ok(children),
         Page::Leaf => Err(bad_page(file, number)),
@@ -283,7 +278,7 @@ enum Page {
     Interior(Vec<u32>),
 }
 
-fn page(file: &SchemaFile<'_>, number: u32) -> Result<Page, EngineError> {
+fn page(file: &SchemaFile<'_>, number: u32) -> Result<Page> {
     let bytes = read_page(&file.connection, number, BLOCK_BYTES as usize)
         .map_err(|error| file.failed("looking at", &error))?;
     parse(&bytes).ok_or_else(|| bad_page(file, number))

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{ErrorCode, Row};
-use slob_engine::{EngineError, Load};
+use slob_engine::{Load, Result};
 use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, SchemaNo, Table};
 
 use crate::schema_file::{SchemaFile, signed};
@@ -53,7 +53,7 @@ pub(crate) fn read_rows(
     table: Table,
     positions: Range<u64>,
     visit: &mut dyn FnMut(&RowView<'_>),
-) -> Result<(), EngineError> {
+) -> Result<()> {
     file.own_state()?;
     let sql = match table {
         Table::Main => include_str!("../sql/read_main.sql"),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, Row};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, Result, SchemaState, Slice};
 use slob_method::{SchemaNo, Table};
 
 use crate::error::{damaged, failed};
@@ -29,16 +29,11 @@ pub(crate) struct SchemaFile<'a> {
 }
 
 impl<'a> SchemaFile<'a> {
-    pub(crate) fn open(
-        schema: SchemaNo,
-        path: &Path,
-        io: IoMode,
-        meter: &'a Meter,
-    ) -> Result<Self, EngineError> {
+    pub(crate) fn open(schema: SchemaNo, path: &Path, io: IoMode, meter: &'a Meter) -> Result<Self> {
         Self::open_or_create(schema, path, io, meter, false)
     }
 
-    pub(crate) fn create(schema: SchemaNo, path: &Path, meter: &'a Meter) -> Result<Self, EngineError> {
+    pub(crate) fn create(schema: SchemaNo, path: &Path, meter: &'a Meter) -> Result<Self> {
         Self::open_or_create(schema, path, IoMode::Buffered, meter, true)
     }
 
@@ -48,7 +43,7 @@ impl<'a> SchemaFile<'a> {
         io: IoMode,
         meter: &'a Meter,
         create: bool,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self> {
         if !create && !path.exists() {
             return Err(not_loaded(schema, path));
         }
@@ -63,11 +58,7 @@ impl<'a> SchemaFile<'a> {
 
     /// Opens a file with a write-ahead log only to read its marker, which no log changes. SQLite then needs no shared memory,
     /// for which there may be no room.
-    pub(crate) fn open_read_only(
-        schema: SchemaNo,
-        path: &Path,
-        meter: &'a Meter,
-    ) -> Result<Self, EngineError> {
+    pub(crate) fn open_read_only(schema: SchemaNo, path: &Path, meter: &'a Meter) -> Result<Self> {
         let connection = Location { path, io: IoMode::Buffered, meter }
             .open_read_only()
             .map_err(|error| failed(step(path), &error, meter))?;
@@ -79,7 +70,7 @@ impl<'a> SchemaFile<'a> {
             .with_advice("make room on that file system"))
     }
 
-    fn header(&self) -> Result<Vec<u8>, EngineError> {
+    fn header(&self) -> Result<Vec<u8>> {
         read_page(&self.connection, 1, HEADER_BYTES).map_err(|error| self.failed("reading", &error))
     }
 
@@ -87,21 +78,17 @@ impl<'a> SchemaFile<'a> {
         failed(format!("{doing} {}", self.path.display()), error, self.meter)
     }
 
-    pub(crate) fn batch(&self, doing: &str, sql: &str) -> Result<(), EngineError> {
+    pub(crate) fn batch(&self, doing: &str, sql: &str) -> Result<()> {
         self.connection.execute_batch(sql).map_err(|error| self.failed(doing, &error))
     }
 
     /// The first column of the only row; no row is an error.
-    pub(crate) fn value<T: rusqlite::types::FromSql>(
-        &self,
-        doing: &str,
-        sql: &str,
-    ) -> Result<T, EngineError> {
+    pub(crate) fn value<T: rusqlite::types::FromSql>(&self, doing: &str, sql: &str) -> Result<T> {
         self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(doing, &error))
     }
 
     /// Reads the marker; `None` if the file has none. Fails on a schema of another version.
-    pub(crate) fn state(&self) -> Result<Option<SchemaState>, EngineError> {
+    pub(crate) fn state(&self) -> Result<Option<SchemaState>> {
         let id: i64 = match self.connection.query_row("PRAGMA application_id", [], |row| row.get(0)) {
             Ok(id) => id,
             Err(error) => {
@@ -144,7 +131,7 @@ impl<'a> SchemaFile<'a> {
     }
 
     /// The state of a file that must be ours.
-    pub(crate) fn own_state(&self) -> Result<SchemaState, EngineError> {
+    pub(crate) fn own_state(&self) -> Result<SchemaState> {
         self.state()?.ok_or_else(|| not_ours(&self.path))
     }
 
@@ -160,12 +147,12 @@ impl<'a> SchemaFile<'a> {
     }
 
     /// Marks a slice as loaded, in the transaction that loads it.
-    pub(crate) fn mark_slice(&self, slice: &Slice) -> Result<(), EngineError> {
+    pub(crate) fn mark_slice(&self, slice: &Slice) -> Result<()> {
         let positions = (slice.table.name(), signed(slice.positions.start), signed(slice.positions.end));
         self.execute("marking a slice in", "INSERT INTO slob_slice VALUES(?1, ?2, ?3)", positions)
     }
 
-    pub(crate) fn mark_begun(&self, load: &Load) -> Result<(), EngineError> {
+    pub(crate) fn mark_begun(&self, load: &Load) -> Result<()> {
         self.batch("marking", &format!("PRAGMA user_version = {}", current_boot()))?;
         // SQLite's integers are signed; the seed keeps its bits.
         let values = [
@@ -179,12 +166,12 @@ impl<'a> SchemaFile<'a> {
         self.execute("marking", include_str!("../sql/insert_load.sql"), values)
     }
 
-    pub(crate) fn mark_complete(&self, layout: Layout) -> Result<(), EngineError> {
+    pub(crate) fn mark_complete(&self, layout: Layout) -> Result<()> {
         let blocks = [signed(layout.row_blocks), signed(layout.all_blocks)];
         self.execute("marking", "UPDATE slob_load SET row_blocks = ?1, all_blocks = ?2", blocks)
     }
 
-    fn execute(&self, doing: &str, sql: &str, params: impl rusqlite::Params) -> Result<(), EngineError> {
+    fn execute(&self, doing: &str, sql: &str, params: impl rusqlite::Params) -> Result<()> {
         self.connection.execute(sql, params).map(|_| ()).map_err(|error| self.failed(doing, &error))
     }
 }

@@ -11,7 +11,7 @@ use rusqlite::ffi::{
 };
 use rusqlite::{Connection, ErrorCode, InterruptHandle};
 use slob_engine::{
-    Cancel, CancelToken, EngineError, ErrorKind, Outcome, Perform, Session, SessionPlan, execute_each,
+    Cancel, CancelToken, EngineError, ErrorKind, Outcome, Perform, Result, Session, SessionPlan, execute_each,
 };
 use slob_method::{Action, Batch, COLUMN_BYTES, COLUMNS, KeyRange, Op, SchemaNo, Stamp, UpdateText};
 use slob_spec::RedoStress;
@@ -51,7 +51,7 @@ impl Cancel for Canceller {
 }
 
 impl SqliteSession {
-    pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Self, EngineError> {
+    pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Self> {
         let counts = inner.tally.open();
         // Dropping the session returns the counts from here on.
         let canceller = Arc::new(Canceller { alarm: CancelToken::default(), running: Vec::new() });
@@ -66,7 +66,7 @@ impl SqliteSession {
         Ok(session)
     }
 
-    fn link(&mut self, schema: SchemaNo, plan: &SessionPlan) -> Result<(), EngineError> {
+    fn link(&mut self, schema: SchemaNo, plan: &SessionPlan) -> Result<()> {
         let Inner { place, session_meter, .. } = &*self.inner;
         let turn = self.inner.write_turn(schema);
         let link = Link::open(place, schema, plan, session_meter, &self.counts, turn)?;
@@ -89,7 +89,7 @@ impl SqliteSession {
 }
 
 impl Perform for SqliteSession {
-    fn perform(&mut self, op: &Op) -> Result<u64, EngineError> {
+    fn perform(&mut self, op: &Op) -> Result<u64> {
         let link = self.links.iter_mut().find(|(schema, _)| *schema == op.schema).map(|(_, link)| link);
         let result = match (link, op.action) {
             (Some(link), Action::Select(range)) => link.select(range).map(Some),
@@ -116,12 +116,7 @@ impl Perform for SqliteSession {
 }
 
 impl Session for SqliteSession {
-    fn execute(
-        &mut self,
-        batch: &Batch,
-        deadline: Option<Instant>,
-        outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
+    fn execute(&mut self, batch: &Batch, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<()> {
         outcome.clear();
         self.published = Instant::now();
         let canceller = Arc::clone(&self.canceller);
@@ -172,7 +167,7 @@ impl Link {
         meter: &Meter,
         counts: &Arc<SessionCounts>,
         turn: WriteTurn,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self> {
         let file = SchemaFile::open(schema, &place.file(schema), place.io(), meter)?;
         if let Some(lack) = file.own_state()?.state.unusable(format_args!("schema {schema}")) {
             return Err(lack.into_error(&format!("opening {}", file.path.display())));

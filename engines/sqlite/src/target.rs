@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use slob_engine::{EngineError, ErrorKind, OpenSpec, Purpose, SchemaState, only_damaged};
+use slob_engine::{EngineError, ErrorKind, OpenSpec, Purpose, Result, SchemaState, only_damaged};
 use slob_method::SchemaNo;
 use slob_spec::{Group, Kind, Param, Target};
 
@@ -40,7 +40,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// Fails with [`ErrorKind::Usage`] if the target is not a folder that suits its purpose.
-    pub(crate) fn from_spec(spec: &OpenSpec) -> Result<Self, EngineError> {
+    pub(crate) fn from_spec(spec: &OpenSpec) -> Result<Self> {
         let cache_mb = spec.options.get(CACHE_MB.key).unwrap_or(CACHE_MB_DEFAULT);
         let buffered = spec.options.get(BUFFERED.key).unwrap_or(false);
         let cache_blocks = u32::try_from(cache_mb * BLOCKS_PER_MB).unwrap_or(u32::MAX);
@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-fn folder(target: &Target, purpose: Purpose) -> Result<PathBuf, EngineError> {
+fn folder(target: &Target, purpose: Purpose) -> Result<PathBuf> {
     let refuse = |message: &str, advice: &str| {
         Err(EngineError::new(ErrorKind::Usage, format!("opening '{target}'"), message).with_advice(advice))
     };
@@ -115,7 +115,7 @@ pub(crate) fn companions(file: &Path) -> impl Iterator<Item = PathBuf> + '_ {
 
 /// The schemas of a folder, in order of their numbers. Fails if the only schemas there are damaged: then nothing says with
 /// which parameters they were loaded.
-pub(crate) fn schemas(place: &Place, meter: &Meter) -> Result<Vec<SchemaState>, EngineError> {
+pub(crate) fn schemas(place: &Place, meter: &Meter) -> Result<Vec<SchemaState>> {
     let (mut states, mut damaged) = (Vec::new(), Vec::new());
     for (schema, path) in schema_files(place)? {
         let read = SchemaFile::open(schema, &path, IoMode::Buffered, meter).and_then(|file| file.state());
@@ -136,7 +136,7 @@ pub(crate) fn schemas(place: &Place, meter: &Meter) -> Result<Vec<SchemaState>, 
     })
 }
 
-fn schema_files(place: &Place) -> Result<Vec<(SchemaNo, PathBuf)>, EngineError> {
+fn schema_files(place: &Place) -> Result<Vec<(SchemaNo, PathBuf)>> {
     if !place.folder.exists() {
         return Ok(Vec::new());
     }
@@ -152,7 +152,7 @@ fn schema_files(place: &Place) -> Result<Vec<(SchemaNo, PathBuf)>, EngineError> 
 
 /// Removes a schema without SQLite: the file may be damaged, and there may be no room for the files that SQLite makes beside
 /// it.
-pub(crate) fn drop_schema(place: &Place, schema: SchemaNo) -> Result<(), EngineError> {
+pub(crate) fn drop_schema(place: &Place, schema: SchemaNo) -> Result<()> {
     let path = place.file(schema);
     let step = || format!("removing {}", path.display());
     match claim(&path, BUSY_WAIT, || remove(&path)) {

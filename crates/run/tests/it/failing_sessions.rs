@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, EngineError, ErrorKind, OpOutcome, Outcome, Session, SessionPlan};
+use slob_engine::{Engine, EngineError, ErrorKind, OpOutcome, Outcome, Result, Session, SessionPlan};
 use slob_measure::OpKind;
 use slob_method::Batch;
 use slob_record::{Record, Status};
@@ -33,12 +33,7 @@ struct FaultySession {
 }
 
 impl Session for FaultySession {
-    fn execute(
-        &mut self,
-        batch: &Batch,
-        deadline: Option<Instant>,
-        outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
+    fn execute(&mut self, batch: &Batch, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<()> {
         let batches = self.batches.fetch_add(1, Ordering::Relaxed);
         match self.fault {
             Fault::PanicsAtWork if batches == 3 => panic!("as planned"),
@@ -66,7 +61,7 @@ impl Session for FaultySession {
 
 impl FaultySession {
     /// Half a second after the first batch each operation takes 20 ms.
-    fn stall(&self, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<(), EngineError> {
+    fn stall(&self, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<()> {
         const EACH: Duration = Duration::from_millis(20);
         let begun = Instant::now();
         if begun < self.opened + Duration::from_millis(500) {
@@ -96,7 +91,7 @@ impl FaultySession {
 }
 
 impl Changes for Fault {
-    fn session(&self, null: &dyn Engine, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    fn session(&self, null: &dyn Engine, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         let inner = null.session(plan)?;
         if plan.number != 1 || (*self == Fault::IsLost && plan.attempt > 2) {
             return Ok(inner);

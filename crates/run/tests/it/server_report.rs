@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use slob_engine::{EngineError, ErrorKind, FetchedReport, ReportFile, ServerReport};
+use slob_engine::{EngineError, ErrorKind, FetchedReport, ReportFile, Result, ServerReport};
 use slob_record::{Record, Status};
 use slob_run::{RunEvent, RunObserver};
 use slob_spec::StatisticsType;
@@ -20,7 +20,7 @@ struct Reporting {
     fails_at: &'static str,
 }
 
-fn step(log: &Log, fails_at: &str, name: &str) -> Result<(), EngineError> {
+fn step(log: &Log, fails_at: &str, name: &str) -> Result<()> {
     log.lock().unwrap().push(name.to_owned());
     if fails_at == name {
         return Err(EngineError::new(ErrorKind::Privilege, "taking a snapshot", "not allowed"));
@@ -29,10 +29,10 @@ fn step(log: &Log, fails_at: &str, name: &str) -> Result<(), EngineError> {
 }
 
 impl ServerReport for Reporting {
-    fn close(&mut self) -> Result<(), EngineError> {
+    fn close(&mut self) -> Result<()> {
         step(&self.log, self.fails_at, "close")
     }
-    fn fetch(&mut self) -> Result<FetchedReport, EngineError> {
+    fn fetch(&mut self) -> Result<FetchedReport> {
         step(&self.log, self.fails_at, "fetch")?;
         let file = |name: &str| ReportFile { name: name.into(), text: format!("the text of {name}\n") };
         let files = vec![file("own.txt"), file("no/such/folder"), file("own.html")];
@@ -41,7 +41,7 @@ impl ServerReport for Reporting {
 }
 
 impl Changes for Reporting {
-    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>> {
         step(&self.log, self.fails_at, &format!("open {}", kind.as_str()))?;
         Ok(Some(Box::new(self.clone())))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use slob_engine::{
-    Engine, EngineError, Layout, Load, LoadProgress, OpenSpec, Purpose, SchemaState, Server, ServerReport,
+    Engine, Layout, Load, LoadProgress, OpenSpec, Purpose, Result, SchemaState, Server, ServerReport,
     Session, SessionPlan, Slice, Snapshot, null,
 };
 use slob_method::{RowView, SchemaNo, Table};
@@ -14,10 +14,10 @@ use slob_spec::{RunSpec, Settings, StatisticsType, Table as Parameters};
 
 /// Differences of an engine from the null engine.
 pub(crate) trait Changes: Send + Sync {
-    fn session(&self, null: &dyn Engine, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    fn session(&self, null: &dyn Engine, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         null.session(plan)
     }
-    fn open_server_report(&self, _: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+    fn open_server_report(&self, _: StatisticsType) -> Result<Option<Box<dyn ServerReport>>> {
         Ok(None)
     }
 }
@@ -28,28 +28,28 @@ struct Changed<C> {
 }
 
 impl<C: Changes> Engine for Changed<C> {
-    fn server(&self) -> Result<Server, EngineError> {
+    fn server(&self) -> Result<Server> {
         self.null.server()
     }
-    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+    fn schemas(&self) -> Result<Vec<SchemaState>> {
         self.null.schemas()
     }
-    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<()> {
         self.null.create_schema(load, schema)
     }
-    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<()> {
         self.null.load_slice(load, slice, progress)
     }
-    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout> {
         self.null.finish_schema(load, schema)
     }
-    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+    fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
         self.null.drop_schema(schema)
     }
-    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         self.changes.session(self.null.as_ref(), plan)
     }
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+    fn snapshot(&self) -> Result<Snapshot> {
         self.null.snapshot()
     }
     fn read_rows(
@@ -58,10 +58,10 @@ impl<C: Changes> Engine for Changed<C> {
         table: Table,
         positions: Range<u64>,
         visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         self.null.read_rows(schema, table, positions, visit)
     }
-    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>> {
         self.changes.open_server_report(kind)
     }
 }

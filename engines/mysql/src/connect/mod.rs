@@ -16,7 +16,7 @@ use std::time::Duration;
 use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, Error, OptsBuilder};
-use slob_engine::{EngineError, ErrorKind, within};
+use slob_engine::{EngineError, ErrorKind, Result, within};
 use slob_server::errors::{refused, unanswered};
 use slob_server::{
     CONNECT_TIMEOUT, Connector as _, Endpoint, Environment, Host, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL,
@@ -82,7 +82,7 @@ pub(crate) struct Connector {
 
 impl Connector {
     /// Reads a target, files and variables. Connects to nothing.
-    pub(crate) fn new(target: &Target, environment: &Environment<'_>) -> Result<Self, EngineError> {
+    pub(crate) fn new(target: &Target, environment: &Environment<'_>) -> Result<Self> {
         let mut parameters = Parameters::new(KEYWORDS, target, environment)?;
         let file = options_file::of_client(target, environment)?;
         parameters.file = file.options;
@@ -130,7 +130,7 @@ impl slob_server::Connector for Connector {
         &self.endpoints[number % self.endpoints.len()]
     }
 
-    fn connect(&self, endpoint: usize) -> Result<Conn, EngineError> {
+    fn connect(&self, endpoint: usize) -> Result<Conn> {
         let endpoint = self.endpoint(endpoint);
         let step = || format!("connecting to {endpoint} as '{}'", self.user);
         let options = self.options(endpoint);
@@ -145,7 +145,7 @@ impl slob_server::Connector for Connector {
     }
 
     /// A connection that reads outlives the node of a cluster that dies: all have the same data. A load is made by one node.
-    fn connect_for(&self, task: Task) -> Result<Conn, EngineError> {
+    fn connect_for(&self, task: Task) -> Result<Conn> {
         let (conn, settings) = match task {
             Task::Load => (self.connect(0), LOADING),
             Task::Read => (self.connect_any(), SESSION),
@@ -179,7 +179,7 @@ pub(crate) fn prepare(conn: &mut Conn, statements: &[&str]) -> Result<(), mysql:
 /// The hosts of the URL, of which one that begins with a slash is a unix socket; else the host or the socket of the query, an
 /// option file or the environment. Without any, and for the host `localhost` in these, it is a unix socket, as for the clients,
 /// unless `protocol` says otherwise or there is none; else loopback.
-fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoint>, EngineError> {
+fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoint>> {
     let port = parameters.get("port").map_or(Ok(DEFAULT_PORT), |text| port(&text, PORT_SOURCES))?;
     let at = |host: &str, own: Option<u16>| {
         Endpoint::new(host, if host.starts_with('/') { 0 } else { own.unwrap_or(port) })
@@ -206,7 +206,7 @@ fn socket(parameters: &Parameters<'_>) -> Option<PathBuf> {
 }
 
 /// Reads `connect-timeout`, in seconds.
-fn connect_timeout(parameters: &Parameters<'_>) -> Result<Duration, EngineError> {
+fn connect_timeout(parameters: &Parameters<'_>) -> Result<Duration> {
     let Some(text) = parameters.get("connect-timeout") else { return Ok(CONNECT_TIMEOUT) };
     text.trim().parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs).ok_or_else(|| {
         unusable(format!("connect-timeout={text} is not a number of seconds"))
@@ -291,7 +291,7 @@ mod tests {
     use super::*;
     use slob_engine::ErrorKind;
 
-    fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector, EngineError> {
+    fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector> {
         let look =
             |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
         Connector::new(&target.parse().unwrap(), &Environment(&look))

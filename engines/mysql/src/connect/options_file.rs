@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Result};
 use slob_server::Environment;
 use slob_spec::Target;
 
@@ -37,7 +37,7 @@ impl Options {
 ///
 /// # Errors
 /// If the named file can't be read.
-pub(super) fn of_client(target: &Target, environment: &Environment<'_>) -> Result<Options, EngineError> {
+pub(super) fn of_client(target: &Target, environment: &Environment<'_>) -> Result<Options> {
     let suffix = environment.variable(GROUP_SUFFIX);
     let with_suffix = suffix.iter().flat_map(|suffix| GROUPS.map(|group| format!("{group}{suffix}")));
     let groups: Vec<String> = GROUPS.map(str::to_owned).into_iter().chain(with_suffix).collect();
@@ -54,7 +54,7 @@ pub(super) fn of_client(target: &Target, environment: &Environment<'_>) -> Resul
 
 /// Reads these groups of a file and of those that it includes, which need not exist. A password that others can read is not
 /// taken, as in libpq, so that people notice.
-fn read(path: &Path, groups: &[String], depth: usize) -> Result<Options, EngineError> {
+fn read(path: &Path, groups: &[String], depth: usize) -> Result<Options> {
     let failed = |error: std::io::Error| {
         EngineError::new(ErrorKind::Usage, format!("reading {}", path.display()), error.to_string())
             .with_advice("defaults-file must name an option file that this account may read")

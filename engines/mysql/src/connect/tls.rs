@@ -15,7 +15,7 @@
 use std::path::PathBuf;
 
 use mysql::{ClientIdentity, SslOpts};
-use slob_engine::EngineError;
+use slob_engine::{EngineError, Result};
 use slob_server::{Endpoint, Host, Parameters, unusable};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(super) struct Tls {
 
 impl Tls {
     /// Reads the mode and the names of the files, which must exist.
-    pub(super) fn new(parameters: &Parameters<'_>) -> Result<Self, EngineError> {
+    pub(super) fn new(parameters: &Parameters<'_>) -> Result<Self> {
         let mode = parameters.get("ssl-mode").map(|text| read_mode(&text)).transpose()?;
         let file = |keyword| parameters.get(keyword).map(|path| existing(&path)).transpose();
         let identity = match (file("ssl-cert")?, file("ssl-key")?) {
@@ -80,7 +80,7 @@ impl Tls {
     }
 }
 
-fn read_mode(text: &str) -> Result<Mode, EngineError> {
+fn read_mode(text: &str) -> Result<Mode> {
     Ok(match text.to_ascii_lowercase().replace('-', "_").as_str() {
         "disabled" => Mode::Disabled,
         "preferred" => Mode::Preferred,
@@ -91,7 +91,7 @@ fn read_mode(text: &str) -> Result<Mode, EngineError> {
     })
 }
 
-fn existing(path: &str) -> Result<PathBuf, EngineError> {
+fn existing(path: &str) -> Result<PathBuf> {
     let path = PathBuf::from(path);
     match std::fs::File::open(&path) {
         Ok(_) => Ok(path),

@@ -1,6 +1,6 @@
 //! A server with one schema, and the engine of an account that has what the documentation asks for.
 
-use slob_engine::{Engine, EngineError};
+use slob_engine::{Engine, Result};
 use slob_engine_mysql::KIND;
 use slob_testing::jobs;
 use slob_testing::mariadb::{MariaDb, Product};
@@ -9,7 +9,7 @@ use slob_testing::work;
 pub(crate) type Loaded = jobs::Loaded<MariaDb>;
 
 /// Opens a target for loading, with options as flags give them.
-pub(crate) fn open(target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>, EngineError> {
+pub(crate) fn open(target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>> {
     work::open(&KIND, target, flags)
 }
 

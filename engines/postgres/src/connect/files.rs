@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Result};
 use slob_server::Environment;
 use slob_spec::Secret;
 
@@ -63,10 +63,7 @@ fn unescaped(text: &str) -> String {
 const SYSTEM_FOLDERS: [&str; 2] = ["/etc/postgresql-common", "/etc"];
 
 /// The parameters of a service: from the user's file, else from the system's (libpq, "The Connection Service File").
-pub(super) fn service(
-    name: &str,
-    environment: &Environment<'_>,
-) -> Result<BTreeMap<String, String>, EngineError> {
+pub(super) fn service(name: &str, environment: &Environment<'_>) -> Result<BTreeMap<String, String>> {
     let step = format!("looking up the service '{name}'");
     let places = service_files(environment);
     for place in &places {

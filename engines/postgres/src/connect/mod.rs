@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use postgres::config::SslMode;
 use postgres::{CancelToken, Client, Config, NoTls};
-use slob_engine::{EngineError, ErrorKind, within};
+use slob_engine::{EngineError, ErrorKind, Result, within};
 use slob_server::errors::{refused, unanswered};
 use slob_server::{
     CONNECT_TIMEOUT, Connector as _, Endpoint, Environment, Host, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL,
@@ -81,7 +81,7 @@ struct Server {
 
 impl Server {
     /// The addresses of its name; none for a unix socket. An unknown name is looked up again by the next call.
-    fn addresses(&self) -> Result<&[IpAddr], EngineError> {
+    fn addresses(&self) -> Result<&[IpAddr]> {
         let Host::Network(host) = &self.endpoint.host else { return Ok(&[]) };
         if let Some(known) = self.addresses.get() {
             return Ok(known);
@@ -97,7 +97,7 @@ impl Server {
 
 impl Connector {
     /// Reads a target, files and variables. Connects to nothing.
-    pub(crate) fn new(target: &Target, environment: &Environment<'_>) -> Result<Self, EngineError> {
+    pub(crate) fn new(target: &Target, environment: &Environment<'_>) -> Result<Self> {
         let mut parameters = Parameters::new(KEYWORDS, target, environment)?;
         if let Some(name) = parameters.get("service") {
             // Parameters that are unknown here, such as application_name, are meant for other programs.
@@ -130,7 +130,7 @@ impl Connector {
 
     /// Asks a server to end what the session of `token` does, through a connection that is encrypted like the others. Whether
     /// anything was cancelled is not known.
-    pub(crate) fn cancel(&self, token: &CancelToken) -> Result<(), EngineError> {
+    pub(crate) fn cancel(&self, token: &CancelToken) -> Result<()> {
         let done = match &self.tls {
             Tls::Off => token.cancel_query(NoTls),
             Tls::On { connect, .. } => token.cancel_query(connect.clone()),
@@ -155,7 +155,7 @@ impl slob_server::Connector for Connector {
         &self.servers[number % self.servers.len()].endpoint
     }
 
-    fn connect(&self, endpoint: usize) -> Result<Client, EngineError> {
+    fn connect(&self, endpoint: usize) -> Result<Client> {
         let server = &self.servers[endpoint % self.servers.len()];
         let mut config = server.config.clone();
         config.port(server.endpoint.port);
@@ -195,7 +195,7 @@ impl slob_server::Connector for Connector {
             .map_err(|error| explain(self.step(&server.endpoint), &error, server.hint.as_deref()))
     }
 
-    fn connect_for(&self, task: Task) -> Result<Client, EngineError> {
+    fn connect_for(&self, task: Task) -> Result<Client> {
         let (client, settings) = match task {
             Task::Load => (self.connect_any(), include_str!("../../sql/loading.sql")),
             Task::Read => (self.connect_any(), SESSION),
@@ -224,7 +224,7 @@ impl fmt::Debug for Connector {
 
 /// The hosts of the URL, else `host` of the query, a service or the environment, else the unix socket in its default folder. A
 /// host without a port takes the one of `port`; of a list, the one at its place.
-fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoint>, EngineError> {
+fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoint>> {
     let named = target.endpoints();
     let hosts: Vec<(String, Option<u16>)> = match (named, parameters.get("host")) {
         ([], Some(text)) => text.split(',').map(|host| (host.trim().to_owned(), None)).collect(),
@@ -272,7 +272,7 @@ fn password_in(
     }
 }
 
-fn common_config(user: &str, database: &str, parameters: &Parameters<'_>) -> Result<Config, EngineError> {
+fn common_config(user: &str, database: &str, parameters: &Parameters<'_>) -> Result<Config> {
     let mut config = Config::new();
     config.user(user).dbname(database).application_name(APPLICATION);
     config.keepalives(true).keepalives_idle(KEEPALIVE_IDLE);
@@ -288,7 +288,7 @@ fn common_config(user: &str, database: &str, parameters: &Parameters<'_>) -> Res
 }
 
 /// Reads `connect_timeout` in seconds; with 0 or less the system gives up by itself, as in libpq.
-fn connect_timeout(parameters: &Parameters<'_>) -> Result<Option<Duration>, EngineError> {
+fn connect_timeout(parameters: &Parameters<'_>) -> Result<Option<Duration>> {
     let Some(text) = parameters.get("connect_timeout") else { return Ok(Some(CONNECT_TIMEOUT)) };
     let seconds: i64 = text.trim().parse().map_err(|_| {
         unusable(format!("connect_timeout={text} is not a number")).with_advice("write it in whole seconds")

@@ -27,7 +27,7 @@ use rustls::crypto::{WebPkiSupportedAlgorithms, ring, verify_tls12_signature, ve
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Result};
 use slob_server::{Environment, Parameters, unusable};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -53,7 +53,7 @@ pub(super) enum Tls {
 
 impl Tls {
     /// Reads the mode, the roots and the client's certificate. `remote` is true if a server is on another machine.
-    pub(super) fn new(parameters: &Parameters<'_>, remote: bool) -> Result<Self, EngineError> {
+    pub(super) fn new(parameters: &Parameters<'_>, remote: bool) -> Result<Self> {
         let environment = parameters.environment;
         let named = parameters.get("sslrootcert");
         let own = environment.home(".postgresql/root.crt").filter(|path| path.is_file());
@@ -90,11 +90,7 @@ impl Tls {
 }
 
 /// The mode for the client library, and what is checked; `None` without encryption.
-fn mode(
-    parameters: &Parameters<'_>,
-    own_roots: bool,
-    remote: bool,
-) -> Result<Option<(SslMode, Check)>, EngineError> {
+fn mode(parameters: &Parameters<'_>, own_roots: bool, remote: bool) -> Result<Option<(SslMode, Check)>> {
     let roots_named = parameters.get("sslrootcert").is_some();
     let asked_for = match parameters.get("ssl").as_deref() {
         Some("true") => true,
@@ -117,7 +113,7 @@ fn mode(
 type ClientFiles = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 /// The certificate and key that this client shows, if both are named.
-fn client_files(parameters: &Parameters<'_>) -> Result<Option<ClientFiles>, EngineError> {
+fn client_files(parameters: &Parameters<'_>) -> Result<Option<ClientFiles>> {
     let (chain, key) = match (parameters.get("sslcert"), parameters.get("sslkey")) {
         (Some(chain), Some(key)) => (chain, key),
         (None, None) => return Ok(None),
@@ -165,7 +161,7 @@ const SYSTEM: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"];
 
 /// Reads the roots of a file, or of the system's store.
-fn read_roots(file: Option<&Path>, environment: &Environment<'_>) -> Result<Arc<RootCertStore>, EngineError> {
+fn read_roots(file: Option<&Path>, environment: &Environment<'_>) -> Result<Arc<RootCertStore>> {
     let path = match file {
         Some(path) => path.to_owned(),
         None => system_roots(environment)?,
@@ -183,7 +179,7 @@ fn read_roots(file: Option<&Path>, environment: &Environment<'_>) -> Result<Arc<
     Ok(Arc::new(roots))
 }
 
-fn system_roots(environment: &Environment<'_>) -> Result<PathBuf, EngineError> {
+fn system_roots(environment: &Environment<'_>) -> Result<PathBuf> {
     let named = environment.variable("SSL_CERT_FILE").map(PathBuf::from);
     let usual = SYSTEM.into_iter().map(PathBuf::from);
     named.into_iter().chain(usual).find(|path| path.is_file()).ok_or_else(|| {

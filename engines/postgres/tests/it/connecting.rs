@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use postgres::Client;
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Result};
 use slob_server::{Connector as _, Environment};
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::{Cluster, Version};
@@ -19,14 +19,14 @@ use crate::connect::Connector;
 
 const PASSWORD: &str = "S3CRET: of\\ours";
 
-fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector, EngineError> {
+fn connector(target: &str, variables: &[(&str, &str)]) -> Result<Connector> {
     let find =
         |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
     let target = target.parse().expect("a target");
     Connector::new(&target, &Environment(&find))
 }
 
-fn open(target: &str, variables: &[(&str, &str)]) -> Result<Client, EngineError> {
+fn open(target: &str, variables: &[(&str, &str)]) -> Result<Client> {
     connector(target, variables)?.connect(0)
 }
 

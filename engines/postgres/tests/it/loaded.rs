@@ -1,6 +1,6 @@
 //! A server with one schema, and the engine of a role that may do nothing but own its database.
 
-use slob_engine::{Engine, EngineError};
+use slob_engine::{Engine, Result};
 use slob_engine_postgres::KIND;
 use slob_testing::jobs;
 use slob_testing::postgres::{Cluster, Version};
@@ -9,7 +9,7 @@ use slob_testing::work;
 pub(crate) type Loaded = jobs::Loaded<Cluster>;
 
 /// Opens a target for loading, with options as flags give them.
-pub(crate) fn open(target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>, EngineError> {
+pub(crate) fn open(target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>> {
     work::open(&KIND, target, flags)
 }
 
