@@ -155,6 +155,7 @@ impl Times {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slob_engine::EngineError;
     use slob_engine::ErrorKind;
     use std::sync::atomic::{AtomicU32, Ordering};
 
