@@ -1,18 +1,19 @@
 //! One database: the connections to it, and what the engine knows of it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use slob_engine::{EngineError, OpenSpec};
+use slob_engine::{EngineError, ErrorKind, OpenSpec};
 use slob_method::SchemaNo;
 use slob_server::{LoadedSchemas, Pool};
 use slob_spec::Secret;
 
-use crate::client::{Client, Driver, During, Login};
+use crate::client::{Client, Driver, During, Login, failed};
 use crate::counters::Views;
 use crate::options::{Access, Accounts, Options, service_name};
 use crate::passwords::Passwords;
-use crate::release::{self, Scope, Version};
+use crate::release::{self, Scope, Version, is_needed};
 
 /// The account of a connection, and where it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +33,8 @@ pub(crate) struct Connections {
     pub(crate) passwords: Passwords,
     /// Settings of every connection, once the release of the server is known.
     settings: OnceLock<Vec<&'static str>>,
+    /// Settings that the server refused, and why.
+    refused: Mutex<BTreeMap<&'static str, String>>,
     idle: Pool<Role, Box<dyn Client>>,
 }
 
@@ -86,9 +89,32 @@ impl Connections {
         Ok(Login { user: Some((user, password)), sysdba: false })
     }
 
+    /// A refused setting is an error only if figures rest on it.
     fn set_up(&self, client: &mut dyn Client) -> Result<(), EngineError> {
-        let mut settings = self.settings.get().into_iter().flatten();
-        settings.try_for_each(|sql| client.execute(sql, &[]).during(&format!("executing {sql}")))
+        for sql in self.settings.get().into_iter().flatten().copied() {
+            let Err(fault) = client.execute(sql, &[]) else { continue };
+            let error = failed(&format!("executing {sql}"), &fault);
+            if error.kind() == ErrorKind::Connection {
+                return Err(error);
+            }
+            if is_needed(sql) {
+                return Err(error.with_advice(
+                    "figures rest on this setting: a lockdown profile or a trigger may refuse it; allow it to the account",
+                ));
+            }
+            let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            refused.insert(sql, fault.message.trim().to_owned());
+        }
+        Ok(())
+    }
+
+    /// Notes on settings that the server refused.
+    pub(crate) fn refused_settings(&self) -> Vec<String> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let note = |(sql, why): (&&str, &String)| {
+            format!("The server refuses {sql} ({why}); its own setting applies, and no figure rests on it.")
+        };
+        refused.iter().map(note).collect()
     }
 
     /// The account of a schema.
@@ -121,8 +147,8 @@ impl Database {
         let access = Access::new(spec)?;
         let password_file = options.password_file.clone().or(password_file);
         let passwords = Passwords::new(password_file, &access.admin_service)?;
-        let (settings, idle) = (OnceLock::new(), Pool::default());
-        let connections = Connections { driver, access, options, passwords, settings, idle };
+        let (settings, refused, idle) = (OnceLock::new(), Mutex::default(), Pool::default());
+        let connections = Connections { driver, access, options, passwords, settings, refused, idle };
         let (version, container, views) = connections.with(Role::Admin, |client| {
             let (version, container) = release::ask(client)?;
             container.refuse_root()?;

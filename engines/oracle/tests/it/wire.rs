@@ -1,0 +1,252 @@
+//! The engine through Oracle's thin driver, on a server that speaks the wire protocol (`slob_testing::oracle`).
+//!
+//! It shows that driver, statements, binds and errors get on with the protocol. That server knows our statements and no SQL:
+//! nothing here shows what Oracle's own server would answer.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rstest::rstest;
+use slob_engine::{Counter, Engine, EngineError, ErrorKind, LoadProgress, LoadState, Outcome, Session};
+use slob_engine_oracle::KIND;
+use slob_method::{Batch, RowState, RowView, Table};
+use slob_spec::RedoStress;
+use slob_testing::oracle::Oracle;
+use slob_testing::work::{self, FIRST, LOAD, RUN, batch, executed, load_schema, schema};
+
+/// A server, and what the engine knows of it.
+struct Bed {
+    oracle: Oracle,
+    passwords: tempfile::TempDir,
+}
+
+impl Bed {
+    fn start(description: &str) -> Option<Self> {
+        Oracle::start_or_skip(description).map(Self::of)
+    }
+
+    fn of(oracle: Oracle) -> Self {
+        Self { oracle, passwords: tempfile::tempdir().unwrap() }
+    }
+
+    fn open_with(&self, target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>, EngineError> {
+        let file = self.passwords.path().join("passwords").display().to_string();
+        work::open(&KIND, target, &[&[("ORACLE_PASSWORD_FILE", file.as_str())], flags].concat())
+    }
+
+    fn open(&self) -> Box<dyn Engine> {
+        self.open_with(&self.oracle.target(), &[]).unwrap()
+    }
+
+    /// The engine, with one schema.
+    fn loaded(&self) -> Box<dyn Engine> {
+        let engine = self.open();
+        load_schema(engine.as_ref(), &LOAD, FIRST);
+        engine
+    }
+
+    /// Statements since some moment, by words in them.
+    fn sent(&self, since: usize, words: &str) -> usize {
+        let statements = self.oracle.statements();
+        statements[since..].iter().filter(|line| line.contains(words)).count()
+    }
+}
+
+fn session(engine: &dyn Engine) -> Box<dyn Session> {
+    work::session(engine, 0, RedoStress::Lite).unwrap()
+}
+
+fn error_of(session: &mut dyn Session, batch: &Batch) -> (EngineError, usize) {
+    let mut outcome = Outcome::new();
+    let error = session.execute(batch, None, &mut outcome).unwrap_err();
+    (error, outcome.ops().len())
+}
+
+#[rstest]
+#[case("19c")]
+#[case("23ai")]
+fn passes_the_contract_suite(#[case] description: &str) {
+    let Some(bed) = Bed::start(description) else { return };
+    let open = || bed.open_with(&bed.oracle.target(), &[]);
+    let verdicts = slob_engine::suite::run(&open, &mut |_, _| true).unwrap();
+    let failed: Vec<_> = verdicts.iter().filter(|(_, verdict)| verdict.is_err()).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(open().unwrap().schemas().unwrap().is_empty());
+}
+
+/// Everything that a user does with a database, on each kind of server.
+#[rstest]
+#[case("11.2")]
+#[case("12.2")]
+#[case("19c")]
+#[case("23ai")]
+#[case("rds")]
+#[case("autonomous")]
+fn a_job_from_load_to_drop(#[case] description: &str) {
+    let Some(bed) = Bed::start(description) else { return };
+    let engine = bed.loaded();
+    load_schema(engine.as_ref(), &LOAD, schema(2));
+    let server = engine.server().unwrap();
+    assert_eq!(server.block_bytes, 8192);
+    let mut changed = 0;
+    let notes = engine.before_run(&RUN).unwrap();
+    let before = engine.snapshot().unwrap();
+    let updates = executed(session(engine.as_ref()).as_mut(), &batch(50, 8, 5, 1500), None);
+    let delta = engine.snapshot().unwrap().since(&before).counters;
+    assert_eq!(updates.ops().len(), 1500, "{notes:?}");
+    assert!(delta.get(Counter::RedoBytes).unwrap() > 0);
+    let is_container = ["12.2", "19c", "23ai", "autonomous"].contains(&description);
+    assert_eq!(delta.get(Counter::PhysicalWrites).is_none(), is_container, "{delta:?}");
+    let verifier = LOAD.verifier(Table::Main, FIRST, 0);
+    let mut count =
+        |row: &RowView<'_>| changed += usize::from(verifier.check(row).unwrap() != RowState::Loaded);
+    engine.read_rows(FIRST, Table::Main, 1..LOAD.scale + 1, &mut count).unwrap();
+    assert!(changed > 0);
+    let captured = engine.capture().unwrap();
+    let replayed = (KIND.replay.unwrap())(&captured).unwrap();
+    assert!(replayed.counters.get(Counter::LogicalReads).unwrap() > 100_000);
+    for number in [1, 2] {
+        engine.drop_schema(schema(number)).unwrap();
+    }
+    assert!(engine.schemas().unwrap().is_empty());
+}
+
+/// A batch that an error ends: what it is, and the operations before it.
+#[rstest]
+#[case("error 1555 after 7", ErrorKind::Retryable, "ORA-01555", 7)]
+#[case("error 28 after 7", ErrorKind::Connection, "ORA-00028", 0)]
+#[case("cut after 7", ErrorKind::Connection, "ORA-12537", 0)]
+fn a_batch_that_fails_says_why(
+    #[case] fault: &str,
+    #[case] kind: ErrorKind,
+    #[case] code: &str,
+    #[case] done: usize,
+) {
+    let Some(bed) = Bed::start("19c") else { return };
+    let engine = bed.loaded();
+    let mut running = session(engine.as_ref());
+    bed.oracle.fail(&format!(":work => {fault}"));
+    let (error, executed_ops) = error_of(running.as_mut(), &batch(20, 4, 3, 50));
+    assert_eq!((error.kind(), error.code(), executed_ops), (kind, Some(code), done), "{error}");
+    assert!(error.to_string().contains("session 0"), "{error}");
+    bed.oracle.fail("");
+    if kind == ErrorKind::Retryable {
+        executed(running.as_mut(), &batch(20, 4, 4, 50), None);
+    } else {
+        assert_eq!(error_of(running.as_mut(), &batch(0, 4, 4, 5)).0.kind(), ErrorKind::Connection);
+    }
+    executed(session(engine.as_ref()).as_mut(), &batch(20, 4, 5, 50), None);
+}
+
+#[test]
+fn a_slow_server_is_cancelled_by_the_administrator() {
+    let Some(bed) = Bed::start("23ai") else { return };
+    let engine = bed.loaded();
+    let mut slow = session(engine.as_ref());
+    let canceller = slow.canceller().unwrap();
+    bed.oracle.fail(":work => slow 0.3");
+    let batches = thread::spawn(move || error_of(slow.as_mut(), &batch(0, 4, 3, 1000)));
+    thread::sleep(Duration::from_millis(700));
+    let asked = Instant::now();
+    canceller.cancel();
+    let (error, _) = batches.join().unwrap();
+    assert!(error.kind() == ErrorKind::Cancelled && error.to_string().contains("ORA-01013"), "{error}");
+    assert!(asked.elapsed() < Duration::from_secs(60), "{:?} of 300 s", asked.elapsed());
+    assert!(bed.sent(0, "SYSTEM@1: ALTER SYSTEM CANCEL SQL '") > 0);
+}
+
+#[test]
+fn a_killed_server_is_a_lost_connection() {
+    let Some(mut bed) = Bed::start("19c") else { return };
+    let engine = bed.loaded();
+    let mut running = session(engine.as_ref());
+    bed.oracle.kill();
+    assert_eq!(error_of(running.as_mut(), &batch(0, 4, 3, 50)).0.kind(), ErrorKind::Connection);
+    let error = engine.snapshot().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+}
+
+#[test]
+fn a_wrong_password_is_refused_and_not_repeated() {
+    let Some(bed) = Bed::start("19c") else { return };
+    let error = bed.open_with(&bed.oracle.target_of("system:S3CRET-word"), &[]).err().unwrap();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Privilege, Some("ORA-01017")), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("SYSDBA_PASSWD") && !text.contains("S3CRET"), "{text}");
+}
+
+/// The slice whose connection was lost left no row, and the load goes on with it.
+#[test]
+fn a_load_that_loses_its_connection_is_resumed() {
+    let Some(bed) = Bed::start("19c") else { return };
+    let engine = bed.open();
+    engine.create_schema(&LOAD, FIRST).unwrap();
+    let slices: Vec<_> = LOAD.slices(FIRST).collect();
+    let progress = LoadProgress::default();
+    engine.load_slice(&LOAD, &slices[0], &progress).unwrap();
+    bed.oracle.fail("insert into slob1.slob_slice => cut");
+    let error = engine.load_slice(&LOAD, &slices[1], &progress).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+    bed.oracle.fail("");
+    let state = bed.open().schemas().unwrap().remove(0).state;
+    assert_eq!(state, LoadState::Begun(vec![slices[0].clone()]));
+    for slice in &slices[1..] {
+        engine.load_slice(&LOAD, slice, &progress).unwrap();
+    }
+    assert_eq!(engine.finish_schema(&LOAD, FIRST).unwrap().rows, LOAD.scale);
+}
+
+#[rstest]
+#[case("set cursor_sharing => error 1031", None)]
+#[case("disable parallel dml => error 2248", None)]
+#[case("set result_cache_mode => error 1031", Some(ErrorKind::Privilege))]
+#[case("disable parallel query => cut", Some(ErrorKind::Connection))]
+fn a_refused_alter_session_is_an_error_only_if_figures_rest_on_it(
+    #[case] fault: &str,
+    #[case] kind: Option<ErrorKind>,
+) {
+    let Some(bed) = Bed::start("19c") else { return };
+    drop(bed.loaded());
+    bed.oracle.fail(fault);
+    let opened = bed.open_with(&bed.oracle.target(), &[]);
+    assert_eq!(opened.as_ref().err().map(EngineError::kind), kind);
+    if let Ok(engine) = opened {
+        executed(session(engine.as_ref()).as_mut(), &batch(20, 4, 3, 50), None);
+        let notes = engine.before_run(&RUN).unwrap();
+        let (words, _) = fault.split_once(" =>").unwrap();
+        assert_eq!(notes.iter().filter(|note| note.to_lowercase().contains(words)).count(), 1, "{notes:?}");
+    }
+}
+
+/// Whatever the server says of it: not allowed, not within a pluggable database, or nothing at all to RDS' procedure.
+#[rstest]
+#[case("error 1031")]
+#[case("error 65040")]
+#[case("error 3001")]
+fn a_checkpoint_that_fails_is_a_note(#[case] fault: &str) {
+    let Some(bed) = Bed::start("19c") else { return };
+    let engine = bed.loaded();
+    let notes_on_it = || {
+        let notes = engine.before_run(&RUN).unwrap();
+        notes.into_iter().filter(|note| note.contains("No checkpoint")).collect::<Vec<_>>()
+    };
+    assert_eq!(notes_on_it(), Vec::<String>::new());
+    bed.oracle.fail(&format!("alter system checkpoint => {fault}"));
+    assert_eq!(notes_on_it(), Vec::<String>::new(), "RDS' procedure made it");
+    bed.oracle.fail(&format!("checkpoint => {fault}"));
+    let notes = notes_on_it();
+    assert!(notes.len() == 1 && notes[0].contains("ORA-"), "{notes:?}");
+}
+
+/// A text in the national character set would make the server convert the column, and pass by its index.
+#[test]
+fn texts_are_bound_in_the_databases_character_set() {
+    let Some(bed) = Bed::start("19c") else { return };
+    let engine = bed.loaded();
+    executed(session(engine.as_ref()).as_mut(), &batch(20, 4, 3, 50), None);
+    let statements = bed.oracle.statements();
+    let blocks: Vec<_> = statements.iter().filter(|line| line.contains(":work")).collect();
+    // Type, character set form and size of each variable: 1 is VARCHAR2, and the database's character set.
+    assert!(blocks.len() > 1 && blocks.iter().all(|line| line.contains("['1/1/")), "{blocks:?}");
+    assert!(!statements.iter().any(|line| line.contains("'1/2/")));
+}
