@@ -3,14 +3,16 @@
 //! It shows that driver, statements, binds and errors get on with the protocol. That server knows our statements and no SQL:
 //! nothing here shows what Oracle's own server would answer.
 
+#![allow(clippy::unwrap_used)]
+
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use slob_engine::{Counter, Engine, EngineError, ErrorKind, LoadProgress, LoadState, Outcome, Session};
 use slob_engine_oracle::KIND;
-use slob_method::{Batch, RowState, RowView, Table};
-use slob_spec::RedoStress;
+use slob_method::{Batch, Op, RowState, RowView, Table};
+use slob_spec::{RedoStress, StatisticsType};
 use slob_testing::oracle::Oracle;
 use slob_testing::work::{self, FIRST, LOAD, RUN, batch, executed, load_schema, schema};
 
@@ -236,6 +238,67 @@ fn a_checkpoint_that_fails_is_a_note(#[case] fault: &str) {
     bed.oracle.fail(&format!("checkpoint => {fault}"));
     let notes = notes_on_it();
     assert!(notes.len() == 1 && notes[0].contains("ORA-"), "{notes:?}");
+}
+
+/// Words of a statement between its placeholders, as they arrive.
+fn longest_part(sql: &str) -> String {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    sql.split(['{', '}', ';', '"']).map(words).max_by_key(String::len).unwrap()
+}
+
+/// Each file of statements is in one row of the table of docs/oracle.md, and those of the first row met the wire.
+#[test]
+fn the_table_of_statements_says_which_met_the_wire() {
+    let mut met = String::new();
+    for description in ["11.2", "19c"] {
+        let Some(bed) = Bed::start(description) else { return };
+        let engine = bed.loaded();
+        load_schema(engine.as_ref(), &LOAD, schema(2));
+        engine.server().unwrap();
+        for kind in [StatisticsType::Awr, StatisticsType::Statspack] {
+            let mut report = engine.open_server_report(kind).unwrap().unwrap();
+            report.close().unwrap();
+            report.fetch().unwrap();
+        }
+        bed.oracle.fail("alter system checkpoint => error 1031");
+        engine.before_run(&RUN).unwrap();
+        bed.oracle.fail(":work => slow 0.1");
+        let mut running = session(engine.as_ref());
+        let canceller = running.canceller().unwrap();
+        let pausing: Vec<Op> =
+            batch(50, 4, 1, 90).ops().iter().map(|op| Op { pause_us: 20_000, ..*op }).collect();
+        let batches = thread::spawn(move || error_of(running.as_mut(), &Batch::from(pausing)));
+        thread::sleep(Duration::from_millis(500));
+        canceller.cancel();
+        batches.join().unwrap();
+        engine.read_rows(FIRST, Table::Main, 1..5, &mut |_| {}).unwrap();
+        engine.capture().unwrap();
+        drop(engine);
+        // An interrupted load that made an account and nothing in it, and accounts of somebody else.
+        bed.oracle.fail("create table => error 1950");
+        bed.open().create_schema(&LOAD, schema(3)).unwrap_err();
+        bed.oracle.fail("");
+        bed.open().create_schema(&LOAD, schema(3)).unwrap();
+        let existing = bed.open_with(&bed.oracle.target(), &[("ORACLE_ACCOUNTS", "existing")]).unwrap();
+        existing.drop_schema(schema(2)).unwrap();
+        existing.create_schema(&LOAD, schema(2)).unwrap_err();
+        met += &bed.oracle.statements().join("\n");
+    }
+    let package = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let document = std::fs::read_to_string(package.join("../../docs/oracle.md")).unwrap();
+    let row = |title: &str| {
+        let line = document.lines().find(|line| line.starts_with(&format!("| {title} |"))).unwrap();
+        line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (mut seen, mut others) = (Vec::new(), Vec::new());
+    for file in std::fs::read_dir(package.join("sql")).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let part = longest_part(&std::fs::read_to_string(path).unwrap());
+        if met.contains(&part) { &mut seen } else { &mut others }.push(name);
+    }
+    (seen.sort(), others.sort());
+    assert_eq!((row("on the wire"), row("not on the wire")), (seen, others));
 }
 
 /// A text in the national character set would make the server convert the column, and pass by its index.
