@@ -28,6 +28,8 @@ make_challenge = wire.make_challenge
 complete_message = wire._complete_message
 # A pause after which no packet of a message is on its way.
 PACKET_GAP_S = 0.003
+# The time for the next packet of a message that is known to be incomplete.
+PACKET_PATIENCE_S = 10
 
 
 def offer_12c_verifier(secret, **options):
@@ -38,22 +40,28 @@ def offer_12c_verifier(secret, **options):
 
 
 def complete_at_once(stream, body, parse):
-    """Takes what has arrived before each try to parse it: the package tries after each packet, in quadratic time."""
-    try:
-        parse(body)
-        return body
-    except Truncated:
-        pass
-    except Exception:
-        return complete_message(stream, body, parse)
+    """Takes all that has arrived before each try to parse it: the package tries after each packet, in quadratic time."""
     while True:
         try:
-            received = stream.read_packet(within=PACKET_GAP_S)
-        except TimeoutError:
+            parse(body)
+            return body
+        except Truncated:
+            pass
+        except Exception:
             return complete_message(stream, body, parse)
-        if received is None or received[0] != tns_consts.TNS_DATA:
-            raise ConnectionError('the client left within a message')
-        body += received[1]
+        parts, patience = [body], PACKET_PATIENCE_S
+        while True:
+            try:
+                received = stream.read_packet(within=patience)
+            except TimeoutError:
+                break
+            if received is None or received[0] != tns_consts.TNS_DATA:
+                raise ConnectionError('the client left within a message')
+            parts.append(received[1])
+            patience = PACKET_GAP_S
+        if len(parts) == 1:
+            return complete_message(stream, body, parse)
+        body = b''.join(parts)
 
 
 wire.make_challenge = offer_12c_verifier
