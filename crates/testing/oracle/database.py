@@ -76,8 +76,8 @@ def describe(name):
 
 
 class Table:
-    def __init__(self):
-        self.rows = {}
+    def __init__(self, pool='DEFAULT'):
+        self.rows, self.pool = {}, pool
         # Keys whose blocks no reader has cleaned out since their load.
         self.unclean = set()
 
@@ -129,6 +129,7 @@ class Session:
         self.database, self.instance, self.script = database, instance, script
         self.field_version = database.description['wire']
         self.user, self.pending, self.is_busy = None, [], False
+        self.scans_by_cache = False
         self.cancelled = threading.Event()
         with database.lock:
             self.number = 100 + len(database.sessions)
@@ -190,6 +191,14 @@ class Session:
                 if match:
                     return handler(self, match, [plain(bind) for bind in binds], words) or Result()
         raise fault(900, f'no statement is known that begins with {words[:60]}')
+
+    def clean_out(self, table, keys):
+        """The first reader of a block after its load makes redo, and leaves it dirty. It returns how many there were."""
+        unclean = table.unclean.intersection(keys)
+        table.unclean -= unclean
+        self.instance.statistics['cleanouts only - consistent read gets'] += len(unclean)
+        self.instance.count(redo_size=72 * len(unclean))
+        self.database.dirty += len(unclean)
 
     def instances(self, sql):
         """The instances that a view shows, with the number that the first column gives them."""
@@ -275,14 +284,12 @@ class Batch:
 
     def count(self, table, keys, columns, waits):
         instance, blocks = self.instance, len(keys)
-        unclean = table.unclean.intersection(keys)
-        table.unclean -= unclean
-        redo = 72 * len(unclean)
+        self.session.clean_out(table, keys)
+        redo = 0
         instance.count(
             session_logical_reads=blocks + 3, physical_reads=blocks, physical_read_IO_requests=blocks,
             physical_read_bytes=blocks * 8192,
         )
-        instance.statistics['cleanouts only - consistent read gets'] += len(unclean)
         instance.wait('db file sequential read', blocks, 150 * blocks)
         if columns:
             redo += blocks * (300 + 280 * columns)
@@ -291,7 +298,7 @@ class Batch:
                 instance.count(redo_synch_writes=1)
                 instance.wait('log file sync', 1, 400)
         instance.count(redo_size=redo)
-        self.database.dirty += len(unclean) + (blocks if columns else 0)
+        self.database.dirty += blocks if columns else 0
 
 
 # Statements, by a pattern. The first that is found counts.
@@ -320,6 +327,24 @@ def checkpoint(session, match, binds, sql):
         physical_writes=written, physical_write_bytes=written * 8192, background_checkpoints_completed=1,
     )
     session.instance.wait('db file parallel write', 1, 900)
+
+
+@on(r'^ALTER SESSION SET "_serial_direct_read" = (NEVER|AUTO)')
+def serial_direct_read(session, match, binds, sql):
+    session.scans_by_cache = match[1] == 'NEVER'
+
+
+@on(r'^SELECT /\*\+ FULL\(t\) \*/ COUNT\(t\.c2\) AS row_count FROM (\w+)\.(cf[12]) t')
+def full_scan(session, match, binds, sql):
+    table = session.database.table(match[1], match[2])
+    if session.scans_by_cache:
+        session.clean_out(table, table.rows)
+    return answer('row_count', [(len(table.rows),)])
+
+
+@on(r'^DECLARE latest NUMBER; moment NUMBER; step NUMBER;')
+def clock_step(session, match, binds, sql):
+    return Result(out_binds=[session.database.description['clock_step_us']], bind_directions=(OUT,))
 
 
 @on(r'^ALTER SESSION SET CURRENT_SCHEMA = (\w+)')
@@ -355,7 +380,13 @@ def create_table(session, match, binds, sql):
     place = (match[1].upper(), match[2].upper())
     if place in session.database.tables:
         raise fault(955)
-    session.database.tables[place] = Table()
+    pool = re.search(r'BUFFER_POOL (\w+)', sql)
+    session.database.tables[place] = Table(pool[1]) if pool else Table()
+
+
+@on(r'SELECT t\.buffer_pool FROM all_tables')
+def buffer_pool(session, match, binds, sql):
+    return answer('buffer_pool', [(session.database.table(binds[0], 'cf1').pool,)])
 
 
 @on(r'^DROP TABLE (\w+)\.(\w+) PURGE')

@@ -1,10 +1,13 @@
 //! Before a run: room for its sessions, plans that read block by block, and a checkpoint.
 
+use std::sync::PoisonError;
+
 use slob_engine::{EngineError, ErrorKind, RunPlan};
 use slob_method::SchemaNo;
 use slob_server::Limit;
 
 use crate::client::{Bind, Client, During, Row, number, text};
+use crate::counters::Unwanted;
 use crate::database::{Connections, Database};
 use crate::statements::{PLAN_ID, explain};
 
@@ -26,8 +29,19 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
             check_plan(client, &database.connections, *schema)?;
         }
         notes.extend(checkpoint(client));
-        Ok(notes)
-    })
+        Ok(())
+    })?;
+    let mut watched = database.watched.lock().unwrap_or_else(PoisonError::into_inner);
+    *watched = Unwanted::count(database).map(|unwanted| (unwanted, run.redo.is_some()));
+    drop(watched);
+    Ok(notes)
+}
+
+/// Notes on work that the run should not have caused.
+pub(crate) fn look_back(database: &Database) -> Vec<String> {
+    let watched = database.watched.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let notes = |(before, updates)| Some(Unwanted::count(database)?.notes_since(before, updates));
+    watched.and_then(notes).unwrap_or_default()
 }
 
 /// V$RESOURCE_LIMIT has no rows in a pluggable database. Parameters, processes and sessions are visible there, without those

@@ -112,6 +112,11 @@ pub(crate) trait Client: Send {
 
     fn cancellation(&mut self) -> Cancellation;
 
+    /// The longest text of a block's variable, in characters: that of PL/SQL unless the driver takes less.
+    fn longest_text(&self) -> usize {
+        32_767
+    }
+
     /// The first value of a query's answer.
     fn value(&mut self, sql: &str) -> Result<Option<String>, Fault> {
         Ok(self.query(sql, &[])?.into_iter().flatten().flatten().next())
@@ -152,16 +157,33 @@ pub(crate) trait Driver: Send + Sync {
     }
 }
 
+/// Certificates, and perhaps a private key, of connections by TLS.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wallet {
+    /// The folder that the target names, with `ewallet.pem`.
+    pub(crate) folder: Option<String>,
+    /// The password of its private key.
+    pub(crate) password: Option<Secret>,
+}
+
 /// Values of `?driver=`.
 pub(crate) const DRIVERS: [&str; 2] = ["oci", THIN];
 const THIN: &str = "thin";
 
 /// The driver for a target. It fails if this build lacks the driver.
-pub(crate) fn driver_of(target: &Target) -> Result<Box<dyn Driver>, EngineError> {
+pub(crate) fn driver_of(target: &Target, wallet: Wallet) -> Result<Box<dyn Driver>, EngineError> {
     let asked = target.query_value("driver").map(str::to_ascii_lowercase);
     match asked.as_deref() {
-        Some(THIN) => thin(true),
-        None if cfg!(feature = "thin") && client_version().is_none() => thin(false),
+        Some(THIN) => thin(true, wallet),
+        None if cfg!(feature = "thin") && (wallet.folder.is_some() || client_version().is_none()) => {
+            thin(false, wallet)
+        }
+        _ if wallet.folder.is_some() => {
+            let message = "the client library takes no ?wallet=";
+            Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
+                "name the wallet as WALLET_LOCATION in the sqlnet.ora of TNS_ADMIN, or use ?driver=thin",
+            ))
+        }
         // Without any driver, the error of this one says how to get the library.
         _ => Ok(Box::new(Native)),
     }
@@ -169,12 +191,12 @@ pub(crate) fn driver_of(target: &Target) -> Result<Box<dyn Driver>, EngineError>
 
 #[cfg(feature = "thin")]
 #[allow(clippy::unnecessary_wraps)]
-fn thin(is_chosen: bool) -> Result<Box<dyn Driver>, EngineError> {
-    Ok(Box::new(crate::thin::Thin::new(is_chosen)))
+fn thin(is_chosen: bool, wallet: Wallet) -> Result<Box<dyn Driver>, EngineError> {
+    Ok(Box::new(crate::thin::Thin::new(is_chosen, wallet)))
 }
 
 #[cfg(not(feature = "thin"))]
-fn thin(_: bool) -> Result<Box<dyn Driver>, EngineError> {
+fn thin(_: bool, _: Wallet) -> Result<Box<dyn Driver>, EngineError> {
     let message = "this build has no thin driver (its feature `thin` is off)";
     Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
         "use the slob of a package, or build with --features thin; or install Oracle's client library and leave ?driver=thin out",
@@ -377,7 +399,7 @@ mod tests {
     }
 
     fn driver(target: &str) -> String {
-        driver_of(&target.parse().unwrap()).unwrap().name()
+        driver_of(&target.parse().unwrap(), Wallet::default()).unwrap().name()
     }
 
     #[test]

@@ -10,7 +10,7 @@ use slob_server::{LoadedSchemas, Pool};
 use slob_spec::Secret;
 
 use crate::client::{Client, Driver, During, Login, failed};
-use crate::counters::Views;
+use crate::counters::{Unwanted, Views};
 use crate::options::{Access, Accounts, Options, service_name};
 use crate::passwords::Passwords;
 use crate::release::{self, Scope, Version, is_needed};
@@ -134,6 +134,10 @@ pub(crate) struct Database {
     /// Held while the administrator cancels the call of a session.
     pub(crate) cancelling: Mutex<()>,
     pub(crate) complete: LoadedSchemas,
+    /// Unwanted work before a run, and whether the run has UPDATEs.
+    pub(crate) watched: Mutex<Option<(Unwanted, bool)>>,
+    /// The step of the server's clock in microseconds, once measured; `None` if it could not be.
+    clock_step_us: OnceLock<Option<u64>>,
 }
 
 impl Database {
@@ -168,7 +172,15 @@ impl Database {
             instances: OnceLock::new(),
             cancelling: Mutex::default(),
             complete: LoadedSchemas::default(),
+            watched: Mutex::default(),
+            clock_step_us: OnceLock::new(),
         })
+    }
+
+    /// The step of the clock that times operations, in microseconds. A reading takes some, which is its least.
+    pub(crate) fn clock_step_us(&self, client: &mut dyn Client) -> Option<u64> {
+        let measure = || client.answer(include_str!("../sql/clock_step.sql")).ok().filter(|step| *step > 0);
+        *self.clock_step_us.get_or_init(measure)
     }
 
     /// Works as the administrator.

@@ -40,8 +40,10 @@ const STAMP_WIDTH: usize = 16;
 /// The smallest key with too many digits, and the smallest number of keys.
 const KEYS_END: u64 = 1_000_000_000_000_000;
 const COUNT_END: u64 = 10_000;
-/// Operations of one call: as many as fit into the 32,767 bytes of a text in PL/SQL.
-const CALL_OPS: usize = 1024;
+/// Operations of one call: as many as fit into the longest text.
+pub(crate) fn call_ops(longest_text: usize) -> usize {
+    longest_text / WIDTH
+}
 /// Time limit of a call that another connection must cancel, beyond the time in which operations may begin: that connection
 /// may fail.
 const GRACE: Duration = Duration::from_secs(60);
@@ -64,6 +66,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let cancellation = client.cancellation();
     let block = |sleep| block(plan, &connections.options.prefix, connections.options.commit, sleep);
     let mut work = Blocks {
+        call_ops: call_ops(client.longest_text()),
         plain: block(None),
         pausing: block(Some(database.version.sleep())),
         step: format!("session {} on {place}, executing a batch", plan.number),
@@ -97,6 +100,8 @@ struct Blocks {
     step: String,
     /// True if calls have a time limit, since their own connection can't cancel them.
     is_limited: bool,
+    /// Operations of one call.
+    call_ops: usize,
 }
 
 impl Blocks {
@@ -175,7 +180,7 @@ impl Work for Blocks {
             alarm.sleep(due(first).saturating_sub(begun.elapsed()), deadline)?;
             let Some(left) = time_left(deadline, Instant::now()) else { return Ok(()) };
             let now = begun.elapsed();
-            let fitting = first + 1..count.min(first + CALL_OPS);
+            let fitting = first + 1..count.min(first + self.call_ops);
             let end = fitting.clone().find(|index| due(*index) > now).unwrap_or(fitting.end);
             if self.call(begun, batch, first..end, left, pauses, outcome)? < end - first {
                 return Ok(());

@@ -9,7 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rstest::rstest;
-use slob_engine::{Counter, Engine, EngineError, ErrorKind, LoadProgress, LoadState, Outcome, Session};
+use slob_engine::{
+    Counter, Engine, EngineError, ErrorKind, LoadProgress, LoadState, Outcome, RunPlan, Session,
+};
 use slob_engine_oracle::KIND;
 use slob_method::{Batch, Op, RowState, RowView, Table};
 use slob_spec::{RedoStress, StatisticsType};
@@ -238,6 +240,67 @@ fn a_checkpoint_that_fails_is_a_note(#[case] fault: &str) {
     bed.oracle.fail(&format!("checkpoint => {fault}"));
     let notes = notes_on_it();
     assert!(notes.len() == 1 && notes[0].contains("ORA-"), "{notes:?}");
+}
+
+/// Notes of a run that SELECTs, on what it cleaned out.
+fn cleanouts(engine: &dyn Engine) -> Vec<String> {
+    let run = RunPlan { redo: None, ..RUN };
+    engine.before_run(&run).unwrap();
+    executed(session(engine).as_mut(), &batch(0, 64, 3, 50), None);
+    engine.after_run().into_iter().filter(|note| note.contains("cleaned")).collect()
+}
+
+#[test]
+fn the_first_selects_after_a_load_clean_no_blocks_out() {
+    let Some(bed) = Bed::start("19c") else { return };
+    let engine = bed.loaded();
+    let before = engine.snapshot().unwrap();
+    assert_eq!(cleanouts(engine.as_ref()), Vec::<String>::new());
+    assert_eq!(engine.snapshot().unwrap().since(&before).counters.get(Counter::RedoBytes), Some(0));
+}
+
+/// Where a load may not have its scans go through the cache, the first run pays, and says so.
+#[test]
+fn blocks_that_selects_clean_out_are_remarked() {
+    let Some(bed) = Bed::start("19c") else { return };
+    bed.oracle.fail("_serial_direct_read => error 1031");
+    let engine = bed.loaded();
+    let notes = cleanouts(engine.as_ref());
+    assert!(notes.len() == 1 && notes[0].contains("without UPDATEs"), "{notes:?}");
+    assert_eq!(cleanouts(engine.as_ref()), Vec::<String>::new(), "they are clean now");
+}
+
+#[test]
+fn a_long_step_of_the_servers_clock_is_said() {
+    let advice = |description| {
+        let bed = Bed::start(description)?;
+        let server = bed.open().server().unwrap();
+        Some(server.advice.into_iter().filter(|words| words.contains("clock steps")).collect::<Vec<_>>())
+    };
+    let Some(of_windows) = advice("windows") else { return };
+    assert!(of_windows.len() == 1 && of_windows[0].contains("1000 us"), "{of_windows:?}");
+    assert_eq!(advice("19c").unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn tables_are_in_the_buffer_pool_that_was_asked_for() {
+    let Some(bed) = Bed::start("19c") else { return };
+    for (pool, name, fit) in
+        [("default", "DEFAULT", false), ("keep", "KEEP", true), ("recycle", "RECYCLE", false)]
+    {
+        let engine = bed.open_with(&bed.oracle.target(), &[("ORACLE_BUFFER_POOL", pool)]).unwrap();
+        load_schema(engine.as_ref(), &LOAD, FIRST);
+        let server = bed.open().server().unwrap();
+        let found = server.settings.iter().find(|setting| setting.name == "buffer pool").unwrap();
+        assert_eq!(found.value, name);
+        // The pool KEEP of this server has 4 GiB, the others 1 MiB.
+        assert_eq!(
+            server.advice.iter().any(|words| words.contains("fit into the buffer cache")),
+            fit,
+            "{pool}"
+        );
+        engine.drop_schema(FIRST).unwrap();
+    }
 }
 
 /// Words of a statement between its placeholders, as they arrive.
