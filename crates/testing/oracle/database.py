@@ -192,6 +192,11 @@ class Session:
                     return handler(self, match, [plain(bind) for bind in binds], words) or Result()
         raise fault(900, f'no statement is known that begins with {words[:60]}')
 
+    def pause(self, seconds):
+        if self.cancelled.wait(seconds):
+            self.cancelled.clear()
+            raise fault(1013)
+
     def clean_out(self, table, keys):
         """The first reader of a block after its load makes redo, and leaves it dirty. It returns how many there were."""
         unclean = table.unclean.intersection(keys)
@@ -251,7 +256,7 @@ class Batch:
                 counted = self.operate(op[0], first, first + keys, stamps[number * 16:(number + 1) * 16])
                 results.append((started, self.now(), counted))
                 if self.sleeps and pause_us:
-                    self.pause(pause_us / 1e6)
+                    self.session.pause(pause_us / 1e6)
         except BackendError as fatal:
             # No exception handler receives these.
             if fatal.ora_code in (28, 1013):
@@ -262,15 +267,8 @@ class Batch:
         values = [given.get(name, self.given[name]) for name in self.names]
         return Result(out_binds=values, bind_directions=tuple(DIRECTIONS.get(name, OUT) for name in self.names))
 
-    def pause(self, seconds):
-        if self.session.cancelled.wait(seconds):
-            self.session.cancelled.clear()
-            raise fault(1013)
-
     def operate(self, kind, first, end, stamp):
-        if self.session.cancelled.is_set():
-            self.session.cancelled.clear()
-            raise fault(1013)
+        self.session.pause(0)
         time.sleep(self.database.description['operation_s'])
         owner, name, tails, waits = self.branches[kind]
         with self.database.lock:

@@ -6,6 +6,7 @@ FOLDER/faults, which tests write, has faults a line: `WORDS => FAULT`. It meets 
     error CODE [after N]     fails it; a batch after N operations
     cut [after N]            cuts the connection
     slow SECONDS             holds it up, before each operation of a batch
+    wait SECONDS             holds it up unless it is cancelled
 
 FOLDER/tls.pem, if it is there, has certificate and key: all connections are encrypted then.
 """
@@ -109,6 +110,9 @@ class Script:
         what, *rest = session.fault[1]
         if what == 'slow':
             time.sleep(float(rest[0]))
+        elif what == 'wait':
+            session.is_busy = True
+            session.pause(float(rest[0]))
         elif what == 'cut':
             raise Cut
         else:

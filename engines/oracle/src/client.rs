@@ -199,7 +199,7 @@ fn thin(is_chosen: bool, wallet: Wallet) -> Result<Box<dyn Driver>, EngineError>
 fn thin(_: bool, _: Wallet) -> Result<Box<dyn Driver>, EngineError> {
     let message = "this build has no thin driver (its feature `thin` is off)";
     Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
-        "use the slob of a package, or build with --features thin; or install Oracle's client library and leave ?driver=thin out",
+        "`cargo install --path cli --features thin` adds it, and packages have it; or leave ?driver=thin out, with Oracle's client library",
     ))
 }
 
@@ -212,7 +212,7 @@ pub(crate) fn available_drivers() -> String {
     #[cfg(feature = "thin")]
     let thin = format!("thin driver oracledb {}, ", crate::thin::VERSION);
     #[cfg(not(feature = "thin"))]
-    let thin = "";
+    let thin = "no thin driver (`cargo install --path cli --features thin` adds it), ";
     format!("{thin}OCI by ODPI-C ({library})")
 }
 
@@ -300,19 +300,20 @@ fn error_kind(name: &str) -> Option<ErrorKind> {
 const WITHOUT_LIBRARY: &str = if cfg!(feature = "thin") {
     "leave ?driver=oci out"
 } else {
-    "use the slob of a package, or build with --features thin"
+    "`cargo install --path cli --features thin`"
 };
 
 /// An error of the client library, or its absence.
 fn library_failed(step: &str, message: &str) -> EngineError {
     let is = |codes: &[&str]| codes.iter().any(|code| message.contains(code));
     if is(&["DPI-1047"]) {
-        return EngineError::new(ErrorKind::Usage, step, message).with_advice(format!(
-            "Oracle's client library is not found: install Instant Client Basic or Basic Light, which is free, from \
-             https://www.oracle.com/database/technologies/instant-client.html, and set LD_LIBRARY_PATH to its folder; \
-             on a database server, set LD_LIBRARY_PATH to $ORACLE_HOME/lib; or {WITHOUT_LIBRARY}: servers from 19c on are \
-             reached without it"
-        ));
+        return EngineError::new(ErrorKind::Usage, step, "DPI-1047: Oracle's client library is not found").with_advice(
+            format!(
+                "{WITHOUT_LIBRARY}, for servers from 19c on; or unpack Instant Client \
+                 (https://www.oracle.com/database/technologies/instant-client.html) and set LD_LIBRARY_PATH to its folder, on a \
+                 database server to $ORACLE_HOME/lib"
+            ),
+        );
     }
     if is(&["DPI-1072", "DPI-1050"]) {
         return EngineError::new(ErrorKind::Usage, step, message)

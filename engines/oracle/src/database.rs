@@ -1,15 +1,15 @@
 //! One database: the connections to it, and what the engine knows of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use slob_engine::{EngineError, ErrorKind, OpenSpec};
 use slob_method::SchemaNo;
 use slob_server::{LoadedSchemas, Pool};
 use slob_spec::Secret;
 
-use crate::client::{Client, Driver, During, Login, failed};
+use crate::client::{Cancellation, Client, Driver, During, Login, failed};
 use crate::counters::{Unwanted, Views};
 use crate::options::{Access, Accounts, Options, service_name};
 use crate::passwords::Passwords;
@@ -36,6 +36,37 @@ pub(crate) struct Connections {
     /// Settings that the server refused, and why.
     refused: Mutex<BTreeMap<&'static str, String>>,
     idle: Pool<Role, Box<dyn Client>>,
+    /// Schemas whose marks are known to be there: a load has thousands of slices.
+    pub(crate) loading: Marks,
+    /// Held while the administrator cancels the call of a session.
+    cancelling: Mutex<()>,
+}
+
+/// Schemas that are known to carry our mark.
+#[derive(Default)]
+pub(crate) struct Marks(Mutex<BTreeSet<SchemaNo>>);
+
+impl Marks {
+    fn known(&self) -> MutexGuard<'_, BTreeSet<SchemaNo>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks for the mark of a schema unless it was seen before.
+    pub(crate) fn require(
+        &self,
+        schema: SchemaNo,
+        look: impl FnOnce() -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        if !self.known().contains(&schema) {
+            look()?;
+            self.known().insert(schema);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn forget(&self, schema: SchemaNo) {
+        self.known().remove(&schema);
+    }
 }
 
 impl Connections {
@@ -117,6 +148,21 @@ impl Connections {
         refused.iter().map(note).collect()
     }
 
+    /// Cancels the call of a session, by itself or by the administrator: one at a time, so that hundreds of sessions need one
+    /// connection. If it fails, the call ends at its deadline.
+    pub(crate) fn cancel(&self, cancellation: &Cancellation) {
+        let sql = match cancellation {
+            Cancellation::Break(break_call) => return break_call(),
+            Cancellation::Statement(sql) => sql,
+        };
+        let _turn = self.cancelling.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.with(Role::Admin, |client| {
+            // Cancelling an idle session is an error, and no reason to close the connection.
+            let _ = client.execute(sql, &[]);
+            Ok(())
+        });
+    }
+
     /// The account of a schema.
     pub(crate) fn user(&self, schema: SchemaNo) -> String {
         self.options.prefix.user(schema)
@@ -131,8 +177,6 @@ pub(crate) struct Database {
     pub(crate) scope: Scope,
     /// The instance behind each endpoint, once queried; `None` if endpoints and instances do not correspond.
     pub(crate) instances: OnceLock<Option<Vec<u64>>>,
-    /// Held while the administrator cancels the call of a session.
-    pub(crate) cancelling: Mutex<()>,
     pub(crate) complete: LoadedSchemas,
     /// Unwanted work before a run, and whether the run has UPDATEs.
     pub(crate) watched: Mutex<Option<(Unwanted, bool)>>,
@@ -152,7 +196,9 @@ impl Database {
         let password_file = options.password_file.clone().or(password_file);
         let passwords = Passwords::new(password_file, &access.admin_service)?;
         let (settings, refused, idle) = (OnceLock::new(), Mutex::default(), Pool::default());
-        let connections = Connections { driver, access, options, passwords, settings, refused, idle };
+        let (loading, cancelling) = (Marks::default(), Mutex::default());
+        let connections =
+            Connections { driver, access, options, passwords, settings, refused, idle, loading, cancelling };
         let (version, container, views) = connections.with(Role::Admin, |client| {
             let (version, container) = release::ask(client)?;
             container.refuse_root()?;
@@ -170,7 +216,6 @@ impl Database {
             views,
             scope,
             instances: OnceLock::new(),
-            cancelling: Mutex::default(),
             complete: LoadedSchemas::default(),
             watched: Mutex::default(),
             clock_step_us: OnceLock::new(),

@@ -4,6 +4,7 @@
 //! commit, so each schema is loaded by one stream at a time. Streams of different schemas don't wait for each other.
 
 use std::ops::Range;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Slice};
 use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, Scatter, SchemaNo, Table};
 use slob_server::{check_all_keys, chunks, column_list};
 
-use crate::client::{Bind, Client, During, Fault, failed, number, text};
+use crate::client::{Bind, Cancellation, Client, During, Fault, failed, number, text};
 use crate::database::{Connections, Role};
 use crate::options::Accounts;
 use crate::passwords::NewPassword;
@@ -155,16 +156,40 @@ pub(crate) fn load_slice(
 ) -> Result<(), EngineError> {
     let sql = sql_of(connections, slice.schema);
     let step = format!("loading {}.{}", sql.user, slice.table.name());
-    schemas::one(client, connections, slice.schema, &step)?;
+    connections
+        .loading
+        .require(slice.schema, || schemas::one(client, connections, slice.schema, &step).map(drop))?;
+    let cancellation = client.cancellation();
     let mut rows = SliceRows::new(load, slice, progress);
-    insert(client, &sql, slice, &mut rows).map_err(|fault| {
+    let inserted = thread::scope(|scope| {
+        let (done, is_done) = mpsc::channel();
+        scope.spawn(|| cancel_if_stopped(connections, &cancellation, progress, is_done));
+        let inserted = insert(client, &sql, slice, &mut rows);
+        drop(done);
+        inserted
+    });
+    inserted.map_err(|fault| {
         // Closing the connection after an error would do the same.
         let _ = client.rollback();
-        if rows.is_stopped {
+        if progress.stopped() {
             return EngineError::new(ErrorKind::Cancelled, step.as_str(), STOPPED);
         }
         failed(&step, &fault)
     })
+}
+
+/// Cancels the call of a load that is stopped, until it is done: the server may be at work on thousands of rows.
+fn cancel_if_stopped(
+    connections: &Connections,
+    cancellation: &Cancellation,
+    progress: &LoadProgress,
+    is_done: Receiver<()>,
+) {
+    while is_done.recv_timeout(STOP_POLL) == Err(RecvTimeoutError::Timeout) {
+        if progress.stopped() {
+            connections.cancel(cancellation);
+        }
+    }
 }
 
 fn insert(
@@ -180,6 +205,8 @@ fn insert(
 
 /// Rows between two checks for a stop.
 const STRIDE_ROWS: u64 = 64;
+/// The time between two checks while the server is at work.
+const STOP_POLL: Duration = Duration::from_millis(250);
 const STOPPED: &str = "the load was stopped";
 
 /// The rows of a slice, generated one by one.
@@ -189,7 +216,6 @@ pub(crate) struct SliceRows<'a> {
     slice: &'a Slice,
     position: u64,
     progress: &'a LoadProgress,
-    is_stopped: bool,
     bytes: [u8; ROW_BYTES],
 }
 
@@ -201,7 +227,6 @@ impl<'a> SliceRows<'a> {
             slice,
             position: slice.positions.start,
             progress,
-            is_stopped: false,
             bytes: [0; ROW_BYTES],
         }
     }
@@ -214,7 +239,6 @@ impl<'a> SliceRows<'a> {
     pub(crate) fn next_row(&mut self) -> Result<Option<(i64, [&str; COLUMNS])>, Fault> {
         let done = self.position - self.slice.positions.start;
         if done.is_multiple_of(STRIDE_ROWS) && self.progress.stopped() {
-            self.is_stopped = true;
             return Err(Fault::new(None, STOPPED));
         }
         if self.position >= self.slice.positions.end {
@@ -347,6 +371,7 @@ pub(crate) fn drop_schema(connections: &Connections, schema: SchemaNo) -> Result
         dropped => dropped?,
     }
     connections.close(schema);
+    connections.loading.forget(schema);
     if made_user {
         connections.with(Role::Admin, |client| drop_user(client, &sql).during(&step))?;
         connections.passwords.remove(&sql.user)?;

@@ -18,7 +18,7 @@
 //! Stamps are a text of their own: 16 hexadecimal digits for each operation, blanks if it is no UPDATE.
 
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slob_engine::{
@@ -264,26 +264,11 @@ struct CallCanceller {
 
 impl Interrupt for CallCanceller {
     fn asker(&self) -> Box<dyn FnMut() + '_> {
-        Box::new(|| match &self.cancellation {
-            Cancellation::Break(break_call) => break_call(),
-            Cancellation::Statement(sql) => self.execute(sql),
-        })
+        Box::new(|| self.database.connections.cancel(&self.cancellation))
     }
 
     fn others(&self) -> &'static str {
         "ALTER SYSTEM CANCEL SQL or a resource plan"
-    }
-}
-
-impl CallCanceller {
-    /// One at a time, so that hundreds of sessions need one connection. If it fails, the call ends at its deadline.
-    fn execute(&self, sql: &str) {
-        let _turn = self.database.cancelling.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = self.database.as_admin(|client| {
-            // Cancelling an idle session is an error, and no reason to close the connection.
-            let _ = client.execute(sql, &[]);
-            Ok(())
-        });
     }
 }
 

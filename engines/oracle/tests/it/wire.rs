@@ -244,6 +244,40 @@ fn a_checkpoint_that_fails_is_a_note(#[case] fault: &str) {
     assert!(notes.len() == 1 && notes[0].contains("ORA-"), "{notes:?}");
 }
 
+/// The mark of a schema is looked for once, not before each of thousands of slices.
+#[test]
+fn slices_ask_for_the_mark_of_their_schema_once() {
+    let Some(bed) = Bed::start("19c") else { return };
+    let engine = bed.open();
+    engine.create_schema(&LOAD, FIRST).unwrap();
+    let before = bed.oracle.statements().len();
+    for slice in LOAD.slices(FIRST) {
+        engine.load_slice(&LOAD, &slice, &LoadProgress::default()).unwrap();
+    }
+    assert!(bed.sent(before, "APPEND_VALUES") > 3);
+    assert_eq!(bed.sent(before, "FROM all_tab_comments"), 1);
+}
+
+/// The server is at work on the rows of a slice when the load is stopped.
+#[test]
+fn a_load_that_is_stopped_in_a_call_ends_it() {
+    let Some(bed) = Bed::start("19c") else { return };
+    let engine = bed.open();
+    engine.create_schema(&LOAD, FIRST).unwrap();
+    bed.oracle.fail("append_values => wait 60");
+    let (slice, progress) = (LOAD.slices(FIRST).next().unwrap(), LoadProgress::default());
+    let stopped = Instant::now();
+    let error = thread::scope(|scope| {
+        let load = scope.spawn(|| engine.load_slice(&LOAD, &slice, &progress));
+        thread::sleep(Duration::from_secs(2));
+        progress.stop();
+        load.join().unwrap().unwrap_err()
+    });
+    assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+    assert!(stopped.elapsed() < Duration::from_secs(50), "{:?}", stopped.elapsed());
+    assert!(bed.sent(0, "ALTER SYSTEM CANCEL SQL") > 0);
+}
+
 /// Notes of a run that SELECTs, on what it cleaned out.
 fn cleanouts(engine: &dyn Engine) -> Vec<String> {
     let run = RunPlan { redo: None, ..RUN };
