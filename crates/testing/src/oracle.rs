@@ -10,7 +10,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use crate::process::{self, Account, Process, Served, finish, on_a_port, until_it_serves};
+use crate::process::{Account, Process, Served, available, finish, free_port, on_a_port, until_it_serves};
 use crate::target_folder;
 
 /// Words of a start that may succeed when it is repeated.
@@ -60,9 +60,7 @@ impl Oracle {
     }
 
     fn prepare_or_skip(description: &str, instances: usize) -> Option<Self> {
-        if process::skip(installed()) {
-            return None;
-        }
+        available(installed())?;
         let mut served = Served::new("nobody", "slob-or").expect("a folder");
         if finish(served.account.command(&python(), "PYTHON").args(["-c", "import seerdb.server"])).is_err() {
             // The interpreter or this project is in a folder of the test's own account.
@@ -74,12 +72,12 @@ impl Oracle {
     fn begin(&mut self) -> Result<(), String> {
         let mut ports = Vec::new();
         for _ in 1..self.ports.len() {
-            ports.push(process::free_port()?);
+            ports.push(free_port()?);
         }
         let log = self.folder.path().join("log");
         let (process, port) = on_a_port(self.served.fixed_port(), PASSING, |port| {
             let file = fs::File::create(&log).map_err(|error| error.to_string())?;
-            let process = Process::spawn(self.command(port, &ports), Some(file))?;
+            let process = Process::spawn(&self.command(port, &ports), Some(file))?;
             let serves = || std::net::TcpStream::connect((LOOPBACK, port)).is_ok();
             until_it_serves(process, serves, Signal::KILL, &log)
         })?;

@@ -163,7 +163,8 @@ pub(crate) fn load_slice(
     let mut rows = SliceRows::new(load, slice, progress);
     let inserted = thread::scope(|scope| {
         let (done, is_done) = mpsc::channel();
-        scope.spawn(|| cancel_if_stopped(connections, &cancellation, progress, is_done));
+        let cancellation = &cancellation;
+        scope.spawn(move || cancel_if_stopped(connections, cancellation, progress, &is_done));
         let inserted = insert(client, &sql, slice, &mut rows);
         drop(done);
         inserted
@@ -183,7 +184,7 @@ fn cancel_if_stopped(
     connections: &Connections,
     cancellation: &Cancellation,
     progress: &LoadProgress,
-    is_done: Receiver<()>,
+    is_done: &Receiver<()>,
 ) {
     while is_done.recv_timeout(STOP_POLL) == Err(RecvTimeoutError::Timeout) {
         if progress.stopped() {

@@ -511,7 +511,8 @@ fn the_table_of_statements_says_which_met_the_wire() {
         let part = longest_part(&std::fs::read_to_string(path).unwrap());
         if met.contains(&part) { &mut seen } else { &mut others }.push(name);
     }
-    (seen.sort(), others.sort());
+    seen.sort();
+    others.sort();
     assert_eq!((row("on the wire"), row("not on the wire")), (seen, others));
 }
 
