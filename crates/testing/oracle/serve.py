@@ -1,7 +1,8 @@
 """Serves a database on Oracle's wire protocol: `serve.py FOLDER DESCRIPTION PORT...`, an instance on each port, on loopback.
 
 The protocol is that of the package seerdb (its Mirror, a preview). FOLDER/statements gets each statement as it arrives, and
-FOLDER/faults, which tests write, has faults a line: `WORDS => FAULT`. It meets a statement that contains the words:
+FOLDER/faults, which tests write, has faults a line: `WORDS => FAULT`. It meets a statement whose line in
+FOLDER/statements contains the words:
 
     error CODE [after N]     fails it; a batch after N operations
     cut [after N]            cuts the connection
@@ -86,7 +87,7 @@ class Script:
         self.log.write(f'{session.user}@{session.instance.number}: {words} {kinds} x{rows}\n')
         if getattr(session, 'is_killed', False):
             raise Cut
-        session.words = words.lower()
+        session.words = f'{session.user}@{session.instance.number}: {words}'.lower()
         session.fault = next((fault for fault in self.read() if fault[0] in session.words), None)
         if session.fault and 'after' not in session.fault[1] and ':work' not in session.words:
             self.happen(session)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use slob_engine::{EngineError, ErrorKind, OpenSpec};
 use slob_method::SchemaNo;
@@ -14,6 +14,7 @@ use crate::counters::{Unwanted, Views};
 use crate::options::{Access, Accounts, Options, service_name};
 use crate::passwords::Passwords;
 use crate::release::{self, Scope, Version, is_needed};
+use crate::session::Outside;
 
 /// The account of a connection, and where it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -178,6 +179,8 @@ pub(crate) struct Database {
     /// The instance behind each endpoint, once queried; `None` if endpoints and instances do not correspond.
     pub(crate) instances: OnceLock<Option<Vec<u64>>>,
     pub(crate) complete: LoadedSchemas,
+    /// The time of calls outside of their operations.
+    pub(crate) outside: Arc<Outside>,
     /// Unwanted work before a run, and whether the run has UPDATEs.
     pub(crate) watched: Mutex<Option<(Unwanted, bool)>>,
     /// The step of the server's clock in microseconds, once measured; `None` if it could not be.
@@ -217,6 +220,7 @@ impl Database {
             scope,
             instances: OnceLock::new(),
             complete: LoadedSchemas::default(),
+            outside: Arc::default(),
             watched: Mutex::default(),
             clock_step_us: OnceLock::new(),
         })

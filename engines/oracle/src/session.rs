@@ -19,6 +19,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use slob_engine::{
@@ -27,7 +28,7 @@ use slob_engine::{
 use slob_method::{Action, Batch, Op, SchemaNo};
 use slob_server::{Cancellable, Interrupt, ServerClock, Work, classify, nanoseconds, time_left};
 
-use crate::client::{BlockInput, BlockOutput, Cancellation, Client, During, Fault, failed};
+use crate::client::{BlockInput, BlockOutput, Cancellation, Client, During, Fault, Row, failed};
 use crate::database::{Database, Role};
 use crate::options::service_name;
 use crate::schemas;
@@ -67,6 +68,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let block = |sleep| block(plan, &connections.options.prefix, connections.options.commit, sleep);
     let mut work = Blocks {
         call_ops: call_ops(client.longest_text()),
+        outside: Arc::clone(&database.outside),
         plain: block(None),
         pausing: block(Some(database.version.sleep())),
         step: format!("session {} on {place}, executing a batch", plan.number),
@@ -102,6 +104,32 @@ struct Blocks {
     is_limited: bool,
     /// Operations of one call.
     call_ops: usize,
+    outside: Arc<Outside>,
+}
+
+/// The time of calls outside of their operations, of all sessions: decoding, encoding, and the way there and back. Pauses
+/// count too.
+#[derive(Debug, Default)]
+pub(crate) struct Outside {
+    calls: AtomicU64,
+    ops: AtomicU64,
+    time_ns: AtomicU64,
+}
+
+impl Outside {
+    fn add(&self, took: Duration, ops: &[OpOutcome]) {
+        let inside: u64 = ops.iter().map(|op| op.duration_ns).sum();
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.ops.fetch_add(ops.len() as u64, Ordering::Relaxed);
+        self.time_ns.fetch_add(nanoseconds(took).saturating_sub(inside), Ordering::Relaxed);
+    }
+
+    /// Calls, operations and nanoseconds.
+    pub(crate) fn row(&self) -> Row {
+        [&self.calls, &self.ops, &self.time_ns]
+            .map(|count| Some(count.load(Ordering::Relaxed).to_string()))
+            .to_vec()
+    }
 }
 
 impl Blocks {
@@ -121,7 +149,7 @@ impl Blocks {
         if self.is_limited {
             self.client.limit(Some(left.unwrap_or(LONGEST_CALL) + GRACE));
         }
-        let start = Instant::now();
+        let (start, earlier) = (Instant::now(), outcome.ops().len());
         let output = match self.client.batch(block, &input) {
             Ok(output) => output,
             Err(fault) => {
@@ -130,7 +158,8 @@ impl Blocks {
                 return Err(self.failed(&fault));
             }
         };
-        let done = decode(&output, ops.len(), start - begun, start.elapsed(), outcome).ok_or_else(|| {
+        let took = start.elapsed();
+        let done = decode(&output, ops.len(), start - begun, took, outcome).ok_or_else(|| {
             let message = format!(
                 "{} operations went there, and what came back of them makes no sense: '{:.60}'",
                 ops.len(),
@@ -138,6 +167,7 @@ impl Blocks {
             );
             EngineError::new(ErrorKind::Data, self.step.as_str(), message)
         })?;
+        self.outside.add(took, &outcome.ops()[earlier..]);
         match &output.fault {
             None => Ok(done),
             Some(fault) => {

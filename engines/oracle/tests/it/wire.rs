@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use slob_engine::{
-    Counter, Engine, EngineError, ErrorKind, LoadProgress, LoadState, Outcome, RunPlan, Session,
+    CapturedAnswer, Counter, Engine, EngineError, ErrorKind, LoadProgress, LoadState, Outcome, RunPlan,
+    Session,
 };
 use slob_engine_oracle::KIND;
 use slob_method::{Batch, Op, RowState, RowView, Table};
@@ -367,6 +368,34 @@ fn sessions_and_figures_of_two_instances_are_apart() {
     assert!(files[0].text.contains("global report of 1,2"), "{}", files[0].text);
     assert!(bed.sent(0, "SLOB1@1: DECLARE") > 0 && bed.sent(0, "SLOB1@2: DECLARE") > 0);
     assert!(bed.sent(0, "FROM gv$sysstat") > 0 && bed.sent(0, "FROM v$sysstat") == 0);
+}
+
+/// The instance of a session is gone; those of the other one work on, and figures are read.
+#[test]
+fn a_lost_instance_takes_only_its_own_sessions_with_it() {
+    let Some(oracle) = Oracle::start_instances_or_skip("19c", 2) else { return };
+    let bed = Bed::of(oracle);
+    let engine = bed.loaded();
+    let [mut first, mut second] =
+        [0, 1].map(|number| work::session(engine.as_ref(), number, RedoStress::Lite).unwrap());
+    bed.oracle.fail("@2: => cut");
+    let (error, _) = error_of(second.as_mut(), &batch(0, 4, 3, 50));
+    assert!(error.kind() == ErrorKind::Connection && error.to_string().contains("session 1"), "{error}");
+    executed(first.as_mut(), &batch(20, 4, 3, 50), None);
+    engine.snapshot().unwrap();
+}
+
+#[test]
+fn a_capture_shows_the_time_outside_of_operations() {
+    let Some(bed) = Bed::start("19c") else { return };
+    let engine = bed.loaded();
+    executed(session(engine.as_ref()).as_mut(), &batch(0, 4, 3, 1500), None);
+    let captured = engine.capture().unwrap();
+    let rows = CapturedAnswer::rows_of(&captured, "time of calls outside of operations");
+    let numbers: Vec<u64> = rows[0].iter().flatten().map(|text| text.parse().unwrap()).collect();
+    // A call without operations compiled the block.
+    assert_eq!(numbers[..2], [3, 1500]);
+    assert!(numbers[2] > 0);
 }
 
 /// An authority with the certificate of a server at 127.0.0.1, by OpenSSL: `ca.pem`, and `tls.pem` with the server's key.
