@@ -163,6 +163,7 @@ pub(crate) struct Wallet {
     /// The folder that the target names, with `ewallet.pem`.
     pub(crate) folder: Option<String>,
     /// The password of its private key.
+    #[cfg_attr(not(feature = "thin"), expect(dead_code, reason = "only the thin driver takes it"))]
     pub(crate) password: Option<Secret>,
 }
 
