@@ -9,6 +9,7 @@ pub mod damage;
 mod galera;
 pub mod jobs;
 pub mod mariadb;
+pub mod oracle;
 pub mod postgres;
 mod process;
 mod sshd;
@@ -23,7 +24,12 @@ pub use sshd::Sshd;
 
 /// A folder of `target/test-servers`, where `.ci/install-test-servers` puts servers beside the machine's own.
 fn test_servers(name: &str) -> PathBuf {
+    target_folder().join("test-servers").join(name)
+}
+
+/// The workspace's folder `target`.
+fn target_folder() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let is_workspace = |folder: &&Path| folder.join("Cargo.lock").is_file();
-    package.ancestors().find(is_workspace).unwrap_or(package).join("target/test-servers").join(name)
+    package.ancestors().find(is_workspace).unwrap_or(package).join("target")
 }

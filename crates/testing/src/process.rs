@@ -210,7 +210,7 @@ pub(crate) fn last_lines(log: &Path) -> String {
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
-fn free_port() -> Result<u16, String> {
+pub(crate) fn free_port() -> Result<u16, String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }
@@ -261,6 +261,11 @@ impl Account {
             return Err(format!("running as root, and there is no account '{name}' or 'nobody'"));
         }
         Ok(Self { other })
+    }
+
+    /// The account of the test itself.
+    pub(crate) fn own() -> Self {
+        Self { other: None }
     }
 
     /// A command that runs `program` as this account, and ends it when the thread that started it ends. Variables for clients,

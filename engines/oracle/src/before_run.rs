@@ -1,10 +1,13 @@
 //! Before a run: room for its sessions, plans that read block by block, and a checkpoint.
 
+use std::sync::PoisonError;
+
 use slob_engine::{EngineError, ErrorKind, RunPlan};
 use slob_method::SchemaNo;
 use slob_server::Limit;
 
 use crate::client::{Bind, Client, During, Row, number, text};
+use crate::counters::Unwanted;
 use crate::database::{Connections, Database};
 use crate::statements::{PLAN_ID, explain};
 
@@ -19,14 +22,26 @@ const DENIED: [i32; 2] = [1031, 942];
 pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
     let mut notes: Vec<String> = database.connections.driver.note().into_iter().collect();
     notes.extend(database.scope.note());
+    notes.extend(database.connections.refused_settings());
     notes.extend(database.with_counters(|client| check_limits(client, database, run))?);
     database.as_admin(|client| {
         for schema in run.schemas {
             check_plan(client, &database.connections, *schema)?;
         }
-        notes.extend(checkpoint(client)?);
-        Ok(notes)
-    })
+        notes.extend(checkpoint(client));
+        Ok(())
+    })?;
+    let mut watched = database.watched.lock().unwrap_or_else(PoisonError::into_inner);
+    *watched = Unwanted::count(database).map(|unwanted| (unwanted, run.redo.is_some()));
+    drop(watched);
+    Ok(notes)
+}
+
+/// Notes on work that the run should not have caused.
+pub(crate) fn look_back(database: &Database) -> Vec<String> {
+    let watched = database.watched.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let notes = |(before, updates)| Some(Unwanted::count(database)?.notes_since(before, updates));
+    watched.and_then(notes).unwrap_or_default()
 }
 
 /// V$RESOURCE_LIMIT has no rows in a pluggable database. Parameters, processes and sessions are visible there, without those
@@ -89,17 +104,15 @@ fn check_plan(
     ))
 }
 
-/// Writes dirty blocks, so that the run does not.
-fn checkpoint(client: &mut dyn Client) -> Result<Option<String>, EngineError> {
-    match client.execute("ALTER SYSTEM CHECKPOINT", &[]) {
-        Err(fault) if fault.is_one_of(&DENIED) => {
-            // RDS grants ALTER SYSTEM to no account, and offers a procedure instead.
-            Ok(client.execute(include_str!("../sql/rds_checkpoint.sql"), &[]).is_err().then(|| {
-                "The account may not make a checkpoint, so blocks left dirty by earlier work may be written during the run: GRANT ALTER SYSTEM to it, or name another with DBA_PRIV_USER; on RDS, EXECUTE on rdsadmin.rdsadmin_util.".into()
-            }))
-        }
-        done => done.during("making a checkpoint").map(|()| None),
-    }
+/// Writes dirty blocks, so that the run does not. Without it the run is as good, but for their writes: a failure is a note.
+fn checkpoint(client: &mut dyn Client) -> Option<String> {
+    let fault = client.execute("ALTER SYSTEM CHECKPOINT", &[]).err()?;
+    // RDS grants ALTER SYSTEM to no account, and offers a procedure instead.
+    client.execute(include_str!("../sql/rds_checkpoint.sql"), &[]).err()?;
+    Some(format!(
+        "No checkpoint was made ({}), so blocks left dirty by earlier work may be written during the run: GRANT ALTER SYSTEM to the account, or name another with DBA_PRIV_USER; on RDS, EXECUTE on rdsadmin.rdsadmin_util.",
+        fault.message.trim()
+    ))
 }
 
 #[cfg(test)]

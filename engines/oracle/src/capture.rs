@@ -11,6 +11,8 @@ use crate::{schemas, settings};
 
 const VERSION: &str = "version";
 const CONTAINER: &str = "container";
+/// What no operation's time holds: decoding, encoding, and the way of its call.
+const OUTSIDE: &str = "time of calls outside of operations";
 const COUNTED_IN: &str = "container of the counters";
 /// Queries of whole views, by the view's name. They may explain figures by what the figures leave out.
 pub(crate) fn views(views: Views, version: &Version) -> impl Iterator<Item = (String, String)> {
@@ -50,6 +52,11 @@ pub(crate) fn capture(database: &Database) -> Result<Vec<CapturedAnswer>, Engine
         }
         Ok(all)
     })?;
+    all.push(CapturedAnswer::ask(
+        OUTSIDE,
+        "none: calls, their operations, nanoseconds outside of these",
+        |_| Ok::<_, String>((Vec::new(), vec![database.outside.row()])),
+    ));
     database.with_counters(|client| {
         all.push(ask(client, COUNTED_IN, include_str!("../sql/container.sql")));
         let queries = QUERIES.map(str::to_owned).into_iter().zip(queries(*of, version));

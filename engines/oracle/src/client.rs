@@ -112,6 +112,11 @@ pub(crate) trait Client: Send {
 
     fn cancellation(&mut self) -> Cancellation;
 
+    /// The longest text of a block's variable, in characters: that of PL/SQL unless the driver takes less.
+    fn longest_text(&self) -> usize {
+        32_767
+    }
+
     /// The first value of a query's answer.
     fn value(&mut self, sql: &str) -> Result<Option<String>, Fault> {
         Ok(self.query(sql, &[])?.into_iter().flatten().flatten().next())
@@ -152,16 +157,34 @@ pub(crate) trait Driver: Send + Sync {
     }
 }
 
+/// Certificates, and perhaps a private key, of connections by TLS.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wallet {
+    /// The folder that the target names, with `ewallet.pem`.
+    pub(crate) folder: Option<String>,
+    /// The password of its private key.
+    #[cfg_attr(not(feature = "thin"), expect(dead_code, reason = "only the thin driver takes it"))]
+    pub(crate) password: Option<Secret>,
+}
+
 /// Values of `?driver=`.
 pub(crate) const DRIVERS: [&str; 2] = ["oci", THIN];
 const THIN: &str = "thin";
 
 /// The driver for a target. It fails if this build lacks the driver.
-pub(crate) fn driver_of(target: &Target) -> Result<Box<dyn Driver>, EngineError> {
+pub(crate) fn driver_of(target: &Target, wallet: Wallet) -> Result<Box<dyn Driver>, EngineError> {
     let asked = target.query_value("driver").map(str::to_ascii_lowercase);
     match asked.as_deref() {
-        Some(THIN) => thin(true),
-        None if cfg!(feature = "thin") && client_version().is_none() => thin(false),
+        Some(THIN) => thin(true, wallet),
+        None if cfg!(feature = "thin") && (wallet.folder.is_some() || client_version().is_none()) => {
+            thin(false, wallet)
+        }
+        _ if wallet.folder.is_some() => {
+            let message = "the client library takes no ?wallet=";
+            Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
+                "name the wallet as WALLET_LOCATION in the sqlnet.ora of TNS_ADMIN, or use ?driver=thin",
+            ))
+        }
         // Without any driver, the error of this one says how to get the library.
         _ => Ok(Box::new(Native)),
     }
@@ -169,15 +192,15 @@ pub(crate) fn driver_of(target: &Target) -> Result<Box<dyn Driver>, EngineError>
 
 #[cfg(feature = "thin")]
 #[allow(clippy::unnecessary_wraps)]
-fn thin(is_chosen: bool) -> Result<Box<dyn Driver>, EngineError> {
-    Ok(Box::new(crate::thin::Thin::new(is_chosen)))
+fn thin(is_chosen: bool, wallet: Wallet) -> Result<Box<dyn Driver>, EngineError> {
+    Ok(Box::new(crate::thin::Thin::new(is_chosen, wallet)))
 }
 
 #[cfg(not(feature = "thin"))]
-fn thin(_: bool) -> Result<Box<dyn Driver>, EngineError> {
+fn thin(_: bool, _: Wallet) -> Result<Box<dyn Driver>, EngineError> {
     let message = "this build has no thin driver (its feature `thin` is off)";
     Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
-        "use the slob of a package, or build with --features thin; or install Oracle's client library and leave ?driver=thin out",
+        "`cargo install --path cli --features thin` adds it, and packages have it; or leave ?driver=thin out, with Oracle's client library",
     ))
 }
 
@@ -190,7 +213,7 @@ pub(crate) fn available_drivers() -> String {
     #[cfg(feature = "thin")]
     let thin = format!("thin driver oracledb {}, ", crate::thin::VERSION);
     #[cfg(not(feature = "thin"))]
-    let thin = "";
+    let thin = "no thin driver (`cargo install --path cli --features thin` adds it), ";
     format!("{thin}OCI by ODPI-C ({library})")
 }
 
@@ -278,19 +301,20 @@ fn error_kind(name: &str) -> Option<ErrorKind> {
 const WITHOUT_LIBRARY: &str = if cfg!(feature = "thin") {
     "leave ?driver=oci out"
 } else {
-    "use the slob of a package, or build with --features thin"
+    "`cargo install --path cli --features thin`"
 };
 
 /// An error of the client library, or its absence.
 fn library_failed(step: &str, message: &str) -> EngineError {
     let is = |codes: &[&str]| codes.iter().any(|code| message.contains(code));
     if is(&["DPI-1047"]) {
-        return EngineError::new(ErrorKind::Usage, step, message).with_advice(format!(
-            "Oracle's client library is not found: install Instant Client Basic or Basic Light, which is free, from \
-             https://www.oracle.com/database/technologies/instant-client.html, and set LD_LIBRARY_PATH to its folder; \
-             on a database server, set LD_LIBRARY_PATH to $ORACLE_HOME/lib; or {WITHOUT_LIBRARY}: servers from 19c on are \
-             reached without it"
-        ));
+        return EngineError::new(ErrorKind::Usage, step, "DPI-1047: Oracle's client library is not found").with_advice(
+            format!(
+                "{WITHOUT_LIBRARY}, for servers from 19c on; or unpack Instant Client \
+                 (https://www.oracle.com/database/technologies/instant-client.html) and set LD_LIBRARY_PATH to its folder, on a \
+                 database server to $ORACLE_HOME/lib"
+            ),
+        );
     }
     if is(&["DPI-1072", "DPI-1050"]) {
         return EngineError::new(ErrorKind::Usage, step, message)
@@ -377,7 +401,7 @@ mod tests {
     }
 
     fn driver(target: &str) -> String {
-        driver_of(&target.parse().unwrap()).unwrap().name()
+        driver_of(&target.parse().unwrap(), Wallet::default()).unwrap().name()
     }
 
     #[test]

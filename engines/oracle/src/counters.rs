@@ -32,6 +32,54 @@ const STATISTICS: &[(&str, Counter)] = &[
     ("background checkpoints completed", Counter::Checkpoints),
 ];
 
+/// Statistics of work that a run should not cause.
+const CLEANOUTS: &str = "cleanouts only - consistent read gets";
+const LOB_WRITES: &str = "lob writes";
+
+/// Work that a run should not cause, as the server counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unwanted {
+    cleanouts: u64,
+    lob_writes: u64,
+}
+
+impl Unwanted {
+    /// What is counted; `None` if the account may not see it.
+    pub(crate) fn count(database: &Database) -> Option<Self> {
+        let sql = unwanted_sql(database.views);
+        let rows =
+            database.with_counters(|client| client.query(&sql, &[]).during("counting cleanouts")).ok()?;
+        let of = |name| {
+            rows.iter().filter(|row| text(row, 1) == Some(name)).filter_map(|row| number(row, 2)).sum()
+        };
+        Some(Self { cleanouts: of(CLEANOUTS), lob_writes: of(LOB_WRITES) })
+    }
+
+    /// Notes on what came since `before`, in a run with or without UPDATEs.
+    pub(crate) fn notes_since(self, before: Self, updates: bool) -> Vec<String> {
+        let mut notes = Vec::new();
+        let cleanouts = self.cleanouts.saturating_sub(before.cleanouts);
+        if cleanouts > 0 && !updates {
+            notes.push(format!(
+                "SELECTs cleaned {cleanouts} blocks out (statistic '{CLEANOUTS}', with the warm-up): earlier loads or UPDATEs left \
+                 them, and this made redo, dirty blocks and writes in a run without UPDATEs. Repeat it for figures without them."
+            ));
+        }
+        let lobs = self.lob_writes.saturating_sub(before.lob_writes);
+        if lobs > 0 {
+            notes.push(format!(
+                "{lobs} LOBs were written (statistic '{LOB_WRITES}'): by other sessions, or since the client library made LOBs of \
+                 the texts of batches, which costs round trips and logical reads. If nothing else was at work, report it to us."
+            ));
+        }
+        notes
+    }
+}
+
+pub(crate) fn unwanted_sql(views: Views) -> String {
+    fill(&views.fill(include_str!("../sql/sysstat.sql")), &[("names", &literals(&[CLEANOUTS, LOB_WRITES]))])
+}
+
 /// Waits for blocks of tables and indexes.
 const READS: &[&str] = &[
     "db file sequential read",

@@ -1,18 +1,20 @@
 //! One database: the connections to it, and what the engine knows of it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use slob_engine::{EngineError, OpenSpec};
+use slob_engine::{EngineError, ErrorKind, OpenSpec};
 use slob_method::SchemaNo;
 use slob_server::{LoadedSchemas, Pool};
 use slob_spec::Secret;
 
-use crate::client::{Client, Driver, During, Login};
-use crate::counters::Views;
+use crate::client::{Cancellation, Client, Driver, During, Login, failed};
+use crate::counters::{Unwanted, Views};
 use crate::options::{Access, Accounts, Options, service_name};
 use crate::passwords::Passwords;
-use crate::release::{self, Scope, Version};
+use crate::release::{self, Scope, Version, is_needed};
+use crate::session::Outside;
 
 /// The account of a connection, and where it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +34,40 @@ pub(crate) struct Connections {
     pub(crate) passwords: Passwords,
     /// Settings of every connection, once the release of the server is known.
     settings: OnceLock<Vec<&'static str>>,
+    /// Settings that the server refused, and why.
+    refused: Mutex<BTreeMap<&'static str, String>>,
     idle: Pool<Role, Box<dyn Client>>,
+    /// Schemas whose marks are known to be there: a load has thousands of slices.
+    pub(crate) loading: Marks,
+    /// Held while the administrator cancels the call of a session.
+    cancelling: Mutex<()>,
+}
+
+/// Schemas that are known to carry our mark.
+#[derive(Default)]
+pub(crate) struct Marks(Mutex<BTreeSet<SchemaNo>>);
+
+impl Marks {
+    fn known(&self) -> MutexGuard<'_, BTreeSet<SchemaNo>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks for the mark of a schema unless it was seen before.
+    pub(crate) fn require(
+        &self,
+        schema: SchemaNo,
+        look: impl FnOnce() -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        if !self.known().contains(&schema) {
+            look()?;
+            self.known().insert(schema);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn forget(&self, schema: SchemaNo) {
+        self.known().remove(&schema);
+    }
 }
 
 impl Connections {
@@ -86,9 +121,47 @@ impl Connections {
         Ok(Login { user: Some((user, password)), sysdba: false })
     }
 
+    /// A refused setting is an error only if figures rest on it.
     fn set_up(&self, client: &mut dyn Client) -> Result<(), EngineError> {
-        let mut settings = self.settings.get().into_iter().flatten();
-        settings.try_for_each(|sql| client.execute(sql, &[]).during(&format!("executing {sql}")))
+        for sql in self.settings.get().into_iter().flatten().copied() {
+            let Err(fault) = client.execute(sql, &[]) else { continue };
+            let error = failed(&format!("executing {sql}"), &fault);
+            if error.kind() == ErrorKind::Connection {
+                return Err(error);
+            }
+            if is_needed(sql) {
+                return Err(error.with_advice(
+                    "figures rest on this setting: a lockdown profile or a trigger may refuse it; allow it to the account",
+                ));
+            }
+            let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            refused.insert(sql, fault.message.trim().to_owned());
+        }
+        Ok(())
+    }
+
+    /// Notes on settings that the server refused.
+    pub(crate) fn refused_settings(&self) -> Vec<String> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let note = |(sql, why): (&&str, &String)| {
+            format!("The server refuses {sql} ({why}); its own setting applies, and no figure rests on it.")
+        };
+        refused.iter().map(note).collect()
+    }
+
+    /// Cancels the call of a session, by itself or by the administrator: one at a time, so that hundreds of sessions need one
+    /// connection. If it fails, the call ends at its deadline.
+    pub(crate) fn cancel(&self, cancellation: &Cancellation) {
+        let sql = match cancellation {
+            Cancellation::Break(break_call) => return break_call(),
+            Cancellation::Statement(sql) => sql,
+        };
+        let _turn = self.cancelling.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.with(Role::Admin, |client| {
+            // Cancelling an idle session is an error, and no reason to close the connection.
+            let _ = client.execute(sql, &[]);
+            Ok(())
+        });
     }
 
     /// The account of a schema.
@@ -105,9 +178,13 @@ pub(crate) struct Database {
     pub(crate) scope: Scope,
     /// The instance behind each endpoint, once queried; `None` if endpoints and instances do not correspond.
     pub(crate) instances: OnceLock<Option<Vec<u64>>>,
-    /// Held while the administrator cancels the call of a session.
-    pub(crate) cancelling: Mutex<()>,
     pub(crate) complete: LoadedSchemas,
+    /// The time of calls outside of their operations.
+    pub(crate) outside: Arc<Outside>,
+    /// Unwanted work before a run, and whether the run has UPDATEs.
+    pub(crate) watched: Mutex<Option<(Unwanted, bool)>>,
+    /// The step of the server's clock in microseconds, once measured; `None` if it could not be.
+    clock_step_us: OnceLock<Option<u64>>,
 }
 
 impl Database {
@@ -121,8 +198,10 @@ impl Database {
         let access = Access::new(spec)?;
         let password_file = options.password_file.clone().or(password_file);
         let passwords = Passwords::new(password_file, &access.admin_service)?;
-        let (settings, idle) = (OnceLock::new(), Pool::default());
-        let connections = Connections { driver, access, options, passwords, settings, idle };
+        let (settings, refused, idle) = (OnceLock::new(), Mutex::default(), Pool::default());
+        let (loading, cancelling) = (Marks::default(), Mutex::default());
+        let connections =
+            Connections { driver, access, options, passwords, settings, refused, idle, loading, cancelling };
         let (version, container, views) = connections.with(Role::Admin, |client| {
             let (version, container) = release::ask(client)?;
             container.refuse_root()?;
@@ -140,9 +219,17 @@ impl Database {
             views,
             scope,
             instances: OnceLock::new(),
-            cancelling: Mutex::default(),
             complete: LoadedSchemas::default(),
+            outside: Arc::default(),
+            watched: Mutex::default(),
+            clock_step_us: OnceLock::new(),
         })
+    }
+
+    /// The step of the clock that times operations, in microseconds. A reading takes some, which is its least.
+    pub(crate) fn clock_step_us(&self, client: &mut dyn Client) -> Option<u64> {
+        let measure = || client.answer(include_str!("../sql/clock_step.sql")).ok().filter(|step| *step > 0);
+        *self.clock_step_us.get_or_init(measure)
     }
 
     /// Works as the administrator.

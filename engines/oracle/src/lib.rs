@@ -55,7 +55,7 @@ pub const KIND: EngineKind = EngineKind {
 };
 
 fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
-    let database = Database::open(spec, client::driver_of(&spec.target)?, None)?;
+    let database = Database::open(spec, client::driver_of(&spec.target, options::wallet_of(spec))?, None)?;
     Ok(Box::new(OracleEngine(Arc::new(database))))
 }
 
@@ -127,6 +127,10 @@ impl Engine for OracleEngine {
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
         before_run::prepare(&self.0, run)
+    }
+
+    fn after_run(&self) -> Vec<String> {
+        before_run::look_back(&self.0)
     }
 
     fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {

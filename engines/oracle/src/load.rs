@@ -4,6 +4,7 @@
 //! commit, so each schema is loaded by one stream at a time. Streams of different schemas don't wait for each other.
 
 use std::ops::Range;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -11,13 +12,14 @@ use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Slice};
 use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, Scatter, SchemaNo, Table};
 use slob_server::{check_all_keys, chunks, column_list};
 
-use crate::client::{Bind, Client, During, Fault, failed, number, text};
+use crate::client::{Bind, Cancellation, Client, During, Fault, failed, number, text};
 use crate::database::{Connections, Role};
 use crate::options::Accounts;
 use crate::passwords::NewPassword;
 use crate::schemas::{self, made_user, marked, refuse_kit, slice_mark};
 use crate::statements::{
     BEGIN_LOAD, COMPLETE_LOAD, DROP_USER, GRANT_USER, INDEX, LAYOUT, MARK_SLICE, SchemaSql, fill, load_binds,
+    scans_by_cache,
 };
 
 /// The smallest block that holds a row, and the largest of all.
@@ -41,7 +43,7 @@ const DROP_ATTEMPTS: u32 = 20;
 const DROP_AGAIN: Duration = Duration::from_millis(500);
 
 fn sql_of(connections: &Connections, schema: SchemaNo) -> SchemaSql {
-    SchemaSql::new(&connections.options.prefix, schema, connections.options.tablespace.as_deref())
+    SchemaSql::new(&connections.options, schema)
 }
 
 /// Creates an empty, marked schema, and its account if accounts are ours to create.
@@ -154,16 +156,41 @@ pub(crate) fn load_slice(
 ) -> Result<(), EngineError> {
     let sql = sql_of(connections, slice.schema);
     let step = format!("loading {}.{}", sql.user, slice.table.name());
-    schemas::one(client, connections, slice.schema, &step)?;
+    connections
+        .loading
+        .require(slice.schema, || schemas::one(client, connections, slice.schema, &step).map(drop))?;
+    let cancellation = client.cancellation();
     let mut rows = SliceRows::new(load, slice, progress);
-    insert(client, &sql, slice, &mut rows).map_err(|fault| {
+    let inserted = thread::scope(|scope| {
+        let (done, is_done) = mpsc::channel();
+        let cancellation = &cancellation;
+        scope.spawn(move || cancel_if_stopped(connections, cancellation, progress, &is_done));
+        let inserted = insert(client, &sql, slice, &mut rows);
+        drop(done);
+        inserted
+    });
+    inserted.map_err(|fault| {
         // Closing the connection after an error would do the same.
         let _ = client.rollback();
-        if rows.is_stopped {
+        if progress.stopped() {
             return EngineError::new(ErrorKind::Cancelled, step.as_str(), STOPPED);
         }
         failed(&step, &fault)
     })
+}
+
+/// Cancels the call of a load that is stopped, until it is done: the server may be at work on thousands of rows.
+fn cancel_if_stopped(
+    connections: &Connections,
+    cancellation: &Cancellation,
+    progress: &LoadProgress,
+    is_done: &Receiver<()>,
+) {
+    while is_done.recv_timeout(STOP_POLL) == Err(RecvTimeoutError::Timeout) {
+        if progress.stopped() {
+            connections.cancel(cancellation);
+        }
+    }
 }
 
 fn insert(
@@ -179,6 +206,8 @@ fn insert(
 
 /// Rows between two checks for a stop.
 const STRIDE_ROWS: u64 = 64;
+/// The time between two checks while the server is at work.
+const STOP_POLL: Duration = Duration::from_millis(250);
 const STOPPED: &str = "the load was stopped";
 
 /// The rows of a slice, generated one by one.
@@ -188,7 +217,6 @@ pub(crate) struct SliceRows<'a> {
     slice: &'a Slice,
     position: u64,
     progress: &'a LoadProgress,
-    is_stopped: bool,
     bytes: [u8; ROW_BYTES],
 }
 
@@ -200,7 +228,6 @@ impl<'a> SliceRows<'a> {
             slice,
             position: slice.positions.start,
             progress,
-            is_stopped: false,
             bytes: [0; ROW_BYTES],
         }
     }
@@ -213,7 +240,6 @@ impl<'a> SliceRows<'a> {
     pub(crate) fn next_row(&mut self) -> Result<Option<(i64, [&str; COLUMNS])>, Fault> {
         let done = self.position - self.slice.positions.start;
         if done.is_multiple_of(STRIDE_ROWS) && self.progress.stopped() {
-            self.is_stopped = true;
             return Err(Fault::new(None, STOPPED));
         }
         if self.position >= self.slice.positions.end {
@@ -255,6 +281,7 @@ pub(crate) fn finish(
         for table in [Table::Main, Table::Scan] {
             client.execute(&sql.statistics(table), &[]).during(&step)?;
         }
+        clean_out(client, &sql).during(&step)?;
         let layout = count_blocks(client, load, &sql, &step)?;
         let binds = [layout.rows, layout.row_blocks, layout.all_blocks].map(Bind::count);
         client.execute(&sql.fill(COMPLETE_LOAD), &binds).during(&step)?;
@@ -284,6 +311,19 @@ fn share_first(
         let mut grants = to.iter().flat_map(|other| first.share_with(&connections.user(*other)));
         grants.try_for_each(|grant| client.execute(&grant, &[]).during(step))
     })
+}
+
+/// A slice is a transaction of its own, and a block learns of its commit from its first reader, who makes redo of it and
+/// leaves the block dirty: this one, unless its scans go past the buffer cache.
+fn clean_out(client: &mut dyn Client, sql: &SchemaSql) -> Result<(), Fault> {
+    if client.execute(scans_by_cache(true), &[]).is_err() {
+        // A run says how many blocks it cleaned out.
+        return Ok(());
+    }
+    for table in [Table::Main, Table::Scan] {
+        client.query(&sql.clean_out(table), &[])?;
+    }
+    client.execute(scans_by_cache(false), &[])
 }
 
 fn count_blocks(
@@ -332,6 +372,7 @@ pub(crate) fn drop_schema(connections: &Connections, schema: SchemaNo) -> Result
         dropped => dropped?,
     }
     connections.close(schema);
+    connections.loading.forget(schema);
     if made_user {
         connections.with(Role::Admin, |client| drop_user(client, &sql).during(&step))?;
         connections.passwords.remove(&sql.user)?;

@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oracle::sql_type::{OracleType, ToSql};
-use oracle::{Connection, Connector, Privilege, Statement};
+use oracle::{Connection, Connector, Privilege, SqlValue, Statement};
 use slob_method::COLUMN_BYTES;
 
 use crate::client::{Bind, BlockInput, BlockOutput, Cancellation, Client, Driver, Fault, Login, Row};
 use crate::load::SliceRows;
 
-/// The longest text that PL/SQL takes and returns, in bytes.
-const TEXT: OracleType = OracleType::Varchar2(32_767);
+/// The longest text that goes into a block as it is. The library counts four bytes for each character, and makes a temporary
+/// LOB of what may exceed the 32,767 bytes of PL/SQL: round trips and logical reads that no operation asked for.
+const TEXT_CHARACTERS: u32 = 32_767 / 4;
+const TEXT: OracleType = OracleType::Varchar2(TEXT_CHARACTERS);
 /// The longest error text, in characters.
 const ERROR_TEXT: OracleType = OracleType::Varchar2(4000);
 /// Rows fetched at once.
@@ -113,6 +115,10 @@ impl Client for NativeClient {
         // If it fails, the connection is gone, and the call with it.
         Cancellation::Break(Arc::new(move || drop(connection.break_execution())))
     }
+
+    fn longest_text(&self) -> usize {
+        TEXT_CHARACTERS as usize
+    }
 }
 
 fn execute_block(statement: &mut Statement, input: &BlockInput) -> oracle::Result<BlockOutput> {
@@ -133,14 +139,25 @@ fn execute_block(statement: &mut Statement, input: &BlockInput) -> oracle::Resul
     ))
 }
 
-fn values(binds: &[Bind]) -> Vec<&dyn ToSql> {
-    fn value(bind: &Bind) -> &dyn ToSql {
-        match bind {
-            Bind::Number(number) => number,
-            Bind::Text(text) => text,
+/// The library's crate binds texts as NVARCHAR2, for which the server converts the columns that they are compared with.
+impl ToSql for Bind {
+    fn oratype(&self, _: &Connection) -> oracle::Result<OracleType> {
+        Ok(match self {
+            Self::Number(_) => OracleType::Int64,
+            Self::Text(text) => OracleType::Varchar2(u32::try_from(text.len().max(1)).unwrap_or(u32::MAX)),
+        })
+    }
+
+    fn to_sql(&self, value: &mut SqlValue<'_>) -> oracle::Result<()> {
+        match self {
+            Self::Number(number) => value.set(number),
+            Self::Text(text) => value.set(text),
         }
     }
-    binds.iter().map(value).collect()
+}
+
+fn values(binds: &[Bind]) -> Vec<&dyn ToSql> {
+    binds.iter().map(|bind| bind as &dyn ToSql).collect()
 }
 
 /// Takes the error by value, as `map_err` gives it.
@@ -154,6 +171,16 @@ mod tests {
     use super::*;
     use crate::client::failed;
     use slob_spec::Secret;
+
+    #[test]
+    fn oci_binds_of_a_batch_are_no_lobs() {
+        let OracleType::Varchar2(characters) = TEXT else { panic!("{TEXT}") };
+        // ODPI-C allocates four bytes for a character, and binds a buffer above 32,767 bytes as a LOB.
+        assert!(characters * 4 <= 32_767, "{characters}");
+        // Operations and results are of one width; stamps are narrower.
+        let ops = crate::session::call_ops(TEXT_CHARACTERS as usize);
+        assert!(ops > 200 && ops * crate::session::WIDTH <= characters as usize, "{ops}");
+    }
 
     /// Holds on every machine: with a client library nobody listens on that port, without one there is none.
     #[test]

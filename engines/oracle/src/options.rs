@@ -13,7 +13,7 @@ use slob_engine::{EngineError, ErrorKind, OpenSpec};
 use slob_server::host_and_port;
 use slob_spec::{Endpoint, Group, Kind, Param, Target};
 
-use crate::client::{DRIVERS, Login};
+use crate::client::{DRIVERS, Login, Wallet};
 use crate::release::Version;
 use crate::statements::Prefix;
 
@@ -87,6 +87,19 @@ pub(crate) const PARAMS: &[Param] = &[
     .meaning("what the COMMIT of an UPDATE waits for")
     .shipped(WAIT),
     Param::new(
+        "ORACLE_BUFFER_POOL",
+        Kind::Choice(&[
+            ("default", "DEFAULT"),
+            ("keep", "KEEP, as the original kit has it: its size is db_keep_cache_size"),
+            ("recycle", "RECYCLE: its size is db_recycle_cache_size"),
+        ]),
+        GROUP,
+    )
+    .meaning("buffer pool of the tables that setup makes; one without a size of its own is the default one")
+    .shipped("default"),
+    Param::new("ORACLE_WALLET_PASSWORD", Kind::Secret, GROUP)
+        .meaning("password of the private key in the wallet that the target names (?wallet=DIR)"),
+    Param::new(
         "ORACLE_ROOT_SERVICE",
         Kind::Text,
         GROUP,
@@ -107,6 +120,33 @@ pub(crate) const PARAMS: &[Param] = &[
     .shipped("19"),
 ];
 
+/// The buffer pool of a load's tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum BufferPool {
+    #[default]
+    Default,
+    Keep,
+    Recycle,
+}
+
+impl BufferPool {
+    const ALL: [(&'static str, Self); 3] =
+        [("default", Self::Default), ("keep", Self::Keep), ("recycle", Self::Recycle)];
+
+    fn of(name: &str) -> Self {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, pool)| pool).unwrap_or_default()
+    }
+
+    /// The clause of a table.
+    pub(crate) fn clause(self) -> &'static str {
+        match self {
+            Self::Default => "",
+            Self::Keep => " STORAGE (BUFFER_POOL KEEP)",
+            Self::Recycle => " STORAGE (BUFFER_POOL RECYCLE)",
+        }
+    }
+}
+
 /// The parameters of accounts, statements and scripts.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
@@ -116,6 +156,7 @@ pub(crate) struct Options {
     /// The tablespace of a load.
     pub(crate) tablespace: Option<String>,
     pub(crate) commit: Commit,
+    pub(crate) buffer_pool: BufferPool,
     /// The release that scripts are written for.
     pub(crate) release: Version,
 }
@@ -141,6 +182,7 @@ impl Options {
             password_file: options.get("ORACLE_PASSWORD_FILE"),
             tablespace: spec.tablespace.clone(),
             commit: if is_of_kit { COMMIT_OF_KIT } else { COMMIT_WAITS },
+            buffer_pool: BufferPool::of(options.get("ORACLE_BUFFER_POOL").unwrap_or_default()),
             release: Version::parse(options.get("ORACLE_RELEASE").unwrap_or("19")),
         })
     }
@@ -190,15 +232,21 @@ fn asks_for_sysdba(target: &Target) -> Result<bool, EngineError> {
             ("role", "sysdba") => sysdba = true,
             ("role", "normal") => sysdba = false,
             ("driver", driver) if DRIVERS.contains(&driver) => {}
+            ("wallet", folder) if !folder.is_empty() => {}
             _ => {
                 let message = format!("can't use {name}={value}");
                 return Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
-                    "the options are role=sysdba or role=normal, and driver=oci or driver=thin",
+                    "the options are role=sysdba or role=normal, driver=oci or driver=thin, and wallet=FOLDER",
                 ));
             }
         }
     }
     Ok(sysdba)
+}
+
+pub(crate) fn wallet_of(spec: &OpenSpec) -> Wallet {
+    let folder = spec.target.query_value("wallet").map(str::to_owned);
+    Wallet { folder, password: spec.options.get("ORACLE_WALLET_PASSWORD") }
 }
 
 fn is_operating_system(target: &Target) -> bool {
@@ -301,7 +349,8 @@ mod tests {
 
     #[rstest]
     #[case("oracle://u@db1:1521")]
-    #[case("oracle://u@db1/s?wallet=x")]
+    #[case("oracle://u@db1/s?wallet=")]
+    #[case("oracle://u@db1/s?walet=x")]
     fn targets_without_service_or_with_unknown_options_are_refused(#[case] target: &str) {
         let error = access(target, &[]).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");

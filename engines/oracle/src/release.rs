@@ -28,6 +28,11 @@ const SETTINGS: &[&str] = &[
 /// An Autonomous Database ignores hints by default.
 const OBEY_HINTS: &str = "ALTER SESSION SET OPTIMIZER_IGNORE_HINTS = FALSE";
 
+/// False for a setting that no figure rests on: batches are static SQL with variables, and UPDATEs go by an index.
+pub(crate) fn is_needed(setting: &str) -> bool {
+    ![SETTINGS[1], SETTINGS[2]].contains(&setting)
+}
+
 /// A release such as 19.24.0.0.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {

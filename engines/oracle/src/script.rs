@@ -13,7 +13,7 @@ use crate::release::Version;
 use crate::server_report::{instances_sql, report_sql, snapshot_sql};
 use crate::statements::{
     BEGIN_LOAD, COMPLETE_LOAD, GRANT_USER, INDEX, LAYOUT, MARK_SLICE, SchemaSql, block, current_schema,
-    explain, fill, identifier,
+    explain, fill, identifier, scans_by_cache,
 };
 
 pub(crate) static SCRIPTS: Scripts = Scripts { load, run, init };
@@ -72,7 +72,7 @@ fn load(spec: &OpenSpec, plan: &PlannedLoad<'_>) -> Result<String, EngineError> 
         "{} rows and blocks in each CF1, {} in each CF2, in slices of {} rows.",
         load.scale, load.scan_blocks, load.slice_rows
     ));
-    let sql_of = |schema| SchemaSql::new(&options.prefix, schema, options.tablespace.as_deref());
+    let sql_of = |schema| SchemaSql::new(&options, schema);
     if options.accounts == Accounts::Create {
         as_admin(&mut script, &access);
         script.say("Each password is made of random numbers when the account is made; where no tablespace is named, the");
@@ -101,6 +101,9 @@ fn load_schema(script: &mut Script, sql: &SchemaSql) {
     }
     script.say("When all slices are there:");
     script.add_all([sql.fill(INDEX), sql.statistics(Table::Main), sql.statistics(Table::Scan)]);
+    script.add(scans_by_cache(true));
+    script.add_all([sql.clean_out(Table::Main), sql.clean_out(Table::Scan)]);
+    script.add(scans_by_cache(false));
     let segments = include_str!("../sql/segments.sql");
     script.add_all([&*sql.fill(LAYOUT), segments, &sql.fill(COMPLETE_LOAD), "COMMIT"]);
 }
@@ -255,7 +258,7 @@ mod tests {
         let all = everything();
         for words in [
             "CREATE USER SLOB2 IDENTIFIED BY \"********\" DEFAULT TABLESPACE IOPS QUOTA UNLIMITED ON IOPS;",
-            "PCTFREE 99 TABLESPACE IOPS NOLOGGING NOCOMPRESS CACHE NOPARALLEL;",
+            "PCTFREE 99 TABLESPACE IOPS STORAGE (BUFFER_POOL KEEP) NOLOGGING NOCOMPRESS CACHE NOPARALLEL;",
             "INSERT /*+ APPEND_VALUES */ INTO SLOB1.cf2 ",
             "CREATE UNIQUE INDEX SLOB2.i_cf1 ON SLOB2.cf1 (custid)",
             "GRANT SELECT, UPDATE ON SLOB1.cf1 TO SLOB2;",

@@ -18,7 +18,8 @@
 //! Stamps are a text of their own: 16 hexadecimal digits for each operation, blanks if it is no UPDATE.
 
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use slob_engine::{
@@ -27,7 +28,7 @@ use slob_engine::{
 use slob_method::{Action, Batch, Op, SchemaNo};
 use slob_server::{Cancellable, Interrupt, ServerClock, Work, classify, nanoseconds, time_left};
 
-use crate::client::{BlockInput, BlockOutput, Cancellation, Client, During, Fault, failed};
+use crate::client::{BlockInput, BlockOutput, Cancellation, Client, During, Fault, Row, failed};
 use crate::database::{Database, Role};
 use crate::options::service_name;
 use crate::schemas;
@@ -40,8 +41,10 @@ const STAMP_WIDTH: usize = 16;
 /// The smallest key with too many digits, and the smallest number of keys.
 const KEYS_END: u64 = 1_000_000_000_000_000;
 const COUNT_END: u64 = 10_000;
-/// Operations of one call: as many as fit into the 32,767 bytes of a text in PL/SQL.
-const CALL_OPS: usize = 1024;
+/// Operations of one call: as many as fit into the longest text.
+pub(crate) fn call_ops(longest_text: usize) -> usize {
+    longest_text / WIDTH
+}
 /// Time limit of a call that another connection must cancel, beyond the time in which operations may begin: that connection
 /// may fail.
 const GRACE: Duration = Duration::from_secs(60);
@@ -64,6 +67,8 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let cancellation = client.cancellation();
     let block = |sleep| block(plan, &connections.options.prefix, connections.options.commit, sleep);
     let mut work = Blocks {
+        call_ops: call_ops(client.longest_text()),
+        outside: Arc::clone(&database.outside),
         plain: block(None),
         pausing: block(Some(database.version.sleep())),
         step: format!("session {} on {place}, executing a batch", plan.number),
@@ -97,6 +102,34 @@ struct Blocks {
     step: String,
     /// True if calls have a time limit, since their own connection can't cancel them.
     is_limited: bool,
+    /// Operations of one call.
+    call_ops: usize,
+    outside: Arc<Outside>,
+}
+
+/// The time of calls outside of their operations, of all sessions: decoding, encoding, and the way there and back. Pauses
+/// count too.
+#[derive(Debug, Default)]
+pub(crate) struct Outside {
+    calls: AtomicU64,
+    ops: AtomicU64,
+    time_ns: AtomicU64,
+}
+
+impl Outside {
+    fn add(&self, took: Duration, ops: &[OpOutcome]) {
+        let inside: u64 = ops.iter().map(|op| op.duration_ns).sum();
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.ops.fetch_add(ops.len() as u64, Ordering::Relaxed);
+        self.time_ns.fetch_add(nanoseconds(took).saturating_sub(inside), Ordering::Relaxed);
+    }
+
+    /// Calls, operations and nanoseconds.
+    pub(crate) fn row(&self) -> Row {
+        [&self.calls, &self.ops, &self.time_ns]
+            .map(|count| Some(count.load(Ordering::Relaxed).to_string()))
+            .to_vec()
+    }
 }
 
 impl Blocks {
@@ -116,7 +149,7 @@ impl Blocks {
         if self.is_limited {
             self.client.limit(Some(left.unwrap_or(LONGEST_CALL) + GRACE));
         }
-        let start = Instant::now();
+        let (start, earlier) = (Instant::now(), outcome.ops().len());
         let output = match self.client.batch(block, &input) {
             Ok(output) => output,
             Err(fault) => {
@@ -125,7 +158,8 @@ impl Blocks {
                 return Err(self.failed(&fault));
             }
         };
-        let done = decode(&output, ops.len(), start - begun, start.elapsed(), outcome).ok_or_else(|| {
+        let took = start.elapsed();
+        let done = decode(&output, ops.len(), start - begun, took, outcome).ok_or_else(|| {
             let message = format!(
                 "{} operations went there, and what came back of them makes no sense: '{:.60}'",
                 ops.len(),
@@ -133,6 +167,7 @@ impl Blocks {
             );
             EngineError::new(ErrorKind::Data, self.step.as_str(), message)
         })?;
+        self.outside.add(took, &outcome.ops()[earlier..]);
         match &output.fault {
             None => Ok(done),
             Some(fault) => {
@@ -175,7 +210,7 @@ impl Work for Blocks {
             alarm.sleep(due(first).saturating_sub(begun.elapsed()), deadline)?;
             let Some(left) = time_left(deadline, Instant::now()) else { return Ok(()) };
             let now = begun.elapsed();
-            let fitting = first + 1..count.min(first + CALL_OPS);
+            let fitting = first + 1..count.min(first + self.call_ops);
             let end = fitting.clone().find(|index| due(*index) > now).unwrap_or(fitting.end);
             if self.call(begun, batch, first..end, left, pauses, outcome)? < end - first {
                 return Ok(());
@@ -259,26 +294,11 @@ struct CallCanceller {
 
 impl Interrupt for CallCanceller {
     fn asker(&self) -> Box<dyn FnMut() + '_> {
-        Box::new(|| match &self.cancellation {
-            Cancellation::Break(break_call) => break_call(),
-            Cancellation::Statement(sql) => self.execute(sql),
-        })
+        Box::new(|| self.database.connections.cancel(&self.cancellation))
     }
 
     fn others(&self) -> &'static str {
         "ALTER SYSTEM CANCEL SQL or a resource plan"
-    }
-}
-
-impl CallCanceller {
-    /// One at a time, so that hundreds of sessions need one connection. If it fails, the call ends at its deadline.
-    fn execute(&self, sql: &str) {
-        let _turn = self.database.cancelling.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = self.database.as_admin(|client| {
-            // Cancelling an idle session is an error, and no reason to close the connection.
-            let _ = client.execute(sql, &[]);
-            Ok(())
-        });
     }
 }
 

@@ -25,6 +25,9 @@ const PREFETCH: [&str; 3] =
 /// Settings, values that spoil a test, and advice.
 const SPOILERS: &str = include_str!("advice.txt");
 const DEFAULT_BLOCK_BYTES: u32 = 8192;
+const CLOCK_STEP: &str = "clock step us";
+/// Longer steps hide what operations in the cache take: a server on Windows steps by a millisecond.
+const LONG_STEP_US: u64 = 100;
 /// At full load, the server switches smaller redo logs every few seconds.
 const SMALL_LOG_BYTES: u64 = 1 << 30;
 
@@ -52,14 +55,13 @@ fn add(found: &mut ServerSettings, name: &str, value: Option<impl ToString>) {
 }
 
 /// The settings that the account may see.
-fn find(client: &mut dyn Client, views: Views) -> ServerSettings {
+fn find(client: &mut dyn Client, views: Views) -> (ServerSettings, Vec<Row>) {
     let answers = queries(views).map(|(_, sql)| client.query(&sql, &[]).unwrap_or_default());
     let first = answers.each_ref().map(|rows| rows.first().cloned().unwrap_or_default());
-    let [_, cache, database, logs, files, _] = &first;
-    let [parameters, .., tasks] = answers;
+    let [_, _, database, logs, files, _] = &first;
+    let [parameters, caches, .., tasks] = answers;
     let pair = |row: &Row| Some((text(row, 0)?.to_owned(), text(row, 1).unwrap_or_default().to_owned()));
     let mut found = ServerSettings::in_order(parameters.iter().filter_map(pair), &parameter_names());
-    add(&mut found, "buffer cache bytes", number(cache, 0));
     add(&mut found, "log mode", text(database, 0));
     add(&mut found, "force logging", text(database, 1));
     add(&mut found, "database role", text(database, 2));
@@ -69,13 +71,27 @@ fn find(client: &mut dyn Client, views: Views) -> ServerSettings {
     add(&mut found, "data files in ASM", number(files, 0));
     let tasks: Vec<String> = tasks.into_iter().flatten().flatten().collect();
     add(&mut found, "automatic tasks", (!tasks.is_empty()).then(|| tasks.join(", ")));
-    found
+    (found, caches)
+}
+
+/// The size of a buffer pool, from rows of component and bytes. Blocks of another size than the database's have caches of
+/// their own, in the default pool alone. A pool without a size is the default one.
+fn pool_bytes(caches: &[Row], pool: &str, block_bytes: u32, default_block: Option<u64>) -> Option<u64> {
+    let size = |component: &str| {
+        let row = caches.iter().find(|row| text(row, 0) == Some(component))?;
+        number(row, 1).filter(|bytes| *bytes > 0)
+    };
+    if default_block.is_some_and(|bytes| bytes != u64::from(block_bytes)) {
+        return size(&format!("DEFAULT {}K buffer cache", block_bytes >> 10));
+    }
+    size(&format!("{pool} buffer cache")).or_else(|| size("DEFAULT buffer cache"))
 }
 
 pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<Server, EngineError> {
     let Database { connections, scope, .. } = database;
-    let mut found = find(client, database.views);
+    let (mut found, caches) = find(client, database.views);
     add(&mut found, "driver", Some(connections.driver.name()));
+    add(&mut found, CLOCK_STEP, database.clock_step_us(client));
     add(&mut found, "container of the counters", scope.con_id());
     add(&mut found, "scope of the counters", Some(scope.words()));
     add(&mut found, "commit of UPDATEs", Some(connections.options.commit.words));
@@ -87,6 +103,15 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
         }
         None => block_bytes_of_load(client, database),
     };
+    let pool = schemas.first().and_then(|state| {
+        let owner = Bind::Text(connections.user(state.schema));
+        text(client.query(include_str!("../sql/buffer_pool.sql"), &[owner]).ok()?.first()?, 0)
+            .map(str::to_owned)
+    });
+    let pool = pool.unwrap_or_else(|| "DEFAULT".to_owned());
+    let default_block = found.number("db_block_size");
+    add(&mut found, "buffer cache bytes", pool_bytes(&caches, &pool, block_bytes, default_block));
+    add(&mut found, "buffer pool", Some(pool));
     let data_bytes = loaded_blocks(&schemas).map(|blocks| blocks * u64::from(block_bytes));
     Ok(Server {
         product: "Oracle Database".into(),
@@ -161,6 +186,11 @@ fn advice(found: &ServerSettings, data_bytes: Option<u64>) -> Vec<String> {
             "{} {} not 0: the server may read several blocks with one request (db file parallel read), so that reads are fewer than blocks. For single-block I/O set them to 0 on a test database and restart it.",
             unset.join(", "),
             if unset.len() == 1 { "is" } else { "are" }
+        ));
+    }
+    if let Some(step) = found.number(CLOCK_STEP).filter(|step| *step >= LONG_STEP_US) {
+        advice.push(format!(
+            "The server's clock steps by {step} us: shorter operations count as 0 or as a whole step. Means are sound; percentiles below {step} us are not known."
         ));
     }
     if direct_io(found) == Some(false) {
@@ -239,10 +269,26 @@ mod tests {
             ("recyclebin", "on", "recyclebin"),
             ("result_cache_mode", "FORCE", "result_cache_mode"),
             ("db_flash_cache_size", "64G", "flash cache"),
+            ("clock step us", "1000", "steps by 1000 us"),
         ] {
             let advice = advice(&with(&[(name, value)]), Some(1 << 30));
             assert!(advice.len() == 1 && advice[0].contains(word), "{name}: {advice:?}");
         }
+    }
+
+    #[test]
+    fn data_fit_into_the_cache_of_their_own_pool() {
+        let caches = crate::tests::rows(
+            "DEFAULT buffer cache | 64
+             KEEP buffer cache | 4096
+             RECYCLE buffer cache | 0
+             DEFAULT 16K buffer cache | 32",
+        );
+        let of = |pool, block_bytes| pool_bytes(&caches, pool, block_bytes, Some(8192));
+        assert_eq!((of("DEFAULT", 8192), of("KEEP", 8192)), (Some(64), Some(4096)));
+        assert_eq!(of("RECYCLE", 8192), Some(64), "a pool without a size is the default one");
+        assert_eq!((of("KEEP", 16_384), of("DEFAULT", 4096)), (Some(32), None));
+        assert_eq!(pool_bytes(&[], "DEFAULT", 8192, None), None, "nothing may be seen");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use slob_method::{COLUMN_BYTES, SchemaNo, Table, UpdateText};
 use slob_server::{COMMENT, Kind, column_list, columns, homes};
 
 use crate::client::Bind;
-use crate::options::Commit;
+use crate::options::{BufferPool, Commit, Options};
 use crate::session::WIDTH;
 
 /// The longest prefix: with a number it must fit the 30 characters of old releases.
@@ -93,11 +93,13 @@ pub(crate) struct SchemaSql {
     schema: SchemaNo,
     /// The tablespace of the tables; `None` for the account's own.
     pub(crate) tablespace: Option<String>,
+    pool: BufferPool,
 }
 
 impl SchemaSql {
-    pub(crate) fn new(prefix: &Prefix, schema: SchemaNo, tablespace: Option<&str>) -> Self {
-        Self { user: prefix.user(schema), schema, tablespace: tablespace.map(identifier) }
+    pub(crate) fn new(options: &Options, schema: SchemaNo) -> Self {
+        let tablespace = options.tablespace.as_deref().map(identifier);
+        Self { user: options.prefix.user(schema), schema, tablespace, pool: options.buffer_pool }
     }
 
     /// A statement from its template, with account and tablespace.
@@ -123,7 +125,9 @@ impl SchemaSql {
         let declared = declared.join(", ");
         // Short scans don't evict the blocks of CF1, as in the original kit.
         let create_table = |(table, cache): (Table, &str)| {
-            let values = [("table", table.name()), ("columns", &declared), ("cache", cache)];
+            let storage = self.pool.clause();
+            let values =
+                [("table", table.name()), ("columns", &*declared), ("cache", cache), ("storage", storage)];
             fill(&self.fill(include_str!("../sql/create_table.sql")), &values)
         };
         let comment = format!("{COMMENT} schema {}: made by slob setup, removed by slob drop", self.schema);
@@ -147,6 +151,11 @@ impl SchemaSql {
         fill(&self.fill(include_str!("../sql/statistics.sql")), &[("table", &name)])
     }
 
+    /// Reads all blocks of a table, so that their first reader in a run need not clean them out.
+    pub(crate) fn clean_out(&self, table: Table) -> String {
+        fill(&self.fill(include_str!("../sql/clean_out.sql")), &[("table", table.name())])
+    }
+
     /// Lets another account work in this schema.
     pub(crate) fn share_with(&self, other: &str) -> [String; 2] {
         let grant =
@@ -162,6 +171,15 @@ impl SchemaSql {
     /// Drops what the first so many statements of [`Self::create`] created.
     pub(crate) fn undo(&self, done: usize) -> Vec<String> {
         TABLES.iter().take(done).map(|name| format!("DROP TABLE {}.{name} PURGE", self.user)).collect()
+    }
+}
+
+/// Has full scans go through the buffer cache, or as the server likes. Not every account may.
+pub(crate) fn scans_by_cache(by_cache: bool) -> &'static str {
+    if by_cache {
+        r#"ALTER SESSION SET "_serial_direct_read" = NEVER"#
+    } else {
+        r#"ALTER SESSION SET "_serial_direct_read" = AUTO"#
     }
 }
 

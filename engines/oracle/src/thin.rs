@@ -10,6 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::path::Path;
 use std::sync::Once;
 use std::time::Duration;
 
@@ -17,9 +18,11 @@ use oracledb::{Config, Connection, DB_TYPE_NUMBER, DB_TYPE_VARCHAR, ErrorKind, O
 use slob_engine::within;
 use slob_server::{CONNECT_TIMEOUT, LOGIN_TIMEOUT};
 
-use crate::client::{Bind, BlockInput, BlockOutput, Cancellation, Client, Driver, Fault, Login, Row};
+use crate::client::{Bind, BlockInput, BlockOutput, Cancellation, Client, Driver, Fault, Login, Row, Wallet};
 use crate::load::SliceRows;
 
+/// The file of a wallet.
+const WALLET: &str = "ewallet.pem";
 /// The driver's release; a test compares it with the manifest.
 pub(crate) const VERSION: &str = "26.0.0-beta.5";
 /// Rows fetched at once.
@@ -30,14 +33,32 @@ const SYSDBA: u8 = 4;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Thin {
+    wallet: Wallet,
     /// True if the target names this driver.
     is_chosen: bool,
     login_timeout: Duration,
 }
 
 impl Thin {
-    pub(crate) fn new(is_chosen: bool) -> Self {
-        Self { is_chosen, login_timeout: LOGIN_TIMEOUT }
+    /// Without a wallet in the target, that of TNS_ADMIN counts, as for Oracle's other thin drivers.
+    pub(crate) fn new(is_chosen: bool, mut wallet: Wallet) -> Self {
+        let of_admin =
+            || std::env::var("TNS_ADMIN").ok().filter(|folder| Path::new(folder).join(WALLET).is_file());
+        wallet.folder = wallet.folder.or_else(of_admin);
+        Self { wallet, is_chosen, login_timeout: LOGIN_TIMEOUT }
+    }
+
+    /// Names the wallet, and its folder for the net service names in it: an Autonomous Database's has both.
+    fn with_wallet(&self, mut config: Config) -> Config {
+        let Wallet { folder: Some(folder), password } = &self.wallet else { return config };
+        if Path::new(folder).join("tnsnames.ora").is_file() {
+            config = config.set_config_dir(folder);
+        }
+        config = config.set_wallet_location(folder);
+        match password {
+            Some(password) => config.set_wallet_password(password.expose()),
+            None => config,
+        }
     }
 }
 
@@ -57,11 +78,15 @@ impl Driver for Thin {
         }
         // Two providers of cryptography are built in, and the driver picks the other one unless one is installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut config = Config::default()
+        // A wallet is for TLS, which a service without a net service name must ask for.
+        let scheme = if self.wallet.folder.is_some() && service.starts_with("//") { "tcps:" } else { "" };
+        let config = Config::default()
             .set_credentials(user, password.expose())
             .set_driver_name("slob")
-            .set_transport_connect_timeout(Some(CONNECT_TIMEOUT))
-            .set_connect_string(service)
+            .set_transport_connect_timeout(Some(CONNECT_TIMEOUT));
+        let mut config = self
+            .with_wallet(config)
+            .set_connect_string(&format!("{scheme}{service}"))
             .map_err(|error| fault_of(&error))?;
         if login.sysdba {
             config = config.set_auth_mode(SYSDBA);
@@ -249,6 +274,12 @@ fn fault_of(error: &oracledb::Error) -> Fault {
         ErrorKind::TnsAliasNotFound(..) | ErrorKind::NoConfigDir | ErrorKind::InvalidConnectString(..) => {
             Fault::new(12154, message)
         }
+        _ if message.contains("peer certificate") => Fault::new(None, message).with_remedy(
+            "the server's certificate is not trusted: name a folder whose ewallet.pem has the certificate of who signed it as \
+             ?wallet=FOLDER in the target, or as TNS_ADMIN; it must also carry the host's name that the target uses",
+        ),
+        _ if message.contains("wallet") => Fault::new(None, message)
+            .with_remedy("?wallet= names a folder with a readable ewallet.pem; ORACLE_WALLET_PASSWORD is the password of its key"),
         ErrorKind::StreamOperation => fault_of_stream(&message),
         ErrorKind::CallTimeoutExceeded => Fault::new(3156, "no answer within the time that a call may take"),
         ErrorKind::DeadConnection => Fault::new(CLOSED, message),

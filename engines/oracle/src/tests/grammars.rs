@@ -15,11 +15,12 @@ use slob_spec::{RedoStress, StatisticsType};
 
 use super::options;
 use crate::counters::{Views, queries};
+use crate::options::Options;
 use crate::release::Version;
 use crate::script::{SCRIPTS, Script};
 use crate::server_report::{instances_sql, report_sql};
 use crate::statements::tests::plan;
-use crate::statements::{DROP_USER, Prefix, SchemaSql};
+use crate::statements::{DROP_USER, SchemaSql};
 use crate::{capture, statements};
 
 /// The releases that scripts are written for.
@@ -27,7 +28,7 @@ pub(crate) const RELEASES: [&str; 4] = ["11.2", "12.2", "19", "23"];
 
 pub(crate) fn spec_of(release: &str) -> OpenSpec {
     let target = "oracle://system:S3CRET@//db1:1521/pdb1".parse().unwrap();
-    let options = options(&[("ORACLE_RELEASE", release)]);
+    let options = options(&[("ORACLE_RELEASE", release), ("ORACLE_BUFFER_POOL", "keep")]);
     OpenSpec { tablespace: Some("iops".into()), ..OpenSpec::new(target, Purpose::Use, options) }
 }
 
@@ -45,7 +46,7 @@ pub(crate) fn init_script(block_bytes: u32, sessions: u32) -> Result<String, slo
 }
 
 /// Files of queries that neither a load nor a run executes.
-const LOOKS: &str = "autotasks cancel cache container data_files database instance_number instances kit kit_keys marked \
+const LOOKS: &str = "autotasks buffer_pool clock_step cancel cache container data_files database instance_number instances kit kit_keys marked \
                      parameters read_rows redo_logs slices state tablespace version version_full block_size db_block_size \
                      default_tablespace own_tablespace objects";
 
@@ -75,7 +76,10 @@ pub(crate) fn everything() -> String {
         looks.add(instances_sql(&version));
     }
     looks.add(report_sql(true, "HTML"));
-    let sql = SchemaSql::new(&Prefix::new("slob").unwrap(), SchemaNo::FIRST, Some("my data"));
+    let sql = SchemaSql::new(
+        &Options::new(&OpenSpec { tablespace: Some("my data".into()), ..spec_of("19") }).unwrap(),
+        SchemaNo::FIRST,
+    );
     looks.add_all(sql.create().iter().chain(&sql.drop_tables()));
     looks.add(sql.fill(DROP_USER));
     looks.add_all(capture::views(Views::Cluster, &Version::parse("19")).map(|(_, sql)| sql));

@@ -60,7 +60,7 @@ fn login(password: &str) -> Login {
 /// The error of connecting to that port.
 fn refused(port: u16, login_timeout: Duration) -> (Kind, String) {
     let begun = Instant::now();
-    let driver = Thin { is_chosen: true, login_timeout };
+    let driver = Thin { login_timeout, ..Thin::new(true, Wallet::default()) };
     let fault = driver.connect(&login("S3CRET-word"), &format!("//127.0.0.1:{port}/s")).err().unwrap();
     // A busy machine takes its own time on top.
     assert!(begun.elapsed() < login_timeout + Duration::from_secs(30), "{:?}", begun.elapsed());
@@ -154,9 +154,10 @@ fn a_server_that_is_too_old_is_refused() {
 #[test]
 fn unsupported_logins_are_refused_without_a_connection() {
     let system = Login { user: None, sysdba: true };
-    let error = failed("connecting", &Thin::new(true).connect(&system, "").err().unwrap());
+    let error = failed("connecting", &Thin::new(true, Wallet::default()).connect(&system, "").err().unwrap());
     assert!(error.kind() == Kind::Usage && error.to_string().contains("client library"), "{error}");
-    let error = failed("connecting", &Thin::new(true).connect(&login("x"), "").err().unwrap());
+    let error =
+        failed("connecting", &Thin::new(true, Wallet::default()).connect(&login("x"), "").err().unwrap());
     assert!(error.to_string().contains("//host:port/service"), "{error}");
 }
 

@@ -1,3 +1,5 @@
-//! The Oracle engine on a real server.
+//! The Oracle engine on real connections.
 
 mod contract;
+#[cfg(feature = "thin")]
+mod wire;

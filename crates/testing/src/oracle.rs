@@ -1,0 +1,146 @@
+//! A server that speaks Oracle's wire protocol, for a test: it knows the statements of our engine, and no SQL.
+//!
+//! `crates/testing/oracle` has the server, and a description for each release or service. It shows that a driver and our
+//! statements get on with the protocol; what Oracle itself would answer, it can't show.
+
+use std::fs;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use crate::process::{Account, Process, Served, available, finish, free_port, on_a_port, until_it_serves};
+use crate::target_folder;
+
+/// Words of a start that may succeed when it is repeated.
+const PASSING: &[&str] = &["Address already in use"];
+/// Accepts a connection when the server does.
+const LOOPBACK: &str = "127.0.0.1";
+
+/// A server with an instance on each of its ports. Its administrator is `system`.
+#[derive(Debug)]
+pub struct Oracle {
+    served: Served,
+    description: String,
+    /// The ports of all instances.
+    ports: Vec<u16>,
+}
+
+impl Deref for Oracle {
+    type Target = Served;
+
+    fn deref(&self) -> &Served {
+        &self.served
+    }
+}
+
+impl Oracle {
+    /// Starts a server as a description has it (`19c`, `rds`). `None`, with a line on stderr, if the protocol's package is not
+    /// installed and the test is to be skipped.
+    pub fn start_or_skip(description: &str) -> Option<Self> {
+        Self::start_instances_or_skip(description, 1)
+    }
+
+    /// The same with so many instances.
+    pub fn start_instances_or_skip(description: &str, instances: usize) -> Option<Self> {
+        Self::prepare_or_skip(description, instances).map(|mut server| {
+            server.begin().expect("a server");
+            server
+        })
+    }
+
+    /// The same on TLS, with a file of certificate and key.
+    pub fn start_with_tls_or_skip(description: &str, pem: &str) -> Option<Self> {
+        Self::prepare_or_skip(description, 1).map(|mut server| {
+            server.write("tls.pem", pem);
+            server.begin().expect("a server");
+            server
+        })
+    }
+
+    fn prepare_or_skip(description: &str, instances: usize) -> Option<Self> {
+        available(installed())?;
+        let mut served = Served::new("nobody", "slob-or").expect("a folder");
+        if finish(served.account.command(&python(), "PYTHON").args(["-c", "import seerdb.server"])).is_err() {
+            // The interpreter or this project is in a folder of the test's own account.
+            served.account = Account::own();
+        }
+        Some(Self { served, description: description.to_owned(), ports: vec![0; instances] })
+    }
+
+    fn begin(&mut self) -> Result<(), String> {
+        let mut ports = Vec::new();
+        for _ in 1..self.ports.len() {
+            ports.push(free_port()?);
+        }
+        let log = self.folder.path().join("log");
+        let (process, port) = on_a_port(self.served.fixed_port(), PASSING, |port| {
+            let file = fs::File::create(&log).map_err(|error| error.to_string())?;
+            let process = Process::spawn(&self.command(port, &ports), Some(file))?;
+            let serves = || std::net::TcpStream::connect((LOOPBACK, port)).is_ok();
+            until_it_serves(process, serves, Signal::KILL, &log)
+        })?;
+        self.served.process = Some(process);
+        self.served.port = port;
+        self.ports = [vec![port], ports].concat();
+        Ok(())
+    }
+
+    fn command(&self, port: u16, others: &[u16]) -> Command {
+        let mut command = self.account.command(&python(), "PYTHON");
+        command.arg("-B").arg(home().join("serve.py")).arg(self.folder.path()).arg(&self.description);
+        command.args([&[port], others].concat().iter().map(u16::to_string));
+        command
+    }
+
+    /// The target of the administrator, by the thin driver and all instances.
+    pub fn target(&self) -> String {
+        self.target_of("system:manager")
+    }
+
+    /// The target of an account, `user:password`.
+    pub fn target_of(&self, account: &str) -> String {
+        let hosts: Vec<String> = self.ports.iter().map(|port| format!("{LOOPBACK}:{port}")).collect();
+        format!("oracle://{account}@{}/pdb1?driver=thin", hosts.join(","))
+    }
+
+    /// Has statements fail from now on: lines of `WORDS => FAULT`, as `serve.py` describes them; none at all with `""`.
+    pub fn fail(&self, faults: &str) {
+        self.write("faults.new", faults);
+        fs::rename(self.folder.path().join("faults.new"), self.folder.path().join("faults")).expect("a file");
+    }
+
+    /// The statements of all sessions so far, a line each: account, instance, words, binds.
+    pub fn statements(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.folder.path().join("statements")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Kills the server as a power failure would.
+    pub fn kill(&mut self) {
+        self.served.end(Signal::KILL);
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).expect("a file");
+        self.account.give(&path).expect("its own file");
+    }
+}
+
+/// The server's own files.
+fn home() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle")
+}
+
+/// The Python that `.ci/install-test-servers` puts the protocol's package into.
+fn python() -> PathBuf {
+    target_folder().join("test-readers/bin/python")
+}
+
+fn installed() -> Result<(), String> {
+    finish(Command::new(python()).args(["-c", "import seerdb.server"])).map_err(|_| {
+        "there is no package seerdb in target/test-readers (.ci/install-test-servers)".to_owned()
+    })
+}
