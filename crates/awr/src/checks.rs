@@ -437,16 +437,11 @@ fn blocks_and_requests(report: &Report) -> Option<Warning> {
 fn two_peaks(report: &Report) -> Option<Warning> {
     let event = single_block_read(report)?;
     let peaks = report.histogram(&event.name)?.two_peaks()?;
-    let served = if peaks.may_be_a_caches() { ", as a cache would serve them" } else { "" };
     Some(Weight::Doubt.warning(format!(
-        "the mean of '{}', {}, hides two kinds of waits: {:.0} % peak at {} to {}{served}, and {:.0} % at {} and more",
+        "the mean of '{}', {}, hides two kinds of waits: {}",
         event.name,
         duration(event.mean_us()?.known()?),
-        peaks.short_percent,
-        duration(peaks.short.from_us),
-        peaks.short.to_us.map_or_else(|| "more".to_owned(), duration),
-        peaks.long_percent,
-        duration(peaks.long.from_us),
+        peaks.words(&event.name),
     )))
 }
 

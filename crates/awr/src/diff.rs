@@ -274,36 +274,50 @@ fn io(both: Both<'_>, sides: fn(&IoLine) -> [Option<Figure>; 2]) -> Vec<DiffRow>
     by_name(both, lists, |line| &line.name, &FUNCTIONS, value)
 }
 
-fn sql_pairs(both: Both<'_>) -> Vec<Paired<'_, SqlStatement>> {
-    pairs(both.map(|report| (report.top_sql.as_slice(), report.format)), |sql| &sql.id, &[])
+/// Rows of the statements. Their key is the id with the container, if both reports name containers or an id has several.
+fn sql_rows(
+    both: Both<'_>,
+    row: impl Fn(&str, [Option<&SqlStatement>; 2]) -> Option<DiffRow>,
+) -> Vec<DiffRow> {
+    let name_containers = both.iter().all(|report| report.top_sql.iter().any(|sql| sql.container.is_some()));
+    let sides = both.map(|report| {
+        let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+        report.top_sql.iter().for_each(|sql| *count.entry(&sql.id).or_default() += 1);
+        let key = |sql: &SqlStatement| match &sql.container {
+            Some(container) if name_containers || count[&*sql.id] > 1 => format!("{} {container}", sql.id),
+            _ => sql.id.clone(),
+        };
+        report.top_sql.iter().map(|sql| (key(sql), sql)).collect::<Vec<_>>()
+    });
+    let [first, second] = [0, 1].map(|side| (sides[side].as_slice(), both[side].format));
+    let pairs: Vec<Paired<'_, (String, &SqlStatement)>> = pairs([first, second], |(key, _)| key, &[]);
+    pairs.into_iter().filter_map(|(key, sides)| row(key, sides.map(|side| side.map(|(_, sql)| *sql)))).collect()
 }
 
 /// Characters of a statement beside its id.
 const SQL_CHARS: usize = 48;
 
-/// The id of a statement, and the start of its text.
-fn sql_name(id: &str, sides: [Option<&SqlStatement>; 2]) -> String {
+/// The key of a statement, and the start of its text.
+fn sql_name(key: &str, sides: [Option<&SqlStatement>; 2]) -> String {
     let text = sides.into_iter().flatten().map(|sql| sql.text.as_str()).find(|text| !text.is_empty());
     let words: Vec<&str> = text.unwrap_or_default().split_whitespace().collect();
     let start: String = words.join(" ").chars().take(SQL_CHARS).collect();
-    format!("{id} {start}").trim_end().to_owned()
+    format!("{key} {start}").trim_end().to_owned()
 }
 
 fn statements(both: Both<'_>, value: fn(&SqlStatement, &Report) -> Option<f64>) -> Vec<DiffRow> {
-    let row = |(id, sides): Paired<'_, SqlStatement>| {
+    sql_rows(both, |key, sides| {
         let values = [0, 1].map(|side| value(sides[side]?, both[side]));
-        numbers(&sql_name(id, sides), values)
-    };
-    sql_pairs(both).into_iter().filter_map(row).collect()
+        numbers(&sql_name(key, sides), values)
+    })
 }
 
 fn plans(both: Both<'_>) -> Vec<DiffRow> {
-    let row = |(id, sides): Paired<'_, SqlStatement>| {
+    sql_rows(both, |key, sides| {
         let [first, second] = [&sides[0]?.plans, &sides[1]?.plans];
         let differ = !first.is_empty() && !second.is_empty() && first != second;
-        texts(&sql_name(id, sides), [first, second].map(|plans| differ.then(|| plans.join(" "))))
-    };
-    sql_pairs(both).into_iter().filter_map(row).collect()
+        texts(&sql_name(key, sides), [first, second].map(|plans| differ.then(|| plans.join(" "))))
+    })
 }
 
 fn segments(both: Both<'_>, statistic: &str) -> Vec<DiffRow> {
@@ -311,8 +325,9 @@ fn segments(both: Both<'_>, statistic: &str) -> Vec<DiffRow> {
         let own = report.segments.iter().filter(|segment| segment.statistic.eq_ignore_ascii_case(statistic));
         let named = own.filter_map(|segment| {
             let parts = [segment.owner.as_deref(), Some(&*segment.object), segment.subobject.as_deref()];
-            let name: Vec<&str> = parts.into_iter().flatten().collect();
-            Some((name.join("."), per_second(segment.value, report)?))
+            let name = parts.into_iter().flatten().collect::<Vec<_>>().join(".");
+            let name = segment.container.iter().fold(name, |name, container| format!("{name} {container}"));
+            Some((name, per_second(segment.value, report)?))
         });
         named.collect()
     });

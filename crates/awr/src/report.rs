@@ -50,7 +50,7 @@ pub struct Report {
     pub files: Vec<FileIo>,
     pub cache_sizes: Vec<CacheSize>,
     pub parameters: Vec<Parameter>,
-    /// The statements of all sections, each once.
+    /// The statements of all sections, each once for each container.
     pub top_sql: Vec<SqlStatement>,
     pub segments: Vec<Segment>,
     pub buffer_pool_advice: Vec<BufferPoolAdvice>,
@@ -162,12 +162,13 @@ pub struct Section {
     pub line: usize,
 }
 
-/// A SQL statement with its totals of the interval.
+/// A SQL statement of a container with its totals of the interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SqlStatement {
     pub id: String,
-    pub module: Option<String>,
+    /// The pluggable database, if the section names it. The same statement in two of them is two records.
     pub container: Option<String>,
+    pub module: Option<String>,
     pub elapsed_s: Option<Figure>,
     pub cpu_s: Option<Figure>,
     pub io_wait_s: Option<Figure>,
@@ -373,6 +374,7 @@ rows! {
         pub object: String = text("objectname"),
         pub subobject: Option<String> = words("subobjectname|subobject"),
         pub kind: Option<String> = words("obj.type|objecttype|type"),
+        pub container: Option<String> = words("pdbname|containername"),
         pub value: Option<Figure>,
         pub percent: Option<Figure> = number("%total*"),
     }

@@ -109,9 +109,11 @@ const SQL_TOTALS: &[Field<SqlStatement>] = &[
     ("rowsprocessed|rows", |sql, cell| sql.rows = Figure::finer(sql.rows, cell.number())),
 ];
 
+/// The pluggable database of a row.
+const CONTAINER: &str = "pdbname|containername";
+
 const SQL_TEXTS: &[Field<SqlStatement>] = &[
     ("sqlmodule", |sql, cell| sql.module = sql.module.take().or_else(|| cell.words())),
-    ("pdbname|containername", |sql, cell| sql.container = sql.container.take().or_else(|| cell.words())),
     ("sqltext", |sql, cell| {
         if let Some(text) = cell.text.filter(|text| text.len() > sql.text.len()) {
             sql.text = text.to_owned();
@@ -356,15 +358,17 @@ fn sql(report: &mut Report, table: &Table) {
     let is_total = |(_, head): &(usize, &Head)| head.group.is_empty() || head.group == "total";
     let totals = Columns::of(&heads.clone().filter(is_total), SQL_TOTALS);
     let texts = Columns::of(&heads, SQL_TEXTS);
+    let container = table.column(CONTAINER);
     let mut last = None;
-    for row in &table.rows {
+    for (at, row) in table.rows.iter().enumerate() {
         let Some(name) = row.text(Some(id)).filter(|name| is_sql_id(name)) else {
             if let Some(at) = last {
                 continue_sql(&mut report.top_sql[at], row);
             }
             continue;
         };
-        let at = index_of(&mut report.top_sql, name, |sql| &mut sql.id);
+        let container = row.text(container).or_else(|| container_below(&table.rows[at + 1..]));
+        let at = index_of_sql(&mut report.top_sql, name, container);
         let sql = &mut report.top_sql[at];
         // Text repeats a statement in each section.
         last = sql.text.is_empty().then_some(at);
@@ -373,12 +377,39 @@ fn sql(report: &mut Report, table: &Table) {
     }
 }
 
-/// Takes a line below a statement in a text: the module, or a piece of the statement.
+/// The index of a statement of a container, which is added if there is none. A section without containers is of the only
+/// record with the id, if there is just one.
+fn index_of_sql(statements: &mut Vec<SqlStatement>, id: &str, container: Option<&str>) -> usize {
+    let mut same_id = statements.iter().enumerate().filter(|(_, sql)| sql.id == id);
+    let found = match container {
+        Some(_) => same_id.find(|(_, sql)| sql.container.as_deref() == container),
+        None => same_id.next().filter(|_| same_id.next().is_none()),
+    };
+    let found = found.map(|(at, _)| at);
+    let of_none = || {
+        let is_own = |sql: &SqlStatement| sql.id == id && sql.container.is_none() && container.is_none();
+        statements.iter().position(is_own)
+    };
+    found.or_else(of_none).unwrap_or_else(|| {
+        let container = container.map(str::to_owned);
+        statements.push(SqlStatement { id: id.to_owned(), container, ..SqlStatement::default() });
+        statements.len() - 1
+    })
+}
+
+/// The container of a row in a text, which a line below it names.
+fn container_below(rows: &[Row]) -> Option<&str> {
+    let mut lines = rows.iter().take(2).take_while(|row| row.cells.len() == 1).map(|row| row.cells[0].as_str());
+    lines.find_map(|line| line.trim_start().strip_prefix("PDB: ")).map(str::trim)
+}
+
+/// Takes a line below a statement in a text: the module, the container, or a piece of the statement.
 fn continue_sql(sql: &mut SqlStatement, row: &Row) {
     // Text breaks statements anywhere, and blanks at the break belong to them.
     let line = row.cells.first().map_or("", String::as_str);
     match line.strip_prefix("Module: ") {
         Some(module) if sql.text.is_empty() => sql.module = Some(module.trim().to_owned()),
+        None if sql.text.is_empty() && line.trim_start().starts_with("PDB: ") => {}
         _ => sql.text.push_str(line),
     }
 }
@@ -386,11 +417,12 @@ fn continue_sql(sql: &mut SqlStatement, row: &Row) {
 /// Reads the plans that samples of ASH saw.
 fn sql_plans(report: &mut Report, table: &Table) {
     let (Some(id), Some(plan)) = (table.column("sqlid"), table.column("planhash*")) else { return };
+    let container = table.column(CONTAINER);
     let is_plan = |plan: &&str| plan.bytes().all(|byte| byte.is_ascii_digit());
     for row in &table.rows {
         let id = row.text(Some(id)).filter(|id| is_sql_id(id));
         if let Some((id, plan)) = id.zip(row.text(Some(plan)).filter(is_plan)) {
-            let at = index_of(&mut report.top_sql, id, |sql| &mut sql.id);
+            let at = index_of_sql(&mut report.top_sql, id, row.text(container));
             let plans = &mut report.top_sql[at].plans;
             if !plans.iter().any(|known| known == plan) {
                 plans.push(plan.to_owned());

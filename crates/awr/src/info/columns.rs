@@ -350,6 +350,7 @@ const OF_SEGMENT: &[Head<Segment>] = &[
     ("Object", |segment, _| words(Some(&segment.object))),
     ("Subobject", |segment, _| words(segment.subobject.as_deref())),
     ("Object Type", |segment, _| words(segment.kind.as_deref())),
+    ("Container", |segment, _| words(segment.container.as_deref())),
     ("Value", |segment, _| cell(segment.value)),
     ("%Total", |segment, _| cell(segment.percent)),
 ];

@@ -75,19 +75,25 @@ fn edges(table: &Table) -> Option<(usize, Vec<f64>)> {
     let below = heads.iter().take_while(|head| head.starts_with('<')).count();
     heads.get(below).filter(|head| head.starts_with('>'))?;
     let choices: Vec<Vec<f64>> = heads[..below].iter().map(|head| readings(head)).collect();
-    // Each edge is larger than the one before it, at most 64-fold: this decides on a cut unit.
-    let mut edges: Vec<f64> = Vec::with_capacity(below);
-    for (at, own) in choices.iter().enumerate() {
-        let before = edges.last().copied();
-        let next = choices.get(at + 1).filter(|next| !next.is_empty());
-        let follows = |edge: f64, before: f64| edge > before && edge <= before * 64.0;
-        let fits = |edge: &&f64| {
-            before.is_none_or(|before| follows(**edge, before))
-                && next.is_none_or(|next| next.iter().any(|next| follows(*next, **edge)))
-        };
-        edges.push(*own.iter().find(fits)?);
+    Some((first, ascending(&choices)?))
+}
+
+/// The first choices of which each is larger than the one before it, at most 64-fold. This decides on a cut unit: `<4m` is
+/// 4 ms before `<8ms`, and 4 minutes before `<1/4h`.
+fn ascending(choices: &[Vec<f64>]) -> Option<Vec<f64>> {
+    // For each choice of the last column, the edges that lead to it.
+    let mut chains: Vec<Vec<f64>> = vec![Vec::new()];
+    for own in choices {
+        let extended = own.iter().filter_map(|edge| {
+            let follows = |chain: &&Vec<f64>| {
+                chain.last().is_none_or(|before| *edge > *before && *edge <= before * 64.0)
+            };
+            let chain = chains.iter().find(follows)?;
+            Some(chain.iter().copied().chain([*edge]).collect())
+        });
+        chains = extended.collect();
     }
-    Some((first, edges))
+    chains.into_iter().next()
 }
 
 /// The possible values of a heading such as `<512`, `<1/8s`, `<=1s` or `<2m`, in microseconds.
@@ -179,6 +185,9 @@ mod tests {
         assert_eq!(edges(&ms).unwrap().1, [512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0]);
         let minutes = table("", &["<2s", "<4s", "<8s", "<16s", "<32s", "< 1m", "< 2m", ">=2m"], &[]);
         assert_eq!(edges(&minutes).unwrap().1[5..], [64.0 * 1_048_576.0, 128.0 * 1_048_576.0]);
+        let hours = table("", &["<2m", "<4m", "<8m", "<1/4h", "<1/2h", "< 1h", ">=1h"], &[]);
+        let m = 64.0 * 1_048_576.0;
+        assert_eq!(edges(&hours).unwrap().1, [2.0, 4.0, 8.0, 16.0, 32.0, 64.0].map(|count| count * m));
         let older = table("", &["<1ms", "<2ms", "<4ms", "<8ms", "<16ms", "<32ms", "<=1s", ">1s"], &[]);
         assert_eq!(edges(&older).unwrap().1[5..], [32_768.0, 1_048_576.0]);
         let eighths = table("", &["<32ms", "<64ms", "<1/8s", "<1/4s", "<1/2s", "<1s", "<2s", ">=2s"], &[]);
