@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use jiff::civil::DateTime;
 use serde_json::{Value as Json, json};
-use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Verdict};
+use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Rows, Verdict};
 use slob_awr::histogram::{EVENTS, Point, sort};
 use slob_awr::info::{Head, Named, Row, Work, columns, part_of_file};
 use slob_awr::trend::log_file_sync_us;
@@ -408,6 +408,9 @@ fn check_text(check: &Checks, all: bool) -> String {
     if !shown.is_empty() {
         text.extend(pairs_table(&shown).lines().map(|line| format!("  {line}\n")));
     }
+    if all {
+        text.extend(rows_table(&check.rows).lines().map(|line| format!("  {line}\n")));
+    }
     for pair in &shown {
         if let Some(note) = pair.note {
             text.push_str(&format!(
@@ -426,7 +429,7 @@ fn check_text(check: &Checks, all: bool) -> String {
 }
 
 fn check_summary(check: &Checks) -> String {
-    let all = check.pairs.len();
+    let all = check.compared();
     let count = |verdict| check.pairs.iter().filter(|pair| pair.verdict == verdict).count();
     match (check.verdict(), check.is_contradictory()) {
         (None, false) => "it states no figure twice, so there is nothing to compare".to_owned(),
@@ -439,7 +442,8 @@ fn check_summary(check: &Checks) -> String {
             count(Verdict::Differ)
         ),
         (Some(Verdict::Explained), _) => {
-            format!("sound: {} of {all} pairs agree; why the others do not is known", count(Verdict::Agree))
+            let agree = all - count(Verdict::Explained);
+            format!("sound: {agree} of {all} pairs agree; why the others do not is known")
         }
         _ => {
             format!("sound: all {all} pairs agree within {AGREE_PERCENT:.0} %, or as far as they are printed")
@@ -459,7 +463,7 @@ fn pairs_table(pairs: &[&Pair]) -> String {
     ];
     let row = |pair: &&Pair| {
         [
-            pair.what.into(),
+            pair.what.clone().into(),
             pair.first_source.into(),
             Format::Significant.cell(pair.first),
             pair.second_source.into(),
@@ -469,6 +473,22 @@ fn pairs_table(pairs: &[&Pair]) -> String {
         ]
     };
     Table::new(columns).with_rows::<Cell>(pairs.iter().map(row)).terminal(None)
+}
+
+/// The tables whose rows were compared by arithmetic.
+fn rows_table(rows: &[Rows]) -> String {
+    let columns = [
+        Column::left("Rows by arithmetic"),
+        Column::left("First"),
+        Column::left("Second"),
+        Column::right("Pairs"),
+        Column::right("Agree"),
+    ];
+    let row = |rows: &Rows| {
+        let [pairs, agree] = [rows.pairs, rows.agree].map(|count| count.to_string());
+        [rows.what.to_owned(), rows.first_source.to_owned(), rows.second_source.to_owned(), pairs, agree]
+    };
+    Table::new(columns).with_rows(rows.iter().map(row)).terminal(None)
 }
 
 /// Rows of a table without --all.

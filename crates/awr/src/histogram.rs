@@ -17,6 +17,18 @@ pub struct EventHistogram {
     pub waits_were_cut: bool,
     /// Buckets from short to long, without gaps.
     pub buckets: Vec<Bucket>,
+    #[serde(skip)]
+    pub(crate) sections: Vec<HistogramSection>,
+}
+
+/// What a section prints of an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct HistogramSection {
+    /// Sum of all shares.
+    pub(crate) sum: Figure,
+    /// Waits within the section's range, and their share.
+    pub(crate) waits: Option<Figure>,
+    pub(crate) share: Figure,
 }
 
 /// Waits of one duration up to another.
@@ -253,7 +265,7 @@ mod tests {
             to_us: (at + 1 < shares.len()).then(|| 2f64.powi(at as i32 + 1)),
             percent: Figure { value: *share, resolution: 0.1 },
         });
-        EventHistogram { event: "e".into(), waits: None, waits_were_cut: false, buckets: buckets.collect() }
+        EventHistogram { event: "e".into(), waits: None, waits_were_cut: false, buckets: buckets.collect(), sections: Vec::new() }
     }
 
     #[test]

@@ -258,6 +258,8 @@ rows! {
             pub average_us: Option<Figure> = duration(AVERAGE_COLUMN),
         pub percent: Option<Figure> = number(SHARE_COLUMN),
         pub percent_of: Option<ShareOf> = share_of(SHARE_COLUMN),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub waits_per_transaction: Option<Figure> = number("waits/txn|*waits/txn*>@*"),
     }
 
     pub struct TimeModelLine {
@@ -376,7 +378,8 @@ rows! {
         pub kind: Option<String> = words("obj.type|objecttype|type"),
         pub container: Option<String> = words("pdbname|containername"),
         pub value: Option<Figure>,
-        pub percent: Option<Figure> = number("%total*"),
+        /// Share of the instance's total, or of what the report captured.
+        pub percent: Option<Figure> = number("%*|pcttotal"),
     }
 
     /// Estimated reads with a buffer pool of another size.

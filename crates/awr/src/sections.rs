@@ -261,7 +261,7 @@ fn activity(report: &mut Report, table: &Table) {
     } else if table.has("total") {
         for line in table.lines::<Activity>() {
             // The table of all statistics repeats the key statistics.
-            let is_same = |known: &Activity| known.name == line.name && known.total == line.total;
+            let is_same = |known: &Activity| *known == line;
             if !report.activity.iter().take(KEY_STATISTICS).any(is_same) {
                 report.activity.push(line);
             }
@@ -434,7 +434,7 @@ fn sql_plans(report: &mut Report, table: &Table) {
 /// Reads `Segments by Physical Reads`, and `Segment Statistics (Global)`, where the statistic is a column.
 fn segments(report: &mut Report, table: &Table) {
     // The value precedes its share.
-    let value = table.column("value").or_else(|| table.column("%*")?.checked_sub(1));
+    let value = table.column("value").or_else(|| table.column("%*|pcttotal")?.checked_sub(1));
     let mut statistic = table.title.split_once(" by ").map_or("", |(_, own)| own.trim()).to_owned();
     let mut above = Segment::default();
     for (row, line) in table.rows.iter().zip(table.lines::<Segment>()) {

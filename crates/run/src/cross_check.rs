@@ -29,9 +29,16 @@ pub(crate) fn cross_check(record: &mut Record, folder: &Path) {
     }
 }
 
-/// Every figure that both have.
+/// A report's interval may be longer or shorter than the window by this factor: snapshots take their time.
+const SAME_TIME: f64 = 1.2;
+
+/// Every figure that both have, if they cover the same time.
 fn pairs(record: &Record, report: &Report) -> Vec<ReportedPair> {
     let Some(window) = record.window else { return Vec::new() };
+    let covers = |seconds: f64| (window.seconds / seconds).ln().abs() <= SAME_TIME.ln();
+    if !report.elapsed_s().is_some_and(covers) {
+        return Vec::new();
+    }
     let rate = |total: Option<f64>| total.map(|total| total / window.seconds);
     let counted = |counter| rate(record.counters.get(counter).map(|count| count as f64));
     let busy = |us: u64| us as f64 / 1e6;

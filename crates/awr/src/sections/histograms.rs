@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::begins;
 use crate::figure::{Figure, number};
-use crate::histogram::{Bucket, EventHistogram};
+use crate::histogram::{Bucket, EventHistogram, HistogramSection};
 use crate::table::Table;
 
 /// The row of an event in one section.
@@ -16,6 +16,18 @@ struct Part {
     edges: Vec<f64>,
     /// The share between each edge and the edge before it, and the share above all edges.
     shares: Vec<Figure>,
+    /// Waits within the section's range.
+    waits: Option<Figure>,
+}
+
+impl Part {
+    /// The range ends at the last edge. It begins at the first one, unless the scale does.
+    fn section(&self) -> Option<HistogramSection> {
+        let sum = |shares: &[Figure]| Figure::sum(shares.iter().copied().map(Some));
+        let from = usize::from(*self.edges.first()? > 8.0 && *self.edges.first()? != 1000.0 * 1.024);
+        let share = sum(self.shares.get(from..self.shares.len() - 1)?)?;
+        Some(HistogramSection { sum: sum(&self.shares)?, waits: self.waits, share })
+    }
 }
 
 /// The waits of an event, true if their unit was cut, and the event's rows.
@@ -45,7 +57,8 @@ pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
                 Some(text) => number(text),
             };
             let shares: Option<Vec<Figure>> = (first..=first + edges.len()).map(share).collect();
-            all.extend(shares.map(|shares| Part { edges: edges.clone(), shares }));
+            let own = row.text(total).and_then(total_waits).map(|(waits, _)| waits);
+            all.extend(shares.map(|shares| Part { edges: edges.clone(), shares, waits: own }));
         }
     }
     order
@@ -54,7 +67,9 @@ pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
             let (waits, parts) = parts.remove(&event)?;
             let buckets = merged(&parts)?;
             let (waits, waits_were_cut) = waits.unzip();
-            Some(EventHistogram { event, waits, waits_were_cut: waits_were_cut.unwrap_or(false), buckets })
+            let sections = parts.iter().filter_map(Part::section).collect();
+            let waits_were_cut = waits_were_cut.unwrap_or(false);
+            Some(EventHistogram { event, waits, waits_were_cut, buckets, sections })
         })
         .collect()
 }

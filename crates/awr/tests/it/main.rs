@@ -4,6 +4,7 @@
 mod common;
 mod defects;
 mod diff;
+mod edits;
 mod global;
 mod kinds;
 mod names;
