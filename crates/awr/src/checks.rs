@@ -276,7 +276,8 @@ const COMPARISONS: &[Comparison] = &[
         ["Instance Activity 'redo writes'", "waits 'log file parallel write'"],
         "each write of the log is one wait; statistics count one member of a group",
         |report| {
-            let writes = report.statistic_total("redo writes").map(|writes| read_apart(writes, WAITS_BETWEEN));
+            let writes =
+                report.statistic_total("redo writes").map(|writes| read_apart(writes, WAITS_BETWEEN));
             [writes, waits_of(report, &report.background_events, "log file parallel write")]
         },
     ),
@@ -315,7 +316,8 @@ fn data_per_s(
 
 /// False for tables of some releases that have neither a total nor the lines of both writers.
 fn has_all_writes(report: &Report) -> bool {
-    let has = |name: &str| report.io_by_function.iter().any(|line| line.name.to_uppercase().starts_with(name));
+    let has =
+        |name: &str| report.io_by_function.iter().any(|line| line.name.to_uppercase().starts_with(name));
     has("TOTAL") || (has("DBWR") && has("LGWR"))
 }
 
@@ -330,7 +332,11 @@ fn waits(report: &Report) -> Vec<Pair> {
         let lists = [&report.foreground_events, &report.background_events];
         let of_events = Figure::sum(lists.map(|events| waits_of(report, events, &own.event)))?;
         let is_of_storage = EVENTS.contains(&own.event.as_str());
-        let hidden = if is_of_storage { WAITS_BETWEEN } else { HIDDEN_WAITS + AGREE_PERCENT / 100.0 * of_events.value };
+        let hidden = if is_of_storage {
+            WAITS_BETWEEN
+        } else {
+            HIDDEN_WAITS + AGREE_PERCENT / 100.0 * of_events.value
+        };
         let counts = [of_events, own.waits?].map(|count| read_apart(count, hidden));
         let mut pair = pair_of(format!("waits '{}'", own.event), WAITS, counts);
         pair.note = Some(WAITS_NOTE).filter(|_| pair.verdict != Verdict::Agree);
@@ -516,18 +522,18 @@ fn percentages(report: &Report) -> impl Iterator<Item = Warning> {
     report.efficiency.iter().filter_map(|line| {
         let percent = line.percent?.value;
         let least = if line.name == "Execute to Parse %" { f64::NEG_INFINITY } else { 0.0 };
-        (!(least..=100.0).contains(&percent))
-            .then(|| {
-                // Counters are read one after the other. CPU time of parsing is rounded up.
-                let is_near = percent > -1.0 && percent < 101.0 || line.name.starts_with("Parse CPU");
-                let weight = if is_near { Weight::Note } else { Weight::Impossible };
-                weight.warning(format!("'{}' is {percent} %, which is impossible", line.name))
-            })
+        (!(least..=100.0).contains(&percent)).then(|| {
+            // Counters are read one after the other. CPU time of parsing is rounded up.
+            let is_near = percent > -1.0 && percent < 101.0 || line.name.starts_with("Parse CPU");
+            let weight = if is_near { Weight::Note } else { Weight::Impossible };
+            weight.warning(format!("'{}' is {percent} %, which is impossible", line.name))
+        })
     })
 }
 
 fn timeouts(report: &Report) -> impl Iterator<Item = Warning> {
-    let lists = [&report.foreground_events, &report.background_events, &report.all_events, &report.wait_classes];
+    let lists =
+        [&report.foreground_events, &report.background_events, &report.all_events, &report.wait_classes];
     lists.into_iter().flatten().filter_map(|event| {
         let percent = event.timeouts_percent.filter(|percent| percent.value > 100.0)?.value;
         let text = format!("{percent} % of the waits '{}' timed out, which is impossible", event.name);

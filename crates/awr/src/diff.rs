@@ -291,7 +291,10 @@ fn sql_rows(
     });
     let [first, second] = [0, 1].map(|side| (sides[side].as_slice(), both[side].format));
     let pairs: Vec<Paired<'_, (String, &SqlStatement)>> = pairs([first, second], |(key, _)| key, &[]);
-    pairs.into_iter().filter_map(|(key, sides)| row(key, sides.map(|side| side.map(|(_, sql)| *sql)))).collect()
+    pairs
+        .into_iter()
+        .filter_map(|(key, sides)| row(key, sides.map(|side| side.map(|(_, sql)| *sql))))
+        .collect()
 }
 
 /// Characters of a statement beside its id.

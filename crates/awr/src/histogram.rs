@@ -265,7 +265,13 @@ mod tests {
             to_us: (at + 1 < shares.len()).then(|| 2f64.powi(at as i32 + 1)),
             percent: Figure { value: *share, resolution: 0.1 },
         });
-        EventHistogram { event: "e".into(), waits: None, waits_were_cut: false, buckets: buckets.collect(), sections: Vec::new() }
+        EventHistogram {
+            event: "e".into(),
+            waits: None,
+            waits_were_cut: false,
+            buckets: buckets.collect(),
+            sections: Vec::new(),
+        }
     }
 
     #[test]

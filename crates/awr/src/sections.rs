@@ -399,7 +399,8 @@ fn index_of_sql(statements: &mut Vec<SqlStatement>, id: &str, container: Option<
 
 /// The container of a row in a text, which a line below it names.
 fn container_below(rows: &[Row]) -> Option<&str> {
-    let mut lines = rows.iter().take(2).take_while(|row| row.cells.len() == 1).map(|row| row.cells[0].as_str());
+    let mut lines =
+        rows.iter().take(2).take_while(|row| row.cells.len() == 1).map(|row| row.cells[0].as_str());
     lines.find_map(|line| line.trim_start().strip_prefix("PDB: ")).map(str::trim)
 }
 

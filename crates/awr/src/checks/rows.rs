@@ -57,16 +57,25 @@ pub(super) const FAMILIES: &[Family] = &[
     family(WAITS, ["Top events", "waits x mean"], |report| waits_by_mean(&report.top_events)),
     family(WAITS, ["Foreground Wait Class", "waits x mean"], |report| waits_by_mean(&report.wait_classes)),
     family(WAITS, ["Wait classes", "waits x mean"], |report| waits_by_mean(&report.all_wait_classes)),
-    family(WAITS, ["Foreground Wait Events", "waits x mean"], |report| waits_by_mean(&report.foreground_events)),
-    family(WAITS, ["Background Wait Events", "waits x mean"], |report| waits_by_mean(&report.background_events)),
+    family(WAITS, ["Foreground Wait Events", "waits x mean"], |report| {
+        waits_by_mean(&report.foreground_events)
+    }),
+    family(WAITS, ["Background Wait Events", "waits x mean"], |report| {
+        waits_by_mean(&report.background_events)
+    }),
     family(WAITS, ["Wait Events", "waits x mean"], |report| waits_by_mean(&report.all_events)),
     family(SHARES, ["Top events", "time / whole"], |report| shares(report, &report.top_events)),
     family(SHARES, ["Foreground Wait Class", "time / whole"], |report| shares(report, &report.wait_classes)),
     family(SHARES, ["Wait classes", "time / whole"], |report| shares(report, &report.all_wait_classes)),
-    family(SHARES, ["Foreground Wait Events", "time / whole"], |report| shares(report, &report.foreground_events)),
-    family(SHARES, ["Background Wait Events", "time / whole"], |report| shares(report, &report.background_events)),
+    family(SHARES, ["Foreground Wait Events", "time / whole"], |report| {
+        shares(report, &report.foreground_events)
+    }),
+    family(SHARES, ["Background Wait Events", "time / whole"], |report| {
+        shares(report, &report.background_events)
+    }),
     family(SHARES, ["Time Model", "time / DB time"], |report| {
-        let line = |line: &crate::report::TimeModelLine| (line.name.clone(), line.seconds, line.percent_of_db_time);
+        let line =
+            |line: &crate::report::TimeModelLine| (line.name.clone(), line.seconds, line.percent_of_db_time);
         proportional("DB time (s)", report.time_model.iter().map(line), report.db_time_s(), 100.0)
     }),
     family(PER_TRANSACTION, ["Foreground Wait Events", "waits / transactions"], |report| {
@@ -77,7 +86,8 @@ pub(super) const FAMILIES: &[Family] = &[
     }),
     family(SAME, ["Top events", "events of sessions"], top_and_events),
     family(PER_SECOND, ["Instance Activity", "total / elapsed time"], |report| {
-        let lines = report.activity.iter().map(|line| (line.name.clone(), counted(line.total), line.per_second));
+        let lines =
+            report.activity.iter().map(|line| (line.name.clone(), counted(line.total), line.per_second));
         proportional("elapsed time (s)", lines, report.elapsed(), 1.0)
     }),
     family(PER_TRANSACTION, ["Instance Activity", "total / transactions"], |report| {
@@ -93,7 +103,8 @@ pub(super) const FAMILIES: &[Family] = &[
     family(SAME, ["Key Instance Activity", "Instance Activity"], key_statistics),
     family(SAME, ["Load Profile", "Instance Activity, total by elapsed time"], load_and_statistics),
     family(PER_TRANSACTION, ["Load Profile", "per second / transactions per second"], |report| {
-        let lines = report.load_profile.iter().map(|line| (line.name.clone(), line.per_second, line.per_transaction));
+        let lines =
+            report.load_profile.iter().map(|line| (line.name.clone(), line.per_second, line.per_transaction));
         let per_second = report.per_second(transactions(report));
         let printed = report.load(&["Transactions"]).and_then(|line| line.per_second);
         proportional("transactions per second", lines, Figure::finer(printed, per_second), 1.0)
@@ -103,22 +114,39 @@ pub(super) const FAMILIES: &[Family] = &[
     family("busy CPUs", ["Host CPU", "Operating System Statistics"], host),
     family("I/O of all kinds", ["IO Profile", "read + written"], |report| {
         let lines = report.io_profile.iter();
-        lines.filter_map(|line| Some((line.name.clone(), line.both?, Figure::sum([Some(line.read?), line.written])?))).collect()
+        lines
+            .filter_map(|line| {
+                Some((line.name.clone(), line.both?, Figure::sum([Some(line.read?), line.written])?))
+            })
+            .collect()
     }),
     family(SAME, ["IO Profile", "Instance Activity"], io_profile),
     family(SUMS, ["IOStat by Function", "sum of the functions"], |report| io_sums(&report.io_by_function)),
     family(SUMS, ["IOStat by Filetype", "sum of the file types"], |report| io_sums(&report.io_by_file_type)),
-    family(PER_SECOND, ["IOStat by Function", "data / elapsed time"], |report| io_rates(report, &report.io_by_function)),
-    family(PER_SECOND, ["IOStat by Filetype", "data / elapsed time"], |report| io_rates(report, &report.io_by_file_type)),
+    family(PER_SECOND, ["IOStat by Function", "data / elapsed time"], |report| {
+        io_rates(report, &report.io_by_function)
+    }),
+    family(PER_SECOND, ["IOStat by Filetype", "data / elapsed time"], |report| {
+        io_rates(report, &report.io_by_file_type)
+    }),
     family(SUMS, ["Tablespace IO Stats", "sum of its files"], files_of_tablespaces),
-    family(PER_SECOND, ["Tablespace IO Stats", "total / elapsed time"], |report| file_rates(report, &report.tablespaces)),
+    family(PER_SECOND, ["Tablespace IO Stats", "total / elapsed time"], |report| {
+        file_rates(report, &report.tablespaces)
+    }),
     family(PER_SECOND, ["File IO Stats", "total / elapsed time"], |report| file_rates(report, &report.files)),
     family("share = value / whole", ["Segments", "value / whole"], segments),
     family("shares add up to 100 %", ["Wait Event Histogram", "100 %"], |report| {
-        let sums = report.histograms.iter().flat_map(|own| own.sections.iter().map(|part| (own.event.clone(), part.sum)));
+        let sums = report
+            .histograms
+            .iter()
+            .flat_map(|own| own.sections.iter().map(|part| (own.event.clone(), part.sum)));
         sums.map(|(event, sum)| (event, sum, Figure::exact(100.0))).collect()
     }),
-    family("waits of a range = share x total", ["Wait Event Histogram", "its other sections"], histogram_ranges),
+    family(
+        "waits of a range = share x total",
+        ["Wait Event Histogram", "its other sections"],
+        histogram_ranges,
+    ),
 ];
 
 const fn family(what: &'static str, sources: [&'static str; 2], rows: fn(&Report) -> Vec<Row>) -> Family {
@@ -155,7 +183,8 @@ fn proportional(
     let mut quotients: Vec<f64> =
         lines.iter().filter(is_precise).map(|(_, whole, part)| whole.value / part.value).collect();
     quotients.sort_by(f64::total_cmp);
-    let median = quotients.get(quotients.len() / 2).map(|value| Figure { value: *value, resolution: PRECISE * value });
+    let median =
+        quotients.get(quotients.len() / 2).map(|value| Figure { value: *value, resolution: PRECISE * value });
     let finest = lines.iter().filter(is_precise).filter_map(|(_, whole, part)| whole.per_figure(*part));
     let finest = finest.min_by(|one, other| precision(*one).total_cmp(&precision(*other)));
     let fits = |finest: &Figure| median.is_some_and(|median| verdict(*finest, median) == Verdict::Agree);
@@ -165,7 +194,12 @@ fn proportional(
     let Some(divisor) = known.filter(is_same).or(common) else { return Vec::new() };
     let of_line = |(name, whole, part): &Row| Some((name.clone(), *part, whole.per_figure(divisor)?));
     let rows = lines.iter().filter_map(of_line);
-    known.zip(common).map(|(known, common)| (constant.to_owned(), known, common)).into_iter().chain(rows).collect()
+    known
+        .zip(common)
+        .map(|(known, common)| (constant.to_owned(), known, common))
+        .into_iter()
+        .chain(rows)
+        .collect()
 }
 
 fn waits_by_mean(events: &[WaitEvent]) -> Vec<Row> {
@@ -184,10 +218,17 @@ fn shares(report: &Report, events: &[WaitEvent]) -> Vec<Row> {
         let own = events.iter().filter(|event| event.percent_of == Some(of) && !is_mixed);
         let (name, whole) = match of {
             ShareOf::DbTime => ("DB time (s)", report.db_time_s()),
-            ShareOf::BackgroundTime => ("background time (s)", report.time_model_s("background elapsed time")),
+            ShareOf::BackgroundTime => {
+                ("background time (s)", report.time_model_s("background elapsed time"))
+            }
             ShareOf::CallTime => ("call time (s)", call_time(report)),
         };
-        rows.extend(proportional(name, own.map(|event| (event.name.clone(), event.time_s(), event.percent)), whole, 100.0));
+        rows.extend(proportional(
+            name,
+            own.map(|event| (event.name.clone(), event.time_s(), event.percent)),
+            whole,
+            100.0,
+        ));
     }
     rows
 }
@@ -206,7 +247,8 @@ fn transactions(report: &Report) -> Option<Figure> {
 }
 
 fn waits_per_transaction(report: &Report, events: &[WaitEvent]) -> Vec<Row> {
-    let lines = events.iter().map(|event| (event.name.clone(), counted(event.waits), event.waits_per_transaction));
+    let lines =
+        events.iter().map(|event| (event.name.clone(), counted(event.waits), event.waits_per_transaction));
     proportional("transactions", lines, transactions(report), 1.0)
 }
 
@@ -238,7 +280,8 @@ fn key_statistics(report: &Report) -> Vec<Row> {
     let repeated = report.activity.iter().filter_map(|line| {
         let first = known.insert(line.name.as_str(), line)?;
         // Text cuts several names to the same.
-        let is_whole = STATISTICS.iter().all(|width| line.name.len() + 1 < *width || line.name.len() > *width);
+        let is_whole =
+            STATISTICS.iter().all(|width| line.name.len() + 1 < *width || line.name.len() > *width);
         let first = Some(first).filter(|_| is_whole)?;
         Some((line.name.clone(), first.total?, line.total?))
     });
@@ -268,7 +311,8 @@ fn load_and_statistics(report: &Report) -> Vec<Row> {
         let total = Figure::sum(totals?.into_iter().map(Some))?.per(*unit)?;
         Some((line.name.clone(), line.per_second?, report.per_second(Some(total))?))
     };
-    let times = [("DB Time(s)", "DB time"), ("DB CPU(s)", "DB CPU"), ("Background CPU(s)", "background cpu time")];
+    let times =
+        [("DB Time(s)", "DB time"), ("DB CPU(s)", "DB CPU"), ("Background CPU(s)", "background cpu time")];
     let time = |(name, own): &(&str, &str)| {
         let line = report.load(&[*name])?;
         Some((line.name.clone(), line.per_second?, report.per_second(report.time_model_s(own))?))
@@ -282,7 +326,9 @@ fn load_per_call(report: &Report) -> Vec<Row> {
         let Some(line) = report.load(&[name]) else { continue };
         let per = |count: &str| report.time_model_s(own)?.per_figure(report.statistic_total(count)?);
         let own = [(line.per_exec, per("execute count"), "exec"), (line.per_call, per("user calls"), "call")];
-        rows.extend(own.into_iter().filter_map(|(one, other, per)| Some((format!("{name} per {per}"), one?, other?))));
+        rows.extend(
+            own.into_iter().filter_map(|(one, other, per)| Some((format!("{name} per {per}"), one?, other?))),
+        );
     }
     rows
 }
@@ -328,7 +374,8 @@ fn host(report: &Report) -> Vec<Row> {
         ("sockets", size(report.host.sockets), value("NUM_CPU_SOCKETS")),
         ("memory (GB)", size(report.host.memory_gb), value("PHYSICAL_MEMORY_BYTES").map(gib)),
     ];
-    let row = |(name, one, other): (&str, Option<Figure>, Option<Figure>)| Some((name.to_owned(), one?, other?));
+    let row =
+        |(name, one, other): (&str, Option<Figure>, Option<Figure>)| Some((name.to_owned(), one?, other?));
     rows.into_iter().filter_map(row).collect()
 }
 
@@ -345,7 +392,9 @@ fn io_profile(report: &Report) -> Vec<Row> {
         let Some(line) = report.io_profile_line(name) else { continue };
         let rate = |statistic: &str| report.per_second(report.statistic_total(statistic))?.per(unit);
         let sides = [(line.read, rate(read), "read"), (line.written, rate(written), "written")];
-        let present = sides.into_iter().filter_map(|(one, other, side)| Some((format!("{name}, {side}"), one?, other?)));
+        let present = sides
+            .into_iter()
+            .filter_map(|(one, other, side)| Some((format!("{name}, {side}"), one?, other?)));
         rows.extend(present);
     }
     rows
@@ -410,17 +459,21 @@ fn histogram_ranges(report: &Report) -> Vec<Row> {
     let of_event = |own: &EventHistogram| {
         let (waits, event) = (own.waits, own.event.clone());
         let parts = own.sections.clone().into_iter().filter(move |part| part.waits != waits);
-        parts.filter_map(move |part| Some((event.clone(), part.waits?, product(waits?, part.share).times(0.01))))
+        parts.filter_map(move |part| {
+            Some((event.clone(), part.waits?, product(waits?, part.share).times(0.01)))
+        })
     };
     report.histograms.iter().flat_map(of_event).collect()
 }
 
 fn segments(report: &Report) -> Vec<Row> {
-    let mut statistics: Vec<&str> = report.segments.iter().map(|segment| segment.statistic.as_str()).collect();
+    let mut statistics: Vec<&str> =
+        report.segments.iter().map(|segment| segment.statistic.as_str()).collect();
     statistics.dedup();
     let of_one = |statistic: &&str| {
         let own = report.segments.iter().filter(move |segment| segment.statistic == *statistic);
-        let lines = own.map(|own| (format!("{} of {}", own.statistic, own.object), counted(own.value), own.percent));
+        let lines =
+            own.map(|own| (format!("{} of {}", own.statistic, own.object), counted(own.value), own.percent));
         proportional(statistic, lines, None, 100.0)
     };
     statistics.iter().flat_map(of_one).collect()

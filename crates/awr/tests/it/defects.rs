@@ -332,7 +332,9 @@ fn sql_of_containers(rows: &[(&str, &str, &str)]) -> String {
     let heads = "        Elapsed                  Elapsed Time\n        Time (s)    Executions  per Exec (s)  %Total   %CPU    %IO    SQL Id\n\
                  ---------------- -------------- ------------- ------ ------ ------ -------------";
     let row = |(id, container, figures): &(&str, &str, &str)| {
-        format!("{figures}   29.1    1.7   98.6 {id}\nModule: JDBC Thin Client\n   PDB: {container}\nselect :1 from dual\n\n")
+        format!(
+            "{figures}   29.1    1.7   98.6 {id}\nModule: JDBC Thin Client\n   PDB: {container}\nselect :1 from dual\n\n"
+        )
     };
     format!(
         "SQL ordered by Elapsed Time  DB/Inst: TEST/test  Snaps: 10-11\n\n{heads}\n{}          \

@@ -69,7 +69,9 @@ fn is_stated_once(section: &str, line: &str, cell: &str) -> bool {
     let is_line = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_zero = |word: &&str| word.bytes().all(|byte| matches!(byte, b'0' | b'.'));
-    if is_section(&["Absolute", "- Detail", "/Filetype"]) || is_line(&["multiples of", "session cursor cache count", "AVG_", "background cpu", "####"]) {
+    if is_section(&["Absolute", "- Detail", "/Filetype"])
+        || is_line(&["multiples of", "session cursor cache count", "AVG_", "background cpu", "####"])
+    {
         return true;
     }
     if section.starts_with("Instance Efficiency") {
@@ -142,7 +144,8 @@ fn noticed(text: &str, stride: usize) -> (usize, usize, Vec<String>) {
             if (at + nth) % stride != 0 {
                 continue;
             }
-            let is_determined = digits(&line[cell.clone()]) >= 3 && !is_stated_once(section, line, &line[cell.clone()]);
+            let is_determined =
+                digits(&line[cell.clone()]) >= 3 && !is_stated_once(section, line, &line[cell.clone()]);
             let Some(own) = edited(line, &cell).filter(|_| is_determined) else { continue };
             let mut all = lines.clone();
             all[at] = &own;
@@ -189,17 +192,34 @@ fn edits_of_a_fixture_are_noticed() {
 fn planted_edits_are_noticed() {
     let statistics = "user commits                                  1,200            2.0           1.0\n\
                       user rollbacks                                    0            0.0           0.0\n";
-    let commits = |line: &str| format!("session logical reads                     3,000,000        5,000.0       2,500.0\n{line}");
-    let whole = [("session logical reads                     3,000,000        5,000.0       2,500.0\n", commits(statistics))];
+    let commits = |line: &str| {
+        format!("session logical reads                     3,000,000        5,000.0       2,500.0\n{line}")
+    };
+    let whole = [(
+        "session logical reads                     3,000,000        5,000.0       2,500.0\n",
+        commits(statistics),
+    )];
     let whole: Vec<(&str, &str)> = whole.iter().map(|(from, to)| (*from, to.as_str())).collect();
     let sound = changed("awr_12201.txt", &whole);
     assert_eq!(doubts(&[sound]), []);
     for (what, from, to) in [
-        ("user commits x 1.5", "user commits                                  1,200", "user commits                                  1,800"),
+        (
+            "user commits x 1.5",
+            "user commits                                  1,200",
+            "user commits                                  1,800",
+        ),
         ("Transactions x 3", "Transactions:               2.0", "Transactions:               6.0"),
-        ("log file sync x 10", "log file sync                        1,000         .2  198.31us", "log file sync                        1,000         .2    1.98ms"),
+        (
+            "log file sync x 10",
+            "log file sync                        1,000         .2  198.31us",
+            "log file sync                        1,000         .2    1.98ms",
+        ),
         ("% DB time 4.4 to 44.4", "1       52.9   52.86 s    4.4 ", "1       52.9   52.86 s   44.4 "),
-        ("waits of a top event x 9", "log file sync                        1,000", "log file sync                        9,000"),
+        (
+            "waits of a top event x 9",
+            "log file sync                        1,000",
+            "log file sync                        9,000",
+        ),
     ] {
         let edited = [&whole[..], &[(from, to)]].concat();
         assert_ne!(doubts(&[changed("awr_12201.txt", &edited)]), [], "{what}");
