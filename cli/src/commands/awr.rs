@@ -13,7 +13,8 @@ use slob_awr::histogram::{EVENTS, Point, sort};
 use slob_awr::info::{Head, Named, Row, Work, columns, part_of_file};
 use slob_awr::trend::log_file_sync_us;
 use slob_awr::{
-    DiffRow, DiffTable, Figure, Reports, Scope, Side, diff as tables, duration, duration_us, is_report,
+    DiffRow, DiffTable, Figure, Period, Reports, Scope, Sheet, Side, diff as tables, duration, duration_us,
+    is_report,
 };
 use slob_record::{RUN_FILE, on_all_cpus};
 use slob_report::format::{ABSENT, Format, fixed, or_absent, signed_percent, significant};
@@ -161,7 +162,7 @@ fn info(matches: &ArgMatches) -> Outcome {
     let paths = matches.paths("files");
     let (text, code) = match Form::of(matches, Form::Pipes) {
         Form::Json => {
-            let read = ReadReports::read(paths, Scope::All, |named| json_of(&named))?;
+            let read = ReadReports::read(paths, Scope::Tables, |named| json_of(&named))?;
             let all =
                 read.kept.iter().cloned().collect::<Result<Vec<Json>, String>>().map_err(Failure::failed)?;
             (format!("{:#}\n", Json::Array(all)), read.exit_code())
@@ -497,7 +498,7 @@ const MOST_ROWS: usize = 30;
 fn diff(matches: &ArgMatches) -> Outcome {
     let paths: Vec<&PathBuf> = ["first", "second"].iter().flat_map(|name| matches.paths(name)).collect();
     let asked = paths.len();
-    let read = ReadReports::read(paths, Scope::All, |named| named)?;
+    let read = ReadReports::read(paths, Scope::Tables, |named| named)?;
     let [first, second] = &read.kept[..] else {
         let error = match (asked, read.kept.len()) {
             (_, 0) => "no report could be read".to_owned(),
@@ -509,13 +510,27 @@ fn diff(matches: &ArgMatches) -> Outcome {
         return Err(Failure::usage(error));
     };
     let tables = tables(&first.report, &second.report);
+    // The other tables of a comparison have both periods.
+    let is_one_report = first.report.kind.is_comparison() && second.report.period == Some(Period::Second);
+    let sheets = first.report.tables.iter().filter(|sheet| is_one_report && !sheet.is_typed);
     if matches.get_flag("json") {
-        let json = json!({ "first": first.label(), "second": second.label(), "tables": tables });
+        let sheets: Vec<&Sheet> = sheets.collect();
+        let json =
+            json!({ "first": first.label(), "second": second.label(), "tables": tables, "printed": sheets });
         output::print(&format!("{json:#}\n"))?;
     } else {
         let head = format!("First:  {}\nSecond: {}\n", first.label(), second.label());
         let all = matches.get_flag("all");
-        output::print(&tables.iter().fold(head, |text, table| text + &diff_table(table, all)))?;
+        let text = tables.iter().fold(head, |text, table| text + &diff_table(table, all));
+        let others = sheets.clone().count();
+        output::print(&match (all, others) {
+            (true, _) => sheets.fold(text, |text, sheet| text + &printed_table(sheet)),
+            (false, 0) => text,
+            (false, _) => format!(
+                "{text}\n{} as printed: --all shows them\n",
+                output::plural(others as u64, "more table")
+            ),
+        })?;
     }
     read.exit_code().or(Ok(ExitCode::from(PARTLY)))
 }
@@ -542,6 +557,21 @@ fn diff_table(table: &DiffTable, all: bool) -> String {
         left => format!("  {left} smaller ones are left out: --all shows them\n"),
     };
     format!("\n{}{unit}\n{rows}{more}", table.title)
+}
+
+/// A table of a report as printed.
+fn printed_table(sheet: &Sheet) -> String {
+    let first = sheet.heads.iter().take(1).map(Column::left);
+    let columns = first.chain(sheet.heads.iter().skip(1).map(Column::right));
+    let cells = |row: &Vec<String>| {
+        let blanks = sheet.heads.len().saturating_sub(row.len());
+        row.iter().take(sheet.heads.len()).cloned().chain(vec![String::new(); blanks]).collect::<Vec<_>>()
+    };
+    format!(
+        "\n{}\n{}",
+        sheet.title,
+        Table::new(columns).with_rows(sheet.rows.iter().map(cells)).terminal(None)
+    )
 }
 
 fn size(row: &DiffRow) -> f64 {

@@ -59,7 +59,8 @@ pub struct Report {
     pub ash_events: Vec<AshEvent>,
     /// True if text cut the M or G of IOStat's data per second, and Data / elapsed restored it.
     pub units_were_restored: bool,
-    /// Every table of a global report as printed: it has figures by instance.
+    /// Every table as printed, of global reports and within [`crate::Scope::Tables`]. Those of a comparison are in its first
+    /// period.
     pub tables: Vec<Sheet>,
     pub sections: Vec<Section>,
     /// Faults of the report itself, and parts that could not be read.
@@ -69,6 +70,8 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
     pub title: String,
+    /// True if types hold its figures too.
+    pub is_typed: bool,
     /// Headings after the heading that columns share; lower case without blanks.
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,
@@ -178,6 +181,10 @@ pub struct SqlStatement {
     pub reads: Option<Figure>,
     pub executions: Option<Figure>,
     pub rows: Option<Figure>,
+    pub parse_calls: Option<Figure>,
+    pub sharable_bytes: Option<Figure>,
+    /// Child cursors.
+    pub versions: Option<Figure>,
     /// Hashes of the plans that samples of ASH saw.
     pub plans: Vec<String>,
     /// The text as far as the report prints it.
@@ -240,6 +247,9 @@ rows! {
         pub per_transaction: Option<Figure> = number("pertransaction|@pertxn*|@pertran*"),
         pub per_exec: Option<Figure> = number("perexec"),
         pub per_call: Option<Figure> = number("percall"),
+        /// The difference per second that a comparison prints, from more digits than the rates have.
+        #[serde(skip)]
+        pub(crate) difference_percent: Option<Figure> = number("%diff"),
     }
 
     /// A wait event, or a class of them.

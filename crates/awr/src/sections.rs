@@ -40,8 +40,6 @@ enum Use {
 
 /// Sections that are the same in reports of one instance and of a cluster. The first that fits a title counts.
 const OF_ALL: &[(Starts, Use, Reader)] = &[
-    // Statements by neither time nor work.
-    (&["sql ordered by parse", "sql ordered by sharable", "sql ordered by version"], Unread, sql),
     (&["sql ordered by"], Details, sql),
     (&["top sql with top events"], Details, sql_plans),
     (&["top sql", "complete list of sql"], Unread, |_, _| {}),
@@ -107,6 +105,9 @@ const SQL_TOTALS: &[Field<SqlStatement>] = &[
     ("physicalreads|diskreads|reads", |sql, cell| sql.reads = Figure::finer(sql.reads, cell.number())),
     ("executions|execs", |sql, cell| sql.executions = Figure::finer(sql.executions, cell.number())),
     ("rowsprocessed|rows", |sql, cell| sql.rows = Figure::finer(sql.rows, cell.number())),
+    ("parsecalls", |sql, cell| sql.parse_calls = Figure::finer(sql.parse_calls, cell.number())),
+    ("sharablemem(b)", |sql, cell| sql.sharable_bytes = Figure::finer(sql.sharable_bytes, cell.number())),
+    ("versioncount", |sql, cell| sql.versions = Figure::finer(sql.versions, cell.number())),
 ];
 
 /// The pluggable database of a row.
@@ -129,14 +130,31 @@ fn begins(title: &str, starts: &[&str]) -> bool {
     starts.iter().any(begins)
 }
 
-/// True for sections whose contents are kept. Those of global reports all are, for [`Report::tables`].
-pub(crate) fn is_wanted(title: &str, kind: Kind, scope: Scope) -> bool {
-    let mut sections = OF_ALL.iter().chain(OF_INSTANCE);
-    let own_use = sections.find(|(starts, ..)| begins(title, starts)).map(|(_, own_use, _)| *own_use);
-    if scope == Scope::Row && own_use.is_some_and(|own| own != InRow) {
-        return false;
+/// The use of a section's contents.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Want {
+    Nothing,
+    /// Tables as printed.
+    Print,
+    Types,
+}
+
+/// All sections of global reports are wanted, for [`Report::tables`].
+pub(crate) fn want(title: &str, kind: Kind, scope: Scope) -> Want {
+    let own_use = use_of(title);
+    match scope {
+        Scope::Row if own_use.is_some_and(|own| own != InRow) => Want::Nothing,
+        _ if kind == Kind::AwrGlobal || (own_use.is_some_and(|own| own != Unread) && !is_detail(title)) => {
+            Want::Types
+        }
+        Scope::Tables => Want::Print,
+        Scope::Row | Scope::All => Want::Nothing,
     }
-    kind == Kind::AwrGlobal || (own_use.is_some_and(|own| own != Unread) && !is_detail(title))
+}
+
+fn use_of(title: &str) -> Option<Use> {
+    let mut sections = OF_ALL.iter().chain(OF_INSTANCE);
+    sections.find(|(starts, ..)| begins(title, starts)).map(|(_, own_use, _)| *own_use)
 }
 
 /// True for samples of the load, figures by file within a function, and parts of parameters: they add nothing.
@@ -156,14 +174,14 @@ fn empty(document: &Document, kind: Kind, format: Format) -> Report {
 }
 
 /// The report of one period.
-pub(crate) fn report(document: &Document, kind: Kind, format: Format) -> Report {
+pub(crate) fn report(document: &Document, kind: Kind, format: Format, scope: Scope) -> Report {
     let mut report = empty(document, kind, format);
     report.notes.extend(document.cut_tables.iter().map(|title| {
         format!("the table '{title}' is larger than any that Oracle writes: only its beginning was read")
     }));
     header::fill(&mut report, document);
     let is_global = kind == Kind::AwrGlobal;
-    for table in &document.tables {
+    for table in document.tables.iter().filter(|table| is_global || !is_detail(&table.title)) {
         let title = table.title.as_str();
         if let Some((.., read)) = OF_ALL.iter().find(|(starts, ..)| begins(title, starts)) {
             read(&mut report, table);
@@ -177,22 +195,53 @@ pub(crate) fn report(document: &Document, kind: Kind, format: Format) -> Report 
     report.histograms = histograms::histograms(&document.tables);
     if is_global {
         global::finish(&mut report);
-        report.tables = document.tables.iter().map(sheet).collect();
+    }
+    if is_global || scope == Scope::Tables {
+        let is_typed = |table: &Table| match is_global {
+            true => {
+                global::is_typed(table)
+                    || OF_ALL.iter().any(|(starts, own, _)| *own != Unread && begins(&table.title, starts))
+            }
+            false => is_typed(table),
+        };
+        report.tables = sheets(document, is_typed);
     }
     repair(&mut report);
     report
 }
 
-fn sheet(table: &Table) -> Sheet {
+/// Tables of the header, and those whose section has a reader. Labels with values are read from two sections alone.
+fn is_typed(table: &Table) -> bool {
+    let own_use = use_of(&table.title).filter(|own| *own != Unread && !is_detail(&table.title));
+    own_use.is_some() && !begins(&table.title, &["rac statistics", "report summary"])
+}
+
+/// Every table as printed, and labels with values of sections that have no table.
+fn sheets(document: &Document, is_typed: impl Fn(&Table) -> bool) -> Vec<Sheet> {
     let head = |head: &Head| match head.group.is_empty() {
         true => head.name.clone(),
         false => format!("{}: {}", head.group, head.name),
     };
-    Sheet {
+    let sheet = |table: &Table| Sheet {
         title: table.title.clone(),
+        is_typed: is_typed(table),
         heads: table.heads.iter().map(head).collect(),
         rows: table.rows.iter().map(|row| row.cells.clone()).collect(),
+    };
+    let mut sheets: Vec<Sheet> = document.tables.iter().map(sheet).collect();
+    let with_table: BTreeSet<&str> = document.tables.iter().map(|table| table.title.as_str()).collect();
+    for pair in document.pairs.iter().filter(|pair| !with_table.contains(pair.section.as_str())) {
+        let row = [pair.label.clone()].into_iter().chain(pair.values.iter().cloned()).collect();
+        match sheets.last_mut().filter(|last| last.title == pair.section && last.heads.is_empty()) {
+            Some(last) => last.rows.push(row),
+            None => {
+                let is_typed = begins(&pair.section, &["instance efficiency", "cache sizes"]);
+                let title = pair.section.clone();
+                sheets.push(Sheet { title, is_typed, heads: Vec::new(), rows: vec![row] });
+            }
+        }
     }
+    sheets
 }
 
 /// Reads sections that have labels with values: efficiency and cache sizes.

@@ -233,8 +233,12 @@ fn shares(report: &Report, events: &[WaitEvent]) -> Vec<Row> {
     rows
 }
 
-/// CPU and all waits that are not idle.
+/// CPU and all waits that are not idle; `None` for an excerpt that lacks some.
 fn call_time(report: &Report) -> Option<Figure> {
+    let is_listed = |top: &WaitEvent| matches!(report.event(&report.all_events, &top.name), Ok(Some(_)));
+    if !report.top_events.iter().all(|top| top.waits.is_none() || is_listed(top)) {
+        return None;
+    }
     let busy = report.all_events.iter().filter(|event| !is_idle(event));
     let waits = Figure::sum(busy.map(WaitEvent::time_s));
     let cpu = report.top_events.iter().find(|event| event.name == "CPU time")?.total_s?;

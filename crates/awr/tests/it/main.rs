@@ -10,4 +10,5 @@ mod kinds;
 mod names;
 mod pitfalls;
 mod robust;
+mod ways_in;
 mod work;
