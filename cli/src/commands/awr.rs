@@ -21,6 +21,7 @@ use slob_report::format::{ABSENT, Format, fixed, or_absent, signed_percent, sign
 use slob_report::html::{AwrInterval, awr_page};
 use slob_report::table::{Cell, Column, Table};
 
+use super::awr_export;
 use crate::args::Given;
 use crate::failure::{Failure, JUDGED, Outcome, PARTLY};
 use crate::output;
@@ -33,6 +34,7 @@ pub(super) fn awr(matches: &ArgMatches) -> Outcome {
         Some(("check", matches)) => check(matches),
         Some(("diff", matches)) => diff(matches),
         Some(("page", matches)) => page(matches),
+        Some(("export", matches)) => awr_export::export(matches),
         _ => Err(Failure::usage("no such command")),
     }
 }

@@ -20,6 +20,7 @@ mod input;
 mod kind;
 mod lookup;
 mod markdown;
+pub mod relations;
 mod report;
 mod sections;
 mod table;
