@@ -17,18 +17,19 @@ pub struct EventHistogram {
     pub waits_were_cut: bool,
     /// Buckets from short to long, without gaps.
     pub buckets: Vec<Bucket>,
+    /// Sections of the report with the event, for [`crate::checks`].
     #[serde(skip)]
-    pub(crate) sections: Vec<HistogramSection>,
+    pub sections: Vec<HistogramSection>,
 }
 
 /// What a section prints of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct HistogramSection {
+pub struct HistogramSection {
     /// Sum of all shares.
-    pub(crate) sum: Figure,
+    pub sum: Figure,
     /// Waits within the section's range, and their share.
-    pub(crate) waits: Option<Figure>,
-    pub(crate) share: Figure,
+    pub waits: Option<Figure>,
+    pub share: Figure,
 }
 
 /// Waits of one duration up to another.

@@ -327,7 +327,8 @@ fn drawn(intervals: &[Interval]) -> Vec<Drawn> {
     const GAP: f64 = 0.05;
     /// Intervals of the smallest visible width that fill the axis.
     const WIDTHS: f64 = 120.0;
-    let span = intervals.first().zip(intervals.last()).map_or(0.0, |((first, ..), (_, last, _))| last - first);
+    let span =
+        intervals.first().zip(intervals.last()).map_or(0.0, |((first, ..), (_, last, _))| last - first);
     let gap_behind = |at: usize| {
         let (begin, end, _) = intervals.get(at)?;
         let next = intervals.get(at + 1).map_or(f64::INFINITY, |(next, ..)| *next);
@@ -455,6 +456,7 @@ mod tests {
                 waits: None,
                 waits_were_cut: false,
                 buckets: vec![bucket],
+                sections: Vec::new(),
             },
             over: Over { least_percent: 0.0, most_percent: 0.0 },
             two_peaks: None,
