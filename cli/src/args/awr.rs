@@ -19,7 +19,7 @@ pub(super) fn command() -> Command {
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([info(), histogram(), check(), diff(), page()])
+        .subcommands([info(), histogram(), check(), diff(), page(), export()])
 }
 
 fn files() -> Arg {
@@ -94,6 +94,23 @@ fn page() -> Command {
             "Examples:\n  slob awr page reports/ -o week.html\n  slob awr page -o - awr_*.html > week.html\n{EXIT_CODES}"
         ))
         .args([files(), output("The file to write; `-` means stdout [default: awr.html]")])
+}
+
+fn export() -> Command {
+    Command::new("export")
+        .about("Write reports as tables of one database, or as CSV files")
+        .long_about(
+            "Writes reports as tables of one database, or as a CSV file for each table: reports, load_profile, time_model, \
+             statistics, os_statistics, events, histograms, sql, segments, io, files, parameters. docs/awr.md has their columns.",
+        )
+        .after_help(format!(
+            "Examples:\n  slob awr export reports/ -o awr.db\n  slob awr export reports/ --csv -o tables/\n{EXIT_CODES}"
+        ))
+        .args([
+            files(),
+            output("The file to write, or with --csv the folder [default: awr.sqlite]"),
+            switch("csv", "A CSV file for each table, in a folder"),
+        ])
 }
 
 fn diff() -> Command {

@@ -8,18 +8,20 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use jiff::civil::DateTime;
 use serde_json::{Value as Json, json};
-use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Verdict};
+use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Rows, Verdict};
 use slob_awr::histogram::{EVENTS, Point, sort};
 use slob_awr::info::{Head, Named, Row, Work, columns, part_of_file};
 use slob_awr::trend::log_file_sync_us;
 use slob_awr::{
-    DiffRow, DiffTable, Figure, Reports, Scope, Side, diff as tables, duration, duration_us, is_report,
+    DiffRow, DiffTable, Figure, Period, Reports, Scope, Sheet, Side, diff as tables, duration, duration_us,
+    is_report,
 };
 use slob_record::{RUN_FILE, on_all_cpus};
 use slob_report::format::{ABSENT, Format, fixed, or_absent, signed_percent, significant};
 use slob_report::html::{AwrInterval, awr_page};
 use slob_report::table::{Cell, Column, Table};
 
+use super::awr_export;
 use crate::args::Given;
 use crate::failure::{Failure, JUDGED, Outcome, PARTLY};
 use crate::output;
@@ -32,6 +34,7 @@ pub(super) fn awr(matches: &ArgMatches) -> Outcome {
         Some(("check", matches)) => check(matches),
         Some(("diff", matches)) => diff(matches),
         Some(("page", matches)) => page(matches),
+        Some(("export", matches)) => awr_export::export(matches),
         _ => Err(Failure::usage("no such command")),
     }
 }
@@ -161,7 +164,7 @@ fn info(matches: &ArgMatches) -> Outcome {
     let paths = matches.paths("files");
     let (text, code) = match Form::of(matches, Form::Pipes) {
         Form::Json => {
-            let read = ReadReports::read(paths, Scope::All, |named| json_of(&named))?;
+            let read = ReadReports::read(paths, Scope::Tables, |named| json_of(&named))?;
             let all =
                 read.kept.iter().cloned().collect::<Result<Vec<Json>, String>>().map_err(Failure::failed)?;
             (format!("{:#}\n", Json::Array(all)), read.exit_code())
@@ -408,6 +411,9 @@ fn check_text(check: &Checks, all: bool) -> String {
     if !shown.is_empty() {
         text.extend(pairs_table(&shown).lines().map(|line| format!("  {line}\n")));
     }
+    if all {
+        text.extend(rows_table(&check.rows).lines().map(|line| format!("  {line}\n")));
+    }
     for pair in &shown {
         if let Some(note) = pair.note {
             text.push_str(&format!(
@@ -426,7 +432,7 @@ fn check_text(check: &Checks, all: bool) -> String {
 }
 
 fn check_summary(check: &Checks) -> String {
-    let all = check.pairs.len();
+    let all = check.compared();
     let count = |verdict| check.pairs.iter().filter(|pair| pair.verdict == verdict).count();
     match (check.verdict(), check.is_contradictory()) {
         (None, false) => "it states no figure twice, so there is nothing to compare".to_owned(),
@@ -439,7 +445,8 @@ fn check_summary(check: &Checks) -> String {
             count(Verdict::Differ)
         ),
         (Some(Verdict::Explained), _) => {
-            format!("sound: {} of {all} pairs agree; why the others do not is known", count(Verdict::Agree))
+            let agree = all - count(Verdict::Explained);
+            format!("sound: {agree} of {all} pairs agree; why the others do not is known")
         }
         _ => {
             format!("sound: all {all} pairs agree within {AGREE_PERCENT:.0} %, or as far as they are printed")
@@ -459,7 +466,7 @@ fn pairs_table(pairs: &[&Pair]) -> String {
     ];
     let row = |pair: &&Pair| {
         [
-            pair.what.into(),
+            pair.what.clone().into(),
             pair.first_source.into(),
             Format::Significant.cell(pair.first),
             pair.second_source.into(),
@@ -471,13 +478,29 @@ fn pairs_table(pairs: &[&Pair]) -> String {
     Table::new(columns).with_rows::<Cell>(pairs.iter().map(row)).terminal(None)
 }
 
+/// The tables whose rows were compared by arithmetic.
+fn rows_table(rows: &[Rows]) -> String {
+    let columns = [
+        Column::left("Rows by arithmetic"),
+        Column::left("First"),
+        Column::left("Second"),
+        Column::right("Pairs"),
+        Column::right("Agree"),
+    ];
+    let row = |rows: &Rows| {
+        let [pairs, agree] = [rows.pairs, rows.agree].map(|count| count.to_string());
+        [rows.what.to_owned(), rows.first_source.to_owned(), rows.second_source.to_owned(), pairs, agree]
+    };
+    Table::new(columns).with_rows(rows.iter().map(row)).terminal(None)
+}
+
 /// Rows of a table without --all.
 const MOST_ROWS: usize = 30;
 
 fn diff(matches: &ArgMatches) -> Outcome {
     let paths: Vec<&PathBuf> = ["first", "second"].iter().flat_map(|name| matches.paths(name)).collect();
     let asked = paths.len();
-    let read = ReadReports::read(paths, Scope::All, |named| named)?;
+    let read = ReadReports::read(paths, Scope::Tables, |named| named)?;
     let [first, second] = &read.kept[..] else {
         let error = match (asked, read.kept.len()) {
             (_, 0) => "no report could be read".to_owned(),
@@ -489,13 +512,27 @@ fn diff(matches: &ArgMatches) -> Outcome {
         return Err(Failure::usage(error));
     };
     let tables = tables(&first.report, &second.report);
+    // The other tables of a comparison have both periods.
+    let is_one_report = first.report.kind.is_comparison() && second.report.period == Some(Period::Second);
+    let sheets = first.report.tables.iter().filter(|sheet| is_one_report && !sheet.is_typed);
     if matches.get_flag("json") {
-        let json = json!({ "first": first.label(), "second": second.label(), "tables": tables });
+        let sheets: Vec<&Sheet> = sheets.collect();
+        let json =
+            json!({ "first": first.label(), "second": second.label(), "tables": tables, "printed": sheets });
         output::print(&format!("{json:#}\n"))?;
     } else {
         let head = format!("First:  {}\nSecond: {}\n", first.label(), second.label());
         let all = matches.get_flag("all");
-        output::print(&tables.iter().fold(head, |text, table| text + &diff_table(table, all)))?;
+        let text = tables.iter().fold(head, |text, table| text + &diff_table(table, all));
+        let others = sheets.clone().count();
+        output::print(&match (all, others) {
+            (true, _) => sheets.fold(text, |text, sheet| text + &printed_table(sheet)),
+            (false, 0) => text,
+            (false, _) => format!(
+                "{text}\n{} as printed: --all shows them\n",
+                output::plural(others as u64, "more table")
+            ),
+        })?;
     }
     read.exit_code().or(Ok(ExitCode::from(PARTLY)))
 }
@@ -522,6 +559,21 @@ fn diff_table(table: &DiffTable, all: bool) -> String {
         left => format!("  {left} smaller ones are left out: --all shows them\n"),
     };
     format!("\n{}{unit}\n{rows}{more}", table.title)
+}
+
+/// A table of a report as printed.
+fn printed_table(sheet: &Sheet) -> String {
+    let first = sheet.heads.iter().take(1).map(Column::left);
+    let columns = first.chain(sheet.heads.iter().skip(1).map(Column::right));
+    let cells = |row: &Vec<String>| {
+        let blanks = sheet.heads.len().saturating_sub(row.len());
+        row.iter().take(sheet.heads.len()).cloned().chain(vec![String::new(); blanks]).collect::<Vec<_>>()
+    };
+    format!(
+        "\n{}\n{}",
+        sheet.title,
+        Table::new(columns).with_rows(sheet.rows.iter().map(cells)).terminal(None)
+    )
 }
 
 fn size(row: &DiffRow) -> f64 {

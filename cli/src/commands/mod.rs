@@ -2,6 +2,7 @@
 
 mod about;
 mod awr;
+mod awr_export;
 mod campaigns;
 mod capture;
 mod machine;

@@ -178,3 +178,50 @@ fn a_count_is_shown_as_one_and_idle_waits_are_left_out_of_differences() {
     assert_eq!(cpus.split_whitespace().collect::<Vec<_>>()[..3], ["CPUs", "8", "8"]);
     assert!(output.find("Wait Events and CPU").unwrap() < output.find("Workload Comparison").unwrap());
 }
+
+#[test]
+fn export_makes_tables_that_answer_questions() {
+    let folder = reports();
+    fs::copy(awr_fixture("statspack.txt"), folder.at("my reports/sp.txt")).unwrap();
+    folder.slob("awr export 'my reports' -o x.db").success();
+    let database = rusqlite::Connection::open(folder.at("x.db")).unwrap();
+    let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT count(DISTINCT file) FROM reports"), 4);
+    let mean = "SELECT mean_us FROM events JOIN reports USING (report_id)
+                WHERE scope = 'foreground' AND name = 'db file sequential read' AND file LIKE '%awr.txt.4'";
+    let mean: f64 = database.query_row(mean, [], |row| row.get(0)).unwrap();
+    assert_eq!(mean, 1500.0);
+    // Every row belongs to a report.
+    for table in ["load_profile", "statistics", "events", "histograms", "time_model"] {
+        assert!(count(&format!("SELECT count(*) FROM {table}")) > 0, "{table}");
+        let lost =
+            format!("SELECT count(*) FROM {table} WHERE report_id NOT IN (SELECT report_id FROM reports)");
+        assert_eq!(count(&lost), 0, "{table}");
+    }
+    assert_eq!(count("SELECT count(*) FROM statistics WHERE total = 0 AND per_second IS NULL"), 0);
+    // The same rows as text, and nothing is left beside the database.
+    folder.slob("awr export 'my reports' --csv -o tables").success();
+    let csv = fs::read_to_string(folder.at("tables/events.csv")).unwrap();
+    assert!(
+        csv.starts_with("report_id,scope,name,class,waits,total_s,mean_us,percent,percent_of\n"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count() as i64, count("SELECT count(*) FROM events") + 1);
+    assert!(!folder.at("x.db.part").exists());
+}
+
+#[test]
+fn the_tables_of_the_export_are_those_of_the_document() {
+    let folder = reports();
+    folder.slob("awr export 'my reports' --csv -o tables").success();
+    let document = fs::read_to_string(workspace("docs/awr.md")).unwrap();
+    for entry in fs::read_dir(folder.at("tables")).unwrap() {
+        let path = entry.unwrap().path();
+        let table = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        let columns = text.lines().next().unwrap().replace(',', ", ");
+        let columns = columns.strip_prefix("report_id, ").unwrap();
+        let row = format!("| `{table}` | {columns} |");
+        assert!(document.contains(&row), "docs/awr.md lacks this row:\n{row}");
+    }
+}

@@ -1,9 +1,11 @@
 //! Checks of a report: figures that should agree, and statements that can't both be true.
 
+mod rows;
+
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::histogram::duration;
+use crate::histogram::{EVENTS, EventHistogram, duration};
 use crate::info::{
     EXECUTES, LOGICAL_READS, Named, PHYSICAL_READS, PHYSICAL_WRITES, REDO, Rate, USER_CALLS, db_time_per_s,
     single_block_read,
@@ -17,6 +19,8 @@ pub const AGREE_PERCENT: f64 = 3.0;
 pub const CONTRADICT_PERCENT: f64 = 10.0;
 /// Counters of waits are not read at the same moment: so many waits may come between.
 const WAITS_BETWEEN: f64 = 10.0;
+/// Waits that tables leave out because they took no time, and waits of instances that talk to each other.
+const HIDDEN_WAITS: f64 = 100.0;
 /// A load whose sessions spent a smaller share in calls was not steady.
 const IDLE_PERCENT: f64 = 5.0;
 /// CPU is the limit from this share of the host's CPUs on.
@@ -27,14 +31,26 @@ const LONG_HOURS: f64 = 4.0;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Checks {
     pub file: String,
+    /// Pairs of single figures, and those pairs of rows that do not agree.
     pub pairs: Vec<Pair>,
+    pub rows: Vec<Rows>,
     pub warnings: Vec<Warning>,
+}
+
+/// The rows of a table that were compared by the same arithmetic.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rows {
+    pub what: &'static str,
+    pub first_source: &'static str,
+    pub second_source: &'static str,
+    pub pairs: usize,
+    pub agree: usize,
 }
 
 /// Two figures of the same thing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    pub what: &'static str,
+    pub what: String,
     pub first_source: &'static str,
     pub first: f64,
     pub second_source: &'static str,
@@ -100,8 +116,26 @@ pub struct Warning {
 
 impl Checks {
     pub fn of(named: &Named) -> Self {
-        let pairs = COMPARISONS.iter().filter_map(|own| own.pair(&named.report)).collect();
-        Self { file: named.label(), pairs, warnings: warnings(named) }
+        let report = &named.report;
+        let mut pairs: Vec<Pair> = COMPARISONS.iter().filter_map(|own| own.pair(report)).collect();
+        pairs.extend(waits(report));
+        let mut rows = Vec::new();
+        for family in rows::FAMILIES {
+            let mut own = family.pairs(report);
+            let count = own.len();
+            own.retain(|pair| pair.verdict != Verdict::Agree);
+            let [first_source, second_source] = family.sources;
+            let agree = count - own.len();
+            rows.push(Rows { what: family.what, first_source, second_source, pairs: count, agree });
+            pairs.append(&mut own);
+        }
+        rows.retain(|own| own.pairs > 0);
+        Self { file: named.label(), pairs, rows, warnings: warnings(named) }
+    }
+
+    /// The number of pairs that were compared.
+    pub fn compared(&self) -> usize {
+        self.pairs.len() + self.rows.iter().map(|rows| rows.agree).sum::<usize>()
     }
 
     /// The worst verdict; `None` if no two figures could be compared.
@@ -132,6 +166,13 @@ fn compare(first: Figure, second: Figure) -> (Option<f64>, Verdict) {
     (percent, verdict)
 }
 
+fn pair_of(what: String, [first_source, second_source]: [&'static str; 2], figures: [Figure; 2]) -> Pair {
+    let [first, second] = figures;
+    let (difference_percent, verdict) = compare(first, second);
+    let [first, second] = figures.map(|figure| figure.value);
+    Pair { what, first_source, first, second_source, second, difference_percent, verdict, note: None }
+}
+
 /// Two figures that should agree.
 struct Comparison {
     what: &'static str,
@@ -157,19 +198,12 @@ impl Comparison {
     fn pair(&self, report: &Report) -> Option<Pair> {
         let [first, second] = (self.figures)(report);
         let (first, second) = first.zip(second)?;
-        let (difference_percent, verdict) = compare(first, second);
-        let is_explained = verdict > Verdict::Agree && (self.is_explained)(first.value, second.value);
-        let verdict = if is_explained { Verdict::Explained } else { verdict };
-        Some(Pair {
-            what: self.what,
-            first_source: self.sources[0],
-            first: first.value,
-            second_source: self.sources[1],
-            second: second.value,
-            difference_percent,
-            verdict,
-            note: Some(self.note).filter(|note| verdict != Verdict::Agree && !note.is_empty()),
-        })
+        let mut pair = pair_of(self.what.to_owned(), self.sources, [first, second]);
+        if pair.verdict > Verdict::Agree && (self.is_explained)(first.value, second.value) {
+            pair.verdict = Verdict::Explained;
+        }
+        pair.note = Some(self.note).filter(|note| pair.verdict != Verdict::Agree && !note.is_empty());
+        Some(pair)
     }
 }
 
@@ -237,19 +271,13 @@ const COMPARISONS: &[Comparison] = &[
         "the host's clock was moved between the snapshots",
         |report| [report.interval.elapsed_s, report.interval.by_clock()],
     ),
-    Comparison::of("waits 'db file sequential read'", WAITS, WAITS_NOTE, |report| {
-        waits(report, "db file sequential read")
-    }),
-    Comparison::of("waits 'log file sync'", WAITS, WAITS_NOTE, |report| waits(report, "log file sync")),
-    Comparison::of("waits 'log file parallel write'", WAITS, WAITS_NOTE, |report| {
-        waits(report, "log file parallel write")
-    }),
     Comparison::of(
         "writes of the log",
         ["Instance Activity 'redo writes'", "waits 'log file parallel write'"],
         "each write of the log is one wait; statistics count one member of a group",
         |report| {
-            let writes = report.statistic_total("redo writes").map(read_apart);
+            let writes =
+                report.statistic_total("redo writes").map(|writes| read_apart(writes, WAITS_BETWEEN));
             [writes, waits_of(report, &report.background_events, "log file parallel write")]
         },
     ),
@@ -286,9 +314,11 @@ fn data_per_s(
     Figure::finer(divided, io(report, printed))
 }
 
-/// False for Statspack of some releases, whose table has neither DBWR nor a total.
+/// False for tables of some releases that have neither a total nor the lines of both writers.
 fn has_all_writes(report: &Report) -> bool {
-    report.io_by_function.iter().any(|line| line.name.starts_with("TOTAL") || line.name.starts_with("DBWR"))
+    let has =
+        |name: &str| report.io_by_function.iter().any(|line| line.name.to_uppercase().starts_with(name));
+    has("TOTAL") || (has("DBWR") && has("LGWR"))
 }
 
 fn load(report: &Report, rate: &Rate) -> [Option<Figure>; 2] {
@@ -296,18 +326,31 @@ fn load(report: &Report, rate: &Rate) -> [Option<Figure>; 2] {
     [rate.in_load_profile(report), total.and_then(|(total, seconds)| total.per(seconds))]
 }
 
-fn waits(report: &Report, name: &str) -> [Option<Figure>; 2] {
-    let lists = [&report.foreground_events, &report.background_events];
-    let of_events = Figure::sum(lists.map(|events| waits_of(report, events, name)));
-    [of_events, report.histogram(name).and_then(|own| own.waits)].map(|count| count.map(read_apart))
+/// Waits of events and of their histograms. Tables leave out what took less than a millisecond in the whole interval.
+fn waits(report: &Report) -> Vec<Pair> {
+    let pair = |own: &EventHistogram| {
+        let lists = [&report.foreground_events, &report.background_events];
+        let of_events = Figure::sum(lists.map(|events| waits_of(report, events, &own.event)))?;
+        let is_of_storage = EVENTS.contains(&own.event.as_str());
+        let hidden = if is_of_storage {
+            WAITS_BETWEEN
+        } else {
+            HIDDEN_WAITS + AGREE_PERCENT / 100.0 * of_events.value
+        };
+        let counts = [of_events, own.waits?].map(|count| read_apart(count, hidden));
+        let mut pair = pair_of(format!("waits '{}'", own.event), WAITS, counts);
+        pair.note = Some(WAITS_NOTE).filter(|_| pair.verdict != Verdict::Agree);
+        Some(pair)
+    };
+    report.histograms.iter().filter_map(pair).collect()
 }
 
 fn waits_of(report: &Report, events: &[WaitEvent], name: &str) -> Option<Figure> {
     report.event(events, name).ok()??.waits
 }
 
-fn read_apart(count: Figure) -> Figure {
-    Figure { resolution: count.resolution.max(WAITS_BETWEEN), ..count }
+fn read_apart(count: Figure, between: f64) -> Figure {
+    Figure { resolution: count.resolution.max(between), ..count }
 }
 
 fn files(report: &Report, of: fn(&FileIo) -> Option<Figure>) -> [Option<Figure>; 2] {
@@ -329,7 +372,7 @@ fn warnings(named: &Named) -> Vec<Warning> {
     warnings.extend(two_peaks(report));
     if !report.io_by_function.is_empty() && !has_all_writes(report) {
         warnings.push(Weight::Note.warning(
-            "IOStat by Function has no line of DBWR and no total here: its writes are not all writes, and are not compared",
+            "IOStat by Function has no total here, and no line of DBWR or of LGWR: its writes are not all writes, and are not compared",
         ));
     }
     if report.units_were_restored {
@@ -340,6 +383,7 @@ fn warnings(named: &Named) -> Vec<Warning> {
     warnings.extend(parts_beyond_the_whole(report));
     warnings.extend(more_physical_than_logical(report));
     warnings.extend(percentages(report));
+    warnings.extend(timeouts(report));
     warnings.extend(histograms(report));
     warnings.extend(long_interval(report));
     warnings.extend(report.notes.iter().map(|text| Weight::Note.warning(text.as_str())));
@@ -437,16 +481,11 @@ fn blocks_and_requests(report: &Report) -> Option<Warning> {
 fn two_peaks(report: &Report) -> Option<Warning> {
     let event = single_block_read(report)?;
     let peaks = report.histogram(&event.name)?.two_peaks()?;
-    let served = if peaks.may_be_a_caches() { ", as a cache would serve them" } else { "" };
     Some(Weight::Doubt.warning(format!(
-        "the mean of '{}', {}, hides two kinds of waits: {:.0} % peak at {} to {}{served}, and {:.0} % at {} and more",
+        "the mean of '{}', {}, hides two kinds of waits: {}",
         event.name,
         duration(event.mean_us()?.known()?),
-        peaks.short_percent,
-        duration(peaks.short.from_us),
-        peaks.short.to_us.map_or_else(|| "more".to_owned(), duration),
-        peaks.long_percent,
-        duration(peaks.long.from_us),
+        peaks.words(&event.name),
     )))
 }
 
@@ -478,11 +517,27 @@ fn more_physical_than_logical(report: &Report) -> Option<Warning> {
     })
 }
 
+/// With more parses than executions, 'Execute to Parse %' is negative.
 fn percentages(report: &Report) -> impl Iterator<Item = Warning> {
     report.efficiency.iter().filter_map(|line| {
         let percent = line.percent?.value;
-        (!(0.0..=100.0).contains(&percent))
-            .then(|| Weight::Note.warning(format!("'{}' is {percent} %, which is impossible", line.name)))
+        let least = if line.name == "Execute to Parse %" { f64::NEG_INFINITY } else { 0.0 };
+        (!(least..=100.0).contains(&percent)).then(|| {
+            // Counters are read one after the other. CPU time of parsing is rounded up.
+            let is_near = percent > -1.0 && percent < 101.0 || line.name.starts_with("Parse CPU");
+            let weight = if is_near { Weight::Note } else { Weight::Impossible };
+            weight.warning(format!("'{}' is {percent} %, which is impossible", line.name))
+        })
+    })
+}
+
+fn timeouts(report: &Report) -> impl Iterator<Item = Warning> {
+    let lists =
+        [&report.foreground_events, &report.background_events, &report.all_events, &report.wait_classes];
+    lists.into_iter().flatten().filter_map(|event| {
+        let percent = event.timeouts_percent.filter(|percent| percent.value > 100.0)?.value;
+        let text = format!("{percent} % of the waits '{}' timed out, which is impossible", event.name);
+        Some(Weight::Impossible.warning(text))
     })
 }
 

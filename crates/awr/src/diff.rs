@@ -13,7 +13,7 @@ use crate::info::{
     REDO, USER_CALLS, db_cpu_per_s, db_time_per_s,
 };
 use crate::lookup::{EVENTS, FUNCTIONS, OS_STATISTICS, Paired, STATISTICS, TIME_MODEL, is_idle, pairs};
-use crate::report::{IoLine, OsStatistic, Report, SqlStatement, WaitEvent};
+use crate::report::{IoLine, LoadLine, OsStatistic, Report, SqlStatement, WaitEvent};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiffTable {
@@ -74,10 +74,7 @@ const TABLES: [Table; 21] = [
         })
     }),
     ("SQL whose plan changed", "", false, plans),
-    ("Workload Comparison", "per second", false, |both| {
-        let value = |of: fn(&Report) -> Option<Figure>| both.map(|report| Some(of(report)?.value));
-        LOAD.iter().filter_map(|(name, of)| numbers(name, value(*of))).collect()
-    }),
+    ("Workload Comparison", "per second", false, workload),
     ("Time Model Statistics", SECONDS_PER_SECOND, false, |both| {
         let lists = both.map(|report| report.time_model.as_slice());
         by_name(both, lists, |line| &line.name, &TIME_MODEL, |line, report| per_second(line.seconds, report))
@@ -167,6 +164,52 @@ const LOAD: &[Line<Figure>] = &[
     ("Transactions", |report| report.load(&["Transactions"])?.per_second),
 ];
 
+/// Names of lines of the load profile that [`LOAD`] has under one name.
+const NAMES_OF_LOAD: [&str; 26] = [
+    "DB Time(s)",
+    "DB time",
+    "DB CPU(s)",
+    "CPU time",
+    "Background CPU(s)",
+    "Redo size (bytes)",
+    "Redo size",
+    "Logical read (blocks)",
+    "Logical reads",
+    "Logical reads (blocks)",
+    "Block changes",
+    "Physical read (blocks)",
+    "Physical reads",
+    "Physical reads (blocks)",
+    "Physical write (blocks)",
+    "Physical writes",
+    "Physical writes (blocks)",
+    "User calls",
+    "Parses (SQL)",
+    "Parses",
+    "Hard parses (SQL)",
+    "Hard parses",
+    "Logons",
+    "Executes (SQL)",
+    "Executes",
+    "Transactions",
+];
+
+/// Lines of the load profile. A comparison's are as printed, with their printed difference.
+fn workload(both: Both<'_>) -> Vec<DiffRow> {
+    let [first, second] = both.map(|report| (report.load_profile.as_slice(), report.format));
+    let is_one_report = both.iter().all(|report| report.period.is_some());
+    let lines: Vec<Paired<'_, LoadLine>> = pairs([first, second], |line| &line.name, &[]);
+    let is_own = |name: &str| is_one_report || !NAMES_OF_LOAD.contains(&name);
+    let printed = lines.into_iter().filter(|(name, _)| is_own(name)).filter_map(|(name, sides)| {
+        let row = numbers(name, sides.map(|side| Some(side?.per_second?.value)))?;
+        let difference = sides[0].and_then(|line| line.difference_percent).map(|figure| figure.value);
+        Some(DiffRow { change_percent: difference.or(row.change_percent.filter(|_| !is_one_report)), ..row })
+    });
+    let value = |of: fn(&Report) -> Option<Figure>| both.map(|report| Some(of(report)?.value));
+    let named = LOAD.iter().filter(|_| !is_one_report).filter_map(|(name, of)| numbers(name, value(*of)));
+    named.chain(printed).collect()
+}
+
 /// The tables of two reports, without empty ones.
 pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
     let table = |&(title, unit, is_by_change, rows): &Table| {
@@ -230,9 +273,11 @@ fn events(both: Both<'_>, value: fn(&WaitEvent, &Report) -> Option<f64>) -> Vec<
 
 /// Events of foreground and background together, with the CPU of sessions, without idle events.
 fn busy_events(report: &Report) -> Vec<WaitEvent> {
-    let lists: [&[WaitEvent]; 2] = match report.foreground_events.is_empty() {
-        true => [&report.all_events, &[]],
-        false => [&report.foreground_events, &report.background_events],
+    let lists: [&[WaitEvent]; 2] = match (report.foreground_events.is_empty(), report.all_events.is_empty()) {
+        (false, _) => [&report.foreground_events, &report.background_events],
+        (true, false) => [&report.all_events, &[]],
+        // An excerpt may have these alone.
+        (true, true) => [&report.top_events, &report.background_events],
     };
     let mut events: Vec<WaitEvent> = Vec::new();
     for event in lists.concat() {
@@ -274,36 +319,53 @@ fn io(both: Both<'_>, sides: fn(&IoLine) -> [Option<Figure>; 2]) -> Vec<DiffRow>
     by_name(both, lists, |line| &line.name, &FUNCTIONS, value)
 }
 
-fn sql_pairs(both: Both<'_>) -> Vec<Paired<'_, SqlStatement>> {
-    pairs(both.map(|report| (report.top_sql.as_slice(), report.format)), |sql| &sql.id, &[])
+/// Rows of the statements. Their key is the id with the container, if both reports name containers or an id has several.
+fn sql_rows(
+    both: Both<'_>,
+    row: impl Fn(&str, [Option<&SqlStatement>; 2]) -> Option<DiffRow>,
+) -> Vec<DiffRow> {
+    let name_containers = both.iter().all(|report| report.top_sql.iter().any(|sql| sql.container.is_some()));
+    let sides = both.map(|report| {
+        let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+        report.top_sql.iter().for_each(|sql| *count.entry(&sql.id).or_default() += 1);
+        let key = |sql: &SqlStatement| match &sql.container {
+            Some(container) if name_containers || count[&*sql.id] > 1 => format!("{} {container}", sql.id),
+            _ => sql.id.clone(),
+        };
+        report.top_sql.iter().map(|sql| (key(sql), sql)).collect::<Vec<_>>()
+    });
+    let [first, second] = [0, 1].map(|side| (sides[side].as_slice(), both[side].format));
+    let pairs: Vec<Paired<'_, (String, &SqlStatement)>> = pairs([first, second], |(key, _)| key, &[]);
+    pairs
+        .into_iter()
+        .filter_map(|(key, sides)| row(key, sides.map(|side| side.map(|(_, sql)| *sql))))
+        .collect()
 }
 
 /// Characters of a statement beside its id.
 const SQL_CHARS: usize = 48;
 
-/// The id of a statement, and the start of its text.
-fn sql_name(id: &str, sides: [Option<&SqlStatement>; 2]) -> String {
+/// The key of a statement, and the start of its text.
+fn sql_name(key: &str, sides: [Option<&SqlStatement>; 2]) -> String {
     let text = sides.into_iter().flatten().map(|sql| sql.text.as_str()).find(|text| !text.is_empty());
     let words: Vec<&str> = text.unwrap_or_default().split_whitespace().collect();
     let start: String = words.join(" ").chars().take(SQL_CHARS).collect();
-    format!("{id} {start}").trim_end().to_owned()
+    format!("{key} {start}").trim_end().to_owned()
 }
 
 fn statements(both: Both<'_>, value: fn(&SqlStatement, &Report) -> Option<f64>) -> Vec<DiffRow> {
-    let row = |(id, sides): Paired<'_, SqlStatement>| {
+    sql_rows(both, |key, sides| {
         let values = [0, 1].map(|side| value(sides[side]?, both[side]));
-        numbers(&sql_name(id, sides), values)
-    };
-    sql_pairs(both).into_iter().filter_map(row).collect()
+        numbers(&sql_name(key, sides), values)
+    })
 }
 
 fn plans(both: Both<'_>) -> Vec<DiffRow> {
-    let row = |(id, sides): Paired<'_, SqlStatement>| {
+    sql_rows(both, |key, sides| {
         let [first, second] = [&sides[0]?.plans, &sides[1]?.plans];
         let differ = !first.is_empty() && !second.is_empty() && first != second;
-        texts(&sql_name(id, sides), [first, second].map(|plans| differ.then(|| plans.join(" "))))
-    };
-    sql_pairs(both).into_iter().filter_map(row).collect()
+        texts(&sql_name(key, sides), [first, second].map(|plans| differ.then(|| plans.join(" "))))
+    })
 }
 
 fn segments(both: Both<'_>, statistic: &str) -> Vec<DiffRow> {
@@ -311,8 +373,9 @@ fn segments(both: Both<'_>, statistic: &str) -> Vec<DiffRow> {
         let own = report.segments.iter().filter(|segment| segment.statistic.eq_ignore_ascii_case(statistic));
         let named = own.filter_map(|segment| {
             let parts = [segment.owner.as_deref(), Some(&*segment.object), segment.subobject.as_deref()];
-            let name: Vec<&str> = parts.into_iter().flatten().collect();
-            Some((name.join("."), per_second(segment.value, report)?))
+            let name = parts.into_iter().flatten().collect::<Vec<_>>().join(".");
+            let name = segment.container.iter().fold(name, |name, container| format!("{name} {container}"));
+            Some((name, per_second(segment.value, report)?))
         });
         named.collect()
     });

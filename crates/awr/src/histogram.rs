@@ -17,6 +17,19 @@ pub struct EventHistogram {
     pub waits_were_cut: bool,
     /// Buckets from short to long, without gaps.
     pub buckets: Vec<Bucket>,
+    /// Sections of the report with the event, for [`crate::checks`].
+    #[serde(skip)]
+    pub sections: Vec<HistogramSection>,
+}
+
+/// What a section prints of an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HistogramSection {
+    /// Sum of all shares.
+    pub sum: Figure,
+    /// Waits within the section's range, and their share.
+    pub waits: Option<Figure>,
+    pub share: Figure,
 }
 
 /// Waits of one duration up to another.
@@ -53,11 +66,14 @@ pub struct Over {
 }
 
 impl EventHistogram {
-    /// The share of waits that took longer than a limit; exact if a bucket begins there. Borders are powers of two, so that one
-    /// within 3 % is taken: 8 ms is 8,192 us.
+    /// The share of waits that took longer than a limit; exact if a bucket begins there. Borders are powers of two, which
+    /// reports print as 8 ms (8,192 us) and 2 min (134 s): a border within 3 % of the limit or of its print is taken.
     pub fn over(&self, limit_us: f64) -> Over {
         let borders = self.buckets.iter().map(|bucket| bucket.from_us);
-        let is_near = |border: &f64| (border - limit_us).abs() <= 0.03 * limit_us;
+        let is_near = |border: &f64| {
+            let near = |value: f64| (value - limit_us).abs() <= 0.03 * limit_us;
+            near(*border) || near(printed_us(*border))
+        };
         let limit_us = borders.into_iter().find(is_near).unwrap_or(limit_us);
         let mut over = Over { least_percent: 0.0, most_percent: 0.0 };
         for bucket in &self.buckets {
@@ -91,14 +107,14 @@ impl EventHistogram {
             }
         }
         let (_, left, valley, right) = best?;
-        let side = |range: &[f64]| range.iter().sum::<f64>();
-        let short_percent = side(&shares[..valley]) + shares[valley] / 2.0;
-        let long_percent = side(&shares[valley + 1..]) + shares[valley] / 2.0;
+        let short_percent = shares[..valley].iter().sum::<f64>();
+        let long_percent = shares[valley..].iter().sum::<f64>();
         let waits = |percent: f64| self.waits.map_or(f64::INFINITY, |waits| waits.value * percent / 100.0);
         let are_many = waits(short_percent).min(waits(long_percent)) >= FEWEST_OF_A_PEAK;
         (short_percent >= 5.0 && long_percent >= 5.0 && are_many).then(|| TwoPeaks {
             short: self.buckets[left],
             long: self.buckets[right],
+            border_us: self.buckets[valley].from_us,
             short_percent,
             long_percent,
         })
@@ -119,7 +135,11 @@ pub struct TwoPeaks {
     pub short: Bucket,
     /// The highest bucket of the long waits.
     pub long: Bucket,
+    /// The start of the valley between them.
+    pub border_us: f64,
+    /// Share of the waits below the border.
     pub short_percent: f64,
+    /// Share of the others, of which the highest bucket may hold few.
     pub long_percent: f64,
 }
 
@@ -128,6 +148,39 @@ impl TwoPeaks {
     pub fn may_be_a_caches(&self) -> bool {
         self.short.to_us.is_some_and(|to_us| to_us <= 1024.0)
     }
+
+    /// Both groups in words, with the highest bucket of each.
+    pub fn words(&self, event: &str) -> String {
+        let peak = |bucket: &Bucket| {
+            let range = match bucket.to_us {
+                Some(to) => format!("{} to {}", duration(bucket.from_us), duration(to)),
+                None => format!("{} and more", duration(bucket.from_us)),
+            };
+            format!("{:.0} % took {range}", bucket.percent.value)
+        };
+        // Only reads are served by a cache.
+        let [short, long] = match self.may_be_a_caches() && event.contains(" read") {
+            true => [", as a cache would serve them", ", as a slower device would"],
+            false => ["", ""],
+        };
+        let border = duration(self.border_us);
+        format!(
+            "{:.0} % of waits are shorter than {border} ({}){short}, and {:.0} % are longer ({}){long}",
+            self.short_percent,
+            peak(&self.short),
+            self.long_percent,
+            peak(&self.long),
+        )
+    }
+}
+
+/// A border as reports print it: `8ms` is 8,192 us, `1s` 1,024 of those milliseconds, `1m` 64 of those seconds, `1h` 64 of
+/// those minutes.
+fn printed_us(border_us: f64) -> f64 {
+    const K: f64 = 1024.0;
+    let units = [(64.0 * 64.0 * K * K, 3600e6), (64.0 * K * K, 60e6), (K * K, 1e6), (K, 1e3)];
+    let unit = units.into_iter().find(|(unit, _)| border_us >= *unit);
+    unit.map_or(border_us, |(unit, us)| border_us / unit * us)
 }
 
 /// A duration for people.
@@ -189,27 +242,12 @@ impl Point {
     /// The two groups of waits that the mean hides, in words.
     pub fn words(&self) -> Option<String> {
         let peaks = self.two_peaks?;
-        let bucket = |bucket: &Bucket| match bucket.to_us {
-            Some(to) => format!("{} to {}", duration(bucket.from_us), duration(to)),
-            None => format!("{} and more", duration(bucket.from_us)),
-        };
         let mean = self.mean_us.and_then(Figure::known);
         let mean = mean.map_or_else(
             || "a mean that is printed too coarsely".to_owned(),
             |mean| format!("a mean of {}", duration(mean)),
         );
-        // Only reads are served by a cache.
-        let [short, long] = match peaks.may_be_a_caches() && self.event.contains(" read") {
-            true => [", as a cache would serve them,", ", as a slower device would"],
-            false => ["", ""],
-        };
-        Some(format!(
-            "two peaks behind {mean}: {:.0} % of waits around {}{short} and {:.0} % around {}{long}",
-            peaks.short_percent,
-            bucket(&peaks.short),
-            peaks.long_percent,
-            bucket(&peaks.long),
-        ))
+        Some(format!("two peaks behind {mean}: {}", peaks.words(&self.event)))
     }
 }
 
@@ -228,7 +266,13 @@ mod tests {
             to_us: (at + 1 < shares.len()).then(|| 2f64.powi(at as i32 + 1)),
             percent: Figure { value: *share, resolution: 0.1 },
         });
-        EventHistogram { event: "e".into(), waits: None, waits_were_cut: false, buckets: buckets.collect() }
+        EventHistogram {
+            event: "e".into(),
+            waits: None,
+            waits_were_cut: false,
+            buckets: buckets.collect(),
+            sections: Vec::new(),
+        }
     }
 
     #[test]

@@ -6,9 +6,11 @@ use std::convert::Infallible;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{IoReader, Span, Tokenizer};
 
-use crate::input::{Blocks, OneReport};
+use crate::input::OneReport;
 use crate::kind::floor_boundary;
+use crate::sections::Want;
 use crate::table::{Document, Head, Row, Table, pairs};
+use crate::unpack::Blocks;
 
 /// Tables have no more columns.
 const COLUMNS: usize = 100;
@@ -18,8 +20,8 @@ const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes at the end of a page that are searched for its closing tags.
 const TAIL_BYTES: usize = 8 * 1024;
 
-/// Reads an HTML report and names its sections. Tables are kept if `wanted` is true for a title of theirs.
-pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> bool) -> Document {
+/// Reads an HTML report and names its sections. Tables are kept if one of their titles is wanted.
+pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> Want) -> Document {
     let line = Cell::new(0);
     let mut tail = String::new();
     let mut reader = Reader::default();
@@ -80,7 +82,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn take(&mut self, event: &CallbackEvent<'_>, wanted: &impl Fn(&str) -> bool) {
+    fn take(&mut self, event: &CallbackEvent<'_>, wanted: &impl Fn(&str) -> Want) {
         match event {
             CallbackEvent::OpenStartTag { name } => {
                 set_lower(&mut self.tag, name);
@@ -114,7 +116,7 @@ impl Reader {
         }
     }
 
-    fn start_tag(&mut self, wanted: &impl Fn(&str) -> bool) {
+    fn start_tag(&mut self, wanted: &impl Fn(&str) -> Want) {
         let line = self.line;
         match self.tag.as_str() {
             "table" => {
@@ -193,11 +195,13 @@ impl Reader {
     }
 
     /// The title of the table that begins; `None` if it is not wanted.
-    fn title(&mut self, wanted: &impl Fn(&str) -> bool) -> Option<String> {
+    fn title(&mut self, wanted: &impl Fn(&str) -> Want) -> Option<String> {
         let summary = std::mem::take(&mut self.summary);
         let summary = summary.split(". ").next().unwrap_or_default().trim();
         let candidates = [self.caption.as_str(), self.heading.as_str(), summary];
-        let title = candidates.into_iter().find(|title| wanted(title)).map(str::to_owned);
+        let find =
+            |want: Want| candidates.into_iter().find(|title| !title.is_empty() && wanted(title) == want);
+        let title = find(Want::Types).or_else(|| find(Want::Print)).map(str::to_owned);
         // Tables of the database and its host have no title.
         let is_header = self.document.sections.len() <= 1;
         title.or_else(|| is_header.then(String::new))

@@ -1,111 +1,21 @@
-//! The bytes of a file as the reports in it: unpacking, decoding, and the borders between reports.
+//! The text of a file as the reports in it: lines, and the borders between reports.
 //!
 //! Everything streams: memory holds a window of a large file.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
-
-use bzip2::read::MultiBzDecoder;
-use flate2::read::MultiGzDecoder;
+use std::io::{BufRead, Read};
 
 use crate::kind::{Format, Kind, has_title, kind_of};
+use crate::markdown::Markdown;
 
-/// Bytes that decide how a file is packed and encoded.
-const SNIFFED: usize = 4096;
-/// A file may be packed twice by accident; more layers are an attack.
-const MOST_LAYERS: usize = 2;
 /// Bytes that are searched for a report's title; a spool may hold a page of talk before it.
 const HEAD_BYTES: usize = 64 * 1024;
 /// Longer lines come in pieces: HTML may be written without line ends.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// Unpacks gzip and bzip2 and decodes UTF-16; other bytes stay as they are.
-pub(crate) fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
-    unpacked(Box::new(input), MOST_LAYERS)
-}
-
-fn unpacked<'a>(mut input: Box<dyn Read + 'a>, layers: usize) -> io::Result<Box<dyn BufRead + 'a>> {
-    let mut head = Vec::with_capacity(SNIFFED);
-    input.by_ref().take(SNIFFED as u64).read_to_end(&mut head)?;
-    let order = utf16_order(&head);
-    let is_gzip = head.starts_with(&[0x1f, 0x8b]);
-    let is_bzip2 = head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY");
-    let whole = Cursor::new(head).chain(input);
-    if layers > 0 && is_gzip {
-        return unpacked(Box::new(MultiGzDecoder::new(whole)), layers - 1);
-    }
-    if layers > 0 && is_bzip2 {
-        return unpacked(Box::new(MultiBzDecoder::new(whole)), layers - 1);
-    }
-    Ok(match order {
-        Some(order) => Box::new(BufReader::new(utf8_of(whole, order))),
-        None => Box::new(BufReader::with_capacity(64 * 1024, whole)),
-    })
-}
-
-type ByteOrder = fn([u8; 2]) -> u16;
-
-/// The byte order of UTF-16, from its mark or from the zeros between western letters; `None` for other encodings.
-fn utf16_order(head: &[u8]) -> Option<ByteOrder> {
-    match head {
-        [0xff, 0xfe, ..] => return Some(u16::from_le_bytes),
-        [0xfe, 0xff, ..] => return Some(u16::from_be_bytes),
-        _ => {}
-    }
-    let pairs = head.chunks_exact(2);
-    let count = pairs.len();
-    let mostly_zero = |at: usize| {
-        let zeros = pairs.clone().filter(|pair| pair[at] == 0 && pair[1 - at] != 0).count();
-        count >= 8 && zeros * 10 >= count * 9
-    };
-    match (mostly_zero(1), mostly_zero(0)) {
-        (true, _) => Some(u16::from_le_bytes),
-        (_, true) => Some(u16::from_be_bytes),
-        _ => None,
-    }
-}
-
-/// Decodes UTF-16 to UTF-8.
-fn utf8_of(mut input: impl Read, order: ByteOrder) -> impl Read {
-    // The first half of a surrogate pair at the end of a block.
-    let mut odd: Option<u16> = None;
-    Blocks::new(move || {
-        let mut bytes = Vec::with_capacity(16 * 1024);
-        if input.by_ref().take(16 * 1024).read_to_end(&mut bytes)? == 0 && odd.is_none() {
-            return Ok(None);
-        }
-        let is_end = bytes.is_empty();
-        let units = bytes.chunks_exact(2).map(|pair| order([pair[0], pair[1]]));
-        let mut units: Vec<u16> = odd.take().into_iter().chain(units).collect();
-        if !is_end {
-            odd = units.pop_if(|last| (0xd800..0xdc00).contains(last));
-        }
-        let symbols = char::decode_utf16(units).map(|symbol| symbol.unwrap_or('?'));
-        let text: String = symbols.filter(|symbol| *symbol != '\u{feff}').collect();
-        Ok(Some(text.into_bytes()))
-    })
-}
-
-/// A reader of the blocks that a function gives, up to its first `None`.
-pub(crate) struct Blocks<F> {
-    next: F,
-    ready: Cursor<Vec<u8>>,
-}
-
-impl<F: FnMut() -> io::Result<Option<Vec<u8>>>> Blocks<F> {
-    pub(crate) fn new(next: F) -> Self {
-        Self { next, ready: Cursor::default() }
-    }
-}
-
-impl<F: FnMut() -> io::Result<Option<Vec<u8>>>> Read for Blocks<F> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.ready.position() == self.ready.get_ref().len() as u64 {
-            let Some(block) = (self.next)()? else { return Ok(0) };
-            self.ready = Cursor::new(block);
-        }
-        self.ready.read(into)
-    }
+/// The words of an error, which may quote damaged bytes.
+pub(crate) fn printable(error: &std::io::Error) -> String {
+    error.to_string().chars().filter(|symbol| !symbol.is_control() && *symbol != '\u{fffd}').collect()
 }
 
 /// A line, or a piece of a long one.
@@ -145,7 +55,7 @@ impl<'a> Pieces<'a> {
             Ok(0) => return None,
             Ok(_) => {}
             Err(error) => {
-                self.failure = Some(error.to_string());
+                self.failure = Some(printable(&error));
                 return None;
             }
         }
@@ -192,11 +102,17 @@ impl<'a> Pieces<'a> {
     }
 
     /// The first line that is not blank and its start, for a message: without control characters, which a terminal would
-    /// carry out.
+    /// carry out. Bytes that are no text are not shown.
     pub(crate) fn beginning(&self) -> (usize, String) {
         let first = self.held.iter().find(|piece| !piece.text.trim().is_empty());
         let (line, text) = first.map_or((1, ""), |piece| (piece.line, piece.text.trim()));
-        (line, text.chars().filter(|symbol| !symbol.is_control()).take(60).collect())
+        let start = || text.chars().take(60);
+        // Latin-1 gives bytes of packed data letters between U+0080 and U+00FF.
+        let is_odd = |symbol: &char| symbol.is_control() || ('\u{80}'..'\u{100}').contains(symbol);
+        if start().filter(is_odd).count() * 4 > start().count() {
+            return (line, "binary data".to_owned());
+        }
+        (line, start().filter(|symbol| !symbol.is_control()).collect())
     }
 }
 
@@ -208,6 +124,7 @@ pub(crate) struct OneReport<'r, 'a> {
     is_over: bool,
     /// Text that a mail put before each line.
     indent: String,
+    markdown: Option<Markdown>,
     pub(crate) last_line: usize,
     /// The line where the next report begins.
     pub(crate) next_at: Option<usize>,
@@ -216,7 +133,17 @@ pub(crate) struct OneReport<'r, 'a> {
 impl<'r, 'a> OneReport<'r, 'a> {
     pub(crate) fn new(pieces: &'r mut Pieces<'a>, format: Format) -> Self {
         let indent = String::new();
-        Self { pieces, format, has_title: false, is_over: false, indent, last_line: 0, next_at: None }
+        let markdown = (format == Format::Markdown).then(Markdown::default);
+        Self {
+            pieces,
+            format,
+            has_title: false,
+            is_over: false,
+            indent,
+            markdown,
+            last_line: 0,
+            next_at: None,
+        }
     }
 
     pub(crate) fn next(&mut self) -> Option<Piece> {
@@ -235,7 +162,14 @@ impl<'r, 'a> OneReport<'r, 'a> {
         }
         // In a page without line ends the title is anywhere.
         self.has_title |= is_title || (!self.has_title && is_html && has_title(&piece.text));
-        if !is_html {
+        if let Some(markdown) = &mut self.markdown {
+            if self.pieces.held.is_empty() {
+                let next = self.pieces.next();
+                self.pieces.held.extend(next);
+            }
+            let below = self.pieces.held.front().map_or("", |piece| piece.text.as_str());
+            piece.text = markdown.html(&piece.text, below);
+        } else if !is_html {
             if is_title {
                 let end = piece.text.find(|symbol: char| symbol.is_ascii_alphabetic()).unwrap_or(0);
                 self.indent = piece.text[..end].replace('\x0c', "");
@@ -267,7 +201,7 @@ impl<'r, 'a> OneReport<'r, 'a> {
 /// True for the title of a report that is read, with nothing but tags and blanks before it.
 fn begins_report(line: &str) -> bool {
     // Most lines are rejected here.
-    if !matches!(first_byte(line), Some(b'W' | b'S' | b'<' | b'>' | b'|')) {
+    if !matches!(first_byte(line), Some(b'W' | b'S' | b'<' | b'>' | b'|' | b'#')) {
         return false;
     }
     let Some(at) = line.find("WORKLOAD REPOSITORY ").or_else(|| line.find("STATSPACK ")) else {
@@ -276,7 +210,7 @@ fn begins_report(line: &str) -> bool {
     let mut is_tag = false;
     let before_is_blank = line[..at].chars().all(|symbol| {
         is_tag = (is_tag && symbol != '>') || symbol == '<';
-        is_tag || matches!(symbol, '>' | '|') || symbol.is_whitespace() || symbol.is_control()
+        is_tag || matches!(symbol, '>' | '|' | '#') || symbol.is_whitespace() || symbol.is_control()
     });
     before_is_blank && kind_of(&line[at..]).is_some_and(|(kind, _)| kind.is_read())
 }
@@ -300,43 +234,4 @@ fn begins_page(line: &str) -> bool {
     let line = line.trim_start();
     let begins = |word: &str| line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     begins("<html") || begins("<!doctype html")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    fn read(bytes: &[u8]) -> String {
-        let mut text = String::new();
-        plain(bytes).unwrap().read_to_string(&mut text).unwrap();
-        text
-    }
-
-    fn utf16(text: &str, order: fn(u16) -> [u8; 2]) -> Vec<u8> {
-        text.encode_utf16().flat_map(order).collect()
-    }
-
-    #[test]
-    fn packed_files_are_unpacked() {
-        let text = "WORKLOAD REPOSITORY report for\n".repeat(1000);
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-        gzip.write_all(text.as_bytes()).unwrap();
-        let gzip = gzip.finish().unwrap();
-        assert_eq!(read(&gzip), text);
-        assert_eq!(read(&[gzip.clone(), gzip].concat()), text.repeat(2));
-        let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
-        bzip2.write_all(text.as_bytes()).unwrap();
-        assert_eq!(read(&bzip2.finish().unwrap()), text);
-    }
-
-    #[test]
-    fn utf16_needs_no_mark() {
-        let text = "WORKLOAD REPOSITORY report für \u{1f600} all\n".repeat(2000);
-        for order in [u16::to_le_bytes as fn(u16) -> [u8; 2], u16::to_be_bytes] {
-            assert_eq!(read(&utf16(&text, order)), text);
-            assert_eq!(read(&utf16(&format!("\u{feff}{text}"), order)), text);
-        }
-        assert!(utf16_order(b"an ordinary text of bytes").is_none());
-    }
 }

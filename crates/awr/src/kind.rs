@@ -47,6 +47,9 @@ pub enum Format {
     Text,
     #[strum(to_string = "HTML")]
     Html,
+    /// HTML that a tool turned into Markdown.
+    #[strum(to_string = "Markdown")]
+    Markdown,
 }
 
 /// The titles of reports.
@@ -78,7 +81,16 @@ pub(crate) fn kind_of(text: &str) -> Option<(Kind, Format)> {
         Kind::AwrCompare if line.contains("(RAC)") => Kind::AwrGlobalCompare,
         kind => kind,
     };
-    Some((kind, if is_html { Format::Html } else { Format::Text }))
+    let is_markdown =
+        head[..at].rsplit('\n').next().is_some_and(|before| before.trim_start().starts_with('#'));
+    Some((
+        kind,
+        match (is_html, is_markdown) {
+            (true, _) => Format::Html,
+            (_, true) => Format::Markdown,
+            _ => Format::Text,
+        },
+    ))
 }
 
 /// The last boundary between characters up to a byte.

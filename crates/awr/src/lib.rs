@@ -19,11 +19,14 @@ pub mod info;
 mod input;
 mod kind;
 mod lookup;
+mod markdown;
+pub mod relations;
 mod report;
 mod sections;
 mod table;
 mod text;
 pub mod trend;
+mod unpack;
 
 use std::io::Read;
 
@@ -94,12 +97,15 @@ impl ReadError {
 pub enum Scope {
     #[default]
     All,
+    /// Those, and every table as printed, in [`Report::tables`].
+    Tables,
     /// The sections of an [`info::Row`] and of the report's header, in half the time.
     Row,
 }
 
 /// An iterator over the reports of a file: an archive or a mail may hold several. Each gives one report, or the two periods
-/// of a comparison. The file may be packed with gzip or bzip2, and be UTF-8, UTF-16 or Latin-1.
+/// of a comparison. The file may be an archive (zip, tar), packed with gzip or bzip2, or a mail, and be UTF-8, UTF-16 or
+/// Latin-1.
 pub struct Reports<'a> {
     /// Absent after the end.
     pieces: Option<Pieces<'a>>,
@@ -111,10 +117,10 @@ impl<'a> Reports<'a> {
     pub fn of(input: impl Read + 'a) -> Result<Self, ReadError> {
         let unreadable = |error: std::io::Error| ReadError::Unreadable {
             line: 1,
-            why: error.to_string(),
+            why: input::printable(&error),
             read: Vec::new(),
         };
-        let input = input::plain(input).map_err(unreadable)?;
+        let input = unpack::plain(input).map_err(unreadable)?;
         Ok(Self { pieces: Some(Pieces::new(input)), is_first: true, scope: Scope::default() })
     }
 
@@ -146,16 +152,16 @@ impl Iterator for Reports<'_> {
             report.skip();
             return Some(Err(ReadError::Refused { line, kind }));
         }
-        let wanted = |title: &str| sections::is_wanted(title, kind, self.scope);
+        let wanted = |title: &str| sections::want(title, kind, self.scope);
         let document = match format {
             Format::Text => text::read(|| report.next(), kind, wanted),
-            Format::Html => html::read(&mut report, wanted),
+            Format::Html | Format::Markdown => html::read(&mut report, wanted),
         };
         let next_at = report.next_at;
         let mut document = document.with_decimal_points();
         let reports = match kind.is_comparison() {
-            true => sections::periods(&mut document, kind, format),
-            false => vec![sections::report(&document, kind, format)],
+            true => sections::periods(&mut document, kind, format, self.scope),
+            false => vec![sections::report(&document, kind, format, self.scope)],
         };
         let lines = document.last_line;
         let with_figures = |reports: Vec<Report>| reports.into_iter().filter(Report::has_figures).collect();
@@ -183,7 +189,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Report>, ReadError> {
 
 /// True for bytes that begin a report with counters, by its title.
 pub fn is_report(bytes: &[u8]) -> bool {
-    let plain = input::plain(bytes).ok();
+    let plain = unpack::plain(bytes).ok();
     let head = plain.and_then(|plain| Pieces::new(plain).head());
     head.is_some_and(|(kind, ..)| kind.is_read())
 }

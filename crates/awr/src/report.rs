@@ -50,7 +50,7 @@ pub struct Report {
     pub files: Vec<FileIo>,
     pub cache_sizes: Vec<CacheSize>,
     pub parameters: Vec<Parameter>,
-    /// The statements of all sections, each once.
+    /// The statements of all sections, each once for each container.
     pub top_sql: Vec<SqlStatement>,
     pub segments: Vec<Segment>,
     pub buffer_pool_advice: Vec<BufferPoolAdvice>,
@@ -59,7 +59,8 @@ pub struct Report {
     pub ash_events: Vec<AshEvent>,
     /// True if text cut the M or G of IOStat's data per second, and Data / elapsed restored it.
     pub units_were_restored: bool,
-    /// Every table of a global report as printed: it has figures by instance.
+    /// Every table as printed, of global reports and within [`crate::Scope::Tables`]. Those of a comparison are in its first
+    /// period.
     pub tables: Vec<Sheet>,
     pub sections: Vec<Section>,
     /// Faults of the report itself, and parts that could not be read.
@@ -69,6 +70,8 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
     pub title: String,
+    /// True if types hold its figures too.
+    pub is_typed: bool,
     /// Headings after the heading that columns share; lower case without blanks.
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,
@@ -162,12 +165,13 @@ pub struct Section {
     pub line: usize,
 }
 
-/// A SQL statement with its totals of the interval.
+/// A SQL statement of a container with its totals of the interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SqlStatement {
     pub id: String,
-    pub module: Option<String>,
+    /// The pluggable database, if the section names it. The same statement in two of them is two records.
     pub container: Option<String>,
+    pub module: Option<String>,
     pub elapsed_s: Option<Figure>,
     pub cpu_s: Option<Figure>,
     pub io_wait_s: Option<Figure>,
@@ -177,6 +181,10 @@ pub struct SqlStatement {
     pub reads: Option<Figure>,
     pub executions: Option<Figure>,
     pub rows: Option<Figure>,
+    pub parse_calls: Option<Figure>,
+    pub sharable_bytes: Option<Figure>,
+    /// Child cursors.
+    pub versions: Option<Figure>,
     /// Hashes of the plans that samples of ASH saw.
     pub plans: Vec<String>,
     /// The text as far as the report prints it.
@@ -239,6 +247,9 @@ rows! {
         pub per_transaction: Option<Figure> = number("pertransaction|@pertxn*|@pertran*"),
         pub per_exec: Option<Figure> = number("perexec"),
         pub per_call: Option<Figure> = number("percall"),
+        /// The difference per second that a comparison prints, from more digits than the rates have.
+        #[serde(skip)]
+        pub(crate) difference_percent: Option<Figure> = number("%diff"),
     }
 
     /// A wait event, or a class of them.
@@ -257,6 +268,8 @@ rows! {
             pub average_us: Option<Figure> = duration(AVERAGE_COLUMN),
         pub percent: Option<Figure> = number(SHARE_COLUMN),
         pub percent_of: Option<ShareOf> = share_of(SHARE_COLUMN),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub waits_per_transaction: Option<Figure> = number("waits/txn|*waits/txn*>@*"),
     }
 
     pub struct TimeModelLine {
@@ -373,8 +386,10 @@ rows! {
         pub object: String = text("objectname"),
         pub subobject: Option<String> = words("subobjectname|subobject"),
         pub kind: Option<String> = words("obj.type|objecttype|type"),
+        pub container: Option<String> = words("pdbname|containername"),
         pub value: Option<Figure>,
-        pub percent: Option<Figure> = number("%total*"),
+        /// Share of the instance's total, or of what the report captured.
+        pub percent: Option<Figure> = number("%*|pcttotal"),
     }
 
     /// Estimated reads with a buffer pool of another size.

@@ -40,8 +40,6 @@ enum Use {
 
 /// Sections that are the same in reports of one instance and of a cluster. The first that fits a title counts.
 const OF_ALL: &[(Starts, Use, Reader)] = &[
-    // Statements by neither time nor work.
-    (&["sql ordered by parse", "sql ordered by sharable", "sql ordered by version"], Unread, sql),
     (&["sql ordered by"], Details, sql),
     (&["top sql with top events"], Details, sql_plans),
     (&["top sql", "complete list of sql"], Unread, |_, _| {}),
@@ -107,11 +105,16 @@ const SQL_TOTALS: &[Field<SqlStatement>] = &[
     ("physicalreads|diskreads|reads", |sql, cell| sql.reads = Figure::finer(sql.reads, cell.number())),
     ("executions|execs", |sql, cell| sql.executions = Figure::finer(sql.executions, cell.number())),
     ("rowsprocessed|rows", |sql, cell| sql.rows = Figure::finer(sql.rows, cell.number())),
+    ("parsecalls", |sql, cell| sql.parse_calls = Figure::finer(sql.parse_calls, cell.number())),
+    ("sharablemem(b)", |sql, cell| sql.sharable_bytes = Figure::finer(sql.sharable_bytes, cell.number())),
+    ("versioncount", |sql, cell| sql.versions = Figure::finer(sql.versions, cell.number())),
 ];
+
+/// The pluggable database of a row.
+const CONTAINER: &str = "pdbname|containername";
 
 const SQL_TEXTS: &[Field<SqlStatement>] = &[
     ("sqlmodule", |sql, cell| sql.module = sql.module.take().or_else(|| cell.words())),
-    ("pdbname|containername", |sql, cell| sql.container = sql.container.take().or_else(|| cell.words())),
     ("sqltext", |sql, cell| {
         if let Some(text) = cell.text.filter(|text| text.len() > sql.text.len()) {
             sql.text = text.to_owned();
@@ -127,14 +130,31 @@ fn begins(title: &str, starts: &[&str]) -> bool {
     starts.iter().any(begins)
 }
 
-/// True for sections whose contents are kept. Those of global reports all are, for [`Report::tables`].
-pub(crate) fn is_wanted(title: &str, kind: Kind, scope: Scope) -> bool {
-    let mut sections = OF_ALL.iter().chain(OF_INSTANCE);
-    let own_use = sections.find(|(starts, ..)| begins(title, starts)).map(|(_, own_use, _)| *own_use);
-    if scope == Scope::Row && own_use.is_some_and(|own| own != InRow) {
-        return false;
+/// The use of a section's contents.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Want {
+    Nothing,
+    /// Tables as printed.
+    Print,
+    Types,
+}
+
+/// All sections of global reports are wanted, for [`Report::tables`].
+pub(crate) fn want(title: &str, kind: Kind, scope: Scope) -> Want {
+    let own_use = use_of(title);
+    match scope {
+        Scope::Row if own_use.is_some_and(|own| own != InRow) => Want::Nothing,
+        _ if kind == Kind::AwrGlobal || (own_use.is_some_and(|own| own != Unread) && !is_detail(title)) => {
+            Want::Types
+        }
+        Scope::Tables => Want::Print,
+        Scope::Row | Scope::All => Want::Nothing,
     }
-    kind == Kind::AwrGlobal || (own_use.is_some_and(|own| own != Unread) && !is_detail(title))
+}
+
+fn use_of(title: &str) -> Option<Use> {
+    let mut sections = OF_ALL.iter().chain(OF_INSTANCE);
+    sections.find(|(starts, ..)| begins(title, starts)).map(|(_, own_use, _)| *own_use)
 }
 
 /// True for samples of the load, figures by file within a function, and parts of parameters: they add nothing.
@@ -154,14 +174,14 @@ fn empty(document: &Document, kind: Kind, format: Format) -> Report {
 }
 
 /// The report of one period.
-pub(crate) fn report(document: &Document, kind: Kind, format: Format) -> Report {
+pub(crate) fn report(document: &Document, kind: Kind, format: Format, scope: Scope) -> Report {
     let mut report = empty(document, kind, format);
     report.notes.extend(document.cut_tables.iter().map(|title| {
         format!("the table '{title}' is larger than any that Oracle writes: only its beginning was read")
     }));
     header::fill(&mut report, document);
     let is_global = kind == Kind::AwrGlobal;
-    for table in &document.tables {
+    for table in document.tables.iter().filter(|table| is_global || !is_detail(&table.title)) {
         let title = table.title.as_str();
         if let Some((.., read)) = OF_ALL.iter().find(|(starts, ..)| begins(title, starts)) {
             read(&mut report, table);
@@ -175,22 +195,53 @@ pub(crate) fn report(document: &Document, kind: Kind, format: Format) -> Report 
     report.histograms = histograms::histograms(&document.tables);
     if is_global {
         global::finish(&mut report);
-        report.tables = document.tables.iter().map(sheet).collect();
+    }
+    if is_global || scope == Scope::Tables {
+        let is_typed = |table: &Table| match is_global {
+            true => {
+                global::is_typed(table)
+                    || OF_ALL.iter().any(|(starts, own, _)| *own != Unread && begins(&table.title, starts))
+            }
+            false => is_typed(table),
+        };
+        report.tables = sheets(document, is_typed);
     }
     repair(&mut report);
     report
 }
 
-fn sheet(table: &Table) -> Sheet {
+/// Tables of the header, and those whose section has a reader. Labels with values are read from two sections alone.
+fn is_typed(table: &Table) -> bool {
+    let own_use = use_of(&table.title).filter(|own| *own != Unread && !is_detail(&table.title));
+    own_use.is_some() && !begins(&table.title, &["rac statistics", "report summary"])
+}
+
+/// Every table as printed, and labels with values of sections that have no table.
+fn sheets(document: &Document, is_typed: impl Fn(&Table) -> bool) -> Vec<Sheet> {
     let head = |head: &Head| match head.group.is_empty() {
         true => head.name.clone(),
         false => format!("{}: {}", head.group, head.name),
     };
-    Sheet {
+    let sheet = |table: &Table| Sheet {
         title: table.title.clone(),
+        is_typed: is_typed(table),
         heads: table.heads.iter().map(head).collect(),
         rows: table.rows.iter().map(|row| row.cells.clone()).collect(),
+    };
+    let mut sheets: Vec<Sheet> = document.tables.iter().map(sheet).collect();
+    let with_table: BTreeSet<&str> = document.tables.iter().map(|table| table.title.as_str()).collect();
+    for pair in document.pairs.iter().filter(|pair| !with_table.contains(pair.section.as_str())) {
+        let row = [pair.label.clone()].into_iter().chain(pair.values.iter().cloned()).collect();
+        match sheets.last_mut().filter(|last| last.title == pair.section && last.heads.is_empty()) {
+            Some(last) => last.rows.push(row),
+            None => {
+                let is_typed = begins(&pair.section, &["instance efficiency", "cache sizes"]);
+                let title = pair.section.clone();
+                sheets.push(Sheet { title, is_typed, heads: Vec::new(), rows: vec![row] });
+            }
+        }
     }
+    sheets
 }
 
 /// Reads sections that have labels with values: efficiency and cache sizes.
@@ -259,7 +310,7 @@ fn activity(report: &mut Report, table: &Table) {
     } else if table.has("total") {
         for line in table.lines::<Activity>() {
             // The table of all statistics repeats the key statistics.
-            let is_same = |known: &Activity| known.name == line.name && known.total == line.total;
+            let is_same = |known: &Activity| *known == line;
             if !report.activity.iter().take(KEY_STATISTICS).any(is_same) {
                 report.activity.push(line);
             }
@@ -356,15 +407,17 @@ fn sql(report: &mut Report, table: &Table) {
     let is_total = |(_, head): &(usize, &Head)| head.group.is_empty() || head.group == "total";
     let totals = Columns::of(&heads.clone().filter(is_total), SQL_TOTALS);
     let texts = Columns::of(&heads, SQL_TEXTS);
+    let container = table.column(CONTAINER);
     let mut last = None;
-    for row in &table.rows {
+    for (at, row) in table.rows.iter().enumerate() {
         let Some(name) = row.text(Some(id)).filter(|name| is_sql_id(name)) else {
             if let Some(at) = last {
                 continue_sql(&mut report.top_sql[at], row);
             }
             continue;
         };
-        let at = index_of(&mut report.top_sql, name, |sql| &mut sql.id);
+        let container = row.text(container).or_else(|| container_below(&table.rows[at + 1..]));
+        let at = index_of_sql(&mut report.top_sql, name, container);
         let sql = &mut report.top_sql[at];
         // Text repeats a statement in each section.
         last = sql.text.is_empty().then_some(at);
@@ -373,12 +426,40 @@ fn sql(report: &mut Report, table: &Table) {
     }
 }
 
-/// Takes a line below a statement in a text: the module, or a piece of the statement.
+/// The index of a statement of a container, which is added if there is none. A section without containers is of the only
+/// record with the id, if there is just one.
+fn index_of_sql(statements: &mut Vec<SqlStatement>, id: &str, container: Option<&str>) -> usize {
+    let mut same_id = statements.iter().enumerate().filter(|(_, sql)| sql.id == id);
+    let found = match container {
+        Some(_) => same_id.find(|(_, sql)| sql.container.as_deref() == container),
+        None => same_id.next().filter(|_| same_id.next().is_none()),
+    };
+    let found = found.map(|(at, _)| at);
+    let of_none = || {
+        let is_own = |sql: &SqlStatement| sql.id == id && sql.container.is_none() && container.is_none();
+        statements.iter().position(is_own)
+    };
+    found.or_else(of_none).unwrap_or_else(|| {
+        let container = container.map(str::to_owned);
+        statements.push(SqlStatement { id: id.to_owned(), container, ..SqlStatement::default() });
+        statements.len() - 1
+    })
+}
+
+/// The container of a row in a text, which a line below it names.
+fn container_below(rows: &[Row]) -> Option<&str> {
+    let mut lines =
+        rows.iter().take(2).take_while(|row| row.cells.len() == 1).map(|row| row.cells[0].as_str());
+    lines.find_map(|line| line.trim_start().strip_prefix("PDB: ")).map(str::trim)
+}
+
+/// Takes a line below a statement in a text: the module, the container, or a piece of the statement.
 fn continue_sql(sql: &mut SqlStatement, row: &Row) {
     // Text breaks statements anywhere, and blanks at the break belong to them.
     let line = row.cells.first().map_or("", String::as_str);
     match line.strip_prefix("Module: ") {
         Some(module) if sql.text.is_empty() => sql.module = Some(module.trim().to_owned()),
+        None if sql.text.is_empty() && line.trim_start().starts_with("PDB: ") => {}
         _ => sql.text.push_str(line),
     }
 }
@@ -386,11 +467,12 @@ fn continue_sql(sql: &mut SqlStatement, row: &Row) {
 /// Reads the plans that samples of ASH saw.
 fn sql_plans(report: &mut Report, table: &Table) {
     let (Some(id), Some(plan)) = (table.column("sqlid"), table.column("planhash*")) else { return };
+    let container = table.column(CONTAINER);
     let is_plan = |plan: &&str| plan.bytes().all(|byte| byte.is_ascii_digit());
     for row in &table.rows {
         let id = row.text(Some(id)).filter(|id| is_sql_id(id));
         if let Some((id, plan)) = id.zip(row.text(Some(plan)).filter(is_plan)) {
-            let at = index_of(&mut report.top_sql, id, |sql| &mut sql.id);
+            let at = index_of_sql(&mut report.top_sql, id, row.text(container));
             let plans = &mut report.top_sql[at].plans;
             if !plans.iter().any(|known| known == plan) {
                 plans.push(plan.to_owned());
@@ -402,7 +484,7 @@ fn sql_plans(report: &mut Report, table: &Table) {
 /// Reads `Segments by Physical Reads`, and `Segment Statistics (Global)`, where the statistic is a column.
 fn segments(report: &mut Report, table: &Table) {
     // The value precedes its share.
-    let value = table.column("value").or_else(|| table.column("%*")?.checked_sub(1));
+    let value = table.column("value").or_else(|| table.column("%*|pcttotal")?.checked_sub(1));
     let mut statistic = table.title.split_once(" by ").map_or("", |(_, own)| own.trim()).to_owned();
     let mut above = Segment::default();
     for (row, line) in table.rows.iter().zip(table.lines::<Segment>()) {

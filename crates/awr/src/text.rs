@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::figure::number;
 use crate::input::Piece;
 use crate::kind::Kind;
-use crate::sections::is_sql_id;
+use crate::sections::{Want, is_sql_id};
 use crate::table::{Document, Head, Row, Table, pairs};
 
 /// Headings have no more lines.
@@ -23,7 +23,7 @@ const LINES_AFTER_END: usize = 200;
 pub(crate) fn read(
     pieces: impl FnMut() -> Option<Piece>,
     kind: Kind,
-    wanted: impl Fn(&str) -> bool,
+    wanted: impl Fn(&str) -> Want,
 ) -> Document {
     let mut lines = Lines::new(pieces);
     let mut reader = Reader { is_wanted: true, ..Reader::default() };
@@ -142,7 +142,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn take(&mut self, line: Line, below: Option<&Line>, wanted: &impl Fn(&str) -> bool) {
+    fn take(&mut self, line: Line, below: Option<&Line>, wanted: &impl Fn(&str) -> Want) {
         let title = match headed(&line.text) {
             Some((title, db_inst)) => {
                 self.document.take_periods(&line.text);
@@ -156,7 +156,7 @@ impl Reader {
         if let Some(title) = title {
             self.end_section();
             self.document.sections.push((title.clone(), line.number));
-            self.is_wanted = wanted(&title);
+            self.is_wanted = wanted(&title) != Want::Nothing;
             self.title = title;
         }
         if self.is_wanted {

@@ -23,7 +23,7 @@ pub struct Trend {
     pub classes: BTreeMap<String, f64>,
     /// Average sessions in each event that is not idle.
     pub events: BTreeMap<String, f64>,
-    /// Average sessions in each statement, by SQL Id.
+    /// Average sessions in each statement, by SQL Id and container.
     pub statements: BTreeMap<String, f64>,
 }
 
@@ -70,7 +70,10 @@ impl Trend {
             classes: if classes.is_empty() { classes } else { with_cpu(classes) },
             events: with_cpu(times(report.waits_of_sessions())),
             statements: statements
-                .filter_map(|sql| Some((sql.id.clone(), per_second(sql.elapsed_s?.value)?)))
+                .filter_map(|sql| {
+                    let key = sql.container.iter().fold(sql.id.clone(), |id, own| format!("{id} {own}"));
+                    Some((key, per_second(sql.elapsed_s?.value)?))
+                })
                 .collect(),
         }
     }

@@ -494,9 +494,18 @@ pub struct ServerReportRecord {
     /// Seconds between the snapshots by the report; absent if it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// Figures of run and report; empty if the report could not be read.
+    /// Figures of run and report; empty if the report could not be read, or covers another time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<ReportedPair>,
+}
+
+impl ServerReportRecord {
+    /// True if the report covers about the time of a window, so that their rates can be compared. Snapshots take their time.
+    #[must_use]
+    pub fn covers(&self, window_s: f64) -> bool {
+        const FACTOR: f64 = 1.25;
+        self.seconds.is_some_and(|seconds| seconds <= FACTOR * window_s && window_s <= FACTOR * seconds)
+    }
 }
 
 /// A figure of the run and of the server's report.

@@ -24,8 +24,15 @@ pub(crate) fn cross_check(record: &mut Record, folder: &Path) {
             (None, Vec::new())
         }
     };
-    if let Some(report) = &mut record.server_report {
-        (report.seconds, report.pairs) = (seconds, pairs);
+    let Some(report) = &mut record.server_report else { return };
+    (report.seconds, report.pairs) = (seconds, pairs);
+    let other = record.window.zip(seconds).filter(|(window, _)| !report.covers(window.seconds));
+    if let Some((window, seconds)) = other {
+        report.pairs.clear();
+        record.notes.push(format!(
+            "The server's own report, {name}, is of {seconds:.0} s and the window of {:.0} s: their figures are not compared.",
+            window.seconds
+        ));
     }
 }
 
@@ -129,6 +136,18 @@ mod tests {
         assert!(percent("Mean wait for one block, us").abs() < 0.1, "{pairs:?}");
         assert!((percent("Redo bytes/s") - -16.7).abs() < 0.1, "{pairs:?}");
         assert!(pairs.iter().all(|pair| pair.what != "Physical read bytes/s"), "not counted here: {pairs:?}");
+    }
+
+    /// 304 s of a report and 3 s of a run were said to differ by 23,734 %.
+    #[test]
+    fn a_report_of_another_time_is_not_compared() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("awr.txt"), AWR).unwrap();
+        let mut record = record();
+        record.window = Some(Window { begin_s: 0.0, seconds: 3.0 });
+        cross_check(&mut record, folder.path());
+        assert_eq!(record.server_report.unwrap().pairs, []);
+        assert!(record.notes.iter().any(|note| note.contains("is of 600 s and the window of 3 s")));
     }
 
     #[test]

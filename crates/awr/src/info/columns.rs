@@ -338,6 +338,9 @@ const OF_STATEMENT: &[Head<SqlStatement>] = &[
         sql.elapsed_s?.known()?;
         cell(sql.elapsed_s?.per(sql.executions?.value))
     }),
+    ("Parse Calls", |sql, _| cell(sql.parse_calls)),
+    ("Sharable Memory (bytes)", |sql, _| cell(sql.sharable_bytes)),
+    ("Version Count", |sql, _| cell(sql.versions)),
     ("Plans", |sql, _| words(Some(&sql.plans.join(" ")))),
     // All lines of a statement in one cell.
     ("SQL Text", |sql, _| words(Some(&sql.text.split_whitespace().collect::<Vec<_>>().join(" ")))),
@@ -350,6 +353,7 @@ const OF_SEGMENT: &[Head<Segment>] = &[
     ("Object", |segment, _| words(Some(&segment.object))),
     ("Subobject", |segment, _| words(segment.subobject.as_deref())),
     ("Object Type", |segment, _| words(segment.kind.as_deref())),
+    ("Container", |segment, _| words(segment.container.as_deref())),
     ("Value", |segment, _| cell(segment.value)),
     ("%Total", |segment, _| cell(segment.percent)),
 ];

@@ -2,7 +2,11 @@
 //! headings of their period.
 
 use super::header::DATABASE;
-use super::{Reader, Starts, begins, empty, index_of, io_name, load_profile, set_io_rate, wait_lines};
+use super::{
+    Reader, Starts, begins, empty, index_of, io_name, is_detail, load_profile, set_io_rate, sheets,
+    wait_lines,
+};
+use crate::Scope;
 use crate::figure::{Figure, bytes};
 use crate::kind::{Format, Kind};
 use crate::report::{
@@ -66,10 +70,13 @@ const TOP_EVENT: &[Field<WaitEvent>] = &[
     ("*%*", |event, cell| event.percent = cell.number()),
 ];
 
-pub(crate) fn reports(document: &mut Document, kind: Kind, format: Format) -> Vec<Report> {
+pub(crate) fn reports(document: &mut Document, kind: Kind, format: Format, scope: Scope) -> Vec<Report> {
     let mut reports = [Period::First, Period::Second]
         .map(|period| Report { period: Some(period), ..empty(document, kind, format) });
-    for table in &mut document.tables {
+    if scope == Scope::Tables {
+        reports[0].tables = sheets(document, is_typed);
+    }
+    for table in document.tables.iter_mut().filter(|table| !is_detail(&table.title)) {
         let heads = std::mem::take(&mut table.heads);
         for report in &mut reports {
             table.heads = heads.iter().map(|head| own_head(head, word(report))).collect();
@@ -98,6 +105,15 @@ pub(crate) fn reports(document: &mut Document, kind: Kind, format: Format) -> Ve
     }
     reports.iter_mut().for_each(count_waits);
     reports.into()
+}
+
+/// The lines of `Workload Comparison` that are no rates have a table of their own.
+fn is_typed(table: &Table) -> bool {
+    let is_of_rates = table.heads.iter().any(|head| head.name.contains("persec"));
+    table.has("snapshotset")
+        || (!is_detail(&table.title)
+            && SECTIONS.iter().any(|(starts, _)| begins(&table.title, starts))
+            && (is_of_rates || !begins(&table.title, &["workload"])))
 }
 
 /// The name of a report's period in headings.

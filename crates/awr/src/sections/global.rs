@@ -135,6 +135,10 @@ pub(super) fn read(report: &mut Report, table: &Table) {
     }
 }
 
+pub(super) fn is_typed(table: &Table) -> bool {
+    SECTIONS.iter().any(|(starts, _)| begins(&table.title, starts))
+}
+
 fn summary(report: &mut Report, table: &Table) {
     let Some(row) = table.rows.last() else { return };
     report.interval.begin = Some(Snapshot::default());

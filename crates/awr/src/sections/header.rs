@@ -58,7 +58,7 @@ pub(super) fn fill(report: &mut Report, document: &Document) {
             }
         }
         if has(["snapid", "snaptime"]) {
-            snapshots(&mut report.interval, table);
+            snapshots(report, table);
         }
         if let Some(column) = table.column("containername") {
             let names = table.rows.iter().filter_map(|row| row.text(Some(column)));
@@ -91,15 +91,26 @@ fn container(report: &mut Report) {
     };
 }
 
-fn snapshots(interval: &mut Interval, table: &Table) {
+/// Reads both snapshots. A time that is not understood, as with the month of an unknown language, is said once.
+fn snapshots(report: &mut Report, table: &Table) {
+    let column = table.column("snaptime");
+    let mut unknown = None;
     for (row, snapshot) in table.rows.iter().zip(table.lines::<Snapshot>()) {
         let label = row.name().to_ascii_lowercase();
-        if label.starts_with("begin snap") {
-            interval.begin = Some(snapshot);
+        let printed = row.text(column).filter(|_| snapshot.time.is_none());
+        let known = if label.starts_with("begin snap") {
+            &mut report.interval.begin
         } else if label.starts_with("end snap") {
-            interval.end = Some(snapshot);
-        }
+            &mut report.interval.end
+        } else {
+            continue;
+        };
+        *known = Some(snapshot);
+        unknown = unknown.or(printed.map(|time| (row.line, time)));
     }
+    report.notes.extend(unknown.map(|(line, time)| {
+        format!("line {line}: the time '{time}' of a snapshot is not understood: its month is in no known language")
+    }));
 }
 
 /// Reads elapsed and DB time. They are printed in hundredths of a minute; the snapshots' times give the former in seconds.
@@ -126,7 +137,7 @@ fn doubt_startup(report: &mut Report) {
     let release = report.database.release.as_deref().unwrap_or_default();
     let has_fault = ["11.", "12.1", "12.2"].iter().any(|start| release.starts_with(start));
     let Some(started) = report.database.started else { return };
-    if report.format == Format::Html && has_fault && started.minute() == started.month() {
+    if report.format != Format::Text && has_fault && started.minute() == started.month() {
         report.database.started_to_the_minute = false;
         report.notes.push(format!(
             "the minutes of the start-up time ({}) are those of no clock: HTML reports of release {release} print the month there",
@@ -137,6 +148,8 @@ fn doubt_startup(report: &mut Report) {
 
 /// Reads `10-Jul-14 04:00:45`, `29-Nov-24 21:49` and `23-Apr-14 18:30:05 (Wed)`, with months in a few languages.
 pub(crate) fn moment(text: &str) -> Option<DateTime> {
+    // Some languages pad the month: `23-4월 -14`.
+    let text = text.replace(" -", "-");
     let mut words = text.split_whitespace();
     let mut day = words.next()?.split(['-', '.', '/']);
     let (number, month, year) = (day.next()?, day.next()?, day.next()?);
@@ -157,19 +170,24 @@ pub(crate) fn moment(text: &str) -> Option<DateTime> {
 
 fn month_of(word: &str) -> Option<i8> {
     const MONTHS: [&[&str]; 12] = [
-        &["jan", "ene", "gen", "01"],
-        &["feb", "fev", "fév", "02"],
-        &["mar", "mär", "mrz", "03"],
-        &["apr", "abr", "avr", "04"],
-        &["may", "mai", "mag", "05"],
-        &["jun", "jui", "giu", "06"],
-        &["jul", "juil", "lug", "07"],
-        &["aug", "ago", "aoû", "08"],
-        &["sep", "set", "09"],
-        &["oct", "okt", "out", "ott", "10"],
-        &["nov", "11"],
-        &["dec", "dez", "dic", "déc", "12"],
+        &["jan", "ene", "gen", "янв", "sty", "oca", "led"],
+        &["feb", "fev", "fév", "фев", "lut", "şub", "úno"],
+        &["mar", "mär", "mrz", "мар", "bře", "már", "maa", "mrt"],
+        &["apr", "abr", "avr", "апр", "kwi", "nis", "dub", "ápr"],
+        &["may", "mai", "mag", "май", "мая", "maj", "kvě", "máj", "mei"],
+        &["jun", "jui", "giu", "июн", "cze", "haz", "čvn", "jún"],
+        &["jul", "juil", "lug", "июл", "lip", "tem", "čvc", "júl"],
+        &["aug", "ago", "aoû", "авг", "sie", "ağu", "srp"],
+        &["sep", "set", "сен", "wrz", "eyl", "zář", "sze"],
+        &["oct", "okt", "out", "ott", "окт", "paź", "eki", "říj"],
+        &["nov", "ноя", "lis", "kas"],
+        &["dec", "dez", "dic", "déc", "дек", "gru", "ara", "pro"],
     ];
+    // `04`, and `4월` or `4月`.
+    let digits = word.trim_end_matches(['월', '月', '.']);
+    if let Ok(number) = digits.parse::<i8>() {
+        return (1..=12).contains(&number).then_some(number);
+    }
     let word = word.to_lowercase();
     // July comes before June: `juil` is no `jui`.
     let at = MONTHS.iter().rposition(|names| names.iter().any(|name| word.starts_with(name)))?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::begins;
 use crate::figure::{Figure, number};
-use crate::histogram::{Bucket, EventHistogram};
+use crate::histogram::{Bucket, EventHistogram, HistogramSection};
 use crate::table::Table;
 
 /// The row of an event in one section.
@@ -16,6 +16,18 @@ struct Part {
     edges: Vec<f64>,
     /// The share between each edge and the edge before it, and the share above all edges.
     shares: Vec<Figure>,
+    /// Waits within the section's range.
+    waits: Option<Figure>,
+}
+
+impl Part {
+    /// The range ends at the last edge. It begins at the first one, unless the scale does.
+    fn section(&self) -> Option<HistogramSection> {
+        let sum = |shares: &[Figure]| Figure::sum(shares.iter().copied().map(Some));
+        let from = usize::from(*self.edges.first()? > 8.0 && *self.edges.first()? != 1000.0 * 1.024);
+        let share = sum(self.shares.get(from..self.shares.len() - 1)?)?;
+        Some(HistogramSection { sum: sum(&self.shares)?, waits: self.waits, share })
+    }
 }
 
 /// The waits of an event, true if their unit was cut, and the event's rows.
@@ -45,7 +57,8 @@ pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
                 Some(text) => number(text),
             };
             let shares: Option<Vec<Figure>> = (first..=first + edges.len()).map(share).collect();
-            all.extend(shares.map(|shares| Part { edges: edges.clone(), shares }));
+            let own = row.text(total).and_then(total_waits).map(|(waits, _)| waits);
+            all.extend(shares.map(|shares| Part { edges: edges.clone(), shares, waits: own }));
         }
     }
     order
@@ -54,7 +67,9 @@ pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
             let (waits, parts) = parts.remove(&event)?;
             let buckets = merged(&parts)?;
             let (waits, waits_were_cut) = waits.unzip();
-            Some(EventHistogram { event, waits, waits_were_cut: waits_were_cut.unwrap_or(false), buckets })
+            let sections = parts.iter().filter_map(Part::section).collect();
+            let waits_were_cut = waits_were_cut.unwrap_or(false);
+            Some(EventHistogram { event, waits, waits_were_cut, buckets, sections })
         })
         .collect()
 }
@@ -75,19 +90,25 @@ fn edges(table: &Table) -> Option<(usize, Vec<f64>)> {
     let below = heads.iter().take_while(|head| head.starts_with('<')).count();
     heads.get(below).filter(|head| head.starts_with('>'))?;
     let choices: Vec<Vec<f64>> = heads[..below].iter().map(|head| readings(head)).collect();
-    // Each edge is larger than the one before it, at most 64-fold: this decides on a cut unit.
-    let mut edges: Vec<f64> = Vec::with_capacity(below);
-    for (at, own) in choices.iter().enumerate() {
-        let before = edges.last().copied();
-        let next = choices.get(at + 1).filter(|next| !next.is_empty());
-        let follows = |edge: f64, before: f64| edge > before && edge <= before * 64.0;
-        let fits = |edge: &&f64| {
-            before.is_none_or(|before| follows(**edge, before))
-                && next.is_none_or(|next| next.iter().any(|next| follows(*next, **edge)))
-        };
-        edges.push(*own.iter().find(fits)?);
+    Some((first, ascending(&choices)?))
+}
+
+/// The first choices of which each is larger than the one before it, at most 64-fold. This decides on a cut unit: `<4m` is
+/// 4 ms before `<8ms`, and 4 minutes before `<1/4h`.
+fn ascending(choices: &[Vec<f64>]) -> Option<Vec<f64>> {
+    // For each choice of the last column, the edges that lead to it.
+    let mut chains: Vec<Vec<f64>> = vec![Vec::new()];
+    for own in choices {
+        let extended = own.iter().filter_map(|edge| {
+            let follows = |chain: &&Vec<f64>| {
+                chain.last().is_none_or(|before| *edge > *before && *edge <= before * 64.0)
+            };
+            let chain = chains.iter().find(follows)?;
+            Some(chain.iter().copied().chain([*edge]).collect())
+        });
+        chains = extended.collect();
     }
-    Some((first, edges))
+    chains.into_iter().next()
 }
 
 /// The possible values of a heading such as `<512`, `<1/8s`, `<=1s` or `<2m`, in microseconds.
@@ -179,6 +200,9 @@ mod tests {
         assert_eq!(edges(&ms).unwrap().1, [512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0]);
         let minutes = table("", &["<2s", "<4s", "<8s", "<16s", "<32s", "< 1m", "< 2m", ">=2m"], &[]);
         assert_eq!(edges(&minutes).unwrap().1[5..], [64.0 * 1_048_576.0, 128.0 * 1_048_576.0]);
+        let hours = table("", &["<2m", "<4m", "<8m", "<1/4h", "<1/2h", "< 1h", ">=1h"], &[]);
+        let m = 64.0 * 1_048_576.0;
+        assert_eq!(edges(&hours).unwrap().1, [2.0, 4.0, 8.0, 16.0, 32.0, 64.0].map(|count| count * m));
         let older = table("", &["<1ms", "<2ms", "<4ms", "<8ms", "<16ms", "<32ms", "<=1s", ">1s"], &[]);
         assert_eq!(edges(&older).unwrap().1[5..], [32_768.0, 1_048_576.0]);
         let eighths = table("", &["<32ms", "<64ms", "<1/8s", "<1/4s", "<1/2s", "<1s", "<2s", ">=2s"], &[]);

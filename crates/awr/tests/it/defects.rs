@@ -4,7 +4,8 @@ use crate::common::{bytes, changed, event, report, text, value};
 use slob_awr::checks::{Checks, Verdict};
 use slob_awr::histogram::Point;
 use slob_awr::info::{Head, Named, Row, Value, columns};
-use slob_awr::{ReadError, Report, Reports, Side, diff, read};
+use slob_awr::trend::Trend;
+use slob_awr::{ReadError, Report, Reports, Side, diff, duration_us, read};
 
 #[test]
 fn data_per_second_that_lost_its_unit_is_restored_by_data_and_time() {
@@ -324,4 +325,117 @@ fn a_report_without_containers_has_an_empty_container_column() {
     let column = columns().into_iter().find(|column| column.name == "Container").unwrap();
     let own = Named::new("x", report("awr_12201.txt"));
     assert_eq!(column.value(&own), None::<Value>);
+}
+
+/// A section of statements in a report of a container database, as text.
+fn sql_of_containers(rows: &[(&str, &str, &str)]) -> String {
+    let heads = "        Elapsed                  Elapsed Time\n        Time (s)    Executions  per Exec (s)  %Total   %CPU    %IO    SQL Id\n\
+                 ---------------- -------------- ------------- ------ ------ ------ -------------";
+    let row = |(id, container, figures): &(&str, &str, &str)| {
+        format!(
+            "{figures}   29.1    1.7   98.6 {id}\nModule: JDBC Thin Client\n   PDB: {container}\nselect :1 from dual\n\n"
+        )
+    };
+    format!(
+        "SQL ordered by Elapsed Time  DB/Inst: TEST/test  Snaps: 10-11\n\n{heads}\n{}          \
+         -------------------------------------------------------------\n\n",
+        rows.iter().map(row).collect::<String>()
+    )
+}
+
+#[test]
+fn one_statement_in_two_pluggable_databases_is_two_records() {
+    let with = |rows: &[(&str, &str, &str)]| {
+        let section = "init.ora Parameters                            DB/Inst";
+        changed("awr_12201.txt", &[(section, &format!("{}{section}", sql_of_containers(rows)))])
+    };
+    let id = "9zg9qd9bm4spu";
+    let of_sales = (id, "SALES", "         1,863.0        124,882          0.01");
+    let of_hr = (id, "HR", "            60.0             12          5.00");
+    let own = with(&[of_sales, of_hr, (id, "SALES", "         1,863.0        124,882          0.01")]);
+    let statements: Vec<_> = own
+        .top_sql
+        .iter()
+        .map(|sql| (sql.container.as_deref(), value(sql.elapsed_s), value(sql.executions), sql.text.as_str()))
+        .collect();
+    assert_eq!(
+        statements,
+        [
+            (Some("SALES"), 1863.0, 124_882.0, "select :1 from dual"),
+            (Some("HR"), 60.0, 12.0, "select :1 from dual")
+        ]
+    );
+    assert_eq!(own.top_sql[1].module.as_deref(), Some("JDBC Thin Client"));
+    // `diff` and series keep them apart, in whatever order they are printed.
+    let tables = diff(&own, &with(&[of_hr, of_sales]));
+    let table = tables.iter().find(|table| table.title == "SQL: elapsed time").unwrap();
+    let names: Vec<&str> = table.rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, [format!("{id} SALES select :1 from dual"), format!("{id} HR select :1 from dual")]);
+    assert!(table.rows.iter().all(|row| row.first == row.second), "{table:?}");
+    let trend = Trend::of(&Named::new("x", own));
+    assert_eq!(trend.statements.len(), 2, "{:?}", trend.statements);
+}
+
+/// A histogram of 11.2 in four sections; most waits are short, and some take minutes.
+const LONG_WAITS: &str = "\
+Wait Event Histogram             DB/Inst: TEST/test  Snaps: 10-11
+                                                    % of Waits
+                                 -----------------------------------------------
+                           Total
+Event                      Waits  <1ms  <2ms  <4ms  <8ms <16ms <32ms  <=1s   >1s
+-------------------------- ----- ----- ----- ----- ----- ----- ----- ----- -----
+enq: TX - row lock content 1000.   5.0   3.0   2.5   2.5   1.0   2.0  40.0  44.0
+          -------------------------------------------------------------
+
+Wait Event Histogram Detail (64 msec to 2 sec)DB/Inst: TEST/test  Snaps: 10-11
+                           Waits
+                           64ms
+Event                      to 2s <32ms <64ms <1/8s <1/4s <1/2s   <1s   <2s  >=2s
+-------------------------- ----- ----- ----- ----- ----- ----- ----- ----- -----
+enq: TX - row lock content  480.  16.0   8.0   8.0   8.0   8.0   8.0   8.0  36.0
+          -------------------------------------------------------------
+
+Wait Event Histogram Detail (4 sec to 2 min)DB/Inst: TEST/test  Snaps: 10-11
+                           Waits
+                            4s
+Event                      to 2m   <2s   <4s   <8s  <16s  <32s  < 1m  < 2m  >=2m
+-------------------------- ----- ----- ----- ----- ----- ----- ----- ----- -----
+enq: TX - row lock content  267.  64.0   5.0   5.0   5.0   5.0   4.7   2.0   9.3
+          -------------------------------------------------------------
+
+Wait Event Histogram Detail (4 min to 1 hr)DB/Inst: TEST/test  Snaps: 10-11
+                           Waits
+                            4m
+Event                      to 1h   <2m   <4m   <8m <1/4h <1/2h  < 1h  >=1h
+-------------------------- ----- ----- ----- ----- ----- ----- ----- -----
+enq: TX - row lock content   93.  90.7   2.1   3.0   2.0   1.0   1.0    .2
+          -------------------------------------------------------------
+
+";
+
+#[test]
+fn the_section_of_4_minutes_to_1_hour_is_read() {
+    let section = "init.ora Parameters                            DB/Inst";
+    let own = changed("awr_12201.txt", &[(section, &format!("{LONG_WAITS}{section}"))]);
+    let event = "enq: TX - row lock contention";
+    let over = |limit: &str| {
+        let us = duration_us(limit, None).unwrap().value;
+        let over = Point::of(&Named::new("x", own.clone()), event, us).unwrap().over;
+        [over.least_percent, over.most_percent].map(|percent| format!("{percent:.1}"))
+    };
+    assert_eq!(over("4m"), ["7.2", "7.2"]);
+    assert_eq!([over("2m"), over("1s"), over("1h")], [["9.3"; 2], ["44.0"; 2], ["0.2"; 2]]);
+}
+
+#[test]
+fn the_words_of_two_peaks_say_how_much_the_last_bucket_holds() {
+    // Before the last section was read, all waits above 8 ms were said to take minutes.
+    let without_last = LONG_WAITS.split("Wait Event Histogram Detail (4 min").next().unwrap();
+    let section = "init.ora Parameters                            DB/Inst";
+    let own = changed("awr_12201.txt", &[(section, &format!("{without_last}{section}"))]);
+    let point = Point::of(&Named::new("x", own), "enq: TX - row lock contention", 1.0).unwrap();
+    let words = point.words().unwrap();
+    assert!(words.contains("are longer (9 % took 2.2 min and more)"), "{words}");
+    let peaks = point.two_peaks.unwrap();
+    assert!((peaks.short_percent + peaks.long_percent - 100.0).abs() < 1.0, "{peaks:?}");
 }

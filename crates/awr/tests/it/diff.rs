@@ -1,7 +1,7 @@
 //! Two reports side by side.
 
-use crate::common::{report_of, text};
-use slob_awr::{DiffRow, DiffTable, Format, Report, Side, diff};
+use crate::common::{bytes, report_of, text};
+use slob_awr::{DiffRow, DiffTable, Format, ReadError, Report, Reports, Scope, Side, diff, read};
 
 /// A text report and an HTML report with the same statistics, whose names the text cuts.
 fn text_and_html() -> [Report; 2] {
@@ -96,4 +96,104 @@ fn the_same_load_over_another_time_is_no_change() {
     let (.., change) = numbers("Host Configuration Comparison", "Elapsed (s)");
     assert!((change - 300.0).abs() < 1e-9, "{change}");
     assert_eq!(table(&tables, "Time Model Statistics").unit, "s per second");
+}
+
+#[test]
+fn printed_differences_are_not_replaced_by_those_of_rounded_rates() {
+    let line = "              Logical reads:            406,407.8            649,091.1       59.7                  1,996.3              2,272.4       13.8\n";
+    let hard = "                Hard parses:                  0.1                  0.3      107.1                      0.0                  0.0        0.0\n\
+                \x20                    Logons:                  0.0                  0.0      200.0                      0.0                  0.0        0.0\n\
+                \x20          Recursive works:                  0.0                  0.4    3,600.0                      0.0                  0.0        0.0\n";
+    let text = text("compare.txt");
+    assert!(text.contains(line));
+    let periods = read(text.replace(line, &format!("{line}{hard}")).as_bytes()).unwrap();
+    let tables = diff(&periods[0], &periods[1]);
+    let load = table(&tables, "Workload Comparison");
+    assert_eq!(load.rows.len(), 6, "{load:?}");
+    let change = |name: &str| row(load, name).change_percent.unwrap();
+    assert_eq!([change("Hard parses"), change("Logons"), change("Recursive works")], [107.1, 200.0, 3600.0]);
+    assert_eq!(change("Executes"), 40.3);
+}
+
+#[test]
+fn all_lines_of_two_load_profiles_are_compared() {
+    let one = text("awr_12201.txt").replace("Read IO requests:", "Blocks of GC sent:");
+    let tables = diff(&report_of(&one), &report_of(&text("awr_12201.txt")));
+    let load = table(&tables, "Workload Comparison");
+    assert_eq!(row(load, "Blocks of GC sent").second, Side::Absent);
+    let names: Vec<&str> = load.rows.iter().map(|row| row.name.as_str()).collect();
+    let mut once = names.clone();
+    once.dedup();
+    assert_eq!(names, once);
+    assert!(!names.contains(&"Executes (SQL)"), "{names:?}");
+}
+
+#[test]
+fn an_excerpt_with_top_events_alone_has_a_table_of_them() {
+    let text = text("awr_12201.txt");
+    let cut = |text: &str| {
+        let (before, rest) = text.split_once("Foreground Wait Events  ").unwrap();
+        let (_, after) = rest.split_once("Wait Event Histogram  ").unwrap();
+        report_of(&format!("{before}Wait Event Histogram  {after}"))
+    };
+    let own = cut(&text);
+    assert!(own.foreground_events.is_empty() && own.top_events.len() == 4);
+    let tables = diff(&own, &own);
+    assert_eq!(table(&tables, "Wait Events and CPU: time").rows.len(), 4);
+}
+
+fn with_tables(bytes: &[u8]) -> Vec<Report> {
+    let reports = Reports::of(bytes).unwrap().within(Scope::Tables);
+    reports.flat_map(|read| read.unwrap_or_else(ReadError::read)).collect()
+}
+
+#[test]
+fn sections_without_a_type_are_kept_as_tables() {
+    let services = "Service Statistics                             DB/Inst: TEST/test  Snaps: 10-11\n\n\
+                    Service Name                  DB Time (s)\n\
+                    ---------------------------- ------------\n\
+                    SYS$USERS                              48\n\
+                    \x20         ------------------------------------------------------\n\n\
+                    Global Cache and Enqueue Services - Workload Characteristics\n\
+                    ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n\
+                    \x20    Avg global cache cr block receive time (ms):      0.4\n\n";
+    let before = "init.ora Parameters                            DB/Inst";
+    let text = text("awr_12201.txt").replace(before, &format!("{services}{before}"));
+    let [own] = &with_tables(text.as_bytes())[..] else { panic!("not one report") };
+    let find = |title: &str| own.tables.iter().find(|table| table.title.starts_with(title)).unwrap();
+    let services = find("Service Statistics");
+    assert_eq!(
+        (services.is_typed, &services.rows[..]),
+        (false, &[vec!["SYS$USERS".to_owned(), "48".into()]][..])
+    );
+    let cache = find("Global Cache and Enqueue Services");
+    assert_eq!(cache.rows, [["Avg global cache cr block receive time (ms)", "0.4"]]);
+    assert!(find("Foreground Wait Events").is_typed && find("Load Profile").is_typed);
+    // The types are the same with and without the tables.
+    let mut without = own.clone();
+    without.tables.clear();
+    assert_eq!(without, report_of(&text));
+}
+
+#[test]
+fn types_do_not_depend_on_the_tables_beside_them() {
+    for fixture in crate::common::FIXTURES {
+        let typed = read(&bytes(fixture)).unwrap();
+        let mut all = with_tables(&bytes(fixture));
+        for (own, other) in all.iter_mut().zip(&typed) {
+            assert!(!own.tables.is_empty() || own.period == Some(slob_awr::Period::Second), "{fixture}");
+            own.tables.clone_from(&other.tables);
+            assert_eq!(own, other, "{fixture}");
+        }
+    }
+    for path in crate::common::real_files() {
+        let bytes = std::fs::read(&path).unwrap();
+        let mut all = with_tables(&bytes);
+        for (own, other) in all.iter_mut().zip(&read(&bytes).unwrap()) {
+            let untyped = own.tables.iter().filter(|table| !table.is_typed).count();
+            println!("{}: {} tables, {untyped} without a type", path.display(), own.tables.len());
+            own.tables.clone_from(&other.tables);
+            assert_eq!(own, other, "{}", path.display());
+        }
+    }
 }

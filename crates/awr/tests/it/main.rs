@@ -4,9 +4,11 @@
 mod common;
 mod defects;
 mod diff;
+mod edits;
 mod global;
 mod kinds;
 mod names;
 mod pitfalls;
 mod robust;
+mod ways_in;
 mod work;

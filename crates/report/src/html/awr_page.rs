@@ -299,7 +299,7 @@ fn drawing(intervals: &[Interval], y: Axis, traces: Vec<Trace>) -> Drawing {
     /// Labels of the axis of time, as many as a narrow window has room for.
     const LABELS: f64 = 4.0;
     let begin = intervals.first().map_or(0.0, |interval| interval.0);
-    let end = intervals.last().map_or(1.0, |interval| interval.1);
+    let end = drawn(intervals).last().map_or(1.0, |interval| interval.end);
     let mut names: Vec<(f64, String)> = Vec::new();
     for (at, _, name) in intervals {
         if names.last().is_none_or(|(last, _)| at - last >= (end - begin) / LABELS) {
@@ -310,34 +310,62 @@ fn drawing(intervals: &[Interval], y: Axis, traces: Vec<Trace>) -> Drawing {
     Drawing { is_timeline: true, ..Drawing::new(x, y, traces) }
 }
 
-/// Begin, end and value of each interval, and the end of the interval before it if there is a gap between them.
-fn with_gaps<'a>(
-    intervals: &'a [Interval],
-    values: &'a [Option<f64>],
-) -> impl Iterator<Item = (f64, f64, Option<f64>, Option<f64>)> {
-    /// A shorter gap, as a share of the interval before it, comes from the clock.
-    const GAP: f64 = 0.05;
-    intervals.iter().zip(values).enumerate().map(|(at, ((begin, end, _), value))| {
-        let before = at.checked_sub(1).map(|before| &intervals[before]);
-        let before = before.filter(|(from, to, _)| begin - to > GAP * (to - from));
-        (*begin, *end, *value, before.map(|(_, to, _)| *to))
-    })
+/// An interval as it is drawn.
+#[derive(Clone, Copy)]
+struct Drawn {
+    begin: f64,
+    end: f64,
+    /// The end of the interval before it, if there is a gap between them.
+    gap_from: Option<f64>,
+    /// True between two gaps.
+    is_alone: bool,
 }
 
-/// A line through the middles of the intervals, which breaks at gaps.
+/// The intervals as they are drawn. One that stands alone has a visible width: half the gap behind it at most.
+fn drawn(intervals: &[Interval]) -> Vec<Drawn> {
+    /// A shorter gap, as a share of the interval before it, comes from the clock.
+    const GAP: f64 = 0.05;
+    /// Intervals of the smallest visible width that fill the axis.
+    const WIDTHS: f64 = 120.0;
+    let span =
+        intervals.first().zip(intervals.last()).map_or(0.0, |((first, ..), (_, last, _))| last - first);
+    let gap_behind = |at: usize| {
+        let (begin, end, _) = intervals.get(at)?;
+        let next = intervals.get(at + 1).map_or(f64::INFINITY, |(next, ..)| *next);
+        (next - end > GAP * (end - begin)).then_some(next - end)
+    };
+    let mut all: Vec<Drawn> = Vec::with_capacity(intervals.len());
+    for (at, (begin, end, _)) in intervals.iter().enumerate() {
+        let is_after_gap = at == 0 || gap_behind(at - 1).is_some();
+        let behind = gap_behind(at);
+        let is_alone = is_after_gap && behind.is_some();
+        let room = if is_alone { behind.map_or(0.0, |gap| gap / 2.0) } else { 0.0 };
+        let end = end + (span / WIDTHS - (end - begin)).clamp(0.0, room);
+        let gap_from = all.last().map(|before| before.end).filter(|_| is_after_gap);
+        all.push(Drawn { begin: *begin, end, gap_from, is_alone });
+    }
+    all
+}
+
+/// A line through the middles of contiguous intervals, which breaks at gaps, and over the width of those that stand alone.
 fn middles(intervals: &[Interval], values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
-    let points = with_gaps(intervals, values).flat_map(|(begin, end, value, gap)| {
-        gap.map(|_| (begin, None)).into_iter().chain([((begin + end) / 2.0, value)])
+    let points = drawn(intervals).into_iter().zip(values).flat_map(|(own, value)| {
+        let gap = own.gap_from.map(|_| (own.begin, None));
+        let [first, last] = match own.is_alone {
+            true => [Some((own.begin, *value)), Some((own.end, *value))],
+            false => [Some(((own.begin + own.end) / 2.0, *value)), None],
+        };
+        gap.into_iter().chain(first).chain(last)
     });
     points.unzip()
 }
 
 /// A layer of a stack: level over each interval, and zero over gaps.
 fn level(intervals: &[Interval], values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
-    let points = with_gaps(intervals, values).flat_map(|(begin, end, value, gap)| {
-        let gap = gap.into_iter().flat_map(move |from| [(from, Some(0.0)), (begin, Some(0.0))]);
+    let points = drawn(intervals).into_iter().zip(values).flat_map(|(own, value)| {
+        let gap = own.gap_from.into_iter().flat_map(move |from| [(from, Some(0.0)), (own.begin, Some(0.0))]);
         let value = Some(value.unwrap_or(0.0));
-        gap.chain([(begin, value), (end, value)])
+        gap.chain([(own.begin, value), (own.end, value)])
     });
     points.unzip()
 }
@@ -377,14 +405,15 @@ fn heat(intervals: &[Interval], columns: &[Buckets]) -> Option<Heat> {
     let columns: Vec<Vec<(i32, i32, f64)>> = columns.iter().map(filled).collect();
     let lowest = columns.iter().flatten().map(|(from, _, _)| *from).min()?;
     let highest = columns.iter().flatten().map(|(_, to, _)| *to).max()?;
-    let mut x_edges: Vec<f64> = intervals.iter().take(1).map(|(begin, _, _)| *begin).collect();
+    let intervals = drawn(intervals);
+    let mut x_edges: Vec<f64> = intervals.iter().take(1).map(|own| own.begin).collect();
     let mut counts = vec![Vec::new(); (highest - lowest) as usize];
-    for ((begin, end, _), column) in intervals.iter().zip(&columns) {
-        if x_edges.last().is_some_and(|last| begin > last) {
+    for (own, column) in intervals.iter().zip(&columns) {
+        if x_edges.last().is_some_and(|last| own.begin > *last) {
             counts.iter_mut().for_each(|row| row.push(0));
-            x_edges.push(*begin);
+            x_edges.push(own.begin);
         }
-        x_edges.push(*end);
+        x_edges.push(own.end);
         let mut cells = vec![0.0; counts.len()];
         for (from, to, count) in column {
             (*from..*to).for_each(|row| cells[(row - lowest) as usize] += count / f64::from(to - from));
@@ -427,6 +456,7 @@ mod tests {
                 waits: None,
                 waits_were_cut: false,
                 buckets: vec![bucket],
+                sections: Vec::new(),
             },
             over: Over { least_percent: 0.0, most_percent: 0.0 },
             two_peaks: None,
@@ -454,10 +484,33 @@ mod tests {
     #[test]
     fn gaps_between_intervals_are_gaps_in_lines_and_zero_in_a_stack() {
         let values = [Some(1.0), Some(2.0)];
-        assert_eq!(middles(&hours(), &values), (vec![0.5, 2.0, 2.5], vec![Some(1.0), None, Some(2.0)]));
+        let drawn = [Some(1.0), Some(1.0), None, Some(2.0), Some(2.0)];
+        assert_eq!(middles(&hours(), &values), (vec![0.0, 1.0, 2.0, 2.0, 3.0], drawn.to_vec()));
         let (x, y) = level(&hours(), &values);
         assert_eq!(x, [0.0, 1.0, 1.0, 2.0, 2.0, 3.0]);
         assert_eq!(y, [1.0, 1.0, 0.0, 0.0, 2.0, 2.0].map(Some));
+    }
+
+    /// One report of the peak hour a day had no mark.
+    #[test]
+    fn one_hour_a_day_is_drawn_with_a_visible_width() {
+        let hour = |day: u32| (f64::from(day) * 24.0, f64::from(day) * 24.0 + 1.0, String::new());
+        let days: Vec<Interval> = (0..30).map(hour).collect();
+        let (x, y) = middles(&days, &[Some(1.0); 30]);
+        let segments = y.windows(2).filter(|pair| pair[0].is_some() && pair[1].is_some()).count();
+        assert_eq!((segments, y.iter().filter(|value| value.is_none()).count()), (30, 29));
+        assert!((x[1] - x[0]) * 121.0 > 29.0 * 24.0, "{x:?}");
+        // Ten years: the width leaves half of each gap.
+        let days: Vec<Interval> = (0..3650).map(hour).collect();
+        assert!(drawn(&days).windows(2).all(|pair| pair[1].begin - pair[0].end >= 11.0));
+    }
+
+    #[test]
+    fn contiguous_intervals_share_a_line() {
+        let hour = |at: u32| (f64::from(at), f64::from(at) + 1.0, String::new());
+        let (x, y) = middles(&[0, 1, 10, 20].map(hour), &[Some(1.0), Some(2.0), Some(3.0), Some(4.0)]);
+        assert_eq!(x[..3], [0.5, 1.5, 10.0]);
+        assert_eq!(y[..4], [Some(1.0), Some(2.0), None, Some(3.0)]);
     }
 
     #[test]

@@ -333,6 +333,11 @@ pub(super) fn server_report(page: &mut Page, figures: &Figures<'_>) {
     if report.pairs.is_empty() {
         return;
     }
+    let window = record.window.filter(|_| report.seconds.is_some());
+    if window.is_some_and(|window| !report.covers(window.seconds)) {
+        page.paragraph("Report and window cover different times: their figures are not compared.");
+        return;
+    }
     let mut table =
         Table::of_numbers(Column::left("Figure"), ["This run", "Server's report", "Difference %"]);
     for pair in &report.pairs {

@@ -1,0 +1,484 @@
+//! Pairs that arithmetic makes of the rows of a table: total = waits x mean, share = time / whole, rate = total / time.
+//!
+//! Rounding is the only difference that they may have. A quotient that all rows of a table share, such as the interval or DB
+//! time, is taken from the header, or from the rows themselves if they agree on another one.
+
+use super::{Pair, Verdict, compare, pair_of};
+use crate::figure::{Figure, MIB};
+use crate::histogram::EventHistogram;
+use crate::kind::Kind;
+use crate::lookup::{STATISTICS, is_idle, total_of};
+use crate::report::{FileIo, IoLine, Report, ShareOf, WaitEvent};
+
+/// Rounded figures may be off by their last digits, and by so much that the database computed with more digits.
+const ROUNDING_PERCENT: f64 = 1.0;
+/// A quotient this precise shows what the rows of a table have in common.
+const PRECISE: f64 = 0.05;
+
+/// A kind of pair.
+pub(super) struct Family {
+    pub(super) what: &'static str,
+    pub(super) sources: [&'static str; 2],
+    rows: fn(&Report) -> Vec<Row>,
+}
+
+/// Two figures of the same thing, and its name.
+type Row = (String, Figure, Figure);
+
+impl Family {
+    /// Every pair that the report has.
+    pub(super) fn pairs(&self, report: &Report) -> Vec<Pair> {
+        let pair = |(what, first, second): Row| {
+            let verdict = verdict(first, second);
+            Pair { verdict, ..pair_of(what, self.sources, [first, second]) }
+        };
+        (self.rows)(report).into_iter().map(pair).collect()
+    }
+}
+
+fn verdict(first: Figure, second: Figure) -> Verdict {
+    let slack = first.resolution + second.resolution;
+    let larger = first.value.abs().max(second.value.abs());
+    match (first.value - second.value).abs() <= slack + ROUNDING_PERCENT / 100.0 * larger {
+        true => Verdict::Agree,
+        // What is no rounding differs at least.
+        false => compare(first, second).1.max(Verdict::Differ),
+    }
+}
+
+const WAITS: &str = "waits x mean = time";
+const SHARES: &str = "share = time / whole";
+const PER_SECOND: &str = "per second = total / elapsed time";
+const PER_TRANSACTION: &str = "per transaction = total / (commits + rollbacks)";
+const SUMS: &str = "total = sum of the lines";
+const SAME: &str = "the same figure";
+
+pub(super) const FAMILIES: &[Family] = &[
+    family(WAITS, ["Top events", "waits x mean"], |report| waits_by_mean(&report.top_events)),
+    family(WAITS, ["Foreground Wait Class", "waits x mean"], |report| waits_by_mean(&report.wait_classes)),
+    family(WAITS, ["Wait classes", "waits x mean"], |report| waits_by_mean(&report.all_wait_classes)),
+    family(WAITS, ["Foreground Wait Events", "waits x mean"], |report| {
+        waits_by_mean(&report.foreground_events)
+    }),
+    family(WAITS, ["Background Wait Events", "waits x mean"], |report| {
+        waits_by_mean(&report.background_events)
+    }),
+    family(WAITS, ["Wait Events", "waits x mean"], |report| waits_by_mean(&report.all_events)),
+    family(SHARES, ["Top events", "time / whole"], |report| shares(report, &report.top_events)),
+    family(SHARES, ["Foreground Wait Class", "time / whole"], |report| shares(report, &report.wait_classes)),
+    family(SHARES, ["Wait classes", "time / whole"], |report| shares(report, &report.all_wait_classes)),
+    family(SHARES, ["Foreground Wait Events", "time / whole"], |report| {
+        shares(report, &report.foreground_events)
+    }),
+    family(SHARES, ["Background Wait Events", "time / whole"], |report| {
+        shares(report, &report.background_events)
+    }),
+    family(SHARES, ["Time Model", "time / DB time"], |report| {
+        let line =
+            |line: &crate::report::TimeModelLine| (line.name.clone(), line.seconds, line.percent_of_db_time);
+        proportional("DB time (s)", report.time_model.iter().map(line), report.db_time_s(), 100.0)
+    }),
+    family(PER_TRANSACTION, ["Foreground Wait Events", "waits / transactions"], |report| {
+        waits_per_transaction(report, &report.foreground_events)
+    }),
+    family(PER_TRANSACTION, ["Background Wait Events", "waits / transactions"], |report| {
+        waits_per_transaction(report, &report.background_events)
+    }),
+    family(SAME, ["Top events", "events of sessions"], top_and_events),
+    family(PER_SECOND, ["Instance Activity", "total / elapsed time"], |report| {
+        let lines =
+            report.activity.iter().map(|line| (line.name.clone(), counted(line.total), line.per_second));
+        proportional("elapsed time (s)", lines, report.elapsed(), 1.0)
+    }),
+    family(PER_TRANSACTION, ["Instance Activity", "total / transactions"], |report| {
+        let lines =
+            report.activity.iter().map(|line| (line.name.clone(), counted(line.total), line.per_transaction));
+        proportional("transactions", lines, transactions(report), 1.0)
+    }),
+    family("per hour = total / elapsed time", ["Thread Activity", "total / elapsed time"], |report| {
+        let lines =
+            report.thread_activity.iter().map(|line| (line.name.clone(), counted(line.total), line.per_hour));
+        proportional("elapsed time (s)", lines, report.elapsed(), 3600.0)
+    }),
+    family(SAME, ["Key Instance Activity", "Instance Activity"], key_statistics),
+    family(SAME, ["Load Profile", "Instance Activity, total by elapsed time"], load_and_statistics),
+    family(PER_TRANSACTION, ["Load Profile", "per second / transactions per second"], |report| {
+        let lines =
+            report.load_profile.iter().map(|line| (line.name.clone(), line.per_second, line.per_transaction));
+        let per_second = report.per_second(transactions(report));
+        let printed = report.load(&["Transactions"]).and_then(|line| line.per_second);
+        proportional("transactions per second", lines, Figure::finer(printed, per_second), 1.0)
+    }),
+    family("time per execution and per call", ["Load Profile", "time / executions or calls"], load_per_call),
+    family("efficiency", ["Instance Efficiency", "Instance Activity"], efficiency),
+    family("busy CPUs", ["Host CPU", "Operating System Statistics"], host),
+    family("I/O of all kinds", ["IO Profile", "read + written"], |report| {
+        let lines = report.io_profile.iter();
+        lines
+            .filter_map(|line| {
+                Some((line.name.clone(), line.both?, Figure::sum([Some(line.read?), line.written])?))
+            })
+            .collect()
+    }),
+    family(SAME, ["IO Profile", "Instance Activity"], io_profile),
+    family(SUMS, ["IOStat by Function", "sum of the functions"], |report| io_sums(&report.io_by_function)),
+    family(SUMS, ["IOStat by Filetype", "sum of the file types"], |report| io_sums(&report.io_by_file_type)),
+    family(PER_SECOND, ["IOStat by Function", "data / elapsed time"], |report| {
+        io_rates(report, &report.io_by_function)
+    }),
+    family(PER_SECOND, ["IOStat by Filetype", "data / elapsed time"], |report| {
+        io_rates(report, &report.io_by_file_type)
+    }),
+    family(SUMS, ["Tablespace IO Stats", "sum of its files"], files_of_tablespaces),
+    family(PER_SECOND, ["Tablespace IO Stats", "total / elapsed time"], |report| {
+        file_rates(report, &report.tablespaces)
+    }),
+    family(PER_SECOND, ["File IO Stats", "total / elapsed time"], |report| file_rates(report, &report.files)),
+    family("share = value / whole", ["Segments", "value / whole"], segments),
+    family("shares add up to 100 %", ["Wait Event Histogram", "100 %"], |report| {
+        let sums = report
+            .histograms
+            .iter()
+            .flat_map(|own| own.sections.iter().map(|part| (own.event.clone(), part.sum)));
+        sums.map(|(event, sum)| (event, sum, Figure::exact(100.0))).collect()
+    }),
+    family(
+        "waits of a range = share x total",
+        ["Wait Event Histogram", "its other sections"],
+        histogram_ranges,
+    ),
+];
+
+const fn family(what: &'static str, sources: [&'static str; 2], rows: fn(&Report) -> Vec<Row>) -> Family {
+    Family { what, sources, rows }
+}
+
+/// The product with the precision that its factors leave it.
+fn product(one: Figure, other: Figure) -> Figure {
+    let value = one.value * other.value;
+    let resolution = one.resolution * other.value.abs() + one.value.abs() * other.resolution;
+    Figure { value, resolution }
+}
+
+/// A count: a whole number that no unit rounds is exact.
+fn counted(figure: Option<Figure>) -> Option<Figure> {
+    let is_whole = |figure: Figure| figure.resolution == 1.0;
+    figure.map(|figure| if is_whole(figure) { Figure::exact(figure.value) } else { figure })
+}
+
+/// Lines whose whole is the same multiple of their part: `part = scale x whole / constant`. The constant is known, or is what
+/// most lines have; a known one that most lines do not have is a pair of its own, under its name.
+fn proportional(
+    constant: &str,
+    lines: impl Iterator<Item = (String, Option<Figure>, Option<Figure>)>,
+    known: Option<Figure>,
+    scale: f64,
+) -> Vec<Row> {
+    let lines: Vec<Row> =
+        lines.filter_map(|(name, whole, part)| Some((name, whole?.times(scale), part?))).collect();
+    let precision = |figure: Figure| figure.resolution / figure.value;
+    let is_precise = |(_, whole, part): &&Row| {
+        whole.value > 0.0 && part.value > 0.0 && precision(*whole) + precision(*part) <= PRECISE
+    };
+    let mut quotients: Vec<f64> =
+        lines.iter().filter(is_precise).map(|(_, whole, part)| whole.value / part.value).collect();
+    quotients.sort_by(f64::total_cmp);
+    let median =
+        quotients.get(quotients.len() / 2).map(|value| Figure { value: *value, resolution: PRECISE * value });
+    let finest = lines.iter().filter(is_precise).filter_map(|(_, whole, part)| whole.per_figure(*part));
+    let finest = finest.min_by(|one, other| precision(*one).total_cmp(&precision(*other)));
+    let fits = |finest: &Figure| median.is_some_and(|median| verdict(*finest, median) == Verdict::Agree);
+    let common = finest.filter(fits).or(median).filter(|_| quotients.len() >= 3);
+    let known = known.filter(|known| known.value > 0.0);
+    let is_same = |known: &Figure| common.is_none_or(|common| verdict(*known, common) == Verdict::Agree);
+    let Some(divisor) = known.filter(is_same).or(common) else { return Vec::new() };
+    let of_line = |(name, whole, part): &Row| Some((name.clone(), *part, whole.per_figure(divisor)?));
+    let rows = lines.iter().filter_map(of_line);
+    known
+        .zip(common)
+        .map(|(known, common)| (constant.to_owned(), known, common))
+        .into_iter()
+        .chain(rows)
+        .collect()
+}
+
+fn waits_by_mean(events: &[WaitEvent]) -> Vec<Row> {
+    let row = |event: &WaitEvent| {
+        let time = product(event.waits.filter(|waits| waits.value > 0.0)?, event.average_us?);
+        Some((event.name.clone(), event.total_s?, time.times(1e-6)))
+    };
+    events.iter().filter_map(row).collect()
+}
+
+fn shares(report: &Report, events: &[WaitEvent]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for of in [ShareOf::DbTime, ShareOf::BackgroundTime, ShareOf::CallTime] {
+        // Global reports print shares of background time as percentages in one table and as fractions in another.
+        let is_mixed = of == ShareOf::BackgroundTime && report.kind == Kind::AwrGlobal;
+        let own = events.iter().filter(|event| event.percent_of == Some(of) && !is_mixed);
+        let (name, whole) = match of {
+            ShareOf::DbTime => ("DB time (s)", report.db_time_s()),
+            ShareOf::BackgroundTime => {
+                ("background time (s)", report.time_model_s("background elapsed time"))
+            }
+            ShareOf::CallTime => ("call time (s)", call_time(report)),
+        };
+        rows.extend(proportional(
+            name,
+            own.map(|event| (event.name.clone(), event.time_s(), event.percent)),
+            whole,
+            100.0,
+        ));
+    }
+    rows
+}
+
+/// CPU and all waits that are not idle; `None` for an excerpt that lacks some.
+fn call_time(report: &Report) -> Option<Figure> {
+    let is_listed = |top: &WaitEvent| matches!(report.event(&report.all_events, &top.name), Ok(Some(_)));
+    if !report.top_events.iter().all(|top| top.waits.is_none() || is_listed(top)) {
+        return None;
+    }
+    let busy = report.all_events.iter().filter(|event| !is_idle(event));
+    let waits = Figure::sum(busy.map(WaitEvent::time_s));
+    let cpu = report.top_events.iter().find(|event| event.name == "CPU time")?.total_s?;
+    Figure::sum([Some(cpu), waits])
+}
+
+fn transactions(report: &Report) -> Option<Figure> {
+    let commits = report.statistic_total("user commits")?;
+    Figure::sum([Some(commits), report.statistic_total("user rollbacks")])
+}
+
+fn waits_per_transaction(report: &Report, events: &[WaitEvent]) -> Vec<Row> {
+    let lines =
+        events.iter().map(|event| (event.name.clone(), counted(event.waits), event.waits_per_transaction));
+    proportional("transactions", lines, transactions(report), 1.0)
+}
+
+/// The top events are those of foreground sessions, or of all in reports that do not separate them.
+fn top_and_events(report: &Report) -> Vec<Row> {
+    let events = match report.all_events.is_empty() {
+        true => &report.foreground_events,
+        false => &report.all_events,
+    };
+    let is_of_both = report.kind == Kind::AwrGlobal || report.period.is_some();
+    let mut rows = Vec::new();
+    for top in report.top_events.iter().filter(|_| !is_of_both) {
+        let Ok(Some(own)) = report.event(events, &top.name) else { continue };
+        let pairs = [
+            ("waits", top.waits, own.waits),
+            ("time (s)", top.total_s, own.total_s),
+            ("mean (us)", top.average_us, own.average_us),
+            ("share (%)", top.percent, own.percent),
+        ];
+        let present = pairs.into_iter().filter_map(|(what, top, own)| Some((what, top?, own?)));
+        rows.extend(present.map(|(what, one, other)| (format!("{what} of '{}'", top.name), one, other)));
+    }
+    rows
+}
+
+/// The key statistics are repeated among all of them.
+fn key_statistics(report: &Report) -> Vec<Row> {
+    let mut known = std::collections::BTreeMap::new();
+    let repeated = report.activity.iter().filter_map(|line| {
+        let first = known.insert(line.name.as_str(), line)?;
+        // Text cuts several names to the same.
+        let is_whole =
+            STATISTICS.iter().all(|width| line.name.len() + 1 < *width || line.name.len() > *width);
+        let first = Some(first).filter(|_| is_whole)?;
+        Some((line.name.clone(), first.total?, line.total?))
+    });
+    repeated.collect()
+}
+
+/// Lines of the load profile beyond those of [`super::COMPARISONS`], their statistics, and the load profile's unit.
+const LOAD: &[(&[&str], &[&str], f64)] = &[
+    (&["Block changes"], &["db block changes"], 1.0),
+    (&["Parses (SQL)", "Parses"], &["parse count (total)"], 1.0),
+    (&["Hard parses (SQL)", "Hard parses"], &["parse count (hard)"], 1.0),
+    (&["Logons"], &["logons cumulative"], 1.0),
+    (&["Rollbacks"], &["user rollbacks"], 1.0),
+    (&["Transactions"], &["user commits", "user rollbacks"], 1.0),
+    (&["Read IO requests"], &["physical read IO requests"], 1.0),
+    (&["Write IO requests"], &["physical write IO requests"], 1.0),
+    (&["Read IO (MB)"], &["physical read bytes"], MIB),
+    (&["Write IO (MB)"], &["physical write bytes"], MIB),
+    (&["Sorts"], &["sorts (memory)", "sorts (disk)"], 1.0),
+    (&["Global Cache blocks received"], &["gc cr blocks received", "gc current blocks received"], 1.0),
+];
+
+fn load_and_statistics(report: &Report) -> Vec<Row> {
+    let row = |(names, statistics, unit): &(&[&str], &[&str], f64)| {
+        let line = report.load(names)?;
+        let totals: Option<Vec<_>> = statistics.iter().map(|name| report.statistic_total(name)).collect();
+        let total = Figure::sum(totals?.into_iter().map(Some))?.per(*unit)?;
+        Some((line.name.clone(), line.per_second?, report.per_second(Some(total))?))
+    };
+    let times =
+        [("DB Time(s)", "DB time"), ("DB CPU(s)", "DB CPU"), ("Background CPU(s)", "background cpu time")];
+    let time = |(name, own): &(&str, &str)| {
+        let line = report.load(&[*name])?;
+        Some((line.name.clone(), line.per_second?, report.per_second(report.time_model_s(own))?))
+    };
+    LOAD.iter().filter_map(row).chain(times.iter().filter_map(time)).collect()
+}
+
+fn load_per_call(report: &Report) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (name, own) in [("DB Time(s)", "DB time"), ("DB CPU(s)", "DB CPU")] {
+        let Some(line) = report.load(&[name]) else { continue };
+        let per = |count: &str| report.time_model_s(own)?.per_figure(report.statistic_total(count)?);
+        let own = [(line.per_exec, per("execute count"), "exec"), (line.per_call, per("user calls"), "call")];
+        rows.extend(
+            own.into_iter().filter_map(|(one, other, per)| Some((format!("{name} per {per}"), one?, other?))),
+        );
+    }
+    rows
+}
+
+fn efficiency(report: &Report) -> Vec<Row> {
+    let total = |name: &str| report.statistic_total(name);
+    let percent = |part: Option<Figure>, whole: Option<Figure>| part?.times(100.0).per_figure(whole?);
+    let rest = |share: Option<Figure>| Some(Figure { value: 100.0 - share?.value, ..share? });
+    let parses = total("parse count (total)");
+    let sorts = Figure::sum([total("sorts (memory)"), total("sorts (disk)")]);
+    let computed = [
+        ("Execute to Parse %", rest(percent(parses, total("execute count")))),
+        ("Soft Parse %", rest(percent(total("parse count (hard)"), parses))),
+        ("In-memory Sort %", percent(total("sorts (memory)"), sorts)),
+        ("Parse CPU to Parse Elapsd %", percent(total("parse time cpu"), total("parse time elapsed"))),
+    ];
+    let row = |(name, computed): (&str, Option<Figure>)| {
+        let line = report.efficiency.iter().find(|line| line.name == name)?;
+        Some((name.to_owned(), line.percent?, computed?))
+    };
+    computed.into_iter().filter_map(row).collect()
+}
+
+/// Shares of the host's CPUs, and its size, which the header prints too.
+fn host(report: &Report) -> Vec<Row> {
+    let os = |name: &str| report.os_statistics.iter().find(|line| line.name == name);
+    let value = |name: &str| os(name)?.value;
+    let all = Figure::sum([value("BUSY_TIME"), value("IDLE_TIME")]).filter(|_| value("IDLE_TIME").is_some());
+    let share = |name: &str| value(name)?.times(100.0).per_figure(all?);
+    let cpu = report.host_cpu.as_ref();
+    let size = |figure: Option<f64>| figure.map(|value| Figure { value, resolution: 0.01 });
+    let load = os("LOAD");
+    let gib = |bytes: Figure| bytes.times(1.0 / 1024f64.powi(3));
+    let rows = [
+        ("user (%)", cpu.and_then(|cpu| cpu.user_percent), share("USER_TIME")),
+        ("system (%)", cpu.and_then(|cpu| cpu.system_percent), share("SYS_TIME")),
+        ("idle (%)", cpu.and_then(|cpu| cpu.idle_percent), share("IDLE_TIME")),
+        ("waiting for I/O (%)", cpu.and_then(|cpu| cpu.wait_percent), share("IOWAIT_TIME")),
+        ("load at begin", cpu.and_then(|cpu| cpu.load_begin), load.and_then(|load| load.value)),
+        ("load at end", cpu.and_then(|cpu| cpu.load_end), load.and_then(|load| load.end.or(load.value))),
+        ("CPUs", size(report.host.cpus), value("NUM_CPUS")),
+        ("cores", size(report.host.cores), value("NUM_CPU_CORES")),
+        ("sockets", size(report.host.sockets), value("NUM_CPU_SOCKETS")),
+        ("memory (GB)", size(report.host.memory_gb), value("PHYSICAL_MEMORY_BYTES").map(gib)),
+    ];
+    let row =
+        |(name, one, other): (&str, Option<Figure>, Option<Figure>)| Some((name.to_owned(), one?, other?));
+    rows.into_iter().filter_map(row).collect()
+}
+
+fn io_profile(report: &Report) -> Vec<Row> {
+    let lines = [
+        ("Total Requests", "physical read total IO requests", "physical write total IO requests", 1.0),
+        ("Database Requests", "physical read IO requests", "physical write IO requests", 1.0),
+        ("Total (MB)", "physical read total bytes", "physical write total bytes", MIB),
+        ("Database (MB)", "physical read bytes", "physical write bytes", MIB),
+        ("Database (blocks)", "physical reads", "physical writes", 1.0),
+    ];
+    let mut rows = Vec::new();
+    for (name, read, written, unit) in lines {
+        let Some(line) = report.io_profile_line(name) else { continue };
+        let rate = |statistic: &str| report.per_second(report.statistic_total(statistic))?.per(unit);
+        let sides = [(line.read, rate(read), "read"), (line.written, rate(written), "written")];
+        let present = sides
+            .into_iter()
+            .filter_map(|(one, other, side)| Some((format!("{name}, {side}"), one?, other?)));
+        rows.extend(present);
+    }
+    rows
+}
+
+/// A figure of a line of I/O, and its name.
+type IoFigure = (&'static str, fn(&IoLine) -> Option<Figure>);
+
+const IO_FIGURES: [IoFigure; 7] = [
+    ("data read", |line| line.read_bytes),
+    ("reads/s", |line| line.reads_per_s),
+    ("data read/s", |line| line.read_bytes_per_s),
+    ("data written", |line| line.written_bytes),
+    ("writes/s", |line| line.writes_per_s),
+    ("data written/s", |line| line.written_bytes_per_s),
+    ("waits", |line| line.waits),
+];
+
+fn io_sums(lines: &[IoLine]) -> Vec<Row> {
+    let is_total = |line: &&IoLine| line.name.to_uppercase().starts_with("TOTAL");
+    let Some(total) = lines.iter().find(is_total) else { return Vec::new() };
+    let parts: Vec<IoLine> = lines.iter().filter(|line| !is_total(line)).cloned().collect();
+    let Some(sum) = total_of(&parts) else { return Vec::new() };
+    IO_FIGURES.iter().filter_map(|(name, of)| Some(((*name).to_owned(), of(total)?, of(&sum)?))).collect()
+}
+
+fn io_rates(report: &Report, lines: &[IoLine]) -> Vec<Row> {
+    let sides = |line: &IoLine| {
+        let name = |side: &str| format!("data {side}/s of '{}'", line.name);
+        let read = (name("read"), line.read_bytes, line.read_bytes_per_s);
+        [read, (name("written"), line.written_bytes, line.written_bytes_per_s)]
+    };
+    proportional("elapsed time (s)", lines.iter().flat_map(sides), report.elapsed(), 1.0)
+}
+
+fn files_of_tablespaces(report: &Report) -> Vec<Row> {
+    let sum = |name: &str, of: fn(&FileIo) -> Option<Figure>| {
+        Figure::sum(report.files.iter().filter(|file| file.tablespace == name).map(of))
+    };
+    let rows = report.tablespaces.iter().flat_map(|own| {
+        let row = |what: &str, of: fn(&FileIo) -> Option<Figure>| {
+            (format!("{what} of {}", own.tablespace), of(own), sum(&own.tablespace, of))
+        };
+        [
+            row("reads", |file| file.reads),
+            row("writes", |file| file.writes),
+            row("buffer waits", |file| file.buffer_waits),
+        ]
+    });
+    rows.filter_map(|(name, one, other)| Some((name, one?, other?))).collect()
+}
+
+fn file_rates(report: &Report, files: &[FileIo]) -> Vec<Row> {
+    let sides = |file: &FileIo| {
+        let name = |side: &str| format!("{side}/s of {}", file.file.as_deref().unwrap_or(&file.tablespace));
+        [(name("reads"), file.reads, file.reads_per_s), (name("writes"), file.writes, file.writes_per_s)]
+    };
+    proportional("elapsed time (s)", files.iter().flat_map(sides), report.elapsed(), 1.0)
+}
+
+fn histogram_ranges(report: &Report) -> Vec<Row> {
+    let of_event = |own: &EventHistogram| {
+        let (waits, event) = (own.waits, own.event.clone());
+        let parts = own.sections.clone().into_iter().filter(move |part| part.waits != waits);
+        parts.filter_map(move |part| {
+            Some((event.clone(), part.waits?, product(waits?, part.share).times(0.01)))
+        })
+    };
+    report.histograms.iter().flat_map(of_event).collect()
+}
+
+fn segments(report: &Report) -> Vec<Row> {
+    let mut statistics: Vec<&str> =
+        report.segments.iter().map(|segment| segment.statistic.as_str()).collect();
+    statistics.dedup();
+    let of_one = |statistic: &&str| {
+        let own = report.segments.iter().filter(move |segment| segment.statistic == *statistic);
+        let lines =
+            own.map(|own| (format!("{} of {}", own.statistic, own.object), counted(own.value), own.percent));
+        proportional(statistic, lines, None, 100.0)
+    };
+    statistics.iter().flat_map(of_one).collect()
+}
