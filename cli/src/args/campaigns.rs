@@ -97,7 +97,7 @@ Examples:
   slob analyze campaigns/fs --html -o fs.html       a page with charts
   slob analyze reports                              a folder of awr.txt.N files
   slob analyze runs --by target                     a folder of runs, by a column of `slob info`
-Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to analyse.";
+Exit codes: 0 good; 1 a variant lacks a figure, or a record could not be read; 2 there is nothing to analyse.";
     let inputs = "A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports";
     let variants = "Variants, each part of a run's name [default: the campaign's, or found from the names]";
     let csv = "Comma-separated: one line per variant and number of sessions, or per search for headroom";

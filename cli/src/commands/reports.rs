@@ -261,7 +261,9 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
     };
     let analysis = inputs.analysis(&matches.texts("variants"), &options)?;
     write_analysis(matches, &analysis, [Analysis::text, Analysis::csv, analysis_page])?;
-    Ok(code)
+    let lacking: Vec<&String> = analysis.tables.iter().flat_map(|table| &table.lacking).collect();
+    lacking.iter().for_each(|reason| output::say(&format!("slob: {reason}")));
+    Ok(if lacking.is_empty() { code } else { ExitCode::from(PARTLY) })
 }
 
 /// Writes an analysis in the form that was asked for.

@@ -26,9 +26,9 @@ pub use self::runs::{
 };
 pub use self::views::analysis_page;
 
-use self::runs::IoUnit;
+use self::runs::{IoUnit, Part};
 use crate::diff::{noise, range, shown_percent};
-use crate::format::fixed;
+use crate::format::{fixed, plural};
 use crate::table::{Column, Table as Grid};
 use crate::{Confidence, figure};
 
@@ -70,6 +70,30 @@ pub struct TableSpec {
     pub metric: Metric,
 }
 
+impl TableSpec {
+    /// Why a variant has no such figure.
+    fn lacks(&self, variant: &Variant, runs: &[&Run], parts: &[Part]) -> String {
+        let own: Vec<_> = runs.iter().filter(|run| variant.has(run)).collect();
+        let is_unknown = |part: &&Part| !own.iter().any(|run| run.figures.contains_key(part.name));
+        let unknown: Vec<&str> = parts.iter().filter(is_unknown).map(|part| part.name).collect();
+        let count = own.len();
+        format!(
+            "{}: {} has no {}: {}. Leave it out, or choose another figure with --metric.",
+            self.title,
+            variant.name,
+            self.metric.noun(),
+            match unknown.is_empty() {
+                true => format!("its {count} runs know reads or writes, but none knows both"),
+                false => format!(
+                    "nothing counted {} in its {}",
+                    unknown.join(" and "),
+                    plural(count as u64, "run")
+                ),
+            }
+        )
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub confidence: Confidence,
@@ -95,6 +119,8 @@ pub struct Table {
     pub model: String,
     /// The figure, in words with its unit.
     pub metric: String,
+    /// The variants that lack the figure, in a sentence each with the reason.
+    pub lacking: Vec<String>,
     pub sessions: Vec<u32>,
     pub rows: Vec<Row>,
     pub pairs: Vec<Pair>,
@@ -107,6 +133,13 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// All runs, whatever their sessions.
     pub overall: Cell,
+}
+
+impl Row {
+    /// The cell of a number of sessions by its place; after the last, the one of all of them.
+    fn cell(&self, at: usize) -> &Cell {
+        self.cells.get(at).unwrap_or(&self.overall)
+    }
 }
 
 /// The repeats of one variant at one number of sessions.
@@ -149,6 +182,8 @@ pub struct Pair {
 pub enum AnalysisError {
     #[error("there is nothing to analyse: no run belongs to any of the variants {0}")]
     Nothing(String),
+    #[error("{0}")]
+    NoFigure(String),
     #[error("there is no variant '{name}' to scale by; there are {known}")]
     NoSuchVariant { name: String, known: String },
 }
@@ -171,6 +206,11 @@ impl Analysis {
             tables.iter().filter_map(|spec| Table::of(runs, variants, spec, options)).collect();
         if tables.is_empty() {
             return Err(AnalysisError::Nothing(known()));
+        }
+        if tables.iter().all(|table| table.rows.is_empty()) {
+            let reasons: Vec<&str> =
+                tables.iter().flat_map(|table| &table.lacking).map(String::as_str).collect();
+            return Err(AnalysisError::NoFigure(reasons.join(" ")));
         }
         let (confidence, scale) = (options.confidence, options.scale.clone());
         Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes: Vec::new() })
@@ -236,11 +276,15 @@ impl Table {
                 row.cells.iter_mut().zip(&base.cells).for_each(|(cell, base)| cell.scale_by(base));
             }
         }
+        let is_lacking = |(_, row): &(&Variant, &Row)| row.overall.runs == 0 && row.overall.runs_without > 0;
+        let lacking = variants.iter().zip(&rows).filter(is_lacking);
+        let lacking = lacking.map(|(variant, _)| spec.lacks(variant, &runs, &parts)).collect();
         rows.retain(|row| row.overall.runs > 0);
         Some(Self {
             title: spec.title.clone(),
             model: spec.model.clone(),
             metric: spec.metric.words(unit),
+            lacking,
             sessions: sessions.into_iter().collect(),
             rows,
             pairs,
@@ -254,18 +298,19 @@ impl Table {
 
 impl Cell {
     /// The repeats of a figure that is the sum of `parts`.
-    fn of(runs: &[&Run], parts: &[&str], confidence: Confidence) -> Self {
+    fn of(runs: &[&Run], parts: &[Part], confidence: Confidence) -> Self {
         let known = |name: &str| -> Vec<f64> {
             runs.iter().filter_map(|run| run.figures.get(name).copied()).collect()
         };
-        let sum = |run: &&Run| parts.iter().map(|part| run.figures.get(*part).copied()).sum::<Option<f64>>();
+        let sum =
+            |run: &&Run| parts.iter().map(|part| run.figures.get(part.name).copied()).sum::<Option<f64>>();
         let values: Vec<f64> = runs.iter().filter_map(sum).collect();
         let interval = mean_interval(&values, confidence.ratio());
         let latencies = [figure::OPERATION_MEAN_US.name, figure::SINGLE_READ_MEAN_US.name].map(known);
         Self {
             runs: values.len(),
             runs_without: runs.len() - values.len(),
-            slob_r_mean: parts.iter().map(|part| mean_without_extremes(&known(part))).sum(),
+            slob_r_mean: parts.iter().map(|part| mean_without_extremes(&known(part.name))).sum(),
             scaled: None,
             mean: summary::mean(&values),
             // The interval of two runs that differ much reaches below 0, which no rate or time does.

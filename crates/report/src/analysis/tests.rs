@@ -1,7 +1,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use rstest::rstest;
+use slob_measure::Counter;
+
 use super::*;
+use crate::fixture;
 
 const SAMPLE: &str = include_str!("fixtures/awr_info_older.txt");
 
@@ -253,4 +257,65 @@ fn the_csv_has_a_line_for_each_cell() {
     let csv = Analysis::of(&runs, &variants, &slob_r_tables(), &Options::default()).unwrap().csv();
     assert_eq!(csv.lines().count(), 1 + 4 * 3 * 4);
     assert!(csv.lines().all(|line| line.split(',').count() == 14), "{csv}");
+}
+
+/// Runs that write, whose database counts these besides redo; three repeats.
+fn mixed_runs(counters: &[Counter]) -> Vec<Run> {
+    let run = |repeat: u64| {
+        let mut record = fixture::update_run();
+        record.counters =
+            [Counter::RedoBytes].iter().chain(counters).map(|one| (*one, 60_000 + 600 * repeat)).collect();
+        run_of(&record).unwrap()
+    };
+    (0..3).map(run).collect()
+}
+
+fn analysed(runs: &[Run], metric: Metric) -> Result<Analysis, AnalysisError> {
+    let model = runs[0].models.first().unwrap().clone();
+    let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
+    Analysis::of(runs, &variants, &[TableSpec { title: "t".into(), model, metric }], &Options::default())
+}
+
+/// No database counts requests of writes: tables of reads and writes were empty where requests of reads were counted.
+#[rstest]
+#[case::requests_of_reads(&[Counter::PhysicalReads, Counter::PhysicalReadRequests, Counter::PhysicalWrites])]
+#[case::blocks(&[Counter::PhysicalReads, Counter::PhysicalWrites])]
+fn reads_and_writes_are_counted_in_a_unit_that_both_have(#[case] counters: &[Counter]) {
+    let runs = mixed_runs(counters);
+    let metrics = [Metric::Reads, Metric::Redo, Metric::Writes, Metric::ReadWrite];
+    for (metric, mean) in metrics.into_iter().zip([1010.0, 1010.0, 1010.0, 2020.0]) {
+        let analysis = analysed(&runs, metric).unwrap();
+        let table = &analysis.tables[0];
+        assert_eq!((table.rows[0].overall.mean, table.lacking.len()), (Some(mean), 0), "{}", table.metric);
+        let unit = if matches!(metric, Metric::Redo) { "bytes" } else { "(in blocks)" };
+        assert!(table.metric.contains(unit), "{}", table.metric);
+        assert!(analysis_page(&analysis).contains("data-chart=\"means-1\""));
+    }
+}
+
+#[test]
+fn requests_of_reads_are_used_where_nothing_counts_writes() {
+    let runs = mixed_runs(&[Counter::PhysicalReads, Counter::PhysicalReadRequests]);
+    let reads = analysed(&runs, Metric::Reads).unwrap();
+    assert_eq!(reads.tables[0].metric, "physical reads per second (in requests)");
+    for metric in [Metric::Writes, Metric::ReadWrite] {
+        let error = analysed(&runs, metric).unwrap_err().to_string();
+        assert!(
+            error.contains("has no physical") && error.contains("nothing counted physical_write"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_variant_without_the_figure_is_named_beside_those_with_it() {
+    let mut runs = mixed_runs(&[Counter::PhysicalReads, Counter::PhysicalWrites]);
+    let mut blind = mixed_runs(&[Counter::PhysicalReads]);
+    blind.iter_mut().for_each(|run| run.label = "blind".into());
+    runs.append(&mut blind);
+    let analysis = analysed(&runs, Metric::Writes).unwrap();
+    let table = &analysis.tables[0];
+    assert_eq!((table.rows.len(), table.lacking.len()), (1, 1));
+    assert!(table.lacking[0].contains("blind has no physical writes per second"), "{:?}", table.lacking);
+    assert!(analysis.text().contains("blind has no physical writes"));
 }

@@ -61,8 +61,9 @@ fn heading(table: &Table) -> String {
 }
 
 fn figures(page: &mut Page, analysis: &Analysis, table: &Table) {
+    table.lacking.iter().for_each(|reason| page.paragraph(reason));
     if table.rows.is_empty() {
-        return page.paragraph("None of these runs has this figure: their databases do not count it.");
+        return;
     }
     let mut cells = table.rows.iter().flat_map(|row| row.cells.iter().chain([&row.overall]));
     if cells.any(|cell| cell.slob_r_mean.is_some()) {
@@ -97,7 +98,7 @@ fn figures(page: &mut Page, analysis: &Analysis, table: &Table) {
 /// A row for each variant, a column for each number of sessions and one for all. `show` gets the values of a column.
 fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) -> Vec<String>) -> Grid {
     let column = |at: usize| {
-        let cell = |row: &Row| of(row.cells.get(at).unwrap_or(&row.overall));
+        let cell = |row: &Row| of(row.cell(at));
         show(&table.rows.iter().map(cell).collect::<Vec<_>>())
     };
     let columns: Vec<Vec<String>> = (0..=table.sessions.len()).map(column).collect();
@@ -215,7 +216,7 @@ fn charts(analysis: &Analysis, table: &Table, place: u32) -> Vec<Chart> {
 
 type Estimate = (f64, Option<(f64, f64)>);
 
-/// A bar for each variant above each number of sessions. `of` returns the estimate and the end of its text.
+/// A bar for each variant above each number of sessions, and above all of them if there are several. `of` returns the estimate and the end of its text.
 fn bars(
     table: &Table,
     y: Axis,
@@ -225,21 +226,22 @@ fn bars(
     /// Room of the bars above a number of sessions.
     const ROOM: f64 = 0.8;
     let room = ROOM / table.rows.len().max(1) as f64;
+    let several = usize::from(table.sessions.len() > 1);
+    let groups: Vec<String> = table.sessions_and_overall().take(table.sessions.len() + several).collect();
     let trace = |(place, row): (usize, &Row)| {
-        let bar = |(at, sessions): (usize, &u32)| {
+        let bar = |(at, sessions): (usize, &String)| {
             let ((length, interval), more) = of(row, at)?;
             let within = interval.map(|(low, high)| format!(", {} to {}", show(low), show(high)));
             let (name, within) = (&row.variant, within.unwrap_or_default());
-            let hover = format!("{name} at {sessions} sessions: {}{within}{more}", show(length));
+            let hover = format!("{name}, {sessions}: {}{within}{more}", show(length));
             let at = at as f64 - ROOM / 2.0 + room * (place as f64 + 0.5);
             Some(Bar { at, width: 0.92 * room, length, error: None, hover }.with_interval(interval))
         };
-        let bars = table.sessions.iter().enumerate().filter_map(bar).collect();
+        let bars = groups.iter().enumerate().filter_map(bar).collect();
         Trace::Bars(Bars::new(&row.variant, Colour::Variant(place), bars))
     };
-    let names = table.sessions.iter().enumerate().map(|(at, sessions)| (at as f64, sessions.to_string()));
-    let x =
-        Axis::linear("sessions", Unit::Plain).ranging(-0.5, table.sessions.len() as f64 - 0.5).named(names);
+    let names = groups.iter().enumerate().map(|(at, sessions)| (at as f64, sessions.clone()));
+    let x = Axis::linear("sessions", Unit::Plain).ranging(-0.5, groups.len() as f64 - 0.5).named(names);
     Drawing::new(x, y, table.rows.iter().enumerate().map(trace).collect())
 }
 
@@ -255,7 +257,7 @@ fn means(analysis: &Analysis, table: &Table, place: u32) -> Chart {
         ),
         source: "the runs of the analysis; Student's interval of the mean".into(),
         body: Ok(bars(table, y, significant, |row, at| {
-            let cell = &row.cells[at];
+            let cell = row.cell(at);
             Some(((cell.mean?, cell.low.zip(cell.high)), format!("; {}", plural(cell.runs as u64, "run"))))
         })),
     }
@@ -285,10 +287,10 @@ fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
 /// The ratio of a variant to the base at one number of sessions; `None` if both were not compared.
 fn ratio(table: &Table, base: &str, row: &Row, at: usize) -> Option<Estimate> {
     if row.variant == base {
-        return (row.cells[at].runs > 0).then_some((1.0, None));
+        return (row.cell(at).runs > 0).then_some((1.0, None));
     }
     let estimate = |pair: &Pair| {
-        let comparison = pair.by_sessions.get(at).copied().flatten()?;
+        let comparison = pair.by_sessions.get(at).copied().unwrap_or(pair.overall)?;
         let ratio = |percent: f64| 1.0 + percent / 100.0;
         let interval = comparison.interval.map(|interval| (ratio(interval.low), ratio(interval.high)));
         Some((ratio(comparison.percent), interval))
@@ -452,19 +454,5 @@ mod tests {
             assert_eq!(page.matches(&format!("data-chart=\"{chart}\"")).count(), 1, "{chart}");
         }
         assert!(!page.contains("<all>"));
-    }
-
-    #[test]
-    fn a_figure_that_no_run_has_has_a_sentence_and_no_chart() {
-        let run = run("raw", "write", 1, &[("physical_reads_per_s", 1000.0)]);
-        let spec = TableSpec { title: "writes".into(), model: "write".into(), metric: Metric::Writes };
-        let options = Options::default();
-        let analysis = Analysis::of(&[run], &[Variant::whole("raw")], &[spec], &options).unwrap();
-        let page = analysis_page(&analysis);
-        assert!(
-            page.contains("None of these runs has this figure")
-                && analysis.text().contains("None of these runs")
-        );
-        assert!(!page.contains("0 runs") && !page.contains("class=\"chart\""));
     }
 }
