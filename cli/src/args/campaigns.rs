@@ -5,7 +5,7 @@ use clap_complete::ArgValueCompleter;
 use slob_spec::MAX_SESSIONS;
 
 use super::records::confidence;
-use super::{is_of_run, is_results_dir, number, option, output, path, switch, with_params};
+use super::{is_of_run, is_results_dir, number, option, output, path, strict, switch, with_params};
 use crate::completing;
 
 pub(super) fn commands() -> [Command; 3] {
@@ -49,6 +49,7 @@ docs/campaigns.md describes everything a plan can hold.";
             switch("dry-run", "Print every run in order and the time they will take; run nothing"),
             switch("amend", "Accept a changed plan; finished runs that are still part of it are kept"),
             switch("retry-failed", "Retry runs that have used up the attempts the plan allows"),
+            strict(),
         ]);
     with_params(command, is_results_dir)
 }
@@ -75,6 +76,7 @@ schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; 
             number("tolerance", "PERCENT", "5", tolerance),
             repeats("How often to measure the point found, in total"),
             switch("json", "Print the curve as JSON"),
+            strict(),
         ]);
     with_params(command, is_of_run)
 }
@@ -97,7 +99,7 @@ Examples:
   slob analyze campaigns/fs --html -o fs.html       a page with charts
   slob analyze reports                              a folder of awr.txt.N files
   slob analyze runs --by target                     a folder of runs, by a column of `slob info`
-Exit codes: 0 good; 1 a variant lacks a figure, or a record could not be read; 2 there is nothing to analyse.";
+Exit codes: 0 good; 1 a variant lacks a figure, a record could not be read, or with --strict a verdict is not good; 2 there is nothing to analyse.";
     let inputs = "A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports";
     let variants = "Variants, each part of a run's name [default: the campaign's, or found from the names]";
     let csv = "Comma-separated: one line per variant and number of sessions, or per search for headroom";
@@ -124,6 +126,7 @@ Exit codes: 0 good; 1 a variant lacks a figure, or a record could not be read; 2
             switch("json", "Everything as JSON"),
             switch("html", "Write a page with charts, to -o or analysis.html"),
             output("Write to this file, `-` for stdout [default: stdout, or analysis.html]"),
+            strict(),
         ])
         .group(ArgGroup::new("form").args(["csv", "json", "html"]));
     with_params(command, is_results_dir)

@@ -29,7 +29,7 @@ use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value};
 
 use super::{profile, runs};
 use crate::args::Given;
-use crate::failure::{Failure, INTERRUPTED, Outcome};
+use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::{interrupt, output, registry, settings};
 
 /// Steps of the rate, as parts of a closed loop's throughput.
@@ -83,7 +83,7 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
         output::print(&if json { output::json("the curve", &curve)? } else { curve.text() })?;
     }
     match ended {
-        Ok(_) => Ok(ExitCode::SUCCESS),
+        Ok(_) => Ok(judged(matches.get_flag("strict"), curve.are_good())),
         Err(failure) if failure.is_interruption() => Ok(ExitCode::from(INTERRUPTED)),
         Err(failure) => Err(failure),
     }
@@ -412,10 +412,11 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     let headroom = find_headroom(settings, &goal, &asked, directory, None, &stop)?;
     let beside = directory.join("headroom.html");
     output::write_page(&headroom_page(&headroom), matches.path("html").unwrap_or(&beside))?;
-    output::done(&match matches.get_flag("json") {
+    output::print(&match matches.get_flag("json") {
         true => output::json("the headroom", &headroom)?,
         false => headroom_text(&headroom),
-    })
+    })?;
+    Ok(judged(matches.get_flag("strict"), headroom.are_good()))
 }
 
 /// Searches for headroom, or resumes from the runs in `directory`. `conditions` distinguish the searches of a campaign.

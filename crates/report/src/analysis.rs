@@ -28,8 +28,9 @@ pub use self::views::analysis_page;
 
 use self::runs::{IoUnit, Part};
 use crate::diff::{noise, range, shown_percent};
-use crate::format::{fixed, plural};
+use crate::format::{count, fixed, plural};
 use crate::table::{Column, Table as Grid};
+use crate::verdicts::{GroupVerdicts, Question, group};
 use crate::{Confidence, figure};
 
 /// A variant, and how labels select its runs.
@@ -121,6 +122,8 @@ pub struct Table {
     pub metric: String,
     /// The variants that lack the figure, in a sentence each with the reason.
     pub lacking: Vec<String>,
+    /// The verdicts that make the figure worthless if they are BAD.
+    pub rests_on: Vec<Question>,
     pub sessions: Vec<u32>,
     pub rows: Vec<Row>,
     pub pairs: Vec<Pair>,
@@ -129,6 +132,8 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub variant: String,
+    /// Of all runs.
+    pub verdicts: GroupVerdicts,
     /// One for each number of sessions.
     pub cells: Vec<Cell>,
     /// All runs, whatever their sessions.
@@ -136,6 +141,14 @@ pub struct Row {
 }
 
 impl Row {
+    /// The variant, marked if a verdict that the figure rests on is BAD.
+    fn label(&self, table: &Table) -> String {
+        match self.verdicts.against(&table.rests_on) {
+            Some(bad) => format!("{} ({} {})", self.variant, bad.question.title(), bad.answer.word()),
+            None => self.variant.clone(),
+        }
+    }
+
     /// The cell of a number of sessions by its place; after the last, the one of all of them.
     fn cell(&self, at: usize) -> &Cell {
         self.cells.get(at).unwrap_or(&self.overall)
@@ -172,6 +185,7 @@ pub struct Pair {
     /// True for an A/A pair, in which a difference can only be noise.
     pub same_thing: bool,
     /// Over all numbers of sessions that both have repeats of, each with the same weight.
+    /// Absent if they can't be compared.
     pub overall: Option<Comparison>,
     /// At each number of sessions of the table.
     pub by_sessions: Vec<Option<Comparison>>,
@@ -189,6 +203,11 @@ pub enum AnalysisError {
 }
 
 impl Analysis {
+    /// True if every verdict of every run is good.
+    pub fn are_good(&self) -> bool {
+        self.tables.iter().flat_map(|table| &table.rows).all(|row| row.verdicts.are_good())
+    }
+
     /// Analyses runs. Tables without runs are left out.
     pub fn of(
         runs: &[Run],
@@ -213,14 +232,24 @@ impl Analysis {
             return Err(AnalysisError::NoFigure(reasons.join(" ")));
         }
         let (confidence, scale) = (options.confidence, options.scale.clone());
-        Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes: Vec::new() })
+        let compared = runs.iter().filter(|run| variants.iter().any(|variant| variant.has(run)));
+        let notes = unlike(&compared.collect::<Vec<_>>());
+        Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes })
     }
 
     /// Comma-separated values (RFC 4180): a line for each variant, model and number of sessions, and one for all of
     /// them. Unknown values are empty.
     pub fn csv(&self) -> String {
         let heads = ["table", "model", "metric", "variant", "sessions", "runs", "slob_r_mean", "scaled"];
-        let heads = heads.into_iter().chain(["mean", "low", "high", "median", "cv_percent", "latency_us"]);
+        let heads = heads.into_iter().chain([
+            "mean",
+            "low",
+            "high",
+            "median",
+            "cv_percent",
+            "latency_us",
+            "verdicts",
+        ]);
         let mut lines = Grid::new(heads.map(Column::left));
         for table in &self.tables {
             for row in &table.rows {
@@ -230,12 +259,29 @@ impl Analysis {
                     let figures = [cell.slob_r_mean, cell.scaled, cell.mean, cell.low, cell.high];
                     let figures = figures.into_iter().chain([cell.median, cell.cv_percent, cell.latency_us]);
                     let counts = [sessions, cell.runs.to_string()];
-                    lines.row(names.into_iter().chain(counts).chain(figures.map(number_or_empty)));
+                    let verdicts = row.verdicts.in_short().unwrap_or_default();
+                    let figures = figures.map(number_or_empty).chain([verdicts]);
+                    lines.row(names.into_iter().chain(counts).chain(figures));
                 }
             }
         }
         lines.csv()
     }
+}
+
+/// What makes runs unlike each other besides their variant, in a sentence each.
+fn unlike(runs: &[&Run]) -> Vec<String> {
+    let products: BTreeSet<&str> = runs.iter().filter_map(|run| run.product.as_deref()).collect();
+    let sizes = runs.iter().filter_map(|run| run.figures.get(figure::SCALE_BLOCKS.name));
+    let sizes: BTreeSet<u64> = sizes.map(|blocks| *blocks as u64).collect();
+    let sizes: Vec<String> = sizes.into_iter().map(count).collect();
+    let listed = |what: &str, values: Vec<&str>| {
+        let is_different = values.len() > 1;
+        is_different.then(|| format!("Mind that these runs are of different {what}: {}.", values.join(", ")))
+    };
+    let products = listed("products", products.into_iter().collect());
+    let sizes = listed("SCALE (blocks of each schema)", sizes.iter().map(String::as_str).collect());
+    products.into_iter().chain(sizes).collect()
 }
 
 /// All digits of a number for machines; empty if it is unknown.
@@ -264,14 +310,26 @@ impl Table {
             // Runs with different numbers of sessions are no repeats: their spread is not noise.
             let all = Cell::of(&own, &parts, options.confidence);
             let overall = Cell { low: None, high: None, cv_percent: None, latency_us: None, ..all };
-            Row { variant: variant.name.clone(), cells: sessions.iter().map(cell).collect(), overall }
+            let verdicts = GroupVerdicts::of(own.iter().map(|run| run.verdicts.as_slice()));
+            Row {
+                variant: variant.name.clone(),
+                verdicts,
+                cells: sessions.iter().map(cell).collect(),
+                overall,
+            }
         };
         let mut rows: Vec<Row> = variants.iter().map(row).collect();
-        let pairs = pairs(variants, &rows, options.confidence, spec.metric.words_of_change());
+        let mut rests_on: Vec<Question> =
+            parts.iter().flat_map(|part| part.figure.rests_on).copied().collect();
+        rests_on.sort_unstable();
+        rests_on.dedup();
+        let words = spec.metric.words_of_change();
+        let pairs = pairs(variants, &rows, options.confidence, &rests_on, words);
         let base =
             options.scale.as_ref().and_then(|scale| rows.iter().find(|row| &row.variant == scale)).cloned();
         if let Some(base) = base {
-            for row in &mut rows {
+            let is_sound = |row: &Row| row.verdicts.against(&rests_on).is_none();
+            for row in rows.iter_mut().filter(|row| is_sound(row) && is_sound(&base)) {
                 row.overall.scale_by(&base.overall);
                 row.cells.iter_mut().zip(&base.cells).for_each(|(cell, base)| cell.scale_by(base));
             }
@@ -285,6 +343,7 @@ impl Table {
             model: spec.model.clone(),
             metric: spec.metric.words(unit),
             lacking,
+            rests_on,
             sessions: sessions.into_iter().collect(),
             rows,
             pairs,
@@ -345,18 +404,36 @@ pub(crate) fn compared_places<T>(
 }
 
 /// The confidence is that of all statements together; `words` are those for more and for less.
-fn pairs(variants: &[Variant], rows: &[Row], confidence: Confidence, words: [&str; 2]) -> Vec<Pair> {
+fn pairs(
+    variants: &[Variant],
+    rows: &[Row],
+    confidence: Confidence,
+    rests_on: &[Question],
+    words: [&str; 2],
+) -> Vec<Pair> {
     let mut places = compared_places(variants, |variant| (&variant.name, variant.twin_of.as_deref()));
     places.retain(|&(first, second)| rows[first].overall.runs > 0 && rows[second].overall.runs > 0);
     let confidence = confidence.of_each(places.len());
     let pair = |&(first, second): &(usize, usize)| {
         let same_thing = variants[second].twin_of.is_some();
-        Pair::of(&rows[first], &rows[second], same_thing, confidence, words)
+        let (first, second) = (&rows[first], &rows[second]);
+        let both = [first, second].map(|row| (row.variant.as_str(), &row.verdicts));
+        match group::refusal(&both, rests_on) {
+            Some(reason) => Pair::refused(first, second, same_thing, &reason),
+            None => Pair::of(first, second, same_thing, confidence, words),
+        }
     };
     places.iter().map(pair).collect()
 }
 
 impl Pair {
+    fn refused(first: &Row, second: &Row, same_thing: bool, reason: &str) -> Self {
+        let (by_sessions, overall) = (vec![None; first.cells.len()], None);
+        let (first, second) = (first.variant.clone(), second.variant.clone());
+        let verdict = format!("{second} can't be compared with {first}. {reason}");
+        Self { first, second, same_thing, overall, by_sessions, verdict }
+    }
+
     fn of(first: &Row, second: &Row, same_thing: bool, confidence: Confidence, words: [&str; 2]) -> Self {
         let cells = first.cells.iter().zip(&second.cells);
         let values: Vec<(&[f64], &[f64])> =

@@ -9,6 +9,7 @@ use slob_record::{Record, Status};
 use super::{TableSpec, Variant};
 use crate::figure::{self, Figure, Figures};
 use crate::info::{self, AWR_COLUMNS};
+use crate::verdicts::Judged;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
@@ -22,6 +23,10 @@ pub struct Run {
     pub sessions: BTreeSet<u32>,
     /// Figures by their names in `slob info`; PREADS and PWRITES, requests, and redo in bytes by names of their own.
     pub figures: BTreeMap<String, f64>,
+    /// None of a row or a report, which hold too little to judge.
+    pub verdicts: Vec<Judged>,
+    /// The server's product, if it is known.
+    pub product: Option<String>,
 }
 
 /// Bytes, as in SLOB.R; the figures of `slob info` are megabytes.
@@ -200,7 +205,7 @@ fn write_model(figures: &BTreeMap<String, f64>, writes: &str, block_bytes: f64) 
     }
 }
 
-/// A run with its RUN_NAME as label and SLOB.R's model; `None` unless it completed.
+/// A run, whose record needs its series, with its RUN_NAME as label and SLOB.R's model; `None` unless it completed.
 pub fn run_of(record: &Record) -> Option<Run> {
     if record.status != Status::Completed || record.window.is_none() {
         return None;
@@ -223,6 +228,8 @@ pub fn run_of(record: &Record) -> Option<Run> {
         models: BTreeSet::from([model.to_owned()]),
         sessions: BTreeSet::from([record.workload.sessions()]),
         figures,
+        verdicts: all.judged(),
+        product: Some(record.server.product.clone()),
     })
 }
 
@@ -253,6 +260,7 @@ pub fn run_of_row(row: &Row) -> Run {
         models: models.into_iter().map(str::to_owned).collect(),
         sessions: sessions.into_iter().filter(|sessions| *sessions > 0).collect(),
         figures,
+        ..Run::default()
     }
 }
 

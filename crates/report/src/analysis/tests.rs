@@ -256,7 +256,7 @@ fn the_csv_has_a_line_for_each_cell() {
     let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
     let csv = Analysis::of(&runs, &variants, &slob_r_tables(), &Options::default()).unwrap().csv();
     assert_eq!(csv.lines().count(), 1 + 4 * 3 * 4);
-    assert!(csv.lines().all(|line| line.split(',').count() == 14), "{csv}");
+    assert!(csv.lines().all(|line| line.split(',').count() == 15), "{csv}");
 }
 
 /// Runs that write, whose database counts these besides redo; three repeats.

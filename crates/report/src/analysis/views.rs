@@ -8,6 +8,7 @@ use crate::format::{duration_us, fixed, or_absent, plural, signed_percent, signi
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table as Grid};
+use crate::verdicts::group;
 
 impl Analysis {
     pub fn text(&self) -> String {
@@ -15,6 +16,8 @@ impl Analysis {
         for table in &self.tables {
             page.section(&heading(table));
             figures(&mut page, self, table);
+            page.line("");
+            judged(&mut page, table);
             if !table.pairs.is_empty() {
                 page.line("");
                 verdicts(&mut page, table);
@@ -38,10 +41,11 @@ pub fn analysis_page(analysis: &Analysis) -> String {
     let section = |(table, place): (&Table, u32)| {
         Section::new(format!("table-{place}"), heading(table))
             .linked_as(&table.title)
-            .part("Verdicts", |page| verdicts(page, table))
+            .part("Differences", |page| verdicts(page, table))
+            .part("Verdicts of the runs", |page| judged(page, table))
             .charts(charts(analysis, table, place))
             .part("Figures", |page| figures(page, analysis, table))
-            .part("Differences", |page| differences(page, table))
+            .part("Differences by sessions", |page| differences(page, table))
     };
     let reading = Section::new("reading", "How to read this")
         .part("", |page| notes(analysis).iter().for_each(|note| page.paragraph(note)));
@@ -105,7 +109,7 @@ fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) ->
     let mut grid = by_sessions("Sessions", table);
     for (at, row) in table.rows.iter().enumerate() {
         let cells = columns.iter().map(|column| column[at].clone());
-        grid.row([row.variant.clone()].into_iter().chain(cells));
+        grid.row([row.label(table)].into_iter().chain(cells));
     }
     grid
 }
@@ -158,6 +162,13 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
     grid
 }
 
+/// What the runs of each variant were judged.
+fn judged(page: &mut Page, table: &Table) {
+    let groups: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.verdicts)).collect();
+    group::write(page, &groups);
+}
+
+/// A sentence for each pair.
 fn verdicts(page: &mut Page, table: &Table) {
     table.pairs.iter().for_each(|pair| page.hanging("  *", &pair.verdict));
 }
@@ -238,7 +249,7 @@ fn bars(
             Some(Bar { at, width: 0.92 * room, length, error: None, hover }.with_interval(interval))
         };
         let bars = groups.iter().enumerate().filter_map(bar).collect();
-        Trace::Bars(Bars::new(&row.variant, Colour::Variant(place), bars))
+        Trace::Bars(Bars::new(row.label(table), Colour::Variant(place), bars))
     };
     let names = groups.iter().enumerate().map(|(at, sessions)| (at as f64, sessions.clone()));
     let x = Axis::linear("sessions", Unit::Plain).ranging(-0.5, groups.len() as f64 - 0.5).named(names);
@@ -314,8 +325,8 @@ fn sweep(table: &Table, place: u32) -> Chart {
             let y = row.cells.iter().map(of).collect();
             Line { has_markers: true, ..Line::new(name, Colour::Variant(at), x.clone(), y) }
         };
-        traces.push(Trace::Line(line(&row.variant, |cell| cell.mean)));
-        let latency = line(&format!("{}: latency", row.variant), |cell| Some(cell.latency_us? / 1e6));
+        traces.push(Trace::Line(line(&row.label(table), |cell| cell.mean)));
+        let latency = line(&format!("{}: latency", row.label(table)), |cell| Some(cell.latency_us? / 1e6));
         if latency.is_known() {
             latencies.push(Trace::Line(Line { stroke: Stroke::Dot, on_right: true, ..latency }));
         }
