@@ -266,8 +266,11 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
     let options = Options {
         confidence: matches.value("confidence"),
         scale: matches.text("relative-to").map(str::to_owned),
+        latency: matches.text("latency").and_then(|of| of.parse().ok()),
     };
-    let analysis = inputs.analysis(&matches.texts("variants"), &options)?;
+    let metrics = matches.texts("metric").into_iter().map(|name| Metric::named(name.trim()));
+    let metrics = metrics.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
+    let analysis = inputs.analysis(&matches.texts("variants"), &metrics, &options)?;
     write_analysis(matches, &analysis, [Analysis::text, Analysis::csv, analysis_page])?;
     let lacking: Vec<&String> = analysis.tables.iter().flat_map(|table| &table.lacking).collect();
     lacking.iter().for_each(|reason| output::say(&format!("slob: {reason}")));
@@ -307,7 +310,9 @@ fn headrooms(matches: &ArgMatches) -> Result<Option<Headrooms>, Failure> {
     if schedule.demand.is_empty() {
         return Ok(None);
     }
-    let of_runs = ["by", "variants", "relative-to"].into_iter().find(|flag| matches.contains_id(flag));
+    let of_runs = ["by", "variants", "relative-to", "metric", "latency"]
+        .into_iter()
+        .find(|flag| matches.contains_id(flag));
     if let Some(flag) = of_runs {
         return Err(Failure::usage(format!(
             "--{flag}: {input} is a campaign of searches for headroom: take it out"
@@ -436,7 +441,13 @@ impl Inputs {
         Ok(())
     }
 
-    fn analysis(mut self, variants: &[&str], options: &Options) -> Result<Analysis, Failure> {
+    /// `metrics` replace those of the tables.
+    fn analysis(
+        mut self,
+        variants: &[&str],
+        metrics: &[Metric],
+        options: &Options,
+    ) -> Result<Analysis, Failure> {
         if self.campaign.is_some() && self.has_others {
             return Err(Failure::usage("a campaign and other runs: analyse the campaign separately"));
         }
@@ -453,11 +464,26 @@ impl Inputs {
                 (variants_of(self.runs.iter().map(|run| run.label.as_str())), slob_r_tables())
             }
         };
+        let tables = if metrics.is_empty() { tables } else { tables_of(&tables, metrics) };
         self.check_sessions()?;
         let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(Failure::usage)?;
         analysis.notes.append(&mut self.notes);
         Ok(analysis)
     }
+}
+
+/// A table of each metric for each model.
+fn tables_of(tables: &[TableSpec], metrics: &[Metric]) -> Vec<TableSpec> {
+    let models: BTreeSet<&str> = tables.iter().map(|table| table.model.as_str()).collect();
+    let of_model = |model: &'_ str| {
+        let model = model.to_owned();
+        metrics.iter().map(move |metric| TableSpec {
+            title: model.clone(),
+            model: model.clone(),
+            metric: *metric,
+        })
+    };
+    models.into_iter().flat_map(of_model).collect()
 }
 
 #[cfg(test)]

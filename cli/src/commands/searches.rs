@@ -19,7 +19,7 @@ use slob_profile::{
     compare, not_modelled, solve,
 };
 use slob_record::Record;
-use slob_report::analysis::{Curve, CurvePoint};
+use slob_report::analysis::{Curve, CurvePoint, curve_page};
 use slob_report::format::duration_us;
 use slob_report::profiles::{
     Headroom, HeadroomStep, PlanView, headroom_page, headroom_text, measured_by_run, plan_conf, plan_table,
@@ -79,8 +79,15 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
         .and_then(|()| search_knee(rules, |level, has_lower| curve.measure_level(raised, level, has_lower)));
     let curve = curve.into_curve(raised, ended.as_ref().ok().copied());
     if !curve.points.is_empty() {
-        let json = matches.get_flag("json");
-        output::print(&if json { output::json("the curve", &curve)? } else { curve.text() })?;
+        if matches.get_flag("html") {
+            output::write_page(
+                &curve_page(&curve),
+                matches.path("output").unwrap_or(Path::new("saturate.html")),
+            )?;
+        } else {
+            let json = matches.get_flag("json");
+            output::print(&if json { output::json("the curve", &curve)? } else { curve.text() })?;
+        }
     }
     match ended {
         Ok(_) => Ok(judged(matches.get_flag("strict"), curve.are_good())),

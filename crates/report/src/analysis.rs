@@ -9,6 +9,7 @@
 //! means", *JASA* 56 (1961) 52): a comparison of seven file systems would else find a difference by luck.
 
 mod curve;
+mod curve_page;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -21,8 +22,10 @@ use slob_stats::Comparison;
 use slob_stats::summary::{self, mean_interval, mean_without_extremes};
 
 pub use self::curve::{Bottleneck, Curve, CurvePoint};
+pub use self::curve_page::curve_page;
 pub use self::runs::{
-    Metric, Run, UnknownMetric, run_of, run_of_report, run_of_row, slob_r_tables, stem, variants_of,
+    LatencyOf, Metric, Run, UnknownMetric, run_of, run_of_report, run_of_row, slob_r_tables, stem,
+    variants_of,
 };
 pub use self::views::analysis_page;
 
@@ -31,7 +34,7 @@ use crate::diff::{noise, range, shown_percent};
 use crate::format::{count, fixed, plural};
 use crate::table::{Column, Table as Grid};
 use crate::verdicts::{GroupVerdicts, Question, group};
-use crate::{Confidence, figure};
+use crate::{Confidence, Figure, figure};
 
 /// A variant, and how labels select its runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -100,6 +103,8 @@ pub struct Options {
     pub confidence: Confidence,
     /// The variant that figures are shown relative to.
     pub scale: Option<String>,
+    /// The latency to show; by default that of reads where it is known.
+    pub latency: Option<LatencyOf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -122,6 +127,8 @@ pub struct Table {
     pub metric: String,
     /// The variants that lack the figure, in a sentence each with the reason.
     pub lacking: Vec<String>,
+    /// What `latency_us` of the cells is; absent if the runs know none.
+    pub latency: Option<LatencyOf>,
     /// The verdicts that make the figure worthless if they are BAD.
     pub rests_on: Vec<Question>,
     pub sessions: Vec<u32>,
@@ -142,8 +149,8 @@ pub struct Row {
 
 impl Row {
     /// The variant, marked if a verdict that the figure rests on is BAD.
-    fn label(&self, table: &Table) -> String {
-        match self.verdicts.against(&table.rests_on) {
+    fn label(&self, rests_on: &[Question]) -> String {
+        match self.verdicts.against(rests_on) {
             Some(bad) => format!("{} ({} {})", self.variant, bad.question.title(), bad.answer.word()),
             None => self.variant.clone(),
         }
@@ -172,8 +179,10 @@ pub struct Cell {
     pub median: Option<f64>,
     /// Standard deviation in percent of the mean; absent like `low`.
     pub cv_percent: Option<f64>,
-    /// Mean latency of an operation, or of a wait for one block if only that is known.
+    /// Mean of the repeats' mean latencies.
     pub latency_us: Option<f64>,
+    /// Mean of the repeats' 99th percentiles.
+    pub latency_p99_us: Option<f64>,
     /// In the order of the runs.
     pub values: Vec<f64>,
 }
@@ -248,6 +257,8 @@ impl Analysis {
             "median",
             "cv_percent",
             "latency_us",
+            "latency_p99_us",
+            "latency_of",
             "verdicts",
         ]);
         let mut lines = Grid::new(heads.map(Column::left));
@@ -257,10 +268,16 @@ impl Analysis {
                 for (sessions, cell) in table.sessions_and_overall().zip(cells) {
                     let names = [&table.title, &table.model, &table.metric, &row.variant].map(String::clone);
                     let figures = [cell.slob_r_mean, cell.scaled, cell.mean, cell.low, cell.high];
-                    let figures = figures.into_iter().chain([cell.median, cell.cv_percent, cell.latency_us]);
+                    let figures = figures.into_iter().chain([
+                        cell.median,
+                        cell.cv_percent,
+                        cell.latency_us,
+                        cell.latency_p99_us,
+                    ]);
                     let counts = [sessions, cell.runs.to_string()];
                     let verdicts = row.verdicts.in_short().unwrap_or_default();
-                    let figures = figures.map(number_or_empty).chain([verdicts]);
+                    let latency = table.latency.map_or("", LatencyOf::noun).to_owned();
+                    let figures = figures.map(number_or_empty).chain([latency, verdicts]);
                     lines.row(names.into_iter().chain(counts).chain(figures));
                 }
             }
@@ -299,17 +316,18 @@ impl Table {
             return None;
         }
         let unit = IoUnit::known_to(&runs);
+        let latency = options.latency.or_else(|| LatencyOf::known_to(&runs));
         let parts = spec.metric.parts(unit);
         let sessions: BTreeSet<u32> = runs.iter().flat_map(|run| run.sessions.iter().copied()).collect();
         let row = |variant: &Variant| {
             let own: Vec<&Run> = runs.iter().copied().filter(|run| variant.has(run)).collect();
             let cell = |sessions: &u32| {
                 let repeats = own.iter().copied().filter(|run| run.sessions.contains(sessions));
-                Cell::of(&repeats.collect::<Vec<_>>(), &parts, options.confidence)
+                Cell::of(&repeats.collect::<Vec<_>>(), &parts, latency, options.confidence)
             };
             // Runs with different numbers of sessions are no repeats: their spread is not noise.
-            let all = Cell::of(&own, &parts, options.confidence);
-            let overall = Cell { low: None, high: None, cv_percent: None, latency_us: None, ..all };
+            let all = Cell::of(&own, &parts, None, options.confidence);
+            let overall = Cell { low: None, high: None, cv_percent: None, ..all };
             let verdicts = GroupVerdicts::of(own.iter().map(|run| run.verdicts.as_slice()));
             Row {
                 variant: variant.name.clone(),
@@ -336,18 +354,33 @@ impl Table {
         }
         let is_lacking = |(_, row): &(&Variant, &Row)| row.overall.runs == 0 && row.overall.runs_without > 0;
         let lacking = variants.iter().zip(&rows).filter(is_lacking);
-        let lacking = lacking.map(|(variant, _)| spec.lacks(variant, &runs, &parts)).collect();
+        let mut lacking: Vec<String> =
+            lacking.map(|(variant, _)| spec.lacks(variant, &runs, &parts)).collect();
+        let is_known = |of: &LatencyOf| runs.iter().any(|run| run.figures.contains_key(of.mean().name));
+        lacking.extend(
+            options
+                .latency
+                .filter(|of| !is_known(of))
+                .map(|of| format!("{}: none of these runs has the latency of a {}.", spec.title, of.noun())),
+        );
         rows.retain(|row| row.overall.runs > 0);
         Some(Self {
             title: spec.title.clone(),
             model: spec.model.clone(),
             metric: spec.metric.words(unit),
             lacking,
+            latency,
             rests_on,
             sessions: sessions.into_iter().collect(),
             rows,
             pairs,
         })
+    }
+
+    /// The verdicts that its figure and its latency rest on.
+    fn rests_on_with_latency(&self) -> Vec<Question> {
+        let of_latency = self.latency.map_or(&[][..], |of| of.mean().rests_on);
+        [self.rests_on.as_slice(), of_latency].concat()
     }
 
     fn sessions_and_overall(&self) -> impl Iterator<Item = String> {
@@ -357,7 +390,7 @@ impl Table {
 
 impl Cell {
     /// The repeats of a figure that is the sum of `parts`.
-    fn of(runs: &[&Run], parts: &[Part], confidence: Confidence) -> Self {
+    fn of(runs: &[&Run], parts: &[Part], latency: Option<LatencyOf>, confidence: Confidence) -> Self {
         let known = |name: &str| -> Vec<f64> {
             runs.iter().filter_map(|run| run.figures.get(name).copied()).collect()
         };
@@ -365,7 +398,7 @@ impl Cell {
             |run: &&Run| parts.iter().map(|part| run.figures.get(part.name).copied()).sum::<Option<f64>>();
         let values: Vec<f64> = runs.iter().filter_map(sum).collect();
         let interval = mean_interval(&values, confidence.ratio());
-        let latencies = [figure::OPERATION_MEAN_US.name, figure::SINGLE_READ_MEAN_US.name].map(known);
+        let latency = |of: fn(LatencyOf) -> &'static Figure| summary::mean(&known(of(latency?).name));
         Self {
             runs: values.len(),
             runs_without: runs.len() - values.len(),
@@ -377,7 +410,8 @@ impl Cell {
             high: interval.map(|(_, high)| high),
             median: summary::median(&values),
             cv_percent: summary::coefficient_of_variation(&values).map(|ratio| 100.0 * ratio),
-            latency_us: latencies.iter().find_map(|values| summary::mean(values)),
+            latency_us: latency(LatencyOf::mean),
+            latency_p99_us: latency(LatencyOf::p99),
             values,
         }
     }

@@ -201,8 +201,10 @@ impl Diff {
         let numbers = ["First", "Second", "Difference %"].map(Column::right);
         let interval = [Column::right("Interval %")];
         let interval = if self.has_intervals() { &interval[..] } else { &[] };
-        let ends = [Column::left("")];
-        let mut table = Table::new([&[Column::left("").at_most(30)], &numbers[..], interval, &ends].concat());
+        let is_marked = self.has_intervals() || metrics.iter().any(|metric| metric.refused.is_some());
+        let mark = [Column::left("")];
+        let mark = if is_marked { &mark[..] } else { &[] };
+        let mut table = Table::new([&[Column::left("").at_most(30)], &numbers[..], interval, mark].concat());
         for metric in metrics {
             let mut row = vec![
                 metric.title.to_owned(),
@@ -216,9 +218,13 @@ impl Diff {
                     format!("{} to {}", signed_percent(interval.low), signed_percent(interval.high))
                 }));
             }
-            let is_marked = interval.is_some_and(|interval| interval.excludes_zero());
-            let mark = if is_marked { "*" } else { "" };
-            row.push(if metric.refused.is_some() { Answer::Bad.word() } else { mark }.to_owned());
+            let excludes_zero = interval.is_some_and(|interval| interval.excludes_zero());
+            let mark = match (&metric.refused, excludes_zero) {
+                (Some(_), _) => Answer::Bad.word(),
+                (None, true) => "*",
+                (None, false) => "",
+            };
+            row.extend(is_marked.then(|| mark.to_owned()));
             table.row(row);
         }
         table
@@ -504,9 +510,12 @@ const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
 /// A sentence for each of the figures that matter most, and one about repeats.
 fn statements(metrics: &[Metric], runs: [usize; 2], confidence: Confidence) -> Vec<String> {
     let find = |figure: &Figure| metrics.iter().find(|metric| metric.name == figure.name);
+    // Operations are faster from a page cache too, but not better.
+    let is_sound = metrics.iter().all(|metric| metric.refused.is_none());
     let spoken = SPOKEN.iter().filter_map(|(figure, title, words)| {
         let metric = find(figure)?;
-        Some(format!("{title}: {}", statement(&metric.comparison?, *words, metric.better)))
+        let better = if is_sound { metric.better } else { Better::Neither };
+        Some(format!("{title}: {}", statement(&metric.comparison?, *words, better)))
     });
     // Figures that rest on the same verdicts have one sentence.
     let mut refused: Vec<(Vec<&str>, &str)> = Vec::new();

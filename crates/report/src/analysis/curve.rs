@@ -22,6 +22,8 @@ pub struct CurvePoint {
     pub rate_per_s: Option<u32>,
     pub operations_per_s: f64,
     pub physical_reads_per_s: Option<f64>,
+    pub physical_read_mean_us: Option<f64>,
+    pub physical_read_p99_us: Option<f64>,
     pub operation_mean_us: Option<f64>,
     pub operation_p99_us: Option<f64>,
     /// Known of an open loop.
@@ -55,6 +57,8 @@ impl CurvePoint {
             rate_per_s,
             operations_per_s,
             physical_reads_per_s: figure::PHYSICAL_READS_PER_S.of(&figures),
+            physical_read_mean_us: figure::PHYSICAL_READ_MEAN_US.of(&figures),
+            physical_read_p99_us: figure::PHYSICAL_READ_P99_US.of(&figures),
             operation_mean_us,
             operation_p99_us: figure::OPERATION_P99_US.of(&figures),
             response_p99_us: figure::RESPONSE_P99_US.of(&figures),
@@ -137,7 +141,7 @@ impl Curve {
         }
     }
 
-    fn write_verdicts(&self, page: &mut Page) {
+    pub(super) fn write_verdicts(&self, page: &mut Page) {
         let verdicts = self.verdicts();
         let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
         group::write(page, &groups);
@@ -155,7 +159,7 @@ impl Curve {
         page.into_text()
     }
 
-    fn sentences(&self) -> Vec<String> {
+    pub(super) fn sentences(&self) -> Vec<String> {
         let mut sentences = self.refusals();
         let place = match (self.knee_rate_per_s, self.knee_sessions) {
             (Some(rate), _) => format!("A rate of {rate}/s"),
@@ -178,9 +182,10 @@ impl Curve {
             mean + &ends.map(|(low, high)| format!(" ({} to {})", show(low), show(high))).unwrap_or_default()
         };
         sentences.push(format!(
-            "{place}: {} operations/s, {} physical reads/s, mean {}, p99 {}; {} there.",
+            "{place}: {} operations/s, {} physical reads/s, mean of a read {}, mean of an operation {}, p99 {}; {} there.",
             shown(|point| Some(point.operations_per_s), |rate| fixed(rate, 0)),
             shown(|point| point.physical_reads_per_s, |rate| fixed(rate, 0)),
+            shown(|point| point.physical_read_mean_us, duration_us),
             shown(|point| point.operation_mean_us, duration_us),
             shown(|point| point.operation_p99_us, duration_us),
             plural(runs.len() as u64, "run"),
@@ -201,11 +206,12 @@ impl Curve {
         sentences
     }
 
-    fn table(&self) -> Table {
+    pub(super) fn table(&self) -> Table {
         let is_open = self.is_open();
         let [raised, checked] = if is_open { ["Rate/s", "p99 response"] } else { ["Sessions", "Little %"] };
-        let numbers = [raised, "Op/s", "Reads/s", "Mean", "p99", checked].map(Column::right);
-        let words = ["Limited by", ""].map(Column::left);
+        let numbers = [raised, "Op/s", "Reads/s", "Read mean", "p99", "Op mean", "p99", checked];
+        let numbers = numbers.map(|head| Column::right(head).at_most(9));
+        let words = ["Limited by", ""].map(|head| Column::left(head).at_most(12));
         let mut table = Table::new([numbers.as_slice(), &words].concat());
         let mut points: Vec<&CurvePoint> = self.points.iter().collect();
         points.sort_by_key(|point| (point.sessions, point.rate_per_s));
@@ -220,6 +226,8 @@ impl Curve {
                 },
                 fixed(point.operations_per_s, 1),
                 or_absent(point.physical_reads_per_s, |rate| fixed(rate, 0)),
+                or_absent(point.physical_read_mean_us, duration_us),
+                or_absent(point.physical_read_p99_us, duration_us),
                 or_absent(point.operation_mean_us, duration_us),
                 or_absent(point.operation_p99_us, duration_us),
                 match is_open {
@@ -233,7 +241,7 @@ impl Curve {
         table
     }
 
-    fn little(&self) -> String {
+    pub(super) fn little(&self) -> String {
         const TOLERANCE_PERCENT: f64 = 5.0;
         if self.is_open() {
             return "Response time counts from the moment at which an operation was due: it grows where the rate is not kept."

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use slob_awr::Rates;
 use slob_awr::info::{Head, Named, Row};
 use slob_record::{Record, Status};
@@ -83,6 +84,48 @@ impl IoUnit {
         };
         let fits = |unit: &&&Self| all_know(|unit| &unit.reads, unit) && all_know(|unit| &unit.writes, unit);
         UNITS.iter().find(fits).unwrap_or(&&UNKNOWN)
+    }
+}
+
+/// What is shown as latency beside a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::EnumString)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
+pub enum LatencyOf {
+    /// A read of the database from its storage.
+    Read,
+    /// A whole operation, of as many blocks as WORK_UNIT.
+    Operation,
+}
+
+impl LatencyOf {
+    /// Reads where the runs know them, else operations.
+    pub(super) fn known_to(runs: &[&Run]) -> Option<Self> {
+        const BOTH: [LatencyOf; 2] = [LatencyOf::Read, LatencyOf::Operation];
+        let knows = |of: &Self, run: &&Run| run.figures.contains_key(of.mean().name);
+        let all = BOTH.into_iter().find(|of| runs.iter().all(|run| knows(of, run)));
+        all.or_else(|| BOTH.into_iter().find(|of| runs.iter().any(|run| knows(of, run))))
+    }
+
+    pub(super) fn mean(self) -> &'static Figure {
+        match self {
+            Self::Read => &figure::SINGLE_READ_MEAN_US,
+            Self::Operation => &figure::OPERATION_MEAN_US,
+        }
+    }
+
+    pub(super) fn p99(self) -> &'static Figure {
+        match self {
+            Self::Read => &figure::PHYSICAL_READ_P99_US,
+            Self::Operation => &figure::OPERATION_P99_US,
+        }
+    }
+
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Operation => "operation",
+        }
     }
 }
 

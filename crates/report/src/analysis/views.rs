@@ -2,13 +2,13 @@
 
 use slob_stats::Comparison;
 
-use super::{Analysis, Cell, Pair, Row, Table};
+use super::{Analysis, Cell, LatencyOf, Pair, Row, Table};
 use crate::diff::shown_percent;
-use crate::format::{duration_us, fixed, or_absent, plural, signed_percent, significant};
+use crate::format::{capitalised, duration_us, fixed, or_absent, plural, signed_percent, significant};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table as Grid};
-use crate::verdicts::group;
+use crate::verdicts::{Question, group};
 
 impl Analysis {
     pub fn text(&self) -> String {
@@ -109,7 +109,7 @@ fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) ->
     let mut grid = by_sessions("Sessions", table);
     for (at, row) in table.rows.iter().enumerate() {
         let cells = columns.iter().map(|column| column[at].clone());
-        grid.row([row.label(table)].into_iter().chain(cells));
+        grid.row([row.label(&table.rests_on)].into_iter().chain(cells));
     }
     grid
 }
@@ -141,7 +141,12 @@ fn decimals_in_r(value: f64) -> usize {
 
 fn details(analysis: &Analysis, table: &Table) -> Grid {
     let interval = format!("{} interval", analysis.confidence);
-    let heads = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", "Latency"];
+    let of_latency = |figure: &str| match table.latency {
+        Some(of) => format!("{} {figure}", capitalised(of.noun())),
+        None => format!("Latency {figure}"),
+    };
+    let [mean, p99] = ["mean", "p99"].map(of_latency);
+    let heads = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", &mean, &p99];
     let mut grid = Grid::of_numbers(Column::left("Variant"), heads);
     for row in &table.rows {
         for (sessions, cell) in table.sessions.iter().zip(&row.cells).filter(|(_, cell)| cell.runs > 0) {
@@ -156,6 +161,7 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
                 or_absent(cell.median, significant),
                 or_absent(cell.cv_percent, |cv| fixed(cv, 1)),
                 or_absent(cell.latency_us, duration_us),
+                or_absent(cell.latency_p99_us, duration_us),
             ]);
         }
     }
@@ -222,7 +228,16 @@ fn charts(analysis: &Analysis, table: &Table, place: u32) -> Vec<Chart> {
     if table.rows.is_empty() {
         return Vec::new();
     }
-    vec![means(analysis, table, place), ratios(analysis, table, place), sweep(table, place)]
+    let means_and_ratios = [means(analysis, table, place), ratios(analysis, table, place)];
+    means_and_ratios.into_iter().chain([latency(table, place), sweep(table, place)]).collect()
+}
+
+/// The title of a chart, with the variant if it is the only one: then there is no legend.
+fn titled(title: &str, table: &Table, rests_on: &[Question]) -> String {
+    match table.rows.as_slice() {
+        [only] => format!("{title}: {}", only.label(rests_on)),
+        _ => title.to_owned(),
+    }
 }
 
 type Estimate = (f64, Option<(f64, f64)>);
@@ -246,21 +261,23 @@ fn bars(
             let (name, within) = (&row.variant, within.unwrap_or_default());
             let hover = format!("{name}, {sessions}: {}{within}{more}", show(length));
             let at = at as f64 - ROOM / 2.0 + room * (place as f64 + 0.5);
-            Some(Bar { at, width: 0.92 * room, length, error: None, hover }.with_interval(interval))
+            Some(
+                Bar { at, width: 0.92 * room, length, error: None, cut: None, hover }.with_interval(interval),
+            )
         };
         let bars = groups.iter().enumerate().filter_map(bar).collect();
-        Trace::Bars(Bars::new(row.label(table), Colour::Variant(place), bars))
+        Trace::Bars(Bars::new(row.label(&table.rests_on), Colour::Variant(place), bars))
     };
     let names = groups.iter().enumerate().map(|(at, sessions)| (at as f64, sessions.clone()));
     let x = Axis::linear("sessions", Unit::Plain).ranging(-0.5, groups.len() as f64 - 0.5).named(names);
-    Drawing::new(x, y, table.rows.iter().enumerate().map(trace).collect())
+    Drawing::new(x, y, table.rows.iter().enumerate().map(trace).collect()).following_bars(show)
 }
 
 fn means(analysis: &Analysis, table: &Table, place: u32) -> Chart {
     let y = Axis::linear(table.metric.as_str(), Unit::Count);
     Chart {
         id: format!("means-{place}"),
-        title: "Means with their intervals".into(),
+        title: titled("Means with their intervals", table, &table.rests_on),
         about: format!(
             "The mean of the repeats of each cell; the line at its end is its {} confidence interval, which a single run \
              does not have.",
@@ -280,6 +297,7 @@ fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
     let base = chosen.or(table.rows.first().map(|row| &row.variant)).map_or("", String::as_str);
     let y = Axis::linear(format!("ratio to {base}"), Unit::Plain);
     let show = |ratio| fixed(ratio, 3);
+    let is_refused = |row: &Row| row.verdicts.against(&table.rests_on).is_some();
     Chart {
         id: format!("ratios-{place}"),
         title: format!("Relative to {base}"),
@@ -290,6 +308,12 @@ fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
         source: "the comparisons of the analysis: ratios of geometric means, Welch's interval".into(),
         body: match table.rows.len() {
             ..2 => Err("there is one variant only".into()),
+            _ if table.rows.iter().any(|row| row.variant == base && is_refused(row)) => {
+                Err(format!("a verdict on {base} is BAD, so nothing can be compared with it"))
+            }
+            _ if table.rows.iter().all(|row| row.variant == base || is_refused(row)) => {
+                Err("a verdict on each other variant is BAD, so none can be compared".into())
+            }
             _ => Ok(bars(table, y, show, |row, at| Some((ratio(table, base, row, at)?, String::new())))),
         },
     }
@@ -316,29 +340,73 @@ fn inverse((value, interval): Estimate) -> Estimate {
     (1.0 / value, interval.map(|(low, high)| (1.0 / high, 1.0 / low)))
 }
 
+/// Mean and p99 of the latency against the figure of the table: a line for each variant, a point for each number of sessions.
+fn latency(table: &Table, place: u32) -> Chart {
+    let noun = table.latency.map_or("", LatencyOf::noun);
+    let rests_on = table.rests_on_with_latency();
+    let mut traces = Vec::new();
+    for (at, row) in table.rows.iter().enumerate() {
+        let line = |name: String, stroke, of: fn(&Cell) -> Option<f64>| {
+            let points = row.cells.iter().filter_map(|cell| Some((cell.mean?, Some(of(cell)? / 1e6))));
+            let (x, y): (Vec<f64>, Vec<Option<f64>>) = points.unzip();
+            Line { has_markers: true, stroke, ..Line::new(name, Colour::Variant(at), x, y) }
+        };
+        let label = row.label(&rests_on);
+        let lines = [
+            line(format!("{label}: mean"), Stroke::Solid, |cell| cell.latency_us),
+            line(format!("{label}: p99"), Stroke::Dot, |cell| cell.latency_p99_us),
+        ];
+        traces.extend(lines.into_iter().filter(Line::is_known).map(Trace::Line));
+    }
+    let (x, y) = (
+        Axis::linear(table.metric.as_str(), Unit::Count),
+        Axis::linear(format!("{noun} latency"), Unit::Seconds),
+    );
+    Chart {
+        id: format!("latency-{place}"),
+        title: titled(format!("{} latency", capitalised(noun)).trim_start(), table, &rests_on),
+        about: format!(
+            "The latency of a {noun} against {}: a point for each number of sessions, from few to many. Solid: mean; dotted: \
+             p99, where it was measured.",
+            table.metric
+        ),
+        source: format!(
+            "the runs of the analysis: {} and p99, means of the repeats",
+            table.latency.map_or("", |of| of.mean().name)
+        ),
+        body: match traces.is_empty() {
+            true => Err("these runs have no such latency".into()),
+            false => Ok(Drawing { height_px: 380, ..Drawing::new(x, y, traces) }),
+        },
+    }
+}
+
 /// Throughput and latency over the number of sessions in one chart, as sweeps of arrays are shown.
 fn sweep(table: &Table, place: u32) -> Chart {
     let x: Vec<f64> = table.sessions.iter().map(|sessions| f64::from(*sessions)).collect();
+    let noun = table.latency.map_or("", LatencyOf::noun);
+    let rests_on = table.rests_on_with_latency();
     let (mut traces, mut latencies) = (Vec::new(), Vec::new());
     for (at, row) in table.rows.iter().enumerate() {
         let line = |name: &str, of: fn(&Cell) -> Option<f64>| {
             let y = row.cells.iter().map(of).collect();
             Line { has_markers: true, ..Line::new(name, Colour::Variant(at), x.clone(), y) }
         };
-        traces.push(Trace::Line(line(&row.label(table), |cell| cell.mean)));
-        let latency = line(&format!("{}: latency", row.label(table)), |cell| Some(cell.latency_us? / 1e6));
+        traces.push(Trace::Line(line(&row.label(&rests_on), |cell| cell.mean)));
+        let latency =
+            line(&format!("{}: {noun} latency", row.label(&rests_on)), |cell| Some(cell.latency_us? / 1e6));
         if latency.is_known() {
             latencies.push(Trace::Line(Line { stroke: Stroke::Dot, on_right: true, ..latency }));
         }
     }
     let latency = match latencies.is_empty() {
-        false => {
-            " Dotted, on the right: mean latency. Where the solid lines go flat and the dotted ones turn up, more sessions \
-             only wait."
-        }
-        true => " These runs have no latency figures.",
+        false => format!(
+            " Dotted, on the right: mean latency of a {noun}. Where the solid lines go flat and the dotted ones turn up, more \
+             sessions only wait."
+        ),
+        true => " These runs have no latency figures.".to_owned(),
     };
-    let right = (!latencies.is_empty()).then(|| Axis::linear("mean latency", Unit::Seconds));
+    let right = (!latencies.is_empty()).then(|| Axis::linear(format!("mean {noun} latency"), Unit::Seconds));
     traces.extend(latencies);
     // Sweeps double, so each step has the same room.
     let axis =
@@ -346,7 +414,7 @@ fn sweep(table: &Table, place: u32) -> Chart {
     let drawing = Drawing::new(axis, Axis::linear(table.metric.as_str(), Unit::Count), traces);
     Chart {
         id: format!("sweep-{place}"),
-        title: "Over the number of sessions".into(),
+        title: titled("Over the number of sessions", table, &rests_on),
         about: format!("Solid, on the left: {}, the mean of the repeats.{latency}", table.metric),
         source: "the runs of the analysis".into(),
         body: match x.len() {
@@ -461,7 +529,7 @@ mod tests {
         ] {
             assert!(page.contains(text), "{text}");
         }
-        for chart in ["means-1", "ratios-1", "sweep-1"] {
+        for chart in ["means-1", "ratios-1", "latency-1", "sweep-1"] {
             assert_eq!(page.matches(&format!("data-chart=\"{chart}\"")).count(), 1, "{chart}");
         }
         assert!(!page.contains("<all>"));

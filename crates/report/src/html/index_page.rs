@@ -65,9 +65,9 @@ impl IndexRow {
         let number = |figure: &Figure| IndexNumber {
             value: figure.of(&figures),
             shown: figure.show(&figures),
-            invalid: match figures.standing(figure) {
-                Standing::Sound => None,
-                Standing::Invalid(question) => Some(question),
+            invalid: match (figure.of(&figures), figures.standing(figure)) {
+                (Some(_), Standing::Invalid(question)) => Some(question),
+                _ => None,
             },
         };
         Self {
@@ -295,6 +295,14 @@ mod tests {
         assert!(unknown && row.operations_per_s.is_none() && row.curve.is_empty(), "{row:?}");
         let html = row.html().into_string();
         assert_eq!(html.matches("data-value=\"\">-<").count(), 2, "{html}");
+    }
+
+    #[test]
+    fn a_figure_that_rests_on_a_bad_verdict_is_struck_through() {
+        let struck = |record| {
+            IndexRow::of(&record).html().into_string().matches("<s title=\"Physical? BAD\">").count()
+        };
+        assert_eq!((struck(fixture::page_cache_run()), struck(fixture::direct_read_run())), (1, 0));
     }
 
     #[test]

@@ -389,7 +389,8 @@ fn chart(headrooms: &Headrooms) -> Chart {
         let within = interval.map(|(low, high)| format!(", {} to {}", times(low), times(high)));
         let (within, searches) = (within.unwrap_or_default(), plural(row.searches.len() as u64, "search"));
         let hover = format!("{}: {} times{within}; {searches}", row.name, times(length));
-        let bar = Bar { at: at as f64, width: 0.6, length, error: None, hover }.with_interval(interval);
+        let bar =
+            Bar { at: at as f64, width: 0.6, length, error: None, cut: None, hover }.with_interval(interval);
         Some(Trace::Bars(Bars::new(&row.name, Colour::Variant(at), vec![bar])))
     };
     let traces: Vec<Trace> = headrooms.variants.iter().enumerate().filter_map(bar).collect();
@@ -405,7 +406,7 @@ fn chart(headrooms: &Headrooms) -> Chart {
         source: "the searches of the campaign".into(),
         body: match traces.is_empty() {
             true => Err("no variant has a number".into()),
-            false => Ok(Drawing::new(x.named(names), y, traces)),
+            false => Ok(Drawing::new(x.named(names), y, traces).following_bars(times)),
         },
     }
 }

@@ -45,14 +45,14 @@ impl Worst {
         }
     }
 
-    /// `Physical? is BAD of buffered (2 of 3 runs): No: ...`.
+    /// `Physical? of buffered is BAD (2 of 3 runs): No: ...`.
     fn words(&self, name: &str) -> String {
         let (title, answer) = (self.question.title(), self.answer.word());
         let runs = match self.of {
             1 => String::new(),
             of => format!(" ({} of {})", self.runs, plural(of as u64, "run")),
         };
-        format!("{title} is {answer} of {name}{runs}: {}", self.sentence)
+        format!("{title} of {name} is {answer}{runs}: {}", self.sentence)
     }
 }
 
@@ -156,6 +156,6 @@ mod tests {
         assert!(of(&[&sound, &sound]).are_good() && !mixed.are_good() && !of(&[]).are_good());
         let words =
             refusal(&[("a", &of(&[&sound])), ("b", &mixed)], figure::PHYSICAL_READS_PER_S.rests_on).unwrap();
-        assert!(words.starts_with("Physical? is BAD of b (2 of 3 runs): No: your OS page cache"), "{words}");
+        assert!(words.starts_with("Physical? of b is BAD (2 of 3 runs): No: your OS page cache"), "{words}");
     }
 }
