@@ -137,7 +137,7 @@ fn run() -> Command {
         .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
         .args([
             schemas.add(ArgValueCompleter::new(completing::schemas)),
-            switch("strict", "Exit with code 1 unless every verdict is good"),
+            strict(),
             switch("full", "Print the full report instead of its summary").conflicts_with("json"),
             switch("json", "Print the record as JSON instead of the summary"),
             print_sql(),
@@ -358,6 +358,10 @@ fn path(name: &'static str) -> Arg {
 
 fn plain() -> Arg {
     switch("plain", "Print lines instead of the dashboard, even on a terminal")
+}
+
+fn strict() -> Arg {
+    switch("strict", "Exit with code 1 unless every verdict is good")
 }
 
 fn print_sql() -> Arg {

@@ -16,6 +16,11 @@ use slob_spec::SpecErrors;
 
 /// A verdict failed with `--strict`, or data are damaged.
 pub(crate) const JUDGED: u8 = 1;
+
+/// The exit code of a command that shows verdicts.
+pub(crate) fn judged(strict: bool, are_good: bool) -> ExitCode {
+    ExitCode::from(if strict && !are_good { JUDGED } else { 0 })
+}
 /// Some of several records could not be read.
 pub(crate) const PARTLY: u8 = 1;
 const USAGE: u8 = 2;

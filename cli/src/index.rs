@@ -18,9 +18,17 @@ const USUAL_FOLDER: &str = "runs";
 /// Where campaigns are kept, beside the results.
 const CAMPAIGNS: &str = "campaigns";
 
+/// The result of writing the page.
+pub(crate) struct Written {
+    /// Records that can't be read, and what is wrong with them.
+    pub(crate) unread: Vec<RecordError>,
+    /// True if every verdict of every run is good.
+    pub(crate) are_good: bool,
+}
+
 /// Writes the page anew. Records that it shows already are not read again, since a record is never edited. Those that can't be
-/// read are left out, and returned with what is wrong.
-pub(crate) fn write(results: &Path) -> Result<Vec<RecordError>, Failure> {
+/// read are left out.
+pub(crate) fn write(results: &Path) -> Result<Written, Failure> {
     let path = results.join(INDEX);
     let known: BTreeMap<String, IndexRow> = fs::read_to_string(&path)
         .map(|page| rows_of_page(&page).into_iter().map(|row| (row.id.clone(), row)).collect())
@@ -50,7 +58,7 @@ pub(crate) fn write(results: &Path) -> Result<Vec<RecordError>, Failure> {
             path.display()
         ))
     })?;
-    Ok(unread)
+    Ok(Written { unread, are_good: rows.iter().all(IndexRow::is_good) })
 }
 
 /// After a run: that the page can't be written costs nobody a run.

@@ -5,7 +5,7 @@ use clap_complete::ArgValueCompleter;
 use slob_spec::MAX_SESSIONS;
 
 use super::records::confidence;
-use super::{is_of_run, is_results_dir, number, option, output, path, switch, with_params};
+use super::{is_of_run, is_results_dir, number, option, output, path, strict, switch, with_params};
 use crate::completing;
 
 pub(super) fn commands() -> [Command; 3] {
@@ -49,6 +49,7 @@ docs/campaigns.md describes everything a plan can hold.";
             switch("dry-run", "Print every run in order and the time they will take; run nothing"),
             switch("amend", "Accept a changed plan; finished runs that are still part of it are kept"),
             switch("retry-failed", "Retry runs that have used up the attempts the plan allows"),
+            strict(),
         ]);
     with_params(command, is_results_dir)
 }
@@ -59,6 +60,7 @@ Examples:
   slob saturate -s 4 --run-time 20                      the best number of sessions on four schemas
   slob saturate -s 1 --run-time 20 --limit p99=2ms      the most that keep a latency limit
   slob saturate --max-sessions 64 --json
+  slob saturate -s 4 --run-time 20 --html               read latency against IOPS, in saturate.html
   slob saturate -s 1 -t 16 --by rate --limit response-p99=10ms   the highest rate that keeps a response time
 The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
 schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; each leaves an ordinary record.";
@@ -75,6 +77,13 @@ schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; 
             number("tolerance", "PERCENT", "5", tolerance),
             repeats("How often to measure the point found, in total"),
             switch("json", "Print the curve as JSON"),
+            switch(
+                "html",
+                "Write a page with the charts of latency against throughput, to -o or saturate.html",
+            )
+            .conflicts_with("json"),
+            output("Write the page to this file; `-` means stdout [default: saturate.html]").requires("html"),
+            strict(),
         ]);
     with_params(command, is_of_run)
 }
@@ -97,7 +106,9 @@ Examples:
   slob analyze campaigns/fs --html -o fs.html       a page with charts
   slob analyze reports                              a folder of awr.txt.N files
   slob analyze runs --by target                     a folder of runs, by a column of `slob info`
-Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to analyse.";
+  slob analyze runs --metric physical_read_p99_us   another figure of the same runs
+  slob analyze runs --latency operation --html      latency of operations instead of reads in the charts
+Exit codes: 0 good; 1 a variant lacks a figure, a record could not be read, or with --strict a verdict is not good; 2 there is nothing to analyse.";
     let inputs = "A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports";
     let variants = "Variants, each part of a run's name [default: the campaign's, or found from the names]";
     let csv = "Comma-separated: one line per variant and number of sessions, or per search for headroom";
@@ -116,6 +127,18 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
                 .value_delimiter(','),
             option("by", "COLUMN", "A column of `slob info` whose values are the variants, such as target")
                 .conflicts_with("variants"),
+            option(
+                "metric",
+                "LIST",
+                "Figures to compare instead: reads, redo, writes, read-write or a column of `slob info`",
+            )
+            .value_delimiter(','),
+            option(
+                "latency",
+                "OF",
+                "Latency to show: of a read or of an operation [default: read, where it is known]",
+            )
+            .value_parser(["read", "operation"]),
             option("relative-to", "VARIANT", "Show figures relative to this variant's")
                 .add(ArgValueCompleter::new(completing::variants)),
             Arg::new("scale").long("scale").hide(true).value_parser(no_scale),
@@ -124,6 +147,7 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
             switch("json", "Everything as JSON"),
             switch("html", "Write a page with charts, to -o or analysis.html"),
             output("Write to this file, `-` for stdout [default: stdout, or analysis.html]"),
+            strict(),
         ])
         .group(ArgGroup::new("form").args(["csv", "json", "html"]));
     with_params(command, is_results_dir)

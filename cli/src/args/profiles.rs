@@ -5,7 +5,9 @@ use clap_complete::ArgValueCompleter;
 use slob_profile::By;
 
 use super::campaigns::{most_sessions, repeats};
-use super::{file, is_common, is_of_run, is_results_dir, number, option, output, path, switch, with_params};
+use super::{
+    file, is_common, is_of_run, is_results_dir, number, option, output, path, strict, switch, with_params,
+};
 use crate::completing;
 
 pub(super) fn commands() -> [Command; 3] {
@@ -133,6 +135,7 @@ reads the page cache served does not count.";
             repeats("How often both ends are measured, in all"),
             switch("count-cached", "Count steps whose reads the page cache served"),
             html(),
+            strict(),
         ]);
     with_params(of_demand(command), is_of_run)
 }

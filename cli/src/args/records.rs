@@ -4,7 +4,7 @@ use clap::{Arg, ArgGroup, Command, value_parser};
 use clap_complete::ArgValueCompleter;
 use slob_report::Confidence;
 
-use super::{is_results_dir, option, output, position, switch, with_params};
+use super::{is_results_dir, option, output, position, strict, switch, with_params};
 use crate::completing;
 
 /// The end of help texts: names of runs.
@@ -74,6 +74,7 @@ Examples:
             switch("json", "A JSON array with an object for each run"),
             switch("html", "Write index.html: every run on one page, sortable and filterable")
                 .conflicts_with_all(["name", "target", "status", "since"]),
+            strict(),
         ])
         .group(ArgGroup::new("form").args(["csv", "json", "html"]));
     with_params(command, is_results_dir)
@@ -103,6 +104,7 @@ Examples:
             switch("json", "Print as JSON"),
             switch("html", "Write a page with the charts of both on top of each other, to -o or diff.html"),
             output("Write the page to this file; `-` means stdout [default: diff.html]").requires("html"),
+            strict(),
         ])
         .group(ArgGroup::new("form").args(["json", "html"]))
         .group(ArgGroup::new("sides").args(["pair", "first"]).required(true));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,16 +14,18 @@ use slob_campaign::{
     Campaign, Conductor, Demand, End, Ended, Event, Moment, Order, Plan, Progress, Schedule, State, Store,
     carry_out,
 };
-use slob_report::Confidence;
+use slob_record::SeriesWanted;
 use slob_report::analysis::Metric;
 use slob_report::profiles::{Headrooms, Platform, SearchResult, headroom_page, headrooms_text};
+use slob_report::{Confidence, GroupVerdicts, Judged, verdicts};
 use slob_spec::{Entry, RunSpec, Settings};
 
 use super::runs::{Quiet, measure_spec};
 use super::searches::{Goal, find_headroom};
 use crate::args::Given;
-use crate::failure::{Failure, INTERRUPTED, Outcome};
+use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::progress::duration;
+use crate::tables::Records;
 use crate::{interrupt, output, registry, settings};
 
 /// The result of a search in its folder. It is written last, so that its presence means a completed search.
@@ -48,12 +50,45 @@ pub(super) fn campaign(matches: &ArgMatches) -> Outcome {
     let mut conductor = Runs { stop: Arc::clone(&stop), search: goal.zip(campaign.plan.demand.clone()) };
     let retry = matches.get_flag("retry-failed");
     let end = carry_out(&campaign, &mut store, &mut conductor, &stop, retry)?;
+    let mut are_good = true;
     if conductor.search.is_some() && end.done > 0 {
         let compared =
             compare_headrooms(&directory, &campaign.schedule, &store.state, Confidence::default())?;
         output::print(&headrooms_text(&compared))?;
+        are_good = compared.are_good();
+    } else if end.done > 0 {
+        are_good = say_verdicts(&directory, &campaign.schedule, &store.state);
     }
-    conclude(&campaign, &directory, &end)
+    conclude(&campaign, &directory, &end)?;
+    Ok(if end.interrupted {
+        ExitCode::from(INTERRUPTED)
+    } else {
+        judged(matches.get_flag("strict"), are_good)
+    })
+}
+
+/// Says what the runs of each variant and model were judged; true if every verdict is good.
+fn say_verdicts(directory: &Path, schedule: &Schedule, state: &State) -> bool {
+    let completed = schedule.steps.iter().filter_map(|step| Some((state.completed_run(step)?, step)));
+    let steps: BTreeMap<&str, _> = completed.collect();
+    let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
+    let read = Records::read_paths(&paths, SeriesWanted::Whole, |record| {
+        let judged: Vec<Judged> = verdicts(&record).iter().map(Judged::from).collect();
+        (record.id, judged)
+    });
+    let mut groups: BTreeMap<(&str, &str), Vec<Vec<Judged>>> = BTreeMap::new();
+    for (id, judged) in read.kept {
+        if let Some(step) = steps.get(id.as_str()) {
+            groups.entry((&step.variant, &step.model)).or_default().push(judged);
+        }
+    }
+    let mut are_good = true;
+    for ((variant, model), runs) in groups {
+        let verdicts = GroupVerdicts::of(runs.iter().map(Vec::as_slice));
+        are_good &= verdicts.are_good();
+        output::say(&format!("{variant}/{model}: {}", verdicts.in_short().unwrap_or_default()));
+    }
+    are_good
 }
 
 /// Reads the plan and resolves every run of it.

@@ -29,13 +29,13 @@ use slob_report::info::{
 use slob_report::profiles::{Headrooms, headrooms_page, headrooms_text};
 use slob_report::table::Cell;
 use slob_report::verdicts::thresholds;
-use slob_report::{Figures, compact_summary, compare_probe_text, figure, text_report};
+use slob_report::{Answer, Figures, compact_summary, compare_probe_text, figure, text_report, verdicts};
 
 use super::awr::{self, ReadReports};
 use super::campaigns::compare_headrooms;
 use super::runs::HTML_REPORT;
 use crate::args::Given;
-use crate::failure::{Failure, Outcome, PARTLY};
+use crate::failure::{Failure, Outcome, PARTLY, judged};
 use crate::tables::{Form, Records};
 use crate::{index, output, settings};
 
@@ -166,7 +166,7 @@ fn all_columns_described() -> String {
 }
 
 /// Heads and columns of `slob list`.
-const LIST_COLUMNS: [(&str, Column); 8] = [
+const LIST_COLUMNS: [(&str, Column); 9] = [
     ("ID", info::ID),
     ("NAME", info::NAME),
     ("STATUS", info::STATUS),
@@ -174,16 +174,20 @@ const LIST_COLUMNS: [(&str, Column); 8] = [
     ("SESSIONS", Column::figure(&figure::SESSIONS)),
     (figure::PHYSICAL_READS_PER_S.short, Column::figure(&figure::PHYSICAL_READS_PER_S)),
     ("P99 US", Column::figure(&figure::OPERATION_P99_US)),
+    ("VERDICTS", info::VERDICTS_IN_SHORT),
     ("STARTED", info::STARTED),
 ];
 
 pub(super) fn list(matches: &ArgMatches) -> Outcome {
-    let results = settings::results_dir_of(matches)?;
+    let (results, strict) = (settings::results_dir_of(matches)?, matches.get_flag("strict"));
     if matches.get_flag("html") {
-        let unread = index::write(&results)?;
-        unread.iter().for_each(|error| output::say(&format!("slob: {error}")));
+        let written = index::write(&results)?;
+        written.unread.iter().for_each(|error| output::say(&format!("slob: {error}")));
         output::say(&format!("wrote {}", results.join(index::INDEX).display()));
-        return Ok(ExitCode::from(if unread.is_empty() { 0 } else { PARTLY }));
+        return Ok(match written.unread.is_empty() {
+            true => judged(strict, written.are_good),
+            false => ExitCode::from(PARTLY),
+        });
     }
     let [name, target, status] = ["name", "target", "status"].map(|flag| matches.text(flag));
     let since = matches.text("since").map(moment).transpose()?;
@@ -194,20 +198,25 @@ pub(super) fn list(matches: &ArgMatches) -> Outcome {
             && since.is_none_or(|since| record.started >= since)
     };
     let columns = LIST_COLUMNS.map(|(_, column)| column);
-    let row = |record: Record| is_wanted(&record).then(|| (record.started, cells(&record, &columns)));
-    let read = Records::read_paths(&list_runs(&results)?, SeriesWanted::Empty, row);
+    let row = |record: Record| {
+        let is_good = || verdicts(&record).iter().all(|verdict| verdict.answer == Answer::Good);
+        let row = || (record.started, cells(&record, &columns), !strict || is_good());
+        is_wanted(&record).then(row)
+    };
+    let read = Records::read_paths(&list_runs(&results)?, SeriesWanted::Whole, row);
     let code = read.exit_code()?;
     let none_at_all = read.kept.is_empty();
-    let mut rows: Vec<(Timestamp, Vec<Cell>)> = read.kept.into_iter().flatten().collect();
-    rows.sort_by_key(|(started, _)| *started);
-    let rows = rows.into_iter().map(|(_, cells)| cells);
+    let mut rows: Vec<(Timestamp, Vec<Cell>, bool)> = read.kept.into_iter().flatten().collect();
+    rows.sort_by_key(|(started, ..)| *started);
+    let are_good = rows.iter().all(|(.., is_good)| *is_good);
+    let rows = rows.into_iter().map(|(_, cells, _)| cells);
     let table = table(LIST_COLUMNS.map(|(head, _)| head), &columns, rows);
     output::print(&Form::of(matches, Form::Table).text(&table))?;
     if table.is_empty() {
         let what = if none_at_all { "no runs" } else { "no runs like that" };
         output::say(&format!("{} holds {what}", results.display()));
     }
-    Ok(code)
+    Ok(if code == ExitCode::SUCCESS { judged(strict, are_good) } else { code })
 }
 
 /// A date or time such as `2026-11-20`, `2026-11-20T10:45` or `2026-11-20T10:45:00Z`, in UTC unless it has an offset.
@@ -230,24 +239,23 @@ pub(super) fn diff(matches: &ArgMatches) -> Outcome {
         [first, second] => (vec![*first], vec![*second]),
         _ => (matches.texts("first"), matches.texts("second")),
     };
-    let html = matches.get_flag("html");
-    let series = if html { SeriesWanted::Whole } else { SeriesWanted::Empty };
-    let read = |names| Records::read(&results, names, series, |record| record).all();
+    let read = |names| Records::read(&results, names, SeriesWanted::Whole, |record| record).all();
     let (first, second) = (read(first)?, read(second)?);
     let diff = Diff::of(&first, &second, matches.value("confidence")).map_err(Failure::usage)?;
-    if html {
+    if matches.get_flag("html") {
         let page = diff_page(&diff, &first, &second);
         output::write_page(&page, matches.path("output").unwrap_or(Path::new("diff.html")))?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        let json = matches.get_flag("json");
+        output::print(&if json { output::json("the comparison", &diff)? } else { diff.text() })?;
     }
-    let json = matches.get_flag("json");
-    output::done(&if json { output::json("the comparison", &diff)? } else { diff.text() })
+    Ok(judged(matches.get_flag("strict"), diff.are_good()))
 }
 
 pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
     if let Some(compared) = headrooms(matches)? {
         write_analysis(matches, &compared, [headrooms_text, Headrooms::csv, headrooms_page])?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(judged(matches.get_flag("strict"), compared.are_good()));
     }
     let results = settings::results_dir_of(matches)?;
     let mut inputs = Inputs::default();
@@ -258,10 +266,18 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
     let options = Options {
         confidence: matches.value("confidence"),
         scale: matches.text("relative-to").map(str::to_owned),
+        latency: matches.text("latency").and_then(|of| of.parse().ok()),
     };
-    let analysis = inputs.analysis(&matches.texts("variants"), &options)?;
+    let metrics = matches.texts("metric").into_iter().map(|name| Metric::named(name.trim()));
+    let metrics = metrics.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
+    let analysis = inputs.analysis(&matches.texts("variants"), &metrics, &options)?;
     write_analysis(matches, &analysis, [Analysis::text, Analysis::csv, analysis_page])?;
-    Ok(code)
+    let lacking: Vec<&String> = analysis.tables.iter().flat_map(|table| &table.lacking).collect();
+    lacking.iter().for_each(|reason| output::say(&format!("slob: {reason}")));
+    Ok(match lacking.is_empty() && code == ExitCode::SUCCESS {
+        true => judged(matches.get_flag("strict"), analysis.are_good()),
+        false => ExitCode::from(PARTLY),
+    })
 }
 
 /// Writes an analysis in the form that was asked for.
@@ -294,7 +310,9 @@ fn headrooms(matches: &ArgMatches) -> Result<Option<Headrooms>, Failure> {
     if schedule.demand.is_empty() {
         return Ok(None);
     }
-    let of_runs = ["by", "variants", "relative-to"].into_iter().find(|flag| matches.contains_id(flag));
+    let of_runs = ["by", "variants", "relative-to", "metric", "latency"]
+        .into_iter()
+        .find(|flag| matches.contains_id(flag));
     if let Some(flag) = of_runs {
         return Err(Failure::usage(format!(
             "--{flag}: {input} is a campaign of searches for headroom: take it out"
@@ -351,7 +369,7 @@ impl Inputs {
             }
             Some(run)
         };
-        let read = Records::read(results, [input], SeriesWanted::Empty, keep);
+        let read = Records::read(results, [input], SeriesWanted::Whole, keep);
         self.unread |= read.exit_code()? != ExitCode::SUCCESS;
         self.labelled |= column.is_some();
         let all = read.kept.len();
@@ -375,7 +393,7 @@ impl Inputs {
         let completed = schedule.steps.iter().filter_map(|step| Some((state.completed_run(step)?, step)));
         let steps: BTreeMap<&str, _> = completed.collect();
         let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
-        let read = Records::read_paths(&paths, SeriesWanted::Empty, |record| run_of(&record));
+        let read = Records::read_paths(&paths, SeriesWanted::Whole, |record| run_of(&record));
         self.unread |= !paths.is_empty() && read.exit_code()? != ExitCode::SUCCESS;
         for mut run in read.kept.into_iter().flatten() {
             let Some(step) = steps.get(run.id.as_str()) else { continue };
@@ -423,7 +441,13 @@ impl Inputs {
         Ok(())
     }
 
-    fn analysis(mut self, variants: &[&str], options: &Options) -> Result<Analysis, Failure> {
+    /// `metrics` replace those of the tables.
+    fn analysis(
+        mut self,
+        variants: &[&str],
+        metrics: &[Metric],
+        options: &Options,
+    ) -> Result<Analysis, Failure> {
         if self.campaign.is_some() && self.has_others {
             return Err(Failure::usage("a campaign and other runs: analyse the campaign separately"));
         }
@@ -440,11 +464,26 @@ impl Inputs {
                 (variants_of(self.runs.iter().map(|run| run.label.as_str())), slob_r_tables())
             }
         };
+        let tables = if metrics.is_empty() { tables } else { tables_of(&tables, metrics) };
         self.check_sessions()?;
         let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(Failure::usage)?;
         analysis.notes.append(&mut self.notes);
         Ok(analysis)
     }
+}
+
+/// A table of each metric for each model.
+fn tables_of(tables: &[TableSpec], metrics: &[Metric]) -> Vec<TableSpec> {
+    let models: BTreeSet<&str> = tables.iter().map(|table| table.model.as_str()).collect();
+    let of_model = |model: &'_ str| {
+        let model = model.to_owned();
+        metrics.iter().map(move |metric| TableSpec {
+            title: model.clone(),
+            model: model.clone(),
+            metric: *metric,
+        })
+    };
+    models.into_iter().flat_map(of_model).collect()
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value, to_conf_text};
 
 use super::machine::{machine_checks, measure_device, warn_of};
 use crate::args::Given;
-use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
+use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome, judged};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
 use crate::progress::Progress;
 use crate::{index, interrupt, output, registry, settings};
@@ -359,7 +359,7 @@ fn conclude(record: &Record, strict: bool) -> Outcome {
         Status::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
         Status::Completed => {
             let good = verdicts(record).iter().all(|verdict| verdict.answer == Answer::Good);
-            Ok(ExitCode::from(if strict && !good { JUDGED } else { 0 }))
+            Ok(judged(strict, good))
         }
     }
 }

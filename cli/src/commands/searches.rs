@@ -19,7 +19,7 @@ use slob_profile::{
     compare, not_modelled, solve,
 };
 use slob_record::Record;
-use slob_report::analysis::{Curve, CurvePoint};
+use slob_report::analysis::{Curve, CurvePoint, curve_page};
 use slob_report::format::duration_us;
 use slob_report::profiles::{
     Headroom, HeadroomStep, PlanView, headroom_page, headroom_text, measured_by_run, plan_conf, plan_table,
@@ -29,7 +29,7 @@ use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value};
 
 use super::{profile, runs};
 use crate::args::Given;
-use crate::failure::{Failure, INTERRUPTED, Outcome};
+use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::{interrupt, output, registry, settings};
 
 /// Steps of the rate, as parts of a closed loop's throughput.
@@ -79,11 +79,18 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
         .and_then(|()| search_knee(rules, |level, has_lower| curve.measure_level(raised, level, has_lower)));
     let curve = curve.into_curve(raised, ended.as_ref().ok().copied());
     if !curve.points.is_empty() {
-        let json = matches.get_flag("json");
-        output::print(&if json { output::json("the curve", &curve)? } else { curve.text() })?;
+        if matches.get_flag("html") {
+            output::write_page(
+                &curve_page(&curve),
+                matches.path("output").unwrap_or(Path::new("saturate.html")),
+            )?;
+        } else {
+            let json = matches.get_flag("json");
+            output::print(&if json { output::json("the curve", &curve)? } else { curve.text() })?;
+        }
     }
     match ended {
-        Ok(_) => Ok(ExitCode::SUCCESS),
+        Ok(_) => Ok(judged(matches.get_flag("strict"), curve.are_good())),
         Err(failure) if failure.is_interruption() => Ok(ExitCode::from(INTERRUPTED)),
         Err(failure) => Err(failure),
     }
@@ -412,10 +419,11 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     let headroom = find_headroom(settings, &goal, &asked, directory, None, &stop)?;
     let beside = directory.join("headroom.html");
     output::write_page(&headroom_page(&headroom), matches.path("html").unwrap_or(&beside))?;
-    output::done(&match matches.get_flag("json") {
+    output::print(&match matches.get_flag("json") {
         true => output::json("the headroom", &headroom)?,
         false => headroom_text(&headroom),
-    })
+    })?;
+    Ok(judged(matches.get_flag("strict"), headroom.are_good()))
 }
 
 /// Searches for headroom, or resumes from the runs in `directory`. `conditions` distinguish the searches of a campaign.

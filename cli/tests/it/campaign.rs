@@ -6,9 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, until};
 
-use crate::common::{Folder, Signal, kill, signal};
+use crate::common::{Folder, Signal, kill, postgres, signal};
 
 fn state(folder: &Folder, campaign: &str) -> Option<Value> {
     let path = folder.path().join(campaign).join("state.json");
@@ -258,4 +259,56 @@ fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
     signal(&child, Signal::INT);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert!(folder.at("back").exists(), "it was ended with the run");
+}
+
+/// Every model of a campaign through to the page, and the same runs as a plain folder.
+fn all_models_have_their_figures(folder: &Folder) {
+    folder.write(
+        "plan.toml",
+        "name = \"all\"\ndirectory = \"c\"\nsessions = [\"1x1\", \"1x2\"]\nrepeats = 2\n\
+         models = [\"read\", \"redo\", \"writes\", \"read-write\"]\nsettings = { RUN_TIME = 1, WARMUP = 0 }\n\
+         [[model]]\nname = \"writes\"\nmetric = \"writes\"\nsettings = { UPDATE_PCT = 50 }\n\
+         [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n",
+    );
+    folder.slob("campaign plan.toml").success();
+    let json = folder.slob("analyze c --json").json();
+    let tables = json["tables"].as_array().unwrap();
+    assert_eq!(tables.len(), 4, "{json}");
+    for table in tables {
+        assert_eq!(table["lacking"], serde_json::json!([]));
+        for row in table["rows"].as_array().unwrap() {
+            let means = row["cells"].as_array().unwrap().iter().map(|cell| cell["mean"].as_f64());
+            assert!(row["overall"]["runs"] == 4 && means.into_iter().all(|mean| mean.is_some()), "{table}");
+        }
+    }
+    // A window of a second is too short for every verdict to be good.
+    for line in ["analyze c", "list --results-dir c", "campaign plan.toml"] {
+        folder.slob(line).success();
+        folder.slob(format!("{line} --strict")).exits(1);
+    }
+    let metrics = folder
+        .slob("analyze c --metric physical_reads_per_s,operation_p99_us --latency operation --json")
+        .json();
+    assert_eq!(
+        (&metrics["tables"][0]["latency"], metrics["tables"].as_array().unwrap().len()),
+        (&"operation".into(), 8)
+    );
+    folder.slob("analyze c --html -o c.html").success();
+    let page = folder.read("c.html");
+    (1..=4).for_each(|place| assert!(page.contains(&format!("data-chart=\"means-{place}\"")), "{place}"));
+    let csv = folder.slob("analyze c --csv").success().stdout;
+    assert!(csv.contains("physical reads and writes per second (in blocks),a,Overall,4,"), "{csv}");
+}
+
+#[test]
+fn every_model_has_its_figures_on_the_embedded_engine() {
+    all_models_have_their_figures(&Folder::loaded(1, "16M"));
+}
+
+/// Its requests of reads are counted, those of writes are not: tables of both were empty.
+#[test]
+fn every_model_has_its_figures_on_postgresql_18() {
+    let Some(bench) = postgres(Version::V18, &[("shared_buffers", "16MB")]) else { return };
+    bench.setup(1, "32M");
+    all_models_have_their_figures(&bench.folder);
 }

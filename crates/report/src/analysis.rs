@@ -9,6 +9,7 @@
 //! means", *JASA* 56 (1961) 52): a comparison of seven file systems would else find a difference by luck.
 
 mod curve;
+mod curve_page;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -21,16 +22,19 @@ use slob_stats::Comparison;
 use slob_stats::summary::{self, mean_interval, mean_without_extremes};
 
 pub use self::curve::{Bottleneck, Curve, CurvePoint};
+pub use self::curve_page::curve_page;
 pub use self::runs::{
-    Metric, Run, UnknownMetric, run_of, run_of_report, run_of_row, slob_r_tables, stem, variants_of,
+    LatencyOf, Metric, Run, UnknownMetric, run_of, run_of_report, run_of_row, slob_r_tables, stem,
+    variants_of,
 };
 pub use self::views::analysis_page;
 
-use self::runs::IoUnit;
+use self::runs::{IoUnit, Part};
 use crate::diff::{noise, range, shown_percent};
-use crate::format::fixed;
+use crate::format::{count, fixed, plural};
 use crate::table::{Column, Table as Grid};
-use crate::{Confidence, figure};
+use crate::verdicts::{GroupVerdicts, Question, group};
+use crate::{Confidence, Figure, figure};
 
 /// A variant, and how labels select its runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -70,11 +74,37 @@ pub struct TableSpec {
     pub metric: Metric,
 }
 
+impl TableSpec {
+    /// Why a variant has no such figure.
+    fn lacks(&self, variant: &Variant, runs: &[&Run], parts: &[Part]) -> String {
+        let own: Vec<_> = runs.iter().filter(|run| variant.has(run)).collect();
+        let is_unknown = |part: &&Part| !own.iter().any(|run| run.figures.contains_key(part.name));
+        let unknown: Vec<&str> = parts.iter().filter(is_unknown).map(|part| part.name).collect();
+        let count = own.len();
+        format!(
+            "{}: {} has no {}: {}. Leave it out, or choose another figure with --metric.",
+            self.title,
+            variant.name,
+            self.metric.noun(),
+            match unknown.is_empty() {
+                true => format!("its {count} runs know reads or writes, but none knows both"),
+                false => format!(
+                    "nothing counted {} in its {}",
+                    unknown.join(" and "),
+                    plural(count as u64, "run")
+                ),
+            }
+        )
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub confidence: Confidence,
     /// The variant that figures are shown relative to.
     pub scale: Option<String>,
+    /// The latency to show; by default that of reads where it is known.
+    pub latency: Option<LatencyOf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,6 +125,12 @@ pub struct Table {
     pub model: String,
     /// The figure, in words with its unit.
     pub metric: String,
+    /// The variants that lack the figure, in a sentence each with the reason.
+    pub lacking: Vec<String>,
+    /// What `latency_us` of the cells is; absent if the runs know none.
+    pub latency: Option<LatencyOf>,
+    /// The verdicts that make the figure worthless if they are BAD.
+    pub rests_on: Vec<Question>,
     pub sessions: Vec<u32>,
     pub rows: Vec<Row>,
     pub pairs: Vec<Pair>,
@@ -103,10 +139,27 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub variant: String,
+    /// Of all runs.
+    pub verdicts: GroupVerdicts,
     /// One for each number of sessions.
     pub cells: Vec<Cell>,
     /// All runs, whatever their sessions.
     pub overall: Cell,
+}
+
+impl Row {
+    /// The variant, marked if a verdict that the figure rests on is BAD.
+    fn label(&self, rests_on: &[Question]) -> String {
+        match self.verdicts.against(rests_on) {
+            Some(bad) => format!("{} ({} {})", self.variant, bad.question.title(), bad.answer.word()),
+            None => self.variant.clone(),
+        }
+    }
+
+    /// The cell of a number of sessions by its place; after the last, the one of all of them.
+    fn cell(&self, at: usize) -> &Cell {
+        self.cells.get(at).unwrap_or(&self.overall)
+    }
 }
 
 /// The repeats of one variant at one number of sessions.
@@ -126,8 +179,10 @@ pub struct Cell {
     pub median: Option<f64>,
     /// Standard deviation in percent of the mean; absent like `low`.
     pub cv_percent: Option<f64>,
-    /// Mean latency of an operation, or of a wait for one block if only that is known.
+    /// Mean of the repeats' mean latencies.
     pub latency_us: Option<f64>,
+    /// Mean of the repeats' 99th percentiles.
+    pub latency_p99_us: Option<f64>,
     /// In the order of the runs.
     pub values: Vec<f64>,
 }
@@ -139,6 +194,7 @@ pub struct Pair {
     /// True for an A/A pair, in which a difference can only be noise.
     pub same_thing: bool,
     /// Over all numbers of sessions that both have repeats of, each with the same weight.
+    /// Absent if they can't be compared.
     pub overall: Option<Comparison>,
     /// At each number of sessions of the table.
     pub by_sessions: Vec<Option<Comparison>>,
@@ -149,11 +205,18 @@ pub struct Pair {
 pub enum AnalysisError {
     #[error("there is nothing to analyse: no run belongs to any of the variants {0}")]
     Nothing(String),
+    #[error("{0}")]
+    NoFigure(String),
     #[error("there is no variant '{name}' to scale by; there are {known}")]
     NoSuchVariant { name: String, known: String },
 }
 
 impl Analysis {
+    /// True if every verdict of every run is good.
+    pub fn are_good(&self) -> bool {
+        self.tables.iter().flat_map(|table| &table.rows).all(|row| row.verdicts.are_good())
+    }
+
     /// Analyses runs. Tables without runs are left out.
     pub fn of(
         runs: &[Run],
@@ -172,15 +235,32 @@ impl Analysis {
         if tables.is_empty() {
             return Err(AnalysisError::Nothing(known()));
         }
+        if tables.iter().all(|table| table.rows.is_empty()) {
+            let reasons: Vec<&str> =
+                tables.iter().flat_map(|table| &table.lacking).map(String::as_str).collect();
+            return Err(AnalysisError::NoFigure(reasons.join(" ")));
+        }
         let (confidence, scale) = (options.confidence, options.scale.clone());
-        Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes: Vec::new() })
+        let compared = runs.iter().filter(|run| variants.iter().any(|variant| variant.has(run)));
+        let notes = unlike(&compared.collect::<Vec<_>>());
+        Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes })
     }
 
     /// Comma-separated values (RFC 4180): a line for each variant, model and number of sessions, and one for all of
     /// them. Unknown values are empty.
     pub fn csv(&self) -> String {
         let heads = ["table", "model", "metric", "variant", "sessions", "runs", "slob_r_mean", "scaled"];
-        let heads = heads.into_iter().chain(["mean", "low", "high", "median", "cv_percent", "latency_us"]);
+        let heads = heads.into_iter().chain([
+            "mean",
+            "low",
+            "high",
+            "median",
+            "cv_percent",
+            "latency_us",
+            "latency_p99_us",
+            "latency_of",
+            "verdicts",
+        ]);
         let mut lines = Grid::new(heads.map(Column::left));
         for table in &self.tables {
             for row in &table.rows {
@@ -188,14 +268,37 @@ impl Analysis {
                 for (sessions, cell) in table.sessions_and_overall().zip(cells) {
                     let names = [&table.title, &table.model, &table.metric, &row.variant].map(String::clone);
                     let figures = [cell.slob_r_mean, cell.scaled, cell.mean, cell.low, cell.high];
-                    let figures = figures.into_iter().chain([cell.median, cell.cv_percent, cell.latency_us]);
+                    let figures = figures.into_iter().chain([
+                        cell.median,
+                        cell.cv_percent,
+                        cell.latency_us,
+                        cell.latency_p99_us,
+                    ]);
                     let counts = [sessions, cell.runs.to_string()];
-                    lines.row(names.into_iter().chain(counts).chain(figures.map(number_or_empty)));
+                    let verdicts = row.verdicts.in_short().unwrap_or_default();
+                    let latency = table.latency.map_or("", LatencyOf::noun).to_owned();
+                    let figures = figures.map(number_or_empty).chain([latency, verdicts]);
+                    lines.row(names.into_iter().chain(counts).chain(figures));
                 }
             }
         }
         lines.csv()
     }
+}
+
+/// What makes runs unlike each other besides their variant, in a sentence each.
+fn unlike(runs: &[&Run]) -> Vec<String> {
+    let products: BTreeSet<&str> = runs.iter().filter_map(|run| run.product.as_deref()).collect();
+    let sizes = runs.iter().filter_map(|run| run.figures.get(figure::SCALE_BLOCKS.name));
+    let sizes: BTreeSet<u64> = sizes.map(|blocks| *blocks as u64).collect();
+    let sizes: Vec<String> = sizes.into_iter().map(count).collect();
+    let listed = |what: &str, values: Vec<&str>| {
+        let is_different = values.len() > 1;
+        is_different.then(|| format!("Mind that these runs are of different {what}: {}.", values.join(", ")))
+    };
+    let products = listed("products", products.into_iter().collect());
+    let sizes = listed("SCALE (blocks of each schema)", sizes.iter().map(String::as_str).collect());
+    products.into_iter().chain(sizes).collect()
 }
 
 /// All digits of a number for machines; empty if it is unknown.
@@ -213,38 +316,71 @@ impl Table {
             return None;
         }
         let unit = IoUnit::known_to(&runs);
+        let latency = options.latency.or_else(|| LatencyOf::known_to(&runs));
         let parts = spec.metric.parts(unit);
         let sessions: BTreeSet<u32> = runs.iter().flat_map(|run| run.sessions.iter().copied()).collect();
         let row = |variant: &Variant| {
             let own: Vec<&Run> = runs.iter().copied().filter(|run| variant.has(run)).collect();
             let cell = |sessions: &u32| {
                 let repeats = own.iter().copied().filter(|run| run.sessions.contains(sessions));
-                Cell::of(&repeats.collect::<Vec<_>>(), &parts, options.confidence)
+                Cell::of(&repeats.collect::<Vec<_>>(), &parts, latency, options.confidence)
             };
             // Runs with different numbers of sessions are no repeats: their spread is not noise.
-            let all = Cell::of(&own, &parts, options.confidence);
-            let overall = Cell { low: None, high: None, cv_percent: None, latency_us: None, ..all };
-            Row { variant: variant.name.clone(), cells: sessions.iter().map(cell).collect(), overall }
+            let all = Cell::of(&own, &parts, None, options.confidence);
+            let overall = Cell { low: None, high: None, cv_percent: None, ..all };
+            let verdicts = GroupVerdicts::of(own.iter().map(|run| run.verdicts.as_slice()));
+            Row {
+                variant: variant.name.clone(),
+                verdicts,
+                cells: sessions.iter().map(cell).collect(),
+                overall,
+            }
         };
         let mut rows: Vec<Row> = variants.iter().map(row).collect();
-        let pairs = pairs(variants, &rows, options.confidence, spec.metric.words_of_change());
+        let mut rests_on: Vec<Question> =
+            parts.iter().flat_map(|part| part.figure.rests_on).copied().collect();
+        rests_on.sort_unstable();
+        rests_on.dedup();
+        let words = spec.metric.words_of_change();
+        let pairs = pairs(variants, &rows, options.confidence, &rests_on, words);
         let base =
             options.scale.as_ref().and_then(|scale| rows.iter().find(|row| &row.variant == scale)).cloned();
         if let Some(base) = base {
-            for row in &mut rows {
+            let is_sound = |row: &Row| row.verdicts.against(&rests_on).is_none();
+            for row in rows.iter_mut().filter(|row| is_sound(row) && is_sound(&base)) {
                 row.overall.scale_by(&base.overall);
                 row.cells.iter_mut().zip(&base.cells).for_each(|(cell, base)| cell.scale_by(base));
             }
         }
+        let is_lacking = |(_, row): &(&Variant, &Row)| row.overall.runs == 0 && row.overall.runs_without > 0;
+        let lacking = variants.iter().zip(&rows).filter(is_lacking);
+        let mut lacking: Vec<String> =
+            lacking.map(|(variant, _)| spec.lacks(variant, &runs, &parts)).collect();
+        let is_known = |of: &LatencyOf| runs.iter().any(|run| run.figures.contains_key(of.mean().name));
+        lacking.extend(
+            options
+                .latency
+                .filter(|of| !is_known(of))
+                .map(|of| format!("{}: none of these runs has the latency of a {}.", spec.title, of.noun())),
+        );
         rows.retain(|row| row.overall.runs > 0);
         Some(Self {
             title: spec.title.clone(),
             model: spec.model.clone(),
             metric: spec.metric.words(unit),
+            lacking,
+            latency,
+            rests_on,
             sessions: sessions.into_iter().collect(),
             rows,
             pairs,
         })
+    }
+
+    /// The verdicts that its figure and its latency rest on.
+    fn rests_on_with_latency(&self) -> Vec<Question> {
+        let of_latency = self.latency.map_or(&[][..], |of| of.mean().rests_on);
+        [self.rests_on.as_slice(), of_latency].concat()
     }
 
     fn sessions_and_overall(&self) -> impl Iterator<Item = String> {
@@ -254,18 +390,19 @@ impl Table {
 
 impl Cell {
     /// The repeats of a figure that is the sum of `parts`.
-    fn of(runs: &[&Run], parts: &[&str], confidence: Confidence) -> Self {
+    fn of(runs: &[&Run], parts: &[Part], latency: Option<LatencyOf>, confidence: Confidence) -> Self {
         let known = |name: &str| -> Vec<f64> {
             runs.iter().filter_map(|run| run.figures.get(name).copied()).collect()
         };
-        let sum = |run: &&Run| parts.iter().map(|part| run.figures.get(*part).copied()).sum::<Option<f64>>();
+        let sum =
+            |run: &&Run| parts.iter().map(|part| run.figures.get(part.name).copied()).sum::<Option<f64>>();
         let values: Vec<f64> = runs.iter().filter_map(sum).collect();
         let interval = mean_interval(&values, confidence.ratio());
-        let latencies = [figure::OPERATION_MEAN_US.name, figure::SINGLE_READ_MEAN_US.name].map(known);
+        let latency = |of: fn(LatencyOf) -> &'static Figure| summary::mean(&known(of(latency?).name));
         Self {
             runs: values.len(),
             runs_without: runs.len() - values.len(),
-            slob_r_mean: parts.iter().map(|part| mean_without_extremes(&known(part))).sum(),
+            slob_r_mean: parts.iter().map(|part| mean_without_extremes(&known(part.name))).sum(),
             scaled: None,
             mean: summary::mean(&values),
             // The interval of two runs that differ much reaches below 0, which no rate or time does.
@@ -273,7 +410,8 @@ impl Cell {
             high: interval.map(|(_, high)| high),
             median: summary::median(&values),
             cv_percent: summary::coefficient_of_variation(&values).map(|ratio| 100.0 * ratio),
-            latency_us: latencies.iter().find_map(|values| summary::mean(values)),
+            latency_us: latency(LatencyOf::mean),
+            latency_p99_us: latency(LatencyOf::p99),
             values,
         }
     }
@@ -300,18 +438,36 @@ pub(crate) fn compared_places<T>(
 }
 
 /// The confidence is that of all statements together; `words` are those for more and for less.
-fn pairs(variants: &[Variant], rows: &[Row], confidence: Confidence, words: [&str; 2]) -> Vec<Pair> {
+fn pairs(
+    variants: &[Variant],
+    rows: &[Row],
+    confidence: Confidence,
+    rests_on: &[Question],
+    words: [&str; 2],
+) -> Vec<Pair> {
     let mut places = compared_places(variants, |variant| (&variant.name, variant.twin_of.as_deref()));
     places.retain(|&(first, second)| rows[first].overall.runs > 0 && rows[second].overall.runs > 0);
     let confidence = confidence.of_each(places.len());
     let pair = |&(first, second): &(usize, usize)| {
         let same_thing = variants[second].twin_of.is_some();
-        Pair::of(&rows[first], &rows[second], same_thing, confidence, words)
+        let (first, second) = (&rows[first], &rows[second]);
+        let both = [first, second].map(|row| (row.variant.as_str(), &row.verdicts));
+        match group::refusal(&both, rests_on) {
+            Some(reason) => Pair::refused(first, second, same_thing, &reason),
+            None => Pair::of(first, second, same_thing, confidence, words),
+        }
     };
     places.iter().map(pair).collect()
 }
 
 impl Pair {
+    fn refused(first: &Row, second: &Row, same_thing: bool, reason: &str) -> Self {
+        let (by_sessions, overall) = (vec![None; first.cells.len()], None);
+        let (first, second) = (first.variant.clone(), second.variant.clone());
+        let verdict = format!("{second} can't be compared with {first}. {reason}");
+        Self { first, second, same_thing, overall, by_sessions, verdict }
+    }
+
     fn of(first: &Row, second: &Row, same_thing: bool, confidence: Confidence, words: [&str; 2]) -> Self {
         let cells = first.cells.iter().zip(&second.cells);
         let values: Vec<(&[f64], &[f64])> =

@@ -18,6 +18,7 @@ use crate::html::layout::{Section, View};
 use crate::html::run_charts;
 use crate::measured::{ratio, timed_events};
 use crate::page::{Column, Page, Table};
+use crate::verdicts::{Answer, GroupVerdicts, group};
 
 /// The differences between two sides, each of one run or of several repeated ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,6 +39,7 @@ pub struct Side {
     pub runs: Vec<String>,
     /// Runs that did not complete or have no window, and why.
     pub incomplete: Vec<String>,
+    pub verdicts: GroupVerdicts,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -60,9 +62,12 @@ pub struct Metric {
     /// The mean of the runs that know it.
     pub first: Option<f64>,
     pub second: Option<f64>,
-    /// The difference of the means in percent of the first; absent if the first is 0.
+    /// Why it can't be compared: the BAD verdicts that it rests on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// The difference of the means in percent of the first; absent if the first is 0, or if it can't be compared.
     pub difference_percent: Option<f64>,
-    /// Absent if a run does not know it, or has a 0 or less.
+    /// Absent if a run does not know it, or has a 0 or less, or if it can't be compared.
     pub comparison: Option<Comparison>,
 }
 
@@ -100,12 +105,17 @@ impl Diff {
         }
         let figures = [first, second].map(|records| records.iter().map(Figures::of).collect::<Vec<_>>());
         let sides = [figures[0].as_slice(), &figures[1]];
-        let metrics = metrics(sides, confidence);
+        let verdicts = sides.map(|runs| {
+            let judged: Vec<_> = runs.iter().map(Figures::judged).collect();
+            GroupVerdicts::of(judged.iter().map(Vec::as_slice))
+        });
+        let metrics = metrics(sides, &verdicts, confidence);
         let changes = changes([first, second]);
         let mut statements = statements(&metrics, sides.map(<[_]>::len), confidence);
         statements.extend(changes.iter().find_map(Change::warning));
         let events = event_pairs(sides);
-        let [first, second] = [first, second].map(Side::of);
+        let [of_first, of_second] = verdicts;
+        let (first, second) = (Side::of(first, of_first), Side::of(second, of_second));
         Ok(Self { first, second, confidence, statements, changes, metrics, events })
     }
 
@@ -116,10 +126,21 @@ impl Diff {
             page.fact(name, &side.words());
             side.incomplete.iter().for_each(|wrong| page.fact("", &format!("Caution: {wrong}.")));
         }
+        page.section("Verdicts");
+        self.write_verdicts(&mut page);
         page.section("In short");
         self.write_statements(&mut page);
         self.write_tables(&mut page);
         page.into_text()
+    }
+
+    /// True if every verdict of every run is good.
+    pub fn are_good(&self) -> bool {
+        self.first.verdicts.are_good() && self.second.verdicts.are_good()
+    }
+
+    fn write_verdicts(&self, page: &mut Page) {
+        group::write(page, &[("first", &self.first.verdicts), ("second", &self.second.verdicts)]);
     }
 
     fn write_statements(&self, page: &mut Page) {
@@ -178,9 +199,12 @@ impl Diff {
 
     fn metrics_table(&self, metrics: &[&Metric]) -> Table {
         let numbers = ["First", "Second", "Difference %"].map(Column::right);
-        let intervals = [Column::right("Interval %"), Column::left("")];
-        let intervals = if self.has_intervals() { &intervals[..] } else { &[] };
-        let mut table = Table::new([&[Column::left("").at_most(30)], &numbers[..], intervals].concat());
+        let interval = [Column::right("Interval %")];
+        let interval = if self.has_intervals() { &interval[..] } else { &[] };
+        let is_marked = self.has_intervals() || metrics.iter().any(|metric| metric.refused.is_some());
+        let mark = [Column::left("")];
+        let mark = if is_marked { &mark[..] } else { &[] };
+        let mut table = Table::new([&[Column::left("").at_most(30)], &numbers[..], interval, mark].concat());
         for metric in metrics {
             let mut row = vec![
                 metric.title.to_owned(),
@@ -188,14 +212,19 @@ impl Diff {
                 or_absent(metric.second, significant),
                 or_absent(metric.difference_percent, signed_percent),
             ];
+            let interval = metric.comparison.and_then(|comparison| comparison.interval);
             if self.has_intervals() {
-                let interval = metric.comparison.and_then(|comparison| comparison.interval);
-                let is_marked = interval.is_some_and(|interval| interval.excludes_zero());
                 row.push(or_absent(interval, |interval| {
                     format!("{} to {}", signed_percent(interval.low), signed_percent(interval.high))
                 }));
-                row.push(if is_marked { "*" } else { "" }.to_owned());
             }
+            let excludes_zero = interval.is_some_and(|interval| interval.excludes_zero());
+            let mark = match (&metric.refused, excludes_zero) {
+                (Some(_), _) => Answer::Bad.word(),
+                (None, true) => "*",
+                (None, false) => "",
+            };
+            row.extend(is_marked.then(|| mark.to_owned()));
             table.row(row);
         }
         table
@@ -223,7 +252,7 @@ impl Diff {
 }
 
 impl Side {
-    fn of(records: &[Record]) -> Self {
+    fn of(records: &[Record], verdicts: GroupVerdicts) -> Self {
         let runs = records.iter().map(|record| record.id.clone()).collect();
         let wrong = |record: &Record| match &record.status {
             Status::Failed { error } => Some(format!("{} failed: {error}", record.id)),
@@ -233,7 +262,7 @@ impl Side {
             }
             Status::Completed => None,
         };
-        Self { runs, incomplete: records.iter().filter_map(wrong).collect() }
+        Self { runs, incomplete: records.iter().filter_map(wrong).collect(), verdicts }
     }
 
     /// The ids of its runs; of more than four the first and the last.
@@ -411,11 +440,11 @@ const SECTIONS: [(&str, &[Figure]); 3] = [
     ),
 ];
 
-fn metrics(sides: [&[Figures<'_>]; 2], confidence: Confidence) -> Vec<Metric> {
+fn metrics(sides: [&[Figures<'_>]; 2], verdicts: &[GroupVerdicts; 2], confidence: Confidence) -> Vec<Metric> {
     let all = SECTIONS
         .into_iter()
         .flat_map(|(section, figures)| figures.iter().map(move |figure| (section, figure)));
-    all.filter_map(|(section, figure)| Metric::of(section, figure, sides, confidence)).collect()
+    all.filter_map(|(section, figure)| Metric::of(section, figure, sides, verdicts, confidence)).collect()
 }
 
 impl Metric {
@@ -424,6 +453,7 @@ impl Metric {
         section: &'static str,
         figure: &Figure,
         sides: [&[Figures<'_>]; 2],
+        [of_first, of_second]: &[GroupVerdicts; 2],
         confidence: Confidence,
     ) -> Option<Self> {
         let [a, b] = sides.map(|runs| runs.iter().filter_map(|run| figure.of(run)).collect::<Vec<f64>>());
@@ -435,7 +465,10 @@ impl Metric {
         // A mean over some of the runs must not look like one over all, nor equal bounds of buckets like no noise.
         let all_know = a.len() == sides[0].len() && b.len() == sides[1].len();
         let is_bound = sides.into_iter().flatten().any(|run| figure.is_bound(run));
-        let comparison = (all_know && !is_bound).then(|| compared(figure, &a, &b, confidence)).flatten();
+        let refused = group::refusal(&[("first", of_first), ("second", of_second)], figure.rests_on);
+        let is_sound = refused.is_none();
+        let comparison =
+            (all_know && !is_bound && is_sound).then(|| compared(figure, &a, &b, confidence)).flatten();
         Some(Self {
             section,
             name: figure.name,
@@ -444,8 +477,12 @@ impl Metric {
             better: figure.better,
             first,
             second,
-            difference_percent: first.zip(second).filter(|(first, _)| *first != 0.0).map(difference),
+            difference_percent: first
+                .zip(second)
+                .filter(|(first, _)| *first != 0.0 && is_sound)
+                .map(difference),
             comparison,
+            refused,
         })
     }
 }
@@ -472,10 +509,26 @@ const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
 
 /// A sentence for each of the figures that matter most, and one about repeats.
 fn statements(metrics: &[Metric], runs: [usize; 2], confidence: Confidence) -> Vec<String> {
+    let find = |figure: &Figure| metrics.iter().find(|metric| metric.name == figure.name);
+    // Operations are faster from a page cache too, but not better.
+    let is_sound = metrics.iter().all(|metric| metric.refused.is_none());
     let spoken = SPOKEN.iter().filter_map(|(figure, title, words)| {
-        let metric = metrics.iter().find(|metric| metric.name == figure.name)?;
-        Some(format!("{title}: {}", statement(&metric.comparison?, *words, metric.better)))
+        let metric = find(figure)?;
+        let better = if is_sound { metric.better } else { Better::Neither };
+        Some(format!("{title}: {}", statement(&metric.comparison?, *words, better)))
     });
+    // Figures that rest on the same verdicts have one sentence.
+    let mut refused: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (figure, title, _) in &SPOKEN {
+        let Some(reason) = find(figure).and_then(|metric| metric.refused.as_deref()) else { continue };
+        match refused.iter_mut().find(|(_, other)| *other == reason) {
+            Some((titles, _)) => titles.push(title),
+            None => refused.push((vec![title], reason)),
+        }
+    }
+    let refused = refused
+        .into_iter()
+        .map(|(titles, reason)| format!("{}: can't be compared. {reason}", titles.join(", ")));
     let repeats = match runs.into_iter().min() {
         Some(0 | 1) => "A single run on a side can't show whether a difference is more than noise: repeat both sides, three \
                         times or more."
@@ -488,7 +541,7 @@ fn statements(metrics: &[Metric], runs: [usize; 2], confidence: Confidence) -> V
             )
         }
     };
-    spoken.chain([repeats]).collect()
+    refused.chain(spoken).chain([repeats]).collect()
 }
 
 fn statement(comparison: &Comparison, [more, less]: [&str; 2], better: Better) -> String {
@@ -593,7 +646,9 @@ pub fn diff_page(diff: &Diff, first: &[Record], second: &[Record]) -> String {
     let cautions: String = cautions
         .map(|wrong| format!("<p class=\"banner doubt\">Caution: {}.</p>\n", escape::text(wrong)))
         .collect();
-    let summary = Section::new("summary", "In short").part("", |page| diff.write_statements(page));
+    let summary = Section::new("summary", "In short")
+        .part("", |page| diff.write_statements(page))
+        .part("Verdicts", |page| diff.write_verdicts(page));
     let figures = Section::new("figures", "Figures").part("", |page| diff.write_tables(page));
     View {
         title: "OpenSLOB comparison".into(),

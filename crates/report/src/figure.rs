@@ -21,7 +21,7 @@ use crate::measured::{
 };
 use crate::table::Cell;
 use crate::verdicts::thresholds::ABOVE_PROBE;
-use crate::verdicts::{Answer, Question, Verdict, judge};
+use crate::verdicts::{Answer, Judged, Question, Verdict, judge};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -175,6 +175,11 @@ impl<'a> Figures<'a> {
 
     pub fn verdicts(&self) -> &[Verdict; 5] {
         self.verdicts.get_or_init(|| judge(self))
+    }
+
+    /// The verdicts in brief.
+    pub fn judged(&self) -> Vec<Judged> {
+        self.verdicts().iter().map(Judged::from).collect()
     }
 
     pub fn answer(&self, question: Question) -> Answer {

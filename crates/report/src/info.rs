@@ -9,7 +9,7 @@ use crate::figure::{self, Figure, Figures};
 use crate::format::Format;
 use crate::measured::{device_name, timed_events};
 use crate::table::{self, Cell, Table};
-use crate::verdicts::Question;
+use crate::verdicts::{GroupVerdicts, Question};
 
 /// A column of a table of runs: a fact in words, or a figure.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ type Words = fn(&Figures<'_>) -> Option<String>;
 enum Get {
     Words(Words),
     Verdict(Question),
+    /// The worst answer with its questions.
+    Worst,
     Figure(&'static Figure),
 }
 
@@ -41,6 +43,12 @@ pub const STARTED: Column =
     Column::words("started", "when the sessions were started (UTC)", |run| Some(second(run.record.started)));
 pub const TARGET: Column =
     Column::words("target", "TARGET, without a password", |run| Some(run.record.target.clone()));
+
+pub const VERDICTS_IN_SHORT: Column = Column {
+    needs_series: true,
+    get: Get::Worst,
+    ..Column::words("verdicts", "the worst of the verdicts, with the questions that have it", |_| None)
+};
 
 const RUN: [Column; 13] = [
     ID,
@@ -110,6 +118,7 @@ impl Column {
         match self.get {
             Get::Words(get) => get(figures).into(),
             Get::Verdict(question) => figures.answer(question).word().into(),
+            Get::Worst => GroupVerdicts::of([figures.judged().as_slice()]).in_short().into(),
             Get::Figure(figure) => match figure.cell(figures) {
                 Cell::Number(value, _) | Cell::Bound(value, _) => Format::Significant.cell(value),
                 cell => cell,
@@ -121,7 +130,7 @@ impl Column {
 /// All columns, in the order in which people see them.
 pub fn all_columns() -> impl Iterator<Item = Column> {
     let figures = figure::ALL.iter().map(Column::figure);
-    RUN.into_iter().chain(figures).chain([TOP_WAIT]).chain(VERDICTS)
+    RUN.into_iter().chain(figures).chain([TOP_WAIT]).chain(VERDICTS).chain([VERDICTS_IN_SHORT])
 }
 
 pub fn column(name: &str) -> Option<Column> {

@@ -43,4 +43,4 @@ pub use sections::{NoComparison, compact_summary, compare_probe_text, probe_text
 pub use table::csv_cell;
 #[cfg(test)]
 use tests::fixture;
-pub use verdicts::{Answer, Finding, Question, Verdict, verdicts};
+pub use verdicts::{Answer, Finding, GroupVerdicts, Judged, Question, Verdict, verdicts};

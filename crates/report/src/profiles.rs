@@ -358,6 +358,7 @@ fn by_hour_chart(summary: &Summary, figure: Figure, nth: u32) -> Option<Chart> {
             width: 0.9,
             length: value * scale,
             error: None,
+            cut: None,
             hover: format!("{hour:02}:00 to {:02}:00: {}", hour + 1, with_unit(figure, value)),
         })
     };

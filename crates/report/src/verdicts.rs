@@ -4,6 +4,7 @@
 mod accounted;
 mod complete;
 mod cpu_bound;
+pub(crate) mod group;
 mod physical;
 mod steady;
 pub mod thresholds;
@@ -17,12 +18,13 @@ pub use self::accounted::{AccountedFinding, Pair};
 pub(crate) use self::accounted::{Rule, counter_pairs};
 pub use self::complete::CompleteFinding;
 pub use self::cpu_bound::{ConfinedServer, CpuFinding, DeviceLoad};
+pub use self::group::{GroupVerdicts, Judged, Worst};
 pub use self::physical::{Hits, PhysicalFinding, Witness, Writes};
 pub use self::steady::SteadyFinding;
 use self::thresholds::Threshold;
 use crate::figure::Figures;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
     /// Did the physical reads reach the device?

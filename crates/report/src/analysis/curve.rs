@@ -1,5 +1,6 @@
 //! Throughput and latency over sessions or rates, from a search for the knee; and what limits a run.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use serde::Serialize;
@@ -10,6 +11,7 @@ use crate::figure::{self, Figure, Figures};
 use crate::format::{duration_us, fixed, or_absent, percent, plural};
 use crate::measured::{TimedEvent, timed_events};
 use crate::page::{Column, Page, Table};
+use crate::verdicts::{GroupVerdicts, Judged, group};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
@@ -20,6 +22,8 @@ pub struct CurvePoint {
     pub rate_per_s: Option<u32>,
     pub operations_per_s: f64,
     pub physical_reads_per_s: Option<f64>,
+    pub physical_read_mean_us: Option<f64>,
+    pub physical_read_p99_us: Option<f64>,
     pub operation_mean_us: Option<f64>,
     pub operation_p99_us: Option<f64>,
     /// Known of an open loop.
@@ -34,6 +38,7 @@ pub struct CurvePoint {
     pub bottleneck: Bottleneck,
     /// The figures that show the bottleneck, in a sentence.
     pub reason: String,
+    pub verdicts: Vec<Judged>,
 }
 
 impl CurvePoint {
@@ -52,6 +57,8 @@ impl CurvePoint {
             rate_per_s,
             operations_per_s,
             physical_reads_per_s: figure::PHYSICAL_READS_PER_S.of(&figures),
+            physical_read_mean_us: figure::PHYSICAL_READ_MEAN_US.of(&figures),
+            physical_read_p99_us: figure::PHYSICAL_READ_P99_US.of(&figures),
             operation_mean_us,
             operation_p99_us: figure::OPERATION_P99_US.of(&figures),
             response_p99_us: figure::RESPONSE_P99_US.of(&figures),
@@ -59,7 +66,16 @@ impl CurvePoint {
             over_limit,
             bottleneck,
             reason,
+            verdicts: figures.judged(),
         })
+    }
+
+    /// What was raised, and how far.
+    fn level(&self) -> String {
+        match self.rate_per_s {
+            Some(rate) => format!("a rate of {rate}/s"),
+            None => plural(u64::from(self.sessions), "session"),
+        }
     }
 }
 
@@ -92,21 +108,66 @@ impl Curve {
         self.points.iter().any(|point| point.rate_per_s.is_some())
     }
 
+    /// True if every verdict of every run is good.
+    pub fn are_good(&self) -> bool {
+        self.verdicts().iter().all(|(_, verdicts)| verdicts.are_good())
+    }
+
+    /// The verdicts of the runs at each level, the lowest first.
+    fn verdicts(&self) -> Vec<(String, GroupVerdicts)> {
+        let mut levels: BTreeMap<_, Vec<&CurvePoint>> = BTreeMap::new();
+        for point in &self.points {
+            levels.entry((point.sessions, point.rate_per_s)).or_default().push(point);
+        }
+        let judged = |points: Vec<&CurvePoint>| {
+            let verdicts = GroupVerdicts::of(points.iter().map(|point| point.verdicts.as_slice()));
+            (points.first().map_or_else(String::new, |point| point.level()), verdicts)
+        };
+        levels.into_values().map(judged).collect()
+    }
+
+    /// What these runs can't be compared by, and why.
+    fn refusals(&self) -> Vec<String> {
+        let verdicts = self.verdicts();
+        let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
+        let refused = |figure: &Figure| group::refusal(&groups, figure.rests_on);
+        let operations = refused(&figure::OPERATIONS_PER_S);
+        match operations {
+            Some(why) => vec![format!("This knee can't be relied on: its rates can't be compared. {why}")],
+            None => refused(&figure::PHYSICAL_READS_PER_S)
+                .map(|why| format!("These physical reads can't be compared. {why}"))
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    pub(super) fn write_verdicts(&self, page: &mut Page) {
+        let verdicts = self.verdicts();
+        let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
+        group::write(page, &groups);
+    }
+
     pub fn text(&self) -> String {
         let mut page = Page::default();
         page.section("Knee");
         self.sentences().iter().for_each(|sentence| page.paragraph(sentence));
+        page.section("Verdicts");
+        self.write_verdicts(&mut page);
         page.section("Curve");
         page.table(&self.table());
         page.paragraph(&self.little());
         page.into_text()
     }
 
-    fn sentences(&self) -> Vec<String> {
+    pub(super) fn sentences(&self) -> Vec<String> {
+        let mut sentences = self.refusals();
         let place = match (self.knee_rate_per_s, self.knee_sessions) {
             (Some(rate), _) => format!("A rate of {rate}/s"),
             (None, Some(sessions)) => format!("{sessions} sessions"),
-            (None, None) => return vec![self.why.clone()],
+            (None, None) => {
+                sentences.push(self.why.clone());
+                return sentences;
+            }
         };
         let runs: Vec<&CurvePoint> = self.points.iter().filter(|point| self.is_knee(point)).collect();
         let values = |of: fn(&CurvePoint) -> Option<f64>| -> Option<Vec<f64>> {
@@ -120,14 +181,15 @@ impl Curve {
             let ends = ends(&values).filter(|_| runs.len() > 1);
             mean + &ends.map(|(low, high)| format!(" ({} to {})", show(low), show(high))).unwrap_or_default()
         };
-        let mut sentences = vec![format!(
-            "{place}: {} operations/s, {} physical reads/s, mean {}, p99 {}; {} there.",
+        sentences.push(format!(
+            "{place}: {} operations/s, {} physical reads/s, mean of a read {}, mean of an operation {}, p99 {}; {} there.",
             shown(|point| Some(point.operations_per_s), |rate| fixed(rate, 0)),
             shown(|point| point.physical_reads_per_s, |rate| fixed(rate, 0)),
+            shown(|point| point.physical_read_mean_us, duration_us),
             shown(|point| point.operation_mean_us, duration_us),
             shown(|point| point.operation_p99_us, duration_us),
             plural(runs.len() as u64, "run"),
-        )];
+        ));
         if let Some((low, high)) = values(|point| point.response_p99_us).and_then(|values| ends(&values)) {
             let (low, high) = (duration_us(low), duration_us(high));
             sentences.push(format!("p99 of response times there: {low} to {high}."));
@@ -144,11 +206,12 @@ impl Curve {
         sentences
     }
 
-    fn table(&self) -> Table {
+    pub(super) fn table(&self) -> Table {
         let is_open = self.is_open();
         let [raised, checked] = if is_open { ["Rate/s", "p99 response"] } else { ["Sessions", "Little %"] };
-        let numbers = [raised, "Op/s", "Reads/s", "Mean", "p99", checked].map(Column::right);
-        let words = ["Limited by", ""].map(Column::left);
+        let numbers = [raised, "Op/s", "Reads/s", "Read mean", "p99", "Op mean", "p99", checked];
+        let numbers = numbers.map(|head| Column::right(head).at_most(9));
+        let words = ["Limited by", ""].map(|head| Column::left(head).at_most(12));
         let mut table = Table::new([numbers.as_slice(), &words].concat());
         let mut points: Vec<&CurvePoint> = self.points.iter().collect();
         points.sort_by_key(|point| (point.sessions, point.rate_per_s));
@@ -163,6 +226,8 @@ impl Curve {
                 },
                 fixed(point.operations_per_s, 1),
                 or_absent(point.physical_reads_per_s, |rate| fixed(rate, 0)),
+                or_absent(point.physical_read_mean_us, duration_us),
+                or_absent(point.physical_read_p99_us, duration_us),
                 or_absent(point.operation_mean_us, duration_us),
                 or_absent(point.operation_p99_us, duration_us),
                 match is_open {
@@ -176,7 +241,7 @@ impl Curve {
         table
     }
 
-    fn little(&self) -> String {
+    pub(super) fn little(&self) -> String {
         const TOLERANCE_PERCENT: f64 = 5.0;
         if self.is_open() {
             return "Response time counts from the moment at which an operation was due: it grows where the rate is not kept."

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use slob_awr::Rates;
 use slob_awr::info::{Head, Named, Row};
 use slob_record::{Record, Status};
@@ -9,6 +10,7 @@ use slob_record::{Record, Status};
 use super::{TableSpec, Variant};
 use crate::figure::{self, Figure, Figures};
 use crate::info::{self, AWR_COLUMNS};
+use crate::verdicts::Judged;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
@@ -22,46 +24,107 @@ pub struct Run {
     pub sessions: BTreeSet<u32>,
     /// Figures by their names in `slob info`; PREADS and PWRITES, requests, and redo in bytes by names of their own.
     pub figures: BTreeMap<String, f64>,
+    /// None of a row or a report, which hold too little to judge.
+    pub verdicts: Vec<Judged>,
+    /// The server's product, if it is known.
+    pub product: Option<String>,
 }
 
 /// Bytes, as in SLOB.R; the figures of `slob info` are megabytes.
 const REDO_BYTES: &str = "redo_bytes_per_s";
 
-/// A unit of physical I/O, and the figures of reads and writes in it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct IoUnit {
-    words: &'static str,
-    reads: &'static str,
-    writes: &'static str,
+/// A figure of a run under the name that its runs have it by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub(super) name: &'static str,
+    /// Tells which verdicts it rests on.
+    pub(super) figure: &'static Figure,
 }
 
-const BLOCKS: IoUnit = IoUnit {
-    words: "in blocks",
-    reads: figure::PHYSICAL_READS_PER_S.name,
-    writes: figure::PHYSICAL_WRITES_PER_S.name,
-};
+impl Part {
+    const fn of(figure: &'static Figure) -> Self {
+        Self { name: figure.name, figure }
+    }
+}
+
+/// A unit of physical I/O, and the figures of reads and writes in it.
+#[derive(Debug)]
+pub(super) struct IoUnit {
+    words: &'static str,
+    reads: Part,
+    writes: Part,
+}
+
 const REQUESTS: IoUnit = IoUnit {
     words: "in requests",
-    reads: "physical_read_requests_per_s",
-    writes: "physical_write_requests_per_s",
+    reads: Part::of(&figure::PHYSICAL_READ_REQUESTS_PER_S),
+    writes: Part { name: "physical_write_requests_per_s", figure: &figure::PHYSICAL_WRITES_PER_S },
+};
+const BLOCKS: IoUnit = IoUnit {
+    words: "in blocks",
+    reads: Part::of(&figure::PHYSICAL_READS_PER_S),
+    writes: Part::of(&figure::PHYSICAL_WRITES_PER_S),
 };
 /// The columns of `awr_info`, which every run has. Whether they are blocks or requests depends on the report.
-const UNKNOWN: IoUnit =
-    IoUnit { words: "as PREADS and PWRITES count them", reads: "PREADS", writes: "PWRITES" };
+const UNKNOWN: IoUnit = IoUnit {
+    words: "as PREADS and PWRITES count them",
+    reads: Part { name: "PREADS", figure: &figure::PHYSICAL_READS_PER_S },
+    writes: Part { name: "PWRITES", figure: &figure::PHYSICAL_WRITES_PER_S },
+};
 
 impl IoUnit {
-    /// A unit that all runs know: AWR reports know both, and SLOB.R's figure is their requests.
+    /// The first unit in which these runs know reads and writes, so that tables of both have the same one. Many databases count
+    /// requests of reads but not of writes. Runs that know neither have no say; nor have writes where no run knows them.
     pub(super) fn known_to(runs: &[&Run]) -> &'static Self {
-        let knows = |run: &Run, unit: &Self| run.figures.contains_key(unit.reads);
-        let knowing =
-            || runs.iter().filter(|run| [UNKNOWN, BLOCKS, REQUESTS].iter().any(|unit| knows(run, unit)));
-        let all_know = |unit: &Self| knowing().all(|run| knows(run, unit));
-        if knowing().next().is_some() && all_know(&REQUESTS) {
-            &REQUESTS
-        } else if all_know(&BLOCKS) {
-            &BLOCKS
-        } else {
-            &UNKNOWN
+        const UNITS: [&IoUnit; 3] = [&REQUESTS, &BLOCKS, &UNKNOWN];
+        let knows = |run: &Run, part: &Part| run.figures.contains_key(part.name);
+        let all_know = |of: fn(&IoUnit) -> &Part, unit: &IoUnit| {
+            let knowing = || runs.iter().filter(|run| UNITS.iter().any(|unit| knows(run, of(unit))));
+            knowing().all(|run| knows(run, of(unit)))
+        };
+        let fits = |unit: &&&Self| all_know(|unit| &unit.reads, unit) && all_know(|unit| &unit.writes, unit);
+        UNITS.iter().find(fits).unwrap_or(&&UNKNOWN)
+    }
+}
+
+/// What is shown as latency beside a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::EnumString)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
+pub enum LatencyOf {
+    /// A read of the database from its storage.
+    Read,
+    /// A whole operation, of as many blocks as WORK_UNIT.
+    Operation,
+}
+
+impl LatencyOf {
+    /// Reads where the runs know them, else operations.
+    pub(super) fn known_to(runs: &[&Run]) -> Option<Self> {
+        const BOTH: [LatencyOf; 2] = [LatencyOf::Read, LatencyOf::Operation];
+        let knows = |of: &Self, run: &&Run| run.figures.contains_key(of.mean().name);
+        let all = BOTH.into_iter().find(|of| runs.iter().all(|run| knows(of, run)));
+        all.or_else(|| BOTH.into_iter().find(|of| runs.iter().any(|run| knows(of, run))))
+    }
+
+    pub(super) fn mean(self) -> &'static Figure {
+        match self {
+            Self::Read => &figure::SINGLE_READ_MEAN_US,
+            Self::Operation => &figure::OPERATION_MEAN_US,
+        }
+    }
+
+    pub(super) fn p99(self) -> &'static Figure {
+        match self {
+            Self::Read => &figure::PHYSICAL_READ_P99_US,
+            Self::Operation => &figure::OPERATION_P99_US,
+        }
+    }
+
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Operation => "operation",
         }
     }
 }
@@ -101,12 +164,21 @@ impl Metric {
 
     pub(super) fn words(&self, IoUnit { words, .. }: &IoUnit) -> String {
         match self {
-            Self::Reads => format!("physical reads per second ({words})"),
-            Self::Redo => "bytes of redo per second".to_owned(),
-            Self::Writes => format!("physical writes per second ({words})"),
-            Self::ReadWrite => format!("physical reads and writes per second ({words})"),
+            Self::Redo => self.noun().to_owned(),
             Self::Figure(figure) if figure.unit.is_empty() => figure.name.to_owned(),
             Self::Figure(figure) => format!("{} ({})", figure.name, figure.unit),
+            Self::Reads | Self::Writes | Self::ReadWrite => format!("{} ({words})", self.noun()),
+        }
+    }
+
+    /// Its name without the unit.
+    pub(super) fn noun(&self) -> &'static str {
+        match self {
+            Self::Reads => "physical reads per second",
+            Self::Redo => "bytes of redo per second",
+            Self::Writes => "physical writes per second",
+            Self::ReadWrite => "physical reads and writes per second",
+            Self::Figure(figure) => figure.name,
         }
     }
 
@@ -119,14 +191,14 @@ impl Metric {
         }
     }
 
-    /// The names of the figures that it is the sum of.
-    pub(super) fn parts(&self, unit: &IoUnit) -> Vec<&'static str> {
+    /// The figures that it is the sum of.
+    pub(super) fn parts(&self, unit: &IoUnit) -> Vec<Part> {
         match self {
             Self::Reads => vec![unit.reads],
-            Self::Redo => vec![REDO_BYTES],
+            Self::Redo => vec![Part { name: REDO_BYTES, figure: &figure::REDO_MB_PER_S }],
             Self::Writes => vec![unit.writes],
             Self::ReadWrite => vec![unit.reads, unit.writes],
-            Self::Figure(figure) => vec![figure.name],
+            Self::Figure(figure) => vec![Part::of(figure)],
         }
     }
 }
@@ -154,12 +226,12 @@ pub fn slob_r_tables() -> Vec<TableSpec> {
 fn models(figures: &BTreeMap<String, f64>, writers_and_readers: Option<[u32; 2]>) -> Vec<&'static str> {
     /// SLOB.R's assumption.
     const BLOCK_BYTES: f64 = 8192.0;
-    let write_model = write_model(figures, UNKNOWN.writes, BLOCK_BYTES);
+    let write_model = write_model(figures, UNKNOWN.writes.name, BLOCK_BYTES);
     let Some([writers, readers]) = writers_and_readers else {
         let bytes = |name: &str, size: f64| figures.get(name).map_or(0.0, |count| count * size);
-        let written = bytes(REDO_BYTES, 1.0).max(bytes(UNKNOWN.writes, BLOCK_BYTES));
+        let written = bytes(REDO_BYTES, 1.0).max(bytes(UNKNOWN.writes.name, BLOCK_BYTES));
         // A little is the database's own housekeeping.
-        let is_reads = written <= 0.01 * bytes(UNKNOWN.reads, BLOCK_BYTES);
+        let is_reads = written <= 0.01 * bytes(UNKNOWN.reads.name, BLOCK_BYTES);
         return vec![if is_reads { READS_MODEL } else { write_model }];
     };
     let is_redo = readers == 0 && write_model == REDO_MODEL;
@@ -176,7 +248,7 @@ fn write_model(figures: &BTreeMap<String, f64>, writes: &str, block_bytes: f64) 
     }
 }
 
-/// A run with its RUN_NAME as label and SLOB.R's model; `None` unless it completed.
+/// A run, whose record needs its series, with its RUN_NAME as label and SLOB.R's model; `None` unless it completed.
 pub fn run_of(record: &Record) -> Option<Run> {
     if record.status != Status::Completed || record.window.is_none() {
         return None;
@@ -189,16 +261,18 @@ pub fn run_of(record: &Record) -> Option<Run> {
     }
     let model = match record.workload.update_pct.get() {
         0 => READS_MODEL,
-        _ => write_model(&figures, BLOCKS.writes, f64::from(record.server.block_bytes)),
+        _ => write_model(&figures, BLOCKS.writes.name, f64::from(record.server.block_bytes)),
     };
-    let blocks = [BLOCKS.reads, BLOCKS.writes].map(|name| figures.get(name).copied());
-    extend(&mut figures, [(UNKNOWN.reads, blocks[0]), (UNKNOWN.writes, blocks[1])]);
+    let blocks = [BLOCKS.reads, BLOCKS.writes].map(|part| figures.get(part.name).copied());
+    extend(&mut figures, [(UNKNOWN.reads.name, blocks[0]), (UNKNOWN.writes.name, blocks[1])]);
     Some(Run {
         id: record.id.clone(),
         label: record.name.clone(),
         models: BTreeSet::from([model.to_owned()]),
         sessions: BTreeSet::from([record.workload.sessions()]),
         figures,
+        verdicts: all.judged(),
+        product: Some(record.server.product.clone()),
     })
 }
 
@@ -209,8 +283,8 @@ fn extend<const N: usize>(figures: &mut BTreeMap<String, f64>, more: [(&str, Opt
 /// The run of a row of `awr_info`, with its FILE as label and SLOB.R's models.
 pub fn run_of_row(row: &Row) -> Run {
     let name = |head: Head, own: &'static str| match head {
-        Head::Reads => UNKNOWN.reads,
-        Head::Writes => UNKNOWN.writes,
+        Head::Reads => UNKNOWN.reads.name,
+        Head::Writes => UNKNOWN.writes.name,
         _ => own,
     };
     let known = AWR_COLUMNS
@@ -229,6 +303,7 @@ pub fn run_of_row(row: &Row) -> Run {
         models: models.into_iter().map(str::to_owned).collect(),
         sessions: sessions.into_iter().filter(|sessions| *sessions > 0).collect(),
         figures,
+        ..Run::default()
     }
 }
 
@@ -236,9 +311,9 @@ pub fn run_of_row(row: &Row) -> Run {
 pub fn run_of_report(named: &Named) -> Run {
     let mut run = run_of_row(&Row::of(named));
     let rates = Rates::of(&named.report);
-    let [reads, writes] = [UNKNOWN.reads, UNKNOWN.writes].map(|name| run.figures.get(name).copied());
-    let requests = [(REQUESTS.reads, reads), (REQUESTS.writes, writes)];
-    let blocks = [(BLOCKS.reads, rates.physical_reads), (BLOCKS.writes, rates.physical_writes)];
+    let [reads, writes] = [UNKNOWN.reads, UNKNOWN.writes].map(|part| run.figures.get(part.name).copied());
+    let requests = [(REQUESTS.reads.name, reads), (REQUESTS.writes.name, writes)];
+    let blocks = [(BLOCKS.reads.name, rates.physical_reads), (BLOCKS.writes.name, rates.physical_writes)];
     extend(&mut run.figures, requests);
     extend(&mut run.figures, blocks);
     run

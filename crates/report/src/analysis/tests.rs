@@ -1,7 +1,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use rstest::rstest;
+use slob_measure::Counter;
+use slob_record::Record;
+
 use super::*;
+use crate::fixture;
 
 const SAMPLE: &str = include_str!("fixtures/awr_info_older.txt");
 
@@ -252,5 +257,132 @@ fn the_csv_has_a_line_for_each_cell() {
     let variants = ["XFS", "EXT3", "RAW"].map(Variant::part);
     let csv = Analysis::of(&runs, &variants, &slob_r_tables(), &Options::default()).unwrap().csv();
     assert_eq!(csv.lines().count(), 1 + 4 * 3 * 4);
-    assert!(csv.lines().all(|line| line.split(',').count() == 14), "{csv}");
+    assert!(csv.lines().all(|line| line.split(',').count() == 17), "{csv}");
+}
+
+/// Runs that write, whose database counts these besides redo; three repeats.
+fn mixed_runs(counters: &[Counter]) -> Vec<Run> {
+    let run = |repeat: u64| {
+        let mut record = fixture::update_run();
+        record.counters =
+            [Counter::RedoBytes].iter().chain(counters).map(|one| (*one, 60_000 + 600 * repeat)).collect();
+        run_of(&record).unwrap()
+    };
+    (0..3).map(run).collect()
+}
+
+fn analysed(runs: &[Run], metric: Metric) -> Result<Analysis, AnalysisError> {
+    let model = runs[0].models.first().unwrap().clone();
+    let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
+    Analysis::of(runs, &variants, &[TableSpec { title: "t".into(), model, metric }], &Options::default())
+}
+
+/// No database counts requests of writes: tables of reads and writes were empty where requests of reads were counted.
+#[rstest]
+#[case::requests_of_reads(&[Counter::PhysicalReads, Counter::PhysicalReadRequests, Counter::PhysicalWrites])]
+#[case::blocks(&[Counter::PhysicalReads, Counter::PhysicalWrites])]
+fn reads_and_writes_are_counted_in_a_unit_that_both_have(#[case] counters: &[Counter]) {
+    let runs = mixed_runs(counters);
+    let metrics = [Metric::Reads, Metric::Redo, Metric::Writes, Metric::ReadWrite];
+    for (metric, mean) in metrics.into_iter().zip([1010.0, 1010.0, 1010.0, 2020.0]) {
+        let analysis = analysed(&runs, metric).unwrap();
+        let table = &analysis.tables[0];
+        assert_eq!((table.rows[0].overall.mean, table.lacking.len()), (Some(mean), 0), "{}", table.metric);
+        let unit = if matches!(metric, Metric::Redo) { "bytes" } else { "(in blocks)" };
+        assert!(table.metric.contains(unit), "{}", table.metric);
+        assert!(analysis_page(&analysis).contains("data-chart=\"means-1\""));
+    }
+}
+
+#[test]
+fn requests_of_reads_are_used_where_nothing_counts_writes() {
+    let runs = mixed_runs(&[Counter::PhysicalReads, Counter::PhysicalReadRequests]);
+    let reads = analysed(&runs, Metric::Reads).unwrap();
+    assert_eq!(reads.tables[0].metric, "physical reads per second (in requests)");
+    for metric in [Metric::Writes, Metric::ReadWrite] {
+        let error = analysed(&runs, metric).unwrap_err().to_string();
+        assert!(
+            error.contains("has no physical") && error.contains("nothing counted physical_write"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_variant_without_the_figure_is_named_beside_those_with_it() {
+    let mut runs = mixed_runs(&[Counter::PhysicalReads, Counter::PhysicalWrites]);
+    let mut blind = mixed_runs(&[Counter::PhysicalReads]);
+    blind.iter_mut().for_each(|run| run.label = "blind".into());
+    runs.append(&mut blind);
+    let analysis = analysed(&runs, Metric::Writes).unwrap();
+    let table = &analysis.tables[0];
+    assert_eq!((table.rows.len(), table.lacking.len()), (1, 1));
+    assert!(table.lacking[0].contains("blind has no physical writes per second"), "{:?}", table.lacking);
+    assert!(analysis.text().contains("blind has no physical writes"));
+}
+
+fn two_variants(second: fn() -> Record) -> Vec<Run> {
+    let named = |label: &str, record: Record| Run { label: label.into(), ..run_of(&record).unwrap() };
+    let runs = |label: &'static str, of: fn() -> Record| (0..3).map(move |_| named(label, of()));
+    runs("direct", fixture::direct_read_run).chain(runs("buffered", second)).collect()
+}
+
+/// It said that reads of the page cache have 15 to 20 times the figure of direct ones.
+#[test]
+fn reads_of_a_page_cache_are_not_praised() {
+    let analysis = analysed(&two_variants(fixture::page_cache_run), Metric::Reads).unwrap();
+    let table = &analysis.tables[0];
+    let pair = &table.pairs[0];
+    assert_eq!((pair.overall, &pair.by_sessions), (None, &vec![None]));
+    assert!(
+        pair.verdict.contains("can't be compared") && pair.verdict.contains("Physical? of buffered is BAD")
+    );
+    let buffered = table.rows.iter().find(|row| row.variant == "buffered").unwrap();
+    assert_eq!(buffered.label(&table.rests_on), "buffered (Physical? BAD)");
+    let (text, page) = (analysis.text(), analysis_page(&analysis));
+    for words in ["times the figure", "faster", "slower"] {
+        assert!(!text.contains(words) && !page.contains(words), "{words}");
+    }
+    assert!(!page.contains("data-chart=\"ratios-1\""), "{page}");
+    assert!(text.contains("BAD 3/3") && page.contains("buffered (Physical? BAD)"), "{text}");
+    assert!(!analysis.are_good() && analysis.csv().contains("BAD: Physical?"));
+}
+
+#[test]
+fn unlike_runs_are_said_to_be_unlike() {
+    let other = || {
+        let mut record = fixture::direct_read_run();
+        record.server.product = "OtherDB".into();
+        record.workload.scale_blocks *= 2;
+        record
+    };
+    let notes = analysed(&two_variants(other), Metric::Reads).unwrap().notes;
+    let words = notes.join(" ");
+    assert!(words.contains("ExampleDB, OtherDB") && words.contains("1,048,576, 2,097,152"), "{words}");
+}
+
+/// The time of an operation of 64 blocks stood where the time of a read belongs.
+#[test]
+fn latencies_are_those_of_reads_where_they_are_known() {
+    let shown = |runs: &[Run], latency| {
+        let options = Options { latency, ..Options::default() };
+        let spec = TableSpec { title: "t".into(), model: "READS".into(), metric: Metric::Reads };
+        let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
+        let table = Analysis::of(runs, &variants, &[spec], &options).unwrap().tables.remove(0);
+        (table.latency, table.rows[0].cells[0].latency_us, table.rows[0].cells[0].latency_p99_us)
+    };
+    let runs = two_variants(fixture::direct_read_run);
+    let figure = |name: &str| runs[0].figures.get(name).copied();
+    let reads = (figure("physical_read_mean_us"), figure("physical_read_p99_us"));
+    let near =
+        |found: Option<f64>, wanted: Option<f64>| (found.unwrap() / wanted.unwrap() - 1.0).abs() < 1e-9;
+    let (of, mean, p99) = shown(&runs, None);
+    assert!(of == Some(LatencyOf::Read) && near(mean, reads.0) && near(p99, reads.1), "{mean:?} {p99:?}");
+    let (of, mean, _) = shown(&runs, Some(LatencyOf::Operation));
+    assert!(of == Some(LatencyOf::Operation) && near(mean, figure("operation_mean_us")), "{mean:?}");
+    let mut untimed = runs.clone();
+    untimed.iter_mut().for_each(|run| {
+        run.figures.remove("single_read_mean_us");
+    });
+    assert_eq!(shown(&untimed, None).0, Some(LatencyOf::Operation));
 }

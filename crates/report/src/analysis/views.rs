@@ -2,12 +2,13 @@
 
 use slob_stats::Comparison;
 
-use super::{Analysis, Cell, Pair, Row, Table};
+use super::{Analysis, Cell, LatencyOf, Pair, Row, Table};
 use crate::diff::shown_percent;
-use crate::format::{duration_us, fixed, or_absent, plural, signed_percent, significant};
+use crate::format::{capitalised, duration_us, fixed, or_absent, plural, signed_percent, significant};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table as Grid};
+use crate::verdicts::{Question, group};
 
 impl Analysis {
     pub fn text(&self) -> String {
@@ -15,6 +16,8 @@ impl Analysis {
         for table in &self.tables {
             page.section(&heading(table));
             figures(&mut page, self, table);
+            page.line("");
+            judged(&mut page, table);
             if !table.pairs.is_empty() {
                 page.line("");
                 verdicts(&mut page, table);
@@ -38,10 +41,11 @@ pub fn analysis_page(analysis: &Analysis) -> String {
     let section = |(table, place): (&Table, u32)| {
         Section::new(format!("table-{place}"), heading(table))
             .linked_as(&table.title)
-            .part("Verdicts", |page| verdicts(page, table))
+            .part("Differences", |page| verdicts(page, table))
+            .part("Verdicts of the runs", |page| judged(page, table))
             .charts(charts(analysis, table, place))
             .part("Figures", |page| figures(page, analysis, table))
-            .part("Differences", |page| differences(page, table))
+            .part("Differences by sessions", |page| differences(page, table))
     };
     let reading = Section::new("reading", "How to read this")
         .part("", |page| notes(analysis).iter().for_each(|note| page.paragraph(note)));
@@ -61,8 +65,9 @@ fn heading(table: &Table) -> String {
 }
 
 fn figures(page: &mut Page, analysis: &Analysis, table: &Table) {
+    table.lacking.iter().for_each(|reason| page.paragraph(reason));
     if table.rows.is_empty() {
-        return page.paragraph("None of these runs has this figure: their databases do not count it.");
+        return;
     }
     let mut cells = table.rows.iter().flat_map(|row| row.cells.iter().chain([&row.overall]));
     if cells.any(|cell| cell.slob_r_mean.is_some()) {
@@ -97,14 +102,14 @@ fn figures(page: &mut Page, analysis: &Analysis, table: &Table) {
 /// A row for each variant, a column for each number of sessions and one for all. `show` gets the values of a column.
 fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) -> Vec<String>) -> Grid {
     let column = |at: usize| {
-        let cell = |row: &Row| of(row.cells.get(at).unwrap_or(&row.overall));
+        let cell = |row: &Row| of(row.cell(at));
         show(&table.rows.iter().map(cell).collect::<Vec<_>>())
     };
     let columns: Vec<Vec<String>> = (0..=table.sessions.len()).map(column).collect();
     let mut grid = by_sessions("Sessions", table);
     for (at, row) in table.rows.iter().enumerate() {
         let cells = columns.iter().map(|column| column[at].clone());
-        grid.row([row.variant.clone()].into_iter().chain(cells));
+        grid.row([row.label(&table.rests_on)].into_iter().chain(cells));
     }
     grid
 }
@@ -136,7 +141,12 @@ fn decimals_in_r(value: f64) -> usize {
 
 fn details(analysis: &Analysis, table: &Table) -> Grid {
     let interval = format!("{} interval", analysis.confidence);
-    let heads = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", "Latency"];
+    let of_latency = |figure: &str| match table.latency {
+        Some(of) => format!("{} {figure}", capitalised(of.noun())),
+        None => format!("Latency {figure}"),
+    };
+    let [mean, p99] = ["mean", "p99"].map(of_latency);
+    let heads = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", &mean, &p99];
     let mut grid = Grid::of_numbers(Column::left("Variant"), heads);
     for row in &table.rows {
         for (sessions, cell) in table.sessions.iter().zip(&row.cells).filter(|(_, cell)| cell.runs > 0) {
@@ -151,12 +161,20 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
                 or_absent(cell.median, significant),
                 or_absent(cell.cv_percent, |cv| fixed(cv, 1)),
                 or_absent(cell.latency_us, duration_us),
+                or_absent(cell.latency_p99_us, duration_us),
             ]);
         }
     }
     grid
 }
 
+/// What the runs of each variant were judged.
+fn judged(page: &mut Page, table: &Table) {
+    let groups: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.verdicts)).collect();
+    group::write(page, &groups);
+}
+
+/// A sentence for each pair.
 fn verdicts(page: &mut Page, table: &Table) {
     table.pairs.iter().for_each(|pair| page.hanging("  *", &pair.verdict));
 }
@@ -210,12 +228,21 @@ fn charts(analysis: &Analysis, table: &Table, place: u32) -> Vec<Chart> {
     if table.rows.is_empty() {
         return Vec::new();
     }
-    vec![means(analysis, table, place), ratios(analysis, table, place), sweep(table, place)]
+    let means_and_ratios = [means(analysis, table, place), ratios(analysis, table, place)];
+    means_and_ratios.into_iter().chain([latency(table, place), sweep(table, place)]).collect()
+}
+
+/// The title of a chart, with the variant if it is the only one: then there is no legend.
+fn titled(title: &str, table: &Table, rests_on: &[Question]) -> String {
+    match table.rows.as_slice() {
+        [only] => format!("{title}: {}", only.label(rests_on)),
+        _ => title.to_owned(),
+    }
 }
 
 type Estimate = (f64, Option<(f64, f64)>);
 
-/// A bar for each variant above each number of sessions. `of` returns the estimate and the end of its text.
+/// A bar for each variant above each number of sessions, and above all of them if there are several. `of` returns the estimate and the end of its text.
 fn bars(
     table: &Table,
     y: Axis,
@@ -225,29 +252,32 @@ fn bars(
     /// Room of the bars above a number of sessions.
     const ROOM: f64 = 0.8;
     let room = ROOM / table.rows.len().max(1) as f64;
+    let several = usize::from(table.sessions.len() > 1);
+    let groups: Vec<String> = table.sessions_and_overall().take(table.sessions.len() + several).collect();
     let trace = |(place, row): (usize, &Row)| {
-        let bar = |(at, sessions): (usize, &u32)| {
+        let bar = |(at, sessions): (usize, &String)| {
             let ((length, interval), more) = of(row, at)?;
             let within = interval.map(|(low, high)| format!(", {} to {}", show(low), show(high)));
             let (name, within) = (&row.variant, within.unwrap_or_default());
-            let hover = format!("{name} at {sessions} sessions: {}{within}{more}", show(length));
+            let hover = format!("{name}, {sessions}: {}{within}{more}", show(length));
             let at = at as f64 - ROOM / 2.0 + room * (place as f64 + 0.5);
-            Some(Bar { at, width: 0.92 * room, length, error: None, hover }.with_interval(interval))
+            Some(
+                Bar { at, width: 0.92 * room, length, error: None, cut: None, hover }.with_interval(interval),
+            )
         };
-        let bars = table.sessions.iter().enumerate().filter_map(bar).collect();
-        Trace::Bars(Bars::new(&row.variant, Colour::Variant(place), bars))
+        let bars = groups.iter().enumerate().filter_map(bar).collect();
+        Trace::Bars(Bars::new(row.label(&table.rests_on), Colour::Variant(place), bars))
     };
-    let names = table.sessions.iter().enumerate().map(|(at, sessions)| (at as f64, sessions.to_string()));
-    let x =
-        Axis::linear("sessions", Unit::Plain).ranging(-0.5, table.sessions.len() as f64 - 0.5).named(names);
-    Drawing::new(x, y, table.rows.iter().enumerate().map(trace).collect())
+    let names = groups.iter().enumerate().map(|(at, sessions)| (at as f64, sessions.clone()));
+    let x = Axis::linear("sessions", Unit::Plain).ranging(-0.5, groups.len() as f64 - 0.5).named(names);
+    Drawing::new(x, y, table.rows.iter().enumerate().map(trace).collect()).following_bars(show)
 }
 
 fn means(analysis: &Analysis, table: &Table, place: u32) -> Chart {
     let y = Axis::linear(table.metric.as_str(), Unit::Count);
     Chart {
         id: format!("means-{place}"),
-        title: "Means with their intervals".into(),
+        title: titled("Means with their intervals", table, &table.rests_on),
         about: format!(
             "The mean of the repeats of each cell; the line at its end is its {} confidence interval, which a single run \
              does not have.",
@@ -255,7 +285,7 @@ fn means(analysis: &Analysis, table: &Table, place: u32) -> Chart {
         ),
         source: "the runs of the analysis; Student's interval of the mean".into(),
         body: Ok(bars(table, y, significant, |row, at| {
-            let cell = &row.cells[at];
+            let cell = row.cell(at);
             Some(((cell.mean?, cell.low.zip(cell.high)), format!("; {}", plural(cell.runs as u64, "run"))))
         })),
     }
@@ -267,6 +297,7 @@ fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
     let base = chosen.or(table.rows.first().map(|row| &row.variant)).map_or("", String::as_str);
     let y = Axis::linear(format!("ratio to {base}"), Unit::Plain);
     let show = |ratio| fixed(ratio, 3);
+    let is_refused = |row: &Row| row.verdicts.against(&table.rests_on).is_some();
     Chart {
         id: format!("ratios-{place}"),
         title: format!("Relative to {base}"),
@@ -277,6 +308,12 @@ fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
         source: "the comparisons of the analysis: ratios of geometric means, Welch's interval".into(),
         body: match table.rows.len() {
             ..2 => Err("there is one variant only".into()),
+            _ if table.rows.iter().any(|row| row.variant == base && is_refused(row)) => {
+                Err(format!("a verdict on {base} is BAD, so nothing can be compared with it"))
+            }
+            _ if table.rows.iter().all(|row| row.variant == base || is_refused(row)) => {
+                Err("a verdict on each other variant is BAD, so none can be compared".into())
+            }
             _ => Ok(bars(table, y, show, |row, at| Some((ratio(table, base, row, at)?, String::new())))),
         },
     }
@@ -285,10 +322,10 @@ fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
 /// The ratio of a variant to the base at one number of sessions; `None` if both were not compared.
 fn ratio(table: &Table, base: &str, row: &Row, at: usize) -> Option<Estimate> {
     if row.variant == base {
-        return (row.cells[at].runs > 0).then_some((1.0, None));
+        return (row.cell(at).runs > 0).then_some((1.0, None));
     }
     let estimate = |pair: &Pair| {
-        let comparison = pair.by_sessions.get(at).copied().flatten()?;
+        let comparison = pair.by_sessions.get(at).copied().unwrap_or(pair.overall)?;
         let ratio = |percent: f64| 1.0 + percent / 100.0;
         let interval = comparison.interval.map(|interval| (ratio(interval.low), ratio(interval.high)));
         Some((ratio(comparison.percent), interval))
@@ -303,29 +340,73 @@ fn inverse((value, interval): Estimate) -> Estimate {
     (1.0 / value, interval.map(|(low, high)| (1.0 / high, 1.0 / low)))
 }
 
+/// Mean and p99 of the latency against the figure of the table: a line for each variant, a point for each number of sessions.
+fn latency(table: &Table, place: u32) -> Chart {
+    let noun = table.latency.map_or("", LatencyOf::noun);
+    let rests_on = table.rests_on_with_latency();
+    let mut traces = Vec::new();
+    for (at, row) in table.rows.iter().enumerate() {
+        let line = |name: String, stroke, of: fn(&Cell) -> Option<f64>| {
+            let points = row.cells.iter().filter_map(|cell| Some((cell.mean?, Some(of(cell)? / 1e6))));
+            let (x, y): (Vec<f64>, Vec<Option<f64>>) = points.unzip();
+            Line { has_markers: true, stroke, ..Line::new(name, Colour::Variant(at), x, y) }
+        };
+        let label = row.label(&rests_on);
+        let lines = [
+            line(format!("{label}: mean"), Stroke::Solid, |cell| cell.latency_us),
+            line(format!("{label}: p99"), Stroke::Dot, |cell| cell.latency_p99_us),
+        ];
+        traces.extend(lines.into_iter().filter(Line::is_known).map(Trace::Line));
+    }
+    let (x, y) = (
+        Axis::linear(table.metric.as_str(), Unit::Count),
+        Axis::linear(format!("{noun} latency"), Unit::Seconds),
+    );
+    Chart {
+        id: format!("latency-{place}"),
+        title: titled(format!("{} latency", capitalised(noun)).trim_start(), table, &rests_on),
+        about: format!(
+            "The latency of a {noun} against {}: a point for each number of sessions, from few to many. Solid: mean; dotted: \
+             p99, where it was measured.",
+            table.metric
+        ),
+        source: format!(
+            "the runs of the analysis: {} and p99, means of the repeats",
+            table.latency.map_or("", |of| of.mean().name)
+        ),
+        body: match traces.is_empty() {
+            true => Err("these runs have no such latency".into()),
+            false => Ok(Drawing { height_px: 380, ..Drawing::new(x, y, traces) }),
+        },
+    }
+}
+
 /// Throughput and latency over the number of sessions in one chart, as sweeps of arrays are shown.
 fn sweep(table: &Table, place: u32) -> Chart {
     let x: Vec<f64> = table.sessions.iter().map(|sessions| f64::from(*sessions)).collect();
+    let noun = table.latency.map_or("", LatencyOf::noun);
+    let rests_on = table.rests_on_with_latency();
     let (mut traces, mut latencies) = (Vec::new(), Vec::new());
     for (at, row) in table.rows.iter().enumerate() {
         let line = |name: &str, of: fn(&Cell) -> Option<f64>| {
             let y = row.cells.iter().map(of).collect();
             Line { has_markers: true, ..Line::new(name, Colour::Variant(at), x.clone(), y) }
         };
-        traces.push(Trace::Line(line(&row.variant, |cell| cell.mean)));
-        let latency = line(&format!("{}: latency", row.variant), |cell| Some(cell.latency_us? / 1e6));
+        traces.push(Trace::Line(line(&row.label(&rests_on), |cell| cell.mean)));
+        let latency =
+            line(&format!("{}: {noun} latency", row.label(&rests_on)), |cell| Some(cell.latency_us? / 1e6));
         if latency.is_known() {
             latencies.push(Trace::Line(Line { stroke: Stroke::Dot, on_right: true, ..latency }));
         }
     }
     let latency = match latencies.is_empty() {
-        false => {
-            " Dotted, on the right: mean latency. Where the solid lines go flat and the dotted ones turn up, more sessions \
-             only wait."
-        }
-        true => " These runs have no latency figures.",
+        false => format!(
+            " Dotted, on the right: mean latency of a {noun}. Where the solid lines go flat and the dotted ones turn up, more \
+             sessions only wait."
+        ),
+        true => " These runs have no latency figures.".to_owned(),
     };
-    let right = (!latencies.is_empty()).then(|| Axis::linear("mean latency", Unit::Seconds));
+    let right = (!latencies.is_empty()).then(|| Axis::linear(format!("mean {noun} latency"), Unit::Seconds));
     traces.extend(latencies);
     // Sweeps double, so each step has the same room.
     let axis =
@@ -333,7 +414,7 @@ fn sweep(table: &Table, place: u32) -> Chart {
     let drawing = Drawing::new(axis, Axis::linear(table.metric.as_str(), Unit::Count), traces);
     Chart {
         id: format!("sweep-{place}"),
-        title: "Over the number of sessions".into(),
+        title: titled("Over the number of sessions", table, &rests_on),
         about: format!("Solid, on the left: {}, the mean of the repeats.{latency}", table.metric),
         source: "the runs of the analysis".into(),
         body: match x.len() {
@@ -448,23 +529,9 @@ mod tests {
         ] {
             assert!(page.contains(text), "{text}");
         }
-        for chart in ["means-1", "ratios-1", "sweep-1"] {
+        for chart in ["means-1", "ratios-1", "latency-1", "sweep-1"] {
             assert_eq!(page.matches(&format!("data-chart=\"{chart}\"")).count(), 1, "{chart}");
         }
         assert!(!page.contains("<all>"));
-    }
-
-    #[test]
-    fn a_figure_that_no_run_has_has_a_sentence_and_no_chart() {
-        let run = run("raw", "write", 1, &[("physical_reads_per_s", 1000.0)]);
-        let spec = TableSpec { title: "writes".into(), model: "write".into(), metric: Metric::Writes };
-        let options = Options::default();
-        let analysis = Analysis::of(&[run], &[Variant::whole("raw")], &[spec], &options).unwrap();
-        let page = analysis_page(&analysis);
-        assert!(
-            page.contains("None of these runs has this figure")
-                && analysis.text().contains("None of these runs")
-        );
-        assert!(!page.contains("0 runs") && !page.contains("class=\"chart\""));
     }
 }

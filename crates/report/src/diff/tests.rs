@@ -219,3 +219,22 @@ fn a_failed_run_can_be_compared() {
     let page = page(&[fixture::direct_read_run()], &[fixture::failed_run()]);
     assert!(page.contains("Not shown: ") && page.contains("Caution:"));
 }
+
+/// It said '215.6 % to 255.3 % higher (better)' of reads that the page cache served.
+#[test]
+fn reads_of_a_page_cache_are_not_better() {
+    let cached: Vec<Record> = (0..3).map(|_| fixture::page_cache_run()).collect();
+    let diff = Diff::of(&group("direct", &[1.0, 1.01, 0.99]), &cached, Confidence::default()).unwrap();
+    let reads = diff.metrics.iter().find(|metric| metric.name == "physical_reads_per_s").unwrap();
+    assert_eq!((reads.comparison, reads.difference_percent), (None, None));
+    assert!(
+        reads.refused.as_ref().unwrap().contains("Physical? of second is BAD (3 of 3 runs)"),
+        "{reads:?}"
+    );
+    let spoken: Vec<_> = diff.statements.iter().filter(|words| words.contains("Physical reads/s")).collect();
+    assert!(spoken.len() == 1 && spoken[0].contains("can't be compared"), "{spoken:?}");
+    // Operations rest on other verdicts, but nothing is praised.
+    assert!(diff.statements.iter().all(|words| !words.contains("better")), "{:?}", diff.statements);
+    assert!(diff.statements.iter().any(|words| words.starts_with("Operations/s: second is")));
+    assert!(!diff.are_good() && diff_page(&diff, &[], &[]).contains("Physical? of second is BAD"));
+}

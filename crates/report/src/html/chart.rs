@@ -86,6 +86,33 @@ impl Drawing {
         Self { traces, x, y, right: None, is_timeline: false, shades, marks, height_px: 320 }
     }
 
+    /// Ends the vertical axis above the bars: the intervals of two runs can be a thousand times as long. A whisker that is cut
+    /// there says its end.
+    pub(crate) fn following_bars(mut self, show: fn(f64) -> String) -> Self {
+        // Room for whiskers, and for the texts of those that are cut, in lengths of the longest bar.
+        const WHISKERS: f64 = 1.5;
+        const TEXTS: f64 = 1.7;
+        let all = self.traces.iter_mut().filter_map(|trace| match trace {
+            Trace::Bars(bars) => Some(&mut bars.bars),
+            Trace::Line(_) | Trace::Heat(_) => None,
+        });
+        let mut bars: Vec<&mut Bar> = all.flatten().collect();
+        let longest = bars.iter().map(|bar| bar.length).fold(0.0, f64::max);
+        let mut is_cut = false;
+        for bar in &mut bars {
+            let Some((below, above)) = bar.error else { continue };
+            if bar.length + above > WHISKERS * longest {
+                bar.cut = Some(format!("to {}", show(bar.length + above)));
+                bar.error = Some((below, WHISKERS * longest - bar.length));
+                is_cut = true;
+            }
+        }
+        if is_cut {
+            self.y.range = Some((0.0, TEXTS * longest));
+        }
+        self
+    }
+
     fn to_json(&self) -> Value {
         let mut drawing = self.clone();
         for trace in &mut drawing.traces {
@@ -249,12 +276,14 @@ pub(crate) struct Bar {
     pub(crate) length: f64,
     /// Distances of the ends of the confidence interval, below and above.
     pub(crate) error: Option<(f64, f64)>,
+    /// The end of the interval in words, where the axis cuts it.
+    pub(crate) cut: Option<String>,
     pub(crate) hover: String,
 }
 
 impl Bar {
     pub(crate) fn between(low: f64, high: f64, length: f64, hover: String) -> Self {
-        Self { at: f64::midpoint(low, high), width: high - low, length, error: None, hover }
+        Self { at: f64::midpoint(low, high), width: high - low, length, error: None, cut: None, hover }
     }
 
     pub(crate) fn with_interval(self, interval: Option<(f64, f64)>) -> Self {
@@ -453,6 +482,20 @@ mod tests {
         let json = for_script(json!(bars));
         assert_eq!((&json["bars"][0]["error"], &json["bars"][1]["error"]), (&json!([1, 2.5]), &json!(null)));
         assert_eq!((&json["colour"], &json["bars"][0]["at"]), (&json!({ "variant": 9 }), &json!(1)));
+    }
+
+    #[test]
+    fn the_axis_follows_the_bars_and_a_cut_whisker_says_its_end() {
+        let bar = |end| Bar::between(0.8, 1.2, 1.0, String::new()).with_interval(Some((0.0, end)));
+        let drawn = |end| {
+            let bars = Bars::new("a", Colour::Variant(0), vec![bar(1.2), bar(end)]);
+            drawing(1.0, vec![Trace::Bars(bars)]).following_bars(|value| format!("{value:.0}"))
+        };
+        let cut = drawn(170_000.0);
+        assert!(cut.y.range.unwrap().1 < 2.0, "{:?}", cut.y);
+        let Trace::Bars(bars) = &cut.traces[0] else { panic!("{cut:?}") };
+        assert_eq!((bars.bars[0].cut.as_deref(), bars.bars[1].cut.as_deref()), (None, Some("to 170000")));
+        assert_eq!((bars.bars[1].error, drawn(1.4).y.range), (Some((1.0, 0.5)), None));
     }
 
     #[test]

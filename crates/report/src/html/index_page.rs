@@ -10,7 +10,8 @@ use crate::figure::{self, Figure, Figures};
 use crate::format::{ABSENT, count, or_absent, plural};
 use crate::info::status_word;
 use crate::measured::{device_name, operation_rates};
-use crate::verdicts::{Answer, Question, Verdict};
+use crate::verdicts::{Answer, Judged};
+use crate::{Question, Standing};
 
 /// The columns of numbers. On a narrow screen, which has no columns, each number has its name beside it.
 const NUMBERS: [&Figure; 4] =
@@ -42,7 +43,7 @@ pub struct IndexRow {
     device: Option<String>,
     numbers: Vec<IndexNumber>,
     operations_per_s: Option<f64>,
-    verdicts: Vec<IndexVerdict>,
+    verdicts: Vec<Judged>,
     /// Operations per second over the window, at most 48 points.
     curve: Vec<f64>,
 }
@@ -51,14 +52,8 @@ pub struct IndexRow {
 struct IndexNumber {
     value: Option<f64>,
     shown: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct IndexVerdict {
-    question: Question,
-    answer: Answer,
-    cause: String,
-    sentence: String,
+    /// The BAD verdict that makes it worthless.
+    invalid: Option<Question>,
 }
 
 impl IndexRow {
@@ -67,13 +62,13 @@ impl IndexRow {
         let figures = Figures::of(record);
         let host = record.host.as_ref();
         let rates: Vec<f64> = operation_rates(record).iter().map(|rate| rate.operations_per_s).collect();
-        let number =
-            |figure: &Figure| IndexNumber { value: figure.of(&figures), shown: figure.show(&figures) };
-        let verdict = |verdict: &Verdict| IndexVerdict {
-            question: verdict.question,
-            answer: verdict.answer,
-            cause: verdict.finding.cause(),
-            sentence: verdict.sentence(),
+        let number = |figure: &Figure| IndexNumber {
+            value: figure.of(&figures),
+            shown: figure.show(&figures),
+            invalid: match (figure.of(&figures), figures.standing(figure)) {
+                (Some(_), Standing::Invalid(question)) => Some(question),
+                _ => None,
+            },
         };
         Self {
             id: record.id.clone(),
@@ -85,9 +80,14 @@ impl IndexRow {
             device: device_name(record).map(str::to_owned),
             numbers: NUMBERS.map(number).into(),
             operations_per_s: figure::OPERATIONS_PER_S.of(&figures),
-            verdicts: figures.verdicts().iter().map(verdict).collect(),
+            verdicts: figures.judged(),
             curve: thinned(&rates),
         }
+    }
+
+    /// True if every verdict is good.
+    pub fn is_good(&self) -> bool {
+        self.verdicts.iter().all(|verdict| verdict.answer == Answer::Good)
     }
 
     fn html(&self) -> Markup {
@@ -119,7 +119,12 @@ impl IndexRow {
                 @for (figure, number) in NUMBERS.iter().zip(&self.numbers) {
                     td class="n" data-name=(figure.short)
                         data-value=(number.value.map(|value| value.to_string()).unwrap_or_default())
-                    { (number.shown) }
+                    {
+                        @match number.invalid {
+                            Some(question) => s title={ (question.title()) " " (Answer::Bad.word()) } { (number.shown) },
+                            None => (number.shown),
+                        }
+                    }
                 }
                 td data-value=(answers.join(" ")) {
                     @for verdict in &self.verdicts {
@@ -134,10 +139,9 @@ impl IndexRow {
 
     fn filters(&self) -> Vec<&'static str> {
         let any = |answer: Answer| self.verdicts.iter().any(|verdict| verdict.answer == answer);
-        let all_good = self.verdicts.iter().all(|verdict| verdict.answer == Answer::Good);
         let some = [(Answer::Bad, "a BAD"), (Answer::Doubt, "a DOUBT"), (Answer::Unknown, "an UNKNOWN")];
         let some = some.into_iter().filter(|(answer, _)| any(*answer)).map(|(_, words)| words);
-        all_good.then_some("all good").into_iter().chain(some).collect()
+        self.is_good().then_some("all good").into_iter().chain(some).collect()
     }
 
     /// A small curve from zero to its highest point.
@@ -291,6 +295,14 @@ mod tests {
         assert!(unknown && row.operations_per_s.is_none() && row.curve.is_empty(), "{row:?}");
         let html = row.html().into_string();
         assert_eq!(html.matches("data-value=\"\">-<").count(), 2, "{html}");
+    }
+
+    #[test]
+    fn a_figure_that_rests_on_a_bad_verdict_is_struck_through() {
+        let struck = |record| {
+            IndexRow::of(&record).html().into_string().matches("<s title=\"Physical? BAD\">").count()
+        };
+        assert_eq!((struck(fixture::page_cache_run()), struck(fixture::direct_read_run())), (1, 0));
     }
 
     #[test]

@@ -510,6 +510,7 @@ fn top_events(figures: &Figures<'_>) -> Chart {
         width: 0.7,
         length: event.time_s,
         error: None,
+        cut: None,
         hover: event_words(event, figure::DB_TIME_S.of(figures)),
     };
     let bars = Bars::new("time", Colour::Reads, (0..).zip(&events).map(bar).collect());
@@ -597,7 +598,7 @@ fn per_session(
     } else {
         let bar = |(session, value): &(u32, f64)| {
             let hover = format!("session {session}: {}", shown(*value));
-            Bar { at: f64::from(*session), width: 0.8, length: *value, error: None, hover }
+            Bar { at: f64::from(*session), width: 0.8, length: *value, error: None, cut: None, hover }
         };
         let named = values.iter().step_by(values.len().div_ceil(MOST_NAMES));
         let named = named.map(|(session, _)| (f64::from(*session), session.to_string()));

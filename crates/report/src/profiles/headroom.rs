@@ -109,7 +109,24 @@ pub(super) fn times(factor: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// The verdicts without which a step shows nothing. That its reads were physical is a condition of its own, and a host short of
+/// CPU or an uneven rate is what a search looks for.
+pub(super) const RESTS_ON: [Question; 2] = [Question::Accounted, Question::Complete];
+
+/// The BAD verdict on which a step rests, in words.
+pub(super) fn refused(factor: f64, verdicts: &[[String; 3]]) -> Option<String> {
+    let rests_on = |title: &str| RESTS_ON.iter().any(|question| question.title() == title);
+    let bad = verdicts.iter().find(|[title, answer, _]| answer == Answer::Bad.word() && rests_on(title));
+    bad.map(|[title, answer, sentence]| format!("{title} is {answer} at {} times: {sentence}", times(factor)))
+}
+
 impl Headroom {
+    /// True if every verdict of every step is good.
+    pub fn are_good(&self) -> bool {
+        let answers = self.steps.iter().flat_map(|step| &step.verdicts);
+        answers.into_iter().all(|[_, answer, _]| answer == Answer::Good.word())
+    }
+
     fn counted(&self) -> impl Iterator<Item = &HeadroomStep> {
         self.steps.iter().filter(|step| step.not_counted.is_none())
     }
@@ -121,7 +138,9 @@ impl Headroom {
 
     /// The answer in sentences: multiple, limit, and the mean reads of production and of this platform.
     fn answer(&self) -> String {
-        let mut sentences = vec![self.carried()];
+        let refused = self.counted().find_map(|step| refused(step.factor, &step.verdicts));
+        let refused = refused.map(|why| format!("This result can't be relied on. {why}"));
+        let mut sentences: Vec<String> = refused.into_iter().chain([self.carried()]).collect();
         let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));
         match nearest_above(self.carries, broken) {
             Some((step, limit)) => sentences.push(format!("Beyond that {limit}. {}", step.reason)),

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use slob_stats::{Comparison, PercentInterval, summary};
 
-use super::headroom::{nearest_above, times};
+use super::headroom::{nearest_above, refused, times};
 use crate::Confidence;
 use crate::analysis::{compared_places, number_or_empty};
 use crate::diff::{range, shown_percent};
@@ -16,6 +16,7 @@ use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
+use crate::verdicts::Answer;
 
 /// The result of a search, from its JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -46,6 +47,9 @@ struct SearchStep {
     broke: Option<String>,
     /// Why the step is discarded.
     not_counted: Option<String>,
+    /// Question, answer and sentence of each verdict.
+    #[serde(default)]
+    verdicts: Vec<[String; 3]>,
 }
 
 impl SearchResult {
@@ -65,6 +69,9 @@ impl SearchResult {
     fn why_unknown(&self) -> Option<String> {
         if let Some(why) = self.steps.iter().find_map(|step| step.not_counted.as_deref()) {
             return Some(format!("a step does not count: {}", why.trim_end_matches('.')));
+        }
+        if let Some(why) = self.steps.iter().find_map(|step| refused(step.factor, &step.verdicts)) {
+            return Some(format!("it can't be relied on: {}", why.trim_end_matches('.')));
         }
         match (self.carries, self.at_least, self.less_than) {
             (None, ..) => Some("not even the least part of the demand that was tried was carried".into()),
@@ -190,6 +197,13 @@ impl Headrooms {
         let done = variants.iter().map(|platform| platform.searches.len()).sum();
         let pairs = pairs(&variants, confidence);
         Self { demand, confidence, done, of, variants, pairs }
+    }
+
+    /// True if every verdict of every step is good.
+    pub fn are_good(&self) -> bool {
+        let searches = self.variants.iter().flat_map(|row| &row.searches);
+        let answers = searches.flat_map(|search| &search.steps).flat_map(|step| &step.verdicts);
+        answers.into_iter().all(|[_, answer, _]| answer == Answer::Good.word())
     }
 
     /// Comma-separated values (RFC 4180): a line for each search, and one for each variant with its median and interval.
@@ -375,7 +389,8 @@ fn chart(headrooms: &Headrooms) -> Chart {
         let within = interval.map(|(low, high)| format!(", {} to {}", times(low), times(high)));
         let (within, searches) = (within.unwrap_or_default(), plural(row.searches.len() as u64, "search"));
         let hover = format!("{}: {} times{within}; {searches}", row.name, times(length));
-        let bar = Bar { at: at as f64, width: 0.6, length, error: None, hover }.with_interval(interval);
+        let bar =
+            Bar { at: at as f64, width: 0.6, length, error: None, cut: None, hover }.with_interval(interval);
         Some(Trace::Bars(Bars::new(&row.name, Colour::Variant(at), vec![bar])))
     };
     let traces: Vec<Trace> = headrooms.variants.iter().enumerate().filter_map(bar).collect();
@@ -391,7 +406,7 @@ fn chart(headrooms: &Headrooms) -> Chart {
         source: "the searches of the campaign".into(),
         body: match traces.is_empty() {
             true => Err("no variant has a number".into()),
-            false => Ok(Drawing::new(x.named(names), y, traces)),
+            false => Ok(Drawing::new(x.named(names), y, traces).following_bars(times)),
         },
     }
 }
@@ -458,8 +473,11 @@ mod tests {
 
     #[test]
     fn the_limit_is_what_broke_nearest_above() {
-        let step =
-            |factor, broke: &str| SearchStep { factor, broke: Some(broke.to_owned()), not_counted: None };
+        let step = |factor, broke: &str| SearchStep {
+            factor,
+            broke: Some(broke.to_owned()),
+            ..SearchStep::default()
+        };
         let mut search = platform("a", &[2.0]).searches.remove(0);
         search.steps = vec![step(4.0, "far"), step(2.2, "near"), step(2.0, "once")];
         let mut search = search.judged();

@@ -244,10 +244,16 @@
           line: { width: 1, dash: "dash", color: colour("text-2") },
         })),
       ],
-      annotations: chart.marks.map(([x, text]) => ({
-        x, xref: "x", y: 1, yref: "paper", text, textangle: -90, showarrow: false, xanchor: "right", yanchor: "top",
-        font: { size: 11, color: colour("text-2") },
-      })),
+      annotations: [
+        ...chart.marks.map(([x, text]) => ({
+          x, xref: "x", y: 1, yref: "paper", text, textangle: -90, showarrow: false, xanchor: "right", yanchor: "top",
+          font: { size: 11, color: colour("text-2") },
+        })),
+        ...chart.traces.flatMap((from) => (from.bars || []).filter((bar) => bar.cut)).map((bar) => ({
+          x: bar.at, xref: "x", y: bar.length + bar.error[1], yref: "y", text: bar.cut, showarrow: false, yanchor: "bottom",
+          font: { size: 10, color: colour("text-2") },
+        })),
+      ],
     };
     if (chart.right) layout.yaxis2 = axis(chart.right, up, { overlaying: "y", side: "right", showgrid: false });
     if (printing) Object.assign(layout, { autosize: false, width: PRINT_WIDTH, height });

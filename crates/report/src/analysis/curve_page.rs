@@ -1,0 +1,85 @@
+//! The curve of a search for the knee as a page with charts.
+
+use super::{Curve, CurvePoint};
+use crate::figure::{self, Figure};
+use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::html::layout::{Section, View, lead};
+use crate::verdicts::GroupVerdicts;
+
+pub fn curve_page(curve: &Curve) -> String {
+    let mut points: Vec<&CurvePoint> = curve.points.iter().collect();
+    points.sort_by_key(|point| (point.sessions, point.rate_per_s));
+    let charts = vec![
+        chart(
+            "read-latency",
+            "Read latency",
+            &points,
+            (&figure::PHYSICAL_READS_PER_S, |point| point.physical_reads_per_s),
+            [
+                (&figure::PHYSICAL_READ_MEAN_US, |point| point.physical_read_mean_us),
+                (&figure::PHYSICAL_READ_P99_US, |point| point.physical_read_p99_us),
+            ],
+        ),
+        chart(
+            "operation-latency",
+            "Operation latency",
+            &points,
+            (&figure::OPERATIONS_PER_S, |point| Some(point.operations_per_s)),
+            [
+                (&figure::OPERATION_MEAN_US, |point| point.operation_mean_us),
+                (&figure::OPERATION_P99_US, |point| point.operation_p99_us),
+            ],
+        ),
+    ];
+    let sentences = curve.sentences();
+    let knee = Section::new("knee", "Knee")
+        .part("", |page| sentences.iter().for_each(|sentence| page.paragraph(sentence)))
+        .part("Verdicts", |page| curve.write_verdicts(page))
+        .charts(charts)
+        .part("Curve", |page| {
+            page.table(&curve.table());
+            page.paragraph(&curve.little());
+        });
+    View {
+        title: "OpenSLOB saturation".into(),
+        heading: "Saturation".into(),
+        lead: lead(&curve.why),
+        has_links: false,
+        sections: vec![knee],
+        source: "From the saved records of the search's runs.".into(),
+    }
+    .html()
+}
+
+type Of = (&'static Figure, fn(&CurvePoint) -> Option<f64>);
+
+/// Mean and p99 of a latency against a rate: a point for each run, from few sessions to many.
+fn chart(id: &str, title: &str, points: &[&CurvePoint], (rate, rate_of): Of, latencies: [Of; 2]) -> Chart {
+    let line = |((figure, of), stroke): (Of, Stroke)| {
+        let known = points.iter().filter_map(|point| Some((rate_of(point)?, Some(of(point)? / 1e6))));
+        let (x, y): (Vec<f64>, Vec<Option<f64>>) = known.unzip();
+        Line { has_markers: true, stroke, ..Line::new(figure.title, Colour::Variant(0), x, y) }
+    };
+    let verdicts = GroupVerdicts::of(points.iter().map(|point| point.verdicts.as_slice()));
+    let bad = verdicts.against(rate.rests_on);
+    let mark =
+        bad.map(|bad| format!(" ({} {})", bad.question.title(), bad.answer.word())).unwrap_or_default();
+    let names = latencies.map(|(figure, _)| figure.name).join(", ");
+    let lines = latencies.into_iter().zip([Stroke::Solid, Stroke::Dot]).map(line);
+    let traces: Vec<Trace> = lines.filter(Line::is_known).map(Trace::Line).collect();
+    let x = Axis::linear(rate.heading, Unit::Count);
+    let drawing = Drawing::new(x, Axis::linear("latency", Unit::Seconds), traces);
+    Chart {
+        id: id.into(),
+        title: format!("{title}{mark}"),
+        about: format!(
+            "Against {}: a point for each run, in the order of the sessions or the rate. Where it turns up, more load only waits.",
+            rate.heading
+        ),
+        source: format!("the runs of the search: {}, {names}", rate.name),
+        body: match drawing.traces.is_empty() {
+            true => Err("the target does not measure it".into()),
+            false => Ok(Drawing { height_px: 380, ..drawing }),
+        },
+    }
+}

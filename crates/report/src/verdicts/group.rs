@@ -1,0 +1,161 @@
+//! The verdicts of runs that are compared: those of each run in brief, and of a group the worst answer to each question.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Question, Verdict};
+use crate::format::plural;
+use crate::page::{Column, Page, Table};
+
+/// A verdict in brief.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judged {
+    pub question: Question,
+    pub answer: Answer,
+    pub cause: String,
+    pub sentence: String,
+}
+
+impl From<&Verdict> for Judged {
+    fn from(verdict: &Verdict) -> Self {
+        let Verdict { question, answer, .. } = *verdict;
+        Self { question, answer, cause: verdict.finding.cause(), sentence: verdict.sentence() }
+    }
+}
+
+/// The worst answer to a question in a group of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Worst {
+    pub question: Question,
+    pub answer: Answer,
+    /// Runs with this answer.
+    pub runs: usize,
+    /// Runs that were judged.
+    pub of: usize,
+    /// The sentence of the first run with this answer.
+    pub sentence: String,
+}
+
+impl Worst {
+    fn cell(&self) -> String {
+        match self.answer {
+            Answer::Bad | Answer::Doubt if self.of > 1 => {
+                format!("{} {}/{}", self.answer.word(), self.runs, self.of)
+            }
+            answer => answer.word().to_owned(),
+        }
+    }
+
+    /// `Physical? of buffered is BAD (2 of 3 runs): No: ...`.
+    fn words(&self, name: &str) -> String {
+        let (title, answer) = (self.question.title(), self.answer.word());
+        let runs = match self.of {
+            1 => String::new(),
+            of => format!(" ({} of {})", self.runs, plural(of as u64, "run")),
+        };
+        format!("{title} of {name} is {answer}{runs}: {}", self.sentence)
+    }
+}
+
+/// The worst answers of a group, in the order of the questions; none if nothing judged its runs, as those of AWR reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct GroupVerdicts(Vec<Worst>);
+
+impl GroupVerdicts {
+    pub fn of<'a>(runs: impl IntoIterator<Item = &'a [Judged]>) -> Self {
+        let mut all: Vec<Worst> = Vec::new();
+        for verdict in runs.into_iter().flatten() {
+            let Judged { question, answer, ref sentence, .. } = *verdict;
+            match all.iter_mut().find(|worst| worst.question == question) {
+                None => all.push(Worst { question, answer, runs: 1, of: 1, sentence: sentence.clone() }),
+                Some(worst) => {
+                    worst.of += 1;
+                    if answer > worst.answer {
+                        *worst = Worst { answer, runs: 1, sentence: sentence.clone(), ..*worst };
+                    } else {
+                        worst.runs += usize::from(answer == worst.answer);
+                    }
+                }
+            }
+        }
+        Self(all)
+    }
+
+    /// True if every verdict of every run is good; false if nothing judged them.
+    pub fn are_good(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(|worst| worst.answer == Answer::Good)
+    }
+
+    /// The first BAD answer that a figure rests on.
+    pub fn against(&self, rests_on: &[Question]) -> Option<&Worst> {
+        let bad = |question: &Question| {
+            self.0.iter().find(|worst| worst.question == *question && worst.answer == Answer::Bad)
+        };
+        rests_on.iter().find_map(bad)
+    }
+
+    /// The worst answer with the questions that have it: `BAD: Physical?, Steady?`; `GOOD` if all are.
+    pub fn in_short(&self) -> Option<String> {
+        let worst = self.0.iter().map(|worst| worst.answer).max()?;
+        let titles: Vec<&str> =
+            self.0.iter().filter(|one| one.answer == worst).map(|one| one.question.title()).collect();
+        Some(match worst {
+            Answer::Good => worst.word().to_owned(),
+            _ => format!("{}: {}", worst.word(), titles.join(", ")),
+        })
+    }
+}
+
+/// Why a figure of these groups can't be compared: the BAD verdicts that it rests on, of each group by its name.
+pub(crate) fn refusal(groups: &[(&str, &GroupVerdicts)], rests_on: &[Question]) -> Option<String> {
+    let bad = groups.iter().filter_map(|(name, verdicts)| Some(verdicts.against(rests_on)?.words(name)));
+    let bad: Vec<String> = bad.collect();
+    (!bad.is_empty()).then(|| bad.join(" "))
+}
+
+/// A line for each group that was judged, and a sentence for each answer that is BAD or DOUBT.
+pub(crate) fn write(page: &mut Page, groups: &[(&str, &GroupVerdicts)]) {
+    let judged = || groups.iter().filter(|(_, verdicts)| !verdicts.0.is_empty());
+    if judged().next().is_none() {
+        return;
+    }
+    let titles = Question::ALL.map(|question| Column::left(question.title()));
+    let mut table = Table::new([&[Column::left("Verdicts").at_most(30)][..], &titles].concat());
+    for (name, verdicts) in judged() {
+        let cell = |question| {
+            let worst = verdicts.0.iter().find(|worst| worst.question == question);
+            worst.map_or_else(String::new, Worst::cell)
+        };
+        table.row([(*name).to_owned()].into_iter().chain(Question::ALL.map(cell)));
+    }
+    page.table(&table);
+    for answer in [Answer::Bad, Answer::Doubt] {
+        for (name, verdicts) in judged() {
+            let worst = verdicts.0.iter().filter(|worst| worst.answer == answer);
+            worst.for_each(|worst| page.hanging("  -", &worst.words(name)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{self, Figures};
+    use crate::fixture;
+
+    #[test]
+    fn a_group_is_as_good_as_its_worst_run() {
+        let [sound, cached] = [fixture::direct_read_run(), fixture::page_cache_run()];
+        let [sound, cached] = [&sound, &cached].map(|record| Figures::of(record).judged());
+        let of = |runs: &[&Vec<Judged>]| GroupVerdicts::of(runs.iter().map(|run| run.as_slice()));
+        let mixed = of(&[&sound, &cached, &cached]);
+        let bad = mixed.against(figure::PHYSICAL_READS_PER_S.rests_on).unwrap();
+        assert_eq!((bad.question, bad.runs, bad.of), (Question::Physical, 2, 3));
+        assert!(mixed.in_short().unwrap().starts_with("BAD: Physical?"));
+        assert!(mixed.against(figure::OPERATIONS_PER_S.rests_on).is_none());
+        assert!(of(&[&sound, &sound]).are_good() && !mixed.are_good() && !of(&[]).are_good());
+        let words =
+            refusal(&[("a", &of(&[&sound])), ("b", &mixed)], figure::PHYSICAL_READS_PER_S.rests_on).unwrap();
+        assert!(words.starts_with("Physical? of b is BAD (2 of 3 runs): No: your OS page cache"), "{words}");
+    }
+}
