@@ -154,3 +154,17 @@ fn keys_that_contradict_a_demand_are_refused(
 ) {
     assert_refused("p", [DEMAND, right, wrong], expected);
 }
+
+#[test]
+fn half_of_the_sessions_of_read_write_are_writers() {
+    let plan = |sessions: &str| {
+        format!(
+            "models = [\"read\", \"redo\", \"write\", \"read-write\"]\nsessions = [{sessions}]\n[[variant]]\nname = \"a\"\n"
+        )
+    };
+    let odd = Plan::parse("p", &plan("\"2x4\", 3")).unwrap_err().to_string();
+    assert!(odd.contains("sessions is '3x1'; it must be an even number for the model 'read-write'"), "{odd}");
+    let plan = Plan::parse("p", &plan("\"2x4\", 2")).unwrap();
+    let metrics: Vec<&str> = plan.models.iter().map(|model| model.metric.as_str()).collect();
+    assert_eq!(metrics, ["reads", "redo", "writes", "read-write"]);
+}
