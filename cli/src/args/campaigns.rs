@@ -95,7 +95,8 @@ Examples:
   slob analyze campaigns/fs --relative-to raw       figures relative to one variant
   slob analyze awr_info.txt --variants XFS,EXT3     the output of awr_info; variants are parts of FILE
   slob analyze campaigns/fs --html -o fs.html       a page with charts
-  slob analyze reports                              a folder of awr.txt.N files
+  slob analyze reports                              a folder of awr.txt.N files, or AWR-XFS-run.writers.readers
+  slob analyze reports --name-pattern '{variant}_w{writers}_r{readers}_{run}.lst'
   slob analyze runs --by target                     a folder of runs, by a column of `slob info`
 Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to analyse.";
     let inputs = "A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports";
@@ -116,6 +117,12 @@ Exit codes: 0 good; 1 some records could not be read; 2 there is nothing to anal
                 .value_delimiter(','),
             option("by", "COLUMN", "A column of `slob info` whose values are the variants, such as target")
                 .conflicts_with("variants"),
+            option(
+                "name-pattern",
+                "PATTERN",
+                "How files of AWR reports are named [default: as harnesses do]",
+            )
+            .conflicts_with("by"),
             option("relative-to", "VARIANT", "Show figures relative to this variant's")
                 .add(ArgValueCompleter::new(completing::variants)),
             Arg::new("scale").long("scale").hide(true).value_parser(no_scale),

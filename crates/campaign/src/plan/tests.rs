@@ -75,7 +75,7 @@ fn assert_refused(file: &str, [plan, right, wrong]: [&str; 3], expected: &str) {
 #[case("timeout = 5", "timeout = \"soon\"", "timeout is 'soon'; it must be 1 to")]
 #[case("\"2x4\"", "\"2x0\"", "sessions is '2x0'")]
 #[case("\"2x4\"", "8", "two session counts called '8'")]
-#[case("\"redo\"", "\"rodo\"", "there is no model 'rodo'; there are half, read, redo, read-write")]
+#[case("\"redo\"", "\"rodo\"", "there is no model 'rodo'; there are half, read, redo, write, read-write")]
 #[case("baseline = \"raw\"", "baseline = \"row\"", "there is no variant 'row'; there are xfs, raw")]
 #[case("name = \"raw\"", "name = \"xfs\"", "two variants called 'xfs'")]
 #[case("name = \"xfs\"", "name = \"x/s\"", "name is 'x/s'; it must be")]
