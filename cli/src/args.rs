@@ -129,14 +129,17 @@ fn setup() -> Command {
 }
 
 fn run() -> Command {
-    let schemas = position("schemas-in-place", "SCHEMAS", "The number of schemas").conflicts_with("SCHEMAS");
+    let sessions = Arg::new("schemas-or-roles")
+        .num_args(1..=2)
+        .value_names(["SCHEMAS|WRITERS", "READERS"])
+        .help("The number of schemas; or of sessions that only update, and of sessions that only read");
     let journal = "Log every update that the database acknowledges to FILE, for `slob verify --durability FILE` after a crash";
     let metrics = "Serve live figures for Prometheus at /metrics; a bare port binds to 127.0.0.1, port 0 picks a free one";
     let command = Command::new("run")
         .about("Run a test and print its summary")
-        .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
+        .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run 4 8             four sessions that only update beside eight that only read\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
         .args([
-            schemas.add(ArgValueCompleter::new(completing::schemas)),
+            sessions.add(ArgValueCompleter::new(completing::schemas)),
             strict(),
             switch("full", "Print the full report instead of its summary").conflicts_with("json"),
             switch("json", "Print the record as JSON instead of the summary"),

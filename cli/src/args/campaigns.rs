@@ -104,7 +104,8 @@ Examples:
   slob analyze campaigns/fs --relative-to raw       figures relative to one variant
   slob analyze awr_info.txt --variants XFS,EXT3     the output of awr_info; variants are parts of FILE
   slob analyze campaigns/fs --html -o fs.html       a page with charts
-  slob analyze reports                              a folder of awr.txt.N files
+  slob analyze reports                              a folder of awr.txt.N files, or AWR-XFS-run.writers.readers
+  slob analyze reports --name-pattern '{variant}_w{writers}_r{readers}_{run}.lst'
   slob analyze runs --by target                     a folder of runs, by a column of `slob info`
   slob analyze runs --metric physical_read_p99_us   another figure of the same runs
   slob analyze runs --latency operation --html      latency of operations instead of reads in the charts
@@ -139,6 +140,12 @@ Exit codes: 0 good; 1 a variant lacks a figure, a record could not be read, or w
                 "Latency to show: of a read or of an operation [default: read, where it is known]",
             )
             .value_parser(["read", "operation"]),
+            option(
+                "name-pattern",
+                "PATTERN",
+                "How files of AWR reports are named [default: as harnesses do]",
+            )
+            .conflicts_with("by"),
             option("relative-to", "VARIANT", "Show figures relative to this variant's")
                 .add(ArgValueCompleter::new(completing::variants)),
             Arg::new("scale").long("scale").hide(true).value_parser(no_scale),

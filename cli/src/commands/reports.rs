@@ -11,8 +11,8 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::Value as Json;
-use slob_awr::Scope;
 use slob_awr::info::{is_pipes, read_pipes};
+use slob_awr::{NamePattern, Scope};
 use slob_campaign::{Schedule, Sessions, State, read_campaign};
 use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
 use slob_report::analysis::{
@@ -258,9 +258,11 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
         return Ok(judged(matches.get_flag("strict"), compared.are_good()));
     }
     let results = settings::results_dir_of(matches)?;
-    let mut inputs = Inputs::default();
+    let pattern = matches.text("name-pattern").map(str::parse::<NamePattern>).transpose();
+    let pattern = pattern.map_err(Failure::usage)?;
+    let mut inputs = Inputs { labelled: pattern.is_some(), ..Inputs::default() };
     for input in matches.texts("inputs") {
-        inputs.add(&results, input, matches.text("by"))?;
+        inputs.add(&results, input, matches.text("by"), pattern.as_ref())?;
     }
     let code = if inputs.unread { ExitCode::from(PARTLY) } else { ExitCode::SUCCESS };
     let options = Options {
@@ -334,7 +336,13 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn add(&mut self, results: &Path, input: &str, by: Option<&str>) -> Result<(), Failure> {
+    fn add(
+        &mut self,
+        results: &Path,
+        input: &str,
+        by: Option<&str>,
+        pattern: Option<&NamePattern>,
+    ) -> Result<(), Failure> {
         let path = Path::new(input);
         if path.is_dir()
             && let Some((schedule, state)) = read_campaign(path)?
@@ -343,7 +351,8 @@ impl Inputs {
         }
         self.has_others = true;
         if awr::are_reports(path) {
-            let read = ReadReports::read([&path.to_owned()], Scope::Row, |named| run_of_report(&named))?;
+            let read =
+                ReadReports::read([&path.to_owned()], Scope::Row, |named| run_of_report(&named, pattern))?;
             self.unread |= read.exit_code()? != ExitCode::SUCCESS;
             self.runs.extend(read.kept);
             return Ok(());
@@ -425,7 +434,8 @@ impl Inputs {
 
     /// AWR reports lack the number of sessions; the names of their files may have it.
     fn check_sessions(&mut self) -> Result<(), Failure> {
-        const NAMES: &str = "name the files by them, such as awr.txt.16";
+        const NAMES: &str = "name the files by them, such as awr.txt.16 or AWR-XFS-1.4.8 (run.writers.readers), or say how they are named with \
+             --name-pattern";
         let (all, without) =
             (self.runs.len(), self.runs.iter().filter(|run| run.sessions.is_empty()).count());
         if without > 0 && without == all {
@@ -456,7 +466,9 @@ impl Inputs {
             Some((own, tables)) => (if asked.is_empty() { own } else { asked }, tables),
             None if !asked.is_empty() => (asked, slob_r_tables()),
             None if self.labelled => {
-                let labels: BTreeSet<&str> = self.runs.iter().map(|run| run.label.as_str()).collect();
+                // The names of files that have another form are no variants.
+                let known = self.runs.iter().filter(|run| !run.sessions.is_empty());
+                let labels: BTreeSet<&str> = known.map(|run| run.label.as_str()).collect();
                 (labels.into_iter().map(Variant::whole).collect(), slob_r_tables())
             }
             None => {

@@ -176,9 +176,22 @@ fn request_of_load(engine: &EngineKind, spec: &LoadSpec) -> OpenSpec {
     registry::open_spec(engine, &spec.target, &spec.options, Purpose::Load, spec.tablespace.clone())
 }
 
+/// `SCHEMAS`, or `WRITERS READERS`, as parameters, which must not be flags too.
+fn schemas_or_roles(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
+    let numbers = matches.texts("schemas-or-roles");
+    let keys: &[&str] = if numbers.len() == 2 { &["WRITERS", "READERS"] } else { &["SCHEMAS"] };
+    let pairs = keys.iter().zip(numbers).map(|(key, number)| {
+        let place = format!("{key} is given in its place, as {number}");
+        match matches.text(key) {
+            Some(_) => Err(Failure::usage(format!("{place}: leave out --{}", key.to_lowercase()))),
+            None => Ok(((*key).to_owned(), number.to_owned())),
+        }
+    });
+    pairs.collect()
+}
+
 pub(super) fn run(matches: &ArgMatches) -> Outcome {
-    let schemas = matches.text("schemas-in-place").map(|count| ("SCHEMAS".to_owned(), count.to_owned()));
-    let settings = settings::resolve(matches, &schemas.into_iter().collect::<Vec<_>>())?;
+    let settings = settings::resolve(matches, &schemas_or_roles(matches)?)?;
     if matches.get_flag("print-sql") {
         let spec = checked_run(&settings)?;
         let engine = registry::engine_of(&spec.target)?;

@@ -60,6 +60,9 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
     if !by_rate && matches.text("THREADS_PER_SCHEMA").is_some() {
         return Err(Failure::usage("the search raises the threads itself: leave them out, or use --by rate"));
     }
+    if !by_rate {
+        refuse_roles(&settings)?;
+    }
     let rules = KneeRules { most: if by_rate { MOST_STEPS } else { most }, tolerance, repeats };
     let mut curve = CurveSearch {
         settings,
@@ -93,6 +96,16 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
         Ok(_) => Ok(judged(matches.get_flag("strict"), curve.are_good())),
         Err(failure) if failure.is_interruption() => Ok(ExitCode::from(INTERRUPTED)),
         Err(failure) => Err(failure),
+    }
+}
+
+/// A search that chooses the number of sessions.
+fn refuse_roles(settings: &Settings) -> Result<(), Failure> {
+    match ["WRITERS", "READERS"].into_iter().find(|key| settings.value(key).is_some()) {
+        Some(key) => Err(Failure::usage(format!(
+            "{key} says how many sessions there are, but the search finds that out itself: unset WRITERS and READERS"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -345,6 +358,7 @@ pub(super) fn plan(matches: &ArgMatches) -> Outcome {
     let goal = Goal::of(&point(matches))?;
     let settings = settings::resolve(matches, &[])?;
     let view = if settings::is_set(&settings, "TARGET") {
+        refuse_roles(&settings)?;
         let target = Target::of(&settings, &goal)?;
         let stop = interrupt::flag()?;
         let measure = |name: &str, pairs: &[(&str, String)]| measure(&settings, name, pairs, &stop, None);
@@ -403,6 +417,7 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     let point = point(matches);
     let goal = Goal::of(&point)?;
     let settings = settings::resolve(matches, &[])?;
+    refuse_roles(&settings)?;
     RunSpec::from_settings(&settings)?;
     let limits = matches.texts("limit").into_iter().map(str::parse::<LatencyLimit>);
     let asked = Demand {

@@ -42,6 +42,26 @@ THINK_TM_MAX=.5
 export UPDATE_PCT RUN_TIME WORK_LOOP SCALE WORK_UNIT
 ";
 
+/// `runit.sh WRITERS READERS` of the first kits.
+#[test]
+fn readers_work_beside_writers() {
+    let folder = Folder::loaded(4, "4M");
+    let text = folder.slob("run 3 5 -s 2 --run-time 1 --warmup 0").success().stdout;
+    assert_contains(&text, &["with 8 sessions", "5 readers: ", "; 3 writers: "]);
+    let shown = folder.slob("show latest --field sessions").success().stdout;
+    let sessions: Vec<serde_json::Value> = serde_json::from_str(&shown).unwrap();
+    for session in &sessions {
+        let is_writer = session["session"].as_u64().unwrap() < 3;
+        let other = if is_writer { "selects" } else { "updates" };
+        assert_eq!(session[other], 0, "{session}");
+    }
+    folder.slob("verify --run latest").success();
+    folder.slob("run 0 8 --run-time 1 --warmup 0").success();
+    assert_eq!(folder.slob("show latest --field workload.update_pct").success().stdout.trim(), "0");
+    folder.slob("run 3 4 -s 2").refused(&["can't be spread evenly over SCHEMAS=2. Set SCHEMAS=1"]);
+    folder.slob("run 3 4 --writers 3").refused(&["leave out --writers"]);
+}
+
 #[test]
 fn a_kits_own_file_loads_and_runs() {
     let folder = Folder::new();

@@ -6,6 +6,7 @@ mod columns;
 use std::collections::BTreeMap;
 
 use crate::figure::{Figure, MIB};
+use crate::name::{MOST_SESSIONS, RunName};
 use crate::report::{IoProfileLine, Period, Report, WaitEvent};
 
 pub use columns::{Column, Work, columns};
@@ -46,9 +47,6 @@ pub fn plain_number(number: f64) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// The largest value of the parameter SESSIONS.
-const MOST_SESSIONS: u32 = 65_536;
-
 /// A report with the name of its file.
 #[derive(Clone, Debug)]
 pub struct Named {
@@ -79,8 +77,12 @@ impl Named {
     }
 
     /// Sessions from the file's name: the number after its last dot in names that scripts around SLOB give, such as
-    /// `awr.txt.128`, `run7.html.16` or `awr.rac.8`. A date is no number of sessions.
+    /// `awr.txt.128`, `run7.html.16` or `awr.rac.8`, or what [`RunName`] finds. A date is no number of sessions.
     pub fn sessions(&self) -> Option<u32> {
+        self.number_at_the_end().or_else(|| RunName::of(&self.file).map(|name| name.sessions))
+    }
+
+    fn number_at_the_end(&self) -> Option<u32> {
         let name = self.file.rsplit('/').next().unwrap_or(&self.file).to_ascii_lowercase();
         let (before, number) = name.rsplit_once('.')?;
         let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());

@@ -20,6 +20,7 @@ mod input;
 mod kind;
 mod lookup;
 mod markdown;
+mod name;
 pub mod relations;
 mod report;
 mod sections;
@@ -36,6 +37,7 @@ pub use diff::{DiffRow, DiffTable, Side, diff};
 pub use figure::{Figure, duration_us};
 pub use histogram::{Bucket, EventHistogram, Over, TwoPeaks, duration};
 pub use kind::{Format, Kind};
+pub use name::{BadPattern, NamePattern, RunName};
 pub use report::*;
 pub use trend::Rates;
 

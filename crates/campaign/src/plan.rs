@@ -48,7 +48,17 @@ pub struct Variant {
 pub struct Model {
     pub name: String,
     pub metric: String,
+    pub(crate) staff: Staff,
     pub(crate) settings: Pairs,
+}
+
+/// What the sessions of a model do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Staff {
+    /// Every session does what the parameters say.
+    Alike,
+    /// Half of the sessions only update, and half of them only read.
+    HalfWrites,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -94,9 +104,11 @@ impl Plan {
 }
 
 /// Parameters that a search for headroom sets.
-const SET_BY_SEARCH: [(&str, &str); 12] = [
+const SET_BY_SEARCH: [(&str, &str); 14] = [
     ("THREADS_PER_SCHEMA", "`demand`"),
     ("NUM_THREADS", "`demand`"),
+    ("WRITERS", "`demand`"),
+    ("READERS", "`demand`"),
     ("RATE", "`demand`"),
     ("ARRIVALS", "`demand`"),
     ("UPDATE_PCT", "`demand`"),
@@ -362,14 +374,15 @@ impl Scalar {
     }
 }
 
-/// Name, metric and parameters.
-type BuiltIn = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+/// Name, metric, sessions and parameters.
+type BuiltIn = (&'static str, &'static str, Staff, &'static [(&'static str, &'static str)]);
 
-/// Models that every plan knows.
-const BUILT_IN: [BuiltIn; 3] = [
-    ("read", "reads", &[("UPDATE_PCT", "0")]),
-    ("redo", "redo", &[("UPDATE_PCT", "100"), ("REDO_STRESS", "HEAVY")]),
-    ("read-write", "read-write", &[("UPDATE_PCT", "25")]),
+/// Models that every plan knows: those of the harness that compared file systems with the first kits.
+const BUILT_IN: [BuiltIn; 4] = [
+    ("read", "reads", Staff::Alike, &[("UPDATE_PCT", "0")]),
+    ("redo", "redo", Staff::Alike, &[("UPDATE_PCT", "100"), ("REDO_STRESS", "HEAVY")]),
+    ("write", "writes", Staff::Alike, &[("UPDATE_PCT", "100"), ("REDO_STRESS", "LITE")]),
+    ("read-write", "read-write", Staff::HalfWrites, &[]),
 ];
 const TWIN: &str = ".again";
 const NAME: &str = "1 to 20 letters a-z, digits, '.', '_' or '-'";
@@ -384,11 +397,13 @@ const MOST_EXTRA: u32 = 100;
 const ANY_BLOCK: u32 = 8192;
 
 /// Parameters that the campaign sets, and where the plan says them.
-const SET_BY_CAMPAIGN: [(&str, &str); 6] = [
+const SET_BY_CAMPAIGN: [(&str, &str); 8] = [
     ("SCHEMAS", "`sessions`"),
     ("NUM_SCHEMAS", "`sessions`"),
     ("THREADS_PER_SCHEMA", "`sessions`"),
     ("NUM_THREADS", "`sessions`"),
+    ("WRITERS", "`sessions` and the model 'read-write'"),
+    ("READERS", "`sessions` and the model 'read-write'"),
     ("RUN_NAME", "variant, model and sessions"),
     ("RESULTS_DIR", "`directory`"),
 ];
@@ -401,7 +416,7 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     let mut variants: Vec<Variant> = raw.variant.iter().map(|variant| checks.variant(variant)).collect();
     let (models, sessions) = match raw.demand {
         // A search sets the workload itself.
-        Some(_) => (vec![model("headroom", "headroom", Vec::new())], Vec::new()),
+        Some(_) => (vec![model("headroom", "headroom", Staff::Alike, Vec::new())], Vec::new()),
         None => (checks.models(&raw.models, &raw.model), checks.sessions(raw.sessions.as_deref())),
     };
     checks.unique("variant", variants.iter().map(|variant| variant.name.as_str()));
@@ -418,6 +433,7 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
         checks.unique("variant", variants.iter().map(|variant| variant.name.as_str()));
     }
     checks.contested(&variants, &models);
+    checks.halves(&models, &sessions);
     let repeats = checks.repeats(raw.repeats);
     let warmup_runs = checks.few(file, "warmup_runs", raw.warmup_runs.unwrap_or(0));
     let retries = checks.few(file, "retries", raw.retries.unwrap_or(1));
@@ -446,8 +462,8 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     })
 }
 
-fn model(name: &str, metric: &str, settings: Pairs) -> Model {
-    Model { name: name.to_owned(), metric: metric.to_owned(), settings }
+fn model(name: &str, metric: &str, staff: Staff, settings: Pairs) -> Model {
+    Model { name: name.to_owned(), metric: metric.to_owned(), staff, settings }
 }
 
 struct Checks<'a> {
@@ -527,9 +543,9 @@ impl Checks<'_> {
     fn models(&mut self, named: &Option<Vec<String>>, defined: &[RawModel]) -> Vec<Model> {
         let own: Vec<Model> = defined.iter().map(|model| self.model(model)).collect();
         self.unique("model", own.iter().map(|model| model.name.as_str()));
-        let built_in = BUILT_IN.iter().map(|(name, metric, settings)| {
+        let built_in = BUILT_IN.iter().map(|(name, metric, staff, settings)| {
             let pair = |(key, text): &(&str, &str)| ((*key).to_owned(), (*text).to_owned());
-            model(name, metric, settings.iter().map(pair).collect())
+            model(name, metric, *staff, settings.iter().map(pair).collect())
         });
         let known: Vec<Model> = own.iter().cloned().chain(built_in).collect();
         let names = match named {
@@ -557,7 +573,7 @@ impl Checks<'_> {
         let reads_only = settings.iter().any(|(key, text)| key == "UPDATE_PCT" && text.trim() == "0");
         let usual = if reads_only { "reads" } else { "read-write" };
         let metric = raw.metric.clone().unwrap_or_else(|| usual.to_owned());
-        Model { name: self.name(&place, "name", &raw.name), metric, settings }
+        Model { name: self.name(&place, "name", &raw.name), metric, staff: Staff::Alike, settings }
     }
 
     fn sessions(&mut self, raw: Option<&[Scalar]>) -> Vec<Sessions> {
@@ -577,6 +593,15 @@ impl Checks<'_> {
             self.bad(self.file, "sessions", "", SESSIONS);
         }
         sessions
+    }
+
+    /// A model whose sessions are halved needs an even number of them.
+    fn halves(&mut self, models: &[Model], sessions: &[Sessions]) {
+        let Some(model) = models.iter().find(|model| model.staff == Staff::HalfWrites) else { return };
+        for sessions in sessions.iter().filter(|sessions| !sessions.total().is_multiple_of(2)) {
+            let permitted = format!("an even number for the model '{}', of which half write", model.name);
+            self.bad(self.file, "sessions", &sessions.to_string(), &permitted);
+        }
     }
 
     fn repeats(&mut self, raw: Option<u32>) -> NonZeroU32 {

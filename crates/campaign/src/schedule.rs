@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use slob_spec::{Length, RunSpec, Settings, Table};
 
 use crate::hook::{Hook, Moment};
-use crate::plan::{Demand, Model, Pairs, Plan, PlanError, PlanErrors, Sessions, Variant};
+use crate::plan::{Demand, Model, Pairs, Plan, PlanError, PlanErrors, Sessions, Staff, Variant};
 
 pub(crate) const SCHEDULE_VERSION: u32 = 1;
 
@@ -285,18 +285,28 @@ impl Maker<'_> {
                 sessions,
                 repeat: plan.repeats.get(),
             };
-            if let Some(cell) = self.cell(plan, &of_model, &step) {
+            if let Some(cell) = self.cell(plan, &of_model, model.staff, &step) {
                 cells.insert(step.cell(), cell);
             }
         }
     }
 
-    fn cell(&mut self, plan: &Plan, of_model: &Settings, step: &Step) -> Option<Cell> {
+    fn cell(&mut self, plan: &Plan, of_model: &Settings, staff: Staff, step: &Step) -> Option<Cell> {
         let place = format!("{}, {}", plan.file, step.cell());
         let mut pairs = Vec::new();
-        if let Some(Sessions { schemas, threads }) = step.sessions {
-            pairs.push(("SCHEMAS".to_owned(), schemas.to_string()));
-            pairs.push(("THREADS_PER_SCHEMA".to_owned(), threads.to_string()));
+        if let Some(sessions) = step.sessions {
+            let half = (sessions.total() / 2).to_string();
+            pairs.push(("SCHEMAS".to_owned(), sessions.schemas.to_string()));
+            match staff {
+                Staff::Alike => pairs.push(("THREADS_PER_SCHEMA".to_owned(), sessions.threads.to_string())),
+                Staff::HalfWrites => {
+                    pairs.extend(["WRITERS", "READERS"].map(|key| (key.to_owned(), half.clone())));
+                }
+            }
+        }
+        if staff == Staff::Alike {
+            let roles = ["WRITERS", "READERS"].into_iter().filter(|key| of_model.value(key).is_some());
+            pairs.extend(roles.map(|key| (key.to_owned(), String::new())));
         }
         // The longest name must be valid too.
         pairs.push(("RUN_NAME".to_owned(), step.run_name()));

@@ -40,7 +40,7 @@ impl Planner {
             home,
             session,
             rng: Rng::new(rng::key(&[workload.seed, u64::from(session)])),
-            updates: Deck::new(workload.update_pct.get()),
+            updates: Deck::new(workload.of_session(session).update_pct.get()),
             scans: Deck::new(workload.scan_pct.get()),
             planned: 0,
             keyed: 0,

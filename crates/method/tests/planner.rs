@@ -24,6 +24,21 @@ fn plan(workload: Workload, session: u32, count: usize) -> Vec<Op> {
     batch.ops().to_vec()
 }
 
+#[test]
+fn writers_only_update_and_readers_only_read() {
+    let alike =
+        Workload { threads_per_schema: every(8), scan_pct: Percent::new(20).unwrap(), ..workload(5000, 7) };
+    let roles = Workload { writers: Some(every(3)), update_pct: Percent::new(37).unwrap(), ..alike };
+    for session in 0..8 {
+        let ops = plan(roles, session, 500);
+        assert!(ops.iter().all(|op| is_update(op) == (session < 3)), "session {session}");
+        let scans = ops.iter().filter(|op| op.action == Action::Scan).count();
+        assert_eq!(scans, if session < 3 { 0 } else { 100 }, "session {session}");
+        // A reader beside writers does what it does alone.
+        assert!(session < 3 || ops == plan(alike, session, 500), "session {session}");
+    }
+}
+
 fn is_update(op: &Op) -> bool {
     matches!(op.action, Action::Update(..))
 }

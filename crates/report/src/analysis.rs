@@ -15,7 +15,8 @@ mod runs;
 mod tests;
 mod views;
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use slob_stats::Comparison;
@@ -185,6 +186,16 @@ pub struct Cell {
     pub latency_p99_us: Option<f64>,
     /// In the order of the runs.
     pub values: Vec<f64>,
+    /// The events that took most time in a run, the most frequent first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub top_waits: Vec<TopWait>,
+}
+
+/// An event, and the number of runs in which no other took more time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TopWait {
+    pub event: String,
+    pub runs: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -413,6 +424,7 @@ impl Cell {
             latency_us: latency(LatencyOf::mean),
             latency_p99_us: latency(LatencyOf::p99),
             values,
+            top_waits: top_waits(runs),
         }
     }
 
@@ -420,6 +432,17 @@ impl Cell {
         let ratio = self.slob_r_mean.zip(base.slob_r_mean).map(|(mean, base)| mean / base);
         self.scaled = ratio.filter(|ratio| ratio.is_finite());
     }
+}
+
+fn top_waits(runs: &[&Run]) -> Vec<TopWait> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for event in runs.iter().filter_map(|run| run.top_wait.as_deref()) {
+        *counts.entry(event).or_default() += 1;
+    }
+    let mut waits: Vec<TopWait> =
+        counts.into_iter().map(|(event, runs)| TopWait { event: event.to_owned(), runs }).collect();
+    waits.sort_by_key(|wait| Reverse(wait.runs));
+    waits
 }
 
 /// The places of the pairs to compare, the earlier first: every pair, but a twin with its original alone. `names` returns a

@@ -15,7 +15,7 @@ use slob_stats::Histogram;
 
 use crate::format::Format;
 use crate::measured::{
-    Measured, commits, db_time_s, device_counters, event_mean_us, is_coarse, latency_mean_us,
+    Measured, Role, commits, db_time_s, device_counters, event_mean_us, is_coarse, latency_mean_us,
     latency_percentile_us, mean_us, own_read_bytes, percentile_us, physical_read_bytes, ratio,
     total_operations, total_rows,
 };
@@ -69,6 +69,7 @@ enum Durations {
     Operations,
     /// Open loop: from the intended start to the end.
     Responses,
+    OfRole(Role),
     Database(LatencyKind),
 }
 
@@ -133,6 +134,7 @@ impl Figure {
                 match of {
                     Durations::Operations => at(run.operations()),
                     Durations::Responses => at(run.responses()),
+                    Durations::OfRole(role) => at(&run.durations_of(role)?),
                     Durations::Database(kind) => latency_percentile_us(run.record, kind, percent),
                 }?
             }
@@ -214,6 +216,12 @@ pub const KEY: [&Figure; 7] = [
     &PERCENT_OF_CEILING,
 ];
 
+/// Sessions, rate and latencies of each role.
+pub const OF_READERS: [&Figure; 4] =
+    [&READERS, &READER_OPERATIONS_PER_S, &READER_OPERATION_MEAN_US, &READER_OPERATION_P99_US];
+pub const OF_WRITERS: [&Figure; 4] =
+    [&WRITERS, &WRITER_OPERATIONS_PER_S, &WRITER_OPERATION_MEAN_US, &WRITER_OPERATION_P99_US];
+
 /// The key figures of a row in a table of runs.
 pub const KEY_IN_ROWS: [&Figure; 2] = [KEY[0], KEY[2]];
 
@@ -233,7 +241,7 @@ macro_rules! figures {
     };
 }
 
-use Durations::{Database, Operations, Responses};
+use Durations::{Database, OfRole, Operations, Responses};
 use Get::{Count, Number, Percentile, Set, SetTime};
 
 /// Nothing: the figure was set.
@@ -251,6 +259,8 @@ const COUNTED: &str = "the database's counters between two snapshots";
 const COMMITTED: &str = "the database's count, or else the UPDATEs";
 const TIMED: &str = "the duration of every operation of the window";
 const RESPONSE: &str = "with RATE: from the moment at which an operation was due to its end";
+const OF_ROLE: &str =
+    "with WRITERS and READERS: operations of the window of the sessions of this role, timed by this program";
 const READ_TIMES: &str = "physical reads, as the database timed them";
 const SYNCS: &str = "forced writes of the log, as the database timed them";
 const HOST: &str = "/proc/stat of the host";
@@ -275,7 +285,11 @@ figures! {
     UPDATE_WORK_UNIT = "update_work_unit", "Blocks of an UPDATE", "blocks", Neither, "blocks of an UPDATE", SET,
         Set(|record| Some(record.workload.update_work_unit.get().into()));
     UPDATE_PCT = "update_pct", "UPDATEs among operations (%)", "%", Neither, "operations that are UPDATEs", SET,
-        Set(|record| Some(record.workload.update_pct.get().into())), short: "Updates %";
+        Set(|record| record.workload.roles().is_none().then(|| record.workload.update_pct.get().into())), short: "Updates %";
+    WRITERS = "writers", "Sessions that only update", "", Neither, "WRITERS, in a run with readers too", SET,
+        Set(|record| record.workload.roles().map(|roles| roles.writers.into())), short: "Writers";
+    READERS = "readers", "Sessions that only read", "", Neither, "READERS, in a run with writers too", SET,
+        Set(|record| record.workload.roles().map(|roles| roles.readers.into())), short: "Readers";
     SCAN_PCT = "scan_pct", "Scans among the others (%)", "%", Neither, "of the others: short scans", SET,
         Set(|record| Some(record.workload.scan_pct.get().into()));
     SEED = "seed", "Seed", "", Neither, "seed of the plan", SET,
@@ -300,6 +314,10 @@ figures! {
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Update))));
     SCANS_PER_S = "scans_per_s", "Scans", "1/s", Higher, OURS, LOAD,
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Scan))));
+    WRITER_OPERATIONS_PER_S = "writer_operations_per_s", "Operations of the writers", "1/s", Higher, OF_ROLE, LOAD,
+        Number(|run| Some(run.per_s(run.durations_of(Role::Writer)?.count())));
+    READER_OPERATIONS_PER_S = "reader_operations_per_s", "Operations of the readers", "1/s", Higher, OF_ROLE, LOAD,
+        Number(|run| Some(run.per_s(run.durations_of(Role::Reader)?.count())));
     ROWS_PER_S = "rows_per_s", "Rows (one per block)", "1/s", Higher, "rows of these operations; each block holds one", LOAD,
         Number(|run| Some(run.per_s(total_rows(run.record))));
     COMMITS = "commits", "Transactions of the window", "", Neither, COMMITTED, COUNTS,
@@ -349,6 +367,14 @@ figures! {
         heading: "p99 of an operation", short: "p99";
     OPERATION_P999_US = "operation_p999_us", "Operation, p99.9", "us", Lower, TIMED, LOAD, Percentile(Operations, 99.9);
     OPERATION_MAX_US = "operation_max_us", "Operation, max", "us", Lower, TIMED, LOAD, Percentile(Operations, 100.0);
+    WRITER_OPERATION_MEAN_US = "writer_operation_mean_us", "Operation of a writer, mean", "us", Lower, OF_ROLE, LOAD,
+        Number(|run| mean_us(&run.durations_of(Role::Writer)?));
+    WRITER_OPERATION_P99_US = "writer_operation_p99_us", "Operation of a writer, p99", "us", Lower, OF_ROLE, LOAD,
+        Percentile(OfRole(Role::Writer), 99.0);
+    READER_OPERATION_MEAN_US = "reader_operation_mean_us", "Operation of a reader, mean", "us", Lower, OF_ROLE, LOAD,
+        Number(|run| mean_us(&run.durations_of(Role::Reader)?));
+    READER_OPERATION_P99_US = "reader_operation_p99_us", "Operation of a reader, p99", "us", Lower, OF_ROLE, LOAD,
+        Percentile(OfRole(Role::Reader), 99.0);
     RESPONSE_MEAN_US = "response_mean_us", "Response, mean", "us", Lower, RESPONSE, LOAD,
         Number(|run| mean_us(run.responses()));
     RESPONSE_P50_US = "response_p50_us", "Response, p50", "us", Lower, RESPONSE, LOAD, Percentile(Responses, 50.0);

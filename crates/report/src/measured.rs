@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use slob_host::{CpuTimes, DeviceCounters, DeviceUse, ProcessIo};
 use slob_measure::{Counter, LatencyKind, OpKind, WaitEvent, WaitTotal};
-use slob_record::{Interval, ObservedRecord, Record};
+use slob_record::{Interval, ObservedRecord, Record, SessionRecord};
 use slob_spec::ArrivalProcess;
 use slob_stats::{Histogram, Point};
 
@@ -31,6 +31,30 @@ pub(crate) struct Measured<'a> {
     responses: OnceCell<Histogram>,
 }
 
+/// What the sessions of a run with WRITERS and READERS do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Writer,
+    Reader,
+}
+
+impl Role {
+    /// The role whose sessions do operations of this kind: readers never update, and writers never read.
+    fn of(kind: OpKind) -> Self {
+        match kind {
+            OpKind::Update => Self::Writer,
+            OpKind::Select | OpKind::Scan => Self::Reader,
+        }
+    }
+}
+
+/// The sessions that do the same work: all of them, or those of each role.
+pub(crate) fn alike(record: &Record) -> Vec<(Option<Role>, Vec<&SessionRecord>)> {
+    let Some(roles) = record.workload.roles() else { return vec![(None, record.sessions.iter().collect())] };
+    let (writers, readers) = record.sessions.iter().partition(|session| session.session < roles.writers);
+    vec![(Some(Role::Reader), readers), (Some(Role::Writer), writers)]
+}
+
 impl<'a> Measured<'a> {
     pub(crate) fn of(record: &'a Record) -> Option<Self> {
         let window_s = record.window.map(|window| window.seconds).filter(|seconds| *seconds > 0.0)?;
@@ -43,6 +67,13 @@ impl<'a> Measured<'a> {
 
     pub(crate) fn responses(&self) -> &Histogram {
         self.responses.get_or_init(|| all_responses(self.record))
+    }
+
+    /// The durations of the operations of a role; `None` if all sessions are alike.
+    pub(crate) fn durations_of(&self, role: Role) -> Option<Histogram> {
+        self.record.workload.roles()?;
+        let kinds = self.record.operations.iter().filter(|(kind, _)| role == Role::of(**kind));
+        Some(merged(kinds.map(|(_, of_kind)| &of_kind.latency)))
     }
 
     /// Length of the window by the clock of the database's host, the divisor of its figures: the mean of several hosts.

@@ -71,6 +71,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section::of_window(Group::Figures, load::profile),
     Section::of_window(Group::Figures, load::cpu),
     Section::of_window(Group::Figures, load::operations),
+    Section::of_window(Group::Figures, load::roles),
     Section::of_window(Group::Figures, load::histograms),
     Section::of_window(Group::Figures, device::device),
     Section::of_window(Group::Figures, course::endpoints),
@@ -174,6 +175,7 @@ pub fn compact_summary(record: &Record) -> String {
     page.line(&format!("Run {}: {ending}, {measured}", record.id));
     if figures.is_measured() {
         page.paragraph(&summarised_load(&figures));
+        summarised_roles(&figures).into_iter().for_each(|roles| page.paragraph(&roles));
         page.paragraph(&summarised_cost(&figures));
     }
     // Without a window there is one verdict only.
@@ -197,6 +199,16 @@ fn summarised_load(figures: &Figures<'_>) -> String {
         show(&figure::OPERATION_P99_US),
         requested.unwrap_or_default(),
     )
+}
+
+fn summarised_roles(figures: &Figures<'_>) -> Option<String> {
+    let roles = figures.record.workload.roles()?;
+    let role = |sessions: u32, name: &str, [_, rate, mean, p99]: [&Figure; 4]| {
+        let [rate, mean, p99] = [rate, mean, p99].map(|figure| figure.show(figures));
+        format!("{}: {rate} operations/s (mean {mean}, p99 {p99})", plural(sessions.into(), name))
+    };
+    let (readers, writers) = (figure::OF_READERS, figure::OF_WRITERS);
+    Some(format!("{}; {}", role(roles.readers, "reader", readers), role(roles.writers, "writer", writers)))
 }
 
 fn summarised_cost(figures: &Figures<'_>) -> String {

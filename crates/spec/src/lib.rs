@@ -49,4 +49,4 @@ pub use types::{
     ArrivalProcess, BadValue, HotSpotSize, Length, MAX_SCALE_BLOCKS, Percent, Rate, RedoStress, RunName,
     Secret, SessionLoss, Size, StatisticsType, UntilSteady, Within, WorkUnit,
 };
-pub use workload::{HotSpot, ThinkTime, Workload, WorkloadError};
+pub use workload::{HotSpot, Roles, ThinkTime, Workload, WorkloadError};

@@ -7,6 +7,7 @@ use crate::types::{
 };
 
 const SESSIONS: Kind = Kind::Count { min: 1, max: MAX_SESSIONS };
+const ROLES: Kind = Kind::Count { min: 0, max: MAX_SESSIONS };
 /// 16 blocks are enough for a demonstration.
 const SCALE: Kind = Kind::Size { min: 16, max: MAX_SCALE_BLOCKS };
 const PERCENT: Kind = Kind::Count { min: Percent::MIN as u64, max: Percent::MAX as u64 };
@@ -86,6 +87,15 @@ pub(crate) static PARAMETERS: &[Param] = &[
         .meaning("share of the operations that are UPDATEs, in percent")
         .defaults("10", "25")
         .original("0 to 50, or 100"),
+    Param::new("WRITERS", ROLES, Group::Workload)
+        .meaning(
+            "sessions that only update, on schema 1 and the next ones; with READERS it replaces UPDATE_PCT and \
+            THREADS_PER_SCHEMA",
+        )
+        .original("the first argument of runit.sh in the first kits"),
+    Param::new("READERS", ROLES, Group::Workload)
+        .meaning("sessions that only read, beside or instead of WRITERS")
+        .original("the second argument of runit.sh in the first kits"),
     Param::new("SCAN_PCT", PERCENT, Group::Workload)
         .meaning("share of the SELECTs that are short scans, in percent")
         .defaults("0", "0")

@@ -14,7 +14,7 @@ use crate::types::{
     HotSpotSize, Length, MASK, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType,
     UntilSteady, WorkUnit, format_seconds,
 };
-use crate::workload::{ThinkTime, Workload};
+use crate::workload::{Roles, ThinkTime, Workload};
 
 #[cfg(test)]
 mod tests;
@@ -95,8 +95,10 @@ pub struct RunSpec {
     /// 1 to 65,535.
     pub schemas: NonZeroU32,
     pub threads_per_schema: NonZeroU32,
-    /// Share of the operations that are UPDATEs.
+    /// Share of the operations that are UPDATEs; with `writers` their share of the sessions.
     pub update_pct: Percent,
+    /// Sessions that only update beside others that only read; `None` if all sessions are alike.
+    pub writers: Option<NonZeroU32>,
     /// Share of the SELECTs that are short scans.
     pub scan_pct: Percent,
     /// Blocks of a SELECT.
@@ -147,15 +149,17 @@ impl RunSpec {
     pub fn from_settings(settings: &Settings) -> Result<Checked<Self>, SpecErrors> {
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         let work_unit = settings.required("WORK_UNIT")?;
-        let schemas = settings.required("SCHEMAS")?;
+        let Sessions { schemas, threads_per_schema, update_pct, writers } =
+            Sessions::from_settings(settings, &mut errors, &mut warnings)?;
         let operations: u64 = settings.required("WORK_LOOP")?;
         let process = settings.required("ARRIVALS")?;
         let skip_host: bool = settings.required("NO_OS_PERF_DATA")?;
         let spec = Self {
             target: target(settings, &mut errors)?,
             schemas,
-            threads_per_schema: settings.required("THREADS_PER_SCHEMA")?,
-            update_pct: settings.required("UPDATE_PCT")?,
+            threads_per_schema,
+            update_pct,
+            writers,
             scan_pct: settings.required("SCAN_PCT")?,
             work_unit,
             update_work_unit: settings.optional("UPDATE_WORK_UNIT").unwrap_or(work_unit),
@@ -222,6 +226,7 @@ impl RunSpec {
             work_unit: self.work_unit,
             update_work_unit: self.update_work_unit,
             update_pct: self.update_pct,
+            writers: self.writers,
             scan_pct: self.scan_pct,
             redo_stress: self.redo,
             run_time_s,
@@ -330,6 +335,78 @@ impl RunSpec {
                 "SCAN_PCT={scan_pct} has no effect, because UPDATE_PCT=100 leaves no SELECTs of which some could be scans"
             ));
         }
+    }
+}
+
+/// The sessions of a run, and what they do.
+struct Sessions {
+    schemas: NonZeroU32,
+    threads_per_schema: NonZeroU32,
+    update_pct: Percent,
+    writers: Option<NonZeroU32>,
+}
+
+impl Sessions {
+    /// WRITERS and READERS, if one of them is set, decide how many sessions work on each schema and what they do.
+    fn from_settings(
+        settings: &Settings,
+        errors: &mut Vec<String>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self, SpecErrors> {
+        let alike = Self {
+            schemas: settings.required("SCHEMAS")?,
+            threads_per_schema: settings.required("THREADS_PER_SCHEMA")?,
+            update_pct: settings.required("UPDATE_PCT")?,
+            writers: None,
+        };
+        let count = |key| settings.optional::<u64>(key).map(|count| count as u32);
+        let (writers, readers) = (count("WRITERS"), count("READERS"));
+        if writers.or(readers).is_none() {
+            return Ok(alike);
+        }
+        let roles = Roles { writers: writers.unwrap_or(0), readers: readers.unwrap_or(0) };
+        match Self::of_roles(roles, alike.schemas) {
+            Ok(sessions) => {
+                for key in ["UPDATE_PCT", "THREADS_PER_SCHEMA"] {
+                    warnings.extend(settings.entry(key).filter(|entry| entry.origin().is_set()).map(|_| {
+                        format!("{key} has no effect, because WRITERS and READERS say what each session does")
+                    }));
+                }
+                Ok(sessions)
+            }
+            Err(error) => {
+                errors.push(error);
+                Ok(alike)
+            }
+        }
+    }
+
+    /// Spreads the sessions evenly over the schemas, or over as many of them as there are sessions.
+    fn of_roles(roles: Roles, schemas: NonZeroU32) -> Result<Self, String> {
+        let Roles { writers, readers } = roles;
+        let sessions = u64::from(writers) + u64::from(readers);
+        let made = format!("WRITERS={writers} and READERS={readers} make {sessions} sessions");
+        if sessions > MAX_SESSIONS {
+            return Err(format!("{made}, but at most {MAX_SESSIONS} are possible. Lower one of them."));
+        }
+        let Some(all) = NonZeroU32::new(writers + readers) else {
+            return Err(format!("{made}: nothing would work. Raise one of them."));
+        };
+        let schemas = schemas.min(all);
+        if !all.get().is_multiple_of(schemas.get()) {
+            let fewer = (1..schemas.get()).rev().find(|fewer| all.get().is_multiple_of(*fewer)).unwrap_or(1);
+            return Err(format!(
+                "{made}, which can't be spread evenly over SCHEMAS={schemas}. Set SCHEMAS={fewer}, or change the number of \
+                 sessions."
+            ));
+        }
+        let threads_per_schema = NonZeroU32::new(all.get() / schemas).unwrap_or(NonZeroU32::MIN);
+        Ok(Self {
+            schemas,
+            threads_per_schema,
+            update_pct: roles.update_pct(),
+            writers: roles.mixed_writers(),
+        })
     }
 }
 

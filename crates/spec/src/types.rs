@@ -33,6 +33,10 @@ pub struct Within<T, const MIN: u16, const MAX: u16>(T);
 /// A whole percentage.
 pub type Percent = Within<u8, 0, 100>;
 
+impl Percent {
+    pub const ALL: Self = Self(100);
+}
+
 /// Blocks of one operation.
 pub type WorkUnit = Within<u16, 1, 1024>;
 

@@ -1,5 +1,6 @@
 //! The work of a run, in blocks: from the parameters to the planner and to the record, where it is `workload`.
 
+use std::fmt;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
@@ -17,8 +18,11 @@ pub struct Workload {
     pub work_unit: WorkUnit,
     /// Blocks of an UPDATE.
     pub update_work_unit: WorkUnit,
-    /// Share of operations that are UPDATEs.
+    /// Share of operations that are UPDATEs; with `writers` their share of the sessions.
     pub update_pct: Percent,
+    /// So many sessions, the first ones, only update, and the others only read. `None`: all sessions are alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writers: Option<NonZeroU32>,
     /// Share of the others that are short scans.
     pub scan_pct: Percent,
     /// Columns that an UPDATE changes.
@@ -45,6 +49,36 @@ pub struct Workload {
     /// Open loop: gaps between arrivals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalProcess>,
+}
+
+/// Sessions that only update, and sessions that only read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Roles {
+    pub writers: u32,
+    pub readers: u32,
+}
+
+impl Roles {
+    /// Share of the sessions that update. It is 0 % or 100 % only if all sessions are alike.
+    pub fn update_pct(self) -> Percent {
+        let (writers, readers) = (u64::from(self.writers), u64::from(self.readers));
+        match (writers, readers) {
+            (0, _) => Percent::default(),
+            (_, 0) => Percent::ALL,
+            _ => Percent::new((100 * writers / (writers + readers)).clamp(1, 99) as u8).unwrap_or_default(),
+        }
+    }
+
+    /// Writers in a run that has readers too.
+    pub fn mixed_writers(self) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.writers).filter(|_| self.readers > 0)
+    }
+}
+
+impl fmt::Display for Roles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} sessions only update, {} only read", self.writers, self.readers)
+    }
 }
 
 /// Range of blocks that a part of the operations visits.
@@ -90,6 +124,7 @@ impl Workload {
             work_unit: unit,
             update_work_unit: unit,
             update_pct: Percent::default(),
+            writers: None,
             scan_pct: Percent::default(),
             redo_stress: RedoStress::Lite,
             run_time_s: None,
@@ -108,6 +143,19 @@ impl Workload {
     /// All sessions.
     pub fn sessions(&self) -> u32 {
         self.schemas.get().saturating_mul(self.threads_per_schema.get())
+    }
+
+    /// Writers and readers, if the sessions are not alike.
+    pub fn roles(&self) -> Option<Roles> {
+        let writers = self.writers?.get();
+        Some(Roles { writers, readers: self.sessions().saturating_sub(writers) })
+    }
+
+    /// The workload as the session of this number does it: a writer or a reader knows its own share alone.
+    pub fn of_session(self, number: u32) -> Self {
+        let Some(writers) = self.writers else { return self };
+        let update_pct = if number < writers.get() { Percent::ALL } else { Percent::default() };
+        Self { update_pct, writers: None, ..self }
     }
 
     /// Columns that UPDATEs change; `None` without UPDATEs.
@@ -135,6 +183,11 @@ impl Workload {
             return Err(WorkloadError(format!(
                 "SCALE is {scale} blocks; it must be 1 to {MAX_SCALE_BLOCKS}"
             )));
+        }
+        if self.roles().is_some_and(|roles| roles.readers == 0 || roles.update_pct() != self.update_pct) {
+            return Err(WorkloadError(
+                "the writers do not fit the sessions and their share of UPDATEs".to_owned(),
+            ));
         }
         self.check_room(scale, "the scale", "SCALE")?;
         if let Some(hot) = self.hot_spot {

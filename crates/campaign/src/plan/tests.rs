@@ -75,7 +75,7 @@ fn assert_refused(file: &str, [plan, right, wrong]: [&str; 3], expected: &str) {
 #[case("timeout = 5", "timeout = \"soon\"", "timeout is 'soon'; it must be 1 to")]
 #[case("\"2x4\"", "\"2x0\"", "sessions is '2x0'")]
 #[case("\"2x4\"", "8", "two session counts called '8'")]
-#[case("\"redo\"", "\"rodo\"", "there is no model 'rodo'; there are half, read, redo, read-write")]
+#[case("\"redo\"", "\"rodo\"", "there is no model 'rodo'; there are half, read, redo, write, read-write")]
 #[case("baseline = \"raw\"", "baseline = \"row\"", "there is no variant 'row'; there are xfs, raw")]
 #[case("name = \"raw\"", "name = \"xfs\"", "two variants called 'xfs'")]
 #[case("name = \"xfs\"", "name = \"x/s\"", "name is 'x/s'; it must be")]
@@ -153,4 +153,18 @@ fn keys_that_contradict_a_demand_are_refused(
     #[case] expected: &str,
 ) {
     assert_refused("p", [DEMAND, right, wrong], expected);
+}
+
+#[test]
+fn half_of_the_sessions_of_read_write_are_writers() {
+    let plan = |sessions: &str| {
+        format!(
+            "models = [\"read\", \"redo\", \"write\", \"read-write\"]\nsessions = [{sessions}]\n[[variant]]\nname = \"a\"\n"
+        )
+    };
+    let odd = Plan::parse("p", &plan("\"2x4\", 3")).unwrap_err().to_string();
+    assert!(odd.contains("sessions is '3x1'; it must be an even number for the model 'read-write'"), "{odd}");
+    let plan = Plan::parse("p", &plan("\"2x4\", 2")).unwrap();
+    let metrics: Vec<&str> = plan.models.iter().map(|model| model.metric.as_str()).collect();
+    assert_eq!(metrics, ["reads", "redo", "writes", "read-write"]);
 }

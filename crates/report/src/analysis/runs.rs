@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use slob_awr::Rates;
 use slob_awr::info::{Head, Named, Row};
+use slob_awr::{NamePattern, Rates, RunName};
 use slob_record::{Record, Status};
 
 use super::{TableSpec, Variant};
 use crate::figure::{self, Figure, Figures};
 use crate::info::{self, AWR_COLUMNS};
+use crate::measured::timed_events;
 use crate::verdicts::Judged;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Run {
     pub verdicts: Vec<Judged>,
     /// The server's product, if it is known.
     pub product: Option<String>,
+    /// The event that took most time.
+    pub top_wait: Option<String>,
 }
 
 /// Bytes, as in SLOB.R; the figures of `slob info` are megabytes.
@@ -203,6 +206,8 @@ impl Metric {
     }
 }
 
+/// SLOB.R's assumption.
+const BLOCK_BYTES: f64 = 8192.0;
 const READS_MODEL: &str = "READS";
 const REDO_MODEL: &str = "REDO";
 const WRITES_MODEL: &str = "WRITES";
@@ -224,8 +229,6 @@ pub fn slob_r_tables() -> Vec<TableSpec> {
 /// it is not READS; WRITES if it has writers and is not REDO. If only sessions are known: READS if writes and redo are each
 /// at most 1 % of the bytes read; else REDO or WRITES by the same ratio.
 fn models(figures: &BTreeMap<String, f64>, writers_and_readers: Option<[u32; 2]>) -> Vec<&'static str> {
-    /// SLOB.R's assumption.
-    const BLOCK_BYTES: f64 = 8192.0;
     let write_model = write_model(figures, UNKNOWN.writes.name, BLOCK_BYTES);
     let Some([writers, readers]) = writers_and_readers else {
         let bytes = |name: &str, size: f64| figures.get(name).map_or(0.0, |count| count * size);
@@ -273,6 +276,7 @@ pub fn run_of(record: &Record) -> Option<Run> {
         figures,
         verdicts: all.judged(),
         product: Some(record.server.product.clone()),
+        top_wait: timed_events(record).into_iter().next().map(|event| event.name),
     })
 }
 
@@ -303,12 +307,14 @@ pub fn run_of_row(row: &Row) -> Run {
         models: models.into_iter().map(str::to_owned).collect(),
         sessions: sessions.into_iter().filter(|sessions| *sessions > 0).collect(),
         figures,
+        top_wait: row.top_wait.clone(),
         ..Run::default()
     }
 }
 
-/// The run of a report: that of its row, whose reads and writes are requests, with blocks beside them.
-pub fn run_of_report(named: &Named) -> Run {
+/// The run of a report: that of its row, whose reads and writes are requests, with blocks beside them. The name of its file, by
+/// a pattern or else by those of the harnesses, tells writers and readers.
+pub fn run_of_report(named: &Named, pattern: Option<&NamePattern>) -> Run {
     let mut run = run_of_row(&Row::of(named));
     let rates = Rates::of(&named.report);
     let [reads, writes] = [UNKNOWN.reads, UNKNOWN.writes].map(|part| run.figures.get(part.name).copied());
@@ -316,6 +322,27 @@ pub fn run_of_report(named: &Named) -> Run {
     let blocks = [(BLOCKS.reads.name, rates.physical_reads), (BLOCKS.writes.name, rates.physical_writes)];
     extend(&mut run.figures, requests);
     extend(&mut run.figures, blocks);
+    let name = match pattern {
+        Some(pattern) => {
+            run.sessions.clear();
+            pattern.read(&named.file)
+        }
+        None => RunName::of(&named.file),
+    };
+    let Some(name) = name else { return run };
+    run.sessions = BTreeSet::from([name.sessions]);
+    if let Some(roles) = name.writers_and_readers {
+        // Runs with both roles are not among those that only read.
+        let model = match roles {
+            [0, _] => READS_MODEL,
+            [_, 0] => write_model(&run.figures, UNKNOWN.writes.name, BLOCK_BYTES),
+            _ => WRITES_MODEL,
+        };
+        run.models = BTreeSet::from([model.to_owned()]);
+    }
+    if let (Some(_), Some(variant)) = (pattern, name.variant) {
+        run.label = variant;
+    }
     run
 }
 
@@ -333,8 +360,13 @@ pub fn variants_of<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<Variant
 }
 
 /// A label without its folder, the numbers that end it after dots (sessions, or writers and readers), and the number of
-/// the run: `x/AWR-XFS-run3.8.0` is `AWR-XFS`, `read-raw-r2` is `read-raw`.
+/// the run: `x/AWR-XFS-run3.8.0` is `AWR-XFS`, `read-raw-r2` is `read-raw`. If the rest says nothing, it is the folder:
+/// `raw/awr.016.txt` is `raw`.
 pub fn stem(label: &str) -> String {
+    if let Some(name) = RunName::of(label) {
+        let folder = || label.rsplit('/').nth(1).filter(|folder| !folder.is_empty()).unwrap_or("awr");
+        return name.variant.unwrap_or_else(|| folder().to_owned());
+    }
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let mut rest = label.rsplit('/').next().unwrap_or(label);
     for _ in 0..2 {
@@ -366,6 +398,10 @@ mod tests {
             ("awr.txt.128", "awr.txt"),
             ("ext4", "ext4"),
             ("ext4-2", "ext4"),
+            ("old/SLOB-AWR-EXT3-1.0.8", "SLOB-AWR-EXT3"),
+            ("SLOB-AWR-XFS-16-8-8-1.txt", "SLOB-AWR-XFS"),
+            ("old/raw/awr.016.txt", "raw"),
+            ("awr.016.txt", "awr"),
             ("read-raw-r2", "read-raw"),
             ("EXT3_READ_7.16.0", "EXT3_READ"),
             ("7", "7"),

@@ -16,6 +16,7 @@ impl Analysis {
         for table in &self.tables {
             page.section(&heading(table));
             figures(&mut page, self, table);
+            waits(&mut page, table);
             page.line("");
             judged(&mut page, table);
             if !table.pairs.is_empty() {
@@ -45,6 +46,7 @@ pub fn analysis_page(analysis: &Analysis) -> String {
             .part("Verdicts of the runs", |page| judged(page, table))
             .charts(charts(analysis, table, place))
             .part("Figures", |page| figures(page, analysis, table))
+            .part("Top wait events", |page| waits(page, table))
             .part("Differences by sessions", |page| differences(page, table))
     };
     let reading = Section::new("reading", "How to read this")
@@ -97,6 +99,29 @@ fn figures(page: &mut Page, analysis: &Analysis, table: &Table) {
     }
     page.line("");
     page.table(&details(analysis, table));
+}
+
+/// SLOB.R's `waits()`: what the runs of each cell waited for most.
+fn waits(page: &mut Page, table: &Table) {
+    let heads = [
+        Column::left("Variant"),
+        Column::right("Sessions"),
+        Column::left("Top wait events (runs)").at_most(60),
+    ];
+    let mut grid = Grid::new(heads);
+    for row in &table.rows {
+        for (sessions, cell) in table.sessions.iter().zip(&row.cells) {
+            let events: Vec<String> =
+                cell.top_waits.iter().map(|wait| format!("{} ({})", wait.event, wait.runs)).collect();
+            if !events.is_empty() {
+                grid.row([row.variant.clone(), sessions.to_string(), events.join(", ")]);
+            }
+        }
+    }
+    if !grid.is_empty() {
+        page.line("");
+        page.table(&grid);
+    }
 }
 
 /// A row for each variant, a column for each number of sessions and one for all. `show` gets the values of a column.
@@ -442,6 +467,20 @@ mod tests {
                 .collect::<BTreeMap<_, _>>(),
             ..Run::default()
         }
+    }
+
+    #[test]
+    fn the_top_waits_of_a_cell_are_counted() {
+        let waited = |event: &str| Run {
+            top_wait: Some(event.into()),
+            ..run("raw", "read", 8, &[("physical_reads_per_s", 1000.0)])
+        };
+        let runs = ["CPU", "read", "read"].map(waited);
+        let spec = TableSpec { title: "read".into(), model: "read".into(), metric: Metric::Reads };
+        let options = Options::default();
+        let analysis = Analysis::of(&runs, &[Variant::whole("raw")], &[spec], &options).unwrap();
+        assert!(analysis.text().contains("read (2), CPU (1)"), "{}", analysis.text());
+        assert!(analysis_page(&analysis).contains("read (2), CPU (1)"));
     }
 
     /// `raw` and its twin, and `xfs`, which is twice as fast; two numbers of sessions, three repeats.

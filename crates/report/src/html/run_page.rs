@@ -73,12 +73,15 @@ fn header(record: &Record, groups: &[Section]) -> Markup {
         Some(window) => format!("{} measured", seconds(window.seconds)),
         None => "nothing measured".into(),
     };
+    let updates = match workload.roles() {
+        Some(roles) => format!("{} writing and {} reading", roles.writers, roles.readers),
+        None => format!("{} % updates", workload.update_pct),
+    };
     let lead = format!(
-        "{} {}{host}: {}, {} % updates, work unit {}, {measured}",
+        "{} {}{host}: {}, {updates}, work unit {}, {measured}",
         record.server.product,
         record.server.version,
         plural(u64::from(workload.sessions()), "session"),
-        workload.update_pct,
         workload.work_unit
     );
     let started = record.started.strftime("%Y-%m-%d %H:%M UTC");

@@ -12,7 +12,7 @@ use slob_stats::{Merge, summary};
 use crate::figure::{self, Figures};
 use crate::format::{ABSENT, Format, count, duration_us, fixed, or_absent};
 use crate::measured::{
-    merged, percentile_us, ratio, server_used_percent, throttled_percent, window_intervals,
+    Role, alike, merged, percentile_us, ratio, server_used_percent, throttled_percent, window_intervals,
 };
 use crate::page::{Column, Page};
 use crate::table::{Cell, Table};
@@ -191,17 +191,23 @@ pub(super) fn sessions(page: &mut Page, figures: &Figures<'_>) {
         return;
     }
     page.section("Sessions");
-    let operations: Vec<f64> = record.sessions.iter().map(|session| session.operations() as f64).collect();
-    let means: Vec<f64> = record.sessions.iter().filter_map(session_mean_us).collect();
-    let rows = [
-        spread_row("Operations", &operations, Format::Whole),
-        spread_row("Mean latency (us)", &means, Format::Micros),
-    ];
     let heads = ["Least", "Median", "Most", "Spread %"];
-    page.table(&Table::of_numbers(Column::left(""), heads).with_rows::<Cell>(rows));
+    let mut table = Table::of_numbers(Column::left(""), heads);
+    let mut is_wide = false;
+    for (role, sessions) in alike(record) {
+        let of_role = role.map_or("", |role| match role {
+            Role::Reader => ", readers",
+            Role::Writer => ", writers",
+        });
+        let operations: Vec<f64> = sessions.iter().map(|session| session.operations() as f64).collect();
+        let means: Vec<f64> = sessions.iter().filter_map(|session| session_mean_us(session)).collect();
+        table.row(spread_row(&format!("Operations{of_role}"), &operations, Format::Whole));
+        table.row(spread_row(&format!("Mean latency (us){of_role}"), &means, Format::Micros));
+        is_wide |= spread_percent(&means).is_some_and(|spread| spread > WIDE_PERCENT);
+    }
+    page.table(&table);
     let by_mean = record.sessions.iter().filter_map(|session| Some((session, session_mean_us(session)?)));
     let slowest = by_mean.max_by(|a, b| a.1.total_cmp(&b.1));
-    let is_wide = spread_percent(&means).is_some_and(|spread| spread > WIDE_PERCENT);
     if let Some((session, mean)) = slowest.filter(|_| is_wide) {
         page.paragraph(&format!(
             "Slowest: session {} on schema {}, {} for an operation, longest {}.",

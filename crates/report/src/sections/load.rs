@@ -8,7 +8,7 @@ use slob_record::Record;
 use slob_spec::ArrivalProcess;
 use slob_stats::Histogram;
 
-use crate::figure::{self, Figures};
+use crate::figure::{self, Figure, Figures};
 use crate::format::{Format, capitalised, count, duration_us, fixed, or_absent, percent, size};
 use crate::measured::{
     TIMED_WAITS, TimedEvent, all_operations, all_responses, counter, distribution, is_coarse, latency,
@@ -156,6 +156,24 @@ pub(super) fn operations(page: &mut Page, figures: &Figures<'_>) {
             count(all.beyond_range())
         ));
     }
+}
+
+/// Sessions that only read beside sessions that only update: what each role did.
+pub(super) fn roles(page: &mut Page, figures: &Figures<'_>) {
+    if figures.record.workload.roles().is_none() {
+        return;
+    }
+    page.section("Readers beside writers");
+    let heads = ["Sessions", "Operations/s", "Each session", "Mean (us)", "p99 (us)"];
+    let mut table = Table::of_numbers(Column::left("Role"), heads);
+    let mut line = |name: &str, [sessions, rate, mean, p99]: [&Figure; 4]| {
+        let each = rate.of(figures).zip(sessions.of(figures)).and_then(|(rate, of)| ratio(rate, of));
+        let [sessions, rate, mean, p99] = [sessions, rate, mean, p99].map(|figure| figure.cell(figures));
+        table.row([name.into(), sessions, rate, Format::Significant.cell(each), mean, p99]);
+    };
+    line("Readers", figure::OF_READERS);
+    line("Writers", figure::OF_WRITERS);
+    page.table(&table);
 }
 
 /// Open loop: the waiting time of a user.

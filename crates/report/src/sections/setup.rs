@@ -165,7 +165,10 @@ fn operations(workload: &Workload) -> String {
     };
     let mut parts = vec![
         format!("work unit {} blocks (UPDATE {})", workload.work_unit, workload.update_work_unit),
-        format!("UPDATE_PCT {}, SCAN_PCT {}", workload.update_pct, workload.scan_pct),
+        match workload.roles() {
+            Some(roles) => format!("{roles}, SCAN_PCT {}", workload.scan_pct),
+            None => format!("UPDATE_PCT {}, SCAN_PCT {}", workload.update_pct, workload.scan_pct),
+        },
         format!("redo {}", workload.redo_stress.as_str()),
     ];
     parts.extend(workload.hot_spot.iter().map(hot_spot));

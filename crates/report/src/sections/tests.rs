@@ -373,3 +373,45 @@ fn the_configuration_shows_what_was_set() {
     assert!(text.contains("UPDATE_PCT") && text.contains("RUN_TIME"), "{text}");
     assert!(!text.contains("SCAN_PCT") && text.contains("slob show"), "{text}");
 }
+
+#[test]
+fn readers_beside_writers_have_figures_of_their_own() {
+    let record = fixture::run_with_roles();
+    let text = text_report(&record);
+    let section = text.split("Readers beside writers").nth(1).expect("the section");
+    let row =
+        |name: &str| section.lines().find(|line| line.trim_start().starts_with(name)).unwrap().to_owned();
+    assert!(row("Readers").contains("5") && row("Writers").contains("3"), "{section}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("3 sessions only update, 5 only read") && !words.contains("UPDATE_PCT 37"),
+        "{text}"
+    );
+    assert!(text.contains("Operations, readers") && text.contains("Mean latency (us), writers"), "{text}");
+    let figures = Figures::of(&record);
+    let of = |figure: figure::Figure| figure.of(&figures).unwrap();
+    let all = of(figure::READER_OPERATIONS_PER_S) + of(figure::WRITER_OPERATIONS_PER_S);
+    assert!((all - of(figure::OPERATIONS_PER_S)).abs() < 1e-9);
+    assert!(of(figure::WRITER_OPERATION_MEAN_US) > of(figure::READER_OPERATION_MEAN_US));
+    assert!(compact_summary(&record).contains("5 readers: "), "{}", compact_summary(&record));
+    assert_eq!(figure::UPDATE_PCT.of(&figures), None);
+    assert_eq!(figure::READER_OPERATIONS_PER_S.of(&Figures::of(&fixture::update_run())), None);
+}
+
+/// Writers do fewer operations than readers, which is no unevenness of the load.
+#[test]
+fn sessions_are_compared_with_those_of_their_role() {
+    let uneven = |record: &Record| {
+        let figures = Figures::of(record);
+        let verdict = &figures.verdicts()[Question::Steady as usize];
+        verdict.sentence() + &verdict.details().join(" ")
+    };
+    let mut record = fixture::run_with_roles();
+    let words = |record: &Record| uneven(record).contains("of what the median session did");
+    assert!(!words(&record), "{}", uneven(&record));
+    record.sessions[7].selects /= 3;
+    assert!(words(&record), "{}", uneven(&record));
+    record.sessions[7].selects *= 3;
+    (record.workload.writers, record.workload.update_pct) = (None, Default::default());
+    assert!(words(&record), "{}", uneven(&record));
+}

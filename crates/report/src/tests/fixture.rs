@@ -3,6 +3,7 @@
 mod parts;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use slob_host::{CpuSplit, DeviceUse, ProcessIo};
 use slob_measure::{
@@ -130,6 +131,21 @@ pub(crate) fn page_cache_run() -> Record {
     record
 }
 
+/// Five sessions only read beside three that only update, each a tenth as often.
+pub(crate) fn run_with_roles() -> Record {
+    let mut record = update_run();
+    let workload = &mut record.workload;
+    (workload.schemas, workload.threads_per_schema) = (NonZeroU32::MIN, NonZeroU32::new(8).unwrap());
+    (workload.writers, workload.update_pct) = (NonZeroU32::new(3), Percent::new(37).unwrap());
+    let first = record.sessions[0].clone();
+    let session = |number| {
+        let (selects, updates) = if number < 3 { (0, 120) } else { (1_200, 0) };
+        slob_record::SessionRecord { session: number, schema: 1, selects, updates, scans: 0, ..first.clone() }
+    };
+    record.sessions = (0..8).map(session).collect();
+    record
+}
+
 /// Half the operations are updates with commits; embedded, no probe.
 pub(crate) fn update_run() -> Record {
     let mut record = direct_read_run();
@@ -180,7 +196,7 @@ pub(crate) fn update_run() -> Record {
 
 /// A run of which there is something to say in every section of its report.
 pub(crate) fn eventful_run() -> Record {
-    let mut record = update_run();
+    let mut record = run_with_roles();
     record.probe = direct_read_run().probe;
     record.server.advice = page_cache_run().server.advice;
     record.latencies.set(LatencyKind::PhysicalWrite, spread(455_000, 400_000));

@@ -12,7 +12,7 @@ use super::thresholds::{
 use super::{Answer, DOUBT, GOOD, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
 use crate::format::{Count, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
-use crate::measured::{Rate, operation_rates, own_read_bytes, ratio, window_intervals};
+use crate::measured::{Rate, alike, operation_rates, own_read_bytes, ratio, window_intervals};
 
 findings! {
     SteadyFinding {
@@ -165,13 +165,20 @@ fn standstill(figures: &Figures<'_>) -> Option<SteadyFinding> {
 /// The session that did least, if others with the same work did much more.
 fn behind(record: &Record) -> Option<SteadyFinding> {
     // With WORK_LOOP all do the same number; 'Complete?' names lost sessions.
-    if record.workload.work_loop.is_some() || record.sessions.len() < 3 {
+    if record.workload.work_loop.is_some() {
         return None;
     }
-    let mut done: Vec<u64> = record.sessions.iter().map(SessionRecord::operations).collect();
+    alike(record).iter().find_map(|(_, sessions)| behind_others(sessions))
+}
+
+fn behind_others(sessions: &[&SessionRecord]) -> Option<SteadyFinding> {
+    if sessions.len() < 3 {
+        return None;
+    }
+    let mut done: Vec<u64> = sessions.iter().map(|session| session.operations()).collect();
     done.sort_unstable();
     let median = done[nearest_rank(50.0, done.len() as u64) as usize - 1];
-    let whole = record.sessions.iter().filter(|session| session.whole_window);
+    let whole = sessions.iter().filter(|session| session.whole_window);
     let least = whole.min_by_key(|session| session.operations())?;
     let operations = least.operations();
     let share = ratio(operations as f64, median as f64).filter(|share| *share < BEHIND.share())?;

@@ -181,3 +181,44 @@ fn a_password_among_the_hosts_is_not_shown() {
     let errors = run(&[("TARGET", "db://u@h/d"), ("ENDPOINTS", "u:tiger@a,b")]).unwrap_err().to_string();
     assert!(errors.contains("ENDPOINTS=********@a,b") && !errors.contains("tiger"), "{errors}");
 }
+
+#[rstest]
+#[case(&[("WRITERS", "4"), ("READERS", "8"), ("SCHEMAS", "1")], (1, 12), (33, Some(4)))]
+#[case(&[("WRITERS", "4"), ("READERS", "8"), ("SCHEMAS", "64")], (12, 1), (33, Some(4)))]
+#[case(&[("READERS", "8"), ("SCHEMAS", "2")], (2, 4), (0, None))]
+#[case(&[("WRITERS", "8"), ("READERS", "0"), ("SCHEMAS", "8")], (8, 1), (100, None))]
+#[case(&[("WRITERS", "1"), ("READERS", "999")], (1, 1000), (1, Some(1)))]
+fn writers_and_readers_decide_the_sessions(
+    #[case] flags: &[(&str, &str)],
+    #[case] sessions: (u32, u32),
+    #[case] (update_pct, writers): (u8, Option<u32>),
+) {
+    let Checked { spec, warnings } = run(flags).unwrap();
+    assert_eq!((spec.schemas.get(), spec.threads_per_schema.get()), sessions);
+    assert_eq!((spec.update_pct.get(), spec.writers.map(NonZeroU32::get)), (update_pct, writers));
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let workload = spec.workload(8192, 1, 1);
+    workload.check().unwrap();
+    let does = |session| workload.of_session(session).update_pct.get();
+    if let Some(writers) = writers {
+        assert_eq!((does(0), does(writers - 1), does(writers), does(spec.sessions() - 1)), (100, 100, 0, 0));
+    }
+}
+
+#[test]
+fn a_share_of_updates_beside_writers_and_readers_gives_a_warning() {
+    let warnings = run(&[("WRITERS", "1"), ("READERS", "1"), ("UPDATE_PCT", "30")]).unwrap().warnings;
+    assert_eq!(
+        warnings,
+        ["UPDATE_PCT has no effect, because WRITERS and READERS say what each session does"]
+    );
+}
+
+#[rstest]
+#[case(&[("WRITERS", "0"), ("READERS", "0")], "nothing would work")]
+#[case(&[("WRITERS", "4"), ("READERS", "5"), ("SCHEMAS", "4")], "over SCHEMAS=4. Set SCHEMAS=3")]
+#[case(&[("WRITERS", "65535"), ("READERS", "1")], "65536 sessions, but at most 65535")]
+fn impossible_writers_and_readers_are_refused(#[case] flags: &[(&str, &str)], #[case] message: &str) {
+    let error = run(flags).unwrap_err().to_string();
+    assert!(error.contains(message), "{error}");
+}
