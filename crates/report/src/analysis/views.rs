@@ -168,14 +168,15 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
     let interval = format!("{} interval", analysis.confidence);
     let of_latency = |figure: &str| match table.latency {
         Some(of) => format!("{} {figure}", capitalised(of.noun())),
-        None => format!("Latency {figure}"),
+        None => figure.to_owned(),
     };
     let [mean, p99] = ["mean", "p99"].map(of_latency);
     let heads = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", &mean, &p99];
+    let heads = &heads[..if table.latency.is_some() { heads.len() } else { heads.len() - 2 }];
     let mut grid = Grid::of_numbers(Column::left("Variant"), heads);
     for row in &table.rows {
         for (sessions, cell) in table.sessions.iter().zip(&row.cells).filter(|(_, cell)| cell.runs > 0) {
-            grid.row([
+            let cells = [
                 row.variant.clone(),
                 sessions.to_string(),
                 cell.runs.to_string(),
@@ -187,7 +188,8 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
                 or_absent(cell.cv_percent, |cv| fixed(cv, 1)),
                 or_absent(cell.latency_us, duration_us),
                 or_absent(cell.latency_p99_us, duration_us),
-            ]);
+            ];
+            grid.row(cells.into_iter().take(heads.len() + 1));
         }
     }
     grid
