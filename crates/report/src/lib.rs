@@ -4,7 +4,7 @@
 //! record gives the same text for ever. Unknown figures are `None`, and shown as [`format::ABSENT`], never as 0.
 //!
 //! - [`figure`]: rates, ratios, means of a record, each defined once. Every view uses these.
-//! - [`verdicts`]: five answers and the findings on which they rest: physical? accounted? CPU-bound? steady? complete?
+//! - [`mod@verdicts`]: five answers and the findings on which they rest: physical? accounted? CPU-bound? steady? complete?
 //! - [`table`]: tables of typed cells in all their forms.
 //! - [`text_report`], [`html::run_page`], [`compact_summary`]: a run as text, as a page, and in a few lines.
 //! - [`compare_probe_text`], [`probe_text`]: the device with the database and without.
