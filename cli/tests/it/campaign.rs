@@ -265,7 +265,7 @@ fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
 fn all_models_have_their_figures(folder: &Folder) {
     folder.write(
         "plan.toml",
-        "name = \"all\"\ndirectory = \"c\"\nsessions = [\"1x1\", \"1x2\"]\nrepeats = 2\n\
+        "name = \"all\"\ndirectory = \"c\"\nsessions = [\"1x2\", \"1x4\"]\nrepeats = 2\n\
          models = [\"read\", \"redo\", \"writes\", \"read-write\"]\nsettings = { RUN_TIME = 1, WARMUP = 0 }\n\
          [[model]]\nname = \"writes\"\nmetric = \"writes\"\nsettings = { UPDATE_PCT = 50 }\n\
          [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n",
