@@ -121,9 +121,10 @@ pub(super) fn refused(factor: f64, verdicts: &[[String; 3]]) -> Option<String> {
 }
 
 impl Headroom {
-    /// True if every verdict of every step is good.
+    /// True if every verdict of the steps that were carried is good.
     pub fn are_good(&self) -> bool {
-        let answers = self.steps.iter().flat_map(|step| &step.verdicts);
+        let carried = self.steps.iter().filter(|step| step.broke.is_none());
+        let answers = carried.flat_map(|step| &step.verdicts);
         answers.into_iter().all(|[_, answer, _]| answer == Answer::Good.word())
     }
 
@@ -138,7 +139,9 @@ impl Headroom {
 
     /// The answer in sentences: multiple, limit, and the mean reads of production and of this platform.
     fn answer(&self) -> String {
-        let refused = self.counted().find_map(|step| refused(step.factor, &step.verdicts));
+        // A step that broke a limit may have missed its rate: that is the answer.
+        let mut carried = self.counted().filter(|step| step.broke.is_none());
+        let refused = carried.find_map(|step| refused(step.factor, &step.verdicts));
         let refused = refused.map(|why| format!("This result can't be relied on. {why}"));
         let mut sentences: Vec<String> = refused.into_iter().chain([self.carried()]).collect();
         let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));

@@ -70,7 +70,9 @@ impl SearchResult {
         if let Some(why) = self.steps.iter().find_map(|step| step.not_counted.as_deref()) {
             return Some(format!("a step does not count: {}", why.trim_end_matches('.')));
         }
-        if let Some(why) = self.steps.iter().find_map(|step| refused(step.factor, &step.verdicts)) {
+        // A step that broke a limit may have missed its rate: that is the answer.
+        let mut carried = self.steps.iter().filter(|step| step.broke.is_none());
+        if let Some(why) = carried.find_map(|step| refused(step.factor, &step.verdicts)) {
             return Some(format!("it can't be relied on: {}", why.trim_end_matches('.')));
         }
         match (self.carries, self.at_least, self.less_than) {
@@ -199,10 +201,11 @@ impl Headrooms {
         Self { demand, confidence, done, of, variants, pairs }
     }
 
-    /// True if every verdict of every step is good.
+    /// True if every verdict of the steps that were carried is good.
     pub fn are_good(&self) -> bool {
         let searches = self.variants.iter().flat_map(|row| &row.searches);
-        let answers = searches.flat_map(|search| &search.steps).flat_map(|step| &step.verdicts);
+        let carried = searches.flat_map(|search| &search.steps).filter(|step| step.broke.is_none());
+        let answers = carried.flat_map(|step| &step.verdicts);
         answers.into_iter().all(|[_, answer, _]| answer == Answer::Good.word())
     }
 
