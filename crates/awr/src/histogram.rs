@@ -22,7 +22,7 @@ pub struct EventHistogram {
     pub sections: Vec<HistogramSection>,
 }
 
-/// What a section prints of an event.
+/// An event's cells in a section.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistogramSection {
     /// Sum of all shares.

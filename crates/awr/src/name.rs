@@ -1,4 +1,4 @@
-//! What the name of a report's file says of the run: by the patterns of the harnesses around the kit, or by one of the user's.
+//! Facts of a run from the name of its report's file: by the patterns of the harnesses around the kit, or by one of the user's.
 
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ const KNOWN: [&str; 5] = [
     "awr.{sessions}.html",
 ];
 
-/// What a name says.
+/// Facts of a run from a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunName {
     pub variant: Option<String>,
@@ -24,7 +24,7 @@ pub struct RunName {
 }
 
 impl RunName {
-    /// What the known patterns find in a name. Dates are no numbers of sessions.
+    /// Reads a name by the known patterns. Dates are no numbers of sessions.
     pub fn of(file: &str) -> Option<Self> {
         let name = base(file);
         KNOWN.iter().find_map(|pattern| {
@@ -138,7 +138,7 @@ impl FromStr for NamePattern {
 }
 
 impl NamePattern {
-    /// What the name of a file says by this pattern; `None` if it has another form.
+    /// Reads the name of a file by this pattern; `None` if it has another form.
     pub fn read(&self, file: &str) -> Option<RunName> {
         RunName::from_fields(&self.fields(base(file))?)
     }

@@ -52,7 +52,7 @@ pub struct Model {
     pub(crate) settings: Pairs,
 }
 
-/// What the sessions of a model do.
+/// Work of the sessions of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Staff {
     /// Every session does what the parameters say.

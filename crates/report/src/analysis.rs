@@ -128,7 +128,7 @@ pub struct Table {
     pub metric: String,
     /// The variants that lack the figure, in a sentence each with the reason.
     pub lacking: Vec<String>,
-    /// What `latency_us` of the cells is; absent if the runs know none.
+    /// Kind of `latency_us` of the cells; absent if the runs know none.
     pub latency: Option<LatencyOf>,
     /// The verdicts that make the figure worthless if they are BAD.
     pub rests_on: Vec<Question>,
@@ -297,7 +297,7 @@ impl Analysis {
     }
 }
 
-/// What makes runs unlike each other besides their variant, in a sentence each.
+/// Differences between runs besides their variant, a sentence each.
 fn unlike(runs: &[&Run]) -> Vec<String> {
     let products: BTreeSet<&str> = runs.iter().filter_map(|run| run.product.as_deref()).collect();
     let sizes = runs.iter().filter_map(|run| run.figures.get(figure::SCALE_BLOCKS.name));

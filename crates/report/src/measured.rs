@@ -31,7 +31,7 @@ pub(crate) struct Measured<'a> {
     responses: OnceCell<Histogram>,
 }
 
-/// What the sessions of a run with WRITERS and READERS do.
+/// Work of the sessions of a run with WRITERS and READERS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Writer,

@@ -11,7 +11,7 @@ use crate::{schemas, settings};
 
 const VERSION: &str = "version";
 const CONTAINER: &str = "container";
-/// What no operation's time holds: decoding, encoding, and the way of its call.
+/// Time of a call outside of its operations: decoding, encoding, and the way of its call.
 const OUTSIDE: &str = "time of calls outside of operations";
 const COUNTED_IN: &str = "container of the counters";
 /// Queries of whole views, by the view's name. They may explain figures by what the figures leave out.

@@ -41,7 +41,7 @@ fn verdict(first: Figure, second: Figure) -> Verdict {
     let larger = first.value.abs().max(second.value.abs());
     match (first.value - second.value).abs() <= slack + ROUNDING_PERCENT / 100.0 * larger {
         true => Verdict::Agree,
-        // What is no rounding differs at least.
+        // A difference above rounding is at least this.
         false => compare(first, second).1.max(Verdict::Differ),
     }
 }

@@ -126,7 +126,7 @@ impl Curve {
         levels.into_values().map(judged).collect()
     }
 
-    /// What these runs can't be compared by, and why.
+    /// Figures that these runs can't be compared by, and why.
     fn refusals(&self) -> Vec<String> {
         let verdicts = self.verdicts();
         let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();

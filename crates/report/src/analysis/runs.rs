@@ -90,7 +90,7 @@ impl IoUnit {
     }
 }
 
-/// What is shown as latency beside a figure.
+/// Latency beside a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::EnumString)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "lowercase")]

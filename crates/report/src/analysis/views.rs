@@ -195,7 +195,7 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
     grid
 }
 
-/// What the runs of each variant were judged.
+/// Verdicts of the runs of each variant.
 fn judged(page: &mut Page, table: &Table) {
     let groups: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.verdicts)).collect();
     group::write(page, &groups);

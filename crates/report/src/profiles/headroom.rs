@@ -113,8 +113,11 @@ pub(super) fn times(factor: f64) -> String {
 /// CPU or an uneven rate is what a search looks for.
 pub(super) const RESTS_ON: [Question; 2] = [Question::Accounted, Question::Complete];
 
-/// The BAD verdict on which a step rests, in words.
-pub(super) fn refused(factor: f64, verdicts: &[[String; 3]]) -> Option<String> {
+/// The BAD verdict on which a step rests, in words. A step that broke a limit may have missed its rate: that is the answer.
+pub(super) fn refused(factor: f64, broke: Option<&str>, verdicts: &[[String; 3]]) -> Option<String> {
+    if broke.is_some() {
+        return None;
+    }
     let rests_on = |title: &str| RESTS_ON.iter().any(|question| question.title() == title);
     let bad = verdicts.iter().find(|[title, answer, _]| answer == Answer::Bad.word() && rests_on(title));
     bad.map(|[title, answer, sentence]| format!("{title} is {answer} at {} times: {sentence}", times(factor)))
@@ -139,9 +142,8 @@ impl Headroom {
 
     /// The answer in sentences: multiple, limit, and the mean reads of production and of this platform.
     fn answer(&self) -> String {
-        // A step that broke a limit may have missed its rate: that is the answer.
-        let mut carried = self.counted().filter(|step| step.broke.is_none());
-        let refused = carried.find_map(|step| refused(step.factor, &step.verdicts));
+        let refused =
+            self.counted().find_map(|step| refused(step.factor, step.broke.as_deref(), &step.verdicts));
         let refused = refused.map(|why| format!("This result can't be relied on. {why}"));
         let mut sentences: Vec<String> = refused.into_iter().chain([self.carried()]).collect();
         let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));

@@ -70,9 +70,8 @@ impl SearchResult {
         if let Some(why) = self.steps.iter().find_map(|step| step.not_counted.as_deref()) {
             return Some(format!("a step does not count: {}", why.trim_end_matches('.')));
         }
-        // A step that broke a limit may have missed its rate: that is the answer.
-        let mut carried = self.steps.iter().filter(|step| step.broke.is_none());
-        if let Some(why) = carried.find_map(|step| refused(step.factor, &step.verdicts)) {
+        let refused = |step: &SearchStep| refused(step.factor, step.broke.as_deref(), &step.verdicts);
+        if let Some(why) = self.steps.iter().find_map(refused) {
             return Some(format!("it can't be relied on: {}", why.trim_end_matches('.')));
         }
         match (self.carries, self.at_least, self.less_than) {
