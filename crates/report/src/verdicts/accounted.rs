@@ -7,7 +7,7 @@ use serde::Serialize;
 use slob_measure::Counter;
 use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
 
-use super::thresholds::{COUNTERS_DIFFER, INCIDENTAL_READS, LONG_ROUND_TRIP, OTHERS_READS};
+use super::thresholds::{COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_READS};
 use super::{DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_first};
 use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
@@ -240,7 +240,7 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
     let pair = |rule, name, read: u64| {
         let rule = if direct { rule } else { Rule::Shown };
         let pair = Pair::new(rule, (name, read), (REQUESTED_BYTES, bytes)).with_slack(edge_bytes);
-        Pair { incidental: incidental_bytes(), ..pair }
+        Pair { incidental: incidental_bytes(record), ..pair }
     };
     let process = own_read_bytes(record).map(|fetched| match record.server.embedded {
         true => pair(Rule::Equal, OWN_BYTES, fetched),
@@ -260,8 +260,9 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
 }
 
 /// Bytes that the kernel may fetch on top of physical reads.
-pub(super) fn incidental_bytes() -> f64 {
-    INCIDENTAL_READS.value * f64::from(1 << 20)
+pub(super) fn incidental_bytes(record: &Record) -> f64 {
+    let redo = counter(record, Counter::RedoBytes).unwrap_or(0);
+    INCIDENTAL_READS.value * f64::from(1 << 20) + LOG_READ_BACK.share() * redo as f64
 }
 
 /// This program's own totals, summed in different ways.

@@ -261,7 +261,7 @@ fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFi
     // Incidental reads are no excess, but they do not make up for missing ones.
     let share = |(witness, read): &(Witness, u64)| {
         let (read, bytes) = (*read as f64, bytes as f64);
-        let read = if read > bytes { bytes.max(read - incidental_bytes()) } else { read };
+        let read = if read > bytes { bytes.max(read - incidental_bytes(record)) } else { read };
         Some((*witness, ratio(read, bytes).map(Share)?))
     };
     let shares: Vec<(Witness, Share)> = witnesses.iter().filter_map(share).collect();

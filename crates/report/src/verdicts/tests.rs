@@ -475,6 +475,20 @@ mod accounted {
         assert_says(Question::Physical, &record, if more < 0 { Answer::Good } else { answer }, "");
     }
 
+    #[rstest]
+    #[case(150 << 20, 2 << 20, Answer::Good)]
+    #[case(150 << 20, 4 << 20, Answer::Doubt)]
+    #[case(0, 2 << 20, Answer::Doubt)]
+    fn log_that_the_page_cache_lost_accuses_no_run(
+        #[case] redo_bytes: u64,
+        #[case] more: i64,
+        #[case] answer: Answer,
+    ) {
+        let mut record = small_run(more);
+        record.counters.set(Counter::RedoBytes, redo_bytes);
+        assert_says(Question::Accounted, &record, answer, "");
+    }
+
     fn scale_commits(record: &mut Record, times: u64, by: u64) {
         let commits = count_of(record, Counter::Commits);
         record.counters.set(Counter::Commits, commits * times / by);

@@ -61,7 +61,10 @@ thresholds! {
             "above it further reads of the device are mentioned";
         INCIDENTAL_READS = "incidental_reads", 1.0, "MiB",
             "the kernel may fetch this much more than the database asked for: pages of the program and of its libraries, \
-             directories, and blocks that the log fills only in part";
+             and directories";
+        LOG_READ_BACK = "log_read_back", 1.0, "% of redo",
+            "the kernel may also fetch this much of the log that the page cache lost before a write or a checkpoint \
+             needed it";
     }
     CpuBound {
         CPU_FULL = "cpu_full", 90.0, "%",
