@@ -1,11 +1,10 @@
 //! The contract: database products, targets, sessions, and the plans that they are given.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use slob_method::{Batch, RowView, SchemaNo, Table, UpdateText};
+use slob_method::{Batch, RowView, SchemaNo, UpdateText};
 use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
 use crate::{
@@ -118,14 +117,8 @@ pub trait Engine: Send + Sync {
         Ok(None)
     }
 
-    /// Reads the rows at `positions` of a table, in any order, for verification. It does not visit missing rows.
-    fn read_rows(
-        &self,
-        schema: SchemaNo,
-        table: Table,
-        positions: Range<u64>,
-        visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<()>;
+    /// Reads the rows of a slice, in any order, for verification. It does not visit missing rows.
+    fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()>;
 
     /// Called once before the sessions of a run are opened. It brings the server to a known state, and refuses what would
     /// spoil the test, such as too few connections or a plan without single-block I/O. Returns sentences for the record,

@@ -67,7 +67,7 @@ impl Load {
     }
 }
 
-/// A piece of a load. It is loaded and marked as loaded, both or neither.
+/// Rows of one table. A load stores a slice and marks it as loaded, both or neither.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slice {
     /// The schema.

@@ -3,12 +3,11 @@
 //! It executes plans by doing nothing, at once or after a latency (`null:?latency_us=100`). It shows the cost of the tool
 //! itself, it serves the tests that need no database, and it is the skeleton for new engines.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use slob_method::{Action, Batch, Op, RowView, SchemaNo, Table};
+use slob_method::{Action, Batch, Op, RowView, SchemaNo};
 
 use crate::{
     Cancel, CancelToken, Capabilities, Counter, Engine, EngineError, EngineKind, ErrorKind, Figures, Layout,
@@ -108,7 +107,7 @@ impl Engine for NullEngine {
         Ok(Snapshot::now(Figures { counters: counters.into_iter().collect(), ..Figures::default() }))
     }
 
-    fn read_rows(&self, _: SchemaNo, _: Table, _: Range<u64>, _: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
+    fn read_rows(&self, _: &Slice, _: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
         Ok(())
     }
 

@@ -1,10 +1,9 @@
 //! An engine that records its calls: their times, and the errors of those that failed.
 
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use slob_method::{Batch, RowView, SchemaNo, Table};
+use slob_method::{Batch, RowView, SchemaNo};
 use slob_spec::StatisticsType;
 
 use crate::{
@@ -126,15 +125,10 @@ impl Engine for RecordedEngine {
         self.recording.call("testimony", || self.engine.capture())
     }
 
-    fn read_rows(
-        &self,
-        schema: SchemaNo,
-        table: Table,
-        positions: Range<u64>,
-        visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<()> {
-        let call = format!("read {} rows of schema {schema}", positions.end - positions.start);
-        self.recording.call(&call, || self.engine.read_rows(schema, table, positions, visit))
+    fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
+        let rows = slice.positions.end - slice.positions.start;
+        let call = format!("read {rows} rows of schema {}", slice.schema);
+        self.recording.call(&call, || self.engine.read_rows(slice, visit))
     }
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>> {

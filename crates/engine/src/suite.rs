@@ -12,7 +12,7 @@ use std::sync::Arc;
 use slob_method::{RowState, SchemaNo, Table};
 use slob_spec::RedoStress;
 
-use crate::{Engine, EngineError, ErrorKind, Load, Result, Session, SessionPlan};
+use crate::{Engine, EngineError, ErrorKind, Load, Result, Session, SessionPlan, Slice};
 
 /// Result of one check: nothing, or the complaint.
 pub type Verdict = Result<(), String>;
@@ -152,7 +152,7 @@ fn verify(
     let state = state.ok_or_else(|| format!("schema {schema} is not listed"))?;
     let verifier = LOAD.verifier(table, schema, state.filler_bytes);
     let (mut rows, mut complaint) = (0, None);
-    engine.read_rows(schema, table, 1..LOAD.rows(table) + 1, &mut |row| {
+    engine.read_rows(&Slice { schema, table, positions: 1..LOAD.rows(table) + 1 }, &mut |row| {
         rows += 1;
         match verifier.check(row) {
             Ok(state) => visit(row.custid, state),

@@ -224,7 +224,8 @@ impl<'a> Reader<'a> {
         let verifier = state.load.verifier(table, state.schema, state.filler_bytes);
         let mut rows = vec![None; piece.rows() as usize];
         let (mut visited, mut strays) = (0, 0);
-        self.engine.read_rows(state.schema, table, first..end, &mut |row| {
+        let slice = Slice { schema: state.schema, table, positions: first..end };
+        self.engine.read_rows(&slice, &mut |row| {
             visited += 1;
             let place = row.position.checked_sub(first).and_then(|i| rows.get_mut(i as usize));
             let checked = verifier.check(row).map_err(|fault| fault.to_string());

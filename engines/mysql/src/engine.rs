@@ -1,6 +1,5 @@
 //! The engine: the contract, on our databases of one or several servers.
 
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use mysql::Conn;
@@ -8,7 +7,7 @@ use slob_engine::{
     CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec, Result,
     RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
-use slob_method::{RowView, SchemaNo, Table};
+use slob_method::{RowView, SchemaNo};
 use slob_server::{Connector as _, Environment, LoadedSchemas, LoopPlace, Servers, Task};
 
 use crate::connect::Connector;
@@ -154,14 +153,8 @@ impl Engine for MysqlEngine {
         self.0.servers.with(Task::Read, counters::capture)
     }
 
-    fn read_rows(
-        &self,
-        schema: SchemaNo,
-        table: Table,
-        positions: Range<u64>,
-        visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<()> {
-        self.0.servers.with(Task::Read, |conn| rows::read_rows(conn, schema, table, &positions, visit))
+    fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
+        self.0.servers.with(Task::Read, |conn| rows::read_rows(conn, slice, visit))
     }
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>> {

@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row, Value};
-use slob_engine::{EngineError, ErrorKind, Result};
-use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowView, SchemaNo, Table};
+use slob_engine::{EngineError, ErrorKind, Result, Slice};
+use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowView};
 use slob_server::{SliceRows, chunks};
 
 use crate::catalog;
@@ -104,14 +104,9 @@ pub(crate) fn value_list(rows: &mut SliceRows, positions: Range<u64>) -> String 
 /// Positions that one query reads.
 const CHUNK: u64 = 1024;
 
-/// Reads the rows at `positions`, in the order of the table.
-pub(crate) fn read_rows(
-    conn: &mut Conn,
-    schema: SchemaNo,
-    table: Table,
-    positions: &Range<u64>,
-    visit: &mut dyn FnMut(&RowView<'_>),
-) -> Result<()> {
+/// Reads the rows of a slice, in the order of the table.
+pub(crate) fn read_rows(conn: &mut Conn, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
+    let &Slice { schema, table, ref positions } = slice;
     let name = name_of(schema, table);
     let step = &format!("reading {name}");
     let load = catalog::schema(conn, schema, step)?.load;
@@ -151,6 +146,7 @@ fn text<'a>(row: &'a Row, column: usize, step: &str) -> Result<&'a [u8]> {
 mod tests {
     use super::*;
     use slob_engine::Load;
+    use slob_method::SchemaNo;
 
     const LOAD: Load = Load { seed: 3, scale: 100, scan_blocks: 10, obfuscated: true, slice_rows: 40 };
 

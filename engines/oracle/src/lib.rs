@@ -30,14 +30,13 @@ mod tests;
 #[cfg(feature = "thin")]
 mod thin;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use slob_engine::{
     CapturedAnswer, Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan,
     SchemaState, Server, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
 };
-use slob_method::{RowView, SchemaNo, Table};
+use slob_method::{RowView, SchemaNo};
 use slob_spec::StatisticsType;
 
 use crate::database::{Database, Role};
@@ -114,15 +113,9 @@ impl Engine for OracleEngine {
         capture::capture(&self.0)
     }
 
-    fn read_rows(
-        &self,
-        schema: SchemaNo,
-        table: Table,
-        positions: Range<u64>,
-        visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<(), EngineError> {
+    fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<(), EngineError> {
         let connections = &self.0.connections;
-        self.0.as_admin(|client| load::read_rows(client, connections, schema, table, &positions, visit))
+        self.0.as_admin(|client| load::read_rows(client, connections, slice, visit))
     }
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {

@@ -3,7 +3,6 @@
 //! A slice is one array INSERT by direct path; its mark is part of the transaction. Such an INSERT locks its table until the
 //! commit, so each schema is loaded by one stream at a time. Streams of different schemas don't wait for each other.
 
-use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -399,15 +398,14 @@ fn drop_user(client: &mut dyn Client, sql: &SchemaSql) -> Result<(), Fault> {
 /// Keys in one query; a list may hold a thousand.
 const KEYS: u64 = 256;
 
-/// Reads the rows at `positions`. Rows of the original kit can't be verified.
+/// Reads the rows of a slice. Rows of the original kit can't be verified.
 pub(crate) fn read_rows(
     client: &mut dyn Client,
     connections: &Connections,
-    schema: SchemaNo,
-    table: Table,
-    positions: &Range<u64>,
+    slice: &Slice,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<(), EngineError> {
+    let &Slice { schema, table, ref positions } = slice;
     let user = connections.user(schema);
     let step = format!("reading {user}.{}", table.name());
     if connections.options.accounts == Accounts::Kit {

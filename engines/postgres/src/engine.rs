@@ -1,6 +1,5 @@
 //! The engine: the contract, on one database of one or several servers.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use slob_engine::{
     CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec, Result,
     RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
-use slob_method::{RowView, SchemaNo, Table};
+use slob_method::{RowView, SchemaNo};
 use slob_server::{Environment, LoadedSchemas, LoopPlace, Servers, Task};
 use slob_spec::{Group, Kind, Param};
 
@@ -144,14 +143,8 @@ impl Engine for PostgresEngine {
         self.0.servers.with(Task::Read, |client| counters::capture(client, self.0.version))
     }
 
-    fn read_rows(
-        &self,
-        schema: SchemaNo,
-        table: Table,
-        positions: Range<u64>,
-        visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<()> {
-        self.0.servers.with(Task::Read, |client| rows::read_rows(client, schema, table, &positions, visit))
+    fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
+        self.0.servers.with(Task::Read, |client| rows::read_rows(client, slice, visit))
     }
 
     fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>> {

@@ -7,7 +7,7 @@ use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{FromSql, ToSql, Type};
 use postgres::{Client, Row};
 use slob_engine::{ErrorKind, Load, Result, Slice};
-use slob_method::{COLUMN_BYTES, COLUMNS, RowView, SchemaNo, Table};
+use slob_method::{COLUMN_BYTES, COLUMNS, RowView, Table};
 use slob_server::{SliceRows, chunks, column_list};
 
 use crate::catalog;
@@ -54,14 +54,13 @@ impl CopyRows {
     }
 }
 
-/// Reads the rows at `positions`, through the index of the main table; the scan table has none and is read through.
+/// Reads the rows of a slice, through the index of the main table; the scan table has none and is read through.
 pub(crate) fn read_rows(
     client: &mut Client,
-    schema: SchemaNo,
-    table: Table,
-    positions: &Range<u64>,
+    slice: &Slice,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<()> {
+    let &Slice { schema, table, ref positions } = slice;
     let name = name_of(schema, table);
     let step = format!("reading {name}");
     let load = catalog::schema(client, schema, &step)?.load;
@@ -137,7 +136,7 @@ fn texts(row: &Row) -> Result<[&[u8]; COLUMNS], postgres::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slob_method::ROW_BYTES;
+    use slob_method::{ROW_BYTES, SchemaNo};
 
     const LOAD: Load = Load { seed: 3, scale: 100, scan_blocks: 10, obfuscated: false, slice_rows: 40 };
 

@@ -1,7 +1,6 @@
 //! The engine: one folder of schemas, and the counts of its sessions.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +9,7 @@ use slob_engine::{
     OpenSpec, Result, SchemaState, Server, ServerLocation, Session, SessionPlan, Setting, Slice, Snapshot,
     WaitEvent,
 };
-use slob_method::{RowView, SchemaNo, Table};
+use slob_method::{RowView, SchemaNo};
 
 use crate::schema_file::SchemaFile;
 use crate::session::{CHECKPOINT_PAGES, SqliteSession, WriteTurn};
@@ -162,16 +161,10 @@ impl Engine for SqliteEngine {
         Ok(Snapshot::now(Figures { counters, latencies: latencies.into(), events }))
     }
 
-    fn read_rows(
-        &self,
-        schema: SchemaNo,
-        table: Table,
-        positions: Range<u64>,
-        visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<()> {
+    fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
         let Inner { place, other_meter, .. } = &*self.0;
-        let file = SchemaFile::open(schema, &place.file(schema), place.io(), other_meter)?;
-        rows::read_rows(&file, table, positions, visit)
+        let file = SchemaFile::open(slice.schema, &place.file(slice.schema), place.io(), other_meter)?;
+        rows::read_rows(&file, slice, visit)
     }
 
     fn locations(&self) -> Vec<ServerLocation> {

@@ -1,10 +1,8 @@
 //! Rows: how they are stored, and reading them back for verification.
 
-use std::ops::Range;
-
 use rusqlite::types::ValueRef;
 use rusqlite::{ErrorCode, Row};
-use slob_engine::{Load, Result};
+use slob_engine::{Load, Result, Slice};
 use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, SchemaNo, Table};
 
 use crate::schema_file::{SchemaFile, signed};
@@ -47,23 +45,22 @@ impl RowBuffer {
     }
 }
 
-/// Visits the rows at `positions` in order, but not those on damaged pages.
+/// Visits the rows of a slice in order, but not those on damaged pages.
 pub(crate) fn read_rows(
     file: &SchemaFile<'_>,
-    table: Table,
-    positions: Range<u64>,
+    slice: &Slice,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<()> {
     file.own_state()?;
-    let sql = match table {
+    let sql = match slice.table {
         Table::Main => include_str!("../sql/read_main.sql"),
         Table::Scan => include_str!("../sql/read_scan.sql"),
     };
     let failed = |error: rusqlite::Error| file.failed("reading rows of", &error);
     let mut statement = file.connection.prepare(sql).map_err(failed)?;
-    let mut next = positions.start;
-    while next < positions.end {
-        match read(&mut statement, &mut next, positions.end, visit) {
+    let mut next = slice.positions.start;
+    while next < slice.positions.end {
+        match read(&mut statement, &mut next, slice.positions.end, visit) {
             Ok(()) => return Ok(()),
             // SQLite stops at a malformed page; rows may follow it.
             Err(error) if is_damage(&error) => next += 1,

@@ -10,7 +10,7 @@ use slob_spec::{Percent, RedoStress, ThinkTime, WorkUnit, Workload};
 
 use super::{Checked, LOAD, Subject, ensure, second, session, verify};
 use crate::execution::nanoseconds;
-use crate::{Counter, Counters, Engine, EngineError, ErrorKind, Outcome, RunPlan, Session, Snapshot};
+use crate::{Counter, Counters, Engine, EngineError, ErrorKind, Outcome, RunPlan, Session, Slice, Snapshot};
 
 const SHORT: Duration = Duration::from_millis(50);
 /// Time for a server to publish the counters of a session.
@@ -133,9 +133,12 @@ fn updates(subject: &Subject<'_>, redo: RedoStress, nonce: u64) -> Checked {
     })?;
     // HEAVY changes c3, and LITE does not.
     let mut in_c3 = 0;
-    engine.read_rows(SchemaNo::FIRST, Table::Main, 1..LOAD.scale + 1, &mut |row| {
-        in_c3 += u32::from(written.iter().any(|stamp| row.columns[1].starts_with(stamp)));
-    })?;
+    engine.read_rows(
+        &Slice { schema: SchemaNo::FIRST, table: Table::Main, positions: 1..LOAD.scale + 1 },
+        &mut |row| {
+            in_c3 += u32::from(written.iter().any(|stamp| row.columns[1].starts_with(stamp)));
+        },
+    )?;
     ensure((in_c3 > 0) == (redo == RedoStress::Heavy), || format!("{in_c3} rows were changed in c3"))
 }
 

@@ -1,6 +1,5 @@
 //! Runs on the null engine, or on one that differs from it.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,7 +7,7 @@ use slob_engine::{
     Engine, Layout, Load, LoadProgress, OpenSpec, Purpose, Result, SchemaState, Server, ServerReport,
     Session, SessionPlan, Slice, Snapshot, null,
 };
-use slob_method::{RowView, SchemaNo, Table};
+use slob_method::{RowView, SchemaNo};
 use slob_run::{Measured, RunContext, RunError, RunObserver, prepare};
 use slob_spec::{RunSpec, Settings, StatisticsType, Table as Parameters};
 
@@ -52,14 +51,8 @@ impl<C: Changes> Engine for Changed<C> {
     fn snapshot(&self) -> Result<Snapshot> {
         self.null.snapshot()
     }
-    fn read_rows(
-        &self,
-        schema: SchemaNo,
-        table: Table,
-        positions: Range<u64>,
-        visit: &mut dyn FnMut(&RowView<'_>),
-    ) -> Result<()> {
-        self.null.read_rows(schema, table, positions, visit)
+    fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
+        self.null.read_rows(slice, visit)
     }
     fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>> {
         self.changes.open_server_report(kind)

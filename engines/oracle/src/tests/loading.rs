@@ -1,6 +1,6 @@
 //! Loading and removing, call by call.
 
-use slob_engine::{Engine, ErrorKind, LoadProgress, LoadState, OpenSpec, Purpose};
+use slob_engine::{Engine, ErrorKind, LoadProgress, LoadState, OpenSpec, Purpose, Slice};
 use slob_method::{SchemaNo, Table};
 use slob_spec::EngineOptions;
 use slob_testing::damage::check_damaged;
@@ -177,7 +177,8 @@ fn a_kit_of_the_original_is_recognised_and_left_alone() {
         states.iter().map(|state| (state.schema.get(), state.load.scale, state.load.scan_blocks)).collect();
     assert_eq!(seen, [(1, 10_000, 0), (2, 10_000, 0)], "what all hold");
     assert!(matches!(states[0].state, LoadState::Complete(layout) if layout.one_row_per_block()));
-    let read = engine.read_rows(SchemaNo::FIRST, Table::Main, 1..2, &mut |_| ());
+    let read = engine
+        .read_rows(&Slice { schema: SchemaNo::FIRST, table: Table::Main, positions: 1..2 }, &mut |_| ());
     assert_eq!(read.unwrap_err().kind(), ErrorKind::Usage, "rows of others are not verified");
     assert!(engine.drop_schema(SchemaNo::FIRST).is_err());
     server.then("reconnect");

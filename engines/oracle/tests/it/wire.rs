@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rstest::rstest;
 use slob_engine::{
     CapturedAnswer, Counter, Engine, EngineError, ErrorKind, LoadProgress, LoadState, Outcome, RunPlan,
-    Session,
+    Session, Slice,
 };
 use slob_engine_oracle::KIND;
 use slob_method::{Batch, Op, RowState, RowView, Table};
@@ -107,7 +107,9 @@ fn a_job_from_load_to_drop(#[case] description: &str) {
     let verifier = LOAD.verifier(Table::Main, FIRST, 0);
     let mut count =
         |row: &RowView<'_>| changed += usize::from(verifier.check(row).unwrap() != RowState::Loaded);
-    engine.read_rows(FIRST, Table::Main, 1..LOAD.scale + 1, &mut count).unwrap();
+    engine
+        .read_rows(&Slice { schema: FIRST, table: Table::Main, positions: 1..LOAD.scale + 1 }, &mut count)
+        .unwrap();
     assert!(changed > 0);
     let captured = engine.capture().unwrap();
     let replayed = (KIND.replay.unwrap())(&captured).unwrap();
@@ -514,7 +516,7 @@ fn the_table_of_statements_says_which_met_the_wire() {
         thread::sleep(Duration::from_millis(500));
         canceller.cancel();
         batches.join().unwrap();
-        engine.read_rows(FIRST, Table::Main, 1..5, &mut |_| {}).unwrap();
+        engine.read_rows(&Slice { schema: FIRST, table: Table::Main, positions: 1..5 }, &mut |_| {}).unwrap();
         engine.capture().unwrap();
         drop(engine);
         // An interrupted load that made an account and nothing in it, and accounts of somebody else.

@@ -1,7 +1,7 @@
 //! Loading, and what is not ours.
 
 use rstest::rstest;
-use slob_engine::{ErrorKind, Load, LoadProgress, LoadState, OpenSpec, Purpose};
+use slob_engine::{ErrorKind, Load, LoadProgress, LoadState, OpenSpec, Purpose, Slice};
 use slob_engine_postgres::KIND;
 use slob_method::Table;
 use slob_testing::jobs::TestServer as _;
@@ -129,7 +129,7 @@ fn slices_survive_a_crash_of_the_server_whole_or_not_at_all() {
     let mut seen = 0;
     let verifier = LOAD.verifier(Table::Main, FIRST, 0);
     engine
-        .read_rows(FIRST, Table::Main, 1..LOAD.scale + 1, &mut |row| {
+        .read_rows(&Slice { schema: FIRST, table: Table::Main, positions: 1..LOAD.scale + 1 }, &mut |row| {
             seen += 1;
             assert!(verifier.check(row).is_ok(), "position {}", row.position);
         })

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, Load, LoadProgress, Outcome, SessionPlan};
+use slob_engine::{Engine, Load, LoadProgress, Outcome, SessionPlan, Slice};
 use slob_engine_sqlite::vfs::{IoMode, Location, Meter};
 use slob_method::{Action, Batch, Planner, RowState, SchemaNo, Stamp, Table};
 use slob_spec::{RedoStress, Workload};
@@ -107,7 +107,12 @@ fn read_all(engine: &dyn Engine) -> Vec<Stamp> {
             RowState::Loaded => {}
         }
     };
-    engine.read_rows(SchemaNo::FIRST, Table::Main, 1..LOAD.scale + 1, &mut visit).expect("readable");
+    engine
+        .read_rows(
+            &Slice { schema: SchemaNo::FIRST, table: Table::Main, positions: 1..LOAD.scale + 1 },
+            &mut visit,
+        )
+        .expect("readable");
     assert_eq!(rows, LOAD.scale);
     stamps
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::{self, LOAD, engine, folder, folder_of_the_parent, in_a_child, load, schema};
 use rustix::process::{Resource, Rlimit, setrlimit};
-use slob_engine::{ErrorKind, LoadState};
+use slob_engine::{ErrorKind, LoadState, Slice};
 use slob_method::{RowState, Table};
 
 const PAGE: u64 = 8192;
@@ -29,7 +29,9 @@ fn a_malformed_page_hides_its_own_rows_only() {
         assert_eq!(verifier.check(row), Ok(RowState::Loaded));
         seen.push(row.position);
     };
-    engine.read_rows(schema(1), Table::Main, 1..LOAD.scale + 1, &mut visit).expect("the file can be read");
+    engine
+        .read_rows(&Slice { schema: schema(1), table: Table::Main, positions: 1..LOAD.scale + 1 }, &mut visit)
+        .expect("the file can be read");
     let missing: Vec<u64> = (1..=LOAD.scale).filter(|position| !seen.contains(position)).collect();
     assert_eq!(missing.len(), 3, "{missing:?}");
     assert!(seen.is_sorted() && seen.len() as u64 == LOAD.scale - 3);

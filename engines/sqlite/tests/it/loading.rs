@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use slob_engine::{Engine, ErrorKind, Load, LoadProgress, LoadState};
+use slob_engine::{Engine, ErrorKind, Load, LoadProgress, LoadState, Slice};
 use slob_engine_sqlite::initialise;
 use slob_engine_sqlite::vfs::{IoMode, Location, Meter};
 use slob_method::{RowState, SchemaNo, Table};
@@ -41,7 +41,9 @@ fn verify(engine: &dyn Engine) {
             assert_eq!(row.position, rows);
             assert_eq!(verifier.check(row), Ok(RowState::Loaded));
         };
-        engine.read_rows(FIRST, table, 1..LOAD.rows(table) + 1, &mut visit).expect("readable");
+        engine
+            .read_rows(&Slice { schema: FIRST, table, positions: 1..LOAD.rows(table) + 1 }, &mut visit)
+            .expect("readable");
         assert_eq!(rows, LOAD.rows(table));
     }
 }
