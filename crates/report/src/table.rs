@@ -159,6 +159,20 @@ impl Table {
         self
     }
 
+    /// The same table without columns that are empty in every row.
+    pub(crate) fn without_empty_columns(mut self) -> Self {
+        let is_known =
+            |at: usize| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| *cell != Cell::Absent));
+        let keep: Vec<bool> = (0..self.columns.len()).map(is_known).collect();
+        fn kept<T>(of: &mut Vec<T>, keep: &[bool]) {
+            let mut keep = keep.iter();
+            of.retain(|_| keep.next().is_some_and(|keep| *keep));
+        }
+        kept(&mut self.columns, &keep);
+        self.rows.iter_mut().for_each(|row| kept(row, &keep));
+        self
+    }
+
     /// The table for a terminal: no rule below the heads, each line indented by a blank. Cells are wrapped to fit into `width`,
     /// if one is given.
     pub fn terminal(&self, width: Option<usize>) -> String {
@@ -251,7 +265,7 @@ impl Table {
         format!("{:#}\n", Json::Array(self.rows.iter().map(object).collect()))
     }
 
-    pub(crate) fn markdown(&self) -> String {
+    pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let heads = line(self.columns.iter().map(|column| column.head.clone()).collect());
         let rule = line(self.columns.iter().map(|_| "---".to_owned()).collect());

@@ -1,0 +1,399 @@
+//! The ledger: platforms in one table, per core, per licence and per price.
+//!
+//! Each row says on what it rests: measured by a run of this program, reported by a database's own tool, or claimed by somebody
+//! else. Ranks compare rows of one basis and one currency, and figures that rest on a BAD verdict are left out.
+
+use std::cmp::Ordering;
+use std::fmt::Display;
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+use slob_awr::Rates;
+use slob_awr::info::{Head, Named, Row};
+use slob_record::Record;
+use slob_spec::Amount;
+use toml::Spanned;
+
+use crate::figure::{self, Figure, Figures, Standing};
+use crate::format::{Format, plural};
+use crate::html::layout::{Section, View, lead};
+use crate::measured::ratio;
+use crate::page::{Column, Page, Table};
+use crate::table::Cell;
+use crate::verdicts::{GroupVerdicts, group};
+
+/// On what the figures of a platform rest, from the strongest to the weakest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+enum Basis {
+    /// By a run of this program.
+    Measured,
+    /// By the database's own tool.
+    Reported,
+    /// By a data sheet or a text.
+    Claimed,
+}
+
+#[derive(Clone, Debug)]
+pub struct Platform {
+    name: String,
+    basis: Basis,
+    source: String,
+    /// Physical reads and writes per second.
+    io_per_s: Option<f64>,
+    writes_percent: Option<f64>,
+    read_us: Option<f64>,
+    /// Cores of the database's host.
+    cores: Option<f64>,
+    /// A claim may know the quotient only.
+    stated_per_core: Option<f64>,
+    /// Cores that the database kept busy.
+    db_cores: Option<f64>,
+    licensed_cores: Option<f64>,
+    cost_per_hour: Option<Amount>,
+    verdicts: GroupVerdicts,
+    /// Why it has no figures.
+    left_out: Option<String>,
+}
+
+impl Platform {
+    /// The platform of a run, whose record needs its series.
+    pub fn of_run(record: &Record) -> Self {
+        let figures = Figures::of(record);
+        let sound =
+            |figure: &Figure| figure.of(&figures).filter(|_| figures.standing(figure) == Standing::Sound);
+        let io = &figure::PHYSICAL_IO_PER_S;
+        let verdicts = GroupVerdicts::of([figures.judged().as_slice()]);
+        let (io_per_s, name, server) = (sound(io), record.name.clone(), &record.server);
+        let refused = group::refusal(&[(&name, &verdicts)], io.rests_on);
+        let uncounted = || format!("{name}: the database does not count its physical reads and writes.");
+        Self {
+            basis: Basis::Measured,
+            source: format!("run {}: {} {}", record.id, server.product, server.version),
+            io_per_s,
+            writes_percent: io_per_s.and_then(|io| ratio(100.0 * sound(&figure::PHYSICAL_WRITES_PER_S)?, io)),
+            read_us: sound(&figure::SINGLE_READ_MEAN_US),
+            cores: figure::HOST_CORES.of(&figures),
+            stated_per_core: None,
+            db_cores: sound(&figure::DB_CPUS),
+            licensed_cores: figure::licensed_cores(record).map(|cores| cores.number()),
+            cost_per_hour: figure::cost_per_hour(record),
+            left_out: refused.or_else(|| io_per_s.is_none().then(uncounted)),
+            verdicts,
+            name,
+        }
+    }
+
+    /// The platform of a report: requests of the application, or blocks in reports that do not count requests.
+    pub fn of_report(named: &Named) -> Self {
+        let (report, rates, file) = (&named.report, Rates::of(&named.report), named.label());
+        let written = report.statistic_per_s("physical write IO requests").and_then(|writes| writes.known());
+        let requests = rates.physical_read_requests.zip(written);
+        let io = requests.or_else(|| rates.physical_reads.zip(rates.physical_writes));
+        let io_per_s = io.map(|(reads, writes)| reads + writes);
+        let unit = if io.is_some() && requests.is_none() { "; IOPS are blocks" } else { "" };
+        let name = report.host.name.clone().or_else(|| report.database.name.clone());
+        let name = name.unwrap_or_else(|| file.clone());
+        let unknown = || format!("{name}: {file} holds no physical reads and writes.");
+        Self {
+            basis: Basis::Reported,
+            source: format!("{file}{unit}"),
+            io_per_s,
+            writes_percent: io.and_then(|(reads, writes)| ratio(100.0 * writes, reads + writes)),
+            read_us: rates.single_block_read_us,
+            cores: report.host.cores,
+            stated_per_core: None,
+            db_cores: Row::of(named).figure(Head::DbCpu),
+            licensed_cores: None,
+            cost_per_hour: None,
+            verdicts: GroupVerdicts::default(),
+            left_out: io_per_s.is_none().then(unknown),
+            name,
+        }
+    }
+
+    fn per(&self, divisor: Option<f64>) -> Option<f64> {
+        ratio(self.io_per_s?, divisor?)
+    }
+
+    fn per_core(&self) -> Option<f64> {
+        self.stated_per_core.or_else(|| self.per(self.cores))
+    }
+
+    fn cost_per_million_iops_hours(&self) -> Option<f64> {
+        ratio(1e6 * self.cost_per_hour.as_ref()?.number(), self.io_per_s?)
+    }
+
+    /// True if the prices of both have one unit and their figures one basis.
+    fn is_peer(&self, other: &Self) -> bool {
+        let currency = |one: &Self| one.cost_per_hour.as_ref().map(|cost| cost.unit().to_owned());
+        self.basis == other.basis && currency(self) == currency(other)
+    }
+}
+
+/// The file of a ledger has an error on a line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct SheetError {
+    file: String,
+    line: usize,
+    message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sheet {
+    platform: Vec<Spanned<Typed>>,
+}
+
+/// A platform as it was typed in: a claim with its source, or the price of a run or report.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Typed {
+    name: Option<String>,
+    source: Option<String>,
+    from: Option<String>,
+    #[serde(default, deserialize_with = "positive")]
+    iops: Option<f64>,
+    #[serde(default, deserialize_with = "percent")]
+    writes_percent: Option<f64>,
+    #[serde(default, deserialize_with = "positive")]
+    read_mean_us: Option<f64>,
+    #[serde(default, deserialize_with = "positive")]
+    cores: Option<f64>,
+    #[serde(default, deserialize_with = "positive")]
+    iops_per_core: Option<f64>,
+    #[serde(default, deserialize_with = "positive")]
+    licensed_cores: Option<f64>,
+    cost_per_hour: Option<Amount>,
+}
+
+fn positive<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let number = f64::deserialize(from)?;
+    let is_good = number.is_finite() && number > 0.0;
+    if is_good { Ok(Some(number)) } else { Err(D::Error::custom("it must be a number above 0")) }
+}
+
+fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let share = f64::deserialize(from)?;
+    let is_good = (0.0..=100.0).contains(&share);
+    if is_good { Ok(Some(share)) } else { Err(D::Error::custom("it must be a number from 0 to 100")) }
+}
+
+/// An entry of a ledger's file.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    Claim(Platform),
+    /// What a run or a report does not know.
+    Beside(Beside),
+}
+
+/// The name and the price of a run or a report, for [`Beside::of`].
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// Path, id or name of a run, or path of a report.
+    pub from: String,
+    name: Option<String>,
+    licensed_cores: Option<f64>,
+    cost_per_hour: Option<Amount>,
+}
+
+impl Beside {
+    /// The platform with what was typed in.
+    pub fn of(&self, platform: Platform) -> Platform {
+        Platform {
+            name: self.name.clone().unwrap_or(platform.name),
+            licensed_cores: self.licensed_cores.or(platform.licensed_cores),
+            cost_per_hour: self.cost_per_hour.clone().or(platform.cost_per_hour),
+            ..platform
+        }
+    }
+}
+
+/// Reads a ledger's file, in TOML: a `[[platform]]` for each row. `file` is its name in messages and sources.
+pub fn read_sheet(file: &str, text: &str) -> Result<Vec<Entry>, SheetError> {
+    let at = |place: usize, message: &dyn Display| SheetError {
+        file: file.to_owned(),
+        line: text.bytes().take(place).filter(|byte| *byte == b'\n').count() + 1,
+        message: message.to_string(),
+    };
+    let sheet: Sheet = toml::from_str(text)
+        .map_err(|error| at(error.span().map_or(0, |span| span.start), &error.message()))?;
+    let entries = sheet.platform.into_iter();
+    entries
+        .map(|typed| {
+            let place = typed.span().start;
+            typed.into_inner().entry(file).map_err(|message| at(place, &message))
+        })
+        .collect()
+}
+
+impl Typed {
+    fn entry(self, file: &str) -> Result<Entry, String> {
+        let Some(from) = self.from else { return self.claim(file).map(Entry::Claim) };
+        let figures = [self.iops, self.writes_percent, self.read_mean_us, self.cores, self.iops_per_core];
+        if self.source.is_some() || figures.iter().any(Option::is_some) {
+            return Err(
+                "with `from` there is only name, cost_per_hour and licensed_cores: the figures are those \
+                        of the run or the report"
+                    .into(),
+            );
+        }
+        let (name, licensed_cores, cost_per_hour) = (self.name, self.licensed_cores, self.cost_per_hour);
+        Ok(Entry::Beside(Beside { from, name, licensed_cores, cost_per_hour }))
+    }
+
+    fn claim(self, file: &str) -> Result<Platform, String> {
+        /// Data sheets round.
+        const ROUNDING: f64 = 0.01;
+        let (Some(name), Some(source), Some(iops)) = (self.name, self.source, self.iops) else {
+            return Err(
+                "a platform needs `name`, `iops` and `source`, which says who claims it and where; or \
+                        `from`, a run or a report"
+                    .into(),
+            );
+        };
+        if let Some((cores, stated)) = self.cores.zip(self.iops_per_core) {
+            let [iops, stated, by_cores] = [iops, stated, iops / cores].map(|number| number.round());
+            if (by_cores / stated - 1.0).abs() > ROUNDING {
+                return Err(format!("{iops} iops of {cores} cores are {by_cores} per core, not {stated}"));
+            }
+        }
+        Ok(Platform {
+            name,
+            basis: Basis::Claimed,
+            source: format!("{source} ({file})"),
+            io_per_s: Some(iops),
+            writes_percent: self.writes_percent,
+            read_us: self.read_mean_us,
+            cores: self.cores,
+            stated_per_core: self.iops_per_core,
+            db_cores: None,
+            licensed_cores: self.licensed_cores,
+            cost_per_hour: self.cost_per_hour,
+            verdicts: GroupVerdicts::default(),
+            left_out: None,
+        })
+    }
+}
+
+/// Platforms by basis, and of each basis by IOPS per core, the most first.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    platforms: Vec<Platform>,
+}
+
+impl Ledger {
+    pub fn new(mut platforms: Vec<Platform>) -> Self {
+        let by_core = |one: &Platform, other: &Platform| match (one.per_core(), other.per_core()) {
+            (Some(one), Some(other)) => other.total_cmp(&one),
+            (one, other) => other.is_some().cmp(&one.is_some()),
+        };
+        platforms.sort_by(|one, other| one.basis.cmp(&other.basis).then(by_core(one, other)));
+        Self { platforms }
+    }
+
+    /// True if every verdict of the own runs is good.
+    pub fn are_good(&self) -> bool {
+        let mut measured = self.platforms.iter().filter(|platform| platform.basis == Basis::Measured);
+        measured.all(|platform| platform.verdicts.are_good())
+    }
+
+    /// The place by price among its peers, if it has any.
+    fn rank(&self, platform: &Platform) -> Option<u64> {
+        let price = platform.cost_per_million_iops_hours()?;
+        let peers = self.platforms.iter().filter(|other| other.is_peer(platform));
+        let prices: Vec<f64> = peers.filter_map(Platform::cost_per_million_iops_hours).collect();
+        let cheaper = prices.iter().filter(|other| other.total_cmp(&price) == Ordering::Less).count();
+        (prices.len() > 1).then_some(cheaper as u64 + 1)
+    }
+
+    pub fn table(&self) -> Table {
+        let columns = [
+            Column::left("Platform").named("platform"),
+            Column::left("Basis").named("basis"),
+            Column::right("IOPS").named("iops"),
+            Column::right("Writes %").named("writes_percent"),
+            Column::right("Read us").named("read_mean_us"),
+            Column::right("Cores").named("cores"),
+            Column::right("IOPS/core").named("iops_per_core"),
+            Column::right("IOPS/DB core").named("iops_per_db_core"),
+            Column::right("Licensed").named("licensed_cores"),
+            Column::right("IOPS/licensed").named("iops_per_licensed_core"),
+            Column::right("Cost/hour").named("cost_per_hour"),
+            Column::right("Cost/M IOPS-h").named("cost_per_million_iops_hours"),
+            Column::right("Rank").named("price_rank"),
+            Column::left("Verdicts").named("verdicts"),
+            Column::left("Source").named("source"),
+        ];
+        let row = |platform: &Platform| {
+            let basis: &str = platform.basis.into();
+            let whole = |number: Option<f64>| Format::Whole.cell(number);
+            let cores = |number: Option<f64>| Format::Significant.cell(number);
+            [
+                Cell::from(platform.name.as_str()),
+                basis.into(),
+                whole(platform.io_per_s),
+                Format::Percent.cell(platform.writes_percent),
+                Format::Micros.cell(platform.read_us),
+                cores(platform.cores),
+                whole(platform.per_core()),
+                whole(platform.per(platform.db_cores)),
+                cores(platform.licensed_cores),
+                whole(platform.per(platform.licensed_cores)),
+                platform.cost_per_hour.as_ref().map(ToString::to_string).into(),
+                Format::Significant.cell(platform.cost_per_million_iops_hours()),
+                self.rank(platform).into(),
+                platform.verdicts.in_short().into(),
+                platform.source.as_str().into(),
+            ]
+        };
+        Table::new(columns).with_rows(self.platforms.iter().map(row))
+    }
+
+    fn write_notes(&self, page: &mut Page) {
+        let left_out = self.platforms.iter().filter_map(|platform| platform.left_out.as_ref());
+        left_out.for_each(|why| page.hanging("  -", &format!("Left out: {why}")));
+        let is_ranked = self.platforms.iter().any(|platform| self.rank(platform).is_some());
+        page.paragraph(
+            "Basis: measured by a run, whose verdicts are shown; reported by the database's own tool; claimed by the \
+             source alone. IOPS are physical reads and writes; mind their share of writes and the mean read.",
+        );
+        if is_ranked {
+            page.paragraph(
+                "Rank: by the cost of a million IOPS-hours, the lowest first, among rows of the same basis and \
+                 currency. A million IOPS-hours are 1,000,000 IOPS for an hour.",
+            );
+        }
+    }
+
+    /// The table, in a terminal fitted to its `width`, and notes. Columns without any value are left out.
+    pub fn text(&self, width: Option<usize>) -> String {
+        let mut notes = Page::default();
+        self.write_notes(&mut notes);
+        format!("{}\n{}", self.table().without_empty_columns().terminal(width), notes.into_text())
+    }
+}
+
+pub fn ledger_page(ledger: &Ledger) -> String {
+    let of = |basis| ledger.platforms.iter().filter(|platform| platform.basis == basis).count() as u64;
+    let counted = [Basis::Measured, Basis::Reported, Basis::Claimed].map(|basis| {
+        let word: &str = basis.into();
+        format!("{} {word}", of(basis))
+    });
+    let platforms = Section::new("platforms", "").part("", |page| {
+        page.table(&ledger.table().without_empty_columns());
+        ledger.write_notes(page);
+    });
+    View {
+        title: "OpenSLOB ledger".into(),
+        heading: "Platforms".into(),
+        lead: lead(&format!("{}: {}", plural(ledger.platforms.len() as u64, "platform"), counted.join(", "))),
+        has_links: false,
+        sections: vec![platforms],
+        source: "From saved records, reports, and what was typed in, as each row says.".into(),
+    }
+    .html()
+}
+
+#[cfg(test)]
+mod tests;
