@@ -477,7 +477,7 @@ figures! {
         Number(|run| ratio(run.counted(Counter::PhysicalReads)?, run.host_cpu()?.busy_s()));
     IOPS_PER_CORE = "iops_per_core", "IOPS per core of the host", "blocks/s", Higher, "physical_io_per_s by host_cores", READS,
         Number(|run| ratio(physical_io_per_s(run)?, f64::from(host_cores(run)?)));
-    IOPS_PER_DB_CORE = "iops_per_db_core", "IOPS per core that the database used", "blocks/s", Higher,
+    IOPS_PER_DB_CORE = "iops_per_db_core", "IOPS per core of DB CPU", "blocks/s", Higher,
         "physical_io_per_s by db_cpus", READS,
         Number(|run| ratio(physical_io_per_s(run)? * run.observed_s(), run.db_cpu_s()?));
     IOPS_PER_LICENSED_CORE = "iops_per_licensed_core", "IOPS per licensed core", "blocks/s", Higher,

@@ -328,7 +328,10 @@ impl Ledger {
         let row = |platform: &Platform| {
             let basis: &str = platform.basis.into();
             let whole = |number: Option<f64>| Format::Whole.cell(number);
-            let cores = |number: Option<f64>| Format::Significant.cell(number);
+            let cores = |number: Option<f64>| match number.filter(|number| number.fract() == 0.0) {
+                Some(whole) => Cell::Count(whole as u64),
+                None => Format::Significant.cell(number),
+            };
             [
                 Cell::from(platform.name.as_str()),
                 basis.into(),

@@ -118,10 +118,8 @@ fn only_rows_of_one_basis_and_currency_are_ranked() {
 #[test]
 fn a_price_is_added_to_a_run_or_a_report() {
     let sheet = "[[platform]]\nname = \"db1\"\nfrom = \"latest\"\ncost_per_hour = \"3 EUR\"\n";
-    let Ok([Entry::Beside(beside)]) = read_sheet("a.toml", sheet).as_deref().map(<[_; 1]>::try_from).unwrap()
-    else {
-        panic!("{sheet}")
-    };
+    let entries = read_sheet("a.toml", sheet).unwrap();
+    let [Entry::Beside(beside)] = entries.as_slice() else { panic!("{entries:?}") };
     assert_eq!(beside.from, "latest");
     let platform = beside.of(Platform::of_run(&priced(fixture::update_run(), "9 EUR", "4")));
     let row = &rows(&Ledger::new(vec![platform]))[0];
