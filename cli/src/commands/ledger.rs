@@ -32,7 +32,7 @@ pub(super) fn ledger(matches: &ArgMatches) -> Outcome {
         output::print(&ledger.table().markdown())?;
     } else {
         output::print(&match Form::of(matches, Form::Table) {
-            Form::Table => ledger.text(output::width()),
+            Form::Table => ledger.text(),
             form => form.text(&ledger.table()),
         })?;
     }

@@ -46,7 +46,7 @@ fn three_kinds_of_rows_are_never_mixed_silently() {
     assert!((iops - 1_023.3).abs() < 0.1 && (per_licence - iops / 4.0).abs() < 1e-6, "{rows}");
     assert_eq!(rows[2]["iops_per_core"].as_f64(), Some(52_093.0));
     assert!(rows.as_array().unwrap().iter().all(|row| row["price_rank"].is_null()), "{rows}");
-    folder.slob("ledger runs sheets.toml").prints(&["Basis: measured", "52,093", "a weblog (sheets.toml)"]);
+    folder.slob("ledger runs sheets.toml").prints(&["Measured by a run", "52,093", "a weblog (sheets.toml)"]);
     folder.slob("ledger sheets.toml --markdown").prints(&["| db1 | reported |"]);
     folder.slob("ledger sheets.toml --csv").prints(&["platform,basis,iops,", "db1,reported,1023.3,"]);
     folder.slob("ledger sheets.toml --html").says(&["wrote ledger.html"]);
@@ -58,7 +58,7 @@ fn an_invalid_run_is_left_out_and_fails_strictly() {
     let folder = with_three_kinds();
     let run = folder.last_run().join("run.json");
     let mut record = read_json(&run);
-    record["status"] = serde_json::json!({ "state": "interrupted" });
+    record["status"] = serde_json::json!({ "state": "failed", "error": "the disk is full" });
     std::fs::write(&run, record.to_string()).unwrap();
     folder.slob("ledger own sheets.toml").prints(&["Left out: Complete? of own is BAD"]);
     folder.slob("ledger own sheets.toml --strict").exits(1);

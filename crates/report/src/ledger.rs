@@ -276,6 +276,15 @@ impl Typed {
     }
 }
 
+type Write = fn(&Ledger, &mut Page);
+
+/// The parts of the text and of the page.
+const PARTS: [(&str, Write); 3] = [
+    ("Per core", Ledger::write_io),
+    ("Per licence and price", Ledger::write_prices),
+    ("Sources", Ledger::write_sources),
+];
+
 /// Platforms by basis, and of each basis by IOPS per core, the most first.
 #[derive(Clone, Debug)]
 pub struct Ledger {
@@ -309,7 +318,7 @@ impl Ledger {
 
     pub fn table(&self) -> Table {
         let columns = [
-            Column::left("Platform").named("platform"),
+            Column::left("Platform").named("platform").at_most(18),
             Column::left("Basis").named("basis"),
             Column::right("IOPS").named("iops"),
             Column::right("Writes %").named("writes_percent"),
@@ -322,29 +331,29 @@ impl Ledger {
             Column::right("Cost/hour").named("cost_per_hour"),
             Column::right("Cost/M IOPS-h").named("cost_per_million_iops_hours"),
             Column::right("Rank").named("price_rank"),
-            Column::left("Verdicts").named("verdicts"),
+            Column::left("Verdicts").named("verdicts").at_most(13),
             Column::left("Source").named("source"),
         ];
         let row = |platform: &Platform| {
             let basis: &str = platform.basis.into();
-            let whole = |number: Option<f64>| Format::Whole.cell(number);
+            let rate = |number: Option<f64>| Format::Significant.cell(number);
             let cores = |number: Option<f64>| match number.filter(|number| number.fract() == 0.0) {
                 Some(whole) => Cell::Count(whole as u64),
-                None => Format::Significant.cell(number),
+                None => rate(number),
             };
             [
                 Cell::from(platform.name.as_str()),
                 basis.into(),
-                whole(platform.io_per_s),
+                rate(platform.io_per_s),
                 Format::Percent.cell(platform.writes_percent),
                 Format::Micros.cell(platform.read_us),
                 cores(platform.cores),
-                whole(platform.per_core()),
-                whole(platform.per(platform.db_cores)),
+                rate(platform.per_core()),
+                rate(platform.per(platform.db_cores)),
                 cores(platform.licensed_cores),
-                whole(platform.per(platform.licensed_cores)),
+                rate(platform.per(platform.licensed_cores)),
                 platform.cost_per_hour.as_ref().map(ToString::to_string).into(),
-                Format::Significant.cell(platform.cost_per_million_iops_hours()),
+                rate(platform.cost_per_million_iops_hours()),
                 self.rank(platform).into(),
                 platform.verdicts.in_short().into(),
                 platform.source.as_str().into(),
@@ -353,15 +362,40 @@ impl Ledger {
         Table::new(columns).with_rows(self.platforms.iter().map(row))
     }
 
-    fn write_notes(&self, page: &mut Page) {
+    fn write_io(&self, page: &mut Page) {
+        page.table(&self.table().part(&[
+            "platform",
+            "basis",
+            "iops",
+            "writes_percent",
+            "read_mean_us",
+            "iops_per_core",
+            "iops_per_db_core",
+            "verdicts",
+        ]));
+        page.paragraph(
+            "Measured by a run, reported by the database's own tool, or claimed by the source alone. IOPS are physical \
+             reads and writes: mind their share of writes and the mean read.",
+        );
         let left_out = self.platforms.iter().filter_map(|platform| platform.left_out.as_ref());
         left_out.for_each(|why| page.hanging("  -", &format!("Left out: {why}")));
-        let is_ranked = self.platforms.iter().any(|platform| self.rank(platform).is_some());
-        page.paragraph(
-            "Basis: measured by a run, whose verdicts are shown; reported by the database's own tool; claimed by the \
-             source alone. IOPS are physical reads and writes; mind their share of writes and the mean read.",
-        );
-        if is_ranked {
+    }
+
+    fn write_prices(&self, page: &mut Page) {
+        let own = [
+            "cores",
+            "licensed_cores",
+            "iops_per_licensed_core",
+            "cost_per_hour",
+            "cost_per_million_iops_hours",
+            "price_rank",
+        ];
+        let table = self.table();
+        if table.part(&own).columns.is_empty() {
+            return;
+        }
+        page.table(&table.part(&[&["platform", "basis"][..], &own].concat()));
+        if self.platforms.iter().any(|platform| self.rank(platform).is_some()) {
             page.paragraph(
                 "Rank: by the cost of a million IOPS-hours, the lowest first, among rows of the same basis and \
                  currency. A million IOPS-hours are 1,000,000 IOPS for an hour.",
@@ -369,11 +403,22 @@ impl Ledger {
         }
     }
 
-    /// The table, in a terminal fitted to its `width`, and notes. Columns without any value are left out.
-    pub fn text(&self, width: Option<usize>) -> String {
-        let mut notes = Page::default();
-        self.write_notes(&mut notes);
-        format!("{}\n{}", self.table().without_empty_columns().terminal(width), notes.into_text())
+    fn write_sources(&self, page: &mut Page) {
+        page.table(&self.table().part(&["platform", "basis", "source"]));
+    }
+
+    /// The table in parts that fit a page, without columns that no row has.
+    pub fn text(&self) -> String {
+        let mut page = Page::default();
+        for (title, write) in PARTS {
+            let mut part = Page::default();
+            write(self, &mut part);
+            if !part.blocks.is_empty() {
+                page.section(title);
+                page.blocks.append(&mut part.blocks);
+            }
+        }
+        page.into_text()
     }
 }
 
@@ -383,16 +428,15 @@ pub fn ledger_page(ledger: &Ledger) -> String {
         let word: &str = basis.into();
         format!("{} {word}", of(basis))
     });
-    let platforms = Section::new("platforms", "").part("", |page| {
-        page.table(&ledger.table().without_empty_columns());
-        ledger.write_notes(page);
+    let parts = PARTS.into_iter().fold(Section::new("platforms", ""), |section, (title, write)| {
+        section.part(title, |page| write(ledger, page))
     });
     View {
         title: "OpenSLOB ledger".into(),
         heading: "Platforms".into(),
         lead: lead(&format!("{}: {}", plural(ledger.platforms.len() as u64, "platform"), counted.join(", "))),
         has_links: false,
-        sections: vec![platforms],
+        sections: vec![parts],
         source: "From saved records, reports, and what was typed in, as each row says.".into(),
     }
     .html()

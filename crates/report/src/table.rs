@@ -159,18 +159,13 @@ impl Table {
         self
     }
 
-    /// The same table without columns that are empty in every row.
-    pub(crate) fn without_empty_columns(mut self) -> Self {
-        let is_known =
-            |at: usize| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| *cell != Cell::Absent));
-        let keep: Vec<bool> = (0..self.columns.len()).map(is_known).collect();
-        fn kept<T>(of: &mut Vec<T>, keep: &[bool]) {
-            let mut keep = keep.iter();
-            of.retain(|_| keep.next().is_some_and(|keep| *keep));
-        }
-        kept(&mut self.columns, &keep);
-        self.rows.iter_mut().for_each(|row| kept(row, &keep));
-        self
+    /// The columns of these names, without those that are empty in every row.
+    pub(crate) fn part(&self, names: &[&str]) -> Self {
+        let is_known = |at: &usize| self.rows.iter().any(|row| row[*at] != Cell::Absent);
+        let place = |name: &&str| self.columns.iter().position(|column| column.name() == *name);
+        let places: Vec<usize> = names.iter().filter_map(place).filter(is_known).collect();
+        let cells = |row: &Vec<Cell>| places.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();
+        Self::new(places.iter().map(|at| self.columns[*at].clone())).with_rows(self.rows.iter().map(cells))
     }
 
     /// The table for a terminal: no rule below the heads, each line indented by a blank. Cells are wrapped to fit into `width`,
