@@ -61,11 +61,11 @@ impl Rows<'_> {
         for entry in read_sheet(input, &text).map_err(Failure::usage)? {
             match entry {
                 Entry::Claim(platform) => self.platforms.push(platform),
-                Entry::Beside(beside) => {
-                    let near = path.with_file_name(&beside.from);
-                    let from = if near.exists() { near.display().to_string() } else { beside.from.clone() };
+                Entry::Beside(from, typed) => {
+                    let near = path.with_file_name(&from);
+                    let from = if near.exists() { near.display().to_string() } else { from };
                     let measured = self.measured(&from)?;
-                    self.platforms.extend(measured.into_iter().map(|platform| beside.of(platform)));
+                    self.platforms.extend(measured.into_iter().map(|platform| typed.beside(platform)));
                 }
             }
         }

@@ -146,9 +146,9 @@ struct Sheet {
 }
 
 /// A platform as it was typed in: a claim with its source, or the price of a run or report.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Typed {
+pub struct Typed {
     name: Option<String>,
     source: Option<String>,
     from: Option<String>,
@@ -183,30 +183,8 @@ fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> 
 #[derive(Clone, Debug)]
 pub enum Entry {
     Claim(Platform),
-    /// What a run or a report does not know.
-    Beside(Beside),
-}
-
-/// The name and the price of a run or a report, for [`Beside::of`].
-#[derive(Clone, Debug)]
-pub struct Beside {
-    /// Path, id or name of a run, or path of a report.
-    pub from: String,
-    name: Option<String>,
-    licensed_cores: Option<f64>,
-    cost_per_hour: Option<Amount>,
-}
-
-impl Beside {
-    /// The platform with what was typed in.
-    pub fn of(&self, platform: Platform) -> Platform {
-        Platform {
-            name: self.name.clone().unwrap_or(platform.name),
-            licensed_cores: self.licensed_cores.or(platform.licensed_cores),
-            cost_per_hour: self.cost_per_hour.clone().or(platform.cost_per_hour),
-            ..platform
-        }
-    }
+    /// The name and the price of a run or a report: its path, id or name, and what [`Typed::beside`] adds.
+    Beside(String, Typed),
 }
 
 /// Reads a ledger's file, in TOML: a `[[platform]]` for each row. `file` is its name in messages and sources.
@@ -229,7 +207,7 @@ pub fn read_sheet(file: &str, text: &str) -> Result<Vec<Entry>, SheetError> {
 
 impl Typed {
     fn entry(self, file: &str) -> Result<Entry, String> {
-        let Some(from) = self.from else { return self.claim(file).map(Entry::Claim) };
+        let Some(from) = self.from.clone() else { return self.claim(file).map(Entry::Claim) };
         let figures = [self.iops, self.writes_percent, self.read_mean_us, self.cores, self.iops_per_core];
         if self.source.is_some() || figures.iter().any(Option::is_some) {
             return Err(
@@ -238,8 +216,17 @@ impl Typed {
                     .into(),
             );
         }
-        let (name, licensed_cores, cost_per_hour) = (self.name, self.licensed_cores, self.cost_per_hour);
-        Ok(Entry::Beside(Beside { from, name, licensed_cores, cost_per_hour }))
+        Ok(Entry::Beside(from, self))
+    }
+
+    /// A platform with the name and the price that were typed in.
+    pub fn beside(&self, platform: Platform) -> Platform {
+        Platform {
+            name: self.name.clone().unwrap_or(platform.name),
+            licensed_cores: self.licensed_cores.or(platform.licensed_cores),
+            cost_per_hour: self.cost_per_hour.clone().or(platform.cost_per_hour),
+            ..platform
+        }
     }
 
     fn claim(self, file: &str) -> Result<Platform, String> {
@@ -277,6 +264,9 @@ impl Typed {
 }
 
 type Write = fn(&Ledger, &mut Page);
+
+/// Columns that every part begins with: platform and basis.
+const NAMES: usize = 2;
 
 /// The parts of the text and of the page.
 const PARTS: [(&str, Write); 3] = [
@@ -323,15 +313,15 @@ impl Ledger {
             Column::right("IOPS").named("iops"),
             Column::right("Writes %").named("writes_percent"),
             Column::right("Read us").named("read_mean_us"),
-            Column::right("Cores").named("cores"),
             Column::right("IOPS/core").named("iops_per_core"),
             Column::right("IOPS/DB core").named("iops_per_db_core"),
+            Column::left("Verdicts").named("verdicts").at_most(13),
+            Column::right("Cores").named("cores"),
             Column::right("Licensed").named("licensed_cores"),
             Column::right("IOPS/licensed").named("iops_per_licensed_core"),
             Column::right("Cost/hour").named("cost_per_hour"),
             Column::right("Cost/M IOPS-h").named("cost_per_million_iops_hours"),
             Column::right("Rank").named("price_rank"),
-            Column::left("Verdicts").named("verdicts").at_most(13),
             Column::left("Source").named("source"),
         ];
         let row = |platform: &Platform| {
@@ -347,15 +337,15 @@ impl Ledger {
                 rate(platform.io_per_s),
                 Format::Percent.cell(platform.writes_percent),
                 Format::Micros.cell(platform.read_us),
-                cores(platform.cores),
                 rate(platform.per_core()),
                 rate(platform.per(platform.db_cores)),
+                platform.verdicts.in_short().into(),
+                cores(platform.cores),
                 cores(platform.licensed_cores),
                 rate(platform.per(platform.licensed_cores)),
                 platform.cost_per_hour.as_ref().map(ToString::to_string).into(),
                 rate(platform.cost_per_million_iops_hours()),
                 self.rank(platform).into(),
-                platform.verdicts.in_short().into(),
                 platform.source.as_str().into(),
             ]
         };
@@ -363,16 +353,7 @@ impl Ledger {
     }
 
     fn write_io(&self, page: &mut Page) {
-        page.table(&self.table().part(&[
-            "platform",
-            "basis",
-            "iops",
-            "writes_percent",
-            "read_mean_us",
-            "iops_per_core",
-            "iops_per_db_core",
-            "verdicts",
-        ]));
+        page.table(&self.table().part(NAMES, "iops"..="verdicts"));
         page.paragraph(
             "Measured by a run, reported by the database's own tool, or claimed by the source alone. IOPS are physical \
              reads and writes: mind their share of writes and the mean read.",
@@ -382,19 +363,11 @@ impl Ledger {
     }
 
     fn write_prices(&self, page: &mut Page) {
-        let own = [
-            "cores",
-            "licensed_cores",
-            "iops_per_licensed_core",
-            "cost_per_hour",
-            "cost_per_million_iops_hours",
-            "price_rank",
-        ];
-        let table = self.table();
-        if table.part(&own).columns.is_empty() {
+        let prices = self.table().part(NAMES, "cores"..="price_rank");
+        if prices.columns.len() == NAMES {
             return;
         }
-        page.table(&table.part(&[&["platform", "basis"][..], &own].concat()));
+        page.table(&prices);
         if self.platforms.iter().any(|platform| self.rank(platform).is_some()) {
             page.paragraph(
                 "Rank: by the cost of a million IOPS-hours, the lowest first, among rows of the same basis and \
@@ -404,7 +377,7 @@ impl Ledger {
     }
 
     fn write_sources(&self, page: &mut Page) {
-        page.table(&self.table().part(&["platform", "basis", "source"]));
+        page.table(&self.table().part(NAMES, "source"..="source"));
     }
 
     /// The table in parts that fit a page, without columns that no row has.
@@ -423,18 +396,13 @@ impl Ledger {
 }
 
 pub fn ledger_page(ledger: &Ledger) -> String {
-    let of = |basis| ledger.platforms.iter().filter(|platform| platform.basis == basis).count() as u64;
-    let counted = [Basis::Measured, Basis::Reported, Basis::Claimed].map(|basis| {
-        let word: &str = basis.into();
-        format!("{} {word}", of(basis))
-    });
     let parts = PARTS.into_iter().fold(Section::new("platforms", ""), |section, (title, write)| {
         section.part(title, |page| write(ledger, page))
     });
     View {
         title: "OpenSLOB ledger".into(),
         heading: "Platforms".into(),
-        lead: lead(&format!("{}: {}", plural(ledger.platforms.len() as u64, "platform"), counted.join(", "))),
+        lead: lead(&plural(ledger.platforms.len() as u64, "platform")),
         has_links: false,
         sections: vec![parts],
         source: "From saved records, reports, and what was typed in, as each row says.".into(),

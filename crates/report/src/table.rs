@@ -2,6 +2,7 @@
 //! same tables as HTML.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value as Json, json};
 use unicode_width::UnicodeWidthStr;
@@ -159,11 +160,12 @@ impl Table {
         self
     }
 
-    /// The columns of these names, without those that are empty in every row.
-    pub(crate) fn part(&self, names: &[&str]) -> Self {
+    /// The first columns and those from one name to another, without those that are empty in every row.
+    pub(crate) fn part(&self, first: usize, names: RangeInclusive<&str>) -> Self {
+        let place = |name: &str| self.columns.iter().position(|column| column.name() == name).unwrap_or(0);
         let is_known = |at: &usize| self.rows.iter().any(|row| row[*at] != Cell::Absent);
-        let place = |name: &&str| self.columns.iter().position(|column| column.name() == *name);
-        let places: Vec<usize> = names.iter().filter_map(place).filter(is_known).collect();
+        let places = place(names.start())..=place(names.end());
+        let places: Vec<usize> = (0..first).chain(places.filter(is_known)).collect();
         let cells = |row: &Vec<Cell>| places.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();
         Self::new(places.iter().map(|at| self.columns[*at].clone())).with_rows(self.rows.iter().map(cells))
     }
