@@ -14,7 +14,7 @@ use slob_spec::Amount;
 use toml::Spanned;
 
 use crate::figure::{self, Figure, Figures, Standing};
-use crate::format::{Format, plural};
+use crate::format::{Format, plural, significant};
 use crate::html::layout::{Section, View, lead};
 use crate::measured::ratio;
 use crate::page::{Column, Page, Table};
@@ -22,7 +22,7 @@ use crate::table::Cell;
 use crate::verdicts::{GroupVerdicts, group};
 
 /// On what the figures of a platform rest, from the strongest to the weakest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 enum Basis {
     /// By a run of this program.
@@ -30,10 +30,11 @@ enum Basis {
     /// By the database's own tool.
     Reported,
     /// By a data sheet or a text.
+    #[default]
     Claimed,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Platform {
     name: String,
     basis: Basis,
@@ -73,13 +74,13 @@ impl Platform {
             writes_percent: io_per_s.and_then(|io| ratio(100.0 * sound(&figure::PHYSICAL_WRITES_PER_S)?, io)),
             read_us: sound(&figure::SINGLE_READ_MEAN_US),
             cores: figure::HOST_CORES.of(&figures),
-            stated_per_core: None,
             db_cores: sound(&figure::DB_CPUS),
             licensed_cores: figure::licensed_cores(record).map(|cores| cores.number()),
             cost_per_hour: figure::cost_per_hour(record),
             left_out: refused.or_else(|| io_per_s.is_none().then(uncounted)),
             verdicts,
             name,
+            ..Self::default()
         }
     }
 
@@ -101,13 +102,10 @@ impl Platform {
             writes_percent: io.and_then(|(reads, writes)| ratio(100.0 * writes, reads + writes)),
             read_us: rates.single_block_read_us,
             cores: report.host.cores,
-            stated_per_core: None,
             db_cores: Row::of(named).figure(Head::DbCpu),
-            licensed_cores: None,
-            cost_per_hour: None,
-            verdicts: GroupVerdicts::default(),
             left_out: io_per_s.is_none().then(unknown),
             name,
+            ..Self::default()
         }
     }
 
@@ -125,8 +123,8 @@ impl Platform {
 
     /// True if the prices of both have one unit and their figures one basis.
     fn is_peer(&self, other: &Self) -> bool {
-        let currency = |one: &Self| one.cost_per_hour.as_ref().map(|cost| cost.unit().to_owned());
-        self.basis == other.basis && currency(self) == currency(other)
+        let [own, others] = [self, other].map(|one| one.cost_per_hour.as_ref().map(Amount::unit));
+        self.basis == other.basis && own == others
     }
 }
 
@@ -210,11 +208,7 @@ impl Typed {
         let Some(from) = self.from.clone() else { return self.claim(file).map(Entry::Claim) };
         let figures = [self.iops, self.writes_percent, self.read_mean_us, self.cores, self.iops_per_core];
         if self.source.is_some() || figures.iter().any(Option::is_some) {
-            return Err(
-                "with `from` there is only name, cost_per_hour and licensed_cores: the figures are those \
-                        of the run or the report"
-                    .into(),
-            );
+            return Err("with `from` there is only name, cost_per_hour and licensed_cores".into());
         }
         Ok(Entry::Beside(from, self))
     }
@@ -232,33 +226,29 @@ impl Typed {
     fn claim(self, file: &str) -> Result<Platform, String> {
         /// Data sheets round.
         const ROUNDING: f64 = 0.01;
-        let (Some(name), Some(source), Some(iops)) = (self.name, self.source, self.iops) else {
-            return Err(
-                "a platform needs `name`, `iops` and `source`, which says who claims it and where; or \
-                        `from`, a run or a report"
-                    .into(),
-            );
+        let told = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let (Some(name), Some(source), Some(iops)) = (told(self.name), told(self.source), self.iops) else {
+            return Err("a platform needs `name`, `iops` and `source` (who claims it, and where), or `from`: a run or a \
+                        report"
+                .into());
         };
-        if let Some((cores, stated)) = self.cores.zip(self.iops_per_core) {
-            let [iops, stated, by_cores] = [iops, stated, iops / cores].map(|number| number.round());
-            if (by_cores / stated - 1.0).abs() > ROUNDING {
-                return Err(format!("{iops} iops of {cores} cores are {by_cores} per core, not {stated}"));
-            }
+        if let Some((cores, stated)) = self.cores.zip(self.iops_per_core)
+            && (iops / cores / stated - 1.0).abs() > ROUNDING
+        {
+            let by_cores = significant(iops / cores);
+            return Err(format!("{iops} iops of {cores} cores are {by_cores} per core, not {stated}"));
         }
         Ok(Platform {
             name,
-            basis: Basis::Claimed,
             source: format!("{source} ({file})"),
             io_per_s: Some(iops),
             writes_percent: self.writes_percent,
             read_us: self.read_mean_us,
             cores: self.cores,
             stated_per_core: self.iops_per_core,
-            db_cores: None,
             licensed_cores: self.licensed_cores,
             cost_per_hour: self.cost_per_hour,
-            verdicts: GroupVerdicts::default(),
-            left_out: None,
+            ..Platform::default()
         })
     }
 }

@@ -134,11 +134,12 @@ fn a_price_is_added_to_a_run_or_a_report() {
 #[case("\n[[platform]]\nname = \"a\"\niops = 1\n", 2, "needs `name`, `iops` and `source`")]
 #[case("[[platform]]\nfrom = \"latest\"\niops = 1\n", 1, "with `from` there is only")]
 #[case("[[platform]]\nname = \"a\"\n\n[[platform]\n", 4, "")]
+#[case("[[platform]]\nname = \"a\"\niops = 1\nsource = \" \"\n", 1, "who claims it")]
 #[case("", 1, "missing field `platform`")]
 #[case(
     "[[platform]]\nname=\"a\"\nsource=\"b\"\niops=625_000\ncores=8\niops_per_core=52_093",
     1,
-    "625000 iops of 8 cores are 78125 per core, not 52093"
+    "625000 iops of 8 cores are 78,125 per core, not 52093"
 )]
 fn a_bad_sheet_is_refused_with_its_line(#[case] sheet: &str, #[case] line: usize, #[case] words: &str) {
     let message = read_sheet("sheets.toml", sheet).unwrap_err().to_string();
