@@ -205,7 +205,10 @@ impl Headroom {
     fn price(&self) -> Option<String> {
         let carries = self.carries?;
         let part = |amount: &Amount, of: &str| format!("{} {of}", significant(amount.number() / carries));
-        let cost = self.cost_per_hour.as_ref().map(|cost| part(cost, &format!("{} per hour", cost.unit())));
+        let cost = self
+            .cost_per_hour
+            .as_ref()
+            .map(|cost| part(cost, format!("{} per hour", cost.unit()).trim_start()));
         let cores = self.licensed_cores.as_ref().map(|cores| part(cores, "licensed cores"));
         let parts: Vec<String> = cost.into_iter().chain(cores).collect();
         (!parts.is_empty())
