@@ -11,8 +11,8 @@ use crate::completing;
 const NAMING: &str = "\
 A RUN is a folder, an id, `latest`, `latest~1` for the one before, a RUN_NAME, or an unambiguous part of an id.";
 
-pub(super) fn commands() -> [Command; 5] {
-    [info(), list(), diff(), show(), export()]
+pub(super) fn commands() -> [Command; 6] {
+    [info(), list(), diff(), ledger(), show(), export()]
 }
 
 pub(super) fn run_arg() -> Arg {
@@ -108,6 +108,47 @@ Examples:
         ])
         .group(ArgGroup::new("form").args(["json", "html"]))
         .group(ArgGroup::new("sides").args(["pair", "first"]).required(true));
+    with_params(command, is_results_dir)
+}
+
+fn ledger() -> Command {
+    let examples = "\
+Examples:
+  slob ledger runs                              every run of a folder: IOPS per core
+  slob ledger latest awr_db1.txt sheets.toml    measured, reported and claimed in one table
+  slob ledger runs sheets.toml --html           as a page, in ledger.html
+
+sheets.toml holds what no run and no report knows, a [[platform]] each:
+  [[platform]]
+  name = \"Two sockets of 6 cores\"
+  iops = 625_000
+  cores = 12
+  iops_per_core = 52_093                 if it is stated; else it follows from the cores
+  cost_per_hour = \"4.20 EUR\"
+  source = \"who claims it, and where\"
+  [[platform]]
+  from = \"awr_db1.txt\"                 a run or a report, whose price this is
+  cost_per_hour = \"9.60 EUR\"
+  licensed_cores = 8
+Runs know their price from COST_PER_HOUR and LICENSED_CORES. Figures that rest on a BAD verdict are left out.
+Exit codes: 0 good; 1 only some inputs were read, or with --strict a verdict of a run is not good; 2 bad input.";
+    let inputs = "Runs, folders of runs, AWR or Statspack reports, and .toml files of claims and prices";
+    let command = Command::new("ledger")
+        .about("Put platforms into one table: IOPS per core, per licensed core and per price")
+        .after_help(format!("{examples}\n{NAMING}"))
+        .args([
+            position("inputs", "RUN|FILE|FOLDER", inputs)
+                .required(true)
+                .num_args(1..)
+                .add(ArgValueCompleter::new(completing::runs)),
+            switch("csv", "Comma-separated"),
+            switch("json", "A JSON array with an object for each platform"),
+            switch("markdown", "A table in Markdown"),
+            switch("html", "Write a page, to -o or ledger.html"),
+            output("Write the page to this file; `-` means stdout [default: ledger.html]").requires("html"),
+            strict(),
+        ])
+        .group(ArgGroup::new("form").args(["csv", "json", "markdown", "html"]));
     with_params(command, is_results_dir)
 }
 

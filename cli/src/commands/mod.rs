@@ -5,6 +5,7 @@ mod awr;
 mod awr_export;
 mod campaigns;
 mod capture;
+mod ledger;
 mod machine;
 mod profile;
 mod reports;
@@ -31,6 +32,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("show", matches)) => reports::show(matches),
         Some(("export", matches)) => reports::export(matches),
         Some(("analyze", matches)) => reports::analyze(matches),
+        Some(("ledger", matches)) => ledger::ledger(matches),
         Some(("campaign", matches)) => campaigns::campaign(matches),
         Some(("saturate", matches)) => searches::saturate(matches),
         Some(("plan", matches)) => searches::plan(matches),

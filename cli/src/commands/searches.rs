@@ -25,7 +25,7 @@ use slob_report::profiles::{
     Headroom, HeadroomStep, PlanView, headroom_page, headroom_text, measured_by_run, plan_conf, plan_table,
 };
 use slob_report::{Figures, figure};
-use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value};
+use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, RunSpec, Settings, Value};
 
 use super::{profile, runs};
 use crate::args::Given;
@@ -476,6 +476,7 @@ pub(super) fn find_headroom(
     let calibrated = target.calibrate(goal, &search.settings, |name, pairs| search.measure(name, pairs))?;
     let parameters = calibrated.planned.parameters;
     let found = search_headroom(asked.rules, |factor| search.step(&parameters, &target.limits, factor))?;
+    let amount = |key| search.settings.entry(key).and_then(Entry::value).and_then(Amount::from_value);
     let is_limited = |limit: &&LatencyLimit| search.measured.contains(limit.column);
     Ok(Headroom {
         plan: plan_view(goal, Some(&target), calibrated),
@@ -487,6 +488,8 @@ pub(super) fn find_headroom(
             .collect(),
         limits: search.limits.iter().map(ToString::to_string).collect(),
         why: found.words(asked.rules),
+        cost_per_hour: amount("COST_PER_HOUR"),
+        licensed_cores: amount("LICENSED_CORES"),
         steps: search.steps,
         carries: found.carries,
         at_least: found.at_least,

@@ -21,6 +21,7 @@ mod headrooms;
 mod html_report;
 mod index_page;
 mod installing;
+mod ledger;
 mod live;
 mod main_job;
 mod marks;

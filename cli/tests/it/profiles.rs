@@ -8,7 +8,7 @@ use serde_json::Value;
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::Version;
 
-use crate::common::{Folder, Signal, awr_fixture, postgres, read_json, signal, workspace};
+use crate::common::{Folder, Signal, awr_fixture, postgres, read_json, signal, unwrapped, workspace};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -133,6 +133,12 @@ fn headroom_is_found_and_goes_on_from_its_records() {
     // As after a kill: every run is there, none is made again, and the same comes out.
     let again = folder.slob(HEADROOM).json();
     assert_eq!((runs(), &again["carries"], &again["steps"]), (made, &first["carries"], &first["steps"]));
+    // A price needs no new run, and what can't be relied on has none.
+    let priced = folder.slob(format!("{HEADROOM} --cost-per-hour '6 EUR'").replace("--json", "")).success();
+    let said = unwrapped(&priced.stdout);
+    let has_price = said.contains("Each time that it carries this demand takes");
+    assert_eq!(has_price, !said.contains("can't be relied on"), "{said}");
+    assert_eq!(runs(), made);
     // One that is not there any more is made again.
     let lost = first["steps"][steps - 1]["run"].as_str().unwrap();
     fs::remove_dir_all(folder.at("headroom").join(lost)).unwrap();

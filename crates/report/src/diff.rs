@@ -426,6 +426,8 @@ const SECTIONS: [(&str, &[Figure]); 3] = [
             figure::DB_CPU_PERCENT_OF_DB_TIME,
             figure::PHYSICAL_READS_PER_DB_CPU_S,
             figure::LOGICAL_READS_PER_DB_CPU_S,
+            figure::IOPS_PER_CORE,
+            figure::IOPS_PER_DB_CORE,
             figure::DB_CPU_US_PER_PHYSICAL_READ,
             figure::DEVICE_READS_PER_S,
             figure::DEVICE_READ_MB_PER_S,

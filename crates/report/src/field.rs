@@ -208,7 +208,7 @@ mod tests {
     #[case("counters.physical_read", "'counters' has no 'physical_read'; there is physical_reads")]
     #[case("operations.select.latency.p99", "p99_us")]
     #[case("configuration.UPDATE_PC", "UPDATE_PCT")]
-    #[case("figures.iops", "'figures' has no 'iops'; there is sync_iops, ceiling_iops")]
+    #[case("figures.iops", "'figures' has no 'iops'; there is iops_per_core, iops_per_db_core")]
     #[case("window.seconds.more", "'window.seconds' has no 'more'")]
     #[case("", "it has no ''")]
     fn a_missing_field_is_named_with_similar_ones(#[case] path: &str, #[case] expected: &str) {

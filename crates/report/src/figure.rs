@@ -11,6 +11,7 @@ use serde::Serialize;
 use slob_host::DeviceUse;
 use slob_measure::{Counter, LatencyKind, OpKind};
 use slob_record::{Record, SavedProbe};
+use slob_spec::Amount;
 use slob_stats::Histogram;
 
 use crate::format::Format;
@@ -334,6 +335,8 @@ figures! {
         Number(|run| run.counted_per_s(Counter::PhysicalReadRequests));
     PHYSICAL_READ_MB_PER_S = "physical_read_mb_per_s", "Physical reads (MB)", "MB/s", Higher, COUNTED, READS,
         Number(read_mb_per_s);
+    PHYSICAL_IO_PER_S = "physical_io_per_s", "Physical reads and writes (blocks)", "blocks/s", Higher, COUNTED, READS,
+        Number(physical_io_per_s);
     // Blocks of tables and indexes.
     PHYSICAL_WRITES_PER_S = "physical_writes_per_s", "Physical writes (blocks)", "blocks/s", Neither, COUNTED, LOAD,
         Number(|run| run.counted_per_s(Counter::PhysicalWrites));
@@ -431,7 +434,7 @@ figures! {
     HOST_CPUS = "host_cpus", "CPUs of the host", "", Neither, "CPUs (hardware threads) of the host", SET,
         Count(|run| run.host_cpus().map(u64::from));
     HOST_CORES = "host_cores", "Cores of the host", "", Neither, "cores of the host, each of one or more CPUs", SET,
-        Count(|run| run.record.host.as_ref()?.info.cores.map(u64::from));
+        Count(|run| host_cores(run).map(u64::from));
     DB_CPUS = "db_cpus", "DB CPU (s)", "", Neither,
         "DB CPU per second: CPUs that the database kept busy, on average", LOAD,
         Number(|run| ratio(run.db_cpu_s()?, run.observed_s())), format: Format::Hundredths;
@@ -472,6 +475,17 @@ figures! {
     PHYSICAL_READS_PER_HOST_CPU_S = "physical_reads_per_host_cpu_s", "Physical reads per host-CPU-s", "blocks/s", Higher,
         "physical reads by CPU time of the host", READS,
         Number(|run| ratio(run.counted(Counter::PhysicalReads)?, run.host_cpu()?.busy_s()));
+    IOPS_PER_CORE = "iops_per_core", "IOPS per core of the host", "blocks/s", Higher, "physical_io_per_s by host_cores", READS,
+        Number(|run| ratio(physical_io_per_s(run)?, f64::from(host_cores(run)?)));
+    IOPS_PER_DB_CORE = "iops_per_db_core", "IOPS per core of DB CPU", "blocks/s", Higher,
+        "physical_io_per_s by db_cpus", READS,
+        Number(|run| ratio(physical_io_per_s(run)? * run.observed_s(), run.db_cpu_s()?));
+    IOPS_PER_LICENSED_CORE = "iops_per_licensed_core", "IOPS per licensed core", "blocks/s", Higher,
+        "physical_io_per_s by LICENSED_CORES", READS,
+        Number(|run| ratio(physical_io_per_s(run)?, licensed_cores(run.record)?.number()));
+    COST_PER_MILLION_IOPS_HOURS = "cost_per_million_iops_hours", "Cost of a million IOPS-hours", "", Lower,
+        "COST_PER_HOUR by physical_io_per_s in millions, in the currency of COST_PER_HOUR", READS,
+        Number(|run| ratio(1e6 * cost_per_hour(run.record)?.number(), physical_io_per_s(run)?)), format: Format::Significant;
     // Everything that was done with the block included.
     DB_CPU_US_PER_PHYSICAL_READ = "db_cpu_us_per_physical_read", "DB CPU per physical read (us)", "us", Lower,
         "CPU time of the database by physical reads", READS,
@@ -522,6 +536,28 @@ figures! {
     // The price of the database.
     PERCENT_OF_SYNC = "percent_of_sync", "Of the device's synchronous reads (%)", "%", Neither, PROBE, LOAD,
         Number(|run| ratio(100.0 * device_reads_per_s(run)?, sync_iops(run)?));
+}
+
+/// Absent unless both are counted.
+fn physical_io_per_s(run: &Measured<'_>) -> Option<f64> {
+    Some(run.counted_per_s(Counter::PhysicalReads)? + run.counted_per_s(Counter::PhysicalWrites)?)
+}
+
+fn host_cores(run: &Measured<'_>) -> Option<u32> {
+    run.record.host.as_ref()?.info.cores
+}
+
+/// The price of the platform, if the user gave one.
+pub fn cost_per_hour(record: &Record) -> Option<Amount> {
+    amount(record, "COST_PER_HOUR")
+}
+
+pub fn licensed_cores(record: &Record) -> Option<Amount> {
+    amount(record, "LICENSED_CORES")
+}
+
+fn amount(record: &Record, key: &str) -> Option<Amount> {
+    record.configuration.iter().find(|entry| entry.key == key)?.value.parse().ok()
 }
 
 fn read_mb_per_s(run: &Measured<'_>) -> Option<f64> {

@@ -17,3 +17,4 @@ pub use self::index_page::{IndexRow, OtherPage, index_page, rows_of_page};
 pub use self::run_page::run_page;
 pub use crate::analysis::analysis_page;
 pub use crate::diff::diff_page;
+pub use crate::ledger::ledger_page;

@@ -11,6 +11,7 @@
 //! - [`html::index_page`], [`info`]: many runs. [`field`]: one field of a record by its path.
 //! - [`diff`]: two runs, or two groups of runs, side by side.
 //! - [`analysis`]: repeated runs of several variants: SLOB.R's tables, intervals, verdicts.
+//! - [`ledger`]: platforms per core, per licence and per price.
 //! - [`export`]: a run in the formats of other tools.
 //! - [`profiles`]: a database's load, a test like it, and how much more a platform carries.
 //! - [`recheck()`]: numbers that a record holds twice.
@@ -25,6 +26,7 @@ pub mod figure;
 pub mod format;
 pub mod html;
 pub mod info;
+pub mod ledger;
 mod measured;
 mod page;
 pub mod profiles;

@@ -2,6 +2,7 @@
 //! same tables as HTML.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value as Json, json};
 use unicode_width::UnicodeWidthStr;
@@ -159,6 +160,16 @@ impl Table {
         self
     }
 
+    /// The first columns and those from one name to another, without those that are empty in every row.
+    pub(crate) fn part(&self, first: usize, names: RangeInclusive<&str>) -> Self {
+        let place = |name: &str| self.columns.iter().position(|column| column.name() == name).unwrap_or(0);
+        let is_known = |at: &usize| self.rows.iter().any(|row| row[*at] != Cell::Absent);
+        let places = place(names.start())..=place(names.end());
+        let places: Vec<usize> = (0..first).chain(places.filter(is_known)).collect();
+        let cells = |row: &Vec<Cell>| places.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();
+        Self::new(places.iter().map(|at| self.columns[*at].clone())).with_rows(self.rows.iter().map(cells))
+    }
+
     /// The table for a terminal: no rule below the heads, each line indented by a blank. Cells are wrapped to fit into `width`,
     /// if one is given.
     pub fn terminal(&self, width: Option<usize>) -> String {
@@ -251,7 +262,7 @@ impl Table {
         format!("{:#}\n", Json::Array(self.rows.iter().map(object).collect()))
     }
 
-    pub(crate) fn markdown(&self) -> String {
+    pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let heads = line(self.columns.iter().map(|column| column.head.clone()).collect());
         let rule = line(self.columns.iter().map(|_| "---".to_owned()).collect());

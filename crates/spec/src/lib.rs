@@ -46,7 +46,7 @@ pub use spec::{Checked, EngineOptions, LoadSpec, RunSpec};
 pub use table::{MAX_SESSIONS, Table};
 pub use target::{BadTarget, Endpoint, Target};
 pub use types::{
-    ArrivalProcess, BadValue, HotSpotSize, Length, MAX_SCALE_BLOCKS, Percent, Rate, RedoStress, RunName,
-    Secret, SessionLoss, Size, StatisticsType, UntilSteady, Within, WorkUnit,
+    Amount, ArrivalProcess, BadValue, HotSpotSize, Length, MAX_SCALE_BLOCKS, Percent, Rate, RedoStress,
+    RunName, Secret, SessionLoss, Size, StatisticsType, UntilSteady, Within, WorkUnit,
 };
 pub use workload::{HotSpot, Roles, ThinkTime, Workload, WorkloadError};

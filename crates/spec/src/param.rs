@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::observe::{Observe, Observers};
 use crate::target::Target;
 use crate::types::{
-    BadValue, MASK, Percent, RunName, Secret, Size, WorkUnit, format_seconds, parse_seconds, whole,
+    Amount, BadValue, MASK, Percent, RunName, Secret, Size, WorkUnit, format_seconds, parse_seconds, whole,
 };
 
 /// A group of parameters, in the order of display.
@@ -189,6 +189,8 @@ pub enum Kind {
     Name,
     /// [`Observers`].
     Observe,
+    /// An [`Amount`].
+    Amount,
 }
 
 const TRUE_WORDS: [&str; 4] = ["TRUE", "YES", "ON", "1"];
@@ -215,6 +217,7 @@ impl Kind {
             }
             Self::Name => RunName::PERMITTED.to_owned(),
             Self::Observe => Observe::PERMITTED.to_owned(),
+            Self::Amount => Amount::PERMITTED.to_owned(),
         }
     }
 
@@ -228,6 +231,7 @@ impl Kind {
         let value = match *self {
             Self::Name => return text.parse().map(Value::Name),
             Self::Observe => return text.parse().map(Value::Observe),
+            Self::Amount => return text.parse().map(Value::Amount),
             Self::Url => {
                 let bad = |fault| BadValue::expected(format!("{}; {fault}", self.permitted()));
                 return text.parse::<Target>().map(Value::Target).map_err(bad);
@@ -308,6 +312,7 @@ pub enum Value {
     Path(PathBuf),
     Name(RunName),
     Observe(Observers),
+    Amount(Amount),
     Target(Target),
     Secret(Secret),
 }
@@ -330,6 +335,7 @@ impl fmt::Display for Value {
             Self::Path(value) => value.display().fmt(f),
             Self::Name(value) => value.fmt(f),
             Self::Observe(value) => value.fmt(f),
+            Self::Amount(value) => value.fmt(f),
             Self::Target(value) => value.fmt(f),
             Self::Secret(_) => f.write_str(MASK),
         }
@@ -369,6 +375,7 @@ from_value! {
     PathBuf: Value::Path(value) => Some(value.clone());
     RunName: Value::Name(value) => Some(value.clone());
     Observers: Value::Observe(value) => Some(value.clone());
+    Amount: Value::Amount(value) => Some(value.clone());
     Target: Value::Target(value) => Some(value.clone());
     Secret: Value::Secret(value) => Some(value.clone());
 }
@@ -395,6 +402,8 @@ mod tests {
     #[case(Kind::Seed, "18446744073709551615", "18446744073709551615")]
     #[case(Kind::Secret, "tiger", "********")]
     #[case(Kind::Url, "db://u:tiger@h/d", "db://u@h/d")]
+    #[case(Kind::Amount, "4.20 EUR", "4.20 EUR")]
+    #[case(Kind::Amount, ".5", ".5")]
     fn texts_are_read(#[case] kind: Kind, #[case] text: &str, #[case] shown: &str) {
         assert_eq!(kind.parse(text, 8192).map(|value| value.to_string()), Ok(shown.to_owned()));
     }
@@ -414,6 +423,12 @@ mod tests {
     #[case(CHOICE, "LITER")]
     #[case(Kind::Text, "a\nb")]
     #[case(Kind::Url, "nowhere")]
+    #[case(Kind::Amount, "cheap")]
+    #[case(Kind::Amount, "0 EUR")]
+    #[case(Kind::Amount, "-1 EUR")]
+    #[case(Kind::Amount, "4,20 EUR")]
+    #[case(Kind::Amount, "1 000 EUR")]
+    #[case(Kind::Amount, "1e3")]
     fn bad_texts_are_refused(#[case] kind: Kind, #[case] text: &str) {
         assert!(kind.parse(text, 8192).is_err());
     }

@@ -190,6 +190,10 @@ pub(crate) static PARAMETERS: &[Param] = &[
             per operation",
         )
         .shipped("FALSE"),
+    Param::new("COST_PER_HOUR", Kind::Amount, Group::Run)
+        .meaning("price of the platform per hour, in your currency, for figures per price: \"4.20 EUR\""),
+    Param::new("LICENSED_CORES", Kind::Amount, Group::Run)
+        .meaning("cores of the platform that licences are paid for, for figures per licence: \"16 cores\""),
     Param::new("EXTERNAL_SCRIPT", Kind::Path, Group::Run)
         .meaning("program called with 'pre', 'post' and 'end' around the run; it must exit with 0")
         .original("its exit status was ignored"),

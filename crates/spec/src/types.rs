@@ -146,6 +146,70 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// A number above 0 with a unit of the user's own choice, or none: `4.20 EUR`, `16 cores`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
+pub struct Amount {
+    /// Finite and above 0.
+    number: f64,
+    /// As it was given.
+    text: String,
+}
+
+/// Its number is never NaN.
+impl Eq for Amount {}
+
+impl Amount {
+    pub(crate) const PERMITTED: &str =
+        "a number above 0, with a unit behind it if you like and a point for decimals: 4.20 EUR";
+
+    pub fn number(&self) -> f64 {
+        self.number
+    }
+
+    /// Empty if there is none.
+    pub fn unit(&self) -> &str {
+        self.text.trim_start_matches(is_of_number).trim()
+    }
+}
+
+fn is_of_number(c: char) -> bool {
+    c.is_ascii_digit() || c == '.'
+}
+
+impl FromStr for Amount {
+    type Err = BadValue;
+
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let unit = text.trim_start_matches(is_of_number);
+        let number = text[..text.len() - unit.len()].parse().ok();
+        // Digits behind a comma or a blank belong to the number, and only the user knows which one they make.
+        let is_unit = !unit.contains(|c: char| c.is_ascii_digit() || c == ',' || c.is_control());
+        number
+            .filter(|number: &f64| is_unit && number.is_finite() && *number > 0.0)
+            .map(|number| Self { number, text: text.to_owned() })
+            .ok_or_else(|| BadValue::expected(Self::PERMITTED))
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<Amount> for String {
+    fn from(amount: Amount) -> Self {
+        amount.text
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
 const MICROS_PER_S: u64 = 1_000_000;
 /// Digits after the point, for microseconds.
 const MAX_DECIMALS: usize = 6;

@@ -67,6 +67,26 @@ fn cpu_time_is_related_to_reads_and_time() {
 }
 
 #[test]
+fn per_core_licence_and_price_are_absent_if_a_part_is() {
+    let mut record = fixture::update_run();
+    let io = (936_300.0 + 455_000.0) / 60.0;
+    let per = |record: &Record| {
+        let figures = [&IOPS_PER_CORE, &IOPS_PER_LICENSED_CORE, &COST_PER_MILLION_IOPS_HOURS];
+        figures.map(|figure| figure.of(&Figures::of(record)))
+    };
+    assert_eq!(per(&record), [Some(io / 8.0), None, None]);
+    for (key, value) in [("COST_PER_HOUR", "2 EUR"), ("LICENSED_CORES", "4 cores")] {
+        let (key, value) = (key.into(), value.into());
+        record.configuration.push(slob_record::ConfigEntry { key, value, origin: "slob.conf line 1".into() });
+    }
+    assert_eq!(per(&record), [Some(io / 8.0), Some(io / 4.0), Some(2e6 / io)]);
+    record.host.as_mut().unwrap().info.cores = None;
+    assert_eq!(per(&record)[0], None);
+    fixture::uncounted(&mut record, Counter::PhysicalWrites);
+    assert_eq!(per(&record), [None; 3]);
+}
+
+#[test]
 fn cpu_time_of_an_embedded_database_counts_once() {
     let mut record = fixture::page_cache_run();
     close(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), 100.0 * (184.0 - 180.0 - 1.75) / 960.0);

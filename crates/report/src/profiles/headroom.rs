@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use serde::Serialize;
 use slob_profile::{Bucket, Figure, Figures, Histograms};
 use slob_record::Record;
+use slob_spec::Amount;
 
 use super::{FIGURE_HEAD, PlanView, not_modelled_table, runs, with_unit};
 use crate::analysis::CurvePoint;
@@ -31,6 +32,11 @@ pub struct Headroom {
     /// Carried in no run; absent if nothing broke.
     pub less_than: Option<f64>,
     pub why: String,
+    /// The price of the platform.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_per_hour: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub licensed_cores: Option<Amount>,
 }
 
 /// A run at a multiple of the demand.
@@ -144,8 +150,9 @@ impl Headroom {
     fn answer(&self) -> String {
         let refused =
             self.counted().find_map(|step| refused(step.factor, step.broke.as_deref(), &step.verdicts));
+        let price = if refused.is_none() { self.price() } else { None };
         let refused = refused.map(|why| format!("This result can't be relied on. {why}"));
-        let mut sentences: Vec<String> = refused.into_iter().chain([self.carried()]).collect();
+        let mut sentences: Vec<String> = refused.into_iter().chain([self.carried()]).chain(price).collect();
         let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));
         match nearest_above(self.carries, broken) {
             Some((step, limit)) => sentences.push(format!("Beyond that {limit}. {}", step.reason)),
@@ -192,6 +199,20 @@ impl Headroom {
             more => format!("{more} times this demand"),
         };
         format!("This platform carries {often}{within}: {demand}.")
+    }
+
+    /// The price of the platform for each time that it carries the demand.
+    fn price(&self) -> Option<String> {
+        let carries = self.carries?;
+        let part = |amount: &Amount, of: &str| format!("{} {of}", significant(amount.number() / carries));
+        let cost = self
+            .cost_per_hour
+            .as_ref()
+            .map(|cost| part(cost, format!("{} per hour", cost.unit()).trim_start()));
+        let cores = self.licensed_cores.as_ref().map(|cores| part(cores, "licensed cores"));
+        let parts: Vec<String> = cost.into_iter().chain(cores).collect();
+        (!parts.is_empty())
+            .then(|| format!("Each time that it carries this demand takes {}.", parts.join(" and ")))
     }
 
     /// A caution if the test asks for less than production did, and so proves less.

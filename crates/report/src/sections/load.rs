@@ -76,6 +76,14 @@ fn blocks_per_request(record: &Record) -> Option<String> {
     Some(format!("Blocks per physical read request: {each:.2}.{advice}"))
 }
 
+/// Known by the database's counters, its host and what the user said of its price.
+const PER_CORE_AND_PRICE: [&Figure; 4] = [
+    &figure::IOPS_PER_CORE,
+    &figure::IOPS_PER_DB_CORE,
+    &figure::IOPS_PER_LICENSED_CORE,
+    &figure::COST_PER_MILLION_IOPS_HOURS,
+];
+
 pub(super) fn cpu(page: &mut Page, figures: &Figures<'_>) {
     let record = figures.record;
     page.section("CPU");
@@ -120,6 +128,12 @@ pub(super) fn cpu(page: &mut Page, figures: &Figures<'_>) {
         figure::DB_CPU_US_PER_PHYSICAL_READ.show(figures),
         figure::LOGICAL_READS_PER_DB_CPU_S.show(figures),
     ));
+    let known = PER_CORE_AND_PRICE.iter().filter(|figure| figure.of(figures).is_some());
+    let known: Vec<String> =
+        known.map(|figure| format!("{}: {}", figure.title, figure.show(figures))).collect();
+    if !known.is_empty() {
+        page.paragraph(&format!("Reads and writes together: {}.", known.join("; ")));
+    }
     let busy_s = figure::HOST_BUSY_S.of(figures);
     if busy_s.is_some_and(|busy_s| figure::DB_CPU_S.of(figures) > Some(busy_s)) {
         page.paragraph(

@@ -1,0 +1,404 @@
+//! The ledger: platforms in one table, per core, per licence and per price.
+//!
+//! Each row says on what it rests: measured by a run of this program, reported by a database's own tool, or claimed by somebody
+//! else. Ranks compare rows of one basis and one currency, and figures that rest on a BAD verdict are left out.
+
+use std::cmp::Ordering;
+use std::fmt::Display;
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+use slob_awr::Rates;
+use slob_awr::info::{Head, Named, Row};
+use slob_record::Record;
+use slob_spec::Amount;
+use toml::Spanned;
+
+use crate::figure::{self, Figure, Figures, Standing};
+use crate::format::{Format, plural, significant};
+use crate::html::layout::{Section, View, lead};
+use crate::measured::ratio;
+use crate::page::{Column, Page, Table};
+use crate::table::Cell;
+use crate::verdicts::{GroupVerdicts, group};
+
+/// On what the figures of a platform rest, from the strongest to the weakest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+enum Basis {
+    /// By a run of this program.
+    Measured,
+    /// By the database's own tool.
+    Reported,
+    /// By a data sheet or a text.
+    #[default]
+    Claimed,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Platform {
+    name: String,
+    basis: Basis,
+    source: String,
+    /// Physical reads and writes per second.
+    io_per_s: Option<f64>,
+    writes_percent: Option<f64>,
+    read_us: Option<f64>,
+    /// Cores of the database's host.
+    cores: Option<f64>,
+    /// A claim may know the quotient only.
+    stated_per_core: Option<f64>,
+    /// Cores that the database kept busy.
+    db_cores: Option<f64>,
+    licensed_cores: Option<f64>,
+    cost_per_hour: Option<Amount>,
+    verdicts: GroupVerdicts,
+    /// Why it has no figures.
+    left_out: Option<String>,
+}
+
+impl Platform {
+    /// The platform of a run, whose record needs its series.
+    pub fn of_run(record: &Record) -> Self {
+        let figures = Figures::of(record);
+        let sound =
+            |figure: &Figure| figure.of(&figures).filter(|_| figures.standing(figure) == Standing::Sound);
+        let io = &figure::PHYSICAL_IO_PER_S;
+        let verdicts = GroupVerdicts::of([figures.judged().as_slice()]);
+        let (io_per_s, name, server) = (sound(io), record.name.clone(), &record.server);
+        let refused = group::refusal(&[(&name, &verdicts)], io.rests_on);
+        let uncounted = || format!("{name}: the database does not count its physical reads and writes.");
+        Self {
+            basis: Basis::Measured,
+            source: format!("run {}: {} {}", record.id, server.product, server.version),
+            io_per_s,
+            writes_percent: io_per_s.and_then(|io| ratio(100.0 * sound(&figure::PHYSICAL_WRITES_PER_S)?, io)),
+            read_us: sound(&figure::SINGLE_READ_MEAN_US),
+            cores: figure::HOST_CORES.of(&figures),
+            db_cores: sound(&figure::DB_CPUS),
+            licensed_cores: figure::licensed_cores(record).map(|cores| cores.number()),
+            cost_per_hour: figure::cost_per_hour(record),
+            left_out: refused.or_else(|| io_per_s.is_none().then(uncounted)),
+            verdicts,
+            name,
+            ..Self::default()
+        }
+    }
+
+    /// The platform of a report: requests of the application, or blocks in reports that do not count requests.
+    pub fn of_report(named: &Named) -> Self {
+        let (report, rates, file) = (&named.report, Rates::of(&named.report), named.label());
+        let written = report.statistic_per_s("physical write IO requests").and_then(|writes| writes.known());
+        let requests = rates.physical_read_requests.zip(written);
+        let io = requests.or_else(|| rates.physical_reads.zip(rates.physical_writes));
+        let io_per_s = io.map(|(reads, writes)| reads + writes);
+        let unit = if io.is_some() && requests.is_none() { "; IOPS are blocks" } else { "" };
+        let name = report.host.name.clone().or_else(|| report.database.name.clone());
+        let name = name.unwrap_or_else(|| file.clone());
+        let unknown = || format!("{name}: {file} holds no physical reads and writes.");
+        Self {
+            basis: Basis::Reported,
+            source: format!("{file}{unit}"),
+            io_per_s,
+            writes_percent: io.and_then(|(reads, writes)| ratio(100.0 * writes, reads + writes)),
+            read_us: rates.single_block_read_us,
+            cores: report.host.cores,
+            db_cores: Row::of(named).figure(Head::DbCpu),
+            left_out: io_per_s.is_none().then(unknown),
+            name,
+            ..Self::default()
+        }
+    }
+
+    fn per(&self, divisor: Option<f64>) -> Option<f64> {
+        ratio(self.io_per_s?, divisor?)
+    }
+
+    fn per_core(&self) -> Option<f64> {
+        self.stated_per_core.or_else(|| self.per(self.cores))
+    }
+
+    fn cost_per_million_iops_hours(&self) -> Option<f64> {
+        ratio(1e6 * self.cost_per_hour.as_ref()?.number(), self.io_per_s?)
+    }
+
+    /// True if the prices of both have one unit and their figures one basis.
+    fn is_peer(&self, other: &Self) -> bool {
+        let [own, others] = [self, other].map(|one| one.cost_per_hour.as_ref().map(Amount::unit));
+        self.basis == other.basis && own == others
+    }
+}
+
+/// The file of a ledger has an error on a line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct SheetError {
+    file: String,
+    line: usize,
+    message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sheet {
+    platform: Vec<Spanned<Typed>>,
+}
+
+/// A platform as it was typed in: a claim with its source, or the price of a run or report.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Typed {
+    name: Option<String>,
+    source: Option<String>,
+    from: Option<String>,
+    #[serde(default, deserialize_with = "positive")]
+    iops: Option<f64>,
+    #[serde(default, deserialize_with = "percent")]
+    writes_percent: Option<f64>,
+    #[serde(default, deserialize_with = "positive")]
+    read_mean_us: Option<f64>,
+    #[serde(default, deserialize_with = "positive")]
+    cores: Option<f64>,
+    #[serde(default, deserialize_with = "positive")]
+    iops_per_core: Option<f64>,
+    #[serde(default, deserialize_with = "positive")]
+    licensed_cores: Option<f64>,
+    cost_per_hour: Option<Amount>,
+}
+
+fn positive<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let number = f64::deserialize(from)?;
+    let is_good = number.is_finite() && number > 0.0;
+    if is_good { Ok(Some(number)) } else { Err(D::Error::custom("it must be a number above 0")) }
+}
+
+fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let share = f64::deserialize(from)?;
+    let is_good = (0.0..=100.0).contains(&share);
+    if is_good { Ok(Some(share)) } else { Err(D::Error::custom("it must be a number from 0 to 100")) }
+}
+
+/// An entry of a ledger's file.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    Claim(Platform),
+    /// The name and the price of a run or a report: its path, id or name, and what [`Typed::beside`] adds.
+    Beside(String, Typed),
+}
+
+/// Reads a ledger's file, in TOML: a `[[platform]]` for each row. `file` is its name in messages and sources.
+pub fn read_sheet(file: &str, text: &str) -> Result<Vec<Entry>, SheetError> {
+    let at = |place: usize, message: &dyn Display| SheetError {
+        file: file.to_owned(),
+        line: text.bytes().take(place).filter(|byte| *byte == b'\n').count() + 1,
+        message: message.to_string(),
+    };
+    let sheet: Sheet = toml::from_str(text)
+        .map_err(|error| at(error.span().map_or(0, |span| span.start), &error.message()))?;
+    let entries = sheet.platform.into_iter();
+    entries
+        .map(|typed| {
+            let place = typed.span().start;
+            typed.into_inner().entry(file).map_err(|message| at(place, &message))
+        })
+        .collect()
+}
+
+impl Typed {
+    fn entry(self, file: &str) -> Result<Entry, String> {
+        let Some(from) = self.from.clone() else { return self.claim(file).map(Entry::Claim) };
+        let figures = [self.iops, self.writes_percent, self.read_mean_us, self.cores, self.iops_per_core];
+        if self.source.is_some() || figures.iter().any(Option::is_some) {
+            return Err("with `from` there is only name, cost_per_hour and licensed_cores".into());
+        }
+        Ok(Entry::Beside(from, self))
+    }
+
+    /// A platform with the name and the price that were typed in.
+    pub fn beside(&self, platform: Platform) -> Platform {
+        Platform {
+            name: self.name.clone().unwrap_or(platform.name),
+            licensed_cores: self.licensed_cores.or(platform.licensed_cores),
+            cost_per_hour: self.cost_per_hour.clone().or(platform.cost_per_hour),
+            ..platform
+        }
+    }
+
+    fn claim(self, file: &str) -> Result<Platform, String> {
+        /// Data sheets round.
+        const ROUNDING: f64 = 0.01;
+        let told = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let (Some(name), Some(source), Some(iops)) = (told(self.name), told(self.source), self.iops) else {
+            return Err("a platform needs `name`, `iops` and `source` (who claims it, and where), or `from`: a run or a \
+                        report"
+                .into());
+        };
+        if let Some((cores, stated)) = self.cores.zip(self.iops_per_core)
+            && (iops / cores / stated - 1.0).abs() > ROUNDING
+        {
+            let by_cores = significant(iops / cores);
+            return Err(format!("{iops} iops of {cores} cores are {by_cores} per core, not {stated}"));
+        }
+        Ok(Platform {
+            name,
+            source: format!("{source} ({file})"),
+            io_per_s: Some(iops),
+            writes_percent: self.writes_percent,
+            read_us: self.read_mean_us,
+            cores: self.cores,
+            stated_per_core: self.iops_per_core,
+            licensed_cores: self.licensed_cores,
+            cost_per_hour: self.cost_per_hour,
+            ..Platform::default()
+        })
+    }
+}
+
+type Write = fn(&Ledger, &mut Page);
+
+/// Columns that every part begins with: platform and basis.
+const NAMES: usize = 2;
+
+/// The parts of the text and of the page.
+const PARTS: [(&str, Write); 3] = [
+    ("Per core", Ledger::write_io),
+    ("Per licence and price", Ledger::write_prices),
+    ("Sources", Ledger::write_sources),
+];
+
+/// Platforms by basis, and of each basis by IOPS per core, the most first.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    platforms: Vec<Platform>,
+}
+
+impl Ledger {
+    pub fn new(mut platforms: Vec<Platform>) -> Self {
+        let by_core = |one: &Platform, other: &Platform| match (one.per_core(), other.per_core()) {
+            (Some(one), Some(other)) => other.total_cmp(&one),
+            (one, other) => other.is_some().cmp(&one.is_some()),
+        };
+        platforms.sort_by(|one, other| one.basis.cmp(&other.basis).then(by_core(one, other)));
+        Self { platforms }
+    }
+
+    /// True if every verdict of the own runs is good.
+    pub fn are_good(&self) -> bool {
+        let mut measured = self.platforms.iter().filter(|platform| platform.basis == Basis::Measured);
+        measured.all(|platform| platform.verdicts.are_good())
+    }
+
+    /// The place by price among its peers, if it has any.
+    fn rank(&self, platform: &Platform) -> Option<u64> {
+        let price = platform.cost_per_million_iops_hours()?;
+        let peers = self.platforms.iter().filter(|other| other.is_peer(platform));
+        let prices: Vec<f64> = peers.filter_map(Platform::cost_per_million_iops_hours).collect();
+        let cheaper = prices.iter().filter(|other| other.total_cmp(&price) == Ordering::Less).count();
+        (prices.len() > 1).then_some(cheaper as u64 + 1)
+    }
+
+    pub fn table(&self) -> Table {
+        let columns = [
+            Column::left("Platform").named("platform").at_most(18),
+            Column::left("Basis").named("basis"),
+            Column::right("IOPS").named("iops"),
+            Column::right("Writes %").named("writes_percent"),
+            Column::right("Read us").named("read_mean_us"),
+            Column::right("IOPS/core").named("iops_per_core"),
+            Column::right("IOPS/DB core").named("iops_per_db_core"),
+            Column::left("Verdicts").named("verdicts").at_most(13),
+            Column::right("Cores").named("cores"),
+            Column::right("Licensed").named("licensed_cores"),
+            Column::right("IOPS/licensed").named("iops_per_licensed_core"),
+            Column::right("Cost/hour").named("cost_per_hour"),
+            Column::right("Cost/M IOPS-h").named("cost_per_million_iops_hours"),
+            Column::right("Rank").named("price_rank"),
+            Column::left("Source").named("source"),
+        ];
+        let row = |platform: &Platform| {
+            let basis: &str = platform.basis.into();
+            let rate = |number: Option<f64>| Format::Significant.cell(number);
+            let cores = |number: Option<f64>| match number.filter(|number| number.fract() == 0.0) {
+                Some(whole) => Cell::Count(whole as u64),
+                None => rate(number),
+            };
+            [
+                Cell::from(platform.name.as_str()),
+                basis.into(),
+                rate(platform.io_per_s),
+                Format::Percent.cell(platform.writes_percent),
+                Format::Micros.cell(platform.read_us),
+                rate(platform.per_core()),
+                rate(platform.per(platform.db_cores)),
+                platform.verdicts.in_short().into(),
+                cores(platform.cores),
+                cores(platform.licensed_cores),
+                rate(platform.per(platform.licensed_cores)),
+                platform.cost_per_hour.as_ref().map(ToString::to_string).into(),
+                rate(platform.cost_per_million_iops_hours()),
+                self.rank(platform).into(),
+                platform.source.as_str().into(),
+            ]
+        };
+        Table::new(columns).with_rows(self.platforms.iter().map(row))
+    }
+
+    fn write_io(&self, page: &mut Page) {
+        page.table(&self.table().part(NAMES, "iops"..="verdicts"));
+        page.paragraph(
+            "Measured by a run, reported by the database's own tool, or claimed by the source alone. IOPS are physical \
+             reads and writes: mind their share of writes and the mean read.",
+        );
+        let left_out = self.platforms.iter().filter_map(|platform| platform.left_out.as_ref());
+        left_out.for_each(|why| page.hanging("  -", &format!("Left out: {why}")));
+    }
+
+    fn write_prices(&self, page: &mut Page) {
+        let prices = self.table().part(NAMES, "cores"..="price_rank");
+        if prices.columns.len() == NAMES {
+            return;
+        }
+        page.table(&prices);
+        if self.platforms.iter().any(|platform| self.rank(platform).is_some()) {
+            page.paragraph(
+                "Rank: by the cost of a million IOPS-hours, the lowest first, among rows of the same basis and \
+                 currency. A million IOPS-hours are 1,000,000 IOPS for an hour.",
+            );
+        }
+    }
+
+    fn write_sources(&self, page: &mut Page) {
+        page.table(&self.table().part(NAMES, "source"..="source"));
+    }
+
+    /// The table in parts that fit a page, without columns that no row has.
+    pub fn text(&self) -> String {
+        let mut page = Page::default();
+        for (title, write) in PARTS {
+            let mut part = Page::default();
+            write(self, &mut part);
+            if !part.blocks.is_empty() {
+                page.section(title);
+                page.blocks.append(&mut part.blocks);
+            }
+        }
+        page.into_text()
+    }
+}
+
+pub fn ledger_page(ledger: &Ledger) -> String {
+    let parts = PARTS.into_iter().fold(Section::new("platforms", ""), |section, (title, write)| {
+        section.part(title, |page| write(ledger, page))
+    });
+    View {
+        title: "OpenSLOB ledger".into(),
+        heading: "Platforms".into(),
+        lead: lead(&plural(ledger.platforms.len() as u64, "platform")),
+        has_links: false,
+        sections: vec![parts],
+        source: "From saved records, reports, and what was typed in, as each row says.".into(),
+    }
+    .html()
+}
+
+#[cfg(test)]
+mod tests;
