@@ -191,6 +191,8 @@ pub(crate) enum Colour {
     Database,
     First,
     Second,
+    /// That of letters, over colours of data.
+    Text,
     /// Latencies, darker with the percentile: 0 to 4.
     Latency(u8),
     /// One of several variants, by its place. Colours repeat after eight, with a pattern or another marker.
@@ -298,16 +300,40 @@ impl Bars {
     }
 }
 
-/// Counts in a grid, as colours on a logarithmic scale.
-#[derive(Clone, Debug, Serialize)]
+/// Durations over time: the percentages of each column as colours on a linear scale.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Heat {
     /// Edges of the columns, one more than there are columns.
     pub(crate) x_edges: Vec<f64>,
     /// Edges of the rows in seconds, one more than there are rows.
     pub(crate) y_edges: Vec<f64>,
-    pub(crate) counts: Vec<Vec<u64>>,
-    /// The noun of the counts.
+    /// Rows of cells. Those of a column add up to 100, or to 0 if nothing was counted in it.
+    pub(crate) percents: Vec<Vec<f64>>,
+    /// The noun of what was counted.
     pub(crate) of: &'static str,
+}
+
+impl Heat {
+    /// Each column holds counts with the rows from one up to another that they are spread over evenly. `None` if all are empty.
+    pub(crate) fn of(
+        of: &'static str,
+        x_edges: Vec<f64>,
+        columns: &[Vec<(i32, i32, f64)>],
+        low_edge_s: fn(i32) -> f64,
+    ) -> Option<Self> {
+        let cells = || columns.iter().flatten();
+        let lowest = cells().map(|(from, ..)| *from).min()?;
+        let highest = cells().map(|(_, to, _)| *to).max()?;
+        let mut percents = vec![vec![0.0; columns.len()]; (highest - lowest) as usize];
+        for (at, column) in columns.iter().enumerate() {
+            let sum: f64 = column.iter().map(|(.., count)| count).sum();
+            for (from, to, count) in column {
+                let percent = 100.0 * count / sum / f64::from(to - from);
+                (*from..*to).for_each(|row| percents[(row - lowest) as usize][at] += percent);
+            }
+        }
+        Some(Self { x_edges, y_edges: (lowest..=highest).map(low_edge_s).collect(), percents, of })
+    }
 }
 
 /// Lines of a run keep these strokes in an overlay, in the order of their names.
@@ -516,6 +542,7 @@ mod tests {
             Colour::Database,
             Colour::First,
             Colour::Second,
+            Colour::Text,
         ];
         let numbered = (0..5).map(Colour::Latency).chain((0..8).map(Colour::Variant));
         for colour in named.into_iter().chain(numbered) {
@@ -547,7 +574,7 @@ mod tests {
     #[test]
     fn charts_that_do_not_fit_stand_side_by_side() {
         let (x_edges, y_edges) = (vec![0.0, 1.0], vec![1.0, 2.0]);
-        let heat = Heat { x_edges, y_edges, counts: vec![vec![1]], of: "operations" };
+        let heat = Heat { x_edges, y_edges, percents: vec![vec![100.0]], of: "operations" };
         let map = chart(Ok(drawing(1.0, vec![Trace::Heat(heat)])));
         assert_eq!(ids(map.overlay(&map)), ["c-first", "c-second"]);
         let seconds = drawing(1.0, vec![line("a", Fill::Nothing)]);
