@@ -415,10 +415,27 @@ fn read_histogram(record: &Record) -> Chart {
     }
 }
 
-/// A bar for each row of the heat map's scale.
-fn histogram_bars(histogram: &Histogram) -> Vec<Bar> {
+fn counts_of_rows(histogram: &Histogram) -> BTreeMap<i32, u64> {
     let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
     rows(histogram).into_iter().for_each(|(row, n)| *counts.entry(row).or_default() += n);
+    counts
+}
+
+/// The middles of the rows in seconds and their shares in percent, from an empty row to an empty row.
+pub(crate) fn shares(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
+    let counts = counts_of_rows(histogram);
+    let (first, last) =
+        (counts.keys().next().map_or(0, |row| row - 1), counts.keys().last().map_or(0, |row| row + 1));
+    let share = |row: i32| {
+        let n = counts.get(&row).copied().unwrap_or(0);
+        (low_edge_ns(row) * low_edge_ns(1).sqrt() / 1e9, ratio(100.0 * n as f64, histogram.count() as f64))
+    };
+    (first..=last).map(share).unzip()
+}
+
+/// A bar for each row of the heat map's scale.
+fn histogram_bars(histogram: &Histogram) -> Vec<Bar> {
+    let counts = counts_of_rows(histogram);
     let bar = |(row, n): (i32, u64)| {
         let (low, high) = (low_edge_ns(row), low_edge_ns(row + 1));
         let [from, to] = [low, high].map(|ns| duration_us(ns / 1e3));
