@@ -68,6 +68,12 @@ impl<'a> Timeline<'a> {
         self.record.series.points().map(|point| seconds(point.value?)).collect()
     }
 
+    /// The durations of each interval, unless sessions stopped within it: of few operations each is a large share.
+    fn latencies(&self) -> impl Iterator<Item = Option<&'a Histogram>> {
+        let whole = |point| Some(&self.whole(&point)?.latency).filter(|latency| !latency.is_empty());
+        self.record.series.points().map(whole)
+    }
+
     /// A count of each interval per second.
     fn per_second(&self, of: impl Fn(&Interval) -> u64) -> Vec<Option<f64>> {
         let rate = |point: Point<'_, Interval>| ratio(of(self.whole(&point)?) as f64, point.covered_s as f64);
@@ -223,18 +229,16 @@ const ROWS_PER_DOUBLING: f64 = 4.0;
 fn heat_map(time: &Timeline<'_>) -> Chart {
     let y = Axis::log("latency", Unit::Seconds);
     let mut all = Histogram::new();
-    time.record.series.points().filter_map(|point| point.value).for_each(|own| all.merge(&own.latency));
+    time.latencies().flatten().for_each(|own| all.merge(own));
     let peaks = two_peaks(&all);
     let body = match heat(time) {
         None => time.lines(y, NO_OPERATION, []),
         Some(heat) => {
-            let durations: Vec<Durations> = time
-                .record
-                .series
-                .points()
-                .map(|point| point.value.map(|interval| durations(&interval.latency)).unwrap_or_default())
-                .map(|own| Durations { border_s: peaks.map(|peaks| peaks.border_us / 1e6), ..own })
-                .collect();
+            let border_s = peaks.map(|peaks| peaks.border_us / 1e6);
+            let own = |latency: Option<&Histogram>| {
+                latency.map(|latency| Durations { border_s, ..durations(latency) }).unwrap_or_default()
+            };
+            let durations: Vec<Durations> = time.latencies().map(own).collect();
             let may_be_a_cache = peaks.is_some_and(|peaks| peaks.may_be_a_caches());
             let lines = heat::lines(&durations, may_be_a_cache, |name, y| time.line(name, Colour::Text, y));
             let traces = [Trace::Heat(heat)].into_iter().chain(lines.into_iter().map(Trace::Line));
@@ -264,11 +268,11 @@ fn heat_map(time: &Timeline<'_>) -> Chart {
 
 /// `None` if no operation ended.
 fn heat(time: &Timeline<'_>) -> Option<Heat> {
-    let cells = |point: Point<'_, Interval>| {
-        let rows = point.value.map(|interval| rows(&interval.latency)).unwrap_or_default();
+    let cells = |latency: Option<&Histogram>| {
+        let rows = latency.map(rows).unwrap_or_default();
         rows.into_iter().map(|(row, n)| (row, row + 1, n as f64)).collect()
     };
-    let columns: Vec<Vec<_>> = time.record.series.points().map(cells).collect();
+    let columns: Vec<Vec<_>> = time.latencies().map(cells).collect();
     Heat::of("operations", time.edges(), &columns, |row| low_edge_ns(row) / 1e9)
 }
 
@@ -771,8 +775,9 @@ mod tests {
         assert_eq!(heat.y_edges.len(), heat.percents.len() + 1);
         for (column, point) in record.series.points().enumerate() {
             let sum: f64 = heat.percents.iter().map(|row| row[column]).sum();
-            let expected = if point.value.unwrap().ops.total() > 0 { 100.0 } else { 0.0 };
-            assert!((sum - expected).abs() < 1e-6, "{sum} in column {column}");
+            // Sessions stopped within the last one.
+            let is_whole = point.value.unwrap().ops.total() > 0 && column < 71;
+            assert!((sum - if is_whole { 100.0 } else { 0.0 }).abs() < 1e-6, "{sum} in column {column}");
         }
         let Trace::Line(mean) = &lines[0] else { panic!("{lines:?}") };
         let exact = record.series.points().next().unwrap().value.unwrap().latency.mean().unwrap();
