@@ -27,7 +27,7 @@ impl Chart {
     /// The chart as HTML: heading, room for the drawing, source.
     pub(crate) fn container(&self) -> String {
         let (id, title) = (&self.id, escape::text(&self.title));
-        let about = escape::text(&self.about);
+        let about = escape::prose(&self.about);
         let body = match &self.body {
             Ok(drawing) => format!(
                 "<div class=\"plot\" data-chart=\"{id}\" role=\"img\" aria-label=\"{title}\" \

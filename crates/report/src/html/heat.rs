@@ -44,7 +44,7 @@ pub(super) fn lines(
     let lines = [
         ("mean of all", Stroke::Solid, each(|interval| interval.mean_s)),
         (short, Stroke::Dot, each(|interval| interval.mean_of(|middle, border| middle < border))),
-        (long, Stroke::LongDash, each(|interval| interval.mean_of(|middle, border| middle >= border))),
+        (long, Stroke::Dash, each(|interval| interval.mean_of(|middle, border| middle >= border))),
         ("border between two peaks", Stroke::DashDot, each(|interval| interval.border_s)),
     ];
     let drawn =

@@ -400,20 +400,20 @@ fn read_histogram(record: &Record) -> Chart {
         (_, Some(histogram)) => {
             let bars = Trace::Bars(Bars::new("physical reads", Colour::Reads, histogram_bars(histogram)));
             let x = Axis::log("latency of a physical read", Unit::Seconds);
-            let mean = histogram.mean().map(|ns| (ns / 1e9, format!("mean {}", duration_us(ns / 1e3))));
-            let border = two_peaks(histogram).map(|peaks| {
-                let words =
-                    format!("{:.0} % shorter, {:.0} % longer", peaks.short_percent, peaks.long_percent);
-                (peaks.border_us / 1e6, words)
-            });
+            let mean = histogram.mean().map(|ns| (ns / 1e9, String::new()));
             let drawing = Drawing::new(x, Axis::linear("reads", Unit::Count), vec![bars]);
-            Ok(Drawing { marks: mean.into_iter().chain(border).collect(), ..drawing })
+            Ok(Drawing { marks: mean.into_iter().collect(), ..drawing })
         }
     };
+    let mean = latency(record, LatencyKind::PhysicalRead).and_then(Histogram::mean);
+    let mean = mean.map(|ns| format!(" The dashed line is the mean, {}.", duration_us(ns / 1e3)));
     Chart {
         id: "read-histogram".into(),
         title: "Physical read latency".into(),
-        about: format!("{about} A peak far on the left is a cache's, not the device's."),
+        about: format!(
+            "{about}{} A peak far on the left is a cache's, not the device's.",
+            mean.unwrap_or_default()
+        ),
         source: source.into(),
         body,
     }
