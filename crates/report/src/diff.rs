@@ -119,14 +119,15 @@ pub struct Difference {
 pub struct Ranking {
     /// The confidence interval of each mean; absent for a single run, and for bounds of buckets.
     pub intervals: Vec<Option<(f64, f64)>>,
-    /// The names of the group with the best mean, and of those that noise does not tell from it. None if it tells nothing.
+    /// The names of the group with the best mean, and of the next ones that noise does not tell from it. None if it tells nothing
+    /// apart.
     /// Groups with a BAD verdict are not ranked.
     pub best: Vec<String>,
     /// The names of the groups with a BAD verdict that the figure rests on.
     pub invalid: Vec<String>,
-    /// The group that is as good as the best, or else the next.
+    /// The group with the second best mean.
     pub next: Option<String>,
-    /// The best mean relative to that.
+    /// The best mean relative to the next.
     pub lead: Option<Comparison>,
 }
 
@@ -389,25 +390,24 @@ impl Ranking {
             Better::Lower => ranked.sort_by(|a, b| a.2.total_cmp(&b.2)),
             Better::Neither => return alone,
         }
-        let [(best, best_values, best_mean), others @ ..] = ranked.as_slice() else { return alone };
+        let [(_, best_values, best_mean), others @ ..] = ranked.as_slice() else { return alone };
         // The statements on the best and each other hold together.
         let confidence = confidence.of_each(others.len());
         let comparisons: Vec<Option<Comparison>> =
             others.iter().map(|(_, values, _)| compared(figure, values, best_values, confidence)).collect();
-        let is_worse = |(other, comparison): &(&(&str, &[f64], f64), &Option<Comparison>)| match comparison {
+        let is_told_apart = |other: &(&str, &[f64], f64), comparison: &Option<Comparison>| match comparison {
             Some(Comparison { interval: Some(interval), .. }) => interval.excludes_zero(),
             Some(_) => other.2 != *best_mean,
             None => false,
         };
-        let (worse, tied): (Vec<_>, Vec<_>) = others.iter().zip(&comparisons).partition(is_worse);
-        let best = match worse.is_empty() {
-            true => Vec::new(),
-            false => {
-                [*best].into_iter().chain(tied.iter().map(|(other, _)| other.0)).map(str::to_owned).collect()
-            }
+        // A group behind one that is told apart is not marked, however much its runs differ.
+        let apart = others.iter().zip(&comparisons).position(|(other, one)| is_told_apart(other, one));
+        let best = match apart {
+            None => Vec::new(),
+            Some(tied) => ranked[..=tied].iter().map(|(name, ..)| (*name).to_owned()).collect(),
         };
-        let beside = tied.first().filter(|_| !worse.is_empty()).or(worse.first()).or(tied.first());
-        let (next, lead) = beside.map(|(other, lead)| (other.0.to_owned(), **lead)).unzip();
+        let next = others.first().map(|(name, ..)| (*name).to_owned());
+        let lead = comparisons.first().copied();
         Self { best, next, lead: lead.flatten(), ..alone }
     }
 }

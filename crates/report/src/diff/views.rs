@@ -105,7 +105,7 @@ impl Diff {
         match self.groups.iter().any(Group::is_repeated) {
             false => format!("{best}, which single runs can't tell from noise. {not}"),
             true => format!(
-                "{best}, and what noise does not tell from it; nothing is marked where it tells none apart. The marks of a \
+                "{best}, and the next ones that noise does not tell from it; nothing is marked where it tells none apart. The marks of a \
                  figure hold together with {0} confidence. +-: {0} confidence interval of the mean. {not}",
                 self.confidence
             ),
