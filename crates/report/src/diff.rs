@@ -121,7 +121,7 @@ pub struct Ranking {
     pub intervals: Vec<Option<(f64, f64)>>,
     /// The names of the group with the best mean, and of the next ones that noise does not tell from it. None if it tells nothing
     /// apart.
-    /// Groups with a BAD verdict are not ranked.
+    /// Groups with a BAD verdict that the figure rests on, or that others do not have, are not ranked.
     pub best: Vec<String>,
     /// The names of the groups with a BAD verdict that the figure rests on.
     pub invalid: Vec<String>,
@@ -349,6 +349,15 @@ impl Metric {
     }
 }
 
+/// The groups with a BAD verdict that others do not have: operations are faster from a page cache too, but not better.
+fn unlike<'a>(sides: &[Side<'a>]) -> Vec<&'a str> {
+    let bad = |side: &Side<'_>| side.verdicts.against(&Question::ALL).map(|worst| worst.question);
+    match sides.windows(2).all(|pair| bad(&pair[0]) == bad(&pair[1])) {
+        true => Vec::new(),
+        false => sides.iter().filter(|side| bad(side).is_some()).map(|side| side.name).collect(),
+    }
+}
+
 impl Side<'_> {
     /// A mean over some of the runs must not look like one over all, nor equal bounds of buckets like no noise.
     fn is_comparable(&self, figure: &Figure) -> bool {
@@ -379,10 +388,13 @@ impl Ranking {
         let is_invalid = |side: &&Side<'_>| side.verdicts.against(figure.rests_on).is_some();
         let invalid = sides.iter().filter(is_invalid).map(|side| side.name.to_owned()).collect();
         let alone = Self { intervals, invalid, ..Self::default() };
-        // Operations are faster from a page cache too, but not better.
-        let is_sound =
-            |side: &Side<'_>| side.is_comparable(figure) && side.verdicts.against(&Question::ALL).is_none();
-        let ranked = sides.iter().zip(values).filter(|(side, _)| is_sound(side));
+        let unlike = unlike(sides);
+        let is_ranked = |side: &Side<'_>| {
+            side.is_comparable(figure)
+                && !alone.invalid.iter().any(|name| name == side.name)
+                && !unlike.contains(&side.name)
+        };
+        let ranked = sides.iter().zip(values).filter(|(side, _)| is_ranked(side));
         let mut ranked: Vec<(&str, &[f64], f64)> =
             ranked.filter_map(|(side, values)| Some((side.name, values.as_slice(), mean(values)?))).collect();
         match figure.better {
@@ -464,10 +476,9 @@ fn statements(metrics: &[Metric], sides: &[Side<'_>], confidence: Confidence) ->
         }
     }
     let refused = refused.into_iter().map(|(titles, sentence)| format!("{}: {sentence}", titles.join(", ")));
-    let is_bad = |side: &&Side<'_>| side.verdicts.against(&Question::ALL).is_some();
-    let bad: Vec<&str> = sides.iter().filter(is_bad).map(|side| side.name).collect();
-    let unranked = (sides.len() > 2 && !bad.is_empty())
-        .then(|| format!("Not ranked, because a verdict is BAD: {}.", bad.join(", ")));
+    let unlike = unlike(sides);
+    let unranked = (sides.len() > 2 && !unlike.is_empty())
+        .then(|| format!("Not ranked, because a verdict is BAD: {}.", unlike.join(", ")));
     refused.chain(spoken).chain(unranked).chain([repeats(sides, confidence)]).collect()
 }
 

@@ -337,6 +337,21 @@ fn a_group_with_a_bad_verdict_is_never_best() {
     assert!(!diff.are_good());
 }
 
+/// Runs of a database without direct I/O are alike: the rate of their operations can be compared.
+#[test]
+fn groups_with_the_same_bad_verdict_are_ranked_where_it_does_not_matter() {
+    let cached = |id: &str, times: u64| {
+        let mut record = fixture::page_cache_run();
+        record.id = id.into();
+        record.operations.values_mut().for_each(|kind| kind.operations *= times);
+        vec![record]
+    };
+    let diff = of_many(&[("a", cached("a", 1)), ("b", cached("b", 3)), ("c", cached("c", 2))], "95");
+    assert_eq!(find(&diff, "operations_per_s").ranking().best, ["b"]);
+    assert!(find(&diff, "physical_reads_per_s").ranking().best.is_empty());
+    assert!(diff.statements.iter().all(|words| !words.contains("Not ranked")), "{:?}", diff.statements);
+}
+
 #[test]
 fn single_runs_have_a_best_and_a_caution() {
     let runs = [("a", 1.0), ("b", 1.2), ("c", 0.5)].map(|(name, rate)| (name, group(name, &[rate])));

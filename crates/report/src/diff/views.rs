@@ -101,7 +101,7 @@ impl Diff {
 
     fn about_ranking(&self) -> String {
         let best = "means of the runs; '-' means not known. * marks the best";
-        let not = "Groups with a BAD verdict are never marked; BAD: a verdict that the figure rests on is.";
+        let not = "BAD: a verdict that the figure rests on is; a group with a BAD verdict that others do not have is never marked.";
         match self.groups.iter().any(Group::is_repeated) {
             false => format!("{best}, which single runs can't tell from noise. {not}"),
             true => format!(
