@@ -617,21 +617,18 @@ fn events(sides: &[Side<'_>]) -> Vec<Event> {
     events
 }
 
+/// Adds the durations of a run to a histogram.
+type Add = fn(&Record, &mut Histogram);
+
 /// Durations of operations and of physical reads; those that no group measured are left out.
 fn distributions(groups: &[&[Record]]) -> Vec<Distribution> {
-    let operations = |record: &Record, all: &mut Histogram| {
-        record
-            .operations
-            .values()
-            .filter(|_| record.window.is_some())
-            .for_each(|kind| all.merge(&kind.latency));
+    let operations: Add = |record, all| {
+        let kinds = record.operations.values().filter(|_| record.window.is_some());
+        kinds.for_each(|kind| all.merge(&kind.latency));
     };
-    let reads = |record: &Record, all: &mut Histogram| {
-        latency(record, LatencyKind::PhysicalRead).into_iter().for_each(|own| all.merge(own));
-    };
-    let kinds: [(_, &dyn Fn(&Record, &mut Histogram)); 2] =
-        [("operations", &operations), ("physical reads", &reads)];
-    let distribution = |(name, add): (_, &dyn Fn(&Record, &mut Histogram))| {
+    let reads: Add =
+        |record, all| latency(record, LatencyKind::PhysicalRead).into_iter().for_each(|own| all.merge(own));
+    let distribution = |(name, add): (&'static str, Add)| {
         let of_group = |records: &&[Record]| {
             let mut all = Histogram::new();
             records.iter().for_each(|record| add(record, &mut all));
@@ -639,7 +636,7 @@ fn distributions(groups: &[&[Record]]) -> Vec<Distribution> {
         };
         Distribution::of(name, groups.iter().map(of_group).collect())
     };
-    kinds.into_iter().filter_map(distribution).collect()
+    [("operations", operations), ("physical reads", reads)].into_iter().filter_map(distribution).collect()
 }
 
 impl Distribution {

@@ -185,15 +185,14 @@ impl Table {
             (0..self.columns.len()).map(|at| self.width_of(at, WIDEST_ON_PAGE) + GAP.len()).collect();
         let first: usize = widths[names.clone()].iter().sum();
         let mut parts: Vec<(usize, Vec<usize>)> = vec![(first, names.clone().collect())];
-        for at in names.end..self.columns.len() {
-            if parts
-                .last()
-                .is_some_and(|(used, part)| used + widths[at] > width + GAP.len() && part.len() > names.end)
-            {
+        for (at, own) in widths.iter().enumerate().skip(names.end) {
+            let is_full =
+                |(used, part): &(usize, Vec<usize>)| used + own > width + GAP.len() && part.len() > names.end;
+            if parts.last().is_some_and(is_full) {
                 parts.push((first, names.clone().collect()));
             }
             if let Some((used, part)) = parts.last_mut() {
-                *used += widths[at];
+                *used += own;
                 part.push(at);
             }
         }
@@ -379,6 +378,25 @@ mod tests {
             .with_rows([["a", "what it is, in more words than fit"]]);
         let lines = terminal.terminal(Some(24));
         assert!(lines.lines().all(|line| line.width() <= 24) && lines.contains("what it is"), "{lines}");
+    }
+
+    #[test]
+    fn columns_beyond_the_page_follow_below_with_the_names_of_the_rows() {
+        let heads = ["A", "Kind", "first", "second", "third"].map(Column::left);
+        let table = Table::new(heads).with_rows([["a", "k", "1", "2", "3"]]).named_by(2);
+        let expected = [
+            "A  Kind  first  second",
+            "-  ----  -----  ------",
+            "a  k     1      2",
+            "",
+            "A  Kind  third",
+            "-  ----  -----",
+            "a  k     3",
+        ];
+        assert_eq!(table.page_lines(22), expected);
+        assert_eq!(table.page_lines(100).len(), 3);
+        // A column that fits nowhere is not lost.
+        assert_eq!(table.page_lines(1).len(), 3 * 4 - 1);
     }
 
     #[test]

@@ -643,7 +643,7 @@ mod tests {
 
     fn lines(drawing: &Drawing) -> Vec<(&str, Colour, Stroke, Fill)> {
         let line = |trace| match trace {
-            &Trace::Line(ref line) => (line.name.as_str(), line.colour, line.stroke, line.fill),
+            Trace::Line(line) => (line.name.as_str(), line.colour, line.stroke, line.fill),
             other => panic!("{other:?}"),
         };
         drawing.traces.iter().map(line).collect()
