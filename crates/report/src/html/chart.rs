@@ -642,11 +642,11 @@ mod tests {
     }
 
     fn lines(drawing: &Drawing) -> Vec<(&str, Colour, Stroke, Fill)> {
-        let line = |trace| match trace {
-            Trace::Line(line) => (line.name.as_str(), line.colour, line.stroke, line.fill),
-            other => panic!("{other:?}"),
-        };
-        drawing.traces.iter().map(line).collect()
+        let all = drawing.traces.iter().map(|trace| {
+            let Trace::Line(line) = trace else { panic!("{trace:?}") };
+            (line.name.as_str(), line.colour, line.stroke, line.fill)
+        });
+        all.collect()
     }
 
     #[test]
