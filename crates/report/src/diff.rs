@@ -465,11 +465,15 @@ fn statements(metrics: &[Metric], sides: &[Side<'_>], confidence: Confidence) ->
     for (figure, title, _) in &SPOKEN {
         let Some(metric) = find(figure) else { continue };
         let Some(reason) = &metric.refused else { continue };
-        let what = match &metric.compared {
-            Compared::Pair(_) => String::new(),
-            Compared::Ranked(ranking) => format!("{} ", ranking.invalid.join(", ")),
+        // The reasons of many are a page: the verdicts hold them too.
+        const FEW: usize = 2;
+        let sentence = match &metric.compared {
+            Compared::Pair(_) => format!("can't be compared. {reason}"),
+            Compared::Ranked(Ranking { invalid, .. }) => {
+                let reason = if invalid.len() > FEW { "Their verdicts say why." } else { reason };
+                format!("{} can't be compared. {reason}", invalid.join(", "))
+            }
         };
-        let sentence = format!("{what}can't be compared. {reason}");
         match refused.iter_mut().find(|(_, other)| *other == sentence) {
             Some((titles, _)) => titles.push(title),
             None => refused.push((vec![title], sentence)),

@@ -161,7 +161,7 @@ impl Diff {
 
     /// A column for each group.
     fn ranked_table(&self, metrics: &[&Metric]) -> Table {
-        let heads = self.heads().into_iter().map(|head| Column::right(head).at_most(16));
+        let heads = self.heads().into_iter().map(|head| Column::right(head).at_most(20));
         let mut table = Table::new([Column::left("").at_most(30)].into_iter().chain(heads));
         for metric in metrics {
             let Compared::Ranked(ranking) = &metric.compared else { continue };
