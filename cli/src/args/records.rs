@@ -1,6 +1,6 @@
 //! The commands that work on saved records.
 
-use clap::{Arg, ArgGroup, Command, value_parser};
+use clap::{Arg, ArgAction, ArgGroup, Command, value_parser};
 use clap_complete::ArgValueCompleter;
 use slob_report::Confidence;
 
@@ -85,29 +85,33 @@ fn diff() -> Command {
 Examples:
   slob diff latest~1 latest
   slob diff runs-ext4 runs-xfs                  two folders of repeated runs
+  slob diff runs-ext4 runs-xfs runs-zfs         three or more, a column each: which is best, beyond noise?
   slob diff --first r1 r2 r3 --second r4 r5 r6  repeats: is the difference more than noise?
+  slob diff --group r1 r2 --group r3 r4 --group r5 r6
   slob diff latest~1 latest --html              the charts of both on top of each other, in diff.html";
     let runs = || ArgValueCompleter::new(completing::runs);
     let side = |name, help| option(name, "RUN|FOLDER", help).num_args(1..).add(runs());
+    let group = "The runs of a group; once for each group";
     let command = Command::new("diff")
-        .about("Compare two runs, or two groups of repeated runs, side by side")
+        .about("Compare runs, or groups of repeated runs, side by side")
         .after_help(format!("{examples}\n{NAMING}"))
         .args([
-            Arg::new("pair")
-                .num_args(2)
-                .value_names(["FIRST", "SECOND"])
+            Arg::new("groups")
+                .num_args(2..)
+                .value_name("RUN|FOLDER")
                 .add(runs())
-                .help("A run or a folder of runs for each side"),
+                .help("A run or a folder of runs for each group, two or more"),
             side("first", "The runs of the first group").requires("second"),
             side("second", "The runs of the second group").requires("first"),
+            side("group", group).action(ArgAction::Append),
             confidence("The confidence level for groups, in percent"),
             switch("json", "Print as JSON"),
-            switch("html", "Write a page with the charts of both on top of each other, to -o or diff.html"),
+            switch("html", "Write a page with the charts of all on top of each other, to -o or diff.html"),
             output("Write the page to this file; `-` means stdout [default: diff.html]").requires("html"),
             strict(),
         ])
         .group(ArgGroup::new("form").args(["json", "html"]))
-        .group(ArgGroup::new("sides").args(["pair", "first"]).required(true));
+        .group(ArgGroup::new("sides").args(["groups", "first", "group"]).required(true));
     with_params(command, is_results_dir)
 }
 

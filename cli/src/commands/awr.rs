@@ -18,7 +18,7 @@ use slob_awr::{
 };
 use slob_record::{RUN_FILE, on_all_cpus};
 use slob_report::format::{ABSENT, Format, fixed, or_absent, signed_percent, significant};
-use slob_report::html::{AwrInterval, awr_page};
+use slob_report::html::{AwrInterval, Begins, awr_page};
 use slob_report::table::{Cell, Column, Table};
 
 use super::awr_export;
@@ -310,7 +310,7 @@ fn histogram(matches: &ArgMatches) -> Outcome {
     }
     if let Some(path) = matches.path("html") {
         let intervals = read.kept.into_iter().map(|report| report.interval).collect();
-        output::write_whole(path, &awr_page(intervals, &events)).map_err(|error| {
+        output::write_whole(path, &awr_page(intervals, &events, Begins::WithWaits)).map_err(|error| {
             Failure::usage(format!("writing {}: {error}; name another file", path.display()))
         })?;
         output::say(&format!("wrote {}", path.display()));
@@ -380,7 +380,7 @@ pub(super) fn page_of<'a>(
         AwrInterval::of(&named, points)
     })?;
     let code = read.exit_code()?;
-    Ok((awr_page(read.kept, &EVENTS), code))
+    Ok((awr_page(read.kept, &EVENTS, Begins::WithTime), code))
 }
 
 fn check(matches: &ArgMatches) -> Outcome {

@@ -19,7 +19,7 @@ use slob_report::analysis::{
     Analysis, Metric, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row, slob_r_tables,
     stem, variants_of,
 };
-use slob_report::diff::Diff;
+use slob_report::diff::{Diff, NamedRuns};
 use slob_report::export::{hlog, prometheus};
 use slob_report::field::field;
 use slob_report::html::{analysis_page, diff_page, run_page};
@@ -235,21 +235,55 @@ fn moment(text: &str) -> Result<Timestamp, Failure> {
 
 pub(super) fn diff(matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir_of(matches)?;
-    let (first, second) = match matches.texts("pair").as_slice() {
-        [first, second] => (vec![*first], vec![*second]),
-        _ => (matches.texts("first"), matches.texts("second")),
+    let named = groups_of(matches);
+    if let [(only, _)] = named.as_slice() {
+        return Err(Failure::usage(format!(
+            "{only}: there is nothing to compare it with; name another group"
+        )));
+    }
+    let read = |(name, runs): (String, Vec<&str>)| {
+        Records::read(&results, runs, SeriesWanted::Whole, |record| record).all().map(|runs| (name, runs))
     };
-    let read = |names| Records::read(&results, names, SeriesWanted::Whole, |record| record).all();
-    let (first, second) = (read(first)?, read(second)?);
-    let diff = Diff::of(&first, &second, matches.value("confidence")).map_err(Failure::usage)?;
+    let read: Vec<(String, Vec<Record>)> = named.into_iter().map(read).collect::<Result<_, _>>()?;
+    let groups: Vec<NamedRuns<'_>> =
+        read.iter().map(|(name, records)| (name.as_str(), records.as_slice())).collect();
+    let diff = Diff::of(&groups, matches.value("confidence")).map_err(Failure::usage)?;
     if matches.get_flag("html") {
-        let page = diff_page(&diff, &first, &second);
+        let page = diff_page(&diff, &groups);
         output::write_page(&page, matches.path("output").unwrap_or(Path::new("diff.html")))?;
     } else {
         let json = matches.get_flag("json");
         output::print(&if json { output::json("the comparison", &diff)? } else { diff.text() })?;
     }
     Ok(judged(matches.get_flag("strict"), diff.are_good()))
+}
+
+/// The groups with their runs. Two are the first and the second; each of more has a name of its own.
+fn groups_of(matches: &ArgMatches) -> Vec<(String, Vec<&str>)> {
+    let listed = || matches.get_occurrences::<String>("group").unwrap_or_default();
+    let mut groups: Vec<Vec<&str>> = match matches.contains_id("group") {
+        true => listed().map(|runs| runs.map(String::as_str).collect()).collect(),
+        false => matches.texts("groups").into_iter().map(|name| vec![name]).collect(),
+    };
+    if groups.is_empty() {
+        groups = vec![matches.texts("first"), matches.texts("second")];
+    }
+    if let [first, second] = groups.as_slice() {
+        return vec![("first".to_owned(), first.clone()), ("second".to_owned(), second.clone())];
+    }
+    let mut named: Vec<(String, Vec<&str>)> = Vec::new();
+    for (runs, place) in groups.into_iter().zip(1..) {
+        // The end of a path tells enough, unless another path ends so too.
+        let short = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+        let names = match runs.as_slice() {
+            [only] => vec![short(only).unwrap_or_default(), (*only).to_owned()],
+            _ => vec![format!("group {place}")],
+        };
+        let is_free = |name: &String| !name.is_empty() && named.iter().all(|(other, _)| other != name);
+        let name = names.into_iter().find(is_free).unwrap_or_else(|| format!("{} ({place})", runs[0]));
+        named.push((name, runs));
+    }
+    named
 }
 
 pub(super) fn analyze(matches: &ArgMatches) -> Outcome {

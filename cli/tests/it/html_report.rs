@@ -286,6 +286,65 @@ fn two_runs_are_laid_over_each_other() {
     assert_silent(&browser, &page);
 }
 
+/// The names of the lines of a chart.
+fn line_names(browser: &mut Browser, chart: &str) -> Value {
+    browser.value(&format!("document.querySelector('[data-chart={chart}]').data.map((line) => line.name)"))
+}
+
+#[test]
+fn three_groups_are_in_one_chart_for_each_figure() {
+    let Some(name) = browser::installed() else { return };
+    let folder = Folder::loaded(2, "8M");
+    for (group, threads) in [("metal", 2), ("kvm", 1), ("xen", 2)] {
+        for _ in 0..2 {
+            let run =
+                format!("run -s 2 -t {threads} --run-time 2 --warmup 0 --results-dir {group} --name {group}");
+            folder.slob(run).success();
+        }
+    }
+    let text = folder.slob("diff metal kvm xen").success().stdout;
+    assert!(text.contains("metal") && text.contains("Host load average") && text.contains("+-"), "{text}");
+    let json = folder.slob("diff metal kvm xen --json").json();
+    assert_eq!(json["groups"][1]["name"], "kvm");
+    folder.slob("diff metal kvm xen --html -o three.html").success();
+    let page = folder.at("three.html");
+    let mut browser = Browser::start(name, &folder.at("profile"));
+    for (view, width, dark) in [("diff-three", 1280, false), ("diff-three-dark-phone", 400, true)] {
+        browser.view(width, 900, dark);
+        browser.open(&page);
+        for (chart, place) in &charts(&mut browser) {
+            let colours = colours(&mut browser, *place);
+            assert!(colours > 40, "{chart} in {view} has {colours} colours");
+        }
+        let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
+        assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
+        keep_page(&mut browser, &format!("{view}.png"), f64::from(width));
+    }
+    for chart in ["distribution-operations", "operations-over-time-line0", "latency-over-time-line2"] {
+        assert_eq!(line_names(&mut browser, chart), json!(["metal", "kvm", "xen"]), "{chart}");
+    }
+    assert_silent(&browser, &page);
+}
+
+#[test]
+fn the_heat_map_is_first_linear_and_has_the_mean_on_top() {
+    let Some(name) = browser::installed() else { return };
+    let folder = run();
+    let page = folder.last_run().join("report.html");
+    let mut browser = Browser::start(name, &folder.at("profile"));
+    browser.view(1280, 900, false);
+    browser.open(&page);
+    assert_eq!(charts(&mut browser)[0].0, "latency-heat-map");
+    let data = "document.querySelector('[data-chart=latency-heat-map]').data";
+    // Each interval adds up to 100 %, and the scale ends at the largest cell.
+    let sums = browser
+        .value(&format!("{data}[0].z[0].map((_, at) => {data}[0].z.reduce((sum, row) => sum + row[at], 0))"));
+    let is_whole = |sum: &Value| (sum.as_f64().unwrap() - 100.0).abs() < 0.1 || sum == 0;
+    assert!(sums.as_array().unwrap().iter().all(is_whole), "{sums}");
+    assert_eq!(browser.value(&format!("{data}[0].zmax - Math.max(...{data}[0].z.flat())")), 0);
+    assert_eq!(line_names(&mut browser, "latency-heat-map")[1], "mean of all");
+}
+
 const AWR_INFO: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/report/src/analysis/fixtures/awr_info_older.txt");
 

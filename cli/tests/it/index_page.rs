@@ -94,7 +94,7 @@ fn a_thousand_runs_are_sorted_filtered_and_compared() {
     let few = shown(&mut browser);
     assert!(few.len() == 250 && few.iter().all(|id| id.ends_with("-ext4")), "{}", few.len());
     assert_eq!(browser.value("document.getElementById('count').textContent"), "250 of 1,000 runs");
-    // Two that are ticked show the command, the older one first.
+    // Those that are ticked show the command, the oldest one first.
     assert_eq!(browser.value("document.getElementById('compare').hidden"), true);
     browser.value("(() => { const boxes = document.querySelectorAll('#runs tbody tr:not([hidden]) input'); boxes[1].click(); boxes[0].click(); })()");
     let command = browser.value("document.getElementById('command').textContent");
@@ -102,6 +102,9 @@ fn a_thousand_runs_are_sorted_filtered_and_compared() {
     pair.sort_unstable();
     assert_eq!(command, format!("slob diff {} {}", pair[0], pair[1]));
     folder.slob(command.as_str().unwrap().strip_prefix("slob ").unwrap()).success();
+    browser.value("document.querySelectorAll('#runs tbody tr:not([hidden]) input')[2].click()");
+    let command = browser.value("document.getElementById('command').textContent");
+    assert_eq!(command.as_str().unwrap().split_whitespace().count(), 5, "{command}");
     // Nothing lies beyond the edge of any screen, nor within the table: on a small one each run is a card.
     let scrolls = "(() => { const part = document.querySelector('.scroll'); return part.scrollWidth - part.clientWidth; })()";
     for width in [1280, 400] {

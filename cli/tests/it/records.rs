@@ -115,6 +115,23 @@ fn diff_of_two_runs() {
 }
 
 #[test]
+fn diff_of_many_has_a_column_for_each_under_its_own_name() {
+    let both = json("diff ten thirty ten --json");
+    let names: Vec<_> = both["groups"].as_array().unwrap().iter().map(|group| &group["name"]).collect();
+    assert_eq!(names, ["ten", "thirty", "ten (3)"]);
+    let listed = json("diff --group ten thirty --group thirty --group ten ten --json");
+    assert_eq!(listed["groups"][0]["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&listed["groups"][0]["name"], &listed["groups"][1]["name"]),
+        (&"group 1".into(), &"thirty".into())
+    );
+    let text = on_saved("diff ten thirty ten").success().stdout;
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    on_saved("diff --group ten").refused(&["nothing to compare it with"]);
+    on_saved("diff ten thirty nowhere").refused(&["nowhere"]);
+}
+
+#[test]
 fn diff_of_groups_says_whether_it_is_more_than_noise() {
     let text = on_saved("diff --first ten thirty --second ten thirty").success().stdout;
     assert!(text.contains("Operations/s: no difference found: the noise is"), "{text}");

@@ -68,6 +68,7 @@ impl LocalObserver {
             cpu,
             servers: self.servers.iter_mut().map(|server| server.as_mut()?.sample(edge)).collect(),
             others_cpu_s: if edge { self.add_others() } else { None },
+            load_1m: procfs::LoadAverage::current().ok().map(|load| f64::from(load.one)),
             memory_available_bytes: procfs::Meminfo::current().ok().and_then(|memory| memory.mem_available),
         }
     }

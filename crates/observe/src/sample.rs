@@ -40,6 +40,8 @@ pub struct HostSample {
     pub cpu: Option<CpuTimes>,
     /// CPU time of processes other than the servers and the client. It grows at edges only.
     pub others_cpu_s: Option<f64>,
+    /// The kernel's load average over one minute.
+    pub load_1m: Option<f64>,
     /// Memory that is available without swapping.
     pub memory_available_bytes: Option<u64>,
     /// Servers in the order of the searches; `None` if one is not running.
@@ -77,6 +79,8 @@ pub struct HostInterval {
     pub seconds: f64,
     pub cpu: Option<CpuTimes>,
     pub others_cpu_s: Option<f64>,
+    /// At the end.
+    pub load_1m: Option<f64>,
     /// The order is that of [`HostSample::servers`].
     pub servers: Vec<Option<ServerFigures>>,
 }
@@ -95,6 +99,7 @@ impl HostSample {
             seconds,
             cpu: self.cpu.zip(earlier.cpu).map(|(later, earlier)| later.since(&earlier)),
             others_cpu_s: others.map(|(later, earlier)| later - earlier).filter(|seconds| *seconds >= 0.0),
+            load_1m: self.load_1m,
             servers: self.servers.iter().enumerate().map(server).collect(),
         })
     }
@@ -111,7 +116,9 @@ impl HostSample {
             cpus.chain(group.iter().flat_map(|group| [group.cpu_s, group.throttled_s]).flatten())
         });
         let of_host = self.cpu.iter().flat_map(CpuTimes::modes).chain(self.others_cpu_s);
-        (0.0..=LONGEST_S).contains(&self.at_s) && of_host.chain(of_servers).all(is_cpu_time)
+        // Each task in the load has its memory.
+        let is_load = self.load_1m.is_none_or(|load| (0.0..=1e7).contains(&load));
+        is_load && (0.0..=LONGEST_S).contains(&self.at_s) && of_host.chain(of_servers).all(is_cpu_time)
     }
 }
 

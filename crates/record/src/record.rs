@@ -338,6 +338,9 @@ pub struct HostRecord {
     /// older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_cpu_s: Option<f64>,
+    /// The kernel's load average over one minute, at the end of the window. Absent in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_1m: Option<f64>,
     /// The device behind the data.
     pub device: Option<DeviceRecord>,
     /// Reason for a missing device.

@@ -1,55 +1,84 @@
-//! Two runs side by side, or two groups of repeated runs: what differs, by how much, and is that more than noise?
+//! Runs, or groups of repeated runs, side by side: what differs, by how much, and is that more than noise?
 //!
 //! The order is that of AWR's compare-period report: what was different about the test, the load profile, latencies, CPU
-//! and device, top events. With repeats the statement about noise is that of [`slob_stats::Comparison`].
+//! and device, top events. With repeats the statement about noise is that of [`slob_stats::Comparison`]. Two groups are compared
+//! with each other; of more, each figure has its best.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod settings;
+mod views;
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use slob_measure::LatencyKind;
 use slob_record::{Record, Status};
-use slob_stats::{Comparison, PercentInterval, summary};
+use slob_stats::summary::{mean, mean_interval};
+use slob_stats::{Comparison, Histogram, PercentInterval};
 
+pub use self::settings::Change;
+pub use self::views::diff_page;
+
+use self::settings::changes;
 use crate::Confidence;
 use crate::figure::{self, Better, Figure, Figures};
-use crate::format::{ABSENT, fixed, micros, or_absent, percent, plural, signed_percent, significant, size};
-use crate::html::chart::Chart;
-use crate::html::escape;
-use crate::html::layout::{Section, View};
-use crate::html::run_charts;
-use crate::measured::{ratio, timed_events};
-use crate::page::{Column, Page, Table};
-use crate::verdicts::{Answer, GroupVerdicts, group};
+use crate::format::{fixed, plural};
+use crate::html::heat::octaves;
+use crate::measured::{latency, ratio, timed_events};
+use crate::verdicts::{GroupVerdicts, Question, group};
 
-/// The differences between two sides, each of one run or of several repeated ones.
+/// A group of runs by its name, which differs from the others'.
+pub type NamedRuns<'a> = (&'a str, &'a [Record]);
+
+/// The differences between groups, each of one run or of several repeated ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diff {
-    pub first: Side,
-    pub second: Side,
+    #[serde(flatten)]
+    pub groups: Each<Group>,
     pub confidence: Confidence,
     pub statements: Vec<String>,
     /// Parameters, server settings and platform that differ.
     pub changes: Vec<Change>,
-    /// Figures side by side, whether they differ or not, if either side knows them.
+    /// Figures side by side, whether they differ or not, if a group knows them.
     pub metrics: Vec<Metric>,
-    pub events: Vec<EventPair>,
+    pub distributions: Vec<Distribution>,
+    pub events: Vec<Event>,
+}
+
+/// A value for each group. JSON names those of two groups `first` and `second`, and has a list `groups` of more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Each<T>(Vec<T>);
+
+impl<T> Deref for Each<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T: Serialize> Serialize for Each<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self.0.as_slice() {
+            [first, second] => {
+                map.serialize_entry("first", first)?;
+                map.serialize_entry("second", second)?;
+            }
+            groups => map.serialize_entry("groups", groups)?,
+        }
+        map.end()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Side {
+pub struct Group {
+    pub name: String,
     pub runs: Vec<String>,
     /// Runs that did not complete or have no window, and why.
     pub incomplete: Vec<String>,
     pub verdicts: GroupVerdicts,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
-    /// `parameter`, `server` or `platform`.
-    pub of: &'static str,
-    pub name: String,
-    /// Absent if no run of the side has it. Runs that differ give several values, with ` / ` between.
-    pub first: Option<String>,
-    pub second: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -59,26 +88,79 @@ pub struct Metric {
     pub title: &'static str,
     pub unit: &'static str,
     pub better: Better,
-    /// The mean of the runs that know it.
-    pub first: Option<f64>,
-    pub second: Option<f64>,
+    /// The means of the runs that know it.
+    #[serde(flatten)]
+    pub means: Each<Option<f64>>,
     /// Why it can't be compared: the BAD verdicts that it rests on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+    #[serde(flatten)]
+    pub compared: Compared,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Compared {
+    Pair(Difference),
+    Ranked(Ranking),
+}
+
+/// Of two groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Difference {
     /// The difference of the means in percent of the first; absent if the first is 0, or if it can't be compared.
     pub difference_percent: Option<f64>,
     /// Absent if a run does not know it, or has a 0 or less, or if it can't be compared.
     pub comparison: Option<Comparison>,
 }
 
-/// An event on both sides, summed over the runs of each.
+/// Of more groups.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Ranking {
+    /// The confidence interval of each mean; absent for a single run, and for bounds of buckets.
+    pub intervals: Vec<Option<(f64, f64)>>,
+    /// The names of the group with the best mean, and of the next ones that noise does not tell from it. None if it tells nothing
+    /// apart.
+    /// Groups with a BAD verdict that the figure rests on, or that others do not have, are not ranked.
+    pub best: Vec<String>,
+    /// The names of the groups with a BAD verdict that the figure rests on.
+    pub invalid: Vec<String>,
+    /// The group with the second best mean.
+    pub next: Option<String>,
+    /// The best mean relative to the next.
+    pub lead: Option<Comparison>,
+}
+
+/// Shares of durations in a group's runs together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct EventPair {
+pub struct Distribution {
+    pub name: &'static str,
+    /// The number of durations.
+    #[serde(flatten)]
+    pub counts: Each<Option<u64>>,
+    /// From the shortest to the longest, without gaps.
+    pub rows: Vec<DistributionRow>,
+    #[serde(skip)]
+    histograms: Vec<Option<Histogram>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DistributionRow {
+    pub from_us: f64,
+    pub to_us: f64,
+    /// Absent for a group that did not count them.
+    #[serde(flatten)]
+    pub percents: Each<Option<f64>>,
+}
+
+/// An event, summed over the runs of each group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
     pub name: String,
     pub class: String,
-    /// Absent if it did not appear on this side.
-    pub first: Option<EventShare>,
-    pub second: Option<EventShare>,
+    /// Absent if it did not appear in this group.
+    #[serde(flatten)]
+    pub shares: Each<Option<EventShare>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -92,167 +174,57 @@ pub struct EventShare {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiffError {
-    #[error("the {0} side has no run: name one or more")]
-    Empty(&'static str),
+    #[error("{0} has no run: name one or more")]
+    Empty(String),
+}
+
+/// A group while it is compared.
+struct Side<'a> {
+    name: &'a str,
+    runs: Vec<Figures<'a>>,
+    verdicts: GroupVerdicts,
+}
+
+impl<'a> Side<'a> {
+    fn of((name, records): NamedRuns<'a>) -> Self {
+        let runs: Vec<Figures<'a>> = records.iter().map(Figures::of).collect();
+        let judged: Vec<_> = runs.iter().map(Figures::judged).collect();
+        let verdicts = GroupVerdicts::of(judged.iter().map(Vec::as_slice));
+        Self { name, runs, verdicts }
+    }
+
+    fn values(&self, figure: &Figure) -> Vec<f64> {
+        self.runs.iter().filter_map(|run| figure.of(run)).collect()
+    }
 }
 
 impl Diff {
-    pub fn of(first: &[Record], second: &[Record], confidence: Confidence) -> Result<Self, DiffError> {
-        for (side, records) in [("first", first), ("second", second)] {
-            if records.is_empty() {
-                return Err(DiffError::Empty(side));
-            }
+    /// Compares two groups or more.
+    pub fn of(groups: &[NamedRuns<'_>], confidence: Confidence) -> Result<Self, DiffError> {
+        if let Some((name, _)) = groups.iter().find(|(_, records)| records.is_empty()) {
+            return Err(DiffError::Empty((*name).to_owned()));
         }
-        let figures = [first, second].map(|records| records.iter().map(Figures::of).collect::<Vec<_>>());
-        let sides = [figures[0].as_slice(), &figures[1]];
-        let verdicts = sides.map(|runs| {
-            let judged: Vec<_> = runs.iter().map(Figures::judged).collect();
-            GroupVerdicts::of(judged.iter().map(Vec::as_slice))
-        });
-        let metrics = metrics(sides, &verdicts, confidence);
-        let changes = changes([first, second]);
-        let mut statements = statements(&metrics, sides.map(<[_]>::len), confidence);
-        statements.extend(changes.iter().find_map(Change::warning));
-        let events = event_pairs(sides);
-        let [of_first, of_second] = verdicts;
-        let (first, second) = (Side::of(first, of_first), Side::of(second, of_second));
-        Ok(Self { first, second, confidence, statements, changes, metrics, events })
-    }
-
-    pub fn text(&self) -> String {
-        let mut page = Page::default();
-        page.section("Comparison");
-        for (name, side) in [("First", &self.first), ("Second", &self.second)] {
-            page.fact(name, &side.words());
-            side.incomplete.iter().for_each(|wrong| page.fact("", &format!("Caution: {wrong}.")));
-        }
-        page.section("Verdicts");
-        self.write_verdicts(&mut page);
-        page.section("In short");
-        self.write_statements(&mut page);
-        self.write_tables(&mut page);
-        page.into_text()
+        let sides: Vec<Side<'_>> = groups.iter().copied().map(Side::of).collect();
+        let metrics = metrics(&sides, confidence);
+        let names: Vec<&str> = groups.iter().map(|(name, _)| *name).collect();
+        let records: Vec<&[Record]> = groups.iter().map(|(_, records)| *records).collect();
+        let changes = changes(&records);
+        let mut statements = statements(&metrics, &sides, confidence);
+        statements.extend(changes.iter().filter_map(|change| change.warning(&names)));
+        let (events, distributions) = (events(&sides), distributions(&records));
+        let each = sides.into_iter().zip(records);
+        let groups = Each(each.map(|(side, records)| Group::of(side.name, records, side.verdicts)).collect());
+        Ok(Self { groups, confidence, statements, changes, metrics, distributions, events })
     }
 
     /// True if every verdict of every run is good.
     pub fn are_good(&self) -> bool {
-        self.first.verdicts.are_good() && self.second.verdicts.are_good()
-    }
-
-    fn write_verdicts(&self, page: &mut Page) {
-        group::write(page, &[("first", &self.first.verdicts), ("second", &self.second.verdicts)]);
-    }
-
-    fn write_statements(&self, page: &mut Page) {
-        self.statements.iter().for_each(|statement| page.hanging("  -", statement));
-    }
-
-    fn write_tables(&self, page: &mut Page) {
-        page.section("What differs between the tests");
-        match self.changes.is_empty() {
-            true => page.paragraph("Nothing, as far as the records tell."),
-            false => page.table(&self.changes_table()),
-        }
-        for (section, _) in SECTIONS {
-            let metrics: Vec<&Metric> =
-                self.metrics.iter().filter(|metric| metric.section == section).collect();
-            if !metrics.is_empty() {
-                page.section(section);
-                page.table(&self.metrics_table(&metrics));
-            }
-        }
-        if !self.events.is_empty() {
-            page.section("Top timed events");
-            page.table(&self.events_table());
-        }
-        page.line("");
-        page.rule('-');
-        let base = "second relative to first, in percent; '-' means not known.";
-        let intervals = format!(
-            " First and Second are means of the runs. Interval: contains the true difference with {} confidence; \
-             * means that 0 is outside it. Intervals of percentiles allow for their 0.8 % error. By chance alone, one \
-             figure in {} is marked.",
-            self.confidence,
-            fixed((1.0 / (1.0 - self.confidence.ratio())).round(), 0),
-        );
-        page.fact("Difference", &format!("{base}{}", if self.has_intervals() { &intervals } else { "" }));
-    }
-
-    fn has_intervals(&self) -> bool {
-        self.first.is_group() && self.second.is_group()
-    }
-
-    fn changes_table(&self) -> Table {
-        let mut table = Table::new([
-            Column::left("").at_most(9),
-            Column::left("Setting").at_most(26),
-            Column::left("First").at_most(28),
-            Column::left("Second").at_most(28),
-        ]);
-        for change in &self.changes {
-            let [first, second] =
-                [&change.first, &change.second].map(|value| or_absent(value.clone(), |value| value));
-            table.row([change.of.to_owned(), change.name.clone(), first, second]);
-        }
-        table
-    }
-
-    fn metrics_table(&self, metrics: &[&Metric]) -> Table {
-        let numbers = ["First", "Second", "Difference %"].map(Column::right);
-        let interval = [Column::right("Interval %")];
-        let interval = if self.has_intervals() { &interval[..] } else { &[] };
-        let is_marked = self.has_intervals() || metrics.iter().any(|metric| metric.refused.is_some());
-        let mark = [Column::left("")];
-        let mark = if is_marked { &mark[..] } else { &[] };
-        let mut table = Table::new([&[Column::left("").at_most(30)], &numbers[..], interval, mark].concat());
-        for metric in metrics {
-            let mut row = vec![
-                metric.title.to_owned(),
-                or_absent(metric.first, significant),
-                or_absent(metric.second, significant),
-                or_absent(metric.difference_percent, signed_percent),
-            ];
-            let interval = metric.comparison.and_then(|comparison| comparison.interval);
-            if self.has_intervals() {
-                row.push(or_absent(interval, |interval| {
-                    format!("{} to {}", signed_percent(interval.low), signed_percent(interval.high))
-                }));
-            }
-            let excludes_zero = interval.is_some_and(|interval| interval.excludes_zero());
-            let mark = match (&metric.refused, excludes_zero) {
-                (Some(_), _) => Answer::Bad.word(),
-                (None, true) => "*",
-                (None, false) => "",
-            };
-            row.extend(is_marked.then(|| mark.to_owned()));
-            table.row(row);
-        }
-        table
-    }
-
-    fn events_table(&self) -> Table {
-        let share =
-            |head| [Column::right(head), Column::right("% DB time").at_most(7), Column::right("Mean us")];
-        let names = [Column::left("Event").at_most(30), Column::left("Class").at_most(10)];
-        let mut table = Table::new([&names[..], &share("First s/s"), &share("Second s/s")].concat());
-        let cells = |share: Option<EventShare>| match share {
-            None => [ABSENT; 3].map(str::to_owned),
-            Some(share) => [
-                significant(share.s_per_s),
-                or_absent(share.percent_of_db_time, percent),
-                or_absent(share.mean_us, micros),
-            ],
-        };
-        for pair in &self.events {
-            let names = [pair.name.clone(), pair.class.clone()];
-            table.row([&names[..], &cells(pair.first), &cells(pair.second)].concat());
-        }
-        table
+        self.groups.iter().all(|group| group.verdicts.are_good())
     }
 }
 
-impl Side {
-    fn of(records: &[Record], verdicts: GroupVerdicts) -> Self {
+impl Group {
+    fn of(name: &str, records: &[Record], verdicts: GroupVerdicts) -> Self {
         let runs = records.iter().map(|record| record.id.clone()).collect();
         let wrong = |record: &Record| match &record.status {
             Status::Failed { error } => Some(format!("{} failed: {error}", record.id)),
@@ -262,121 +234,13 @@ impl Side {
             }
             Status::Completed => None,
         };
-        Self { runs, incomplete: records.iter().filter_map(wrong).collect(), verdicts }
+        let incomplete = records.iter().filter_map(wrong).collect();
+        Self { name: name.to_owned(), runs, incomplete, verdicts }
     }
 
-    /// The ids of its runs; of more than four the first and the last.
-    fn words(&self) -> String {
-        let count = plural(self.runs.len() as u64, "run");
-        match self.runs.as_slice() {
-            [] => ABSENT.into(),
-            [only] => only.clone(),
-            few if few.len() <= 4 => format!("{count}: {}", few.join(", ")),
-            [first, .., last] => format!("{count}: {first} to {last}"),
-        }
-    }
-
-    fn is_group(&self) -> bool {
+    fn is_repeated(&self) -> bool {
         self.runs.len() > 1
     }
-}
-
-/// The name of a setting: consecutive SELECTs are one statement, or one statement each.
-const SELECTS: &str = "consecutive SELECTs";
-
-impl Change {
-    /// A warning if the sides executed different statements for the same operations.
-    fn warning(&self) -> Option<String> {
-        let (first, second) = (self.first.as_ref()?, self.second.as_ref()?);
-        (self.name == SELECTS).then(|| {
-            format!(
-                "The two sides executed their SELECTs differently ({first}; {second}), so CPU and rates of cached reads \
-                 can't be compared: repeat one side with the other's LOOP, or both with LOOP=statement."
-            )
-        })
-    }
-}
-
-type Settings = Vec<(String, String)>;
-
-/// Settings that differ, parameters first; of each kind by name.
-fn changes(sides: [&[Record]; 2]) -> Vec<Change> {
-    // The distinct values in the runs of both sides, by the place of the kind and the name.
-    let mut values: BTreeMap<(usize, &'static str, String), [BTreeSet<String>; 2]> = BTreeMap::new();
-    for (side, records) in sides.into_iter().enumerate() {
-        for record in records {
-            let kinds = [
-                ("parameter", parameters(record)),
-                ("server", server_settings(record)),
-                ("platform", platform(record)),
-            ];
-            for (place, (of, settings)) in kinds.into_iter().enumerate() {
-                for (name, value) in settings {
-                    values.entry((place, of, name)).or_default()[side].insert(value);
-                }
-            }
-        }
-    }
-    let differing = values.into_iter().filter(|(_, [first, second])| first != second);
-    let change = |((_, of, name), sides): ((usize, &'static str, String), [BTreeSet<String>; 2])| {
-        let words = |values: BTreeSet<String>| Vec::from_iter(values).join(" / ");
-        let [first, second] = sides.map(|values| (!values.is_empty()).then(|| words(values)));
-        Change { of, name, first, second }
-    };
-    differing.map(change).collect()
-}
-
-fn parameters(record: &Record) -> Settings {
-    // These name a run and its folder, and make no difference.
-    let names = ["RUN_NAME", "RESULTS_DIR"];
-    let entries = record.configuration.iter().filter(|entry| !names.contains(&entry.key.as_str()));
-    entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect()
-}
-
-fn server_settings(record: &Record) -> Settings {
-    let server = &record.server;
-    let settings = server.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
-    let joined = if server.joined_selects { "one statement" } else { "one statement each" };
-    let direct_io = server.direct_io.map(|is_direct| if is_direct { "yes" } else { "no" });
-    let more = [
-        ("product", Some(server.product.clone())),
-        ("version", Some(server.version.clone())),
-        ("block bytes", Some(server.block_bytes.to_string())),
-        (SELECTS, Some(joined.to_owned())),
-        ("direct I/O", direct_io.map(str::to_owned)),
-    ];
-    settings.chain(known(more)).collect()
-}
-
-fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Settings {
-    facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
-}
-
-fn platform(record: &Record) -> Settings {
-    let mut facts = vec![("slob version".to_owned(), record.slob_version.clone())];
-    let Some(host) = &record.host else { return facts };
-    let info = &host.info;
-    facts.extend(known([
-        ("host", Some(info.hostname.clone())),
-        ("kernel", Some(info.kernel.clone())),
-        ("architecture", Some(info.architecture.clone())),
-        ("operating system", info.os.clone()),
-        ("CPU model", info.cpu_model.clone()),
-        ("CPUs", info.cpus_online.map(|cpus| cpus.to_string())),
-        ("memory", info.memory_bytes.map(size)),
-        ("virtualisation", info.virtualisation.clone()),
-    ]));
-    let Some(device) = host.device.as_ref().map(|device| &device.device) else { return facts };
-    facts.extend(known([
-        ("file system", Some(device.file_system.clone())),
-        ("mount options", Some(device.mount_options.join(","))),
-        ("device stack", Some(device.stack.join(" > "))),
-    ]));
-    for disk in &device.disks {
-        let [scheduler, model] = ["scheduler", "model"].map(|what| format!("{what} of {}", disk.id.name));
-        facts.extend(known([(&scheduler, disk.scheduler.clone()), (&model, disk.model.clone())]));
-    }
-    facts
 }
 
 const SECTIONS: [(&str, &[Figure]); 3] = [
@@ -422,7 +286,11 @@ const SECTIONS: [(&str, &[Figure]); 3] = [
         &[
             figure::HIT_PERCENT,
             figure::HOST_BUSY_PERCENT,
+            figure::HOST_USER_PERCENT,
+            figure::HOST_SYSTEM_PERCENT,
+            figure::HOST_IO_WAIT_PERCENT,
             figure::HOST_STEAL_PERCENT,
+            figure::HOST_LOAD,
             figure::DB_CPU_PERCENT_OF_DB_TIME,
             figure::PHYSICAL_READS_PER_DB_CPU_S,
             figure::LOGICAL_READS_PER_DB_CPU_S,
@@ -442,50 +310,119 @@ const SECTIONS: [(&str, &[Figure]); 3] = [
     ),
 ];
 
-fn metrics(sides: [&[Figures<'_>]; 2], verdicts: &[GroupVerdicts; 2], confidence: Confidence) -> Vec<Metric> {
+fn metrics(sides: &[Side<'_>], confidence: Confidence) -> Vec<Metric> {
     let all = SECTIONS
         .into_iter()
         .flat_map(|(section, figures)| figures.iter().map(move |figure| (section, figure)));
-    all.filter_map(|(section, figure)| Metric::of(section, figure, sides, verdicts, confidence)).collect()
+    all.filter_map(|(section, figure)| Metric::of(section, figure, sides, confidence)).collect()
 }
 
 impl Metric {
-    /// `None` if neither side knows the figure.
+    /// `None` if no group knows the figure.
     fn of(
         section: &'static str,
         figure: &Figure,
-        sides: [&[Figures<'_>]; 2],
-        [of_first, of_second]: &[GroupVerdicts; 2],
+        sides: &[Side<'_>],
         confidence: Confidence,
     ) -> Option<Self> {
-        let [a, b] = sides.map(|runs| runs.iter().filter_map(|run| figure.of(run)).collect::<Vec<f64>>());
-        if a.is_empty() && b.is_empty() {
+        let values: Vec<Vec<f64>> = sides.iter().map(|side| side.values(figure)).collect();
+        if values.iter().all(Vec::is_empty) {
             return None;
         }
-        let (first, second) = (summary::mean(&a), summary::mean(&b));
-        let difference = |(first, second): (f64, f64)| 100.0 * (second - first) / first.abs();
-        // A mean over some of the runs must not look like one over all, nor equal bounds of buckets like no noise.
-        let all_know = a.len() == sides[0].len() && b.len() == sides[1].len();
-        let is_bound = sides.into_iter().flatten().any(|run| figure.is_bound(run));
-        let refused = group::refusal(&[("first", of_first), ("second", of_second)], figure.rests_on);
-        let is_sound = refused.is_none();
-        let comparison =
-            (all_know && !is_bound && is_sound).then(|| compared(figure, &a, &b, confidence)).flatten();
+        let verdicts: Vec<_> = sides.iter().map(|side| (side.name, &side.verdicts)).collect();
+        let refused = group::refusal(&verdicts, figure.rests_on);
+        let compared = match (sides, values.as_slice()) {
+            ([_, _], [a, b]) if refused.is_none() => {
+                Compared::Pair(Difference::of(figure, sides, [a, b], confidence))
+            }
+            ([_, _], _) => Compared::Pair(Difference::default()),
+            _ => Compared::Ranked(Ranking::of(figure, sides, &values, confidence)),
+        };
         Some(Self {
             section,
             name: figure.name,
             title: figure.title,
             unit: figure.unit,
             better: figure.better,
-            first,
-            second,
-            difference_percent: first
-                .zip(second)
-                .filter(|(first, _)| *first != 0.0 && is_sound)
-                .map(difference),
-            comparison,
+            means: Each(values.iter().map(|values| mean(values)).collect()),
             refused,
+            compared,
         })
+    }
+}
+
+/// The groups with a BAD verdict that others do not have: operations are faster from a page cache too, but not better.
+fn unlike<'a>(sides: &[Side<'a>]) -> Vec<&'a str> {
+    let bad = |side: &Side<'_>| side.verdicts.against(&Question::ALL).map(|worst| worst.question);
+    match sides.windows(2).all(|pair| bad(&pair[0]) == bad(&pair[1])) {
+        true => Vec::new(),
+        false => sides.iter().filter(|side| bad(side).is_some()).map(|side| side.name).collect(),
+    }
+}
+
+impl Side<'_> {
+    /// A mean over some of the runs must not look like one over all, nor equal bounds of buckets like no noise.
+    fn is_comparable(&self, figure: &Figure) -> bool {
+        self.runs.iter().all(|run| figure.of(run).is_some() && !figure.is_bound(run))
+    }
+}
+
+impl Difference {
+    fn of(figure: &Figure, sides: &[Side<'_>], [a, b]: [&[f64]; 2], confidence: Confidence) -> Self {
+        let are_comparable = sides.iter().all(|side| side.is_comparable(figure));
+        let percent = |(first, second): (f64, f64)| 100.0 * (second - first) / first.abs();
+        Self {
+            difference_percent: mean(a).zip(mean(b)).filter(|(first, _)| *first != 0.0).map(percent),
+            comparison: are_comparable.then(|| compared(figure, a, b, confidence)).flatten(),
+        }
+    }
+}
+
+impl Ranking {
+    fn of(figure: &Figure, sides: &[Side<'_>], values: &[Vec<f64>], confidence: Confidence) -> Self {
+        let interval = |(side, values): (&Side<'_>, &Vec<f64>)| {
+            let (low, high) =
+                mean_interval(values, confidence.ratio()).filter(|_| side.is_comparable(figure))?;
+            // The interval of two runs that differ much reaches below 0, which no rate or time does.
+            Some((low.max(0.0), high))
+        };
+        let intervals = sides.iter().zip(values).map(interval).collect();
+        let is_invalid = |side: &&Side<'_>| side.verdicts.against(figure.rests_on).is_some();
+        let invalid = sides.iter().filter(is_invalid).map(|side| side.name.to_owned()).collect();
+        let alone = Self { intervals, invalid, ..Self::default() };
+        let unlike = unlike(sides);
+        let is_ranked = |side: &Side<'_>| {
+            side.is_comparable(figure)
+                && !alone.invalid.iter().any(|name| name == side.name)
+                && !unlike.contains(&side.name)
+        };
+        let ranked = sides.iter().zip(values).filter(|(side, _)| is_ranked(side));
+        let mut ranked: Vec<(&str, &[f64], f64)> =
+            ranked.filter_map(|(side, values)| Some((side.name, values.as_slice(), mean(values)?))).collect();
+        match figure.better {
+            Better::Higher => ranked.sort_by(|a, b| b.2.total_cmp(&a.2)),
+            Better::Lower => ranked.sort_by(|a, b| a.2.total_cmp(&b.2)),
+            Better::Neither => return alone,
+        }
+        let [(_, best_values, best_mean), others @ ..] = ranked.as_slice() else { return alone };
+        // The statements on the best and each other hold together.
+        let confidence = confidence.of_each(others.len());
+        let comparisons: Vec<Option<Comparison>> =
+            others.iter().map(|(_, values, _)| compared(figure, values, best_values, confidence)).collect();
+        let is_told_apart = |other: &(&str, &[f64], f64), comparison: &Option<Comparison>| match comparison {
+            Some(Comparison { interval: Some(interval), .. }) => interval.excludes_zero(),
+            Some(_) => other.2 != *best_mean,
+            None => false,
+        };
+        // A group behind one that is told apart is not marked, however much its runs differ.
+        let apart = others.iter().zip(&comparisons).position(|(other, one)| is_told_apart(other, one));
+        let best = match apart {
+            None => Vec::new(),
+            Some(tied) => ranked[..=tied].iter().map(|(name, ..)| (*name).to_owned()).collect(),
+        };
+        let next = others.first().map(|(name, ..)| (*name).to_owned());
+        let lead = comparisons.first().copied();
+        Self { best, next, lead: lead.flatten(), ..alone }
     }
 }
 
@@ -510,40 +447,100 @@ const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
 ];
 
 /// A sentence for each of the figures that matter most, and one about repeats.
-fn statements(metrics: &[Metric], runs: [usize; 2], confidence: Confidence) -> Vec<String> {
+fn statements(metrics: &[Metric], sides: &[Side<'_>], confidence: Confidence) -> Vec<String> {
     let find = |figure: &Figure| metrics.iter().find(|metric| metric.name == figure.name);
     // Operations are faster from a page cache too, but not better.
     let is_sound = metrics.iter().all(|metric| metric.refused.is_none());
     let spoken = SPOKEN.iter().filter_map(|(figure, title, words)| {
         let metric = find(figure)?;
-        let better = if is_sound { metric.better } else { Better::Neither };
-        Some(format!("{title}: {}", statement(&metric.comparison?, *words, better)))
+        let sentence = match &metric.compared {
+            Compared::Pair(difference) => {
+                let better = if is_sound { metric.better } else { Better::Neither };
+                statement(&difference.comparison?, *words, better)
+            }
+            Compared::Ranked(ranking) => ranking.statement(*words)?,
+        };
+        Some(format!("{title}: {sentence}"))
     });
     // Figures that rest on the same verdicts have one sentence.
-    let mut refused: Vec<(Vec<&str>, &str)> = Vec::new();
+    let mut refused: Vec<(Vec<&str>, String)> = Vec::new();
     for (figure, title, _) in &SPOKEN {
-        let Some(reason) = find(figure).and_then(|metric| metric.refused.as_deref()) else { continue };
-        match refused.iter_mut().find(|(_, other)| *other == reason) {
+        let Some(metric) = find(figure) else { continue };
+        let Some(reason) = &metric.refused else { continue };
+        // The reasons of many are a page: the verdicts hold them too.
+        const FEW: usize = 2;
+        let sentence = match &metric.compared {
+            Compared::Pair(_) => format!("can't be compared. {reason}"),
+            Compared::Ranked(Ranking { invalid, .. }) => {
+                let reason = if invalid.len() > FEW { "Their verdicts say why." } else { reason };
+                format!("{} can't be compared. {reason}", invalid.join(", "))
+            }
+        };
+        match refused.iter_mut().find(|(_, other)| *other == sentence) {
             Some((titles, _)) => titles.push(title),
-            None => refused.push((vec![title], reason)),
+            None => refused.push((vec![title], sentence)),
         }
     }
-    let refused = refused
-        .into_iter()
-        .map(|(titles, reason)| format!("{}: can't be compared. {reason}", titles.join(", ")));
-    let repeats = match runs.into_iter().min() {
-        Some(0 | 1) => "A single run on a side can't show whether a difference is more than noise: repeat both sides, three \
-                        times or more."
-            .into(),
-        _ => {
-            let [first, second] = runs.map(|runs| plural(runs as u64, "run"));
+    let refused = refused.into_iter().map(|(titles, sentence)| format!("{}: {sentence}", titles.join(", ")));
+    let unlike = unlike(sides);
+    let unranked = (sides.len() > 2 && !unlike.is_empty())
+        .then(|| format!("Not ranked, because a verdict is BAD: {}.", unlike.join(", ")));
+    refused.chain(spoken).chain(unranked).chain([repeats(sides, confidence)]).collect()
+}
+
+fn repeats(sides: &[Side<'_>], confidence: Confidence) -> String {
+    let fewest = sides.iter().map(|side| side.runs.len()).min().unwrap_or(0);
+    match (sides, fewest) {
+        ([_, _], 0 | 1) => {
+            "A single run on a side can't show whether a difference is more than noise: repeat both sides, \
+                            three times or more."
+                .into()
+        }
+        (_, 0 | 1) => {
+            "A group of a single run can't show whether a difference is more than noise: repeat each, three \
+                       times or more."
+                .into()
+        }
+        ([first, second], _) => {
+            let [first, second] = [first, second].map(|side| plural(side.runs.len() as u64, "run"));
             format!(
                 "From {first} and {second}; statements hold with {confidence} confidence (Welch's t interval on \
                  logarithms)."
             )
         }
-    };
-    refused.chain(spoken).chain([repeats]).collect()
+        _ => format!(
+            "From {} in {} groups; the statements on a figure hold together with {confidence} confidence (Welch's t \
+             interval on logarithms, Bonferroni).",
+            plural(sides.iter().map(|side| side.runs.len() as u64).sum(), "run"),
+            sides.len()
+        ),
+    }
+}
+
+impl Ranking {
+    /// The best in a sentence; `None` if fewer than two groups were ranked.
+    fn statement(&self, [more, less]: [&str; 2]) -> Option<String> {
+        let (lead, next) = (self.lead?, self.next.as_ref()?);
+        let word = if lead.percent > 0.0 { more } else { less };
+        Some(match (self.best.as_slice(), lead.interval) {
+            ([], Some(interval)) => noise(&interval),
+            ([], None) => "the same in all groups.".into(),
+            ([best], Some(interval)) => {
+                format!("{best} is best, {} {word} than {next}, the next.", range(&interval))
+            }
+            ([best], None) => {
+                format!("{best} is {} % {word} than {next}, the next.", shown_percent(lead.percent.abs()))
+            }
+            ([firsts @ .., last], interval) => {
+                let noise = interval.map(|interval| shown_percent(interval.noise_percent()));
+                let noise = noise.map(|percent| format!(": the noise is {percent} %")).unwrap_or_default();
+                format!(
+                    "{} and {last} are best, without a difference between them{noise}.",
+                    firsts.join(", ")
+                )
+            }
+        })
+    }
 }
 
 fn statement(comparison: &Comparison, [more, less]: [&str; 2], better: Better) -> String {
@@ -584,94 +581,89 @@ pub(crate) fn shown_percent(percent: f64) -> String {
     fixed(percent, if percent < 0.995 { 2 } else { 1 })
 }
 
-/// The events that took most time on either side, summed over its runs.
-fn event_pairs(sides: [&[Figures<'_>]; 2]) -> Vec<EventPair> {
+/// The events that took most time in a group, summed over its runs.
+fn events(sides: &[Side<'_>]) -> Vec<Event> {
     const MOST: usize = 10;
-    // Class of each event, and seconds and waits on both sides.
+    // Class of each event, and seconds and waits in each group.
     type Sum = Option<(f64, Option<u64>)>;
-    let mut sums: BTreeMap<String, (String, [Sum; 2])> = BTreeMap::new();
-    for (side, runs) in sides.into_iter().enumerate() {
-        for event in runs.iter().flat_map(|run| timed_events(run.record)) {
-            let (_, of_event) = sums.entry(event.name).or_insert((event.class, [None; 2]));
-            let (time_s, waits) = of_event[side].get_or_insert((0.0, Some(0)));
+    let mut sums: BTreeMap<String, (String, Vec<Sum>)> = BTreeMap::new();
+    for (place, side) in sides.iter().enumerate() {
+        for event in side.runs.iter().flat_map(|run| timed_events(run.record)) {
+            let (_, of_event) =
+                sums.entry(event.name).or_insert_with(|| (event.class, vec![None; sides.len()]));
+            let (time_s, waits) = of_event[place].get_or_insert((0.0, Some(0)));
             *time_s += event.time_s;
             // Unknown if a run did not count them.
             *waits = waits.zip(event.waits).map(|(sum, waits)| sum.saturating_add(waits));
         }
     }
-    let windows = sides.map(|runs| {
-        let measured = || runs.iter().filter(|run| run.is_measured());
+    let window = |side: &Side<'_>| {
+        let measured = || side.runs.iter().filter(|run| run.is_measured());
         let window_s: f64 = measured().filter_map(|run| figure::WINDOW_S.of(run)).sum();
         (window_s, measured().map(|run| figure::DB_TIME_S.of(run)).sum::<Option<f64>>())
-    });
-    let share = |sum: Sum, (window_s, db_time_s): (f64, Option<f64>)| {
+    };
+    let windows: Vec<_> = sides.iter().map(window).collect();
+    let share = |(sum, (window_s, db_time_s)): (Sum, &(f64, Option<f64>))| {
         let (time_s, waits) = sum?;
         Some(EventShare {
-            s_per_s: ratio(time_s, window_s)?,
+            s_per_s: ratio(time_s, *window_s)?,
             percent_of_db_time: db_time_s.and_then(|db_time_s| ratio(100.0 * time_s, db_time_s)),
             mean_us: waits.and_then(|waits| ratio(time_s * 1e6, waits as f64)),
         })
     };
-    let pair = |(name, (class, sums)): (String, (String, [Sum; 2]))| {
-        let [first, second] = [0, 1].map(|side| share(sums[side], windows[side]));
-        EventPair { name, class, first, second }
+    let event = |(name, (class, sums)): (String, (String, Vec<Sum>))| Event {
+        name,
+        class,
+        shares: Each(sums.into_iter().zip(&windows).map(share).collect()),
     };
-    let mut pairs: Vec<EventPair> = sums.into_iter().map(pair).collect();
-    let most = |pair: &EventPair| {
-        [pair.first, pair.second].into_iter().flatten().map(|share| share.s_per_s).fold(0.0, f64::max)
-    };
-    pairs.sort_by(|a, b| most(b).total_cmp(&most(a)));
-    pairs.truncate(MOST);
-    pairs
+    let mut events: Vec<Event> = sums.into_iter().map(event).collect();
+    let most = |event: &Event| event.shares.iter().flatten().map(|share| share.s_per_s).fold(0.0, f64::max);
+    events.sort_by(|a, b| most(b).total_cmp(&most(a)));
+    events.truncate(MOST);
+    events
 }
 
-/// The comparison as one HTML file that needs no network: tables, and the charts of both sides over each other.
-///
-/// `first` and `second` are the records of `diff`, with their series. The charts of a group of repeated runs are those of
-/// the one with the median rate of operations; the figures are those of all.
-pub fn diff_page(diff: &Diff, first: &[Record], second: &[Record]) -> String {
-    let medians = [median(first), median(second)];
-    let groups = medians.map(|record| {
-        record.map(|record| run_charts::groups(record, &Figures::of(record))).unwrap_or_default()
-    });
-    let [of_first, of_second] = groups.map(Vec::into_iter);
-    let charts = of_first
-        .zip(of_second)
-        .map(|(a, b)| Section::new(a.id, a.title).charts(Chart::overlay_all(&a.charts, &b.charts)));
-    let [first, second] = [(&diff.first, medians[0]), (&diff.second, medians[1])].map(|(side, record)| {
-        let drawn = record
-            .filter(|_| side.is_group())
-            .map(|run| format!("; the charts show the median one, {}", run.id));
-        escape::text(&(side.words() + &drawn.unwrap_or_default()))
-    });
-    let cautions = diff.first.incomplete.iter().chain(&diff.second.incomplete);
-    let cautions: String = cautions
-        .map(|wrong| format!("<p class=\"banner doubt\">Caution: {}.</p>\n", escape::text(wrong)))
-        .collect();
-    let summary = Section::new("summary", "In short")
-        .part("", |page| diff.write_statements(page))
-        .part("Verdicts", |page| diff.write_verdicts(page));
-    let figures = Section::new("figures", "Figures").part("", |page| diff.write_tables(page));
-    View {
-        title: "OpenSLOB comparison".into(),
-        heading: "Comparison".into(),
-        lead: format!(
-            "<p class=\"lead\"><span class=\"key first\"></span>First: {first}<br><span class=\"key \
-             second\"></span>Second: {second}</p>\n{cautions}"
-        ),
-        has_links: true,
-        sections: [summary].into_iter().chain(charts).chain([figures]).collect(),
-        source: "From the saved records of the runs alone.".into(),
+/// Adds the durations of a run to a histogram.
+type Add = fn(&Record, &mut Histogram);
+
+/// Durations of operations and of physical reads; those that no group measured are left out.
+fn distributions(groups: &[&[Record]]) -> Vec<Distribution> {
+    let operations: Add = |record, all| {
+        let kinds = record.operations.values().filter(|_| record.window.is_some());
+        kinds.for_each(|kind| all.merge(&kind.latency));
+    };
+    let reads: Add =
+        |record, all| latency(record, LatencyKind::PhysicalRead).into_iter().for_each(|own| all.merge(own));
+    let distribution = |(name, add): (&'static str, Add)| {
+        let of_group = |records: &&[Record]| {
+            let mut all = Histogram::new();
+            records.iter().for_each(|record| add(record, &mut all));
+            (!all.is_empty()).then_some(all)
+        };
+        Distribution::of(name, groups.iter().map(of_group).collect())
+    };
+    [("operations", operations), ("physical reads", reads)].into_iter().filter_map(distribution).collect()
+}
+
+impl Distribution {
+    fn of(name: &'static str, histograms: Vec<Option<Histogram>>) -> Option<Self> {
+        let counts: Vec<Option<BTreeMap<i32, u64>>> =
+            histograms.iter().map(|own| own.as_ref().map(|own| octaves(own).into_iter().collect())).collect();
+        let all = || counts.iter().flatten().flat_map(BTreeMap::keys);
+        let (lowest, highest) = (*all().min()?, *all().max()?);
+        let percent = |octave: i32, counts: &BTreeMap<i32, u64>| {
+            let sum: u64 = counts.values().sum();
+            100.0 * counts.get(&octave).copied().unwrap_or(0) as f64 / sum as f64
+        };
+        let row = |octave: i32| DistributionRow {
+            from_us: f64::from(octave).exp2(),
+            to_us: f64::from(octave + 1).exp2(),
+            percents: Each(counts.iter().map(|own| own.as_ref().map(|own| percent(octave, own))).collect()),
+        };
+        let counts_of = histograms.iter().map(|own| own.as_ref().map(Histogram::count));
+        let rows = (lowest..=highest).map(row).collect();
+        Some(Self { name, counts: Each(counts_of.collect()), rows, histograms })
     }
-    .html()
-}
-
-/// The run of a group with the median rate of operations.
-fn median(records: &[Record]) -> Option<&Record> {
-    let rate = |record| figure::OPERATIONS_PER_S.of(&Figures::of(record)).unwrap_or_default();
-    let mut rated: Vec<(f64, &Record)> = records.iter().map(|record| (rate(record), record)).collect();
-    rated.sort_by(|a, b| a.0.total_cmp(&b.0));
-    rated.get(rated.len().saturating_sub(1) / 2).map(|(_, record)| *record)
 }
 
 #[cfg(test)]

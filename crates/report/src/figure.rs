@@ -454,8 +454,18 @@ figures! {
         Number(|run| run.client_cpu_s());
     HOST_BUSY_PERCENT = "host_busy_percent", "Host CPU busy (%)", "%", Neither, HOST, LOAD,
         Number(host_busy_percent);
+    HOST_USER_PERCENT = "host_user_percent", "Host CPU user (%)", "%", Neither, HOST, LOAD,
+        Number(|run| run.percent_of_cpus(|cpu| cpu.user_s + cpu.nice_s));
+    HOST_SYSTEM_PERCENT = "host_system_percent", "Host CPU system (%)", "%", Neither, HOST, LOAD,
+        Number(|run| run.percent_of_cpus(|cpu| cpu.system_s + cpu.irq_s + cpu.softirq_s));
+    // Idle time too: CPUs without work while I/O was outstanding.
+    HOST_IO_WAIT_PERCENT = "host_io_wait_percent", "Host CPU I/O wait (%)", "%", Neither, HOST, LOAD,
+        Number(|run| run.percent_of_cpus(|cpu| cpu.iowait_s));
+    HOST_LOAD = "host_load", "Host load average", "", Neither,
+        "load average of the host over the last minute, at the end of the window", LOAD,
+        Number(|run| run.record.host.as_ref()?.load_1m), format: Format::Hundredths;
     HOST_STEAL_PERCENT = "host_steal_percent", "Host CPU stolen (%)", "%", Lower, HOST, LOAD,
-        Number(|run| run.host_cpu().and_then(|cpu| ratio(100.0 * cpu.steal_s, cpu.total_s())));
+        Number(|run| run.percent_of_cpus(|cpu| cpu.steal_s));
     // Without idle, iowait and steal.
     HOST_BUSY_S = "host_busy_s", "CPU time that the host worked (s)", "s", Neither, HOST, COUNTS,
         Number(|run| run.host_cpu().map(|cpu| cpu.busy_s()));

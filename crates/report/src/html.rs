@@ -7,12 +7,13 @@
 mod awr_page;
 pub(crate) mod chart;
 pub(crate) mod escape;
+pub(crate) mod heat;
 mod index_page;
 pub(crate) mod layout;
 pub(crate) mod run_charts;
 mod run_page;
 
-pub use self::awr_page::{AwrInterval, awr_page};
+pub use self::awr_page::{AwrInterval, Begins, awr_page};
 pub use self::index_page::{IndexRow, OtherPage, index_page, rows_of_page};
 pub use self::run_page::run_page;
 pub use crate::analysis::analysis_page;

@@ -103,6 +103,12 @@ impl<'a> Measured<'a> {
         self.record.host.as_ref()?.cpu
     }
 
+    /// Share of a part of the host's CPU time.
+    pub(crate) fn percent_of_cpus(&self, part_s: fn(&CpuTimes) -> f64) -> Option<f64> {
+        let cpu = self.host_cpu()?;
+        ratio(100.0 * part_s(&cpu), cpu.total_s())
+    }
+
     pub(crate) fn host_cpus(&self) -> Option<u32> {
         self.record.host.as_ref()?.info.cpus_online
     }

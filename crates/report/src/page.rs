@@ -96,7 +96,7 @@ impl Text {
                 self.hanging(" ", text);
             }
             Block::Table(table) => {
-                table.page_lines().iter().for_each(|line| self.line(&format!("  {line}")));
+                table.page_lines(WIDTH - 2).iter().for_each(|line| self.line(&format!("  {line}")));
                 self.after_table = true;
             }
         }

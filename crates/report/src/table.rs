@@ -127,6 +127,8 @@ impl Column {
 pub struct Table {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Cell>>,
+    /// Columns from the first that name a row.
+    names: usize,
 }
 
 /// Widest cell of a page's table before it is wrapped.
@@ -136,7 +138,12 @@ const GAP: &str = "  ";
 
 impl Table {
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
-        Self { columns: columns.into_iter().collect(), rows: Vec::new() }
+        Self { columns: columns.into_iter().collect(), rows: Vec::new(), names: 1 }
+    }
+
+    /// The same table with so many columns that name its rows.
+    pub(crate) fn named_by(self, names: usize) -> Self {
+        Self { names, ..self }
     }
 
     /// A table of a column of words and columns of numbers.
@@ -181,9 +188,44 @@ impl Table {
         lines.map(|line| format!(" {line}").trim_end().to_owned() + "\n").collect()
     }
 
-    /// The lines of the table on a page of text, with a rule below the heads.
-    pub(crate) fn page_lines(&self) -> Vec<String> {
-        self.lines(WIDEST_ON_PAGE, true)
+    /// The lines of the table on a page of text, with a rule below the heads. Columns that exceed `width` follow below, with the
+    /// names of the rows again.
+    pub(crate) fn page_lines(&self, width: usize) -> Vec<String> {
+        let names = 0..self.names.min(self.columns.len());
+        let widths: Vec<usize> =
+            (0..self.columns.len()).map(|at| self.width_of(at, WIDEST_ON_PAGE) + GAP.len()).collect();
+        let first: usize = widths[names.clone()].iter().sum();
+        let mut parts: Vec<(usize, Vec<usize>)> = vec![(first, names.clone().collect())];
+        for (at, own) in widths.iter().enumerate().skip(names.end) {
+            let is_full =
+                |(used, part): &(usize, Vec<usize>)| used + own > width + GAP.len() && part.len() > names.end;
+            if parts.last().is_some_and(is_full) {
+                parts.push((first, names.clone().collect()));
+            }
+            if let Some((used, part)) = parts.last_mut() {
+                *used += own;
+                part.push(at);
+            }
+        }
+        let lines = parts.iter().map(|(_, part)| self.of_columns(part).lines(WIDEST_ON_PAGE, true));
+        lines.collect::<Vec<_>>().join(&[String::new()][..])
+    }
+
+    fn of_columns(&self, part: &[usize]) -> Self {
+        let row = |row: &Vec<Cell>| {
+            part.iter().map(|at| row.get(*at).cloned().unwrap_or(Cell::Text(String::new()))).collect()
+        };
+        let columns = part.iter().map(|at| self.columns[*at].clone()).collect();
+        Self { columns, rows: self.rows.iter().map(row).collect(), names: self.names }
+    }
+
+    /// The widest line of a column whose cells are wrapped.
+    fn width_of(&self, at: usize, most: usize) -> usize {
+        let column = &self.columns[at];
+        let cells =
+            self.rows.iter().filter_map(|row| row.get(at)).map(Cell::show).chain([column.head.clone()]);
+        let lines = cells.flat_map(|text| wrapped(&text, column.most.unwrap_or(most)));
+        lines.map(|line| line.width()).max().unwrap_or(0)
     }
 
     fn lines(&self, most: usize, has_rule: bool) -> Vec<String> {
@@ -332,7 +374,7 @@ mod tests {
         table.row([Cell::from("a"), Cell::Count(1_000_000)]);
         table.row(["longer"]);
         assert_eq!(
-            table.page_lines(),
+            table.page_lines(100),
             ["Name        Count", "------  ---------", "a       1,000,000", "longer"]
         );
         assert_eq!(table.terminal(None), " Name        Count\n a       1,000,000\n longer\n");
@@ -342,11 +384,30 @@ mod tests {
     fn long_cells_are_wrapped_in_their_column() {
         let mut table = Table::new([Column::left("A").at_most(5), Column::left("B")]);
         table.row(["one two", "x"]);
-        assert_eq!(table.page_lines(), ["A    B", "---  -", "one  x", "two"]);
+        assert_eq!(table.page_lines(100), ["A    B", "---  -", "one  x", "two"]);
         let terminal = Table::new([Column::left("Key"), Column::left("Meaning")])
             .with_rows([["a", "what it is, in more words than fit"]]);
         let lines = terminal.terminal(Some(24));
         assert!(lines.lines().all(|line| line.width() <= 24) && lines.contains("what it is"), "{lines}");
+    }
+
+    #[test]
+    fn columns_beyond_the_page_follow_below_with_the_names_of_the_rows() {
+        let heads = ["A", "Kind", "first", "second", "third"].map(Column::left);
+        let table = Table::new(heads).with_rows([["a", "k", "1", "2", "3"]]).named_by(2);
+        let expected = [
+            "A  Kind  first  second",
+            "-  ----  -----  ------",
+            "a  k     1      2",
+            "",
+            "A  Kind  third",
+            "-  ----  -----",
+            "a  k     3",
+        ];
+        assert_eq!(table.page_lines(22), expected);
+        assert_eq!(table.page_lines(100).len(), 3);
+        // A column that fits nowhere is not lost.
+        assert_eq!(table.page_lines(1).len(), 3 * 4 - 1);
     }
 
     #[test]

@@ -286,6 +286,7 @@ fn host(topology: &Topology, hosts: &HostsInterval) -> HostRecord {
         info: host_info(topology),
         cpu: hosts.host_cpu(),
         others_cpu_s: hosts.others_cpu_s(),
+        load_1m: hosts.load_1m(),
         device_note: match (&device, missing) {
             (Some(device), _) => device.note.clone(),
             (None, None) => Some("The device behind the data could not be found.".into()),

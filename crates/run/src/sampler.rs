@@ -390,6 +390,11 @@ impl HostsInterval {
         sum(self.of_database().into_iter().map(|host| host?.cpu))
     }
 
+    pub(crate) fn load_1m(&self) -> Option<f64> {
+        let hosts = self.of_database();
+        hosts.iter().map(|host| host.as_ref()?.load_1m).sum::<Option<f64>>().filter(|_| !hosts.is_empty())
+    }
+
     /// CPU time in seconds that processes other than the database's and ours used on all hosts.
     pub(crate) fn others_cpu_s(&self) -> Option<f64> {
         let mut hosts = self.topology.hosts_of_database().peekable();

@@ -44,7 +44,9 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
         let _ = field(record, path);
     }
     let (first, second) = (std::slice::from_ref(record), [good.clone(), record.clone()]);
-    let diff = Diff::of(first, &second, Confidence::default());
+    let three = [("first", first), ("second", &second[..]), ("third", first)];
+    let groups = &three[..if random.one_in(2) { 2 } else { 3 }];
+    let diff = Diff::of(groups, Confidence::default());
     if let Ok(diff) = &diff {
         assert!(!diff.text().is_empty());
         serde_json::to_string(diff).unwrap();
@@ -56,7 +58,7 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
     // Pages are large; some show what all would.
     if random.one_in(8) {
         assert!(!run_page(record).contains(SCRIPT));
-        let _ = diff.map(|diff| assert!(!diff_page(&diff, first, &second).contains(SCRIPT)));
+        let _ = diff.map(|diff| assert!(!diff_page(&diff, groups).contains(SCRIPT)));
     }
 }
 
@@ -135,8 +137,10 @@ fn no_text_of_a_record_becomes_part_of_a_page() {
     let good: Record = serde_json::from_str(&fixture).unwrap();
     let page = run_page(&odd);
     let (first, second) = ([good, odd.clone()], [odd.clone(), odd]);
-    let diff = diff_page(&Diff::of(&first, &second, Confidence::default()).unwrap(), &first, &second);
-    for page in [page, diff] {
+    let groups = [("first", &first[..]), ("second", &second[..]), (SCRIPT, &first[..])];
+    let [pair, three] = [&groups[..2], &groups]
+        .map(|groups| diff_page(&Diff::of(groups, Confidence::default()).unwrap(), groups));
+    for page in [page, pair, three] {
         assert!(!page.contains("<script>alert"));
         assert!(page.contains("alert(1)"), "it is shown");
     }

@@ -4,6 +4,30 @@ use crate::page::WIDTH;
 use rstest::rstest;
 use slob_measure::{Counter, LatencyKind};
 
+fn two(first: &[Record], second: &[Record]) -> Diff {
+    Diff::of(&[("first", first), ("second", second)], Confidence::default()).unwrap()
+}
+
+fn find<'a>(diff: &'a Diff, name: &str) -> &'a Metric {
+    diff.metrics.iter().find(|metric| metric.name == name).unwrap()
+}
+
+impl Metric {
+    fn pair(&self) -> &Difference {
+        match &self.compared {
+            Compared::Pair(difference) => difference,
+            Compared::Ranked(ranking) => panic!("{ranking:?}"),
+        }
+    }
+
+    fn ranking(&self) -> &Ranking {
+        match &self.compared {
+            Compared::Ranked(ranking) => ranking,
+            Compared::Pair(difference) => panic!("{difference:?}"),
+        }
+    }
+}
+
 /// The direct run again, with all its counts and times stretched: `rate` times the operations, `latency` times as long.
 fn repeated(id: &str, rate: f64, latency_ns: u64) -> Record {
     let mut record = fixture::direct_read_run();
@@ -26,8 +50,7 @@ fn group(name: &str, rates: &[f64]) -> Vec<Record> {
 
 #[test]
 fn two_runs() {
-    let diff =
-        Diff::of(&[fixture::direct_read_run()], &[fixture::page_cache_run()], Confidence::default()).unwrap();
+    let diff = two(&[fixture::direct_read_run()], &[fixture::page_cache_run()]);
     assert!(diff.statements.last().unwrap().contains("repeat both sides"), "{:?}", diff.statements);
     insta::assert_snapshot!(diff.text());
 }
@@ -39,7 +62,7 @@ fn groups_that_differ() {
         record.configuration[0].value = "10".into();
         record.host.as_mut().unwrap().device.as_mut().unwrap().device.file_system = "ext4".into();
     }
-    let diff = Diff::of(&group("xfs", &[1.0, 1.004, 0.997]), &second, Confidence::default()).unwrap();
+    let diff = two(&group("xfs", &[1.0, 1.004, 0.997]), &second);
     let words = &diff.statements[0];
     assert!(words.contains("faster (better)"), "{words}");
     insta::assert_snapshot!(diff.text());
@@ -48,7 +71,7 @@ fn groups_that_differ() {
 #[test]
 fn one_figure_in_a_thousand_is_said_with_its_thousands() {
     let [first, second] = ["a", "b"].map(|name| group(name, &[1.0, 1.01, 0.99]));
-    let text = Diff::of(&first, &second, "99.9".parse().unwrap()).unwrap().text();
+    let text = Diff::of(&[("first", &first), ("second", &second)], "99.9".parse().unwrap()).unwrap().text();
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("with 99.9 % confidence") && words.contains("one figure in 1,000 is"), "{text}");
 }
@@ -56,7 +79,7 @@ fn one_figure_in_a_thousand_is_said_with_its_thousands() {
 #[test]
 fn other_statements_for_the_same_operations_are_a_warning() {
     let warned = |first: &[Record], second: &[Record]| {
-        let diff = Diff::of(first, second, Confidence::default()).unwrap();
+        let diff = two(first, second);
         (
             diff.statements.iter().any(|words| words.contains("executed their SELECTs differently")),
             diff.changes.len(),
@@ -77,9 +100,7 @@ fn other_statements_for_the_same_operations_are_a_warning() {
 
 #[test]
 fn groups_within_noise() {
-    let diff =
-        Diff::of(&group("a", &[1.0, 1.03, 0.97]), &group("b", &[1.01, 0.99, 1.02]), Confidence::default())
-            .unwrap();
+    let diff = two(&group("a", &[1.0, 1.03, 0.97]), &group("b", &[1.01, 0.99, 1.02]));
     assert!(
         diff.statements[0].starts_with("Operations/s: no difference found: the noise is"),
         "{:?}",
@@ -98,41 +119,41 @@ fn equal_bounds_of_buckets_are_not_no_noise() {
         runs
     };
     let (first, second) = (group("a", &[1.0, 1.01, 0.99]), group("b", &[1.0, 1.02, 0.98]));
-    let p99 = |first: &[Record], second: &[Record]| {
-        let diff = Diff::of(first, second, Confidence::default()).unwrap();
-        diff.metrics.into_iter().find(|metric| metric.name == "physical_read_p99_us").unwrap()
-    };
-    assert!(p99(&first, &second).comparison.is_some());
+    let p99 = |first: &[Record], second: &[Record]| find(&two(first, second), "physical_read_p99_us").clone();
+    assert!(p99(&first, &second).pair().comparison.is_some());
     let bounds = p99(&coarse(first), &coarse(second));
-    assert!(bounds.first.is_some() && bounds.comparison.is_none(), "{bounds:?}");
+    assert!(bounds.means[0].is_some() && bounds.pair().comparison.is_none(), "{bounds:?}");
 }
 
 #[test]
 fn a_side_without_a_window_is_named_and_its_figures_are_absent() {
-    let diff = Diff::of(&[fixture::failed_run()], &[fixture::update_run()], Confidence::default()).unwrap();
+    let diff = two(&[fixture::failed_run()], &[fixture::update_run()]);
     let text = diff.text();
     assert!(text.contains("Caution: 20261120T120000Z-direct failed"), "{text}");
-    let reads = diff.metrics.iter().find(|metric| metric.name == "physical_reads_per_s").unwrap();
-    assert_eq!((reads.first, reads.difference_percent), (None, None));
-    assert!(reads.second.is_some() && reads.comparison.is_none());
+    let reads = find(&diff, "physical_reads_per_s");
+    assert_eq!((reads.means[0], reads.pair().difference_percent), (None, None));
+    assert!(reads.means[1].is_some() && reads.pair().comparison.is_none());
 }
 
 #[test]
 fn a_run_that_does_not_know_a_figure_is_not_averaged_away() {
     let mut second = group("b", &[1.01, 0.99]);
     fixture::uncounted(&mut second[0], Counter::PhysicalReads);
-    let diff = Diff::of(&group("a", &[1.0, 1.03]), &second, Confidence::default()).unwrap();
-    let reads = diff.metrics.iter().find(|metric| metric.name == "physical_reads_per_s").unwrap();
-    assert!(reads.second.is_some() && reads.comparison.is_none());
+    let diff = two(&group("a", &[1.0, 1.03]), &second);
+    let reads = find(&diff, "physical_reads_per_s");
+    assert!(reads.means[1].is_some() && reads.pair().comparison.is_none());
 }
 
 #[test]
 fn a_run_against_itself_is_the_same() {
     let run = [fixture::update_run()];
-    let diff = Diff::of(&run, &run, Confidence::default()).unwrap();
+    let diff = two(&run, &run);
     assert!(diff.changes.is_empty());
-    let moved: Vec<_> =
-        diff.metrics.iter().filter(|metric| metric.difference_percent.is_some_and(|d| d != 0.0)).collect();
+    let moved: Vec<_> = diff
+        .metrics
+        .iter()
+        .filter(|metric| metric.pair().difference_percent.is_some_and(|d| d != 0.0))
+        .collect();
     assert!(moved.is_empty(), "{moved:?}");
     assert!(diff.statements[0].contains("the same on both sides"), "{:?}", diff.statements);
     let json = serde_json::to_value(&diff).unwrap();
@@ -148,7 +169,7 @@ fn no_line_is_wider_than_the_page() {
         record.counters = counters.collect();
     }
     for (first, second) in [(&group("a", &[1.0, 1.0]), &second), (&vec![fixture::failed_run()], &second)] {
-        let text = Diff::of(first, second, Confidence::default()).unwrap().text();
+        let text = two(first, second).text();
         let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(wide.is_empty(), "{wide:#?}");
     }
@@ -157,8 +178,9 @@ fn no_line_is_wider_than_the_page() {
 #[test]
 fn what_can_not_be_compared() {
     let run = [fixture::update_run()];
-    assert_eq!(Diff::of(&[], &run, Confidence::default()), Err(DiffError::Empty("first")));
-    assert_eq!(Diff::of(&run, &[], Confidence::default()), Err(DiffError::Empty("second")));
+    let of = |groups: &[NamedRuns<'_>]| Diff::of(groups, Confidence::default()).unwrap_err();
+    assert_eq!(of(&[("a", &[]), ("b", &run)]), DiffError::Empty("a".into()));
+    assert_eq!(of(&[("a", &run), ("b", &run), ("c", &[])]), DiffError::Empty("c".into()));
 }
 
 #[rstest]
@@ -179,7 +201,7 @@ fn statements_are_plain_words(
 }
 
 fn page(first: &[Record], second: &[Record]) -> String {
-    diff_page(&Diff::of(first, second, Confidence::default()).unwrap(), first, second)
+    diff_page(&two(first, second), &[("first", first), ("second", second)])
 }
 
 #[test]
@@ -207,7 +229,7 @@ fn the_charts_of_a_group_are_those_of_its_median_run() {
         record
     };
     let group = [run("slow", 1), run("fast", 9), run("middle", 3)];
-    assert_eq!(median(&group).unwrap().id, "middle");
+    assert_eq!(views::median(&group).unwrap().id, "middle");
     let page = page(&group, &[run("named-once", 2)]);
     let lead = "3 runs: slow, fast, middle; the charts show the median one, middle<br>";
     assert!(page.contains(lead), "{}", &page[..4000]);
@@ -224,9 +246,9 @@ fn a_failed_run_can_be_compared() {
 #[test]
 fn reads_of_a_page_cache_are_not_better() {
     let cached: Vec<Record> = (0..3).map(|_| fixture::page_cache_run()).collect();
-    let diff = Diff::of(&group("direct", &[1.0, 1.01, 0.99]), &cached, Confidence::default()).unwrap();
-    let reads = diff.metrics.iter().find(|metric| metric.name == "physical_reads_per_s").unwrap();
-    assert_eq!((reads.comparison, reads.difference_percent), (None, None));
+    let diff = two(&group("direct", &[1.0, 1.01, 0.99]), &cached);
+    let reads = find(&diff, "physical_reads_per_s");
+    assert_eq!((reads.pair().comparison, reads.pair().difference_percent), (None, None));
     assert!(
         reads.refused.as_ref().unwrap().contains("Physical? of second is BAD (3 of 3 runs)"),
         "{reads:?}"
@@ -236,5 +258,168 @@ fn reads_of_a_page_cache_are_not_better() {
     // Operations rest on other verdicts, but nothing is praised.
     assert!(diff.statements.iter().all(|words| !words.contains("better")), "{:?}", diff.statements);
     assert!(diff.statements.iter().any(|words| words.starts_with("Operations/s: second is")));
-    assert!(!diff.are_good() && diff_page(&diff, &[], &[]).contains("Physical? of second is BAD"));
+    assert!(!diff.are_good() && diff_page(&diff, &[]).contains("Physical? of second is BAD"));
+}
+
+fn of_many(groups: &[(&str, Vec<Record>)], confidence: &str) -> Diff {
+    let groups: Vec<NamedRuns<'_>> = groups.iter().map(|(name, runs)| (*name, runs.as_slice())).collect();
+    Diff::of(&groups, confidence.parse().unwrap()).unwrap()
+}
+
+/// Two that noise does not tell apart, one that is slower, and one that the page cache served.
+fn platforms() -> Vec<(&'static str, Vec<Record>)> {
+    let slower = group("kvm", &[0.80, 0.81, 0.79]);
+    let cached = (0..3).map(|_| fixture::page_cache_run()).collect();
+    vec![
+        ("metal", group("metal", &[1.0, 1.01, 0.99])),
+        ("xen", group("xen", &[1.002, 1.012, 0.985])),
+        ("kvm", slower),
+        ("cached", cached),
+    ]
+}
+
+#[test]
+fn several_groups() {
+    insta::assert_snapshot!(of_many(&platforms(), "95").text());
+}
+
+#[test]
+fn the_best_and_what_noise_does_not_tell_from_it_are_marked() {
+    let sound = &platforms()[..3];
+    let diff = of_many(sound, "95");
+    let rate = find(&diff, "operations_per_s").ranking();
+    assert_eq!(rate.best, ["metal", "xen"]);
+    assert!(rate.invalid.is_empty() && rate.intervals.iter().all(Option::is_some));
+    // Lower is better, and what has no better side has no best.
+    assert_eq!(find(&diff, "operation_p99_us").ranking().best, ["metal", "xen"]);
+    assert!(find(&diff, "db_cpus").ranking().best.is_empty());
+    assert!(
+        diff.statements[0].starts_with("Operations/s: metal and xen are best, without a difference"),
+        "{:?}",
+        diff.statements
+    );
+    let apart = [
+        ("a", group("a", &[1.0, 1.01, 0.99])),
+        ("b", group("b", &[1.2, 1.21, 1.19])),
+        ("c", group("c", &[0.5, 0.51, 0.49])),
+    ];
+    let diff = of_many(&apart, "95");
+    let words = &diff.statements[0];
+    assert!(
+        words.starts_with("Operations/s: b is best, ") && words.ends_with("faster than a, the next."),
+        "{words}"
+    );
+    assert_eq!(find(&diff, "operation_p99_us").ranking().best, ["b"]);
+}
+
+#[test]
+fn groups_that_noise_does_not_tell_apart_have_no_best() {
+    let same = ["a", "b", "c"].map(|name| (name, group(name, &[1.0, 1.03, 0.97])));
+    let diff = of_many(&same, "95");
+    assert!(diff.metrics.iter().all(|metric| metric.ranking().best.is_empty()));
+    assert!(diff.statements[0].contains("no difference found"), "{:?}", diff.statements);
+}
+
+#[test]
+fn a_group_with_a_bad_verdict_is_never_best() {
+    let diff = of_many(&platforms(), "95");
+    assert!(diff.metrics.iter().all(|metric| !metric.ranking().best.contains(&"cached".to_owned())));
+    let reads = find(&diff, "physical_reads_per_s");
+    assert_eq!(reads.ranking().invalid, ["cached"]);
+    assert!(reads.refused.as_ref().unwrap().contains("Physical? of cached is BAD (3 of 3 runs)"));
+    // The sound ones are ranked without it.
+    assert_eq!(reads.ranking().best, ["metal", "xen"]);
+    assert!(
+        diff.statements.iter().any(|words| words.ends_with("a verdict is BAD: cached.")),
+        "{:?}",
+        diff.statements
+    );
+    assert!(!diff.are_good());
+}
+
+/// Runs of a database without direct I/O are alike: the rate of their operations can be compared.
+#[test]
+fn groups_with_the_same_bad_verdict_are_ranked_where_it_does_not_matter() {
+    let cached = |id: &str, times: u64| {
+        let mut record = fixture::page_cache_run();
+        record.id = id.into();
+        record.operations.values_mut().for_each(|kind| kind.operations *= times);
+        vec![record]
+    };
+    let diff = of_many(&[("a", cached("a", 1)), ("b", cached("b", 3)), ("c", cached("c", 2))], "95");
+    assert_eq!(find(&diff, "operations_per_s").ranking().best, ["b"]);
+    assert!(find(&diff, "physical_reads_per_s").ranking().best.is_empty());
+    assert!(diff.statements.iter().all(|words| !words.contains("Not ranked")), "{:?}", diff.statements);
+}
+
+#[test]
+fn single_runs_have_a_best_and_a_caution() {
+    let runs = [("a", 1.0), ("b", 1.2), ("c", 0.5)].map(|(name, rate)| (name, group(name, &[rate])));
+    let diff = of_many(&runs, "95");
+    assert_eq!(find(&diff, "operations_per_s").ranking().best, ["b"]);
+    assert!(
+        diff.statements.iter().any(|words| words.contains("can't show whether")),
+        "{:?}",
+        diff.statements
+    );
+}
+
+#[test]
+fn json_has_a_list_of_groups_only_if_there_are_more_than_two() {
+    let json = |groups: &[(&str, Vec<Record>)]| serde_json::to_value(of_many(groups, "95")).unwrap();
+    let (pair, more) = (json(&platforms()[..2]), json(&platforms()));
+    let rate = |json: &serde_json::Value| {
+        let metrics = json["metrics"].as_array().unwrap();
+        metrics.iter().find(|metric| metric["name"] == "operations_per_s").unwrap().clone()
+    };
+    assert!(pair["first"]["runs"].is_array() && pair["groups"].is_null());
+    assert!(rate(&pair)["second"].is_number() && rate(&pair)["comparison"]["percent"].is_number());
+    assert_eq!(more["groups"][3]["name"], "cached");
+    assert_eq!(rate(&more)["groups"].as_array().unwrap().len(), 4);
+    assert_eq!(rate(&more)["best"], serde_json::json!(["metal", "xen"]));
+    assert!(more["distributions"][0]["rows"][0]["groups"].is_array());
+}
+
+#[test]
+fn distributions_hold_every_duration_of_each_group() {
+    let diff = of_many(&platforms(), "95");
+    let names: Vec<&str> = diff.distributions.iter().map(|own| own.name).collect();
+    assert_eq!(names, ["operations", "physical reads"]);
+    for distribution in &diff.distributions {
+        for (group, number) in distribution.counts.iter().enumerate() {
+            let shares = distribution.rows.iter().map(|row| row.percents[group]);
+            let sum: Option<f64> = shares.sum();
+            assert_eq!(
+                sum.map(|sum| (sum * 1e6).round()),
+                number.map(|_| 1e8),
+                "{} of {group}",
+                distribution.name
+            );
+        }
+    }
+    // PostgreSQL does not time single reads.
+    assert_eq!(diff.distributions[1].counts[3], None);
+}
+
+#[test]
+fn ten_groups_have_their_lines_in_one_chart_and_no_line_of_text_is_too_wide() {
+    let groups: Vec<(String, Vec<Record>)> =
+        (0..10).map(|n| (format!("platform-{n}"), group("p", &[1.0, 1.01 + f64::from(n)]))).collect();
+    let named: Vec<NamedRuns<'_>> =
+        groups.iter().map(|(name, runs)| (name.as_str(), runs.as_slice())).collect();
+    let diff = Diff::of(&named, Confidence::default()).unwrap();
+    let text = diff.text();
+    let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    let page = diff_page(&diff, &named);
+    for chart in [
+        "reads-over-time-line0",
+        "latency-over-time-line2",
+        "distribution-operations",
+        "host-cpu-line0",
+        "latency-heat-map-10",
+    ] {
+        assert_eq!(page.matches(&format!("data-chart=\"{chart}\"")).count(), 1, "{chart}");
+    }
+    assert_eq!(page.matches("data-chart=\"session-operations").count(), 0);
 }

@@ -6,8 +6,10 @@ use jiff::civil::DateTime;
 use slob_awr::histogram::Point;
 use slob_awr::info::{Head, Named};
 use slob_awr::trend::{Subject, Trend, subject_words};
+use slob_awr::{Bucket, Figure};
 
 use super::chart::{Axis, Chart, Colour, Drawing, Heat, Line, Stroke, Trace, Unit};
+use super::heat::{self, Durations};
 use super::layout::{Section, View, lead};
 use crate::page::{Column, Table};
 
@@ -29,8 +31,15 @@ impl AwrInterval {
     }
 }
 
+/// What a page begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    WithTime,
+    WithWaits,
+}
+
 /// A group for each database or instance, in order of first snapshots, with a heat map for each event that its reports have.
-pub fn awr_page(reports: Vec<AwrInterval>, events: &[&str]) -> String {
+pub fn awr_page(reports: Vec<AwrInterval>, events: &[&str], begins: Begins) -> String {
     let count = reports.len();
     let mut groups: BTreeMap<Subject, Vec<AwrInterval>> = BTreeMap::new();
     for report in reports {
@@ -49,7 +58,11 @@ pub fn awr_page(reports: Vec<AwrInterval>, events: &[&str]) -> String {
         heading: title,
         lead: lead(&about),
         has_links: false,
-        sections: groups.iter().zip(1..).flat_map(|(group, nth)| group.sections(events, nth)).collect(),
+        sections: groups
+            .iter()
+            .zip(1..)
+            .flat_map(|(group, nth)| group.sections(events, nth, begins))
+            .collect(),
         source: SOURCE.into(),
     }
     .html()
@@ -74,7 +87,7 @@ impl Group {
         Self { title, reports, intervals }
     }
 
-    fn sections(&self, events: &[&str], nth: u32) -> [Section; 2] {
+    fn sections(&self, events: &[&str], nth: u32, begins: Begins) -> [Section; 2] {
         let suffix = if nth == 1 { String::new() } else { format!("-{nth}") };
         let chart = |id: String, title: &str, about: String, body| Chart {
             id,
@@ -96,11 +109,15 @@ impl Group {
             let body = heat_drawing(&self.intervals, &points);
             chart(format!("heat{suffix}-{nth}"), events[at], about_heat_map(&points), body)
         });
+        let charts: Vec<Chart> = match begins {
+            Begins::WithTime => lines.chain(heats).collect(),
+            Begins::WithWaits => heats.chain(lines).collect(),
+        };
         let (file, figures) = (Head::ALL[0], &Head::ALL[1..]);
         let mut table = Table::of_numbers(Column::left(file.text()), figures.iter().map(|head| head.text()));
         trends.iter().for_each(|trend| table.row(trend.row.cells()));
         [
-            Section::new(format!("charts{suffix}"), &self.title).charts(lines.chain(heats).collect()),
+            Section::new(format!("charts{suffix}"), &self.title).charts(charts),
             Section::new(format!("table{suffix}"), format!("All figures: {}", self.title))
                 .part("", |page| page.table(&table)),
         ]
@@ -370,71 +387,84 @@ fn level(intervals: &[Interval], values: &[Option<f64>]) -> (Vec<f64>, Vec<Optio
     points.unzip()
 }
 
-/// Buckets of waits from the shortest: from and up to in microseconds, and the number. The last may be open.
-type Buckets = Vec<(f64, Option<f64>, f64)>;
+/// Rows of powers of two, from one up to another, and the waits that are spread over them.
+type Cells = Vec<(i32, i32, f64)>;
 
 /// Waits for an event by duration over the intervals.
 fn heat_drawing(intervals: &[Interval], points: &[Option<&Point>]) -> Result<Drawing, String> {
-    let buckets = |point: &Point| -> Buckets {
-        // Without a number of waits a share still shows the shape.
-        let waits = point.histogram.waits.map_or(1000.0, |waits| waits.value);
-        let buckets = point.histogram.buckets.iter();
-        buckets.map(|bucket| (bucket.from_us, bucket.to_us, bucket.waits_of(waits))).collect()
-    };
-    let columns: Vec<Buckets> = points.iter().map(|point| point.map(buckets).unwrap_or_default()).collect();
+    let columns: Vec<Cells> = points.iter().map(|point| point.map(cells).unwrap_or_default()).collect();
     let heat = heat(intervals, &columns).ok_or("no report has a histogram of it")?;
-    let drawing = drawing(intervals, Axis::log("wait", Unit::Seconds), vec![Trace::Heat(heat)]);
-    Ok(Drawing { height_px: 400, ..drawing })
+    let durations: Vec<Durations> =
+        points.iter().map(|point| point.map(durations).unwrap_or_default()).collect();
+    let may_be_a_cache = points.iter().flatten().any(|point| {
+        point.event.contains(" read") && point.two_peaks.is_some_and(|peaks| peaks.may_be_a_caches())
+    });
+    let lines = heat::lines(&durations, may_be_a_cache, |name, y| {
+        let (x, y) = middles(intervals, &y);
+        Line::new(name, Colour::Text, x, y)
+    });
+    let traces = [Trace::Heat(heat)].into_iter().chain(lines.into_iter().map(Trace::Line)).collect();
+    let drawing = drawing(intervals, Axis::log("wait", Unit::Seconds), traces);
+    Ok(Drawing { height_px: 420, ..drawing })
 }
 
 fn about_heat_map(points: &[Option<&Point>]) -> String {
-    let about =
-        "Each cell is the number of waits of its interval with its duration; both scales are logarithmic.";
+    let about = "Each cell is the share of the waits of its interval that took so long, from green to red on a linear scale. \
+                 The line is the mean: waits are where the colour is.";
     match points.iter().flatten().filter(|point| point.two_peaks.is_some()).count() {
         0 => about.to_owned(),
         peaks => format!("{about} In {peaks} of {} intervals one mean hides two peaks.", points.len()),
     }
 }
 
-/// Rows are powers of two; a bucket that spans several is spread evenly over them. Gaps between intervals are empty columns.
-fn heat(intervals: &[Interval], columns: &[Buckets]) -> Option<Heat> {
-    let filled = |column: &Buckets| -> Vec<(i32, i32, f64)> {
-        let filled = column.iter().filter(|(_, _, count)| *count > 0.0);
-        filled.map(|bucket| (rows(bucket).0, rows(bucket).1, bucket.2)).collect()
-    };
-    let columns: Vec<Vec<(i32, i32, f64)>> = columns.iter().map(filled).collect();
-    let lowest = columns.iter().flatten().map(|(from, _, _)| *from).min()?;
-    let highest = columns.iter().flatten().map(|(_, to, _)| *to).max()?;
+/// Gaps between intervals are empty columns.
+fn heat(intervals: &[Interval], columns: &[Cells]) -> Option<Heat> {
     let intervals = drawn(intervals);
     let mut x_edges: Vec<f64> = intervals.iter().take(1).map(|own| own.begin).collect();
-    let mut counts = vec![Vec::new(); (highest - lowest) as usize];
-    for (own, column) in intervals.iter().zip(&columns) {
+    let mut with_gaps = Vec::new();
+    for (own, column) in intervals.iter().zip(columns) {
         if x_edges.last().is_some_and(|last| own.begin > *last) {
-            counts.iter_mut().for_each(|row| row.push(0));
+            with_gaps.push(Cells::new());
             x_edges.push(own.begin);
         }
         x_edges.push(own.end);
-        let mut cells = vec![0.0; counts.len()];
-        for (from, to, count) in column {
-            (*from..*to).for_each(|row| cells[(row - lowest) as usize] += count / f64::from(to - from));
-        }
-        counts.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell.round() as u64));
+        with_gaps.push(column.clone());
     }
-    let y_edges = (lowest..=highest).map(|row| f64::from(row).exp2() / 1e6).collect();
-    Some(Heat { x_edges, y_edges, counts, of: "waits" })
+    Heat::of("waits", x_edges, &with_gaps, |row| f64::from(row).exp2() / 1e6)
 }
 
-fn rows(&(from, to, _): &(f64, Option<f64>, f64)) -> (i32, i32) {
+fn cells(point: &Point) -> Cells {
+    let filled = point.histogram.buckets.iter().filter(|bucket| bucket.percent.value > 0.0);
+    let cell = |bucket: &Bucket| {
+        let (from, to) = rows(bucket);
+        (from, to, bucket.percent.value)
+    };
+    filled.map(cell).collect()
+}
+
+fn rows(bucket: &Bucket) -> (i32, i32) {
     let row = |us: f64| us.max(0.5).log2().round() as i32;
-    let from = row(from);
+    let from = row(bucket.from_us);
     // An open bucket gets the size of the one below it.
-    (from, to.map_or(from + 1, row).max(from + 1))
+    (from, bucket.to_us.map_or(from + 1, row).max(from + 1))
+}
+
+fn durations(point: &Point) -> Durations {
+    let bucket = |(from, to, percent): (i32, i32, f64)| {
+        let [from_s, to_s] = [from, to].map(|row| f64::from(row).exp2() / 1e6);
+        (from_s, to_s, percent)
+    };
+    Durations {
+        buckets: cells(point).into_iter().map(bucket).collect(),
+        mean_s: point.mean_us.and_then(Figure::known).map(|us| us / 1e6),
+        border_s: point.two_peaks.map(|peaks| peaks.border_us / 1e6),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use slob_awr::info::Row;
-    use slob_awr::{Bucket, EventHistogram, Figure, Over};
+    use slob_awr::{EventHistogram, Over};
 
     use super::*;
 
@@ -478,7 +508,7 @@ mod tests {
             },
             points: vec![Some(point.clone())],
         };
-        awr_page(databases.iter().map(report).collect(), &["h"])
+        awr_page(databases.iter().map(report).collect(), &["h"], Begins::WithWaits)
     }
 
     #[test]
@@ -523,12 +553,23 @@ mod tests {
 
     #[test]
     fn every_wait_is_in_a_cell_and_a_gap_in_time_is_empty() {
-        let column = vec![(0.0, Some(8.0), 4.0), (8.0, Some(32.0), 10.0), (32.0, None, 1.0)];
+        let column = vec![(-1, 3, 4.0), (3, 5, 10.0), (5, 6, 2.0)];
         let heat = heat(&hours(), &[column, Vec::new()]).unwrap();
         assert_eq!(heat.x_edges, [0.0, 1.0, 2.0, 3.0]);
-        let column = |at: usize| heat.counts.iter().map(|row| row[at]).sum::<u64>();
-        assert_eq!((column(0), column(1), column(2)), (15, 0, 0));
-        assert_eq!(heat.y_edges.len(), heat.counts.len() + 1);
+        let column = |at: usize| heat.percents.iter().map(|row| row[at]).sum::<f64>();
+        assert_eq!((column(0), column(1), column(2)), (100.0, 0.0, 0.0));
+        assert_eq!(
+            heat.percents.iter().map(|row| row[0]).collect::<Vec<_>>(),
+            [6.25, 6.25, 6.25, 6.25, 31.25, 31.25, 12.5]
+        );
+        assert_eq!(heat.y_edges.len(), heat.percents.len() + 1);
+    }
+
+    #[test]
+    fn a_page_of_waits_begins_with_the_heat_map() {
+        let first =
+            |html: &str| html.split("data-chart=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        assert_eq!(first(&page(&["one"])), "heat-1");
     }
 
     #[test]

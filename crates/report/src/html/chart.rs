@@ -20,11 +20,14 @@ pub(crate) struct Chart {
     pub(crate) body: Result<Drawing, String>,
 }
 
+/// Colours of variants; further ones begin again.
+pub(crate) const COLOURS: usize = 8;
+
 impl Chart {
     /// The chart as HTML: heading, room for the drawing, source.
     pub(crate) fn container(&self) -> String {
         let (id, title) = (&self.id, escape::text(&self.title));
-        let about = escape::text(&self.about);
+        let about = escape::prose(&self.about);
         let body = match &self.body {
             Ok(drawing) => format!(
                 "<div class=\"plot\" data-chart=\"{id}\" role=\"img\" aria-label=\"{title}\" \
@@ -189,8 +192,8 @@ pub(crate) enum Colour {
     /// CPUs idle while I/O was outstanding.
     Waiting,
     Database,
-    First,
-    Second,
+    /// That of letters, over colours of data.
+    Text,
     /// Latencies, darker with the percentile: 0 to 4.
     Latency(u8),
     /// One of several variants, by its place. Colours repeat after eight, with a pattern or another marker.
@@ -298,52 +301,157 @@ impl Bars {
     }
 }
 
-/// Counts in a grid, as colours on a logarithmic scale.
-#[derive(Clone, Debug, Serialize)]
+/// Durations over time: the percentages of each column as colours on a linear scale.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Heat {
     /// Edges of the columns, one more than there are columns.
     pub(crate) x_edges: Vec<f64>,
     /// Edges of the rows in seconds, one more than there are rows.
     pub(crate) y_edges: Vec<f64>,
-    pub(crate) counts: Vec<Vec<u64>>,
-    /// The noun of the counts.
+    /// Rows of cells. Those of a column add up to 100, or to 0 if nothing was counted in it.
+    pub(crate) percents: Vec<Vec<f64>>,
+    /// The noun of what was counted.
     pub(crate) of: &'static str,
 }
 
+impl Heat {
+    /// Each column holds counts with the rows from one up to another that they are spread over evenly. `None` if all are empty.
+    pub(crate) fn of(
+        of: &'static str,
+        x_edges: Vec<f64>,
+        columns: &[Vec<(i32, i32, f64)>],
+        low_edge_s: fn(i32) -> f64,
+    ) -> Option<Self> {
+        let cells = || columns.iter().flatten();
+        let lowest = cells().map(|(from, ..)| *from).min()?;
+        let highest = cells().map(|(_, to, _)| *to).max()?;
+        let mut percents = vec![vec![0.0; columns.len()]; (highest - lowest) as usize];
+        for (at, column) in columns.iter().enumerate() {
+            let sum: f64 = column.iter().map(|(.., count)| count).sum();
+            for (from, to, count) in column {
+                let percent = 100.0 * count / sum / f64::from(to - from);
+                (*from..*to).for_each(|row| percents[(row - lowest) as usize][at] += percent);
+            }
+        }
+        Some(Self { x_edges, y_edges: (lowest..=highest).map(low_edge_s).collect(), percents, of })
+    }
+}
+
 /// Lines of a run keep these strokes in an overlay, in the order of their names.
-const STROKES: [Stroke; 5] = [Stroke::Solid, Stroke::Dot, Stroke::Dash, Stroke::DashDot, Stroke::LongDash];
+pub(crate) const STROKES: [Stroke; 5] =
+    [Stroke::Solid, Stroke::Dot, Stroke::Dash, Stroke::DashDot, Stroke::LongDash];
+
+/// A run by its place among those that are overlaid, and its name.
+type Run<'a> = (usize, &'a str);
 
 impl Chart {
-    /// The charts of two runs: those with the same id over each other, the others as they are.
-    pub(crate) fn overlay_all(first: &[Self], second: &[Self]) -> Vec<Self> {
-        let find = |charts: &[Self], id: &str| charts.iter().find(|chart| chart.id == id).cloned();
-        let of_first = first.iter().flat_map(|chart| match find(second, &chart.id) {
-            Some(other) => chart.overlay(&other),
-            None => vec![chart.of_run("first")],
-        });
-        let alone = second.iter().filter(|chart| find(first, &chart.id).is_none());
-        of_first.chain(alone.map(|chart| chart.of_run("second"))).collect()
+    /// The charts of several runs: those with the same id over each other, as far as they fit, the others as they are. With
+    /// more than two runs each line is a chart of its own, and bars are left out: they would hide each other.
+    pub(crate) fn overlay_all(runs: &[(&str, Vec<Self>)]) -> Vec<Self> {
+        let mut ids: Vec<&str> = Vec::new();
+        for chart in runs.iter().flat_map(|(_, charts)| charts) {
+            if !ids.contains(&chart.id.as_str()) {
+                ids.push(&chart.id);
+            }
+        }
+        let with_id = |id: &str| -> Vec<(Run<'_>, &Self)> {
+            let own = runs.iter().enumerate().filter_map(|(place, (name, charts))| {
+                Some(((place, *name), charts.iter().find(|chart| chart.id == id)?))
+            });
+            own.collect()
+        };
+        ids.into_iter().flat_map(|id| Self::overlay(&with_id(id), runs.len())).collect()
     }
 
-    /// Both charts in one if they fit, else side by side; one for both if neither is drawn for the same reason.
-    fn overlay(&self, second: &Self) -> Vec<Self> {
-        match (&self.body, &second.body) {
-            (Ok(a), Ok(b)) if a.fits(b) => {
-                let is_stacked =
-                    |trace: &Trace| matches!(trace, Trace::Line(line) if line.fill == Fill::Stacked);
-                let unstacked =
-                    if a.traces.iter().any(is_stacked) { " Here the lines are not stacked." } else { "" };
-                let about = format!("{}{unstacked}", self.about);
-                vec![Self { about, body: Ok(a.overlay(b)), ..self.clone() }]
+    /// One for all if none is drawn for the same reason.
+    fn overlay(charts: &[(Run<'_>, &Self)], of: usize) -> Vec<Self> {
+        let drawn: Vec<(Run<'_>, &Self, &Drawing)> = charts
+            .iter()
+            .filter_map(|(run, chart)| Some((*run, *chart, chart.body.as_ref().ok()?)))
+            .collect();
+        let missing = || charts.iter().filter(|(_, chart)| chart.body.is_err());
+        let reasons = || missing().map(|(_, chart)| chart.body.as_ref().err());
+        if let ([(_, first), ..], true) = (charts, missing().count() == of)
+            && reasons().all(|reason| reason == first.body.as_ref().err())
+        {
+            return vec![(*first).clone()];
+        }
+        let has_bars = drawn
+            .iter()
+            .any(|(.., drawing)| drawing.traces.iter().any(|trace| matches!(trace, Trace::Bars(_))));
+        if of > 2 && has_bars {
+            return Vec::new();
+        }
+        let fit = drawn.windows(2).all(|pair| pair[0].2.fits(pair[1].2));
+        let all: Vec<(Run<'_>, &Drawing)> = drawn.iter().map(|(run, _, drawing)| (*run, *drawing)).collect();
+        let mut charts: Vec<Self> = match drawn.as_slice() {
+            [(_, chart, _), _, ..] if fit && of == 2 => vec![chart.overlaid(&all)],
+            [(_, chart, _), _, ..] if fit => chart.line_by_line(&all),
+            alone => alone.iter().map(|(run, chart, _)| chart.of_run(*run, of)).collect(),
+        };
+        charts.extend(missing().map(|(run, chart)| chart.of_run(*run, of)));
+        charts
+    }
+
+    fn overlaid(&self, all: &[(Run<'_>, &Drawing)]) -> Self {
+        let is_stacked = |trace: &Trace| matches!(trace, Trace::Line(line) if line.fill == Fill::Stacked);
+        let are_stacked = all.iter().flat_map(|(_, drawing)| &drawing.traces).any(is_stacked);
+        let about =
+            format!("{}{}", self.about, if are_stacked { " Here the lines are not stacked." } else { "" });
+        let names = line_names(all);
+        let traces = all.iter().flat_map(|((place, run), drawing)| {
+            drawing.traces.iter().map(|trace| trace.of_run(run, Colour::Variant(*place), &names))
+        });
+        let right = all.iter().find_map(|(_, drawing)| drawing.right.clone());
+        let body = Drawing { right, ..Drawing::around(all, traces.collect(), |drawing| &drawing.y) };
+        Self { about, body: Ok(body), ..self.clone() }
+    }
+
+    /// A chart for each line that is not hidden, with that of each run.
+    fn line_by_line(&self, all: &[(Run<'_>, &Drawing)]) -> Vec<Self> {
+        let chart = |(nth, name): (usize, &str)| {
+            let own =
+                |drawing: &Drawing| drawing.traces.iter().find_map(|trace| trace.line_named(name)).cloned();
+            let lines: Vec<(Run<'_>, Line)> =
+                all.iter().filter_map(|(run, drawing)| Some((*run, own(drawing)?))).collect();
+            let on_right = lines.first().is_some_and(|(_, line)| line.on_right);
+            if lines.iter().all(|(_, line)| line.is_hidden) {
+                return None;
             }
-            (Err(a), Err(b)) if a == b => vec![self.clone()],
-            _ => vec![self.of_run("first"), second.of_run("second")],
+            let trace = |((place, run), line): (Run<'_>, Line)| {
+                let (name, colour, fill) = (run.to_owned(), Colour::Variant(place), Fill::Nothing);
+                let stroke = STROKES[place / COLOURS % STROKES.len()];
+                Trace::Line(Line { name, colour, fill, stroke, on_right: false, ..line })
+            };
+            let traces = lines.into_iter().map(trace).collect();
+            let body = match on_right {
+                true => Drawing::around(all, traces, |drawing| drawing.right.as_ref().unwrap_or(&drawing.y)),
+                false => Drawing::around(all, traces, |drawing| &drawing.y),
+            };
+            let (id, title) = (format!("{}-line{nth}", self.id), format!("{}: {name}", self.title));
+            Some(Self { id, title, body: Ok(body), ..self.clone() })
+        };
+        let names = line_names(all);
+        names.into_iter().enumerate().filter_map(chart).collect()
+    }
+
+    fn of_run(&self, (place, run): Run<'_>, of: usize) -> Self {
+        let suffix = if of == 2 { run.to_owned() } else { (place + 1).to_string() };
+        Self { id: format!("{}-{suffix}", self.id), title: format!("{}: {run}", self.title), ..self.clone() }
+    }
+}
+
+/// The names of all lines, each once.
+fn line_names<'a>(all: &[(Run<'_>, &'a Drawing)]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for trace in all.iter().flat_map(|(_, drawing)| &drawing.traces) {
+        if let Trace::Line(line) = trace
+            && !names.contains(&line.name.as_str())
+        {
+            names.push(&line.name);
         }
     }
-
-    fn of_run(&self, run: &str) -> Self {
-        Self { id: format!("{}-{run}", self.id), title: format!("{}: {run}", self.title), ..self.clone() }
-    }
+    names
 }
 
 impl Drawing {
@@ -361,36 +469,40 @@ impl Drawing {
         axes(self) == axes(other) && self.traces.iter().chain(&other.traces).all(can_overlay)
     }
 
-    fn overlay(&self, other: &Self) -> Self {
-        let mut names: Vec<&str> = Vec::new();
-        for trace in self.traces.iter().chain(&other.traces) {
-            if let Trace::Line(line) = trace
-                && !names.contains(&line.name.as_str())
-            {
-                names.push(&line.name);
+    /// Traces of several drawings on axes with room for all of them.
+    fn around(all: &[(Run<'_>, &Self)], traces: Vec<Trace>, y: fn(&Self) -> &Axis) -> Self {
+        let room = |axis: fn(&Self) -> &Axis| {
+            let axes = all.iter().map(|(_, drawing)| axis(drawing).clone());
+            axes.reduce(|room, axis| room.with_room_for(&axis))
+                .unwrap_or_else(|| Axis::linear("", Unit::Plain))
+        };
+        let mut shades: Vec<(f64, f64)> = Vec::new();
+        for shade in all.iter().flat_map(|(_, drawing)| &drawing.shades) {
+            if !shades.contains(shade) {
+                shades.push(*shade);
             }
         }
-        let runs = [(self, "first", Colour::First), (other, "second", Colour::Second)];
-        let traces = runs.iter().flat_map(|(drawing, run, colour)| {
-            drawing.traces.iter().map(|trace| trace.of_run(run, *colour, &names))
-        });
-        let marks = runs.iter().flat_map(|(drawing, run, _)| {
+        let marks = all.iter().flat_map(|((_, run), drawing)| {
             drawing.marks.iter().map(move |(at, text)| (*at, format!("{run}: {text}")))
         });
         Self {
-            traces: traces.collect(),
-            x: self.x.with_room_for(&other.x),
-            y: self.y.with_room_for(&other.y),
-            right: self.right.clone().or_else(|| other.right.clone()),
-            is_timeline: self.is_timeline && other.is_timeline,
-            shades: [self.shades.as_slice(), &other.shades].concat(),
+            is_timeline: all.iter().all(|(_, drawing)| drawing.is_timeline),
+            shades,
             marks: marks.collect(),
-            height_px: self.height_px.max(other.height_px),
+            height_px: all.iter().map(|(_, drawing)| drawing.height_px).max().unwrap_or(0),
+            ..Self::new(room(|drawing| &drawing.x), room(y), traces)
         }
     }
 }
 
 impl Trace {
+    fn line_named(&self, name: &str) -> Option<&Line> {
+        match self {
+            Self::Line(line) if line.name == name => Some(line),
+            _ => None,
+        }
+    }
+
     /// The trace in the colour of its run. Strokes tell lines apart, and nothing is filled: it would hide the other run.
     fn of_run(&self, run: &str, colour: Colour, names: &[&str]) -> Self {
         match self {
@@ -514,10 +626,9 @@ mod tests {
             Colour::Stolen,
             Colour::Waiting,
             Colour::Database,
-            Colour::First,
-            Colour::Second,
+            Colour::Text,
         ];
-        let numbered = (0..5).map(Colour::Latency).chain((0..8).map(Colour::Variant));
+        let numbered = (0..5).map(Colour::Latency).chain((0..COLOURS).map(Colour::Variant));
         for colour in named.into_iter().chain(numbered) {
             let name = json!(colour).to_string().replace(['"', ':', '{', '}'], "");
             let property = format!("--c-{name}:");
@@ -525,43 +636,75 @@ mod tests {
         }
     }
 
+    fn overlay(charts: &[Chart]) -> Vec<Chart> {
+        let runs = ["first", "second", "third"].into_iter().zip(charts);
+        Chart::overlay_all(&runs.map(|(name, chart)| (name, vec![chart.clone()])).collect::<Vec<_>>())
+    }
+
+    fn lines(drawing: &Drawing) -> Vec<(&str, Colour, Stroke, Fill)> {
+        let all = drawing.traces.iter().map(|trace| {
+            let Trace::Line(line) = trace else { panic!("{trace:?}") };
+            (line.name.as_str(), line.colour, line.stroke, line.fill)
+        });
+        all.collect()
+    }
+
     #[test]
     fn lines_of_two_runs_share_axes_and_keep_their_strokes() {
         let a = chart(Ok(drawing(10.0, vec![line("p50", Fill::Nothing), line("p99", Fill::ToPrevious)])));
         let b = chart(Ok(drawing(20.0, vec![line("p99", Fill::Stacked)])));
-        let both = a.overlay(&b);
+        let both = overlay(&[a, b]);
         let [Chart { id, body: Ok(drawing), .. }] = &both[..] else { panic!("{both:?}") };
         assert_eq!((id.as_str(), drawing.x.range), ("c", Some((0.0, 20.0))));
-        let line = |trace: &Trace| match trace {
-            Trace::Line(line) => (line.name.clone(), line.colour, line.stroke, line.fill),
+        let expected = [
+            ("first: p50", Colour::Variant(0), Stroke::Solid, Fill::Nothing),
+            ("first: p99", Colour::Variant(0), Stroke::Dot, Fill::Nothing),
+            ("second: p99", Colour::Variant(1), Stroke::Dot, Fill::Nothing),
+        ];
+        assert_eq!(lines(drawing), expected);
+    }
+
+    #[test]
+    fn of_three_runs_each_line_is_a_chart_and_hidden_ones_and_bars_are_none() {
+        let hidden = || match line("logical", Fill::Nothing) {
+            Trace::Line(line) => Trace::Line(Line { is_hidden: true, ..line }),
             other => panic!("{other:?}"),
         };
-        let expected = [
-            ("first: p50".into(), Colour::First, Stroke::Solid, Fill::Nothing),
-            ("first: p99".into(), Colour::First, Stroke::Dot, Fill::Nothing),
-            ("second: p99".into(), Colour::Second, Stroke::Dot, Fill::Nothing),
-        ];
-        assert_eq!(drawing.traces.iter().map(line).collect::<Vec<_>>(), expected);
+        let both = || vec![line("p50", Fill::Stacked), line("p99", Fill::ToPrevious), hidden()];
+        let one = || chart(Ok(drawing(10.0, both())));
+        let charts = overlay(&[one(), one(), chart(Ok(drawing(30.0, vec![line("p99", Fill::Nothing)])))]);
+        assert_eq!(
+            charts.iter().map(|chart| chart.title.as_str()).collect::<Vec<_>>(),
+            ["T <b>: p50", "T <b>: p99"]
+        );
+        let [first, second] = [0, 1].map(|at: usize| lines(charts[at].body.as_ref().unwrap()));
+        assert_eq!(first.iter().map(|line| line.0).collect::<Vec<_>>(), ["first", "second"]);
+        assert_eq!(second[2], ("third", Colour::Variant(2), Stroke::Solid, Fill::Nothing));
+        let bars = || chart(Ok(drawing(1.0, vec![Trace::Bars(Bars::new("a", Colour::Reads, Vec::new()))])));
+        assert!(overlay(&[bars(), bars(), bars()]).is_empty());
+        assert_eq!(overlay(&[bars(), bars()]).len(), 1);
     }
 
     #[test]
     fn charts_that_do_not_fit_stand_side_by_side() {
         let (x_edges, y_edges) = (vec![0.0, 1.0], vec![1.0, 2.0]);
-        let heat = Heat { x_edges, y_edges, counts: vec![vec![1]], of: "operations" };
-        let map = chart(Ok(drawing(1.0, vec![Trace::Heat(heat)])));
-        assert_eq!(ids(map.overlay(&map)), ["c-first", "c-second"]);
+        let heat = Heat { x_edges, y_edges, percents: vec![vec![100.0]], of: "operations" };
+        let map = || chart(Ok(drawing(1.0, vec![Trace::Heat(heat.clone())])));
+        assert_eq!(ids(overlay(&[map(), map()])), ["c-first", "c-second"]);
+        assert_eq!(ids(overlay(&[map(), map(), map()])), ["c-1", "c-2", "c-3"]);
         let seconds = drawing(1.0, vec![line("a", Fill::Nothing)]);
         let mut minutes = seconds.clone();
         minutes.x.title = "minutes".into();
-        assert_eq!(ids(chart(Ok(seconds)).overlay(&chart(Ok(minutes)))), ["c-first", "c-second"]);
+        assert_eq!(ids(overlay(&[chart(Ok(seconds)), chart(Ok(minutes))])), ["c-first", "c-second"]);
     }
 
     #[test]
     fn the_run_without_a_drawing_is_named_with_the_reason() {
-        let drawn = chart(Ok(drawing(1.0, vec![line("a", Fill::Nothing)])));
-        let charts = drawn.overlay(&chart(Err("nobody looked")));
+        let drawn = || chart(Ok(drawing(1.0, vec![line("a", Fill::Nothing)])));
+        let charts = overlay(&[drawn(), chart(Err("nobody looked"))]);
         assert!(charts[0].body.is_ok() && charts[1].title == "T <b>: second", "{charts:?}");
         assert_eq!(charts[1].body.as_ref().unwrap_err(), "nobody looked");
-        assert_eq!(chart(Err("x")).overlay(&chart(Err("x"))).len(), 1);
+        assert_eq!(overlay(&[chart(Err("x")), chart(Err("x"))]).len(), 1);
+        assert_eq!(ids(overlay(&[drawn(), chart(Err("x")), drawn()])), ["c-line0", "c-2"]);
     }
 }

@@ -8,6 +8,7 @@ use slob_record::{Interval, Record, SessionRecord};
 use slob_stats::{Histogram, Point};
 
 use super::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit};
+use super::heat::{self, Durations, two_peaks};
 use super::layout::Section;
 use crate::figure::{self, Figures};
 use crate::format::{count, duration_us, fixed, percent, plural};
@@ -15,13 +16,13 @@ use crate::measured::{TimedEvent, device_name, is_coarse, latency, percentile_us
 
 pub(crate) fn groups(record: &Record, figures: &Figures<'_>) -> Vec<Section> {
     let time = Timeline::of(record);
-    let latency = [latency_bands(&time), heat_map(&time)].into_iter().chain(response(&time));
+    let latency = [heat_map(&time), latency_bands(&time)].into_iter().chain(response(&time));
     let latency = latency.chain([percentiles(record), read_histogram(record)]).collect();
     let waits = [top_events(figures)].into_iter().chain(sessions(record)).collect();
     let group = |id: &str, title: &str, charts| Section::new(id, title).charts(charts);
     vec![
-        group("throughput", "Throughput", vec![reads(&time), operations(&time)]),
         group("latency", "Latency", latency),
+        group("throughput", "Throughput", vec![reads(&time), operations(&time)]),
         group("cpu", "CPU", vec![host_cpu(&time), database_cpu(&time, figures)]),
         group("device", "Device", device(&time).into()),
         group("waits", "Waits and sessions", waits),
@@ -65,6 +66,12 @@ impl<'a> Timeline<'a> {
     fn percentile(&self, of: fn(&Interval) -> &Histogram, percent: f64) -> Vec<Option<f64>> {
         let seconds = |interval: &Interval| Some(percentile_us(of(interval), percent)? / 1e6);
         self.record.series.points().map(|point| seconds(point.value?)).collect()
+    }
+
+    /// The durations of each interval, unless sessions stopped within it: of few operations each is a large share.
+    fn latencies(&self) -> impl Iterator<Item = Option<&'a Histogram>> {
+        let whole = |point| Some(&self.whole(&point)?.latency).filter(|latency| !latency.is_empty());
+        self.record.series.points().map(whole)
     }
 
     /// A count of each interval per second.
@@ -221,19 +228,39 @@ const ROWS_PER_DOUBLING: f64 = 4.0;
 
 fn heat_map(time: &Timeline<'_>) -> Chart {
     let y = Axis::log("latency", Unit::Seconds);
+    let mut all = Histogram::new();
+    time.latencies().flatten().for_each(|own| all.merge(own));
+    let peaks = two_peaks(&all);
     let body = match heat(time) {
         None => time.lines(y, NO_OPERATION, []),
         Some(heat) => {
-            let drawing = time.drawing(y, vec![Trace::Heat(heat)]);
-            Ok(Drawing { height_px: 400, shades: Vec::new(), ..drawing })
+            let border_s = peaks.map(|peaks| peaks.border_us / 1e6);
+            let own = |latency: Option<&Histogram>| {
+                latency.map(|latency| Durations { border_s, ..durations(latency) }).unwrap_or_default()
+            };
+            let durations: Vec<Durations> = time.latencies().map(own).collect();
+            let may_be_a_cache = peaks.is_some_and(|peaks| peaks.may_be_a_caches());
+            let lines = heat::lines(&durations, may_be_a_cache, |name, y| time.line(name, Colour::Text, y));
+            let traces = [Trace::Heat(heat)].into_iter().chain(lines.into_iter().map(Trace::Line));
+            let drawing = time.drawing(y, traces.collect());
+            Ok(Drawing { height_px: 420, shades: Vec::new(), ..drawing })
         }
     };
+    let peaks = peaks.map(|peaks| {
+        let border = duration_us(peaks.border_us);
+        format!(
+            " One mean hides two peaks: {:.0} % of the operations are shorter than {border}, {:.0} % are longer.",
+            peaks.short_percent, peaks.long_percent
+        )
+    });
     Chart {
         id: "latency-heat-map".into(),
-        title: "Operation latency, all of it".into(),
-        about: "Each cell is the number of operations that ended in its interval with its latency; both scales are \
-                logarithmic. A second mode, a stall or a drift shows here when percentiles look calm."
-            .into(),
+        title: "Operation latency, all of it, and its mean".into(),
+        about: format!(
+            "Each cell is the share of the operations of its interval that took so long, from green to red on a linear \
+             scale. The line is their mean: operations are where the colour is.{}",
+            peaks.unwrap_or_default()
+        ),
         source: "the clock around each operation; a histogram for each interval".into(),
         body,
     }
@@ -241,19 +268,21 @@ fn heat_map(time: &Timeline<'_>) -> Chart {
 
 /// `None` if no operation ended.
 fn heat(time: &Timeline<'_>) -> Option<Heat> {
-    let rows =
-        |point: Point<'_, Interval>| point.value.map(|interval| rows(&interval.latency)).unwrap_or_default();
-    let columns: Vec<Vec<(i32, u64)>> = time.record.series.points().map(rows).collect();
-    let filled = || columns.iter().flatten().map(|(row, _)| *row);
-    let (lowest, highest) = (filled().min()?, filled().max()?);
-    let mut counts = vec![vec![0; columns.len()]; (highest - lowest + 1) as usize];
-    for (column, cells) in columns.iter().enumerate() {
-        for (row, n) in cells {
-            counts[(row - lowest) as usize][column] += n;
-        }
+    let cells = |latency: Option<&Histogram>| {
+        let rows = latency.map(rows).unwrap_or_default();
+        rows.into_iter().map(|(row, n)| (row, row + 1, n as f64)).collect()
+    };
+    let columns: Vec<Vec<_>> = time.latencies().map(cells).collect();
+    Heat::of("operations", time.edges(), &columns, |row| low_edge_ns(row) / 1e9)
+}
+
+fn durations(latency: &Histogram) -> Durations {
+    let seconds = |(low, high, n): (u64, u64, u64)| (low as f64 / 1e9, high as f64 / 1e9, n as f64);
+    Durations {
+        buckets: latency.buckets().map(seconds).collect(),
+        mean_s: latency.mean().map(|mean_ns| mean_ns / 1e9),
+        border_s: None,
     }
-    let y_edges = (lowest..=highest + 1).map(|row| low_edge_ns(row) / 1e9).collect();
-    Some(Heat { x_edges: time.edges(), y_edges, counts, of: "operations" })
 }
 
 /// Rows and counts of a histogram's buckets; all of a bucket belongs to the row of its middle.
@@ -371,22 +400,46 @@ fn read_histogram(record: &Record) -> Chart {
         (_, Some(histogram)) => {
             let bars = Trace::Bars(Bars::new("physical reads", Colour::Reads, histogram_bars(histogram)));
             let x = Axis::log("latency of a physical read", Unit::Seconds);
-            Ok(Drawing::new(x, Axis::linear("reads", Unit::Count), vec![bars]))
+            let mean = histogram.mean().map(|ns| (ns / 1e9, String::new()));
+            let drawing = Drawing::new(x, Axis::linear("reads", Unit::Count), vec![bars]);
+            Ok(Drawing { marks: mean.into_iter().collect(), ..drawing })
         }
     };
+    let mean = latency(record, LatencyKind::PhysicalRead).and_then(Histogram::mean);
+    let mean = mean.map(|ns| format!(" The dashed line is the mean, {}.", duration_us(ns / 1e3)));
     Chart {
         id: "read-histogram".into(),
         title: "Physical read latency".into(),
-        about: format!("{about} A peak far on the left is a cache's, not the device's."),
+        about: format!(
+            "{about}{} A peak far on the left is a cache's, not the device's.",
+            mean.unwrap_or_default()
+        ),
         source: source.into(),
         body,
     }
 }
 
-/// A bar for each row of the heat map's scale.
-fn histogram_bars(histogram: &Histogram) -> Vec<Bar> {
+fn counts_of_rows(histogram: &Histogram) -> BTreeMap<i32, u64> {
     let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
     rows(histogram).into_iter().for_each(|(row, n)| *counts.entry(row).or_default() += n);
+    counts
+}
+
+/// The middles of the rows in seconds and their shares in percent, from an empty row to an empty row.
+pub(crate) fn shares(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
+    let counts = counts_of_rows(histogram);
+    let (first, last) =
+        (counts.keys().next().map_or(0, |row| row - 1), counts.keys().last().map_or(0, |row| row + 1));
+    let share = |row: i32| {
+        let n = counts.get(&row).copied().unwrap_or(0);
+        (low_edge_ns(row) * low_edge_ns(1).sqrt() / 1e9, ratio(100.0 * n as f64, histogram.count() as f64))
+    };
+    (first..=last).map(share).unzip()
+}
+
+/// A bar for each row of the heat map's scale.
+fn histogram_bars(histogram: &Histogram) -> Vec<Bar> {
+    let counts = counts_of_rows(histogram);
     let bar = |(row, n): (i32, u64)| {
         let (low, high) = (low_edge_ns(row), low_edge_ns(row + 1));
         let [from, to] = [low, high].map(|ns| duration_us(ns / 1e3));
@@ -653,11 +706,11 @@ mod tests {
         }
     }
 
-    fn heat_of(record: &Record) -> Heat {
-        match &body(record, "latency-heat-map").unwrap().traces[..] {
-            [Trace::Heat(heat)] => heat.clone(),
-            other => panic!("{other:?}"),
-        }
+    /// The heat map and the lines over it.
+    fn heat_of(record: &Record) -> (Heat, Vec<Trace>) {
+        let mut traces = body(record, "latency-heat-map").unwrap().traces;
+        let Trace::Heat(heat) = traces.remove(0) else { panic!("{traces:?}") };
+        (heat, traces)
     }
 
     #[test]
@@ -708,22 +761,34 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_is_in_one_cell_of_its_second() {
+    fn the_heat_map_is_the_first_chart() {
         let record = fixture::direct_read_run();
-        let heat = heat_of(&record);
+        let groups = groups(&record, &Figures::of(&record));
+        assert_eq!(groups[0].charts[0].id, "latency-heat-map");
+    }
+
+    #[test]
+    fn every_interval_of_the_heat_map_adds_up_to_all_operations() {
+        let record = fixture::direct_read_run();
+        let (heat, lines) = heat_of(&record);
         assert_eq!(heat.x_edges.len(), record.series.len() + 1);
-        assert_eq!(heat.y_edges.len(), heat.counts.len() + 1);
+        assert_eq!(heat.y_edges.len(), heat.percents.len() + 1);
         for (column, point) in record.series.points().enumerate() {
-            let sum: u64 = heat.counts.iter().map(|row| row[column]).sum();
-            assert_eq!(sum, point.value.unwrap().ops.total());
+            let sum: f64 = heat.percents.iter().map(|row| row[column]).sum();
+            // Sessions stopped within the last one.
+            let is_whole = point.value.unwrap().ops.total() > 0 && column < 71;
+            assert!((sum - if is_whole { 100.0 } else { 0.0 }).abs() < 1e-6, "{sum} in column {column}");
         }
+        let Trace::Line(mean) = &lines[0] else { panic!("{lines:?}") };
+        let exact = record.series.points().next().unwrap().value.unwrap().latency.mean().unwrap();
+        assert_eq!((mean.name.as_str(), mean.y[0]), ("mean of all", Some(exact / 1e9)));
     }
 
     #[test]
     fn the_outer_rows_of_the_heat_map_hold_the_extremes() {
-        let heat = heat_of(&fixture::update_run());
-        let sum = |row: &Vec<u64>| row.iter().sum::<u64>();
-        assert!(sum(heat.counts.first().unwrap()) > 0 && sum(heat.counts.last().unwrap()) > 0);
+        let (heat, _) = heat_of(&fixture::update_run());
+        let sum = |row: &Vec<f64>| row.iter().sum::<f64>();
+        assert!(sum(heat.percents.first().unwrap()) > 0.0 && sum(heat.percents.last().unwrap()) > 0.0);
     }
 
     #[test]

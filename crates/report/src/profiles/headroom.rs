@@ -373,7 +373,7 @@ fn waits_chart(name: &'static str, title: &str, headroom: &Headroom) -> Chart {
         (Some(production), Some(here)) => Ok(Drawing::new(
             Axis::log("duration", Unit::Seconds),
             Axis::linear("share of waits", Unit::Percent),
-            vec![bars("production", Colour::First, production), bars("here", Colour::Second, here)],
+            vec![bars("production", Colour::Variant(0), production), bars("here", Colour::Variant(1), here)],
         )),
         (None, _) => Err("the profile has no histogram of them".into()),
         (_, None) => Err("this platform's database does not measure each of them".into()),

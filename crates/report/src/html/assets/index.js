@@ -73,15 +73,14 @@
     });
   }
 
-  // ---- two ticked runs: the command that compares them
+  // ---- ticked runs: the command that compares them
   let ticked = [];
   body.addEventListener("change", (event) => {
     const box = event.target;
     ticked = ticked.filter((other) => other !== box);
     if (box.checked) ticked.push(box);
-    while (ticked.length > 2) ticked.shift().checked = false;
     compare.hidden = ticked.length < 2;
-    // The older run first.
+    // The oldest run first.
     const ids = ticked.map((other) => other.value).sort();
     command.textContent = "slob diff " + ids.join(" ") + compare.dataset.where;
   });

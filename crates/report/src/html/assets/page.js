@@ -126,29 +126,24 @@
       }),
     };
   }
-  // Counts in a grid, as colours on a logarithmic scale.
+  // The share of each duration in its interval, as colours on one linear scale. Cells without any stay empty.
   function heat(from) {
-    let most = 1;
-    for (const row of from.counts) for (const n of row) if (n > most) most = n;
-    const decades = Math.max(1, Math.ceil(Math.log10(most)));
-    const ticks = Array.from({ length: decades + 1 }, (_, power) => power);
+    const rows = from.percents.map((row) => row.map((percent) => (percent > 0 ? percent : null)));
     return {
-      type: "heatmap", x: from.x_edges, y: from.y_edges,
-      z: from.counts.map((row) => row.map((n) => (n > 0 ? Math.log10(n) : null))),
-      customdata: from.counts,
-      zmin: 0, zmax: Math.max(1, Math.log10(most)),
+      type: "heatmap", x: from.x_edges, y: from.y_edges, z: rows,
+      zmin: 0, zmax: rows.flat().reduce((most, percent) => Math.max(most, percent), 0),
       colorscale: [0, 1, 2, 3, 4].map((step) => [step / 4, colour("heat" + step)]),
-      colorbar: {
-        title: { text: from.of, side: "right" }, thickness: 10, outlinewidth: 0, tickvals: ticks,
-        ticktext: ticks.map((power) => (10 ** power).toLocaleString("en")),
-      },
-      hovertemplate: "%{y:.3s}s at %{x:.4~g}: %{customdata:,} " + from.of + "<extra></extra>",
-      hoverongaps: false,
+      colorbar: { title: { text: "% of " + from.of, side: "right" }, thickness: 10, outlinewidth: 0 },
+      hovertemplate: "%{y:.3s}s at %{x:.4~g}: %{z:.3~r} % of the " + from.of + " of this interval<extra></extra>",
+      hoverongaps: false, showlegend: false,
     };
   }
   function trace(from, chart) {
     if (from.type === "heat") return heat(from);
-    return from.type === "bars" ? bars(from) : line(from, (from.on_right && chart.right ? chart.right : chart.y).unit);
+    if (from.type === "bars") return bars(from);
+    const drawn = line(from, (from.on_right && chart.right ? chart.right : chart.y).unit);
+    if (chart.traces[0].type === "heat" && from.stroke === "solid") drawn.line.width = 3;
+    return drawn;
   }
 
   // 0.0002 is 200 µs.
@@ -207,10 +202,11 @@
   // Lines of the legend, whose names stand in columns as wide as the longest.
   const LEGEND_LINE = 19;
   function legendLines(chart, place) {
-    if (chart.traces.length < 2 || chart.traces.some((trace) => trace.type === "heat")) return 0;
-    const longest = Math.max(...chart.traces.map((trace) => trace.name.length));
+    if (chart.traces.length < 2) return 0;
+    const names = chart.traces.filter((trace) => trace.type !== "heat").map((trace) => trace.name);
+    const longest = Math.max(...names.map((name) => name.length));
     const room = (printing ? PRINT_WIDTH : place.clientWidth) - 90;
-    return Math.ceil(chart.traces.length / Math.max(1, Math.floor(room / (7 * longest + 60))));
+    return Math.ceil(names.length / Math.max(1, Math.floor(room / (7 * longest + 60))));
   }
   function figure(chart, place, lines) {
     const isClosest = chart.traces.some((from) => from.type === "heat") || chart.traces.every((from) => from.type === "bars");
@@ -246,7 +242,7 @@
       ],
       annotations: [
         ...chart.marks.map(([x, text]) => ({
-          x, xref: "x", y: 1, yref: "paper", text, textangle: -90, showarrow: false, xanchor: "right", yanchor: "top",
+          x: chart.x.is_log ? Math.log10(x) : x, xref: "x", y: 1, yref: "paper", text, textangle: -90, showarrow: false, xanchor: "right", yanchor: "top",
           font: { size: 11, color: colour("text-2") },
         })),
         ...chart.traces.flatMap((from) => (from.bars || []).filter((bar) => bar.cut)).map((bar) => ({

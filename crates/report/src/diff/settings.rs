@@ -1,0 +1,134 @@
+//! Settings that differ between groups: parameters, the server's, the platform's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use slob_record::Record;
+
+use super::Each;
+use crate::format::size;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// `parameter`, `server` or `platform`.
+    pub of: &'static str,
+    pub name: String,
+    /// Absent if no run of the group has it. Runs that differ give several values, with ` / ` between.
+    #[serde(flatten)]
+    pub values: Each<Option<String>>,
+}
+
+/// The name of a setting: consecutive SELECTs are one statement, or one statement each.
+const SELECTS: &str = "consecutive SELECTs";
+const PRODUCT: &str = "product";
+
+impl Change {
+    /// A warning if the groups did different work, or had different statements for the same.
+    pub(super) fn warning(&self, names: &[&str]) -> Option<String> {
+        let known: Option<Vec<&String>> = self.values.iter().map(Option::as_ref).collect();
+        let known = known?;
+        let of_each = || {
+            let each = names.iter().zip(&known).map(|(name, value)| format!("{name} {value}"));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        match (self.name.as_str(), known.as_slice()) {
+            (SELECTS, [first, second]) => Some(format!(
+                "The two sides executed their SELECTs differently ({first}; {second}), so CPU and rates of cached reads \
+                 can't be compared: repeat one side with the other's LOOP, or both with LOOP=statement."
+            )),
+            (SELECTS, _) => Some(format!(
+                "These groups executed their SELECTs differently ({}), so CPU and rates of cached reads can't be compared: \
+                 repeat all with LOOP=statement.",
+                of_each()
+            )),
+            (PRODUCT | "SCALE", _) => Some(format!("Mind the different {}: {}.", self.name, of_each())),
+            _ => None,
+        }
+    }
+}
+
+type Settings = Vec<(String, String)>;
+
+/// Settings that differ, parameters first; of each kind by name.
+pub(super) fn changes(groups: &[&[Record]]) -> Vec<Change> {
+    // The distinct values in the runs of each group, by the place of the kind and the name.
+    let mut values: BTreeMap<(usize, &'static str, String), Vec<BTreeSet<String>>> = BTreeMap::new();
+    for (group, records) in groups.iter().enumerate() {
+        for record in *records {
+            let kinds = [
+                ("parameter", parameters(record)),
+                ("server", server_settings(record)),
+                ("platform", platform(record)),
+            ];
+            for (place, (of, settings)) in kinds.into_iter().enumerate() {
+                for (name, value) in settings {
+                    let of_all = values
+                        .entry((place, of, name))
+                        .or_insert_with(|| vec![BTreeSet::new(); groups.len()]);
+                    of_all[group].insert(value);
+                }
+            }
+        }
+    }
+    let differing = values.into_iter().filter(|(_, all)| all.windows(2).any(|pair| pair[0] != pair[1]));
+    let words = |values: BTreeSet<String>| (!values.is_empty()).then(|| Vec::from_iter(values).join(" / "));
+    let change = |((_, of, name), all): ((usize, &'static str, String), Vec<BTreeSet<String>>)| Change {
+        of,
+        name,
+        values: Each(all.into_iter().map(words).collect()),
+    };
+    differing.map(change).collect()
+}
+
+fn parameters(record: &Record) -> Settings {
+    // These name a run and its folder, and make no difference.
+    let names = ["RUN_NAME", "RESULTS_DIR"];
+    let entries = record.configuration.iter().filter(|entry| !names.contains(&entry.key.as_str()));
+    entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect()
+}
+
+fn server_settings(record: &Record) -> Settings {
+    let server = &record.server;
+    let settings = server.settings.iter().map(|setting| (setting.name.clone(), setting.value.clone()));
+    let joined = if server.joined_selects { "one statement" } else { "one statement each" };
+    let direct_io = server.direct_io.map(|is_direct| if is_direct { "yes" } else { "no" });
+    let more = [
+        (PRODUCT, Some(server.product.clone())),
+        ("version", Some(server.version.clone())),
+        ("block bytes", Some(server.block_bytes.to_string())),
+        (SELECTS, Some(joined.to_owned())),
+        ("direct I/O", direct_io.map(str::to_owned)),
+    ];
+    settings.chain(known(more)).collect()
+}
+
+fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Settings {
+    facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+fn platform(record: &Record) -> Settings {
+    let mut facts = vec![("slob version".to_owned(), record.slob_version.clone())];
+    let Some(host) = &record.host else { return facts };
+    let info = &host.info;
+    facts.extend(known([
+        ("host", Some(info.hostname.clone())),
+        ("kernel", Some(info.kernel.clone())),
+        ("architecture", Some(info.architecture.clone())),
+        ("operating system", info.os.clone()),
+        ("CPU model", info.cpu_model.clone()),
+        ("CPUs", info.cpus_online.map(|cpus| cpus.to_string())),
+        ("memory", info.memory_bytes.map(size)),
+        ("virtualisation", info.virtualisation.clone()),
+    ]));
+    let Some(device) = host.device.as_ref().map(|device| &device.device) else { return facts };
+    facts.extend(known([
+        ("file system", Some(device.file_system.clone())),
+        ("mount options", Some(device.mount_options.join(","))),
+        ("device stack", Some(device.stack.join(" > "))),
+    ]));
+    for disk in &device.disks {
+        let [scheduler, model] = ["scheduler", "model"].map(|what| format!("{what} of {}", disk.id.name));
+        facts.extend(known([(&scheduler, disk.scheduler.clone()), (&model, disk.model.clone())]));
+    }
+    facts
+}

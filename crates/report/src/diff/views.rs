@@ -1,0 +1,338 @@
+//! A comparison as text and as a page with charts.
+
+use slob_record::Record;
+
+use super::{Compared, Diff, Distribution, EventShare, Group, Metric, NamedRuns, Ranking, SECTIONS};
+use crate::figure::{self, Figures};
+use crate::format::{
+    ABSENT, count, duration_us, fixed, micros, or_absent, percent, plural, signed_percent, significant,
+};
+use crate::html::chart::{Axis, COLOURS, Chart, Colour, Drawing, Line, STROKES, Trace, Unit};
+use crate::html::escape;
+use crate::html::layout::{Section, View};
+use crate::html::run_charts;
+use crate::page::{Column, Page, Table};
+use crate::verdicts::{Answer, group};
+
+impl Diff {
+    pub fn text(&self) -> String {
+        let mut page = Page::default();
+        page.section("Comparison");
+        for (group, head) in self.groups.iter().zip(self.heads()) {
+            page.fact(&head, &group.words());
+            group.incomplete.iter().for_each(|wrong| page.fact("", &format!("Caution: {wrong}.")));
+        }
+        page.section("Verdicts");
+        self.write_verdicts(&mut page);
+        page.section("In short");
+        self.write_statements(&mut page);
+        self.write_tables(&mut page);
+        page.into_text()
+    }
+
+    fn is_pair(&self) -> bool {
+        self.groups.len() == 2
+    }
+
+    /// Heads of the columns.
+    fn heads(&self) -> Vec<String> {
+        match self.is_pair() {
+            true => vec!["First".into(), "Second".into()],
+            false => self.groups.iter().map(|group| group.name.clone()).collect(),
+        }
+    }
+
+    fn write_verdicts(&self, page: &mut Page) {
+        let groups: Vec<_> = self.groups.iter().map(|group| (group.name.as_str(), &group.verdicts)).collect();
+        group::write(page, &groups);
+    }
+
+    fn write_statements(&self, page: &mut Page) {
+        self.statements.iter().for_each(|statement| page.hanging("  -", statement));
+    }
+
+    fn write_tables(&self, page: &mut Page) {
+        page.section("What differs between the tests");
+        match self.changes.is_empty() {
+            true => page.paragraph("Nothing, as far as the records tell."),
+            false => page.table(&self.changes_table()),
+        }
+        for (section, _) in SECTIONS {
+            let metrics: Vec<&Metric> =
+                self.metrics.iter().filter(|metric| metric.section == section).collect();
+            if !metrics.is_empty() {
+                page.section(section);
+                page.table(&if self.is_pair() {
+                    self.pair_table(&metrics)
+                } else {
+                    self.ranked_table(&metrics)
+                });
+            }
+        }
+        for distribution in &self.distributions {
+            page.section(&format!("How long {} took (% of them)", distribution.name));
+            page.table(&self.distribution_table(distribution));
+        }
+        if !self.events.is_empty() {
+            page.section("Top timed events");
+            page.table(&self.events_table());
+        }
+        page.line("");
+        page.rule('-');
+        match self.is_pair() {
+            true => page.fact("Difference", &self.about_pairs()),
+            false => page.fact("Groups", &self.about_ranking()),
+        }
+    }
+
+    fn about_pairs(&self) -> String {
+        let base = "second relative to first, in percent; '-' means not known.";
+        if !self.are_repeated() {
+            return base.to_owned();
+        }
+        format!(
+            "{base} First and Second are means of the runs. Interval: contains the true difference with {} confidence; \
+             * means that 0 is outside it. Intervals of percentiles allow for their 0.8 % error. By chance alone, one \
+             figure in {} is marked.",
+            self.confidence,
+            fixed((1.0 / (1.0 - self.confidence.ratio())).round(), 0),
+        )
+    }
+
+    fn about_ranking(&self) -> String {
+        let best = "means of the runs; '-' means not known. * marks the best";
+        let not = "BAD: a verdict that the figure rests on is; a group with a BAD verdict that others do not have is never marked.";
+        match self.groups.iter().any(Group::is_repeated) {
+            false => format!("{best}, which single runs can't tell from noise. {not}"),
+            true => format!(
+                "{best}, and the next ones that noise does not tell from it; nothing is marked where it tells none apart. The marks of a \
+                 figure hold together with {0} confidence. +-: {0} confidence interval of the mean. {not}",
+                self.confidence
+            ),
+        }
+    }
+
+    fn are_repeated(&self) -> bool {
+        self.groups.iter().all(Group::is_repeated)
+    }
+
+    fn changes_table(&self) -> Table {
+        let names = [Column::left("").at_most(9), Column::left("Setting").at_most(26)];
+        let most = if self.is_pair() { 28 } else { 20 };
+        let values = self.heads().into_iter().map(|head| Column::left(head).at_most(most));
+        let mut table = Table::new(names.into_iter().chain(values)).named_by(2);
+        for change in &self.changes {
+            let values = change.values.iter().map(|value| or_absent(value.clone(), |value| value));
+            table.row([change.of.to_owned(), change.name.clone()].into_iter().chain(values));
+        }
+        table
+    }
+
+    fn pair_table(&self, metrics: &[&Metric]) -> Table {
+        let numbers = ["First", "Second", "Difference %"].map(Column::right);
+        let interval = [Column::right("Interval %")];
+        let interval = if self.are_repeated() { &interval[..] } else { &[] };
+        let is_marked = self.are_repeated() || metrics.iter().any(|metric| metric.refused.is_some());
+        let mark = [Column::left("")];
+        let mark = if is_marked { &mark[..] } else { &[] };
+        let mut table = Table::new([&[Column::left("").at_most(30)], &numbers[..], interval, mark].concat());
+        for metric in metrics {
+            let Compared::Pair(difference) = &metric.compared else { continue };
+            let mut row = vec![metric.title.to_owned()];
+            row.extend(metric.means.iter().map(|mean| or_absent(*mean, significant)));
+            row.push(or_absent(difference.difference_percent, signed_percent));
+            let interval = difference.comparison.and_then(|comparison| comparison.interval);
+            if self.are_repeated() {
+                row.push(or_absent(interval, |interval| {
+                    format!("{} to {}", signed_percent(interval.low), signed_percent(interval.high))
+                }));
+            }
+            let excludes_zero = interval.is_some_and(|interval| interval.excludes_zero());
+            let mark = match (&metric.refused, excludes_zero) {
+                (Some(_), _) => Answer::Bad.word(),
+                (None, true) => "*",
+                (None, false) => "",
+            };
+            row.extend(is_marked.then(|| mark.to_owned()));
+            table.row(row);
+        }
+        table
+    }
+
+    /// A column for each group.
+    fn ranked_table(&self, metrics: &[&Metric]) -> Table {
+        let heads = self.heads().into_iter().map(|head| Column::right(head).at_most(20));
+        let mut table = Table::new([Column::left("").at_most(30)].into_iter().chain(heads));
+        for metric in metrics {
+            let Compared::Ranked(ranking) = &metric.compared else { continue };
+            let cells = self.groups.iter().zip(metric.means.iter()).zip(&ranking.intervals);
+            let cells = cells.map(|((group, mean), interval)| {
+                or_absent(*mean, |mean| ranked_cell(&group.name, mean, *interval, ranking))
+            });
+            table.row([metric.title.to_owned()].into_iter().chain(cells));
+        }
+        table
+    }
+
+    fn distribution_table(&self, distribution: &Distribution) -> Table {
+        let heads = self.heads().into_iter().map(|head| Column::right(head).at_most(16));
+        let mut table = Table::new([Column::left("From").at_most(30)].into_iter().chain(heads));
+        for row in &distribution.rows {
+            let shares = row.percents.iter().map(|share| match share {
+                Some(0.0) => String::new(),
+                share => or_absent(*share, percent),
+            });
+            table.row([duration_us(row.from_us)].into_iter().chain(shares));
+        }
+        let counts = distribution.counts.iter().map(|number| or_absent(*number, count));
+        table.row(["Number".to_owned()].into_iter().chain(counts));
+        table
+    }
+
+    fn events_table(&self) -> Table {
+        let names = [Column::left("Event").at_most(30), Column::left("Class").at_most(10)];
+        let heads = |head: String| match self.is_pair() {
+            true => vec![
+                Column::right(format!("{head} s/s")),
+                Column::right("% DB time").at_most(7),
+                Column::right("Mean us"),
+            ],
+            false => vec![Column::right(format!("{head} s/s (mean)")).at_most(18)],
+        };
+        let heads = self.heads().into_iter().flat_map(heads);
+        let mut table = Table::new(names.into_iter().chain(heads)).named_by(2);
+        let cells = |share: &Option<EventShare>| {
+            let s_per_s = or_absent(*share, |share| significant(share.s_per_s));
+            let mean = share.and_then(|share| share.mean_us);
+            if self.is_pair() {
+                let of_time = or_absent(share.and_then(|share| share.percent_of_db_time), percent);
+                return vec![s_per_s, of_time, or_absent(mean, micros)];
+            }
+            let mean = mean.map(|mean_us| format!(" ({})", duration_us(mean_us))).unwrap_or_default();
+            vec![s_per_s + &mean]
+        };
+        for event in &self.events {
+            let names = [event.name.clone(), event.class.clone()];
+            table.row(names.into_iter().chain(event.shares.iter().flat_map(cells)));
+        }
+        table
+    }
+}
+
+/// A mean with its interval, and its mark.
+fn ranked_cell(group: &String, mean: f64, interval: Option<(f64, f64)>, ranking: &Ranking) -> String {
+    let mark = match (ranking.invalid.contains(group), ranking.best.contains(group)) {
+        (true, _) => format!("{} ", Answer::Bad.word()),
+        (false, true) => "*".to_owned(),
+        (false, false) => String::new(),
+    };
+    let noise = interval.filter(|_| mean != 0.0).map(|(_, high)| {
+        let percent = 100.0 * (high - mean) / mean.abs();
+        format!(" +-{}%", fixed(percent, usize::from(percent < 9.95)))
+    });
+    format!("{mark}{}{}", significant(mean), noise.unwrap_or_default())
+}
+
+impl Group {
+    /// The ids of its runs; of more than four the first and the last.
+    fn words(&self) -> String {
+        let count = plural(self.runs.len() as u64, "run");
+        match self.runs.as_slice() {
+            [] => ABSENT.into(),
+            [only] => only.clone(),
+            few if few.len() <= 4 => format!("{count}: {}", few.join(", ")),
+            [first, .., last] => format!("{count}: {first} to {last}"),
+        }
+    }
+}
+
+/// The comparison as one HTML file that needs no network: tables, and the charts of all groups over each other.
+///
+/// `groups` are those of `diff`, with the series of their records. The charts of a group of repeated runs are those of the one
+/// with the median rate of operations; the figures are those of all.
+pub fn diff_page(diff: &Diff, groups: &[NamedRuns<'_>]) -> String {
+    let medians: Vec<Option<&Record>> = groups.iter().map(|(_, records)| median(records)).collect();
+    let of_groups: Vec<Vec<Section>> = medians
+        .iter()
+        .map(|record| {
+            record.map(|record| run_charts::groups(record, &Figures::of(record))).unwrap_or_default()
+        })
+        .collect();
+    let section = |(place, first): (usize, &Section)| {
+        let runs = groups.iter().zip(&of_groups);
+        let runs: Vec<(&str, Vec<Chart>)> = runs
+            .filter_map(|((name, _), sections)| Some((*name, sections.get(place)?.charts.clone())))
+            .collect();
+        let own = if first.id == "latency" { distribution_charts(diff) } else { Vec::new() };
+        let charts = own.into_iter().chain(Chart::overlay_all(&runs)).collect();
+        Section::new(first.id.as_str(), first.title.as_str()).charts(charts)
+    };
+    let charts: Vec<Section> = of_groups.first().into_iter().flatten().enumerate().map(section).collect();
+    let keys = diff.groups.iter().zip(diff.heads()).zip(&medians).enumerate();
+    let keys: Vec<String> =
+        keys.map(|(place, ((group, head), median))| key(place, &head, group, *median)).collect();
+    let cautions: String = diff
+        .groups
+        .iter()
+        .flat_map(|group| &group.incomplete)
+        .map(|wrong| format!("<p class=\"banner doubt\">Caution: {}.</p>\n", escape::text(wrong)))
+        .collect();
+    let summary = Section::new("summary", "In short")
+        .part("", |page| diff.write_statements(page))
+        .part("Verdicts", |page| diff.write_verdicts(page));
+    let figures = Section::new("figures", "Figures").part("", |page| diff.write_tables(page));
+    let charts = charts.into_iter().filter(|section| !section.charts.is_empty());
+    View {
+        title: "OpenSLOB comparison".into(),
+        heading: "Comparison".into(),
+        lead: format!("<p class=\"lead\">{}</p>\n{cautions}", keys.join("<br>")),
+        has_links: true,
+        sections: [summary].into_iter().chain(charts).chain([figures]).collect(),
+        source: "From the saved records of the runs alone.".into(),
+    }
+    .html()
+}
+
+/// A group's colour and runs.
+fn key(place: usize, head: &str, group: &Group, median: Option<&Record>) -> String {
+    let drawn = median.filter(|_| group.is_repeated());
+    let drawn = drawn.map(|run| format!("; the charts show the median one, {}", run.id)).unwrap_or_default();
+    let words = escape::text(&format!("{head}: {}{drawn}", group.words()));
+    let colour = place % COLOURS;
+    format!("<span class=\"key\" style=\"background:var(--c-variant{colour})\"></span>{words}")
+}
+
+/// How long operations and reads took, of all groups in one chart each.
+fn distribution_charts(diff: &Diff) -> Vec<Chart> {
+    let chart = |distribution: &Distribution| {
+        let groups = diff.groups.iter().zip(&distribution.histograms).enumerate();
+        let line = |(place, (group, histogram)): (usize, (&Group, &Option<slob_stats::Histogram>))| {
+            let (x, y) = run_charts::shares(histogram.as_ref()?);
+            let stroke = STROKES[place / COLOURS % STROKES.len()];
+            Some(Trace::Line(Line { stroke, ..Line::new(group.name.as_str(), Colour::Variant(place), x, y) }))
+        };
+        let x = Axis::log(format!("duration of {}", distribution.name), Unit::Seconds);
+        let y = Axis::linear("share", Unit::Percent);
+        let traces = groups.filter_map(line).collect();
+        Chart {
+            id: format!("distribution-{}", distribution.name.replace(' ', "-")),
+            title: format!("How long {} took", distribution.name),
+            about: format!(
+                "Shares of the {} of all runs of each group, by duration in quarters of doublings. Several peaks are \
+                 several paths, such as a cache and a device.",
+                distribution.name
+            ),
+            source: "the histograms of the windows, added up".into(),
+            body: Ok(Drawing::new(x, y, traces)),
+        }
+    };
+    diff.distributions.iter().map(chart).collect()
+}
+
+/// The run of a group with the median rate of operations.
+pub(super) fn median(records: &[Record]) -> Option<&Record> {
+    let rate = |record| figure::OPERATIONS_PER_S.of(&Figures::of(record)).unwrap_or_default();
+    let mut rated: Vec<(f64, &Record)> = records.iter().map(|record| (rate(record), record)).collect();
+    rated.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rated.get(rated.len().saturating_sub(1) / 2).map(|(_, record)| *record)
+}

@@ -1,0 +1,126 @@
+//! What is drawn over a heat map: the mean, and where one mean hides two peaks, the border between them and the mean of each.
+
+use slob_awr::{Bucket, EventHistogram, Figure, TwoPeaks};
+use slob_stats::Histogram;
+
+use super::chart::{Colour, Line, Stroke};
+
+/// The durations of an interval, in seconds.
+#[derive(Default)]
+pub(super) struct Durations {
+    /// From, up to, and the number.
+    pub(super) buckets: Vec<(f64, f64, f64)>,
+    pub(super) mean_s: Option<f64>,
+    /// Between two peaks.
+    pub(super) border_s: Option<f64>,
+}
+
+impl Durations {
+    /// The mean of those that `is_wanted`, by the middles of their buckets; `None` without a border.
+    fn mean_of(&self, is_wanted: impl Fn(f64, f64) -> bool) -> Option<f64> {
+        let border_s = self.border_s?;
+        let wanted =
+            self.buckets.iter().filter(|(from, to, _)| is_wanted(f64::midpoint(*from, *to), border_s));
+        let (sum, count) = wanted.fold((0.0, 0.0), |(sum, count), (from, to, n)| {
+            // A bucket of a report is an octave and more, so that its middle is that of the scale.
+            let middle = if *from > 0.0 { (from * to).sqrt() } else { to / 2.0 };
+            (sum + n * middle, count + n)
+        });
+        (count > 0.0).then(|| sum / count)
+    }
+}
+
+/// The lines that are known, the mean first. `line` places values on the axis of time.
+pub(super) fn lines(
+    intervals: &[Durations],
+    may_be_a_cache: bool,
+    line: impl Fn(&str, Vec<Option<f64>>) -> Line,
+) -> Vec<Line> {
+    let [short, long] = match may_be_a_cache {
+        true => ["mean of the short, as from a cache", "mean of the long, as from a device"],
+        false => ["mean of the short", "mean of the long"],
+    };
+    let each = |of: fn(&Durations) -> Option<f64>| intervals.iter().map(of).collect::<Vec<_>>();
+    let lines = [
+        ("mean of all", Stroke::Solid, each(|interval| interval.mean_s)),
+        (short, Stroke::Dot, each(|interval| interval.mean_of(|middle, border| middle < border))),
+        (long, Stroke::Dash, each(|interval| interval.mean_of(|middle, border| middle >= border))),
+        ("border between two peaks", Stroke::DashDot, each(|interval| interval.border_s)),
+    ];
+    let drawn =
+        lines.into_iter().map(|(name, stroke, y)| Line { stroke, colour: Colour::Text, ..line(name, y) });
+    drawn.filter(Line::is_known).collect()
+}
+
+/// Counts by doublings of the duration, from the shortest to the longest without gaps: each with the power of two of
+/// microseconds from which it counts.
+pub(crate) fn octaves(histogram: &Histogram) -> Vec<(i32, u64)> {
+    let mut counts: Vec<(i32, u64)> = Vec::new();
+    for (low_ns, high_ns, n) in histogram.buckets() {
+        // All of a bucket belongs to the octave of its middle.
+        let octave = (f64::midpoint(low_ns as f64, high_ns as f64).max(1.0) / 1e3).log2().floor() as i32;
+        while let Some((last, _)) = counts.last().filter(|(last, _)| *last < octave) {
+            counts.push((last + 1, 0));
+        }
+        match counts.last_mut() {
+            Some((_, count)) => *count += n,
+            None => counts.push((octave, n)),
+        }
+    }
+    counts
+}
+
+/// Two peaks of a run's durations, by the rule for those of a report.
+pub(super) fn two_peaks(histogram: &Histogram) -> Option<TwoPeaks> {
+    let share = |n: u64| Figure::exact(100.0 * n as f64 / histogram.count() as f64);
+    let bucket = |(octave, n): (i32, u64)| {
+        let from_us = f64::from(octave).exp2();
+        Bucket { from_us, to_us: Some(2.0 * from_us), percent: share(n) }
+    };
+    EventHistogram {
+        event: String::new(),
+        waits: Some(Figure::exact(histogram.count() as f64)),
+        waits_were_cut: false,
+        buckets: octaves(histogram).into_iter().map(bucket).collect(),
+        sections: Vec::new(),
+    }
+    .two_peaks()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(values: &[(u64, u64)]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|(us, n)| histogram.record_n(us * 1000, *n));
+        histogram
+    }
+
+    #[test]
+    fn octaves_have_no_gaps_and_hold_every_value() {
+        assert_eq!(octaves(&histogram(&[(5, 2), (6, 1), (40, 7)])), [(2, 3), (3, 0), (4, 0), (5, 7)]);
+        assert_eq!(octaves(&Histogram::new()), []);
+    }
+
+    #[test]
+    fn hits_and_misses_are_two_peaks_and_one_of_them_is_not() {
+        let peaks = two_peaks(&histogram(&[(5, 600), (5_000, 400)])).unwrap();
+        assert!((peaks.short_percent - 60.0).abs() < 1e-9 && peaks.may_be_a_caches());
+        assert!(peaks.border_us > 5.0 && peaks.border_us < 5_000.0);
+        assert_eq!(two_peaks(&histogram(&[(5, 1000)])), None);
+    }
+
+    #[test]
+    fn the_mean_lies_between_the_means_of_two_peaks() {
+        let interval = Durations {
+            buckets: vec![(4e-6, 8e-6, 60.0), (4e-3, 8e-3, 40.0)],
+            mean_s: Some(2.4e-3),
+            border_s: Some(64e-6),
+        };
+        let one = |interval| lines(&[interval], true, |name, y| Line::new(name, Colour::Reads, vec![0.0], y));
+        let values: Vec<f64> = one(interval).iter().map(|line| line.y[0].unwrap()).collect();
+        assert!(values[1] < values[3] && values[3] < values[0] && values[0] < values[2], "{values:?}");
+        assert_eq!(one(Durations { mean_s: Some(1.0), ..Durations::default() }).len(), 1);
+    }
+}
