@@ -1,11 +1,13 @@
 //! The headroom of a platform: the multiple of a demand that it carries, from one search.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use slob_profile::{Bucket, Figure, Figures, Histograms};
 use slob_record::Record;
 
+use super::limits::{Break, HeadroomLimit};
 use super::{FIGURE_HEAD, PlanView, not_modelled_table, runs, with_unit};
 use crate::analysis::CurvePoint;
 use crate::format::{duration_us, fixed, or_absent, percent, plural, significant};
@@ -13,16 +15,18 @@ use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, 
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
-use crate::verdicts::{Answer, Question, verdicts};
+use crate::measured::OfferedLoad;
+use crate::verdicts::thresholds::RATE_MISSED;
+use crate::verdicts::{Answer, Judged, Question, spoiled_by_others, verdicts};
+use crate::{Figures as RecordFigures, figure};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Headroom {
     /// The plan as it was calibrated at 1x.
     pub plan: PlanView,
-    /// Limits in words, such as `read-mean=5.1ms`.
-    pub limits: Vec<String>,
-    /// Limits that the target does not measure, so that they can't break.
-    pub unmeasured: Vec<String>,
+    pub limits: Vec<HeadroomLimit>,
+    /// The run that shows this platform's own latencies; absent if no lower rate than that of 1x can be asked for.
+    pub low_load: Option<HeadroomStep>,
     pub steps: Vec<HeadroomStep>,
     /// Multiple of the demand; absent if the platform does not even carry the least that was tried.
     pub carries: Option<f64>,
@@ -34,7 +38,7 @@ pub struct Headroom {
 }
 
 /// A run at a multiple of the demand.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeadroomStep {
     pub factor: f64,
     pub run: String,
@@ -43,56 +47,98 @@ pub struct HeadroomStep {
     pub sessions: u32,
     /// Share of the rate that was done.
     pub kept_percent: f64,
+    /// False if less was done than chance explains.
+    pub rate_kept: bool,
     pub figures: Figures,
+    /// The limited latencies in microseconds, by their columns.
+    pub latencies: BTreeMap<String, f64>,
     /// Histograms of waits, if the target measures them.
     #[serde(skip)]
     pub histograms: Histograms,
-    pub broke: Option<String>,
-    /// Why the step is discarded.
-    pub not_counted: Option<String>,
+    pub broke: Option<Break>,
+    /// What others did to this step, if they decided its figures.
+    pub spoiled: Option<String>,
+    pub not_counted: Option<NotCounted>,
     /// The bottleneck, in a sentence.
     pub reason: String,
-    /// Question, answer and sentence of each verdict.
-    pub verdicts: Vec<[String; 3]>,
+    pub verdicts: Vec<Judged>,
+}
+
+/// Why a step is discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotCounted {
+    /// The page cache served its reads.
+    Cached,
+    /// Others spoiled it, and it was repeated.
+    Repeated,
 }
 
 impl HeadroomStep {
-    /// The step of a run; `limit` is the latency limit that it exceeded. Reads from the page cache count with `count_cached`.
-    /// `None` without throughput.
-    pub fn of(record: &Record, factor: f64, limit: Option<String>, count_cached: bool) -> Option<Self> {
-        /// A rate below this share is not kept.
-        const KEPT_PERCENT: f64 = 95.0;
-        let point = CurvePoint::of(record, limit.is_some())?;
+    /// The step of a run, with the latencies of these columns. Reads from the page cache count with `count_cached`. `None`
+    /// without throughput.
+    pub fn of<'a>(
+        record: &Record,
+        factor: f64,
+        columns: impl Iterator<Item = &'a str>,
+        count_cached: bool,
+    ) -> Option<Self> {
+        let point = CurvePoint::of(record, false)?;
         let rate = record.workload.rate_per_s.map_or(0, NonZeroU32::get);
-        let kept_percent = 100.0 * point.operations_per_s / f64::from(rate.max(1));
-        let late = (kept_percent < KEPT_PERCENT).then(|| {
-            format!("the rate is not kept: {} % of {rate} operations/s were done", percent(kept_percent))
-        });
         let verdicts = verdicts(record);
-        let physical = verdicts.iter().find(|verdict| verdict.question == Question::Physical);
-        let cached = physical.filter(|verdict| verdict.answer == Answer::Bad && !count_cached);
-        let not_counted = cached.map(|verdict| {
-            format!(
-                "its reads were not physical: {} --count-cached counts them nevertheless.",
-                verdict.sentence()
-            )
-        });
-        let verdicts = verdicts.into_iter().map(|verdict| {
-            [verdict.question.title().to_owned(), verdict.answer.word().to_owned(), verdict.sentence()]
-        });
+        let is_cached = verdicts
+            .iter()
+            .any(|verdict| verdict.question == Question::Physical && verdict.answer == Answer::Bad);
+        let figures = RecordFigures::of(record);
+        let latency = |column: &str| Some((column.to_owned(), figure::named(column)?.of(&figures)?));
+        let is_late = OfferedLoad::of(record).is_some_and(|load| load.is_below(RATE_MISSED.value / 100.0));
         Some(Self {
             factor,
             run: record.id.clone(),
             rate,
             sessions: record.workload.sessions(),
-            kept_percent,
+            kept_percent: 100.0 * point.operations_per_s / f64::from(rate.max(1)),
+            rate_kept: !is_late,
             figures: runs::figures(record),
+            latencies: columns.filter_map(latency).collect(),
             histograms: runs::histograms(record),
-            broke: limit.or(late),
-            not_counted,
+            broke: None,
+            spoiled: spoiled_by_others(record, &verdicts),
+            not_counted: (is_cached && !count_cached).then_some(NotCounted::Cached),
             reason: point.reason,
-            verdicts: verdicts.collect(),
+            verdicts: point.verdicts,
         })
+    }
+
+    pub(super) fn latency(&self, column: &str) -> Option<f64> {
+        self.latencies.get(column).copied()
+    }
+
+    /// Notes the first limit that the step broke: latencies first, then the rate.
+    pub fn judge(&mut self, limits: &[HeadroomLimit]) {
+        let latency = limits.iter().find_map(|limit| limit.broken_by(self.latency(&limit.column)?));
+        let rate = Break::Rate { kept_percent: self.kept_percent, rate: self.rate };
+        self.broke = latency.or((!self.rate_kept).then_some(rate));
+    }
+
+    /// The outcome in words.
+    pub fn outcome(&self) -> String {
+        let outcome = match (self.not_counted, &self.broke) {
+            (Some(NotCounted::Cached), _) => return "does not count".to_owned(),
+            (Some(NotCounted::Repeated), _) => return "repeated: spoiled by others".to_owned(),
+            (None, Some(broke)) => broke.words(),
+            (None, None) => "held".to_owned(),
+        };
+        if self.spoiled.is_some() { format!("{outcome} (spoiled by others)") } else { outcome }
+    }
+
+    /// Why its reads do not count.
+    pub(super) fn why_cached(&self) -> Option<String> {
+        let physical = self.verdicts.iter().find(|verdict| verdict.question == Question::Physical);
+        let sentence = physical.filter(|_| self.not_counted == Some(NotCounted::Cached))?.sentence.as_str();
+        Some(format!(
+            "its reads were not physical: {sentence} --count-cached counts them nevertheless."
+        ))
     }
 }
 
@@ -114,21 +160,26 @@ pub(super) fn times(factor: f64) -> String {
 pub(super) const RESTS_ON: [Question; 2] = [Question::Accounted, Question::Complete];
 
 /// The BAD verdict on which a step rests, in words. A step that broke a limit may have missed its rate: that is the answer.
-pub(super) fn refused(factor: f64, broke: Option<&str>, verdicts: &[[String; 3]]) -> Option<String> {
-    if broke.is_some() {
+pub(super) fn refused(step: &HeadroomStep) -> Option<String> {
+    if step.broke.is_some() || step.not_counted.is_some() {
         return None;
     }
-    let rests_on = |title: &str| RESTS_ON.iter().any(|question| question.title() == title);
-    let bad = verdicts.iter().find(|[title, answer, _]| answer == Answer::Bad.word() && rests_on(title));
-    bad.map(|[title, answer, sentence]| format!("{title} is {answer} at {} times: {sentence}", times(factor)))
+    let bad = |verdict: &&Judged| verdict.answer == Answer::Bad && RESTS_ON.contains(&verdict.question);
+    let Judged { question, answer, sentence, .. } = step.verdicts.iter().find(bad)?;
+    Some(format!("{} is {} at {} times: {sentence}", question.title(), answer.word(), times(step.factor)))
+}
+
+/// True if every verdict of the steps that were carried is good.
+pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) -> bool {
+    let carried =
+        steps.into_iter().filter(|step| step.broke.is_none() && step.not_counted != Some(NotCounted::Repeated));
+    carried.flat_map(|step| &step.verdicts).all(|verdict| verdict.answer == Answer::Good)
 }
 
 impl Headroom {
     /// True if every verdict of the steps that were carried is good.
     pub fn are_good(&self) -> bool {
-        let carried = self.steps.iter().filter(|step| step.broke.is_none());
-        let answers = carried.flat_map(|step| &step.verdicts);
-        answers.into_iter().all(|[_, answer, _]| answer == Answer::Good.word())
+        are_good(&self.steps)
     }
 
     fn counted(&self) -> impl Iterator<Item = &HeadroomStep> {
@@ -142,17 +193,21 @@ impl Headroom {
 
     /// The answer in sentences: multiple, limit, and the mean reads of production and of this platform.
     fn answer(&self) -> String {
-        let refused =
-            self.counted().find_map(|step| refused(step.factor, step.broke.as_deref(), &step.verdicts));
-        let refused = refused.map(|why| format!("This result can't be relied on. {why}"));
+        let refused = self.steps.iter().find_map(refused).map(|why| format!("This result can't be relied on. {why}"));
         let mut sentences: Vec<String> = refused.into_iter().chain([self.carried()]).collect();
         let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));
         match nearest_above(self.carries, broken) {
-            Some((step, limit)) => sentences.push(format!("Beyond that {limit}. {}", step.reason)),
+            Some((step, broke)) => {
+                sentences.push(format!("Beyond that {}. {}", broke.words(), step.reason));
+                sentences.extend(step.spoiled.as_ref().map(|why| {
+                    format!("Others spoiled that step each time it was repeated, so more may be carried. {why}")
+                }));
+            }
             None if self.carries.is_some() => sentences.push(self.why.clone()),
             None => {}
         }
         sentences.extend(self.shortfall());
+        sentences.extend(self.limits.iter().find_map(HeadroomLimit::caution));
         let production = self.plan.demand.figures.get(Figure::ReadUs);
         let here = self.at_one().and_then(|step| step.figures.get(Figure::ReadUs));
         if let Some((production, here)) = production.zip(here) {
@@ -173,7 +228,7 @@ impl Headroom {
         let demand: Vec<String> = demand.into_iter().flatten().collect();
         let demand = format!("{}; {}", self.plan.demand.point, demand.join(", "));
         if self.counted().next().is_none() {
-            let why = self.steps.iter().find_map(|step| step.not_counted.clone()).unwrap_or_default();
+            let why = self.steps.iter().find_map(HeadroomStep::why_cached).unwrap_or_default();
             return format!("Nothing is known of headroom: no step counts. {why}").trim_end().to_owned();
         }
         let Some(carries) = self.carries else {
@@ -208,9 +263,11 @@ impl Headroom {
     }
 
     fn limits_in_words(&self) -> String {
-        let limit = |limit: &String| match self.unmeasured.contains(limit) {
-            true => format!("{limit} (this target does not measure it: it limits nothing)"),
-            false => limit.clone(),
+        let is_measured =
+            |limit: &HeadroomLimit| self.steps.iter().any(|step| step.latency(&limit.column).is_some());
+        let limit = |limit: &HeadroomLimit| match is_measured(limit) {
+            true => limit.words(),
+            false => format!("{} (this target does not measure it: it limits nothing)", limit.words()),
         };
         let kept = "the rate kept within 5 %".to_owned();
         self.limits.iter().map(limit).chain([kept]).collect::<Vec<_>>().join(", ")
@@ -220,13 +277,8 @@ impl Headroom {
         let heads = ["Times", "Rate/s", "Kept %", "Reads/s", "Redo MB/s", "Read mean", "Redo sync"];
         let outcome = [Column::left("Outcome").at_most(34)];
         let mut table = Table::new([&heads.map(Column::right)[..], &outcome].concat());
-        for step in &self.steps {
+        for step in self.low_load.iter().chain(&self.steps) {
             let figure = |figure| step.figures.get(figure);
-            let outcome = match (&step.not_counted, &step.broke) {
-                (Some(_), _) => "does not count",
-                (None, Some(broke)) => broke,
-                (None, None) => "held",
-            };
             table.row([
                 times(step.factor),
                 fixed(f64::from(step.rate), 0),
@@ -235,14 +287,17 @@ impl Headroom {
                 or_absent(figure(Figure::RedoBytes), |bytes| significant(bytes / 1e6)),
                 or_absent(figure(Figure::ReadUs), duration_us),
                 or_absent(figure(Figure::CommitUs), duration_us),
-                outcome.to_owned(),
+                step.outcome(),
             ]);
         }
         page.table(&table);
-        let discarded: Vec<&String> =
-            self.steps.iter().filter_map(|step| step.not_counted.as_ref()).collect();
-        if let Some(why) = discarded.first() {
-            page.paragraph(&format!("{} not counted: {why}", plural(discarded.len() as u64, "step")));
+        let cached: Vec<String> = self.steps.iter().filter_map(HeadroomStep::why_cached).collect();
+        if let Some(why) = cached.first() {
+            page.paragraph(&format!("{} not counted: {why}", plural(cached.len() as u64, "step")));
+        }
+        for step in self.steps.iter().filter(|step| step.not_counted == Some(NotCounted::Repeated)) {
+            let why = step.spoiled.as_deref().unwrap_or_default();
+            page.paragraph(&format!("Repeated at {} times: {why}", times(step.factor)));
         }
     }
 
@@ -262,10 +317,10 @@ impl Headroom {
 
     fn write_verdicts(&self, page: &mut Page) {
         let Some(first) = self.steps.first() else { return };
-        let titles = first.verdicts.iter().map(|[question, ..]| Column::left(question));
+        let titles = first.verdicts.iter().map(|verdict| Column::left(verdict.question.title()));
         let mut table = Table::new([Column::right("Times"), Column::left("Run")].into_iter().chain(titles));
         for step in &self.steps {
-            let answers = step.verdicts.iter().map(|[_, answer, _]| answer.clone());
+            let answers = step.verdicts.iter().map(|verdict| verdict.answer.word().to_owned());
             table.row([times(step.factor), step.run.clone()].into_iter().chain(answers));
         }
         page.table(&table);
