@@ -129,7 +129,7 @@ fn headroom_is_found_and_goes_on_from_its_records() {
     let (made, steps) = (runs(), first["steps"].as_array().unwrap().len());
     assert!(steps >= 2, "{first:#}");
     assert_eq!(first["steps"][0]["factor"], 1.0);
-    assert_eq!(first["limits"][0], "mean=10s");
+    assert_eq!(first["limits"][0]["name"], "mean=10s");
     // As after a kill: every run is there, none is made again, and the same comes out.
     let again = folder.slob(HEADROOM).json();
     assert_eq!((runs(), &again["carries"], &again["steps"]), (made, &first["carries"], &first["steps"]));

@@ -309,7 +309,8 @@ pub(crate) fn spoiled_by_others(record: &Record, verdicts: &[Verdict]) -> Option
         Finding::Steady(SteadyFinding::ForeignReads { percent, .. }) => percent.0 >= SPOILED.value,
         _ => false,
     };
-    let findings = || verdicts.iter().flat_map(|verdict| std::iter::once(&verdict.finding).chain(&verdict.others));
+    let findings =
+        || verdicts.iter().flat_map(|verdict| std::iter::once(&verdict.finding).chain(&verdict.others));
     let others = findings().find(is_others).map(Finding::sentence);
     // A database that checkpoints all the time does so in each window.
     let lone_checkpoint = record.counters.get(Counter::Checkpoints) == Some(1);

@@ -14,8 +14,8 @@ use crate::format::{duration_us, fixed, or_absent, percent, plural, significant}
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
 use crate::measured::OfferedLoad;
+use crate::page::{Column, Page, Table};
 use crate::verdicts::thresholds::RATE_MISSED;
 use crate::verdicts::{Answer, Judged, Question, spoiled_by_others, verdicts};
 use crate::{Figures as RecordFigures, figure};
@@ -136,9 +136,7 @@ impl HeadroomStep {
     pub(super) fn why_cached(&self) -> Option<String> {
         let physical = self.verdicts.iter().find(|verdict| verdict.question == Question::Physical);
         let sentence = physical.filter(|_| self.not_counted == Some(NotCounted::Cached))?.sentence.as_str();
-        Some(format!(
-            "its reads were not physical: {sentence} --count-cached counts them nevertheless."
-        ))
+        Some(format!("its reads were not physical: {sentence} --count-cached counts them nevertheless."))
     }
 }
 
@@ -149,7 +147,7 @@ pub(super) fn nearest_above<T>(carries: Option<f64>, items: impl Iterator<Item =
 }
 
 /// A multiple to three digits, the precision of a step.
-pub(super) fn times(factor: f64) -> String {
+pub fn times(factor: f64) -> String {
     let decimals = if factor < 1.0 { 3 } else { usize::from(factor < 10.0) + usize::from(factor < 100.0) };
     let text = fixed(factor, decimals);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
@@ -171,8 +169,9 @@ pub(super) fn refused(step: &HeadroomStep) -> Option<String> {
 
 /// True if every verdict of the steps that were carried is good.
 pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) -> bool {
-    let carried =
-        steps.into_iter().filter(|step| step.broke.is_none() && step.not_counted != Some(NotCounted::Repeated));
+    let carried = steps
+        .into_iter()
+        .filter(|step| step.broke.is_none() && step.not_counted != Some(NotCounted::Repeated));
     carried.flat_map(|step| &step.verdicts).all(|verdict| verdict.answer == Answer::Good)
 }
 
@@ -193,14 +192,17 @@ impl Headroom {
 
     /// The answer in sentences: multiple, limit, and the mean reads of production and of this platform.
     fn answer(&self) -> String {
-        let refused = self.steps.iter().find_map(refused).map(|why| format!("This result can't be relied on. {why}"));
+        let refused =
+            self.steps.iter().find_map(refused).map(|why| format!("This result can't be relied on. {why}"));
         let mut sentences: Vec<String> = refused.into_iter().chain([self.carried()]).collect();
         let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));
         match nearest_above(self.carries, broken) {
             Some((step, broke)) => {
                 sentences.push(format!("Beyond that {}. {}", broke.words(), step.reason));
                 sentences.extend(step.spoiled.as_ref().map(|why| {
-                    format!("Others spoiled that step each time it was repeated, so more may be carried. {why}")
+                    format!(
+                        "Others spoiled that step each time it was repeated, so more may be carried. {why}"
+                    )
                 }));
             }
             None if self.carries.is_some() => sentences.push(self.why.clone()),

@@ -65,8 +65,7 @@ impl HeadroomLimit {
             let counts = production_us.filter(|_| !production_cached);
             let us = counts.into_iter().chain(low_load_us).reduce(f64::max)? * LATENCY_FACTOR.value;
             let noise = summary::coefficient_of_variation(&repeats).unwrap_or(0.0);
-            let basis =
-                Basis { production_us, production_cached, low_load_us, noise_percent: 100.0 * noise };
+            let basis = Basis { production_us, production_cached, low_load_us, noise_percent: 100.0 * noise };
             Some(Self { name: name.into(), column: column.into(), us, basis: Some(basis) })
         };
         DEFAULTS.into_iter().filter_map(limit).collect()
@@ -127,7 +126,8 @@ impl Break {
                 format!("the rate is not kept: {} % of {rate} operations/s were done", percent(*kept_percent))
             }
             Self::Latency { column, us, most_us } => {
-                let what = figure::named(column).map_or_else(|| column.clone(), |own| own.title.to_lowercase());
+                let what =
+                    figure::named(column).map_or_else(|| column.clone(), |own| own.title.to_lowercase());
                 let mut shown = [*us, *most_us].map(duration_us);
                 if shown[0] == shown[1] {
                     shown = [us, most_us].map(|us| format!("{us:.2} us"));
@@ -190,6 +190,9 @@ mod tests {
         assert!(noisy.words().ends_with("production's 100 us, and 20.0 % for noise)"), "{}", noisy.words());
         assert!(noisy.broken_by(239.0).is_none() && noisy.broken_by(241.0).is_some());
         let asked = HeadroomLimit { name: "read-mean=1ms".into(), us: 1000.0, basis: None, ..noisy };
-        assert_eq!(asked.broken_by(1001.0).unwrap().words(), "the limit is physical read mean (us): 1.00 ms is more than 1.00 ms");
+        assert_eq!(
+            asked.broken_by(1001.0).unwrap().words(),
+            "the limit is physical read mean (us): 1.00 ms is more than 1.00 ms"
+        );
     }
 }

@@ -158,7 +158,12 @@ thresholds! {
 pub fn markdown() -> String {
     let row = |Threshold { question, name, value, unit, reason }: &Threshold| {
         let limit = format!("{} {unit}", plain_number(*value));
-        [question.map_or("Headroom", Question::title).to_owned(), format!("`{name}`"), limit, (*reason).to_owned()]
+        [
+            question.map_or("Headroom", Question::title).to_owned(),
+            format!("`{name}`"),
+            limit,
+            (*reason).to_owned(),
+        ]
     };
     let columns = ["question", "name", "limit", "meaning"].map(Column::left);
     Table::new(columns).with_rows(THRESHOLDS.iter().map(row)).markdown()
