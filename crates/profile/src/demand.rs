@@ -194,6 +194,9 @@ impl Profile {
             By::Each if !matches!(choice.at, At::Moment(_)) => each(intervals, choice.at),
             by => one(intervals, choice.at, by)?,
         };
+        if figures.get(Figure::Commits).is_none() {
+            notes.push("The profile does not know commits: a plan for it has no UPDATEs.".to_owned());
+        }
         let factor = choice.grow * choice.peak_factor.unwrap_or(1.0);
         if let Some(peak) = choice.peak_factor {
             notes.push(format!("Rates are {peak} times the interval's mean, as --peak-factor says."));
