@@ -2,7 +2,9 @@
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use clap_complete::ArgValueCompleter;
+use slob_campaign::is_set_by_plan;
 use slob_profile::By;
+use slob_spec::Param;
 
 use super::campaigns::{most_sessions, repeats};
 use super::{
@@ -108,7 +110,16 @@ Reads, redo, commits and writes are each met within 5 %, or it says which are no
         .about("Turn a profile into a test with the same demand: a commented slob.conf")
         .after_help(examples)
         .arg(output("Write slob.conf to this file, and print the table (or --json) alone"));
-    with_params(of_demand(command), is_of_run)
+    let is_used = |param: &Param| {
+        is_results_dir(param)
+            || (is_left_by_plan(param) && !["RUN_TIME", "UNTIL_STEADY"].contains(&param.key))
+    };
+    with_params(of_demand(command), is_used)
+}
+
+/// A parameter of a run that no plan sets.
+fn is_left_by_plan(param: &Param) -> bool {
+    is_of_run(param) && !is_set_by_plan(param.key)
 }
 
 fn headroom() -> Command {
@@ -137,5 +148,5 @@ reads the page cache served does not count.";
             html(),
             strict(),
         ]);
-    with_params(of_demand(command), is_of_run)
+    with_params(of_demand(command), is_left_by_plan)
 }

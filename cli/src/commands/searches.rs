@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 use serde_json::json;
 use slob_campaign::{
     Demand, DemandPoint, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeRules, LatencyLimit, Raised,
@@ -21,7 +22,7 @@ use slob_profile::{
 use slob_record::Record;
 use slob_report::analysis::{Curve, CurvePoint, curve_page};
 use slob_report::profiles::{
-    Headroom, HeadroomLimit, HeadroomStep, NotCounted, PlanView, headroom_page, headroom_text,
+    Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, headroom_page, headroom_text,
     measured_by_run, plan_conf, plan_table, times,
 };
 use slob_report::verdicts::thresholds::LOW_LOAD;
@@ -214,6 +215,8 @@ const CALIBRATION: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
 /// A demand to plan for, and the database that it comes from.
 pub(super) struct Goal {
     pub(super) database: String,
+    /// Its version and CPUs, if known.
+    production: Option<String>,
     block_bytes: Option<u32>,
     pub(super) demand: slob_profile::Demand,
     /// Length of a calibration run, as a text of `slob.conf`.
@@ -249,8 +252,11 @@ impl Goal {
             return Err(Failure::usage(format!("calibration is {calibration}; it must be {permitted}")));
         }
         let Profile { subject, .. } = profile;
+        let cpus = subject.cpus.map(|cpus| output::plural(u64::from(cpus), "CPU"));
+        let known: Vec<String> = subject.version.clone().into_iter().chain(cpus).collect();
         Ok(Self {
             database: subject.words(),
+            production: (!known.is_empty()).then(|| known.join(", ")),
             block_bytes: subject.block_bytes,
             demand,
             calibration: calibration.clone(),
@@ -365,10 +371,16 @@ pub(super) fn plan(matches: &ArgMatches) -> Outcome {
         refuse_roles(&settings)?;
         let target = Target::of(&settings, &goal)?;
         let stop = interrupt::flag()?;
-        let measure = |name: &str, pairs: &[(&str, String)]| measure(&settings, name, pairs, &stop, None);
+        // Calibrations are no runs of the user: they neither fill the list nor become the latest.
+        let directory = settings::results_dir_of(matches)?.join("calibrations");
+        let measure =
+            |name: &str, pairs: &[(&str, String)]| measure(&settings, name, pairs, &stop, &directory, "");
         let calibrated = target.calibrate(&goal, &settings, measure)?;
         plan_view(&goal, Some(&target), calibrated)
     } else {
+        if matches.value_source("calibration") == Some(ValueSource::CommandLine) {
+            return Err(Failure::usage("--calibration measures on a target: name one with --target"));
+        }
         let costs = Costs::default();
         let planned = solve(&goal.demand, &costs, &goal.limits(1));
         let fit = compare(&goal.demand, &planned, None, &costs);
@@ -399,21 +411,21 @@ fn plan_view(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> Pl
     }
 }
 
-/// Makes a run with that name. `directory` replaces RESULTS_DIR.
+/// Makes a run with that name in a directory of its own. `resume` ends the message of an interruption.
 fn measure(
     settings: &Settings,
     name: &str,
     pairs: &[(&str, String)],
     stop: &AtomicBool,
-    directory: Option<&Path>,
+    directory: &Path,
+    resume: &str,
 ) -> Result<Record, Failure> {
     let mut pairs = pairs.to_vec();
     pairs.push(("RUN_NAME", name.to_owned()));
-    pairs.extend(directory.map(|directory| ("RESULTS_DIR", directory.display().to_string())));
+    pairs.push(("RESULTS_DIR", directory.display().to_string()));
     let settings = settings::overridden(settings, &pairs, name)?;
-    runs::measure_step(&settings, stop, |folder| match directory {
-        None => format!("; what it measured is kept: `{}`", runs::report_command(folder)),
-        Some(directory) => format!("; the same command goes on from the runs in {}", directory.display()),
+    runs::measure_step(&settings, stop, |folder| {
+        format!("; what it measured is kept: `{}`{resume}", runs::report_command(folder))
     })
 }
 
@@ -525,6 +537,7 @@ pub(super) fn find_headroom(
             .collect(),
         limits: asked.limits.iter().map(limit).collect(),
         count_cached: asked.count_cached,
+        measured: None,
         low_load: None,
         steps: Vec::new(),
         interruption: None,
@@ -532,6 +545,8 @@ pub(super) fn find_headroom(
     let found = search.find(asked, &goal.demand.figures)?;
     let headroom = Headroom {
         plan: plan_view(goal, Some(&target), calibrated),
+        production: goal.production.clone(),
+        measured: search.measured,
         limits: search.limits,
         why: found.words(asked.rules),
         low_load: search.low_load,
@@ -558,7 +573,11 @@ impl SearchRuns<'_> {
                 output::say(&format!("{name}: taken from {}", record.id));
                 Ok(record)
             }
-            None => measure(&self.settings, name, pairs, self.stop, Some(&self.trail.directory)),
+            None => {
+                let directory = &self.trail.directory;
+                let resume = format!("; the same command goes on from the runs in {}", directory.display());
+                measure(&self.settings, name, pairs, self.stop, directory, &resume)
+            }
         }
     }
 }
@@ -571,6 +590,7 @@ struct StepSearch<'a> {
     columns: BTreeSet<&'static str>,
     limits: Vec<HeadroomLimit>,
     count_cached: bool,
+    measured: Option<Measured>,
     low_load: Option<HeadroomStep>,
     steps: Vec<HeadroomStep>,
     interruption: Option<Failure>,
@@ -659,6 +679,7 @@ impl StepSearch<'_> {
             }
             other => other?,
         };
+        self.measured.get_or_insert_with(|| Measured::of(&record));
         let columns = self.columns.iter().copied();
         let step = HeadroomStep::of(&record, factor, columns, self.count_cached);
         step.map(Some).ok_or_else(|| measured_nothing(&record))

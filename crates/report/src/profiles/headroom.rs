@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use slob_profile::{Bucket, Figure, Figures, Histograms};
-use slob_record::Record;
+use slob_record::{Record, ServerRecord};
 
 use super::limits::{Break, HeadroomLimit};
 use super::{FIGURE_HEAD, PlanView, not_modelled_table, runs, with_unit};
-use crate::analysis::CurvePoint;
+use crate::analysis::{Bottleneck, CurvePoint};
 use crate::format::{duration_us, fixed, or_absent, percent, plural, significant};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
-use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::measured::OfferedLoad;
 use crate::page::{Column, Page, Table};
@@ -24,6 +25,9 @@ use crate::{Figures as RecordFigures, figure};
 pub struct Headroom {
     /// The plan as it was calibrated at 1x.
     pub plan: PlanView,
+    /// Version and CPUs of production, if known.
+    pub production: Option<String>,
+    pub measured: Option<Measured>,
     pub limits: Vec<HeadroomLimit>,
     /// The run that shows this platform's own latencies; absent if no lower rate than that of 1x can be asked for.
     pub low_load: Option<HeadroomStep>,
@@ -59,9 +63,38 @@ pub struct HeadroomStep {
     /// What others did to this step, if they decided its figures.
     pub spoiled: Option<String>,
     pub not_counted: Option<NotCounted>,
-    /// The bottleneck, in a sentence.
+    pub bottleneck: Option<Bottleneck>,
+    /// The figures that show the bottleneck, in a sentence.
     pub reason: String,
     pub verdicts: Vec<Judged>,
+}
+
+/// Time and place of a search.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    pub at: Timestamp,
+    /// Product and version.
+    pub server: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+impl Measured {
+    pub fn of(record: &Record) -> Self {
+        let host = record.host.as_ref().map(|host| {
+            let cpus = host.info.cpus_online.map(|cpus| plural(u64::from(cpus), "CPU"));
+            let parts = cpus.into_iter().chain(host.info.cpu_model.clone());
+            format!("{} ({})", host.info.hostname, parts.collect::<Vec<_>>().join(", "))
+        });
+        let ServerRecord { product, version, .. } = &record.server;
+        Self { at: record.started, server: format!("{product} {version}"), host }
+    }
+
+    fn words(&self) -> String {
+        let at = self.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
+        let host = self.host.as_ref().map(|host| format!(", seen from {host}")).unwrap_or_default();
+        format!("{}{host}, {at}", self.server)
+    }
 }
 
 /// Why a step is discarded.
@@ -105,6 +138,7 @@ impl HeadroomStep {
             broke: None,
             spoiled: spoiled_by_others(record, &verdicts),
             not_counted: (is_cached && !count_cached).then_some(NotCounted::Cached),
+            bottleneck: Some(point.bottleneck),
             reason: point.reason,
             verdicts: point.verdicts,
         })
@@ -190,13 +224,57 @@ impl Headroom {
         self.counted().filter(|step| step.factor == 1.0).last()
     }
 
+    /// The answer in a line: `Carries 2.4x (2.1 to 2.7) your peak hour`.
+    fn headline(&self) -> String {
+        let name = &self.plan.demand.name;
+        let range = match (self.at_least, self.less_than) {
+            (Some(low), Some(high)) => format!(" ({} to {})", times(low), times(high)),
+            _ => String::new(),
+        };
+        match self.carries {
+            _ if self.counted().next().is_none() => "Headroom is not known".to_owned(),
+            None => format!("Does not carry your {name}"),
+            Some(carries) if self.less_than.is_none() => {
+                format!("Carries {}x your {name} at least", times(carries))
+            }
+            Some(carries) => format!("Carries {}x{range} your {name}", times(carries)),
+        }
+    }
+
+    /// The step that broke nearest above what is carried.
+    fn broken(&self) -> Option<(&HeadroomStep, &Break)> {
+        let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));
+        nearest_above(self.carries, broken)
+    }
+
+    /// The facts of the first screen.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let plan = &self.plan;
+        let production =
+            self.production.iter().fold(plan.database.clone(), |all, one| format!("{all}, {one}"));
+        let measured = self.measured.as_ref().map(Measured::words);
+        let platform = plan.target.iter().cloned().chain(measured).collect::<Vec<_>>().join(": ");
+        let bottleneck =
+            |step: &HeadroomStep| step.bottleneck.map(|bottleneck| format!("{bottleneck}: {}", step.reason));
+        let breaks =
+            self.broken().map(|(step, broke)| format!("at {} times: {}", times(step.factor), broke.words()));
+        let facts = [
+            ("Breaks", breaks),
+            ("Bottleneck", self.broken().and_then(|(step, _)| bottleneck(step))),
+            ("Production", Some(production)),
+            ("Platform", Some(platform)),
+            ("Limits", Some(self.limits_in_words())),
+            ("Search", Some(self.why.clone())),
+        ];
+        facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
+    }
+
     /// The answer in sentences: multiple, limit, and the mean reads of production and of this platform.
     fn answer(&self) -> String {
         let refused =
             self.steps.iter().find_map(refused).map(|why| format!("This result can't be relied on. {why}"));
         let mut sentences: Vec<String> = refused.into_iter().chain([self.carried()]).collect();
-        let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));
-        match nearest_above(self.carries, broken) {
+        match self.broken() {
             Some((step, broke)) => {
                 sentences.push(format!("Beyond that {}. {}", broke.words(), step.reason));
                 sentences.extend(step.spoiled.as_ref().map(|why| {
@@ -334,14 +412,9 @@ const BESIDE: &str = "Production beside this platform";
 pub fn headroom_text(headroom: &Headroom) -> String {
     let plan = &headroom.plan;
     let mut page = Page::default();
-    page.section("Headroom");
+    page.section(&headroom.headline());
     page.paragraph(&headroom.answer());
-    page.fact("Database", &plan.database);
-    if let Some(target) = &plan.target {
-        page.fact("Platform", target);
-    }
-    page.fact("Limits", &headroom.limits_in_words());
-    page.fact("Search", &headroom.why);
+    headroom.facts().iter().for_each(|(name, fact)| page.fact(name, fact));
     plan.demand.notes.iter().chain(&plan.notes).for_each(|note| page.fact("", note));
     page.section("Steps");
     headroom.write_steps(&mut page);
@@ -355,8 +428,8 @@ pub fn headroom_text(headroom: &Headroom) -> String {
 
 pub fn headroom_page(headroom: &Headroom) -> String {
     let plan = &headroom.plan;
-    let platform = plan.target.as_deref().unwrap_or("unknown");
-    let about = format!("{}; platform {platform}; limits: {}", plan.database, headroom.limits_in_words());
+    let answer = Section::new("answer", "")
+        .part("", |page| headroom.facts().iter().for_each(|(name, fact)| page.fact(name, fact)));
     let beside = Section::new("beside", BESIDE)
         .part("Each figure, at the same demand", |page| page.table(&headroom.beside_production()))
         .charts(vec![
@@ -382,10 +455,10 @@ pub fn headroom_page(headroom: &Headroom) -> String {
     };
     View {
         title: format!("Headroom: {}", plan.database),
-        heading: "Headroom".into(),
-        lead: format!("{}<p class=\"id\">{}</p>\n", lead(&headroom.answer()), escape::text(&about)),
+        heading: headroom.headline(),
+        lead: lead(&headroom.answer()),
         has_links: true,
-        sections: vec![beside, curve, steps, fit, not_modelled],
+        sections: vec![answer, curve, beside, steps, fit, not_modelled],
         source: "From the profile and the records of the runs alone.".into(),
     }
     .html()
@@ -442,6 +515,20 @@ fn line(headroom: &Headroom, name: &str, colour: Colour, of: impl Fn(&HeadroomSt
     Line { has_markers: true, ..Line::new(name, colour, x, y) }
 }
 
+/// Production's point, what is carried, and what breaks.
+fn marks(headroom: &Headroom) -> Vec<(f64, String)> {
+    let broken = headroom.broken().map(|(step, _)| step.factor);
+    let all = [(Some(1.0), "production"), (headroom.carries, "carried"), (broken, "breaks")];
+    let mut marks: Vec<(f64, String)> = Vec::new();
+    for (at, text) in all.into_iter().filter_map(|(at, text)| Some((at?, text))) {
+        match marks.iter_mut().find(|(other, _)| *other == at) {
+            Some((_, texts)) => *texts = format!("{texts}, {text}"),
+            None => marks.push((at, text.to_owned())),
+        }
+    }
+    marks
+}
+
 fn rate_chart(headroom: &Headroom) -> Chart {
     let asked = line(headroom, "asked for", Colour::Logical, |step| Some(f64::from(step.rate)));
     let done =
@@ -452,13 +539,14 @@ fn rate_chart(headroom: &Headroom) -> Chart {
         Axis::linear("operations per second", Unit::Count),
         vec![Trace::Line(Line { stroke: Stroke::Dash, ..asked }), Trace::Line(done)],
     );
-    let marks = headroom.carries.map(|carries| (carries, "carried".to_owned())).into_iter().collect();
     Chart {
         id: "rate".into(),
         title: "Asked for and done".into(),
         about: "Where the lines part, the platform no longer keeps up.".into(),
         source: "the runs of this search that count".into(),
-        body: is_known.then_some(Drawing { marks, ..drawing }).ok_or("no step counts".into()),
+        body: is_known
+            .then_some(Drawing { marks: marks(headroom), ..drawing })
+            .ok_or("no step counts".into()),
     }
 }
 
@@ -471,7 +559,14 @@ fn latency_chart(headroom: &Headroom) -> Chart {
         let line = line(headroom, name, colour, |_| level);
         Line { stroke: Stroke::Dot, has_markers: false, ..line }
     };
+    let limit = |name: &str, colour, column: &str| {
+        let limit = headroom.limits.iter().find(|limit| limit.column == column).map(|limit| limit.us / 1e6);
+        let line = line(headroom, name, colour, |_| limit);
+        Line { stroke: Stroke::Dash, has_markers: false, ..line }
+    };
     let lines = [
+        limit("limit of the mean read", Colour::Reads, "physical_read_mean_us"),
+        limit("limit of the mean redo sync", Colour::Redo, "redo_sync_mean_us"),
         here("mean read here", Colour::Reads, Figure::ReadUs),
         here("redo sync here", Colour::Redo, Figure::CommitUs),
         production("mean read in production", Colour::Reads, Figure::ReadUs),
@@ -482,11 +577,14 @@ fn latency_chart(headroom: &Headroom) -> Chart {
     Chart {
         id: "latency".into(),
         title: "Latency on the way".into(),
-        about: "Dotted: what production had at the demand itself.".into(),
+        about: "Dotted: what production had at the demand itself. Dashed: the limits.".into(),
         source: "the databases' own clocks".into(),
         body: match traces.is_empty() {
             true => Err("no latency is known".into()),
-            false => Ok(Drawing::new(x, Axis::log("mean", Unit::Seconds), traces)),
+            false => {
+                let drawing = Drawing::new(x, Axis::log("mean", Unit::Seconds), traces);
+                Ok(Drawing { marks: marks(headroom), ..drawing })
+            }
         },
     }
 }
