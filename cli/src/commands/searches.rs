@@ -488,7 +488,8 @@ fn expectation(settings: &Settings, goal: &Goal, rules: HeadroomRules) -> Result
         duration(of_calibration + steps * (run_time + warmup + OVERHEAD_S))
     });
     Ok(format!(
-        "this takes {least} to {most}: up to {CALIBRATION_RUNS} calibrations, a run at low load, and steps of {} each",
+        "this takes {least} to {most}, and longer where others spoil steps: up to {CALIBRATION_RUNS} calibrations, a run at low load, \
+         and steps of {} each",
         duration(run_time + warmup)
     ))
 }

@@ -17,7 +17,6 @@ use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, 
 use crate::html::layout::{Section, View, lead};
 use crate::measured::OfferedLoad;
 use crate::page::{Column, Page, Table};
-use crate::verdicts::thresholds::RATE_MISSED;
 use crate::verdicts::{Answer, Judged, Question, spoiled_by_others, verdicts};
 use crate::{Figures as RecordFigures, figure};
 
@@ -124,7 +123,7 @@ impl HeadroomStep {
             .any(|verdict| verdict.question == Question::Physical && verdict.answer == Answer::Bad);
         let figures = RecordFigures::of(record);
         let latency = |column: &str| Some((column.to_owned(), figure::named(column)?.of(&figures)?));
-        let is_late = OfferedLoad::of(record).is_some_and(|load| load.is_below(RATE_MISSED.value / 100.0));
+        let is_late = OfferedLoad::of(record).is_some_and(|load| load.is_missed());
         Some(Self {
             factor,
             run: record.id.clone(),
