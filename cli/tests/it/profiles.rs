@@ -188,7 +188,8 @@ fn calibrations_are_no_runs_of_the_user_and_parameters_that_a_plan_sets_are_refu
     assert_eq!(folder.slob("list").success().stdout, listed);
     folder.slob("plan run.json --rate 5").exits(2);
     folder.slob("headroom run.json --target sqlite:./d --rate 5").exits(2);
-    folder.slob("plan run.json --conf /dev/null --calibration 2s").refused(&["name one with --target"]);
+    folder.write("empty.conf", "");
+    folder.slob("plan run.json --conf empty.conf --calibration 2s").refused(&["name one with --target"]);
 }
 
 /// Watches a server until a file holds so many intervals, then ends it as told.
