@@ -427,7 +427,7 @@ pub fn headroom_text(headroom: &Headroom) -> String {
 
 pub fn headroom_page(headroom: &Headroom) -> String {
     let plan = &headroom.plan;
-    let answer = Section::new("answer", "")
+    let answer = Section::new("answer", "At a glance")
         .part("", |page| headroom.facts().iter().for_each(|(name, fact)| page.fact(name, fact)));
     let beside = Section::new("beside", BESIDE)
         .part("Each figure, at the same demand", |page| page.table(&headroom.beside_production()))
