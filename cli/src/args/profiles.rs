@@ -2,7 +2,9 @@
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use clap_complete::ArgValueCompleter;
+use slob_campaign::is_set_by_plan;
 use slob_profile::By;
+use slob_spec::Param;
 
 use super::campaigns::{most_sessions, repeats};
 use super::{
@@ -108,7 +110,16 @@ Reads, redo, commits and writes are each met within 5 %, or it says which are no
         .about("Turn a profile into a test with the same demand: a commented slob.conf")
         .after_help(examples)
         .arg(output("Write slob.conf to this file, and print the table (or --json) alone"));
-    with_params(of_demand(command), is_of_run)
+    let is_used = |param: &Param| {
+        is_results_dir(param)
+            || (is_left_by_plan(param) && !["RUN_TIME", "UNTIL_STEADY"].contains(&param.key))
+    };
+    with_params(of_demand(command), is_used)
+}
+
+/// A parameter of a run that no plan sets.
+fn is_left_by_plan(param: &Param) -> bool {
+    is_of_run(param) && !is_set_by_plan(param.key)
 }
 
 fn headroom() -> Command {
@@ -117,10 +128,12 @@ Examples:
   slob headroom profile.json --target \"$NEW\"                         how many times production's peak does it carry?
   slob headroom profile.json --at p95 --limit read-p99=2ms --run-time 60 --html headroom.html
   slob headroom profile.json --directory headroom/array-b            the same command goes on where it was stopped
-The demand is made at 1x, then twice as much and so on, until a limit breaks; then the gap is divided. A limit is a latency,
-and that the rate is kept within 5 %. Each step is an ordinary run of WARMUP + RUN_TIME; there are about ten to fifteen. A step whose
-reads the page cache served does not count.";
-    let limit = "A latency not to be passed, as of `slob saturate`; may be given several times [default: production's own mean read and commit]";
+The demand is made at low load, at 1x, then twice as much and so on, until a limit breaks; then the gap is divided. Limits: latencies, and
+the rate within 5 %. Each step is a run of WARMUP + RUN_TIME (60 s unless set); there are about ten to fifteen. A step that others
+spoil is repeated; one whose reads the page cache served does not count.
+Exit codes: 0 the demand is carried; 1 it is not, or a verdict is not good with --strict; 2 bad usage; 3 a run failed; 130 interrupted, what is
+known is printed.";
+    let limit = "A latency not to be passed, as of `slob saturate`; may be given several times [default: twice the larger of production's mean read and commit, and this platform's at low load]";
     let command = Command::new("headroom")
         .about("Find how many times a profile's demand a platform carries, and what breaks beyond")
         .after_help(examples)
@@ -137,5 +150,5 @@ reads the page cache served does not count.";
             html(),
             strict(),
         ]);
-    with_params(of_demand(command), is_of_run)
+    with_params(of_demand(command), is_left_by_plan)
 }

@@ -259,7 +259,11 @@ fn search(
     let results = conditions.remove("RESULTS_DIR").unwrap_or_default();
     let id = conditions.remove("RUN_NAME").unwrap_or_default();
     let directory = Path::new(&results).join(&id);
-    let headroom = find_headroom(settings.clone(), goal, demand, &directory, Some(json!(conditions)), stop)?;
+    let (headroom, interruption) =
+        find_headroom(settings.clone(), goal, demand, &directory, Some(json!(conditions)), stop)?;
+    if let Some(failure) = interruption {
+        return Err(failure);
+    }
     output::write_file(&directory.join("headroom.html"), &headroom_page(&headroom))?;
     output::write_file(&directory.join(HEADROOM_FILE), &output::json("the headroom", &headroom)?)?;
     Ok((id, Ended::Completed))

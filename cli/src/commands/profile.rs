@@ -260,6 +260,7 @@ fn from_server(matches: &ArgMatches) -> Outcome {
     let stop = interrupt::flag()?;
     let (spec, engine) = registry::open(&settings)?;
     let mut watch = Watch::begin(engine.as_ref(), &spec.target)?;
+    watch.profile.left_out.iter().for_each(|left| output::say(&format!("slob: not known: {}", left.why)));
     if let Ok(text) = fs::read(path) {
         watch.profile = earlier(&text, &watch.profile.subject, path)?;
     }

@@ -9,27 +9,30 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 use serde_json::json;
 use slob_campaign::{
-    Demand, DemandPoint, HeadroomRules, KneeFound, KneePoint, KneeRules, LatencyLimit, Raised, SearchStep,
-    Trail, search_headroom, search_knee,
+    Demand, DemandPoint, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeRules, LatencyLimit, Raised,
+    SearchStep, Trail, search_headroom, search_knee,
 };
 use slob_profile::{
-    At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Figure, Limits, Parameters, Profile, calibrate,
+    At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Figures, Limits, Parameters, Profile, calibrate,
     compare, not_modelled, solve,
 };
 use slob_record::Record;
 use slob_report::analysis::{Curve, CurvePoint, curve_page};
-use slob_report::format::duration_us;
 use slob_report::profiles::{
-    Headroom, HeadroomStep, PlanView, headroom_page, headroom_text, measured_by_run, plan_conf, plan_table,
+    Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, headroom_page, headroom_text,
+    measured_by_run, plan_conf, plan_table, times,
 };
-use slob_report::{Figures, figure};
+use slob_report::verdicts::thresholds::LOW_LOAD;
+use slob_report::{Figures as RunFigures, figure};
 use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, RunSpec, Settings, Value};
 
 use super::{profile, runs};
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
+use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
 
 /// Steps of the rate, as parts of a closed loop's throughput.
@@ -203,12 +206,17 @@ fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure>
 
 /// The figure that a limit is for, if the target measures it.
 fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {
-    figure::named(limit.column)?.of(&Figures::of(record))
+    figure::named(limit.column)?.of(&RunFigures::of(record))
 }
+
+/// Length of a calibration run.
+const CALIBRATION: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
 
 /// A demand to plan for, and the database that it comes from.
 pub(super) struct Goal {
     pub(super) database: String,
+    /// Its version and CPUs, if known.
+    production: Option<String>,
     block_bytes: Option<u32>,
     pub(super) demand: slob_profile::Demand,
     /// Length of a calibration run, as a text of `slob.conf`.
@@ -219,7 +227,6 @@ pub(super) struct Goal {
 impl Goal {
     /// Reads the profile and takes the demand at the point that was asked for.
     pub(super) fn of(asked: &DemandPoint) -> Result<Self, Failure> {
-        const LENGTH: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
         let names = || By::NAMES.map(|(name, _)| name).join(", ");
         let by = asked.by.as_deref().map(|name| {
             By::named(name)
@@ -240,13 +247,16 @@ impl Goal {
             .demand(&choice)
             .map_err(|error| Failure::usage(format!("{}: {error}", asked.profile.display())))?;
         let calibration = &asked.calibration;
-        if profile::parse_time(LENGTH, calibration).is_none() {
-            let permitted = LENGTH.permitted();
+        if profile::parse_time(CALIBRATION, calibration).is_none() {
+            let permitted = CALIBRATION.permitted();
             return Err(Failure::usage(format!("calibration is {calibration}; it must be {permitted}")));
         }
         let Profile { subject, .. } = profile;
+        let cpus = subject.cpus.map(|cpus| output::plural(u64::from(cpus), "CPU"));
+        let known: Vec<String> = subject.version.clone().into_iter().chain(cpus).collect();
         Ok(Self {
             database: subject.words(),
+            production: (!known.is_empty()).then(|| known.join(", ")),
             block_bytes: subject.block_bytes,
             demand,
             calibration: calibration.clone(),
@@ -361,10 +371,16 @@ pub(super) fn plan(matches: &ArgMatches) -> Outcome {
         refuse_roles(&settings)?;
         let target = Target::of(&settings, &goal)?;
         let stop = interrupt::flag()?;
-        let measure = |name: &str, pairs: &[(&str, String)]| measure(&settings, name, pairs, &stop, None);
+        // Calibrations are no runs of the user: they neither fill the list nor become the latest.
+        let directory = settings::results_dir_of(matches)?.join("calibrations");
+        let measure =
+            |name: &str, pairs: &[(&str, String)]| measure(&settings, name, pairs, &stop, &directory, "");
         let calibrated = target.calibrate(&goal, &settings, measure)?;
         plan_view(&goal, Some(&target), calibrated)
     } else {
+        if matches.value_source("calibration") == Some(ValueSource::CommandLine) {
+            return Err(Failure::usage("--calibration measures on a target: name one with --target"));
+        }
         let costs = Costs::default();
         let planned = solve(&goal.demand, &costs, &goal.limits(1));
         let fit = compare(&goal.demand, &planned, None, &costs);
@@ -395,21 +411,21 @@ fn plan_view(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> Pl
     }
 }
 
-/// Makes a run with that name. `directory` replaces RESULTS_DIR.
+/// Makes a run with that name in a directory of its own. `resume` ends the message of an interruption.
 fn measure(
     settings: &Settings,
     name: &str,
     pairs: &[(&str, String)],
     stop: &AtomicBool,
-    directory: Option<&Path>,
+    directory: &Path,
+    resume: &str,
 ) -> Result<Record, Failure> {
     let mut pairs = pairs.to_vec();
     pairs.push(("RUN_NAME", name.to_owned()));
-    pairs.extend(directory.map(|directory| ("RESULTS_DIR", directory.display().to_string())));
+    pairs.push(("RESULTS_DIR", directory.display().to_string()));
     let settings = settings::overridden(settings, &pairs, name)?;
-    runs::measure_step(&settings, stop, |folder| match directory {
-        None => format!("; what it measured is kept: `{}`", runs::report_command(folder)),
-        Some(directory) => format!("; the same command goes on from the runs in {}", directory.display()),
+    runs::measure_step(&settings, stop, |folder| {
+        format!("; what it measured is kept: `{}`{resume}", runs::report_command(folder))
     })
 }
 
@@ -431,17 +447,55 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     }
     let directory = matches.path("directory").unwrap_or(Path::new("headroom"));
     let stop = interrupt::flag()?;
-    let headroom = find_headroom(settings, &goal, &asked, directory, None, &stop)?;
+    // Runs of the default length would take more than an hour together.
+    let settings = match settings::is_set(&settings, "RUN_TIME") {
+        true => settings,
+        false => settings::overridden(&settings, &[("RUN_TIME", STEP_S.to_string())], "headroom")?,
+    };
+    output::say(&expectation(&settings, &goal, asked.rules)?);
+    let (headroom, interruption) = find_headroom(settings, &goal, &asked, directory, None, &stop)?;
     let beside = directory.join("headroom.html");
     output::write_page(&headroom_page(&headroom), matches.path("html").unwrap_or(&beside))?;
     output::print(&match matches.get_flag("json") {
         true => output::json("the headroom", &headroom)?,
         false => headroom_text(&headroom),
     })?;
-    Ok(judged(matches.get_flag("strict"), headroom.are_good()))
+    if let Some(failure) = interruption {
+        return Err(failure);
+    }
+    let is_carried = headroom.carries.is_some_and(|carries| carries >= 1.0);
+    Ok(judged(true, is_carried && (headroom.are_good() || !matches.get_flag("strict"))))
 }
 
-/// Searches for headroom, or resumes from the runs in `directory`. `conditions` distinguish the searches of a campaign.
+/// Default length of a step in seconds.
+const STEP_S: u32 = 60;
+
+/// A sentence on how long a search takes.
+fn expectation(settings: &Settings, goal: &Goal, rules: HeadroomRules) -> Result<String, Failure> {
+    /// Steps of a search beside repeats: doublings and halvings of the gap.
+    const FURTHER_STEPS: [u32; 2] = [3, 9];
+    /// Start and end of a run.
+    const OVERHEAD_S: f64 = 2.0;
+    let seconds = |key| match settings.value(key) {
+        Some(Value::Duration(time)) => time.as_secs_f64(),
+        _ => 0.0,
+    };
+    let (run_time, warmup) = (seconds("RUN_TIME"), seconds("WARMUP"));
+    let calibration = profile::parse_time(CALIBRATION, &goal.calibration).unwrap_or_default().as_secs_f64();
+    let of_calibration = CALIBRATION_RUNS as f64 * (calibration + warmup + OVERHEAD_S);
+    let [least, most] = FURTHER_STEPS.map(|further| {
+        let steps = f64::from(1 + 2 * rules.repeats - 1 + further);
+        duration(of_calibration + steps * (run_time + warmup + OVERHEAD_S))
+    });
+    Ok(format!(
+        "this takes {least} to {most}, and longer where others spoil steps: up to {CALIBRATION_RUNS} calibrations, a run at low load, \
+         and steps of {} each",
+        duration(run_time + warmup)
+    ))
+}
+
+/// Searches for headroom, or resumes from the runs in `directory`. `conditions` distinguish the searches of a campaign. Beside
+/// what is known of headroom, returns the interruption that ended the search.
 pub(super) fn find_headroom(
     settings: Settings,
     goal: &Goal,
@@ -449,8 +503,7 @@ pub(super) fn find_headroom(
     directory: &Path,
     conditions: Option<serde_json::Value>,
     stop: &AtomicBool,
-) -> Result<Headroom, Failure> {
-    let limits = latency_limits(&asked.limits, goal)?;
+) -> Result<(Headroom, Option<Failure>), Failure> {
     let target = Target::of(&settings, goal)?;
     let mut about = json!({
         "database": goal.database,
@@ -464,65 +517,60 @@ pub(super) fn find_headroom(
     if let Some(conditions) = conditions {
         about["under"] = conditions;
     }
-    let mut search = StepSearch {
-        trail: Trail::open(directory, &about)?,
-        settings,
-        stop,
-        limits,
-        count_cached: asked.count_cached,
-        steps: Vec::new(),
-        measured: BTreeSet::new(),
-    };
-    let calibrated = target.calibrate(goal, &search.settings, |name, pairs| search.measure(name, pairs))?;
+    let runs = SearchRuns { trail: Trail::open(directory, &about)?, settings, stop };
+    let calibrated = target.calibrate(goal, &runs.settings, |name, pairs| runs.measure(name, pairs))?;
     let parameters = calibrated.planned.parameters;
-    let found = search_headroom(asked.rules, |factor| search.step(&parameters, &target.limits, factor))?;
-    let amount = |key| search.settings.entry(key).and_then(Entry::value).and_then(Amount::from_value);
-    let is_limited = |limit: &&LatencyLimit| search.measured.contains(limit.column);
-    Ok(Headroom {
-        plan: plan_view(goal, Some(&target), calibrated),
-        unmeasured: search
+    let limit = |limit: &LatencyLimit| HeadroomLimit {
+        name: limit.to_string(),
+        column: limit.column.to_owned(),
+        us: limit.us,
+        basis: None,
+    };
+    let mut search = StepSearch {
+        runs,
+        parameters,
+        loaded: target.limits,
+        columns: asked
             .limits
             .iter()
-            .filter(|limit| !is_limited(limit))
-            .map(ToString::to_string)
+            .map(|limit| limit.column)
+            .chain(HeadroomLimit::default_columns())
             .collect(),
-        limits: search.limits.iter().map(ToString::to_string).collect(),
+        limits: asked.limits.iter().map(limit).collect(),
+        count_cached: asked.count_cached,
+        measured: None,
+        low_load: None,
+        steps: Vec::new(),
+        interruption: None,
+    };
+    let found = search.find(asked, &goal.demand.figures)?;
+    let settings = &search.runs.settings;
+    let amount = |key| settings.entry(key).and_then(Entry::value).and_then(Amount::from_value);
+    let headroom = Headroom {
+        plan: plan_view(goal, Some(&target), calibrated),
+        production: goal.production.clone(),
+        measured: search.measured,
+        limits: search.limits,
         why: found.words(asked.rules),
         cost_per_hour: amount("COST_PER_HOUR"),
         licensed_cores: amount("LICENSED_CORES"),
+        low_load: search.low_load,
         steps: search.steps,
         carries: found.carries,
         at_least: found.at_least,
         less_than: found.less_than,
-    })
-}
-
-/// The limits asked for, or production's own mean read and commit. Two runs of the same test differ by the slack.
-fn latency_limits(asked: &[LatencyLimit], goal: &Goal) -> Result<Vec<LatencyLimit>, Failure> {
-    const SLACK: f64 = 1.05;
-    if !asked.is_empty() {
-        return Ok(asked.to_vec());
-    }
-    let own = [("read-mean", Figure::ReadUs), ("redo-mean", Figure::CommitUs)];
-    let limit = |(name, figure): (&str, Figure)| {
-        let us = goal.demand.figures.get(figure).filter(|us| *us > 0.0)?;
-        Some(format!("{name}={:.0}us", (us * SLACK).max(1.0)).parse::<LatencyLimit>().map_err(Failure::usage))
     };
-    own.into_iter().filter_map(limit).collect()
+    Ok((headroom, search.interruption))
 }
 
-struct StepSearch<'a> {
+/// The runs of a search, and what they have in common.
+struct SearchRuns<'a> {
     trail: Trail,
     settings: Settings,
     stop: &'a AtomicBool,
-    limits: Vec<LatencyLimit>,
-    count_cached: bool,
-    steps: Vec<HeadroomStep>,
-    /// Columns of limits that some step measured.
-    measured: BTreeSet<&'static str>,
 }
 
-impl StepSearch<'_> {
+impl SearchRuns<'_> {
     /// Takes the run of that name from the trail, or makes it.
     fn measure(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Failure> {
         match self.trail.made(name) {
@@ -530,39 +578,128 @@ impl StepSearch<'_> {
                 output::say(&format!("{name}: taken from {}", record.id));
                 Ok(record)
             }
-            None => measure(&self.settings, name, pairs, self.stop, Some(&self.trail.directory)),
+            None => {
+                let directory = &self.trail.directory;
+                let resume = format!("; the same command goes on from the runs in {}", directory.display());
+                measure(&self.settings, name, pairs, self.stop, directory, &resume)
+            }
         }
-    }
-
-    fn step(&mut self, parameters: &Parameters, loaded: &Limits, factor: f64) -> Result<SearchStep, Failure> {
-        let mut pairs = parameters.times(factor, loaded).pairs();
-        pairs.extend([("SCALE", loaded.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
-        let record = self.measure(&format!("step-{}", self.steps.len() + 1), &pairs)?;
-        let values: Vec<(&LatencyLimit, f64)> =
-            self.limits.iter().filter_map(|limit| Some((limit, limited_value(limit, &record)?))).collect();
-        self.measured.extend(values.iter().map(|(limit, _)| limit.column));
-        let broken = values.into_iter().find_map(|(limit, value)| exceeded(limit, value));
-        let step = HeadroomStep::of(&record, factor, broken, self.count_cached)
-            .ok_or_else(|| measured_nothing(&record))?;
-        let outcome = step.not_counted.as_deref().or(step.broke.as_deref()).unwrap_or("held");
-        output::say(&format!("{factor} times the demand, {} operations/s: {outcome}", step.rate));
-        let result = match (&step.not_counted, &step.broke) {
-            (Some(_), _) => SearchStep::NotCounted,
-            (None, Some(_)) => SearchStep::Broke,
-            (None, None) => SearchStep::Held,
-        };
-        self.steps.push(step);
-        Ok(result)
     }
 }
 
-/// A sentence if a value exceeds its limit.
-fn exceeded(limit: &LatencyLimit, value: f64) -> Option<String> {
-    let what = figure::named(limit.column)?.title.to_lowercase();
-    let mut shown = [value, limit.us].map(duration_us);
-    if shown[0] == shown[1] {
-        shown = [value, limit.us].map(|us| format!("{us:.2} us"));
+struct StepSearch<'a> {
+    runs: SearchRuns<'a>,
+    parameters: Parameters,
+    loaded: Limits,
+    /// Columns of latencies that limits may need.
+    columns: BTreeSet<&'static str>,
+    limits: Vec<HeadroomLimit>,
+    count_cached: bool,
+    measured: Option<Measured>,
+    low_load: Option<HeadroomStep>,
+    steps: Vec<HeadroomStep>,
+    interruption: Option<Failure>,
+}
+
+impl StepSearch<'_> {
+    /// Runs at low load and at 1x settle the default limits, by which further steps are judged.
+    fn find(&mut self, asked: &Demand, production: &Figures) -> Result<HeadroomFound, Failure> {
+        let rate = NonZeroU32::new(self.parameters.rate).unwrap_or(NonZeroU32::MIN);
+        let mut at_one = Vec::new();
+        if self.measure_low_load()? {
+            while at_one.len() < asked.rules.repeats as usize
+                && at_one.last().is_none_or(|last| matches!(last, SearchStep::Held | SearchStep::Broke))
+            {
+                at_one.push(self.step(1.0, |_| true)?);
+            }
+        } else {
+            at_one.push(SearchStep::Interrupted);
+        }
+        if asked.limits.is_empty() {
+            let counted: Vec<HeadroomStep> =
+                self.steps.iter().filter(|step| step.not_counted.is_none()).cloned().collect();
+            self.limits = HeadroomLimit::defaults(production, self.low_load.as_ref(), &counted);
+            self.steps.iter_mut().for_each(|step| step.judge(&self.limits));
+            let ended =
+                at_one.iter().rfind(|step| !matches!(step, SearchStep::Held | SearchStep::Broke)).copied();
+            at_one = self.steps.iter().filter_map(result_of).chain(ended).collect();
+        }
+        search_headroom(asked.rules, rate, &at_one, |factor| self.step(factor, |step| step.broke.is_some()))
     }
-    let [is, most] = shown;
-    (value > limit.us).then(|| format!("the limit is {what}: {is} is more than {most}"))
+
+    /// Measures the latencies of this platform where nothing queues; returns false if the user interrupts it. A plan of a rate
+    /// that can't be lowered has no such run.
+    fn measure_low_load(&mut self) -> Result<bool, Failure> {
+        let factor = LOW_LOAD.value / 100.0;
+        if self.parameters.times(factor, &self.loaded).rate == self.parameters.rate {
+            return Ok(true);
+        }
+        for nth in 1..=1 + SPOILED_REPEATS {
+            let Some(step) = self.run(&format!("low-load-{nth}"), factor)? else { return Ok(false) };
+            let is_last = step.spoiled.is_none();
+            output::say(&format!("low load, {} operations/s: {}", step.rate, step.outcome()));
+            self.low_load = Some(step);
+            if is_last {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// A step, repeated while others spoil it and that `matters`.
+    fn step(&mut self, factor: f64, matters: fn(&HeadroomStep) -> bool) -> Result<SearchStep, Failure> {
+        loop {
+            let name = format!("step-{}", self.steps.len() + 1);
+            let Some(mut step) = self.run(&name, factor)? else { return Ok(SearchStep::Interrupted) };
+            step.judge(&self.limits);
+            let repeated = |other: &&HeadroomStep| {
+                other.factor == factor && other.not_counted == Some(NotCounted::Repeated)
+            };
+            let is_spoiled = step.spoiled.is_some() && step.not_counted.is_none() && matters(&step);
+            if is_spoiled && self.steps.iter().filter(repeated).count() < SPOILED_REPEATS {
+                step.not_counted = Some(NotCounted::Repeated);
+            }
+            output::say(&format!(
+                "{} times the demand, {} operations/s: {}",
+                times(factor),
+                step.rate,
+                step.outcome()
+            ));
+            let result = result_of(&step);
+            self.steps.push(step);
+            if let Some(result) = result {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// Makes the run of a step; `None` if the user interrupts it.
+    fn run(&mut self, name: &str, factor: f64) -> Result<Option<HeadroomStep>, Failure> {
+        let mut pairs = self.parameters.times(factor, &self.loaded).pairs();
+        pairs.extend([("SCALE", self.loaded.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
+        let record = match self.runs.measure(name, &pairs) {
+            Err(failure) if failure.is_interruption() => {
+                self.interruption = Some(failure);
+                return Ok(None);
+            }
+            other => other?,
+        };
+        self.measured.get_or_insert_with(|| Measured::of(&record));
+        let columns = self.columns.iter().copied();
+        let step = HeadroomStep::of(&record, factor, columns, self.count_cached);
+        step.map(Some).ok_or_else(|| measured_nothing(&record))
+    }
+}
+
+/// How often the steps of a level are repeated because others spoiled them.
+const SPOILED_REPEATS: usize = 2;
+
+/// `None` for a step that is repeated.
+fn result_of(step: &HeadroomStep) -> Option<SearchStep> {
+    match (step.not_counted, &step.broke) {
+        (Some(NotCounted::Repeated), _) => None,
+        (Some(NotCounted::Cached), _) => Some(SearchStep::NotCounted),
+        (None, Some(_)) => Some(SearchStep::Broke),
+        (None, None) => Some(SearchStep::Held),
+    }
 }

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod device;
+mod headroom;
 mod open_loop;
 mod saturate;
 mod truth;

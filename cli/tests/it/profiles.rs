@@ -129,7 +129,7 @@ fn headroom_is_found_and_goes_on_from_its_records() {
     let (made, steps) = (runs(), first["steps"].as_array().unwrap().len());
     assert!(steps >= 2, "{first:#}");
     assert_eq!(first["steps"][0]["factor"], 1.0);
-    assert_eq!(first["limits"][0], "mean=10s");
+    assert_eq!(first["limits"][0]["name"], "mean=10s");
     // As after a kill: every run is there, none is made again, and the same comes out.
     let again = folder.slob(HEADROOM).json();
     assert_eq!((runs(), &again["carries"], &again["steps"]), (made, &first["carries"], &first["steps"]));
@@ -146,7 +146,56 @@ fn headroom_is_found_and_goes_on_from_its_records() {
     assert_eq!(runs(), made);
     folder.slob(format!("{HEADROOM} --grow 3")).refused(&["was begun for something else"]);
     let page = folder.read("headroom/headroom.html");
-    assert!(page.contains("This platform carries") && page.contains("data-chart=\"rate\""));
+    assert!(page.contains("<h1>Carries 2x your peak interval of 2 s at least</h1>"), "{page}");
+    assert!(page.contains("data-chart=\"rate\"") && page.contains("Bottleneck") == page.contains("Breaks"));
+}
+
+#[test]
+fn a_platform_that_does_not_carry_the_demand_ends_with_exit_code_1_and_says_what_broke() {
+    let folder = Folder::loaded(2, "16M");
+    folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
+    folder.slob("profile latest -o run.json").success();
+    let broken = HEADROOM.replace("mean=10s", "mean=1us").replace(" --json", "");
+    let called = folder.slob(&broken).exits(1);
+    assert!(called.stderr.contains("this takes "), "{}", called.stderr);
+    for said in ["Does not carry your peak interval of 2 s", "Breaks", "Bottleneck", "SQLite"] {
+        assert!(called.stdout.contains(said), "{said} in {}", called.stdout);
+    }
+}
+
+#[test]
+fn an_interrupted_search_prints_what_it_knows() {
+    let folder = Folder::loaded(2, "16M");
+    folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
+    folder.slob("profile latest -o run.json").success();
+    let child = folder.start(HEADROOM.replace("--most 2", "--most 1000").replace(" --json", ""));
+    let begun = Instant::now();
+    let is_made = |part: &str| {
+        let names = fs::read_dir(folder.at("headroom")).into_iter().flatten();
+        names.flatten().any(|entry| entry.file_name().to_string_lossy().contains(part))
+    };
+    while !is_made("step-2") {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no step was made");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    signal(&child, Signal::INT);
+    let called = crate::common::ended(child).exits(130);
+    assert!(called.stdout.contains("The search was interrupted"), "{}", called.stdout);
+    assert!(folder.at("headroom/headroom.html").is_file());
+}
+
+#[test]
+fn calibrations_are_no_runs_of_the_user_and_parameters_that_a_plan_sets_are_refused() {
+    let folder = Folder::loaded(2, "16M");
+    folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
+    folder.slob("profile latest -o run.json").success();
+    let listed = folder.slob("list").success().stdout;
+    folder.slob("plan run.json --target sqlite:./d --calibration 2s --warmup 0 -o plan.conf").success();
+    assert_eq!(folder.slob("list").success().stdout, listed);
+    folder.slob("plan run.json --rate 5").exits(2);
+    folder.slob("headroom run.json --target sqlite:./d --rate 5").exits(2);
+    folder.write("empty.conf", "");
+    folder.slob("plan run.json --conf empty.conf --calibration 2s").refused(&["name one with --target"]);
 }
 
 /// Watches a server until a file holds so many intervals, then ends it as told.

@@ -103,6 +103,11 @@ impl Plan {
     }
 }
 
+/// True for a parameter that a plan, or a search for headroom, sets.
+pub fn is_set_by_plan(key: &str) -> bool {
+    SET_BY_SEARCH.iter().any(|(own, _)| *own == key)
+}
+
 /// Parameters that a search for headroom sets.
 const SET_BY_SEARCH: [(&str, &str); 14] = [
     ("THREADS_PER_SCHEMA", "`demand`"),

@@ -80,6 +80,8 @@ pub struct Workload {
     pub version: Option<String>,
     /// Size of a block.
     pub block_bytes: Option<u32>,
+    /// Counters that are missing, with the reason and the remedy, in sentences.
+    pub not_counted: Vec<String>,
 }
 
 /// Location of a server.

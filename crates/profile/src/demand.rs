@@ -156,6 +156,8 @@ pub enum ReadsAre {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Demand {
     pub point: String,
+    /// The point in short, such as `peak hour`.
+    pub name: String,
     pub grow: f64,
     pub figures: Figures,
     pub reads_are: ReadsAre,
@@ -190,10 +192,13 @@ impl Profile {
         {
             return Err(ChoiceError::OneLong { length: length(only.seconds) });
         }
-        let (point, figures, histograms, mut notes) = match choice.by {
+        let Chosen { point, name, figures, histograms, mut notes } = match choice.by {
             By::Each if !matches!(choice.at, At::Moment(_)) => each(intervals, choice.at),
             by => one(intervals, choice.at, by)?,
         };
+        if figures.get(Figure::Commits).is_none() {
+            notes.push("The profile does not know commits: a plan for it has no UPDATEs.".to_owned());
+        }
         let factor = choice.grow * choice.peak_factor.unwrap_or(1.0);
         if let Some(peak) = choice.peak_factor {
             notes.push(format!("Rates are {peak} times the interval's mean, as --peak-factor says."));
@@ -202,7 +207,9 @@ impl Profile {
             Some(_) => ReadsAre::Requests,
             None => ReadsAre::Blocks,
         };
-        Ok(Demand { point, grow: choice.grow, figures: figures.times(factor), reads_are, histograms, notes })
+        let grow = choice.grow;
+        let name = if grow == 1.0 { name } else { format!("{name}, grown to {grow} times") };
+        Ok(Demand { point, name, grow, figures: figures.times(factor), reads_are, histograms, notes })
     }
 }
 
@@ -221,7 +228,24 @@ fn refuse_idle(intervals: &[Interval]) -> Result<(), ChoiceError> {
     Ok(())
 }
 
-type Chosen = (String, Figures, Histograms, Vec<String>);
+struct Chosen {
+    point: String,
+    name: String,
+    figures: Figures,
+    histograms: Histograms,
+    notes: Vec<String>,
+}
+
+/// `peak hour`, `p95 interval of 60 s`, or `hour of 2026-11-20 10:00`.
+fn short_name(at: At, seconds: f64) -> String {
+    const HOUR_S: f64 = 3600.0;
+    let is_hour = (seconds / HOUR_S - 1.0).abs() < 0.05;
+    let span = if is_hour { "hour".to_owned() } else { format!("interval of {}", length(seconds)) };
+    match at {
+        At::Moment(_) => format!("{span} of {at}"),
+        At::Peak | At::P95 | At::Median => format!("{at} {span}"),
+    }
+}
 
 fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
     let mut known: Vec<&Interval> =
@@ -246,7 +270,8 @@ fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
     if let (At::Peak | At::P95, [_]) = (at, intervals) {
         notes.push(format!("There is one interval only: its {at} is all there is."));
     }
-    Ok((point, chosen.figures.clone(), chosen.histograms.clone(), notes))
+    let (figures, histograms) = (chosen.figures.clone(), chosen.histograms.clone());
+    Ok(Chosen { point, name: short_name(at, chosen.seconds), figures, histograms, notes })
 }
 
 fn at_moment(intervals: &[Interval], moment: DateTime) -> Result<&Interval, ChoiceError> {
@@ -321,7 +346,14 @@ fn each(intervals: &[Interval], at: At) -> Chosen {
     };
     let figures = Figure::all().filter_map(|figure| Some((figure, value(figure)?))).collect();
     let note = "Each figure is at its own point: all of them together may never have been asked for at once.";
-    (format!("{at} of each figure"), figures, Histograms::new(), vec![note.to_owned()])
+    let point = format!("{at} of each figure");
+    Chosen {
+        name: point.clone(),
+        point,
+        figures,
+        histograms: Histograms::new(),
+        notes: vec![note.to_owned()],
+    }
 }
 
 /// Work of production that the test lacks.

@@ -397,6 +397,7 @@ mod tests {
 
     pub(crate) fn demand() -> Demand {
         Demand {
+            name: "peak hour".into(),
             point: "peak".into(),
             grow: 1.0,
             figures: [

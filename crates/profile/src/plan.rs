@@ -493,6 +493,7 @@ mod tests {
 
     fn demand(figures: impl Into<Figures>) -> Demand {
         Demand {
+            name: "peak hour".into(),
             point: "peak".into(),
             grow: 1.0,
             figures: figures.into(),

@@ -11,6 +11,7 @@ use slob_stats::{Histogram, Point};
 
 use crate::format::{ABSENT, Format, count, fixed, percent};
 use crate::table::Cell;
+use crate::verdicts::thresholds::{RATE_MET, RATE_MISSED};
 
 /// `amount / of` if that is defined.
 pub(crate) fn ratio(amount: f64, of: f64) -> Option<f64> {
@@ -477,6 +478,11 @@ impl OfferedLoad {
     /// True if the share is below `least` by more than chance.
     pub(crate) fn is_below(&self, least: f64) -> bool {
         (self.done as f64 + self.slack) < least * self.due
+    }
+
+    /// True if the rate was missed, and not just not quite met.
+    pub(crate) fn is_missed(&self) -> bool {
+        self.is_below(RATE_MET.value / 100.0) && self.share() < Some(RATE_MISSED.value / 100.0)
     }
 
     pub(crate) fn words(&self) -> String {

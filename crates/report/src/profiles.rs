@@ -2,11 +2,13 @@
 
 mod headroom;
 mod headrooms;
+mod limits;
 mod plan;
 mod runs;
 
-pub use self::headroom::{Headroom, HeadroomStep, headroom_page, headroom_text};
+pub use self::headroom::{Headroom, HeadroomStep, Measured, NotCounted, headroom_page, headroom_text, times};
 pub use self::headrooms::{Headrooms, Platform, SearchResult, headrooms_page, headrooms_text};
+pub use self::limits::{Basis, Break, HeadroomLimit};
 pub use self::plan::{PlanView, plan_conf, plan_table};
 pub use self::runs::{measured_by_run, sample_of_run};
 

@@ -11,6 +11,7 @@ pub mod thresholds;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value as Json, json};
+use slob_measure::Counter;
 use slob_record::Record;
 use strum::IntoStaticStr;
 
@@ -21,7 +22,7 @@ pub use self::cpu_bound::{ConfinedServer, CpuFinding, DeviceLoad};
 pub use self::group::{GroupVerdicts, Judged, Worst};
 pub use self::physical::{Hits, PhysicalFinding, Witness, Writes};
 pub use self::steady::SteadyFinding;
-use self::thresholds::Threshold;
+use self::thresholds::{SPOILED, Threshold};
 use crate::figure::Figures;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -299,6 +300,21 @@ pub(crate) fn judge(figures: &Figures<'_>) -> [Verdict; 5] {
         Verdict::new(Question::Steady, Finding::Steady, steady::judge(figures)),
         complete,
     ]
+}
+
+/// What others did during a run, if they rather than the run decided its figures.
+pub(crate) fn spoiled_by_others(record: &Record, verdicts: &[Verdict]) -> Option<String> {
+    let is_others = |finding: &&Finding| match finding {
+        Finding::CpuBound(CpuFinding::Others { .. }) => true,
+        Finding::Steady(SteadyFinding::ForeignReads { percent, .. }) => percent.0 >= SPOILED.value,
+        _ => false,
+    };
+    let findings =
+        || verdicts.iter().flat_map(|verdict| std::iter::once(&verdict.finding).chain(&verdict.others));
+    let others = findings().find(is_others).map(Finding::sentence);
+    // A database that checkpoints all the time does so in each window.
+    let lone_checkpoint = record.counters.get(Counter::Checkpoints) == Some(1);
+    others.or(lone_checkpoint.then(|| "One checkpoint ended in this window.".to_owned()))
 }
 
 #[cfg(test)]

@@ -59,7 +59,10 @@ impl<'a> Watch<'a> {
             block_bytes: first.work.block_bytes,
             ..Subject::default()
         };
-        Ok(Self { engine, profile: Profile::new(Source::Live, subject), last: Some(first) })
+        let mut profile = Profile::new(Source::Live, subject);
+        let left_out = |why: &String| LeftOut { source: "live".into(), begin: None, why: why.clone() };
+        profile.left_out = first.work.not_counted.iter().map(left_out).collect();
+        Ok(Self { engine, profile, last: Some(first) })
     }
 
     /// Asks at regular times. True if the time ended, false if `stop` was set.
@@ -190,7 +193,13 @@ mod tests {
     fn work(commits: u64, uptime_s: u64, second: i64, at: Instant) -> ServerWork {
         let counters = Counters::from([(Counter::Commits, commits), (Counter::PhysicalReads, 10 * commits)]);
         let clock: DateTime = "2026-11-20T10:00".parse().unwrap();
-        let work = Workload { counters, uptime_s: Some(uptime_s), version: None, block_bytes: Some(8192) };
+        let work = Workload {
+            counters,
+            uptime_s: Some(uptime_s),
+            version: None,
+            block_bytes: Some(8192),
+            not_counted: Vec::new(),
+        };
         let past = Duration::from_secs(second.unsigned_abs());
         ServerWork {
             work,

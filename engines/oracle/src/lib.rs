@@ -106,7 +106,7 @@ impl Engine for OracleEngine {
     fn workload(&self) -> Result<Option<Workload>, EngineError> {
         let counters = counters::snapshot(&self.0)?.total().counters;
         let version = Some(format!("Oracle Database {}", self.0.version.text));
-        Ok(Some(Workload { counters, uptime_s: None, version, block_bytes: None }))
+        Ok(Some(Workload { counters, uptime_s: None, version, block_bytes: None, not_counted: Vec::new() }))
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {

@@ -83,6 +83,7 @@ pub(crate) fn workload(client: &mut Client, version: u32) -> Result<Workload> {
         uptime_s: value("uptime_s").and_then(|text| text.parse().ok()),
         version: value("version").map(|version| format!("PostgreSQL {version}")),
         block_bytes: value("block_bytes").and_then(|text| text.parse().ok()),
+        not_counted: Vec::new(),
     })
 }
 

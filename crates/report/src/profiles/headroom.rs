@@ -1,29 +1,36 @@
 //! The headroom of a platform: the multiple of a demand that it carries, from one search.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use serde::Serialize;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 use slob_profile::{Bucket, Figure, Figures, Histograms};
-use slob_record::Record;
+use slob_record::{Record, ServerRecord};
 use slob_spec::Amount;
 
+use super::limits::{Break, HeadroomLimit};
 use super::{FIGURE_HEAD, PlanView, not_modelled_table, runs, with_unit};
-use crate::analysis::CurvePoint;
+use crate::analysis::{Bottleneck, CurvePoint};
 use crate::format::{duration_us, fixed, or_absent, percent, plural, significant};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
-use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
+use crate::measured::OfferedLoad;
 use crate::page::{Column, Page, Table};
-use crate::verdicts::{Answer, Question, verdicts};
+use crate::verdicts::{Answer, Judged, Question, spoiled_by_others, verdicts};
+use crate::{Figures as RecordFigures, figure};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Headroom {
     /// The plan as it was calibrated at 1x.
     pub plan: PlanView,
-    /// Limits in words, such as `read-mean=5.1ms`.
-    pub limits: Vec<String>,
-    /// Limits that the target does not measure, so that they can't break.
-    pub unmeasured: Vec<String>,
+    /// Version and CPUs of production, if known.
+    pub production: Option<String>,
+    pub measured: Option<Measured>,
+    pub limits: Vec<HeadroomLimit>,
+    /// The run that shows this platform's own latencies; absent if no lower rate than that of 1x can be asked for.
+    pub low_load: Option<HeadroomStep>,
     pub steps: Vec<HeadroomStep>,
     /// Multiple of the demand; absent if the platform does not even carry the least that was tried.
     pub carries: Option<f64>,
@@ -40,7 +47,7 @@ pub struct Headroom {
 }
 
 /// A run at a multiple of the demand.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeadroomStep {
     pub factor: f64,
     pub run: String,
@@ -49,56 +56,126 @@ pub struct HeadroomStep {
     pub sessions: u32,
     /// Share of the rate that was done.
     pub kept_percent: f64,
+    /// False if less was done than chance explains.
+    pub rate_kept: bool,
     pub figures: Figures,
+    /// The limited latencies in microseconds, by their columns.
+    pub latencies: BTreeMap<String, f64>,
     /// Histograms of waits, if the target measures them.
     #[serde(skip)]
     pub histograms: Histograms,
-    pub broke: Option<String>,
-    /// Why the step is discarded.
-    pub not_counted: Option<String>,
-    /// The bottleneck, in a sentence.
+    pub broke: Option<Break>,
+    /// What others did to this step, if they decided its figures.
+    pub spoiled: Option<String>,
+    pub not_counted: Option<NotCounted>,
+    pub bottleneck: Option<Bottleneck>,
+    /// The figures that show the bottleneck, in a sentence.
     pub reason: String,
-    /// Question, answer and sentence of each verdict.
-    pub verdicts: Vec<[String; 3]>,
+    pub verdicts: Vec<Judged>,
+}
+
+/// Time and place of a search.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    pub at: Timestamp,
+    /// Product and version.
+    pub server: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+impl Measured {
+    pub fn of(record: &Record) -> Self {
+        let host = record.host.as_ref().map(|host| {
+            let cpus = host.info.cpus_online.map(|cpus| plural(u64::from(cpus), "CPU"));
+            let parts = cpus.into_iter().chain(host.info.cpu_model.clone());
+            format!("{} ({})", host.info.hostname, parts.collect::<Vec<_>>().join(", "))
+        });
+        let ServerRecord { product, version, .. } = &record.server;
+        Self { at: record.started, server: format!("{product} {version}"), host }
+    }
+
+    fn words(&self) -> String {
+        let at = self.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
+        let host = self.host.as_ref().map(|host| format!(", seen from {host}")).unwrap_or_default();
+        format!("{}{host}, {at}", self.server)
+    }
+}
+
+/// Why a step is discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotCounted {
+    /// The page cache served its reads.
+    Cached,
+    /// Others spoiled it, and it was repeated.
+    Repeated,
 }
 
 impl HeadroomStep {
-    /// The step of a run; `limit` is the latency limit that it exceeded. Reads from the page cache count with `count_cached`.
-    /// `None` without throughput.
-    pub fn of(record: &Record, factor: f64, limit: Option<String>, count_cached: bool) -> Option<Self> {
-        /// A rate below this share is not kept.
-        const KEPT_PERCENT: f64 = 95.0;
-        let point = CurvePoint::of(record, limit.is_some())?;
+    /// The step of a run, with the latencies of these columns. Reads from the page cache count with `count_cached`. `None`
+    /// without throughput.
+    pub fn of<'a>(
+        record: &Record,
+        factor: f64,
+        columns: impl Iterator<Item = &'a str>,
+        count_cached: bool,
+    ) -> Option<Self> {
+        let point = CurvePoint::of(record, false)?;
         let rate = record.workload.rate_per_s.map_or(0, NonZeroU32::get);
-        let kept_percent = 100.0 * point.operations_per_s / f64::from(rate.max(1));
-        let late = (kept_percent < KEPT_PERCENT).then(|| {
-            format!("the rate is not kept: {} % of {rate} operations/s were done", percent(kept_percent))
-        });
         let verdicts = verdicts(record);
-        let physical = verdicts.iter().find(|verdict| verdict.question == Question::Physical);
-        let cached = physical.filter(|verdict| verdict.answer == Answer::Bad && !count_cached);
-        let not_counted = cached.map(|verdict| {
-            format!(
-                "its reads were not physical: {} --count-cached counts them nevertheless.",
-                verdict.sentence()
-            )
-        });
-        let verdicts = verdicts.into_iter().map(|verdict| {
-            [verdict.question.title().to_owned(), verdict.answer.word().to_owned(), verdict.sentence()]
-        });
+        let is_cached = verdicts
+            .iter()
+            .any(|verdict| verdict.question == Question::Physical && verdict.answer == Answer::Bad);
+        let figures = RecordFigures::of(record);
+        let latency = |column: &str| Some((column.to_owned(), figure::named(column)?.of(&figures)?));
+        let is_late = OfferedLoad::of(record).is_some_and(|load| load.is_missed());
         Some(Self {
             factor,
             run: record.id.clone(),
             rate,
             sessions: record.workload.sessions(),
-            kept_percent,
+            kept_percent: 100.0 * point.operations_per_s / f64::from(rate.max(1)),
+            rate_kept: !is_late,
             figures: runs::figures(record),
+            latencies: columns.filter_map(latency).collect(),
             histograms: runs::histograms(record),
-            broke: limit.or(late),
-            not_counted,
+            broke: None,
+            spoiled: spoiled_by_others(record, &verdicts),
+            not_counted: (is_cached && !count_cached).then_some(NotCounted::Cached),
+            bottleneck: Some(point.bottleneck),
             reason: point.reason,
-            verdicts: verdicts.collect(),
+            verdicts: point.verdicts,
         })
+    }
+
+    pub(super) fn latency(&self, column: &str) -> Option<f64> {
+        self.latencies.get(column).copied()
+    }
+
+    /// Notes the first limit that the step broke: latencies first, then the rate.
+    pub fn judge(&mut self, limits: &[HeadroomLimit]) {
+        let latency = limits.iter().find_map(|limit| limit.broken_by(self.latency(&limit.column)?));
+        let rate = Break::Rate { kept_percent: self.kept_percent, rate: self.rate };
+        self.broke = latency.or((!self.rate_kept).then_some(rate));
+    }
+
+    /// The outcome in words.
+    pub fn outcome(&self) -> String {
+        let outcome = match (self.not_counted, &self.broke) {
+            (Some(NotCounted::Cached), _) => return "does not count".to_owned(),
+            (Some(NotCounted::Repeated), _) => return "repeated: spoiled by others".to_owned(),
+            (None, Some(broke)) => broke.words(),
+            (None, None) => "held".to_owned(),
+        };
+        if self.spoiled.is_some() { format!("{outcome} (spoiled by others)") } else { outcome }
+    }
+
+    /// Why its reads do not count.
+    pub(super) fn why_cached(&self) -> Option<String> {
+        let physical = self.verdicts.iter().find(|verdict| verdict.question == Question::Physical);
+        let sentence = physical.filter(|_| self.not_counted == Some(NotCounted::Cached))?.sentence.as_str();
+        Some(format!("its reads were not physical: {sentence} --count-cached counts them nevertheless."))
     }
 }
 
@@ -109,7 +186,7 @@ pub(super) fn nearest_above<T>(carries: Option<f64>, items: impl Iterator<Item =
 }
 
 /// A multiple to three digits, the precision of a step.
-pub(super) fn times(factor: f64) -> String {
+pub fn times(factor: f64) -> String {
     let decimals = if factor < 1.0 { 3 } else { usize::from(factor < 10.0) + usize::from(factor < 100.0) };
     let text = fixed(factor, decimals);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
@@ -120,21 +197,27 @@ pub(super) fn times(factor: f64) -> String {
 pub(super) const RESTS_ON: [Question; 2] = [Question::Accounted, Question::Complete];
 
 /// The BAD verdict on which a step rests, in words. A step that broke a limit may have missed its rate: that is the answer.
-pub(super) fn refused(factor: f64, broke: Option<&str>, verdicts: &[[String; 3]]) -> Option<String> {
-    if broke.is_some() {
+pub(super) fn refused(step: &HeadroomStep) -> Option<String> {
+    if step.broke.is_some() || step.not_counted.is_some() {
         return None;
     }
-    let rests_on = |title: &str| RESTS_ON.iter().any(|question| question.title() == title);
-    let bad = verdicts.iter().find(|[title, answer, _]| answer == Answer::Bad.word() && rests_on(title));
-    bad.map(|[title, answer, sentence]| format!("{title} is {answer} at {} times: {sentence}", times(factor)))
+    let bad = |verdict: &&Judged| verdict.answer == Answer::Bad && RESTS_ON.contains(&verdict.question);
+    let Judged { question, answer, sentence, .. } = step.verdicts.iter().find(bad)?;
+    Some(format!("{} is {} at {} times: {sentence}", question.title(), answer.word(), times(step.factor)))
+}
+
+/// True if every verdict of the steps that were carried is good.
+pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) -> bool {
+    let carried = steps
+        .into_iter()
+        .filter(|step| step.broke.is_none() && step.not_counted != Some(NotCounted::Repeated));
+    carried.flat_map(|step| &step.verdicts).all(|verdict| verdict.answer == Answer::Good)
 }
 
 impl Headroom {
     /// True if every verdict of the steps that were carried is good.
     pub fn are_good(&self) -> bool {
-        let carried = self.steps.iter().filter(|step| step.broke.is_none());
-        let answers = carried.flat_map(|step| &step.verdicts);
-        answers.into_iter().all(|[_, answer, _]| answer == Answer::Good.word())
+        are_good(&self.steps)
     }
 
     fn counted(&self) -> impl Iterator<Item = &HeadroomStep> {
@@ -146,20 +229,71 @@ impl Headroom {
         self.counted().filter(|step| step.factor == 1.0).last()
     }
 
+    /// The answer in a line: `Carries 2.4x (2.1 to 2.7) your peak hour`.
+    fn headline(&self) -> String {
+        let name = &self.plan.demand.name;
+        let range = match (self.at_least, self.less_than) {
+            (Some(low), Some(high)) => format!(" ({} to {})", times(low), times(high)),
+            _ => String::new(),
+        };
+        match self.carries {
+            _ if self.counted().next().is_none() => "Headroom is not known".to_owned(),
+            None => format!("Does not carry your {name}"),
+            Some(carries) if self.less_than.is_none() => {
+                format!("Carries {}x your {name} at least", times(carries))
+            }
+            Some(carries) => format!("Carries {}x{range} your {name}", times(carries)),
+        }
+    }
+
+    /// The step that broke nearest above what is carried.
+    fn broken(&self) -> Option<(&HeadroomStep, &Break)> {
+        let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));
+        nearest_above(self.carries, broken)
+    }
+
+    /// The facts of the first screen.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let plan = &self.plan;
+        let production =
+            self.production.iter().fold(plan.database.clone(), |all, one| format!("{all}, {one}"));
+        let measured = self.measured.as_ref().map(Measured::words);
+        let platform = plan.target.iter().cloned().chain(measured).collect::<Vec<_>>().join(": ");
+        let bottleneck =
+            |step: &HeadroomStep| step.bottleneck.map(|bottleneck| format!("{bottleneck}: {}", step.reason));
+        let breaks =
+            self.broken().map(|(step, broke)| format!("at {} times: {}", times(step.factor), broke.words()));
+        let facts = [
+            ("Breaks", breaks),
+            ("Bottleneck", self.broken().and_then(|(step, _)| bottleneck(step))),
+            ("Production", Some(production)),
+            ("Platform", Some(platform)),
+            ("Limits", Some(self.limits_in_words())),
+            ("Search", Some(self.why.clone())),
+        ];
+        facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
+    }
+
     /// The answer in sentences: multiple, limit, and the mean reads of production and of this platform.
     fn answer(&self) -> String {
         let refused =
-            self.counted().find_map(|step| refused(step.factor, step.broke.as_deref(), &step.verdicts));
+            self.steps.iter().find_map(refused).map(|why| format!("This result can't be relied on. {why}"));
         let price = if refused.is_none() { self.price() } else { None };
-        let refused = refused.map(|why| format!("This result can't be relied on. {why}"));
         let mut sentences: Vec<String> = refused.into_iter().chain([self.carried()]).chain(price).collect();
-        let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));
-        match nearest_above(self.carries, broken) {
-            Some((step, limit)) => sentences.push(format!("Beyond that {limit}. {}", step.reason)),
+        match self.broken() {
+            Some((step, broke)) => {
+                sentences.push(format!("Beyond that {}. {}", broke.words(), step.reason));
+                sentences.extend(step.spoiled.as_ref().map(|why| {
+                    format!(
+                        "Others spoiled that step each time it was repeated, so more may be carried. {why}"
+                    )
+                }));
+            }
             None if self.carries.is_some() => sentences.push(self.why.clone()),
             None => {}
         }
         sentences.extend(self.shortfall());
+        sentences.extend(self.limits.iter().find_map(HeadroomLimit::caution));
         let production = self.plan.demand.figures.get(Figure::ReadUs);
         let here = self.at_one().and_then(|step| step.figures.get(Figure::ReadUs));
         if let Some((production, here)) = production.zip(here) {
@@ -180,7 +314,7 @@ impl Headroom {
         let demand: Vec<String> = demand.into_iter().flatten().collect();
         let demand = format!("{}; {}", self.plan.demand.point, demand.join(", "));
         if self.counted().next().is_none() {
-            let why = self.steps.iter().find_map(|step| step.not_counted.clone()).unwrap_or_default();
+            let why = self.steps.iter().find_map(HeadroomStep::why_cached).unwrap_or_default();
             return format!("Nothing is known of headroom: no step counts. {why}").trim_end().to_owned();
         }
         let Some(carries) = self.carries else {
@@ -229,9 +363,11 @@ impl Headroom {
     }
 
     fn limits_in_words(&self) -> String {
-        let limit = |limit: &String| match self.unmeasured.contains(limit) {
-            true => format!("{limit} (this target does not measure it: it limits nothing)"),
-            false => limit.clone(),
+        let is_measured =
+            |limit: &HeadroomLimit| self.steps.iter().any(|step| step.latency(&limit.column).is_some());
+        let limit = |limit: &HeadroomLimit| match is_measured(limit) {
+            true => limit.words(),
+            false => format!("{} (this target does not measure it: it limits nothing)", limit.words()),
         };
         let kept = "the rate kept within 5 %".to_owned();
         self.limits.iter().map(limit).chain([kept]).collect::<Vec<_>>().join(", ")
@@ -241,13 +377,8 @@ impl Headroom {
         let heads = ["Times", "Rate/s", "Kept %", "Reads/s", "Redo MB/s", "Read mean", "Redo sync"];
         let outcome = [Column::left("Outcome").at_most(34)];
         let mut table = Table::new([&heads.map(Column::right)[..], &outcome].concat());
-        for step in &self.steps {
+        for step in self.low_load.iter().chain(&self.steps) {
             let figure = |figure| step.figures.get(figure);
-            let outcome = match (&step.not_counted, &step.broke) {
-                (Some(_), _) => "does not count",
-                (None, Some(broke)) => broke,
-                (None, None) => "held",
-            };
             table.row([
                 times(step.factor),
                 fixed(f64::from(step.rate), 0),
@@ -256,14 +387,17 @@ impl Headroom {
                 or_absent(figure(Figure::RedoBytes), |bytes| significant(bytes / 1e6)),
                 or_absent(figure(Figure::ReadUs), duration_us),
                 or_absent(figure(Figure::CommitUs), duration_us),
-                outcome.to_owned(),
+                step.outcome(),
             ]);
         }
         page.table(&table);
-        let discarded: Vec<&String> =
-            self.steps.iter().filter_map(|step| step.not_counted.as_ref()).collect();
-        if let Some(why) = discarded.first() {
-            page.paragraph(&format!("{} not counted: {why}", plural(discarded.len() as u64, "step")));
+        let cached: Vec<String> = self.steps.iter().filter_map(HeadroomStep::why_cached).collect();
+        if let Some(why) = cached.first() {
+            page.paragraph(&format!("{} not counted: {why}", plural(cached.len() as u64, "step")));
+        }
+        for step in self.steps.iter().filter(|step| step.not_counted == Some(NotCounted::Repeated)) {
+            let why = step.spoiled.as_deref().unwrap_or_default();
+            page.paragraph(&format!("Repeated at {} times: {why}", times(step.factor)));
         }
     }
 
@@ -283,10 +417,10 @@ impl Headroom {
 
     fn write_verdicts(&self, page: &mut Page) {
         let Some(first) = self.steps.first() else { return };
-        let titles = first.verdicts.iter().map(|[question, ..]| Column::left(question));
+        let titles = first.verdicts.iter().map(|verdict| Column::left(verdict.question.title()));
         let mut table = Table::new([Column::right("Times"), Column::left("Run")].into_iter().chain(titles));
         for step in &self.steps {
-            let answers = step.verdicts.iter().map(|[_, answer, _]| answer.clone());
+            let answers = step.verdicts.iter().map(|verdict| verdict.answer.word().to_owned());
             table.row([times(step.factor), step.run.clone()].into_iter().chain(answers));
         }
         page.table(&table);
@@ -298,14 +432,9 @@ const BESIDE: &str = "Production beside this platform";
 pub fn headroom_text(headroom: &Headroom) -> String {
     let plan = &headroom.plan;
     let mut page = Page::default();
-    page.section("Headroom");
+    page.section(&headroom.headline());
     page.paragraph(&headroom.answer());
-    page.fact("Database", &plan.database);
-    if let Some(target) = &plan.target {
-        page.fact("Platform", target);
-    }
-    page.fact("Limits", &headroom.limits_in_words());
-    page.fact("Search", &headroom.why);
+    headroom.facts().iter().for_each(|(name, fact)| page.fact(name, fact));
     plan.demand.notes.iter().chain(&plan.notes).for_each(|note| page.fact("", note));
     page.section("Steps");
     headroom.write_steps(&mut page);
@@ -319,8 +448,8 @@ pub fn headroom_text(headroom: &Headroom) -> String {
 
 pub fn headroom_page(headroom: &Headroom) -> String {
     let plan = &headroom.plan;
-    let platform = plan.target.as_deref().unwrap_or("unknown");
-    let about = format!("{}; platform {platform}; limits: {}", plan.database, headroom.limits_in_words());
+    let answer = Section::new("answer", "At a glance")
+        .part("", |page| headroom.facts().iter().for_each(|(name, fact)| page.fact(name, fact)));
     let beside = Section::new("beside", BESIDE)
         .part("Each figure, at the same demand", |page| page.table(&headroom.beside_production()))
         .charts(vec![
@@ -346,10 +475,10 @@ pub fn headroom_page(headroom: &Headroom) -> String {
     };
     View {
         title: format!("Headroom: {}", plan.database),
-        heading: "Headroom".into(),
-        lead: format!("{}<p class=\"id\">{}</p>\n", lead(&headroom.answer()), escape::text(&about)),
+        heading: headroom.headline(),
+        lead: lead(&headroom.answer()),
         has_links: true,
-        sections: vec![beside, curve, steps, fit, not_modelled],
+        sections: vec![answer, curve, beside, steps, fit, not_modelled],
         source: "From the profile and the records of the runs alone.".into(),
     }
     .html()
@@ -406,6 +535,20 @@ fn line(headroom: &Headroom, name: &str, colour: Colour, of: impl Fn(&HeadroomSt
     Line { has_markers: true, ..Line::new(name, colour, x, y) }
 }
 
+/// Production's point, what is carried, and what breaks.
+fn marks(headroom: &Headroom) -> Vec<(f64, String)> {
+    let broken = headroom.broken().map(|(step, _)| step.factor);
+    let all = [(Some(1.0), "production"), (headroom.carries, "carried"), (broken, "breaks")];
+    let mut marks: Vec<(f64, String)> = Vec::new();
+    for (at, text) in all.into_iter().filter_map(|(at, text)| Some((at?, text))) {
+        match marks.iter_mut().find(|(other, _)| *other == at) {
+            Some((_, texts)) => *texts = format!("{texts}, {text}"),
+            None => marks.push((at, text.to_owned())),
+        }
+    }
+    marks
+}
+
 fn rate_chart(headroom: &Headroom) -> Chart {
     let asked = line(headroom, "asked for", Colour::Logical, |step| Some(f64::from(step.rate)));
     let done =
@@ -416,13 +559,14 @@ fn rate_chart(headroom: &Headroom) -> Chart {
         Axis::linear("operations per second", Unit::Count),
         vec![Trace::Line(Line { stroke: Stroke::Dash, ..asked }), Trace::Line(done)],
     );
-    let marks = headroom.carries.map(|carries| (carries, "carried".to_owned())).into_iter().collect();
     Chart {
         id: "rate".into(),
         title: "Asked for and done".into(),
         about: "Where the lines part, the platform no longer keeps up.".into(),
         source: "the runs of this search that count".into(),
-        body: is_known.then_some(Drawing { marks, ..drawing }).ok_or("no step counts".into()),
+        body: is_known
+            .then_some(Drawing { marks: marks(headroom), ..drawing })
+            .ok_or("no step counts".into()),
     }
 }
 
@@ -435,7 +579,14 @@ fn latency_chart(headroom: &Headroom) -> Chart {
         let line = line(headroom, name, colour, |_| level);
         Line { stroke: Stroke::Dot, has_markers: false, ..line }
     };
+    let limit = |name: &str, colour, column: &str| {
+        let limit = headroom.limits.iter().find(|limit| limit.column == column).map(|limit| limit.us / 1e6);
+        let line = line(headroom, name, colour, |_| limit);
+        Line { stroke: Stroke::Dash, has_markers: false, ..line }
+    };
     let lines = [
+        limit("limit of the mean read", Colour::Reads, "physical_read_mean_us"),
+        limit("limit of the mean redo sync", Colour::Redo, "redo_sync_mean_us"),
         here("mean read here", Colour::Reads, Figure::ReadUs),
         here("redo sync here", Colour::Redo, Figure::CommitUs),
         production("mean read in production", Colour::Reads, Figure::ReadUs),
@@ -446,11 +597,14 @@ fn latency_chart(headroom: &Headroom) -> Chart {
     Chart {
         id: "latency".into(),
         title: "Latency on the way".into(),
-        about: "Dotted: what production had at the demand itself.".into(),
+        about: "Dotted: what production had at the demand itself. Dashed: the limits.".into(),
         source: "the databases' own clocks".into(),
         body: match traces.is_empty() {
             true => Err("no latency is known".into()),
-            false => Ok(Drawing::new(x, Axis::log("mean", Unit::Seconds), traces)),
+            false => {
+                let drawing = Drawing::new(x, Axis::log("mean", Unit::Seconds), traces);
+                Ok(Drawing { marks: marks(headroom), ..drawing })
+            }
         },
     }
 }

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use slob_stats::{Comparison, PercentInterval, summary};
 
-use super::headroom::{nearest_above, refused, times};
+use super::headroom::{HeadroomStep, are_good, nearest_above, refused, times};
 use crate::Confidence;
 use crate::analysis::{compared_places, number_or_empty};
 use crate::diff::{range, shown_percent};
@@ -16,7 +16,6 @@ use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
-use crate::verdicts::Answer;
 
 /// The result of a search, from its JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -32,24 +31,13 @@ pub struct SearchResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     less_than: Option<f64>,
     #[serde(default, skip_serializing)]
-    steps: Vec<SearchStep>,
+    steps: Vec<HeadroomStep>,
     /// The limit that broke nearest above what is carried.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
     /// Why the result can't be compared.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     unknown: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-struct SearchStep {
-    factor: f64,
-    broke: Option<String>,
-    /// Why the step is discarded.
-    not_counted: Option<String>,
-    /// Question, answer and sentence of each verdict.
-    #[serde(default)]
-    verdicts: Vec<[String; 3]>,
 }
 
 impl SearchResult {
@@ -61,16 +49,15 @@ impl SearchResult {
 
     fn judged(self) -> Self {
         let counted = self.steps.iter().filter(|step| step.not_counted.is_none());
-        let broken = counted.filter_map(|step| Some((step.factor, step.broke.clone()?)));
+        let broken = counted.filter_map(|step| Some((step.factor, step.broke.as_ref()?.words())));
         let (limit, unknown) = (nearest_above(self.carries, broken), self.why_unknown());
         Self { limit, unknown, ..self }
     }
 
     fn why_unknown(&self) -> Option<String> {
-        if let Some(why) = self.steps.iter().find_map(|step| step.not_counted.as_deref()) {
+        if let Some(why) = self.steps.iter().find_map(HeadroomStep::why_cached) {
             return Some(format!("a step does not count: {}", why.trim_end_matches('.')));
         }
-        let refused = |step: &SearchStep| refused(step.factor, step.broke.as_deref(), &step.verdicts);
         if let Some(why) = self.steps.iter().find_map(refused) {
             return Some(format!("it can't be relied on: {}", why.trim_end_matches('.')));
         }
@@ -203,9 +190,7 @@ impl Headrooms {
     /// True if every verdict of the steps that were carried is good.
     pub fn are_good(&self) -> bool {
         let searches = self.variants.iter().flat_map(|row| &row.searches);
-        let carried = searches.flat_map(|search| &search.steps).filter(|step| step.broke.is_none());
-        let answers = carried.flat_map(|step| &step.verdicts);
-        answers.into_iter().all(|[_, answer, _]| answer == Answer::Good.word())
+        are_good(searches.flat_map(|search| &search.steps))
     }
 
     /// Comma-separated values (RFC 4180): a line for each search, and one for each variant with its median and interval.
@@ -415,6 +400,7 @@ fn chart(headrooms: &Headrooms) -> Chart {
 
 #[cfg(test)]
 mod tests {
+    use super::super::limits::Break;
     use super::*;
 
     fn platform(name: &str, values: &[f64]) -> Platform {
@@ -475,17 +461,17 @@ mod tests {
 
     #[test]
     fn the_limit_is_what_broke_nearest_above() {
-        let step = |factor, broke: &str| SearchStep {
+        let step = |factor, rate| HeadroomStep {
             factor,
-            broke: Some(broke.to_owned()),
-            ..SearchStep::default()
+            broke: Some(Break::Rate { kept_percent: 50.0, rate }),
+            ..HeadroomStep::default()
         };
         let mut search = platform("a", &[2.0]).searches.remove(0);
-        search.steps = vec![step(4.0, "far"), step(2.2, "near"), step(2.0, "once")];
+        search.steps = vec![step(4.0, 400), step(2.2, 220), step(2.0, 200)];
         let mut search = search.judged();
-        assert_eq!(search.limit.as_deref(), Some("near"));
+        assert!(search.limit.as_deref().unwrap().contains("220"), "{search:?}");
         search.carries = None;
-        assert_eq!(search.judged().limit.as_deref(), Some("once"));
+        assert!(search.judged().limit.unwrap().contains("200"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ findings! {
             "Not quite: {}", late_words(*seconds, *planned_s, *sessions_at_work);
         TooLateEnd { seconds: Hundredths, planned_s: Seconds, sessions_at_work: Option<u64> } = BAD.by(&TOO_LATE) =>
             "No: {}", late_words(*seconds, *planned_s, *sessions_at_work);
-        RateNotMet { load: OfferedLoad } = bad_if(load.share() < Some(RATE_MISSED.share()), &RATE_MISSED, &RATE_MET) =>
+        RateNotMet { load: OfferedLoad } = bad_if(load.is_missed(), &RATE_MISSED, &RATE_MET) =>
             "No: the rate was not met: {}.", load.words();
         SamplesMissing { missing: Count, intervals: u64 } = DOUBT.by(&LATE) =>
             "Not quite: {missing} of the window's {} had no sample: the sampler was held up.",

@@ -139,7 +139,7 @@ mod common {
     fn threshold_names_are_unique_within_their_question() {
         let mut names: Vec<_> = thresholds::THRESHOLDS
             .iter()
-            .map(|threshold| (threshold.question as u8, threshold.name))
+            .map(|threshold| (threshold.question.map(|question| question as u8), threshold.name))
             .collect();
         names.dedup();
         let count = names.len();

@@ -8,7 +8,8 @@ use crate::table::{Column, Table};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
-    pub question: Question,
+    /// Absent for limits of a search for headroom.
+    pub question: Option<Question>,
     pub name: &'static str,
     pub value: f64,
     pub unit: &'static str,
@@ -23,18 +24,18 @@ impl Threshold {
 }
 
 macro_rules! thresholds {
-    ($($question:ident { $($threshold:ident = $name:literal, $value:expr, $unit:literal, $reason:literal;)* })*) => {
+    ($($question:expr => { $($threshold:ident = $name:literal, $value:expr, $unit:literal, $reason:literal;)* })*) => {
         $($(
             #[doc = $reason]
             pub const $threshold: Threshold =
-                Threshold { question: Question::$question, name: $name, value: $value, unit: $unit, reason: $reason };
+                Threshold { question: $question, name: $name, value: $value, unit: $unit, reason: $reason };
         )*)*
         pub const THRESHOLDS: &[Threshold] = &[$($($threshold),*),*];
     };
 }
 
 thresholds! {
-    Physical {
+    Some(Question::Physical) => {
         DELIVERED = "delivered", 95.0, "%",
             "each count of the reads must reach this share of the database's: counts differ by less at the edges of the window";
         EXCESS = "excess", 105.0, "%",
@@ -52,7 +53,7 @@ thresholds! {
         ABOVE_PROBE = "above_probe", 105.0, "% of the ceiling",
             "above it the probe did not find the ceiling: run and probe differ by less in time";
     }
-    Accounted {
+    Some(Question::Accounted) => {
         COUNTERS_DIFFER = "counters_differ", 1.0, "% of the larger count",
             "two counters of the same thing may differ by this much";
         LONG_ROUND_TRIP = "long_round_trip", 1.0, "% of the window",
@@ -66,7 +67,7 @@ thresholds! {
             "the kernel may also fetch this much of the log that the page cache lost before a write or a checkpoint \
              needed it";
     }
-    CpuBound {
+    Some(Question::CpuBound) => {
         CPU_FULL = "cpu_full", 90.0, "%",
             "from here on CPUs are at their limit: sessions also wait for each other, so that more is rare";
         DEVICE_FULL = "device_full", 90.0, "% busy, or of the ceiling",
@@ -80,7 +81,7 @@ thresholds! {
         THROTTLED = "throttled", 10.0, "% of periods",
             "from here on throttling by a quota is more than a burst now and then";
     }
-    Steady {
+    Some(Question::Steady) => {
         LEAST_INTERVALS = "least_intervals", RobustTrend::MIN_POINTS_FOR_TEST as f64, "intervals",
             "fewer do not suffice for the test of a trend";
         LEAST_OPERATIONS = "least_operations", 20.0, "operations per interval",
@@ -124,7 +125,7 @@ thresholds! {
         NEIGHBOUR_ALWAYS = "neighbour_always", 80.0, "% of intervals",
             "above it other programs were there all the time";
     }
-    Complete {
+    Some(Question::Complete) => {
         SHORT_WINDOW = "short_window", 1.0, "%",
             "a window shorter than planned by more was cut";
         LATE = "late", 5.0, "%",
@@ -140,13 +141,29 @@ thresholds! {
         ROWS_PER_BLOCK = "rows_per_block", 1.0, "%",
             "rows and the blocks that hold them differ by less with one row per block";
     }
+    None => {
+        LATENCY_FACTOR = "latency_factor", 2.0, "times the latency",
+            "a platform at whose load a latency doubles spends half of it in queues; the latency is the larger of production's and \
+             the platform's own at low load";
+        LOW_LOAD = "low_load", 12.5, "% of the demand",
+            "hardly anything queues at this load";
+        FLASH_READ = "flash_read", 30.0, "us",
+            "flash needs longer for a random read: a shorter mean is, at least in part, a page cache's";
+        SPOILED = "spoiled", 50.0, "% of the device's reads",
+            "from here on other programs' reads decide the latencies of a step, which is repeated";
+    }
 }
 
 /// The table of all limits for the documentation.
 pub fn markdown() -> String {
     let row = |Threshold { question, name, value, unit, reason }: &Threshold| {
         let limit = format!("{} {unit}", plain_number(*value));
-        [question.title().to_owned(), format!("`{name}`"), limit, (*reason).to_owned()]
+        [
+            question.map_or("Headroom", Question::title).to_owned(),
+            format!("`{name}`"),
+            limit,
+            (*reason).to_owned(),
+        ]
     };
     let columns = ["question", "name", "limit", "meaning"].map(Column::left);
     Table::new(columns).with_rows(THRESHOLDS.iter().map(row)).markdown()

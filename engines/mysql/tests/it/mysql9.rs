@@ -105,3 +105,39 @@ fn a_load_is_in_the_binary_log_of_a_groups_member() {
     let member = logged(&member).expect("it was there just now");
     assert!(member > alone + LOAD.scale * 4096, "{member} bytes of a member, {alone} of a server alone");
 }
+
+/// Commits of a live profile in twenty INSERTs that commit by themselves, then in twenty SELECTs.
+fn autocommitted(loaded: &Loaded) -> [u64; 2] {
+    // Rights of an account are those of its connection's begin.
+    let engine = open(&loaded.target, &[]).expect("it opens");
+    let commits = || {
+        let work = engine.workload().expect("an answer").expect("it counts");
+        assert_eq!(work.not_counted, [""; 0]);
+        work.counters.get(Counter::Commits).expect("it counts them")
+    };
+    let during = |statement: &str| {
+        let before = commits();
+        (0..20).for_each(|_| loaded.server.sql(statement));
+        commits() - before
+    };
+    loaded.server.sql("CREATE TABLE slob1.t (i INT) ENGINE=InnoDB");
+    [during("INSERT INTO slob1.t VALUES (1)"), during("SELECT * FROM slob1.t")]
+}
+
+/// 43 UPDATEs a second that committed by themselves were profiled as no commits.
+#[test]
+fn commits_of_a_live_profile_include_autocommit_or_are_unknown() {
+    // The server's own threads write now and then.
+    let near = |[inserts, selects]: [u64; 2]| (20..=30).contains(&inserts) && selects <= 5;
+    if let Some(mariadb) = loaded_on(Product::MariaDb, &[]) {
+        let seen = autocommitted(&mariadb);
+        assert!(near(seen), "{seen:?}");
+    }
+    let Some(loaded) = mysql(&[]) else { return };
+    let blind = loaded.engine.workload().expect("an answer").expect("it counts");
+    assert_eq!(blind.counters.get(Counter::Commits), None);
+    assert!(blind.not_counted[0].ends_with("grant it PROCESS"), "{:?}", blind.not_counted);
+    loaded.server.sql("GRANT PROCESS ON *.* TO plain@'%'");
+    let seen = autocommitted(&loaded);
+    assert!(near(seen), "{seen:?}");
+}

@@ -1,0 +1,210 @@
+//! The latencies that a step of a search for headroom must keep: those asked for, or defaults from production, from this
+//! platform at low load, and from the noise of repeats.
+
+use serde::{Deserialize, Serialize};
+use slob_profile::{Figure, Figures};
+use slob_stats::summary;
+
+use super::headroom::HeadroomStep;
+use crate::figure;
+use crate::format::{duration_us, percent, plain_number};
+use crate::verdicts::thresholds::{FLASH_READ, LATENCY_FACTOR};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeadroomLimit {
+    /// Such as `read-p99=2ms`, or `read-mean` of a default.
+    pub name: String,
+    /// Column of the limited figure.
+    pub column: String,
+    pub us: f64,
+    /// Absent from a limit that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+}
+
+/// The origin of a default limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Basis {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub production_us: Option<f64>,
+    /// True if production's mean is shorter than a device needs, so that it does not count.
+    pub production_cached: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_load_us: Option<f64>,
+    /// Coefficient of variation of the runs at 1x; 0 without repeats.
+    pub noise_percent: f64,
+}
+
+/// Figures with a default limit, and their names in production.
+const DEFAULTS: [(&str, &str, Figure); 2] = [
+    ("read-mean", "physical_read_mean_us", Figure::ReadUs),
+    ("redo-mean", "redo_sync_mean_us", Figure::CommitUs),
+];
+
+impl HeadroomLimit {
+    /// Columns of the default limits.
+    pub fn default_columns() -> impl Iterator<Item = &'static str> {
+        DEFAULTS.into_iter().map(|(_, column, _)| column)
+    }
+
+    /// Default limits: the larger of production's latency and this platform's own at low load, times [`LATENCY_FACTOR`], and
+    /// the noise of the runs at 1x. Without a run at low load the shortest of those at 1x replaces it.
+    pub fn defaults(
+        production: &Figures,
+        low_load: Option<&HeadroomStep>,
+        at_one: &[HeadroomStep],
+    ) -> Vec<Self> {
+        let limit = |(name, column, figure): (&str, &str, Figure)| {
+            let production_us = production.get(figure).filter(|us| *us > 0.0);
+            let repeats: Vec<f64> = at_one.iter().filter_map(|step| step.latency(column)).collect();
+            let low_load = low_load.filter(|step| step.not_counted.is_none());
+            let low_load_us =
+                low_load.and_then(|step| step.latency(column)).or_else(|| summary::minimum(&repeats));
+            let is_read = figure == Figure::ReadUs;
+            let production_cached = is_read && production_us.is_some_and(|us| us < FLASH_READ.value);
+            let counts = production_us.filter(|_| !production_cached);
+            // What a page cache delivers differs by what the CPUs do: a limit below a device's latency would break by chance.
+            let least = (is_read && low_load_us.is_some()).then_some(FLASH_READ.value);
+            let us = counts.into_iter().chain(low_load_us).chain(least).reduce(f64::max)?;
+            let us = us * LATENCY_FACTOR.value;
+            let noise = summary::coefficient_of_variation(&repeats).unwrap_or(0.0);
+            let basis = Basis { production_us, production_cached, low_load_us, noise_percent: 100.0 * noise };
+            Some(Self { name: name.into(), column: column.into(), us, basis: Some(basis) })
+        };
+        DEFAULTS.into_iter().filter_map(limit).collect()
+    }
+
+    /// The latency beyond which a step breaks.
+    fn most_us(&self) -> f64 {
+        self.us * (1.0 + self.basis.as_ref().map_or(0.0, |basis| basis.noise_percent) / 100.0)
+    }
+
+    pub(super) fn words(&self) -> String {
+        let Some(basis) = &self.basis else { return self.name.clone() };
+        let Basis { production_us, production_cached, low_load_us, noise_percent } = *basis;
+        let own = low_load_us.unwrap_or_default();
+        let production = production_us.filter(|us| !production_cached && *us >= own);
+        let origin = match production {
+            Some(us) => format!("production's {}", duration_us(us)),
+            None if own * LATENCY_FACTOR.value < self.us => {
+                format!("the {} us of flash: caches are quicker", plain_number(FLASH_READ.value))
+            }
+            None => format!("this platform's {} at low load", duration_us(own)),
+        };
+        let noise = match noise_percent {
+            0.0 => String::new(),
+            noise => format!(", and {} % for noise", percent(noise)),
+        };
+        let (name, us, times) = (&self.name, duration_us(self.us), plain_number(LATENCY_FACTOR.value));
+        format!("{name}={us} ({times} times {origin}{noise})")
+    }
+
+    /// A sentence if production's latency does not count.
+    pub(super) fn caution(&self) -> Option<String> {
+        let basis = self.basis.as_ref().filter(|basis| basis.production_cached)?;
+        Some(format!(
+            "Production's mean read of {} is shorter than flash needs ({} us): its page cache served reads, so this latency is \
+             no limit.",
+            duration_us(basis.production_us?),
+            plain_number(FLASH_READ.value)
+        ))
+    }
+
+    /// The break of a latency that exceeds the limit.
+    pub(super) fn broken_by(&self, us: f64) -> Option<Break> {
+        let most_us = self.most_us();
+        (us > most_us).then(|| Break::Latency { column: self.column.clone(), us, most_us })
+    }
+}
+
+/// The limit that a step broke.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Break {
+    Rate { kept_percent: f64, rate: u32 },
+    Latency { column: String, us: f64, most_us: f64 },
+}
+
+impl Break {
+    pub fn words(&self) -> String {
+        match self {
+            Self::Rate { kept_percent, rate } => {
+                format!("the rate is not kept: {} % of {rate} operations/s were done", percent(*kept_percent))
+            }
+            Self::Latency { column, us, most_us } => {
+                let what =
+                    figure::named(column).map_or_else(|| column.clone(), |own| own.title.to_lowercase());
+                let mut shown = [*us, *most_us].map(duration_us);
+                if shown[0] == shown[1] {
+                    shown = [us, most_us].map(|us| format!("{us:.2} us"));
+                }
+                let [is, most] = shown;
+                format!("the limit is {what}: {is} is more than {most}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(us: f64) -> HeadroomStep {
+        HeadroomStep {
+            rate: 100,
+            rate_kept: true,
+            latencies: [("physical_read_mean_us".to_owned(), us)].into(),
+            ..HeadroomStep::default()
+        }
+    }
+
+    fn read_limit(production_us: f64, low_us: f64, at_one: &[f64]) -> HeadroomLimit {
+        let at_one: Vec<HeadroomStep> = at_one.iter().copied().map(step).collect();
+        let production = [(Figure::ReadUs, production_us)].into_iter().collect();
+        HeadroomLimit::defaults(&production, Some(&step(low_us)), &at_one).remove(0)
+    }
+
+    #[test]
+    fn the_larger_of_production_and_low_load_is_the_limit() {
+        let of_production = read_limit(300.0, 80.0, &[100.0]);
+        assert_eq!(of_production.words(), "read-mean=600 us (2 times production's 300 us)");
+        let own = read_limit(60.0, 80.0, &[100.0]);
+        assert_eq!(own.words(), "read-mean=160 us (2 times this platform's 80.0 us at low load)");
+        assert!(own.broken_by(161.0).is_some() && own.broken_by(159.0).is_none());
+        assert_eq!(own.caution(), None);
+    }
+
+    #[test]
+    fn latencies_of_productions_page_cache_are_no_limit() {
+        let limit = read_limit(23.0, 85.0, &[85.0]);
+        assert_eq!(limit.us, 170.0);
+        let said = limit.caution().unwrap();
+        assert!(said.contains("23.0 us is shorter than flash needs (30 us)"), "{said}");
+    }
+
+    #[test]
+    fn the_noise_of_a_page_cache_breaks_nothing() {
+        let limit = read_limit(6.0, 9.1, &[23.9]);
+        assert_eq!(limit.words(), "read-mean=60.0 us (2 times the 30 us of flash: caches are quicker)");
+    }
+
+    #[test]
+    fn a_host_that_carries_its_own_load_with_noise_does_not_break() {
+        // Production 75.0 us, the same host later 78.7 us: it was called broken.
+        let mut again = step(78.7);
+        again.judge(&[read_limit(71.4, 76.0, &[78.7, 75.1, 90.0])]);
+        assert_eq!(again.broke, None);
+    }
+
+    #[test]
+    fn noise_widens_default_limits_alone() {
+        let noisy = read_limit(100.0, 80.0, &[80.0, 120.0, 100.0]);
+        assert!(noisy.words().ends_with("production's 100 us, and 20.0 % for noise)"), "{}", noisy.words());
+        assert!(noisy.broken_by(239.0).is_none() && noisy.broken_by(241.0).is_some());
+        let asked = HeadroomLimit { name: "read-mean=1ms".into(), us: 1000.0, basis: None, ..noisy };
+        assert_eq!(
+            asked.broken_by(1001.0).unwrap().words(),
+            "the limit is physical read, mean: 1001.00 us is more than 1000.00 us"
+        );
+    }
+}
