@@ -1,13 +1,15 @@
 //! A page of consecutive AWR or Statspack reports: time, events, statements and rates over time, heat maps of waits.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use slob_awr::histogram::Point;
 use slob_awr::info::{Head, Named};
 use slob_awr::trend::{Subject, Trend, subject_words};
 
-use super::chart::{Axis, Chart, Colour, Drawing, Heat, Line, Stroke, Trace, Unit};
+use super::chart::{Axis, Chart, Colour, Drawing, Heat, Intervals, Levels, Stroke, Trace, Unit};
 use super::layout::{Section, View, lead};
 use crate::page::{Column, Table};
 
@@ -55,14 +57,11 @@ pub fn awr_page(reports: Vec<AwrInterval>, events: &[&str]) -> String {
     .html()
 }
 
-/// Begin and end of a report in hours from the first, and the name of its begin in one or more lines.
-type Interval = (f64, f64, String);
-
 /// The reports of one database or instance in order of time.
 struct Group {
     title: String,
     reports: Vec<AwrInterval>,
-    intervals: Vec<Interval>,
+    intervals: Arc<Intervals>,
 }
 
 impl Group {
@@ -70,7 +69,7 @@ impl Group {
         reports.sort_by_key(|report| (report.trend.begin.is_none(), report.trend.begin));
         let trends: Vec<&Trend> = reports.iter().map(|report| &report.trend).collect();
         let words = reports.last().map_or("", |report| report.words.as_str());
-        let (title, intervals) = (titled(words, &trends), intervals(&trends));
+        let (title, intervals) = (titled(words, &trends), Arc::new(intervals(&trends)));
         Self { title, reports, intervals }
     }
 
@@ -117,29 +116,30 @@ fn titled(words: &str, trends: &[&Trend]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
 }
 
-/// Hours from the first snapshot. Where times are absent or overlap, reports stand one after the other, an hour each.
-fn intervals(trends: &[&Trend]) -> Vec<Interval> {
-    let first = trends.first().and_then(|trend| trend.begin);
-    let hours = |summary: &Trend| {
-        let since = |moment: DateTime| Some(moment.duration_since(first?).as_secs_f64() / 3600.0);
-        let (begin, end) = (since(summary.begin?)?, since(summary.end?)?);
-        (end > begin).then(|| (begin, end, moment(summary)))
+/// Times by the hosts' clocks. Where they are absent or overlap, reports stand in a row.
+fn intervals(trends: &[&Trend]) -> Intervals {
+    /// A shorter overlap is the clock's.
+    const OVERLAP_S: i64 = 36;
+    let second = |moment: DateTime| Some(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second());
+    let span = |trend: &&Trend| {
+        let (begin, end) = (second(trend.begin?)?, second(trend.end?)?);
+        (end > begin).then_some((begin, end))
     };
-    let timed: Option<Vec<_>> = trends.iter().map(|trend| hours(trend)).collect();
-    // A second's overlap is the clock's.
-    let follows = |timed: &Vec<Interval>| timed.windows(2).all(|pair| pair[1].0 > pair[0].1 - 0.01);
-    let Some(mut timed) = timed.filter(follows) else {
-        let each = (0_u32..).map(f64::from).zip(trends);
-        return each.map(|(at, trend)| (at, at + 1.0, moment(trend))).collect();
+    let timed: Option<Vec<(i64, i64)>> = trends.iter().map(span).collect();
+    let follows =
+        |timed: &Vec<(i64, i64)>| timed.windows(2).all(|pair| pair[1].0 > pair[0].1 - OVERLAP_S);
+    let Some(mut spans) = timed.filter(follows) else {
+        let names = trends.iter().map(|trend| short_name(trend)).collect();
+        return Intervals { spans: (0..).zip(1..).take(trends.len()).collect(), names };
     };
-    for at in 1..timed.len() {
-        timed[at].0 = timed[at].0.max(timed[at - 1].1);
+    for at in 1..spans.len() {
+        spans[at].0 = spans[at].0.max(spans[at - 1].1);
     }
-    timed
+    Intervals { spans, names: Vec::new() }
 }
 
 /// Begin of a report, or the end of its file's name, in two short lines.
-fn moment(trend: &Trend) -> String {
+fn short_name(trend: &Trend) -> String {
     const LETTERS: usize = 12;
     if let Some(begin) = trend.begin {
         return begin.strftime("%H:%M\n%d %b").to_string();
@@ -176,25 +176,27 @@ impl LineChart {
         limit.iter().enumerate().all(|(at, limit)| limit.is_none_or(|limit| limit > FAR * height(at)))
     }
 
-    fn drawing(&self, intervals: &[Interval]) -> Result<Drawing, String> {
-        let line = |(at, (name, values)): (usize, &NamedValues)| {
+    fn drawing(&self, intervals: &Arc<Intervals>) -> Result<Drawing, String> {
+        let levels = |(at, (name, values)): (usize, &NamedValues)| {
             let is_stacked = at < self.stacked;
-            let (x, y) = if is_stacked { level(intervals, values) } else { middles(intervals, values) };
-            let line = Line::new(name, Colour::Variant(at), x, y);
-            match (is_stacked, self.stacked > 0) {
-                (true, _) => line.stacked(),
+            let is_limit = !is_stacked && self.stacked > 0;
+            Trace::Levels(Levels {
+                name: name.clone(),
+                colour: Colour::Variant(at),
+                y: values.clone(),
+                is_stacked,
+                stroke: if is_limit { Stroke::Dash } else { Stroke::Solid },
                 // A limit far above would press the stack flat.
-                (_, true) => Line { stroke: Stroke::Dash, is_hidden: self.is_far_below(values), ..line },
-                _ => line,
-            }
+                is_hidden: is_limit && self.is_far_below(values),
+            })
         };
         let known =
             self.lines.iter().enumerate().filter(|(_, (_, values))| values.iter().any(Option::is_some));
-        let traces: Vec<Trace> = known.map(line).map(Trace::Line).collect();
+        let traces: Vec<Trace> = known.map(levels).collect();
         if traces.is_empty() {
             return Err("the reports do not say".into());
         }
-        Ok(drawing(intervals, self.y.clone(), traces))
+        Ok(Drawing::over(intervals.clone(), self.y.clone(), traces))
     }
 }
 
@@ -295,86 +297,11 @@ fn rate_charts(trends: &[&Trend]) -> [LineChart; 4] {
     ]
 }
 
-fn drawing(intervals: &[Interval], y: Axis, traces: Vec<Trace>) -> Drawing {
-    /// Labels of the axis of time, as many as a narrow window has room for.
-    const LABELS: f64 = 4.0;
-    let begin = intervals.first().map_or(0.0, |interval| interval.0);
-    let end = drawn(intervals).last().map_or(1.0, |interval| interval.end);
-    let mut names: Vec<(f64, String)> = Vec::new();
-    for (at, _, name) in intervals {
-        if names.last().is_none_or(|(last, _)| at - last >= (end - begin) / LABELS) {
-            names.push((*at, name.clone()));
-        }
-    }
-    let x = Axis::linear("first snapshot", Unit::Plain).ranging(begin, end).named(names);
-    Drawing { is_timeline: true, ..Drawing::new(x, y, traces) }
-}
-
-/// An interval as it is drawn.
-#[derive(Clone, Copy)]
-struct Drawn {
-    begin: f64,
-    end: f64,
-    /// The end of the interval before it, if there is a gap between them.
-    gap_from: Option<f64>,
-    /// True between two gaps.
-    is_alone: bool,
-}
-
-/// The intervals as they are drawn. One that stands alone has a visible width: half the gap behind it at most.
-fn drawn(intervals: &[Interval]) -> Vec<Drawn> {
-    /// A shorter gap, as a share of the interval before it, comes from the clock.
-    const GAP: f64 = 0.05;
-    /// Intervals of the smallest visible width that fill the axis.
-    const WIDTHS: f64 = 120.0;
-    let span =
-        intervals.first().zip(intervals.last()).map_or(0.0, |((first, ..), (_, last, _))| last - first);
-    let gap_behind = |at: usize| {
-        let (begin, end, _) = intervals.get(at)?;
-        let next = intervals.get(at + 1).map_or(f64::INFINITY, |(next, ..)| *next);
-        (next - end > GAP * (end - begin)).then_some(next - end)
-    };
-    let mut all: Vec<Drawn> = Vec::with_capacity(intervals.len());
-    for (at, (begin, end, _)) in intervals.iter().enumerate() {
-        let is_after_gap = at == 0 || gap_behind(at - 1).is_some();
-        let behind = gap_behind(at);
-        let is_alone = is_after_gap && behind.is_some();
-        let room = if is_alone { behind.map_or(0.0, |gap| gap / 2.0) } else { 0.0 };
-        let end = end + (span / WIDTHS - (end - begin)).clamp(0.0, room);
-        let gap_from = all.last().map(|before| before.end).filter(|_| is_after_gap);
-        all.push(Drawn { begin: *begin, end, gap_from, is_alone });
-    }
-    all
-}
-
-/// A line through the middles of contiguous intervals, which breaks at gaps, and over the width of those that stand alone.
-fn middles(intervals: &[Interval], values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
-    let points = drawn(intervals).into_iter().zip(values).flat_map(|(own, value)| {
-        let gap = own.gap_from.map(|_| (own.begin, None));
-        let [first, last] = match own.is_alone {
-            true => [Some((own.begin, *value)), Some((own.end, *value))],
-            false => [Some(((own.begin + own.end) / 2.0, *value)), None],
-        };
-        gap.into_iter().chain(first).chain(last)
-    });
-    points.unzip()
-}
-
-/// A layer of a stack: level over each interval, and zero over gaps.
-fn level(intervals: &[Interval], values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
-    let points = drawn(intervals).into_iter().zip(values).flat_map(|(own, value)| {
-        let gap = own.gap_from.into_iter().flat_map(move |from| [(from, Some(0.0)), (own.begin, Some(0.0))]);
-        let value = Some(value.unwrap_or(0.0));
-        gap.chain([(own.begin, value), (own.end, value)])
-    });
-    points.unzip()
-}
-
 /// Buckets of waits from the shortest: from and up to in microseconds, and the number. The last may be open.
 type Buckets = Vec<(f64, Option<f64>, f64)>;
 
 /// Waits for an event by duration over the intervals.
-fn heat_drawing(intervals: &[Interval], points: &[Option<&Point>]) -> Result<Drawing, String> {
+fn heat_drawing(intervals: &Arc<Intervals>, points: &[Option<&Point>]) -> Result<Drawing, String> {
     let buckets = |point: &Point| -> Buckets {
         // Without a number of waits a share still shows the shape.
         let waits = point.histogram.waits.map_or(1000.0, |waits| waits.value);
@@ -382,9 +309,9 @@ fn heat_drawing(intervals: &[Interval], points: &[Option<&Point>]) -> Result<Dra
         buckets.map(|bucket| (bucket.from_us, bucket.to_us, bucket.waits_of(waits))).collect()
     };
     let columns: Vec<Buckets> = points.iter().map(|point| point.map(buckets).unwrap_or_default()).collect();
-    let heat = heat(intervals, &columns).ok_or("no report has a histogram of it")?;
-    let drawing = drawing(intervals, Axis::log("wait", Unit::Seconds), vec![Trace::Heat(heat)]);
-    Ok(Drawing { height_px: 400, ..drawing })
+    let heat = heat(&columns).ok_or("no report has a histogram of it")?;
+    let waits = Axis::log("wait", Unit::Seconds);
+    Ok(Drawing { height_px: 400, ..Drawing::over(intervals.clone(), waits, vec![Trace::Heat(heat)]) })
 }
 
 fn about_heat_map(points: &[Option<&Point>]) -> String {
@@ -396,8 +323,8 @@ fn about_heat_map(points: &[Option<&Point>]) -> String {
     }
 }
 
-/// Rows are powers of two; a bucket that spans several is spread evenly over them. Gaps between intervals are empty columns.
-fn heat(intervals: &[Interval], columns: &[Buckets]) -> Option<Heat> {
+/// Rows are powers of two; a bucket that spans several is spread evenly over them.
+fn heat(columns: &[Buckets]) -> Option<Heat> {
     let filled = |column: &Buckets| -> Vec<(i32, i32, f64)> {
         let filled = column.iter().filter(|(_, _, count)| *count > 0.0);
         filled.map(|bucket| (rows(bucket).0, rows(bucket).1, bucket.2)).collect()
@@ -405,15 +332,8 @@ fn heat(intervals: &[Interval], columns: &[Buckets]) -> Option<Heat> {
     let columns: Vec<Vec<(i32, i32, f64)>> = columns.iter().map(filled).collect();
     let lowest = columns.iter().flatten().map(|(from, _, _)| *from).min()?;
     let highest = columns.iter().flatten().map(|(_, to, _)| *to).max()?;
-    let intervals = drawn(intervals);
-    let mut x_edges: Vec<f64> = intervals.iter().take(1).map(|own| own.begin).collect();
-    let mut counts = vec![Vec::new(); (highest - lowest) as usize];
-    for (own, column) in intervals.iter().zip(&columns) {
-        if x_edges.last().is_some_and(|last| own.begin > *last) {
-            counts.iter_mut().for_each(|row| row.push(0));
-            x_edges.push(own.begin);
-        }
-        x_edges.push(own.end);
+    let mut counts = vec![Vec::with_capacity(columns.len()); (highest - lowest) as usize];
+    for column in &columns {
         let mut cells = vec![0.0; counts.len()];
         for (from, to, count) in column {
             (*from..*to).for_each(|row| cells[(row - lowest) as usize] += count / f64::from(to - from));
@@ -421,7 +341,7 @@ fn heat(intervals: &[Interval], columns: &[Buckets]) -> Option<Heat> {
         counts.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell.round() as u64));
     }
     let y_edges = (lowest..=highest).map(|row| f64::from(row).exp2() / 1e6).collect();
-    Some(Heat { x_edges, y_edges, counts, of: "waits" })
+    Some(Heat { x_edges: Vec::new(), y_edges, counts, of: "waits" })
 }
 
 fn rows(&(from, to, _): &(f64, Option<f64>, f64)) -> (i32, i32) {
@@ -437,10 +357,6 @@ mod tests {
     use slob_awr::{Bucket, EventHistogram, Figure, Over};
 
     use super::*;
-
-    fn hours() -> [Interval; 2] {
-        [(0.0, 1.0, "10:00".into()), (2.0, 3.0, "12:00".into())]
-    }
 
     fn page(databases: &[&str]) -> String {
         let bucket =
@@ -482,38 +398,6 @@ mod tests {
     }
 
     #[test]
-    fn gaps_between_intervals_are_gaps_in_lines_and_zero_in_a_stack() {
-        let values = [Some(1.0), Some(2.0)];
-        let drawn = [Some(1.0), Some(1.0), None, Some(2.0), Some(2.0)];
-        assert_eq!(middles(&hours(), &values), (vec![0.0, 1.0, 2.0, 2.0, 3.0], drawn.to_vec()));
-        let (x, y) = level(&hours(), &values);
-        assert_eq!(x, [0.0, 1.0, 1.0, 2.0, 2.0, 3.0]);
-        assert_eq!(y, [1.0, 1.0, 0.0, 0.0, 2.0, 2.0].map(Some));
-    }
-
-    /// One report of the peak hour a day had no mark.
-    #[test]
-    fn one_hour_a_day_is_drawn_with_a_visible_width() {
-        let hour = |day: u32| (f64::from(day) * 24.0, f64::from(day) * 24.0 + 1.0, String::new());
-        let days: Vec<Interval> = (0..30).map(hour).collect();
-        let (x, y) = middles(&days, &[Some(1.0); 30]);
-        let segments = y.windows(2).filter(|pair| pair[0].is_some() && pair[1].is_some()).count();
-        assert_eq!((segments, y.iter().filter(|value| value.is_none()).count()), (30, 29));
-        assert!((x[1] - x[0]) * 121.0 > 29.0 * 24.0, "{x:?}");
-        // Ten years: the width leaves half of each gap.
-        let days: Vec<Interval> = (0..3650).map(hour).collect();
-        assert!(drawn(&days).windows(2).all(|pair| pair[1].begin - pair[0].end >= 11.0));
-    }
-
-    #[test]
-    fn contiguous_intervals_share_a_line() {
-        let hour = |at: u32| (f64::from(at), f64::from(at) + 1.0, String::new());
-        let (x, y) = middles(&[0, 1, 10, 20].map(hour), &[Some(1.0), Some(2.0), Some(3.0), Some(4.0)]);
-        assert_eq!(x[..3], [0.5, 1.5, 10.0]);
-        assert_eq!(y[..4], [Some(1.0), Some(2.0), None, Some(3.0)]);
-    }
-
-    #[test]
     fn databases_have_charts_of_their_own_on_one_page() {
         let html = page(&["one", "other"]);
         assert!(html.contains("id=\"line-1\"") && html.contains("id=\"line-2-1\""));
@@ -522,12 +406,11 @@ mod tests {
     }
 
     #[test]
-    fn every_wait_is_in_a_cell_and_a_gap_in_time_is_empty() {
+    fn every_wait_is_in_a_cell_of_its_interval() {
         let column = vec![(0.0, Some(8.0), 4.0), (8.0, Some(32.0), 10.0), (32.0, None, 1.0)];
-        let heat = heat(&hours(), &[column, Vec::new()]).unwrap();
-        assert_eq!(heat.x_edges, [0.0, 1.0, 2.0, 3.0]);
+        let heat = heat(&[column, Vec::new()]).unwrap();
         let column = |at: usize| heat.counts.iter().map(|row| row[at]).sum::<u64>();
-        assert_eq!((column(0), column(1), column(2)), (15, 0, 0));
+        assert_eq!((column(0), column(1)), (15, 0));
         assert_eq!(heat.y_edges.len(), heat.counts.len() + 1);
     }
 
