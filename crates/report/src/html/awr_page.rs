@@ -14,6 +14,8 @@ use super::layout::{Section, View, lead};
 use crate::page::{Column, Table};
 
 const SOURCE: &str = "AWR and Statspack reports";
+/// The layout of a longer table would delay the charts.
+const MOST_ROWS: usize = 200;
 
 /// The part of a report that the page shows.
 #[derive(Clone)]
@@ -98,10 +100,14 @@ impl Group {
         let (file, figures) = (Head::ALL[0], &Head::ALL[1..]);
         let mut table = Table::of_numbers(Column::left(file.text()), figures.iter().map(|head| head.text()));
         trends.iter().for_each(|trend| table.row(trend.row.cells()));
+        let figures = Section::new(format!("table{suffix}"), format!("All figures: {}", self.title));
+        let figures = match trends.len() {
+            ..=MOST_ROWS => figures.part("", |page| page.table(&table)),
+            count => figures.folded(&format!("{count} reports"), |page| page.table(&table)),
+        };
         [
             Section::new(format!("charts{suffix}"), &self.title).charts(lines.chain(heats).collect()),
-            Section::new(format!("table{suffix}"), format!("All figures: {}", self.title))
-                .part("", |page| page.table(&table)),
+            figures,
         ]
     }
 }
