@@ -104,7 +104,9 @@ fn two_of_four_reports_that_touch_share_a_line_and_the_others_are_drawn() {
     let high = "document.querySelector('[data-chart=line-1]').layout.yaxis.range[1]";
     let whole = browser.value(high).as_f64().unwrap();
     let zoom = json!({ "xaxis.range[0]": "2014-03-01 10:00", "xaxis.range[1]": "2014-03-01 16:30" });
-    browser.value(&format!("Plotly.relayout(document.querySelector('[data-chart=line-2]'), {zoom}).then(() => true)"));
+    browser.value(&format!(
+        "Plotly.relayout(document.querySelector('[data-chart=line-2]'), {zoom}).then(() => true)"
+    ));
     let part = browser.value_once(high, &format!("value < {whole} / 2"), 10.0).as_f64().unwrap();
     assert!(whole > 20.0 && part < 10.0, "{whole} and {part}");
 }
@@ -153,7 +155,8 @@ fn many_reports_are_merged_by_pixel_and_parted_when_zoomed_into() {
              {step} * 3.6e6 + (place.layout.xaxis.range[1] - from) / 201] }}).then(() => true); }})()"
         );
         browser.value(&zoom);
-        let shown = "document.querySelector('[data-chart=line-2]').data[0].x.filter((at) => at !== null).length";
+        let shown =
+            "document.querySelector('[data-chart=line-2]').data[0].x.filter((at) => at !== null).length";
         browser.value_once(shown, "value < 130", 10.0);
         let bars = count(browser, STACK, ".bars .point path");
         assert!((28 * CLASSES..=32 * CLASSES).contains(&bars), "{bars} bars in a part of {count_of_reports}");

@@ -211,9 +211,8 @@ fn begins_report(line: &str) -> bool {
 
 /// The line without the tags, quotes and blanks at its beginning.
 fn behind_tags(line: &str) -> &str {
-    let is_no_word = |symbol: char| {
-        matches!(symbol, '>' | '|' | '#') || symbol.is_whitespace() || symbol.is_control()
-    };
+    let is_no_word =
+        |symbol: char| matches!(symbol, '>' | '|' | '#') || symbol.is_whitespace() || symbol.is_control();
     let mut rest = line.trim_start_matches(is_no_word);
     while rest.starts_with('<') {
         let (_, after) = rest.split_once('>').unwrap_or_default();
@@ -230,8 +229,7 @@ fn first_byte(line: &str) -> Option<u8> {
 /// The byte behind the end of an HTML page within a line.
 fn page_end(line: &str) -> Option<usize> {
     const END: &str = "</html>";
-    let is_end =
-        |at: &usize| line.get(*at..at + END.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(END));
+    let is_end = |at: &usize| line.get(*at..at + END.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(END));
     let mut tags = line.match_indices('<').map(|(at, _)| at);
     let has_tags = first_byte(line) == Some(b'<');
     Some(has_tags.then(|| tags.find(is_end))?? + END.len())

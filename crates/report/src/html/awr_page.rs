@@ -105,10 +105,7 @@ impl Group {
             ..=MOST_ROWS => figures.part("", |page| page.table(&table)),
             count => figures.folded(&format!("{count} reports"), |page| page.table(&table)),
         };
-        [
-            Section::new(format!("charts{suffix}"), &self.title).charts(lines.chain(heats).collect()),
-            figures,
-        ]
+        [Section::new(format!("charts{suffix}"), &self.title).charts(lines.chain(heats).collect()), figures]
     }
 }
 
@@ -132,8 +129,7 @@ fn intervals(trends: &[&Trend]) -> Intervals {
         (end > begin).then_some((begin, end))
     };
     let timed: Option<Vec<(i64, i64)>> = trends.iter().map(span).collect();
-    let follows =
-        |timed: &Vec<(i64, i64)>| timed.windows(2).all(|pair| pair[1].0 > pair[0].1 - OVERLAP_S);
+    let follows = |timed: &Vec<(i64, i64)>| timed.windows(2).all(|pair| pair[1].0 > pair[0].1 - OVERLAP_S);
     let Some(mut spans) = timed.filter(follows) else {
         let names = trends.iter().map(|trend| short_name(trend)).collect();
         return Intervals { spans: (0..).zip(1..).take(trends.len()).collect(), names };
