@@ -64,10 +64,10 @@ fn thirty_daily_reports_have_thirty_marks() {
     browser.open(&page);
     assert_eq!(count(&mut browser, STACK, ".bars .point path"), 30 * CLASSES);
     let lines = browser.value("document.querySelectorAll('[data-chart=line-2] .scatter').length");
-    assert_eq!(count(&mut browser, EVENTS, ".js-line"), 30 * lines.as_u64().unwrap());
+    assert_eq!(count(&mut browser, EVENTS, ".scatterlayer .js-line"), 30 * lines.as_u64().unwrap());
     // Each line of every other chart too.
     for chart in ["line-3", "line-4", "line-5"] {
-        assert!(count(&mut browser, chart, ".js-line") >= 30, "{chart}");
+        assert!(count(&mut browser, chart, ".scatterlayer .js-line") >= 30, "{chart}");
     }
     let widths = browser.value(&format!(
         "(() => {{ const place = document.querySelector('[data-chart={HEAT}]'), x = place._fullLayout.xaxis; \
@@ -91,7 +91,7 @@ fn two_of_four_reports_that_touch_share_a_line_and_the_others_are_drawn() {
     browser.open(&page);
     assert_eq!(count(&mut browser, STACK, ".bars .point path"), 4 * CLASSES);
     let lines = browser.value("document.querySelectorAll('[data-chart=line-2] .scatter').length");
-    assert_eq!(count(&mut browser, EVENTS, ".js-line"), 3 * lines.as_u64().unwrap());
+    assert_eq!(count(&mut browser, EVENTS, ".scatterlayer .js-line"), 3 * lines.as_u64().unwrap());
     // Bars are as wide as their hours: the gap between them is three hours.
     let gap = browser.value(
         "(() => { const [first, second, third] = [...document.querySelectorAll('[data-chart=line-1] .bars .point path')] \

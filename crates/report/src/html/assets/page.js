@@ -158,6 +158,7 @@
   const shown = (series, at) => (isDated(series) ? at * 1000 : at);
   function shownAt(series, value) {
     if (!isDated(series)) return Number(value);
+    if (typeof value === "number") return value / 1000;
     const text = String(value).replace(" ", "T");
     return Date.parse(text.includes("T") ? text + "Z" : text) / 1000;
   }
