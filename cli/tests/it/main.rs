@@ -5,6 +5,7 @@
 mod analyze;
 mod architecture;
 mod awr;
+mod awr_page;
 mod browser;
 mod campaign;
 mod captures;

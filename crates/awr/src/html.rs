@@ -213,7 +213,9 @@ impl Reader {
             self.document.cut_tables.push(title.clone());
         }
         let table = grid.table(&title);
-        for row in &table.rows {
+        // Statements are full of colons, and have no labels.
+        let has_label = |row: &&Row| row.cells.iter().any(|cell| cell.contains(':'));
+        for row in table.rows.iter().filter(has_label).filter(|_| !title.starts_with("SQL ordered by")) {
             self.document.pairs.extend(pairs(&title, &row.cells));
         }
         if !table.rows.is_empty() {
@@ -319,7 +321,8 @@ fn heads(rows: &[Vec<GridCell>]) -> Vec<Head> {
 /// Replaces a text by a name in lower case.
 fn set_lower(text: &mut String, name: &[u8]) {
     text.clear();
-    text.extend(name.iter().map(|byte| char::from(byte.to_ascii_lowercase())));
+    text.push_str(&String::from_utf8_lossy(name));
+    text.make_ascii_lowercase();
 }
 
 #[cfg(test)]

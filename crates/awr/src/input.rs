@@ -204,15 +204,21 @@ fn begins_report(line: &str) -> bool {
     if !matches!(first_byte(line), Some(b'W' | b'S' | b'<' | b'>' | b'|' | b'#')) {
         return false;
     }
-    let Some(at) = line.find("WORKLOAD REPOSITORY ").or_else(|| line.find("STATSPACK ")) else {
-        return false;
-    };
-    let mut is_tag = false;
-    let before_is_blank = line[..at].chars().all(|symbol| {
-        is_tag = (is_tag && symbol != '>') || symbol == '<';
-        is_tag || matches!(symbol, '>' | '|' | '#') || symbol.is_whitespace() || symbol.is_control()
-    });
-    before_is_blank && kind_of(&line[at..]).is_some_and(|(kind, _)| kind.is_read())
+    let words = behind_tags(line);
+    let is_title = words.starts_with("WORKLOAD REPOSITORY ") || words.starts_with("STATSPACK ");
+    is_title && kind_of(words).is_some_and(|(kind, _)| kind.is_read())
+}
+
+/// The line without the tags, quotes and blanks at its beginning.
+fn behind_tags(line: &str) -> &str {
+    let is_no_word =
+        |symbol: char| matches!(symbol, '>' | '|' | '#') || symbol.is_whitespace() || symbol.is_control();
+    let mut rest = line.trim_start_matches(is_no_word);
+    while rest.starts_with('<') {
+        let (_, after) = rest.split_once('>').unwrap_or_default();
+        rest = after.trim_start_matches(is_no_word);
+    }
+    rest
 }
 
 /// The first byte that is neither a blank nor a control character.
@@ -222,9 +228,11 @@ fn first_byte(line: &str) -> Option<u8> {
 
 /// The byte behind the end of an HTML page within a line.
 fn page_end(line: &str) -> Option<usize> {
-    const ENDS: [&str; 2] = ["</html>", "</HTML>"];
+    const END: &str = "</html>";
+    let is_end = |at: &usize| line.get(*at..at + END.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(END));
+    let mut tags = line.match_indices('<').map(|(at, _)| at);
     let has_tags = first_byte(line) == Some(b'<');
-    has_tags.then(|| ENDS.iter().find_map(|end| Some(line.find(end)? + end.len())))?
+    Some(has_tags.then(|| tags.find(is_end))?? + END.len())
 }
 
 fn begins_page(line: &str) -> bool {

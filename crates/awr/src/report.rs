@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::figure::Figure;
 use crate::histogram::EventHistogram;
 use crate::kind::{Format, Kind};
+use crate::sections::is_sql_id;
 use crate::table::{FIRST, Field, FromRow, rows};
 
 /// One period of one instance, PDB or cluster.
@@ -52,6 +53,9 @@ pub struct Report {
     pub parameters: Vec<Parameter>,
     /// The statements of all sections, each once for each container.
     pub top_sql: Vec<SqlStatement>,
+    /// The rows of each section of statements as printed, for the checks of their arithmetic.
+    #[serde(skip)]
+    pub(crate) sql_sections: Vec<SqlSection>,
     pub segments: Vec<Segment>,
     pub buffer_pool_advice: Vec<BufferPoolAdvice>,
     pub pga_advice: Vec<PgaAdvice>,
@@ -189,6 +193,13 @@ pub struct SqlStatement {
     pub plans: Vec<String>,
     /// The text as far as the report prints it.
     pub text: String,
+}
+
+/// A section of statements, which its first column orders.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SqlSection {
+    pub(crate) title: String,
+    pub(crate) rows: Vec<SqlRow>,
 }
 
 impl WaitEvent {
@@ -377,6 +388,21 @@ rows! {
         pub buffer_wait_us: Option<Figure> = duration_ms("avbufwt(ms)|avbufwait(ms)|bufwt(ms)"),
     }
     if |row| row.reads.is_some();
+
+    /// A row of a section of statements.
+    pub struct SqlRow {
+        pub value: Option<Figure> = number(FIRST),
+        pub id: String = text("sqlid"),
+        pub executions: Option<Figure> = number("executions"),
+        pub rows: Option<Figure> = number("rowsprocessed"),
+        pub per_exec: Option<Figure> = number("*perexec*&!*%*"),
+        /// Share of the instance's total.
+        pub percent: Option<Figure> = number("%total|%totalparses"),
+        pub elapsed_s: Option<Figure> = number("elapsedtime(s)"),
+        pub cpu_percent: Option<Figure> = number("%cpu"),
+        pub io_percent: Option<Figure> = number("%io"),
+    }
+    if |row| row.value.is_some() && is_sql_id(&row.id);
 
     /// A statistic of a segment. Its value has no heading of its own in some releases.
     pub struct Segment {

@@ -15,7 +15,7 @@ use crate::figure::{Figure, MIB, bytes, number};
 use crate::kind::{Format, Kind};
 use crate::report::{
     AVERAGE_COLUMN, Activity, CacheSize, FileIo, IoLine, IoProfileLine, LoadLine, Parameter, Percentage,
-    Report, Section, Segment, Sheet, SqlStatement, TOTAL_COLUMN, WAITS_COLUMN, WaitEvent,
+    Report, Section, Segment, Sheet, SqlSection, SqlStatement, TOTAL_COLUMN, WAITS_COLUMN, WaitEvent,
 };
 use crate::table::{Columns, Document, FIRST, Field, FromRow, Head, Row, Table};
 
@@ -402,6 +402,14 @@ pub(crate) fn is_sql_id(text: &str) -> bool {
 /// Adds the figures of a section to the statements.
 fn sql(report: &mut Report, table: &Table) {
     let Some(id) = table.column("sqlid") else { return };
+    if report.kind != Kind::AwrGlobal {
+        // Page heads cut a section of a text into several tables.
+        if report.sql_sections.last().is_none_or(|last| last.title != table.title) {
+            let title = table.title.clone();
+            report.sql_sections.push(SqlSection { title, rows: Vec::new() });
+        }
+        report.sql_sections.last_mut().into_iter().for_each(|last| last.rows.extend(table.lines()));
+    }
     let heads = table.columns();
     // A global report has the same headings three times: totals, by execution, and shares.
     let is_total = |(_, head): &(usize, &Head)| head.group.is_empty() || head.group == "total";

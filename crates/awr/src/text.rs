@@ -211,7 +211,12 @@ fn headed(line: &str) -> Option<(String, Option<(String, String)>)> {
     if !line.contains(':') || line.starts_with("     ") || line.starts_with("->") {
         return None;
     }
-    let (title, rest) = line.split_once("DB/Inst:").or_else(|| line.split_once(" for DB:"))?;
+    let before_mark = |(colon, _): (usize, &str)| {
+        let before = &line[..colon];
+        let title = before.strip_suffix("DB/Inst").or_else(|| before.strip_suffix(" for DB"))?;
+        Some((title, &line[colon + 1..]))
+    };
+    let (title, rest) = line.match_indices(':').find_map(before_mark)?;
     let title = title.trim();
     let title = title.strip_suffix(" First").unwrap_or(title).trim();
     if title.is_empty() {

@@ -3,12 +3,15 @@
 //! Rounding is the only difference that they may have. A quotient that all rows of a table share, such as the interval or DB
 //! time, is taken from the header, or from the rows themselves if they agree on another one.
 
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{Pair, Verdict, compare, pair_of};
 use crate::figure::{Figure, MIB};
 use crate::histogram::EventHistogram;
 use crate::kind::Kind;
 use crate::lookup::{STATISTICS, is_idle, total_of};
-use crate::report::{FileIo, IoLine, Report, ShareOf, WaitEvent};
+use crate::report::{FileIo, IoLine, Report, ShareOf, SqlRow, SqlSection, WaitEvent};
 
 /// Rounded figures may be off by their last digits, and by so much that the database computed with more digits.
 const ROUNDING_PERCENT: f64 = 1.0;
@@ -135,6 +138,14 @@ pub(super) const FAMILIES: &[Family] = &[
     }),
     family(PER_SECOND, ["File IO Stats", "total / elapsed time"], |report| file_rates(report, &report.files)),
     family("share = value / whole", ["Segments", "value / whole"], segments),
+    family("share = value / whole", ["SQL ordered by ...", "value / whole"], sql_shares),
+    family(
+        "per execution = value / executions",
+        ["SQL ordered by ...", "value / executions"],
+        sql_per_execution,
+    ),
+    family("share = time / elapsed time", ["SQL ordered by ...", "time / elapsed time"], sql_of_elapsed),
+    family(SAME, ["SQL ordered by ...", "its other sections"], sql_of_other_sections),
     family("shares add up to 100 %", ["Wait Event Histogram", "100 %"], |report| {
         let sums = report
             .histograms
@@ -148,6 +159,82 @@ pub(super) const FAMILIES: &[Family] = &[
         histogram_ranges,
     ),
 ];
+
+/// The name of a statement's figure.
+fn of_sql(what: &str, id: &str, section: &SqlSection) -> String {
+    format!("{what} of {id} in '{}'", section.title)
+}
+
+fn sql_shares(report: &Report) -> Vec<Row> {
+    let of_section = |own: &SqlSection| {
+        let by_elapsed = own.title.contains("Elapsed") && report.kind == Kind::Awr;
+        let known = report.db_time_s().filter(|_| by_elapsed);
+        let lines = own.rows.iter().map(|row| (of_sql("share", &row.id, own), row.value, row.percent));
+        proportional(&format!("whole of '{}'", own.title), lines, known, 100.0)
+    };
+    report.sql_sections.iter().flat_map(of_section).collect()
+}
+
+/// Statements ordered by executions have rows per execution.
+fn sql_per_execution(report: &Report) -> Vec<Row> {
+    let row = |own: &SqlSection, row: &SqlRow| {
+        let (value, executions) = match row.rows {
+            Some(rows) => (rows, row.value),
+            None => (row.value?, row.executions),
+        };
+        let computed = counted(Some(value))?.per_figure(counted(executions)?)?;
+        Some((of_sql("value per execution", &row.id, own), row.per_exec?, computed))
+    };
+    let sections = report.sql_sections.iter();
+    sections.flat_map(|own| own.rows.iter().filter_map(move |line| row(own, line))).collect()
+}
+
+fn sql_of_elapsed(report: &Report) -> Vec<Row> {
+    let row = |own: &SqlSection, row: &SqlRow| {
+        let share = match own.title.as_str() {
+            title if title.contains("CPU") => row.cpu_percent,
+            title if title.contains("I/O") => row.io_percent,
+            _ => None,
+        };
+        let computed = row.value?.times(100.0).per_figure(row.elapsed_s?)?;
+        Some((of_sql("share of elapsed time", &row.id, own), share?, computed))
+    };
+    let sections = report.sql_sections.iter();
+    sections.flat_map(|own| own.rows.iter().filter_map(move |line| row(own, line))).collect()
+}
+
+/// A figure of a statement that several sections print, and its name.
+type SqlFigure = (&'static str, fn(&SqlSection, &SqlRow) -> Option<Figure>);
+
+const SQL_FIGURES: [SqlFigure; 4] = [
+    ("executions", |own, row| if own.title.contains("Executions") { row.value } else { row.executions }),
+    ("elapsed time (s)", |own, row| if own.title.contains("Elapsed") { row.value } else { row.elapsed_s }),
+    ("CPU (%)", |_, row| row.cpu_percent),
+    ("I/O (%)", |_, row| row.io_percent),
+];
+
+/// Each figure is held against the first section that prints it. A section that lists a statement twice has it of several
+/// containers.
+fn sql_of_other_sections(report: &Report) -> Vec<Row> {
+    let mut seen = BTreeSet::new();
+    let lines = || report.sql_sections.iter().flat_map(|own| own.rows.iter().map(move |row| (own, row)));
+    let of_several: BTreeSet<&str> = lines()
+        .filter(|(own, row)| !seen.insert((&own.title, &row.id)))
+        .map(|(_, row)| row.id.as_str())
+        .collect();
+    let mut first = BTreeMap::new();
+    let mut rows = Vec::new();
+    for (own, row) in lines().filter(|(_, row)| !of_several.contains(row.id.as_str())) {
+        for (what, of) in SQL_FIGURES {
+            let Some(figure) = of(own, row) else { continue };
+            match first.entry((what, row.id.as_str())) {
+                Entry::Vacant(place) => _ = place.insert(figure),
+                Entry::Occupied(known) => rows.push((of_sql(what, &row.id, own), *known.get(), figure)),
+            }
+        }
+    }
+    rows
+}
 
 const fn family(what: &'static str, sources: [&'static str; 2], rows: fn(&Report) -> Vec<Row>) -> Family {
     Family { what, sources, rows }
@@ -280,7 +367,7 @@ fn top_and_events(report: &Report) -> Vec<Row> {
 
 /// The key statistics are repeated among all of them.
 fn key_statistics(report: &Report) -> Vec<Row> {
-    let mut known = std::collections::BTreeMap::new();
+    let mut known = BTreeMap::new();
     let repeated = report.activity.iter().filter_map(|line| {
         let first = known.insert(line.name.as_str(), line)?;
         // Text cuts several names to the same.

@@ -43,7 +43,7 @@ fn rows_of_real_reports_are_not_doubted() {
 }
 
 /// Sections whose cells are stated a second time, in another table or by arithmetic.
-const SECTIONS: [&str; 17] = [
+const SECTIONS: [&str; 18] = [
     "Load Profile",
     "Instance Efficiency",
     "Top 5",
@@ -61,6 +61,7 @@ const SECTIONS: [&str; 17] = [
     "IOStat by Filetype",
     "Tablespace IO",
     "Segments by",
+    "SQL ordered by",
 ];
 
 /// Parts of those sections that are printed once: nothing determines them.
@@ -79,6 +80,10 @@ fn is_stated_once(section: &str, line: &str, cell: &str) -> bool {
     }
     if section.starts_with("Operating System") {
         return !is_line(&["BUSY", "IDLE", "USER_TIME", "SYS_TIME", "IOWAIT", "NUM_", "PHYSICAL", "LOAD"]);
+    }
+    if section.starts_with("SQL ordered by") {
+        // Texts of statements; sizes and versions; the hash values of Statspack.
+        return is_section(&["Sharable", "Version"]) || words.last().is_none_or(|last| last.len() != 13);
     }
     if section.starts_with("Segments") {
         // Numbers of objects, and tables of too few segments.
@@ -223,6 +228,28 @@ fn planted_edits_are_noticed() {
     ] {
         let edited = [&whole[..], &[(from, to)]].concat();
         assert_ne!(doubts(&[changed("awr_12201.txt", &edited)]), [], "{what}");
+    }
+}
+
+#[test]
+fn an_edited_statement_is_noticed() {
+    let section = |rows: &str| {
+        let section = format!(
+            "SQL ordered by CPU Time                        DB/Inst: TEST/test  Snaps: 10-11\n\n\
+             \x20   CPU                   CPU per           Elapsed\n\
+             \x20 Time (s)  Executions    Exec (s) %Total   Time (s)   %CPU    %IO    SQL Id\n\
+             ---------- ------------ ---------- ------ ---------- ------ ------ -------------\n{rows}\
+             \x20                         ------------------------------------------------------\n\n"
+        );
+        let before = "Foreground Wait Events                         DB/Inst";
+        doubts(&[changed("awr_12201.txt", &[(before, &format!("{section}{before}"))])])
+    };
+    let sound = "     120.0        1,000       0.12   40.0      150.0   80.0   10.0 aaaaaaaaaaaa1\n\
+                 \x20     60.0          500       0.12   20.0      100.0   60.0   10.0 aaaaaaaaaaaa2\n\
+                 \x20     30.0        3,000       0.01   10.0       40.0   75.0   10.0 aaaaaaaaaaaa3\n";
+    assert_eq!(section(sound), []);
+    for (from, to) in [("1,000", "9,000"), ("40.0      150", "90.0      150"), ("80.0   10", "10.0   10")] {
+        assert_ne!(section(&sound.replace(from, to)), [], "{from} -> {to}");
     }
 }
 

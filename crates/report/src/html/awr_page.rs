@@ -1,19 +1,23 @@
 //! A page of consecutive AWR or Statspack reports: time, events, statements and rates over time, heat maps of waits.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use slob_awr::histogram::Point;
 use slob_awr::info::{Head, Named};
 use slob_awr::trend::{Subject, Trend, subject_words};
 use slob_awr::{Bucket, Figure};
 
-use super::chart::{Axis, Chart, Colour, Drawing, Heat, Line, Stroke, Trace, Unit};
+use super::chart::{Axis, Chart, Colour, Drawing, Heat, Intervals, Levels, Stroke, Trace, Unit};
 use super::heat::{self, Durations};
 use super::layout::{Section, View, lead};
 use crate::page::{Column, Table};
 
 const SOURCE: &str = "AWR and Statspack reports";
+/// The layout of a longer table would delay the charts.
+const MOST_ROWS: usize = 200;
 
 /// The part of a report that the page shows.
 #[derive(Clone)]
@@ -68,14 +72,11 @@ pub fn awr_page(reports: Vec<AwrInterval>, events: &[&str], begins: Begins) -> S
     .html()
 }
 
-/// Begin and end of a report in hours from the first, and the name of its begin in one or more lines.
-type Interval = (f64, f64, String);
-
 /// The reports of one database or instance in order of time.
 struct Group {
     title: String,
     reports: Vec<AwrInterval>,
-    intervals: Vec<Interval>,
+    intervals: Arc<Intervals>,
 }
 
 impl Group {
@@ -83,7 +84,7 @@ impl Group {
         reports.sort_by_key(|report| (report.trend.begin.is_none(), report.trend.begin));
         let trends: Vec<&Trend> = reports.iter().map(|report| &report.trend).collect();
         let words = reports.last().map_or("", |report| report.words.as_str());
-        let (title, intervals) = (titled(words, &trends), intervals(&trends));
+        let (title, intervals) = (titled(words, &trends), Arc::new(intervals(&trends)));
         Self { title, reports, intervals }
     }
 
@@ -116,11 +117,12 @@ impl Group {
         let (file, figures) = (Head::ALL[0], &Head::ALL[1..]);
         let mut table = Table::of_numbers(Column::left(file.text()), figures.iter().map(|head| head.text()));
         trends.iter().for_each(|trend| table.row(trend.row.cells()));
-        [
-            Section::new(format!("charts{suffix}"), &self.title).charts(charts),
-            Section::new(format!("table{suffix}"), format!("All figures: {}", self.title))
-                .part("", |page| page.table(&table)),
-        ]
+        let figures = Section::new(format!("table{suffix}"), format!("All figures: {}", self.title));
+        let figures = match trends.len() {
+            ..=MOST_ROWS => figures.part("", |page| page.table(&table)),
+            count => figures.folded(&format!("{count} reports"), |page| page.table(&table)),
+        };
+        [Section::new(format!("charts{suffix}"), &self.title).charts(charts), figures]
     }
 }
 
@@ -134,29 +136,29 @@ fn titled(words: &str, trends: &[&Trend]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
 }
 
-/// Hours from the first snapshot. Where times are absent or overlap, reports stand one after the other, an hour each.
-fn intervals(trends: &[&Trend]) -> Vec<Interval> {
-    let first = trends.first().and_then(|trend| trend.begin);
-    let hours = |summary: &Trend| {
-        let since = |moment: DateTime| Some(moment.duration_since(first?).as_secs_f64() / 3600.0);
-        let (begin, end) = (since(summary.begin?)?, since(summary.end?)?);
-        (end > begin).then(|| (begin, end, moment(summary)))
+/// Times by the hosts' clocks. Where they are absent or overlap, reports stand in a row.
+fn intervals(trends: &[&Trend]) -> Intervals {
+    /// A shorter overlap is the clock's.
+    const OVERLAP_S: i64 = 36;
+    let second = |moment: DateTime| Some(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second());
+    let span = |trend: &&Trend| {
+        let (begin, end) = (second(trend.begin?)?, second(trend.end?)?);
+        (end > begin).then_some((begin, end))
     };
-    let timed: Option<Vec<_>> = trends.iter().map(|trend| hours(trend)).collect();
-    // A second's overlap is the clock's.
-    let follows = |timed: &Vec<Interval>| timed.windows(2).all(|pair| pair[1].0 > pair[0].1 - 0.01);
-    let Some(mut timed) = timed.filter(follows) else {
-        let each = (0_u32..).map(f64::from).zip(trends);
-        return each.map(|(at, trend)| (at, at + 1.0, moment(trend))).collect();
+    let timed: Option<Vec<(i64, i64)>> = trends.iter().map(span).collect();
+    let follows = |timed: &Vec<(i64, i64)>| timed.windows(2).all(|pair| pair[1].0 > pair[0].1 - OVERLAP_S);
+    let Some(mut spans) = timed.filter(follows) else {
+        let names = trends.iter().map(|trend| short_name(trend)).collect();
+        return Intervals { spans: (0..).zip(1..).take(trends.len()).collect(), names };
     };
-    for at in 1..timed.len() {
-        timed[at].0 = timed[at].0.max(timed[at - 1].1);
+    for at in 1..spans.len() {
+        spans[at].0 = spans[at].0.max(spans[at - 1].1);
     }
-    timed
+    Intervals { spans, names: Vec::new() }
 }
 
 /// Begin of a report, or the end of its file's name, in two short lines.
-fn moment(trend: &Trend) -> String {
+fn short_name(trend: &Trend) -> String {
     const LETTERS: usize = 12;
     if let Some(begin) = trend.begin {
         return begin.strftime("%H:%M\n%d %b").to_string();
@@ -193,25 +195,27 @@ impl LineChart {
         limit.iter().enumerate().all(|(at, limit)| limit.is_none_or(|limit| limit > FAR * height(at)))
     }
 
-    fn drawing(&self, intervals: &[Interval]) -> Result<Drawing, String> {
-        let line = |(at, (name, values)): (usize, &NamedValues)| {
+    fn drawing(&self, intervals: &Arc<Intervals>) -> Result<Drawing, String> {
+        let levels = |(at, (name, values)): (usize, &NamedValues)| {
             let is_stacked = at < self.stacked;
-            let (x, y) = if is_stacked { level(intervals, values) } else { middles(intervals, values) };
-            let line = Line::new(name, Colour::Variant(at), x, y);
-            match (is_stacked, self.stacked > 0) {
-                (true, _) => line.stacked(),
+            let is_limit = !is_stacked && self.stacked > 0;
+            Trace::Levels(Levels {
+                name: name.clone(),
+                colour: Colour::Variant(at),
+                y: values.clone(),
+                is_stacked,
+                stroke: if is_limit { Stroke::Dash } else { Stroke::Solid },
                 // A limit far above would press the stack flat.
-                (_, true) => Line { stroke: Stroke::Dash, is_hidden: self.is_far_below(values), ..line },
-                _ => line,
-            }
+                is_hidden: is_limit && self.is_far_below(values),
+            })
         };
         let known =
             self.lines.iter().enumerate().filter(|(_, (_, values))| values.iter().any(Option::is_some));
-        let traces: Vec<Trace> = known.map(line).map(Trace::Line).collect();
+        let traces: Vec<Trace> = known.map(levels).collect();
         if traces.is_empty() {
             return Err("the reports do not say".into());
         }
-        Ok(drawing(intervals, self.y.clone(), traces))
+        Ok(Drawing::over(intervals.clone(), self.y.clone(), traces))
     }
 }
 
@@ -312,100 +316,25 @@ fn rate_charts(trends: &[&Trend]) -> [LineChart; 4] {
     ]
 }
 
-fn drawing(intervals: &[Interval], y: Axis, traces: Vec<Trace>) -> Drawing {
-    /// Labels of the axis of time, as many as a narrow window has room for.
-    const LABELS: f64 = 4.0;
-    let begin = intervals.first().map_or(0.0, |interval| interval.0);
-    let end = drawn(intervals).last().map_or(1.0, |interval| interval.end);
-    let mut names: Vec<(f64, String)> = Vec::new();
-    for (at, _, name) in intervals {
-        if names.last().is_none_or(|(last, _)| at - last >= (end - begin) / LABELS) {
-            names.push((*at, name.clone()));
-        }
-    }
-    let x = Axis::linear("first snapshot", Unit::Plain).ranging(begin, end).named(names);
-    Drawing { is_timeline: true, ..Drawing::new(x, y, traces) }
-}
-
-/// An interval as it is drawn.
-#[derive(Clone, Copy)]
-struct Drawn {
-    begin: f64,
-    end: f64,
-    /// The end of the interval before it, if there is a gap between them.
-    gap_from: Option<f64>,
-    /// True between two gaps.
-    is_alone: bool,
-}
-
-/// The intervals as they are drawn. One that stands alone has a visible width: half the gap behind it at most.
-fn drawn(intervals: &[Interval]) -> Vec<Drawn> {
-    /// A shorter gap, as a share of the interval before it, comes from the clock.
-    const GAP: f64 = 0.05;
-    /// Intervals of the smallest visible width that fill the axis.
-    const WIDTHS: f64 = 120.0;
-    let span =
-        intervals.first().zip(intervals.last()).map_or(0.0, |((first, ..), (_, last, _))| last - first);
-    let gap_behind = |at: usize| {
-        let (begin, end, _) = intervals.get(at)?;
-        let next = intervals.get(at + 1).map_or(f64::INFINITY, |(next, ..)| *next);
-        (next - end > GAP * (end - begin)).then_some(next - end)
-    };
-    let mut all: Vec<Drawn> = Vec::with_capacity(intervals.len());
-    for (at, (begin, end, _)) in intervals.iter().enumerate() {
-        let is_after_gap = at == 0 || gap_behind(at - 1).is_some();
-        let behind = gap_behind(at);
-        let is_alone = is_after_gap && behind.is_some();
-        let room = if is_alone { behind.map_or(0.0, |gap| gap / 2.0) } else { 0.0 };
-        let end = end + (span / WIDTHS - (end - begin)).clamp(0.0, room);
-        let gap_from = all.last().map(|before| before.end).filter(|_| is_after_gap);
-        all.push(Drawn { begin: *begin, end, gap_from, is_alone });
-    }
-    all
-}
-
-/// A line through the middles of contiguous intervals, which breaks at gaps, and over the width of those that stand alone.
-fn middles(intervals: &[Interval], values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
-    let points = drawn(intervals).into_iter().zip(values).flat_map(|(own, value)| {
-        let gap = own.gap_from.map(|_| (own.begin, None));
-        let [first, last] = match own.is_alone {
-            true => [Some((own.begin, *value)), Some((own.end, *value))],
-            false => [Some(((own.begin + own.end) / 2.0, *value)), None],
-        };
-        gap.into_iter().chain(first).chain(last)
-    });
-    points.unzip()
-}
-
-/// A layer of a stack: level over each interval, and zero over gaps.
-fn level(intervals: &[Interval], values: &[Option<f64>]) -> (Vec<f64>, Vec<Option<f64>>) {
-    let points = drawn(intervals).into_iter().zip(values).flat_map(|(own, value)| {
-        let gap = own.gap_from.into_iter().flat_map(move |from| [(from, Some(0.0)), (own.begin, Some(0.0))]);
-        let value = Some(value.unwrap_or(0.0));
-        gap.chain([(own.begin, value), (own.end, value)])
-    });
-    points.unzip()
-}
-
 /// Rows of powers of two, from one up to another, and the waits that are spread over them.
 type Cells = Vec<(i32, i32, f64)>;
 
 /// Waits for an event by duration over the intervals.
-fn heat_drawing(intervals: &[Interval], points: &[Option<&Point>]) -> Result<Drawing, String> {
+fn heat_drawing(intervals: &Arc<Intervals>, points: &[Option<&Point>]) -> Result<Drawing, String> {
     let columns: Vec<Cells> = points.iter().map(|point| point.map(cells).unwrap_or_default()).collect();
-    let heat = heat(intervals, &columns).ok_or("no report has a histogram of it")?;
+    let heat = heat(&columns).ok_or("no report has a histogram of it")?;
     let durations: Vec<Durations> =
         points.iter().map(|point| point.map(durations).unwrap_or_default()).collect();
     let may_be_a_cache = points.iter().flatten().any(|point| {
         point.event.contains(" read") && point.two_peaks.is_some_and(|peaks| peaks.may_be_a_caches())
     });
-    let lines = heat::lines(&durations, may_be_a_cache, |name, y| {
-        let (x, y) = middles(intervals, &y);
-        Line::new(name, Colour::Text, x, y)
+    let lines = heat::lines(&durations, may_be_a_cache).map(|(name, stroke, y)| {
+        let (name, colour) = (name.to_owned(), Colour::Text);
+        Trace::Levels(Levels { name, colour, y, is_stacked: false, stroke, is_hidden: false })
     });
-    let traces = [Trace::Heat(heat)].into_iter().chain(lines.into_iter().map(Trace::Line)).collect();
-    let drawing = drawing(intervals, Axis::log("wait", Unit::Seconds), traces);
-    Ok(Drawing { height_px: 420, ..drawing })
+    let traces = [Trace::Heat(heat)].into_iter().chain(lines).collect();
+    let waits = Axis::log("wait", Unit::Seconds);
+    Ok(Drawing { height_px: 420, ..Drawing::over(intervals.clone(), waits, traces) })
 }
 
 fn about_heat_map(points: &[Option<&Point>]) -> String {
@@ -417,20 +346,9 @@ fn about_heat_map(points: &[Option<&Point>]) -> String {
     }
 }
 
-/// Gaps between intervals are empty columns.
-fn heat(intervals: &[Interval], columns: &[Cells]) -> Option<Heat> {
-    let intervals = drawn(intervals);
-    let mut x_edges: Vec<f64> = intervals.iter().take(1).map(|own| own.begin).collect();
-    let mut with_gaps = Vec::new();
-    for (own, column) in intervals.iter().zip(columns) {
-        if x_edges.last().is_some_and(|last| own.begin > *last) {
-            with_gaps.push(Cells::new());
-            x_edges.push(own.begin);
-        }
-        x_edges.push(own.end);
-        with_gaps.push(column.clone());
-    }
-    Heat::of("waits", x_edges, &with_gaps, |row| f64::from(row).exp2() / 1e6)
+/// A column for each interval.
+fn heat(columns: &[Cells]) -> Option<Heat> {
+    Heat::of("waits", Vec::new(), columns, |row| f64::from(row).exp2() / 1e6)
 }
 
 fn cells(point: &Point) -> Cells {
@@ -467,10 +385,6 @@ mod tests {
     use slob_awr::{EventHistogram, Over};
 
     use super::*;
-
-    fn hours() -> [Interval; 2] {
-        [(0.0, 1.0, "10:00".into()), (2.0, 3.0, "12:00".into())]
-    }
 
     fn page(databases: &[&str]) -> String {
         let bucket =
@@ -512,38 +426,6 @@ mod tests {
     }
 
     #[test]
-    fn gaps_between_intervals_are_gaps_in_lines_and_zero_in_a_stack() {
-        let values = [Some(1.0), Some(2.0)];
-        let drawn = [Some(1.0), Some(1.0), None, Some(2.0), Some(2.0)];
-        assert_eq!(middles(&hours(), &values), (vec![0.0, 1.0, 2.0, 2.0, 3.0], drawn.to_vec()));
-        let (x, y) = level(&hours(), &values);
-        assert_eq!(x, [0.0, 1.0, 1.0, 2.0, 2.0, 3.0]);
-        assert_eq!(y, [1.0, 1.0, 0.0, 0.0, 2.0, 2.0].map(Some));
-    }
-
-    /// One report of the peak hour a day had no mark.
-    #[test]
-    fn one_hour_a_day_is_drawn_with_a_visible_width() {
-        let hour = |day: u32| (f64::from(day) * 24.0, f64::from(day) * 24.0 + 1.0, String::new());
-        let days: Vec<Interval> = (0..30).map(hour).collect();
-        let (x, y) = middles(&days, &[Some(1.0); 30]);
-        let segments = y.windows(2).filter(|pair| pair[0].is_some() && pair[1].is_some()).count();
-        assert_eq!((segments, y.iter().filter(|value| value.is_none()).count()), (30, 29));
-        assert!((x[1] - x[0]) * 121.0 > 29.0 * 24.0, "{x:?}");
-        // Ten years: the width leaves half of each gap.
-        let days: Vec<Interval> = (0..3650).map(hour).collect();
-        assert!(drawn(&days).windows(2).all(|pair| pair[1].begin - pair[0].end >= 11.0));
-    }
-
-    #[test]
-    fn contiguous_intervals_share_a_line() {
-        let hour = |at: u32| (f64::from(at), f64::from(at) + 1.0, String::new());
-        let (x, y) = middles(&[0, 1, 10, 20].map(hour), &[Some(1.0), Some(2.0), Some(3.0), Some(4.0)]);
-        assert_eq!(x[..3], [0.5, 1.5, 10.0]);
-        assert_eq!(y[..4], [Some(1.0), Some(2.0), None, Some(3.0)]);
-    }
-
-    #[test]
     fn databases_have_charts_of_their_own_on_one_page() {
         let html = page(&["one", "other"]);
         assert!(html.contains("id=\"line-1\"") && html.contains("id=\"line-2-1\""));
@@ -552,12 +434,11 @@ mod tests {
     }
 
     #[test]
-    fn every_wait_is_in_a_cell_and_a_gap_in_time_is_empty() {
+    fn every_wait_is_in_a_cell_of_its_interval() {
         let column = vec![(-1, 3, 4.0), (3, 5, 10.0), (5, 6, 2.0)];
-        let heat = heat(&hours(), &[column, Vec::new()]).unwrap();
-        assert_eq!(heat.x_edges, [0.0, 1.0, 2.0, 3.0]);
+        let heat = heat(&[column, Vec::new()]).unwrap();
         let column = |at: usize| heat.percents.iter().map(|row| row[at]).sum::<f64>();
-        assert_eq!((column(0), column(1), column(2)), (100.0, 0.0, 0.0));
+        assert_eq!((column(0), column(1)), (100.0, 0.0));
         assert_eq!(
             heat.percents.iter().map(|row| row[0]).collect::<Vec<_>>(),
             [6.25, 6.25, 6.25, 6.25, 31.25, 31.25, 12.5]

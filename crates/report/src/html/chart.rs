@@ -3,8 +3,10 @@
 //! Nothing here knows a record, so one chart can hold the lines of several runs. Nothing here knows the chart library either:
 //! the page's own script gets the data as JSON and draws them, with the colours of the light or the dark theme.
 
+use std::sync::Arc;
+
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::escape;
 
@@ -44,10 +46,22 @@ impl Chart {
     }
 }
 
-/// The drawings of all charts by id, for the page's script.
+/// The drawings of all charts by id, and the intervals that some of them share, for the page's script.
 pub(crate) fn data(charts: &[&Chart]) -> Value {
-    let drawn = charts.iter().filter_map(|chart| Some((chart.id.clone(), chart.body.as_ref().ok()?)));
-    Value::Object(drawn.map(|(id, drawing)| (id, drawing.to_json())).collect())
+    let mut shared: Vec<&Arc<Intervals>> = Vec::new();
+    let mut drawings = Map::new();
+    for chart in charts {
+        let Ok(drawing) = &chart.body else { continue };
+        let mut json = drawing.to_json();
+        if let Some(own) = &drawing.intervals {
+            let known = shared.iter().position(|known| Arc::ptr_eq(known, own));
+            json["intervals"] = known.unwrap_or(shared.len()).into();
+            shared.extend(known.is_none().then_some(own));
+        }
+        drawings.insert(chart.id.clone(), json);
+    }
+    let shared: Vec<&Intervals> = shared.into_iter().map(Arc::as_ref).collect();
+    json!({ "charts": drawings, "intervals": for_script(json!(shared)) })
 }
 
 /// Rounds numbers to five significant digits, the precision of a screen, and escapes texts: the library knows some tags.
@@ -79,14 +93,34 @@ pub(crate) struct Drawing {
     pub(crate) shades: Vec<(f64, f64)>,
     /// Vertical lines at values of `x`, with their texts.
     pub(crate) marks: Vec<(f64, String)>,
+    /// Present if the traces have a value or a column for each interval.
+    #[serde(skip)]
+    pub(crate) intervals: Option<Arc<Intervals>>,
     #[serde(skip)]
     pub(crate) height_px: u32,
+}
+
+/// The intervals of consecutive reports. The page's script makes marks of those that are looked at.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Intervals {
+    /// Begin and end in order: seconds of Unix time by the host's clock, or places in a row.
+    pub(crate) spans: Vec<(i64, i64)>,
+    /// A name for each place in the row; empty for times.
+    pub(crate) names: Vec<String>,
 }
 
 impl Drawing {
     pub(crate) fn new(x: Axis, y: Axis, traces: Vec<Trace>) -> Self {
         let (shades, marks) = (Vec::new(), Vec::new());
-        Self { traces, x, y, right: None, is_timeline: false, shades, marks, height_px: 320 }
+        let (is_timeline, intervals) = (false, None);
+        Self { traces, x, y, right: None, is_timeline, shades, marks, intervals, height_px: 320 }
+    }
+
+    /// A drawing whose traces have a value or a column for each interval.
+    pub(crate) fn over(intervals: Arc<Intervals>, y: Axis, traces: Vec<Trace>) -> Self {
+        let title = if intervals.names.is_empty() { "time of the snapshots" } else { "reports in order" };
+        let x = Axis::linear(title, Unit::Plain);
+        Self { is_timeline: true, intervals: Some(intervals), ..Self::new(x, y, traces) }
     }
 
     /// Ends the vertical axis above the bars: the intervals of two runs can be a thousand times as long. A whisker that is cut
@@ -97,7 +131,7 @@ impl Drawing {
         const TEXTS: f64 = 1.7;
         let all = self.traces.iter_mut().filter_map(|trace| match trace {
             Trace::Bars(bars) => Some(&mut bars.bars),
-            Trace::Line(_) | Trace::Heat(_) => None,
+            Trace::Line(_) | Trace::Levels(_) | Trace::Heat(_) => None,
         });
         let mut bars: Vec<&mut Bar> = all.flatten().collect();
         let longest = bars.iter().map(|bar| bar.length).fold(0.0, f64::max);
@@ -204,6 +238,7 @@ pub(crate) enum Colour {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Trace {
     Line(Line),
+    Levels(Levels),
     Bars(Bars),
     Heat(Heat),
 }
@@ -261,6 +296,19 @@ impl Line {
     }
 }
 
+/// A value for each of the drawing's [`Intervals`].
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Levels {
+    pub(crate) name: String,
+    pub(crate) colour: Colour,
+    pub(crate) y: Vec<Option<f64>>,
+    /// True for bars that stand on those of the trace before it.
+    pub(crate) is_stacked: bool,
+    pub(crate) stroke: Stroke,
+    /// True if it appears only after a click on its name.
+    pub(crate) is_hidden: bool,
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Bars {
     pub(crate) name: String,
@@ -304,7 +352,7 @@ impl Bars {
 /// Durations over time: the percentages of each column as colours on a linear scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Heat {
-    /// Edges of the columns, one more than there are columns.
+    /// Edges of the columns, one more than there are columns; empty if the columns are the drawing's [`Intervals`].
     pub(crate) x_edges: Vec<f64>,
     /// Edges of the rows in seconds, one more than there are rows.
     pub(crate) y_edges: Vec<f64>,
@@ -464,7 +512,7 @@ impl Drawing {
         let can_overlay = |trace: &Trace| match trace {
             Trace::Line(_) => true,
             Trace::Bars(bars) => !bars.is_horizontal,
-            Trace::Heat(_) => false,
+            Trace::Levels(_) | Trace::Heat(_) => false,
         };
         axes(self) == axes(other) && self.traces.iter().chain(&other.traces).all(can_overlay)
     }
@@ -516,7 +564,7 @@ impl Trace {
                 bars.bars.iter_mut().for_each(|bar| bar.hover = format!("{run}: {}", bar.hover));
                 Self::Bars(bars)
             }
-            Self::Heat(_) => self.clone(),
+            Self::Levels(_) | Self::Heat(_) => self.clone(),
         }
     }
 }
@@ -566,7 +614,7 @@ mod tests {
             html.contains("Not shown: nobody &lt;measured&gt;.") && !html.contains("data-chart"),
             "{html}"
         );
-        assert_eq!(data(&[&chart]), json!({}));
+        assert_eq!(data(&[&chart]), json!({ "charts": {}, "intervals": [] }));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use slob_awr::{Bucket, EventHistogram, Figure, TwoPeaks};
 use slob_stats::Histogram;
 
-use super::chart::{Colour, Line, Stroke};
+use super::chart::Stroke;
 
 /// The durations of an interval, in seconds.
 #[derive(Default)]
@@ -30,12 +30,11 @@ impl Durations {
     }
 }
 
-/// The lines that are known, the mean first. `line` places values on the axis of time.
-pub(super) fn lines(
-    intervals: &[Durations],
-    may_be_a_cache: bool,
-    line: impl Fn(&str, Vec<Option<f64>>) -> Line,
-) -> Vec<Line> {
+/// Name, stroke, and a value for each interval.
+pub(super) type Named = (&'static str, Stroke, Vec<Option<f64>>);
+
+/// The lines that are known, the mean first.
+pub(super) fn lines(intervals: &[Durations], may_be_a_cache: bool) -> impl Iterator<Item = Named> {
     let [short, long] = match may_be_a_cache {
         true => ["mean of the short, as from a cache", "mean of the long, as from a device"],
         false => ["mean of the short", "mean of the long"],
@@ -47,9 +46,7 @@ pub(super) fn lines(
         (long, Stroke::Dash, each(|interval| interval.mean_of(|middle, border| middle >= border))),
         ("border between two peaks", Stroke::DashDot, each(|interval| interval.border_s)),
     ];
-    let drawn =
-        lines.into_iter().map(|(name, stroke, y)| Line { stroke, colour: Colour::Text, ..line(name, y) });
-    drawn.filter(Line::is_known).collect()
+    lines.into_iter().filter(|(.., values)| values.iter().any(Option::is_some))
 }
 
 /// Counts by doublings of the duration, from the shortest to the longest without gaps: each with the power of two of
@@ -118,9 +115,9 @@ mod tests {
             mean_s: Some(2.4e-3),
             border_s: Some(64e-6),
         };
-        let one = |interval| lines(&[interval], true, |name, y| Line::new(name, Colour::Reads, vec![0.0], y));
-        let values: Vec<f64> = one(interval).iter().map(|line| line.y[0].unwrap()).collect();
+        let values: Vec<f64> = lines(&[interval], true).map(|(.., y)| y[0].unwrap()).collect();
         assert!(values[1] < values[3] && values[3] < values[0] && values[0] < values[2], "{values:?}");
-        assert_eq!(one(Durations { mean_s: Some(1.0), ..Durations::default() }).len(), 1);
+        let mean_alone = Durations { mean_s: Some(1.0), ..Durations::default() };
+        assert_eq!(lines(&[mean_alone], true).count(), 1);
     }
 }

@@ -188,6 +188,12 @@ impl Section {
         self
     }
 
+    /// Adds a part that the browser lays out only once a reader opens it.
+    pub(crate) fn folded(self, summary: &str, write: impl FnOnce(&mut Page)) -> Self {
+        let inner = Self::new("", "").part("", write).html;
+        self.raw(&format!("<details>\n<summary>{}</summary>\n{inner}</details>\n", escape::text(summary)))
+    }
+
     pub(crate) fn charts(mut self, charts: Vec<Chart>) -> Self {
         if !charts.is_empty() {
             let containers: String = charts.iter().map(Chart::container).collect();

@@ -240,8 +240,9 @@ fn heat_map(time: &Timeline<'_>) -> Chart {
             };
             let durations: Vec<Durations> = time.latencies().map(own).collect();
             let may_be_a_cache = peaks.is_some_and(|peaks| peaks.may_be_a_caches());
-            let lines = heat::lines(&durations, may_be_a_cache, |name, y| time.line(name, Colour::Text, y));
-            let traces = [Trace::Heat(heat)].into_iter().chain(lines.into_iter().map(Trace::Line));
+            let lines = heat::lines(&durations, may_be_a_cache)
+                .map(|(name, stroke, y)| Trace::Line(Line { stroke, ..time.line(name, Colour::Text, y) }));
+            let traces = [Trace::Heat(heat)].into_iter().chain(lines);
             let drawing = time.drawing(y, traces.collect());
             Ok(Drawing { height_px: 420, shades: Vec::new(), ..drawing })
         }

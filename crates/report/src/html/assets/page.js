@@ -58,7 +58,7 @@
   }
 
   // ---- charts
-  const charts = JSON.parse(document.getElementById("chart-data").textContent);
+  const { charts, intervals } = JSON.parse(document.getElementById("chart-data").textContent);
   const places = [...document.querySelectorAll("[data-chart]")];
 
   async function loadLibrary() {
@@ -127,23 +127,154 @@
     };
   }
   // The share of each duration in its interval, as colours on one linear scale. Cells without any stay empty.
-  function heat(from) {
+  function heat(from, at) {
     const rows = from.percents.map((row) => row.map((percent) => (percent > 0 ? percent : null)));
     return {
       type: "heatmap", x: from.x_edges, y: from.y_edges, z: rows,
       zmin: 0, zmax: rows.flat().reduce((most, percent) => Math.max(most, percent), 0),
       colorscale: [0, 1, 2, 3, 4].map((step) => [step / 4, colour("heat" + step)]),
       colorbar: { title: { text: "% of " + from.of, side: "right" }, thickness: 10, outlinewidth: 0 },
-      hovertemplate: "%{y:.3s}s at %{x:.4~g}: %{z:.3~r} % of the " + from.of + " of this interval<extra></extra>",
+      hovertemplate: `%{y:.3s}s at ${at}: %{z:.3~r} % of the ` + from.of + " of this interval<extra></extra>",
       hoverongaps: false, showlegend: false,
     };
   }
+
+  // ---- charts over intervals: their marks are made anew for the part of the time that is looked at
+  const ALONE_PX = 6;
+  const MERGED_PX = 2;
+  // A shorter gap, as a share of the interval before it, comes from the clock.
+  const CLOCK = 0.05;
+
+  const isDated = (series) => series.names.length === 0;
+  // A place on the axis, whose dates are milliseconds.
+  const shown = (series, at) => (isDated(series) ? at * 1000 : at);
+  function shownAt(series, value) {
+    if (!isDated(series)) return Number(value);
+    if (typeof value === "number") return value / 1000;
+    const text = String(value).replace(" ", "T");
+    return Date.parse(text.includes("T") ? text + "Z" : text) / 1000;
+  }
+  function rangeOf(series) {
+    const [begin, end] = [series.spans[0][0], series.spans.at(-1)[1]];
+    const edge = (end - begin) / 200;
+    return [begin - edge, end + edge];
+  }
+  // The intervals of a range. Those that would share a pixel are one mark; one that stands alone is wide enough to be seen.
+  function marksOf(series, [from, to], width) {
+    const pixel = (to - from) / width;
+    const marks = [];
+    series.spans.forEach(([begin, end], at) => {
+      if (end < from || begin > to) return;
+      const last = marks.at(-1);
+      if (last && end - last.begin < MERGED_PX * pixel) Object.assign(last, { end, after: at + 1 });
+      else marks.push({ begin, end, at, after: at + 1 });
+    });
+    for (const [nth, mark] of marks.entries()) {
+      const gap = nth + 1 < marks.length ? marks[nth + 1].begin - mark.end : Infinity;
+      mark.gap = gap <= Math.max(pixel, CLOCK * (mark.end - mark.begin)) ? 0 : gap;
+      const room = Math.min(mark.gap, nth > 0 ? marks[nth - 1].gap : Infinity) / 4;
+      const margin = Math.min(room, Math.max(0, (ALONE_PX * pixel - (mark.end - mark.begin)) / 2));
+      mark.left = mark.begin - margin;
+      mark.right = mark.end + margin;
+    }
+    return marks;
+  }
+  // The least and the largest value of a mark in order of time, each in the middle of its interval.
+  function extremes(series, values, mark) {
+    let low = -1, high = -1;
+    for (let at = mark.at; at < mark.after; at++) {
+      if (values[at] === null) continue;
+      if (low < 0 || values[at] < values[low]) low = at;
+      if (high < 0 || values[at] > values[high]) high = at;
+    }
+    if (low < 0) return [];
+    const ends = values[low] === values[high] ? [low] : [Math.min(low, high), Math.max(low, high)];
+    return ends.map((at) => [(series.spans[at][0] + series.spans[at][1]) / 2, values[at]]);
+  }
+  // A line through contiguous intervals. It breaks at gaps; an interval alone is level over its width.
+  function levelLine(from, series, marks) {
+    const x = [], y = [];
+    const add = (at, value) => { x.push(shown(series, at)); y.push(value); };
+    let run = [], alone = null;
+    const finish = () => {
+      if (run.length === 1) {
+        add(alone.left, run[0][1]);
+        add(alone.right, run[0][1]);
+      } else {
+        for (const [at, value] of run) add(at, value);
+      }
+      if (run.length > 0) add(alone.right, null);
+      run = [];
+    };
+    for (const mark of marks) {
+      const points = extremes(series, from.y, mark);
+      if (points.length === 0) finish();
+      run.push(...points);
+      alone = mark;
+      if (mark.gap > 0) finish();
+    }
+    finish();
+    return {
+      type: "scatter", mode: "lines", x, y, line: { color: colour(from.colour), width: 1.8, dash: from.stroke },
+    };
+  }
+  // Bars over the widths of their marks, with the means of those that share one.
+  function levelBars(from, series, marks) {
+    const mean = (mark) => {
+      let [sum, time] = [0, 0];
+      for (let at = mark.at; at < mark.after; at++) {
+        const [begin, end] = series.spans[at];
+        if (from.y[at] === null) continue;
+        sum += from.y[at] * (end - begin);
+        time += end - begin;
+      }
+      return time > 0 ? sum / time : null;
+    };
+    return {
+      type: "bar", x: marks.map((mark) => shown(series, (mark.left + mark.right) / 2)), y: marks.map(mean),
+      width: marks.map((mark) => shown(series, mark.right - mark.left)),
+      marker: { color: colour(from.colour, 0.75), line: { width: 0 } },
+    };
+  }
+  function levels(from, unit, series, marks) {
+    return {
+      ...(from.is_stacked ? levelBars : levelLine)(from, series, marks),
+      name: from.name, hovertemplate: UNITS[unit].hover, ...(from.is_hidden && { visible: "legendonly" }),
+    };
+  }
+  // A column for each mark, with the mean shares of its intervals that have any, and an empty one for each gap.
+  function heatOf(from, series, marks) {
+    const edges = [];
+    const percents = from.percents.map(() => []);
+    for (const mark of marks) {
+      if (edges.length === 0 || mark.left > edges.at(-1)) {
+        if (edges.length > 0) percents.forEach((row) => row.push(0));
+        edges.push(mark.left);
+      }
+      edges.push(mark.right);
+      const own = Array.from({ length: mark.after - mark.at }, (_, nth) => mark.at + nth);
+      const known = own.filter((at) => from.percents.some((row) => row[at] > 0));
+      from.percents.forEach((row, nth) => {
+        const sum = known.reduce((total, at) => total + row[at], 0);
+        percents[nth].push(known.length > 0 ? sum / known.length : 0);
+      });
+    }
+    const at = isDated(series) ? "%{x|%Y-%m-%d %H:%M}" : "%{x}";
+    return heat({ ...from, x_edges: edges.map((edge) => shown(series, edge)), percents }, at);
+  }
+  // Axis of time for a range: dates, or the names of some reports.
+  function intervalAxis(series, range, marks) {
+    const own = { range: range.map((end) => shown(series, end)), rangemode: "normal" };
+    if (isDated(series)) return { ...own, type: "date", hoverformat: "%Y-%m-%d %H:%M" };
+    const named = marks.filter((_, nth) => nth % Math.ceil(marks.length / 5) === 0);
+    const names = named.map((mark) => series.names[mark.at].replaceAll("\n", "<br>"));
+    return { ...own, tickvals: named.map((mark) => mark.begin), ticktext: names };
+  }
+
   function trace(from, chart) {
-    if (from.type === "heat") return heat(from);
+    if (from.type === "heat") return heat(from, "%{x:.4~g}");
     if (from.type === "bars") return bars(from);
-    const drawn = line(from, (from.on_right && chart.right ? chart.right : chart.y).unit);
-    if (chart.traces[0].type === "heat" && from.stroke === "solid") drawn.line.width = 3;
-    return drawn;
+    return line(from, (from.on_right && chart.right ? chart.right : chart.y).unit);
   }
 
   // 0.0002 is 200 µs.
@@ -210,11 +341,23 @@
   }
   function figure(chart, place, lines) {
     const isClosest = chart.traces.some((from) => from.type === "heat") || chart.traces.every((from) => from.type === "bars");
-    const traces = chart.traces.map((from) => trace(from, chart));
-    const log = (name) => (chart[name].is_log && chart[name].names.length === 0 ? timeTicks(extent(traces, name)) : {});
     const across = (printing ? PRINT_WIDTH : place.clientWidth) - (chart.right ? 112 : 70);
     const height = printing ? PRINT_HEIGHT + LEGEND_LINE * Math.max(0, lines - 1) : place.clientHeight;
     const up = height - 70 - LEGEND_LINE * lines;
+    const zoomed = printing ? undefined : ranges.get(place.dataset.chart);
+    const series = intervals[chart.intervals];
+    const range = series ? zoomed || rangeOf(series) : zoomed;
+    const marks = series && marksOf(series, range, across);
+    const traces = chart.traces.map((from) => {
+      if (!series) return trace(from, chart);
+      return from.type === "heat" ? heatOf(from, series, marks) : levels(from, chart.y.unit, series, marks);
+    });
+    // The mean is to be seen over the colours.
+    if (chart.traces[0].type === "heat") {
+      traces.forEach((drawn, nth) => { if (chart.traces[nth].stroke === "solid") drawn.line.width = 3; });
+    }
+    const log = (name) => (chart[name].is_log && chart[name].names.length === 0 ? timeTicks(extent(traces, name)) : {});
+    const time = series ? intervalAxis(series, range, marks) : range && { range };
     const layout = {
       autosize: true,
       font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("text") },
@@ -226,9 +369,9 @@
       hoverdistance: -1,
       hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("text"), size: 12 } },
       dragmode: coarse ? false : "zoom",
-      bargap: 0, barmode: "overlay",
+      bargap: 0, barmode: series ? "stack" : "overlay",
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("text-2"), activecolor: colour("text") },
-      xaxis: axis(chart.x, across, { showgrid: false, showline: true, ticks: "outside", tickcolor: colour("line"), tickangle: 0, ...log("x") }),
+      xaxis: axis(chart.x, across, { showgrid: false, showline: true, ticks: "outside", tickcolor: colour("line"), tickangle: 0, ...log("x"), ...time }),
       yaxis: axis(chart.y, up, log("y")),
       shapes: [
         ...chart.shades.map(([x0, x1]) => ({
@@ -253,6 +396,8 @@
     };
     if (chart.right) layout.yaxis2 = axis(chart.right, up, { overlaying: "y", side: "right", showgrid: false });
     if (printing) Object.assign(layout, { autosize: false, width: PRINT_WIDTH, height });
+    // New marks leave what the reader hid, and the height that they chose; the range of time is always the one given.
+    if (series) Object.assign(layout, { uirevision: "kept" }, { xaxis: { ...layout.xaxis, uirevision: String(range) } });
     return { traces, layout };
   }
 
@@ -274,8 +419,6 @@
     if (!printing) makeRoom(place, lines);
     const { traces, layout } = figure(chart, place, lines);
     if (printing) place.style.height = layout.height + "px";
-    const zoomed = ranges.get(place.dataset.chart);
-    if (zoomed && !printing) layout.xaxis.range = zoomed;
     return plotly.react(place, traces, layout, config);
   }
   function drawAll() {
@@ -290,12 +433,14 @@
     const given = change["xaxis.range"] || [change["xaxis.range[0]"], change["xaxis.range[1]"]];
     if (!reset && given[0] === undefined) return;
     following = true;
-    const others = places.filter((place) => charts[place.dataset.chart].is_timeline);
+    const own = charts[source.dataset.chart].intervals;
+    const series = intervals[own];
+    const range = series ? given.map((end) => shownAt(series, end)) : given;
+    const others = places.filter(({ dataset: { chart } }) => charts[chart].is_timeline && charts[chart].intervals === own);
     const moved = others.map((place) => {
       const name = place.dataset.chart;
-      const range = reset ? charts[name].x.range : given;
       if (reset) ranges.delete(name); else ranges.set(name, range);
-      return plotly.relayout(place, { "xaxis.range": [...range] });
+      return series ? draw(place) : plotly.relayout(place, { "xaxis.range": [...(reset ? charts[name].x.range : range)] });
     });
     Promise.all(moved).finally(() => { following = false; });
   }
