@@ -29,7 +29,7 @@ use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome, judged};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
 use crate::progress::Progress;
-use crate::{index, interrupt, output, registry, settings};
+use crate::{index, interrupt, judged, output, registry, settings};
 
 /// Views in a run's folder.
 pub(super) const HTML_REPORT: &str = "report.html";
@@ -267,6 +267,7 @@ pub(super) fn measure_spec(
     write_view(&folder, TEXT_REPORT, &text_report(&record), &report);
     let has_charts = write_view(&folder, HTML_REPORT, &run_page(&record), &format!("{report} --html"));
     write_view(&folder, settings::DEFAULT_CONF, &to_conf_text(settings), &show);
+    judged::keep(&folder);
     index::keep(&spec.results_dir);
     Ok(KeptRun { record, folder, has_charts, script: prepared.script })
 }

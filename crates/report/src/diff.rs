@@ -107,7 +107,7 @@ impl Diff {
         let sides = [figures[0].as_slice(), &figures[1]];
         let verdicts = sides.map(|runs| {
             let judged: Vec<_> = runs.iter().map(Figures::judged).collect();
-            GroupVerdicts::of(judged.iter().map(Vec::as_slice))
+            GroupVerdicts::of(judged)
         });
         let metrics = metrics(sides, &verdicts, confidence);
         let changes = changes([first, second]);

@@ -162,12 +162,19 @@ pub struct Figures<'a> {
     pub record: &'a Record,
     measured: Option<Measured<'a>>,
     verdicts: OnceCell<[Verdict; 5]>,
+    judged: OnceCell<Vec<Judged>>,
 }
 
 impl<'a> Figures<'a> {
     /// The figures of a record; without a window all measured ones are unknown.
     pub fn of(record: &'a Record) -> Self {
-        Self { record, measured: Measured::of(record), verdicts: OnceCell::new() }
+        let (verdicts, judged) = (OnceCell::new(), OnceCell::new());
+        Self { record, measured: Measured::of(record), verdicts, judged }
+    }
+
+    /// The figures of a record that was judged before. It needs no series, unless more than the verdicts in brief is asked for.
+    pub fn judged_before(record: &'a Record, verdicts: Vec<Judged>) -> Self {
+        Self { judged: verdicts.into(), ..Self::of(record) }
     }
 
     /// True if the run has a window.
@@ -175,17 +182,24 @@ impl<'a> Figures<'a> {
         self.measured.is_some()
     }
 
-    pub fn verdicts(&self) -> &[Verdict; 5] {
+    pub(crate) fn verdicts(&self) -> &[Verdict; 5] {
         self.verdicts.get_or_init(|| judge(self))
     }
 
     /// The verdicts in brief.
-    pub fn judged(&self) -> Vec<Judged> {
-        self.verdicts().iter().map(Judged::from).collect()
+    pub fn judged(&self) -> &[Judged] {
+        self.judged.get_or_init(|| self.verdicts().iter().map(Judged::from).collect())
     }
 
+    /// The answer to a question; not known to a record that was judged before without it.
     pub fn answer(&self, question: Question) -> Answer {
-        self.verdicts()[question as usize].answer
+        let judged = self.judged().iter().find(|judged| judged.question == question);
+        judged.map_or(Answer::Unknown, |judged| judged.answer)
+    }
+
+    /// True if every verdict is good.
+    pub fn is_good(&self) -> bool {
+        self.judged().iter().all(|judged| judged.answer == Answer::Good)
     }
 
     /// The worth of a figure: invalid by the first BAD verdict that it rests on.
@@ -248,8 +262,11 @@ use Get::{Count, Number, Percentile, Set, SetTime};
 const SET: &[Question] = &[];
 /// Counts of a whole window.
 const COUNTS: &[Question] = &[Question::Accounted, Question::Complete];
-/// Rates and latencies of operations: an uneven load has no mean.
+/// Rates of what accompanies operations: an uneven load has no mean.
 const LOAD: &[Question] = &[Question::Accounted, Question::Steady, Question::Complete];
+/// Rates and latencies of operations: a cache below the database makes those that read its storage faster. Where the database's
+/// own cache served them, 'Physical?' has nothing against it; nor does a lack of CPU spoil them.
+const WORK: &[Question] = &[Question::Physical, Question::Accounted, Question::Steady, Question::Complete];
 /// Reads of the storage: a cache below the database, or a lack of CPU, hides the storage.
 const READS: &[Question] =
     &[Question::Physical, Question::Accounted, Question::CpuBound, Question::Steady, Question::Complete];
@@ -305,27 +322,27 @@ figures! {
     // The load.
     OPERATIONS = "operations", "Operations of the window", "", Neither, OURS, COUNTS,
         Count(|run| Some(total_operations(run.record)));
-    OPERATIONS_PER_S = "operations_per_s", "Operations", "1/s", Higher, OURS, LOAD,
+    OPERATIONS_PER_S = "operations_per_s", "Operations", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(total_operations(run.record)))), heading: "Operations/s", short: "Operations/s";
-    SELECTS_PER_S = "selects_per_s", "SELECTs", "1/s", Higher, OURS, LOAD,
+    SELECTS_PER_S = "selects_per_s", "SELECTs", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Select))));
     // Each with its commit.
-    UPDATES_PER_S = "updates_per_s", "UPDATEs", "1/s", Higher, OURS, LOAD,
+    UPDATES_PER_S = "updates_per_s", "UPDATEs", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Update))));
-    SCANS_PER_S = "scans_per_s", "Scans", "1/s", Higher, OURS, LOAD,
+    SCANS_PER_S = "scans_per_s", "Scans", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Scan))));
-    WRITER_OPERATIONS_PER_S = "writer_operations_per_s", "Operations of the writers", "1/s", Higher, OF_ROLE, LOAD,
+    WRITER_OPERATIONS_PER_S = "writer_operations_per_s", "Operations of the writers", "1/s", Higher, OF_ROLE, WORK,
         Number(|run| Some(run.per_s(run.durations_of(Role::Writer)?.count())));
-    READER_OPERATIONS_PER_S = "reader_operations_per_s", "Operations of the readers", "1/s", Higher, OF_ROLE, LOAD,
+    READER_OPERATIONS_PER_S = "reader_operations_per_s", "Operations of the readers", "1/s", Higher, OF_ROLE, WORK,
         Number(|run| Some(run.per_s(run.durations_of(Role::Reader)?.count())));
-    ROWS_PER_S = "rows_per_s", "Rows (one per block)", "1/s", Higher, "rows of these operations; each block holds one", LOAD,
+    ROWS_PER_S = "rows_per_s", "Rows (one per block)", "1/s", Higher, "rows of these operations; each block holds one", WORK,
         Number(|run| Some(run.per_s(total_rows(run.record))));
     COMMITS = "commits", "Transactions of the window", "", Neither, COMMITTED, COUNTS,
         Count(|run| commits(run.record));
-    COMMITS_PER_S = "commits_per_s", "Transactions", "1/s", Higher, COMMITTED, LOAD,
+    COMMITS_PER_S = "commits_per_s", "Transactions", "1/s", Higher, COMMITTED, WORK,
         Number(|run| commits(run.record).map(|commits| run.per_s(commits)));
     // Visits of blocks in the buffer cache.
-    LOGICAL_READS_PER_S = "logical_reads_per_s", "Logical reads (blocks)", "blocks/s", Higher, COUNTED, LOAD,
+    LOGICAL_READS_PER_S = "logical_reads_per_s", "Logical reads (blocks)", "blocks/s", Higher, COUNTED, WORK,
         Number(|run| run.counted_per_s(Counter::LogicalReads));
     // Blocks that the buffer cache requested from the operating system.
     PHYSICAL_READS_PER_S = "physical_reads_per_s", "Physical reads (blocks)", "blocks/s", Higher, COUNTED, READS,
@@ -358,28 +375,28 @@ figures! {
         Number(|run| Some(db_time_s(run.record)? / run.window_s)), format: Format::Hundredths;
 
     // Latencies.
-    OPERATION_MEAN_US = "operation_mean_us", "Operation, mean", "us", Lower, TIMED, LOAD,
+    OPERATION_MEAN_US = "operation_mean_us", "Operation, mean", "us", Lower, TIMED, WORK,
         Number(|run| mean_us(run.operations()));
-    OPERATION_P50_US = "operation_p50_us", "Operation, p50", "us", Lower, TIMED, LOAD, Percentile(Operations, 50.0);
-    OPERATION_P90_US = "operation_p90_us", "Operation, p90", "us", Lower, TIMED, LOAD, Percentile(Operations, 90.0);
-    OPERATION_P95_US = "operation_p95_us", "Operation, p95", "us", Lower, TIMED, LOAD, Percentile(Operations, 95.0);
-    OPERATION_P99_US = "operation_p99_us", "Operation, p99", "us", Lower, TIMED, LOAD, Percentile(Operations, 99.0),
+    OPERATION_P50_US = "operation_p50_us", "Operation, p50", "us", Lower, TIMED, WORK, Percentile(Operations, 50.0);
+    OPERATION_P90_US = "operation_p90_us", "Operation, p90", "us", Lower, TIMED, WORK, Percentile(Operations, 90.0);
+    OPERATION_P95_US = "operation_p95_us", "Operation, p95", "us", Lower, TIMED, WORK, Percentile(Operations, 95.0);
+    OPERATION_P99_US = "operation_p99_us", "Operation, p99", "us", Lower, TIMED, WORK, Percentile(Operations, 99.0),
         heading: "p99 of an operation", short: "p99";
-    OPERATION_P999_US = "operation_p999_us", "Operation, p99.9", "us", Lower, TIMED, LOAD, Percentile(Operations, 99.9);
-    OPERATION_MAX_US = "operation_max_us", "Operation, max", "us", Lower, TIMED, LOAD, Percentile(Operations, 100.0);
-    WRITER_OPERATION_MEAN_US = "writer_operation_mean_us", "Operation of a writer, mean", "us", Lower, OF_ROLE, LOAD,
+    OPERATION_P999_US = "operation_p999_us", "Operation, p99.9", "us", Lower, TIMED, WORK, Percentile(Operations, 99.9);
+    OPERATION_MAX_US = "operation_max_us", "Operation, max", "us", Lower, TIMED, WORK, Percentile(Operations, 100.0);
+    WRITER_OPERATION_MEAN_US = "writer_operation_mean_us", "Operation of a writer, mean", "us", Lower, OF_ROLE, WORK,
         Number(|run| mean_us(&run.durations_of(Role::Writer)?));
-    WRITER_OPERATION_P99_US = "writer_operation_p99_us", "Operation of a writer, p99", "us", Lower, OF_ROLE, LOAD,
+    WRITER_OPERATION_P99_US = "writer_operation_p99_us", "Operation of a writer, p99", "us", Lower, OF_ROLE, WORK,
         Percentile(OfRole(Role::Writer), 99.0);
-    READER_OPERATION_MEAN_US = "reader_operation_mean_us", "Operation of a reader, mean", "us", Lower, OF_ROLE, LOAD,
+    READER_OPERATION_MEAN_US = "reader_operation_mean_us", "Operation of a reader, mean", "us", Lower, OF_ROLE, WORK,
         Number(|run| mean_us(&run.durations_of(Role::Reader)?));
-    READER_OPERATION_P99_US = "reader_operation_p99_us", "Operation of a reader, p99", "us", Lower, OF_ROLE, LOAD,
+    READER_OPERATION_P99_US = "reader_operation_p99_us", "Operation of a reader, p99", "us", Lower, OF_ROLE, WORK,
         Percentile(OfRole(Role::Reader), 99.0);
-    RESPONSE_MEAN_US = "response_mean_us", "Response, mean", "us", Lower, RESPONSE, LOAD,
+    RESPONSE_MEAN_US = "response_mean_us", "Response, mean", "us", Lower, RESPONSE, WORK,
         Number(|run| mean_us(run.responses()));
-    RESPONSE_P50_US = "response_p50_us", "Response, p50", "us", Lower, RESPONSE, LOAD, Percentile(Responses, 50.0);
-    RESPONSE_P99_US = "response_p99_us", "Response, p99", "us", Lower, RESPONSE, LOAD, Percentile(Responses, 99.0);
-    RESPONSE_MAX_US = "response_max_us", "Response, max", "us", Lower, RESPONSE, LOAD, Percentile(Responses, 100.0);
+    RESPONSE_P50_US = "response_p50_us", "Response, p50", "us", Lower, RESPONSE, WORK, Percentile(Responses, 50.0);
+    RESPONSE_P99_US = "response_p99_us", "Response, p99", "us", Lower, RESPONSE, WORK, Percentile(Responses, 99.0);
+    RESPONSE_MAX_US = "response_max_us", "Response, max", "us", Lower, RESPONSE, WORK, Percentile(Responses, 100.0);
     BACKLOG = "backlog", "Operations due and not done", "", Lower,
         "with RATE: operations that were due at the end of the window and not done", COUNTS,
         Count(|run| run.record.backlog);
@@ -467,7 +484,7 @@ figures! {
         Number(|run| ratio(run.counted(Counter::PhysicalReads)?, run.db_cpu_s()?)),
         heading: "IOPS per DB-CPU-s", short: "IOPS per DB-CPU-s";
     LOGICAL_READS_PER_DB_CPU_S = "logical_reads_per_db_cpu_s", "Logical reads per DB-CPU-s", "blocks/s", Higher,
-        "logical reads by CPU time of the database", LOAD,
+        "logical reads by CPU time of the database", WORK,
         Number(|run| ratio(run.counted(Counter::LogicalReads)?, run.db_cpu_s()?));
     PHYSICAL_READS_PER_HOST_CPU_S = "physical_reads_per_host_cpu_s", "Physical reads per host-CPU-s", "blocks/s", Higher,
         "physical reads by CPU time of the host", READS,

@@ -80,7 +80,7 @@ impl IndexRow {
             device: device_name(record).map(str::to_owned),
             numbers: NUMBERS.map(number).into(),
             operations_per_s: figure::OPERATIONS_PER_S.of(&figures),
-            verdicts: figures.judged(),
+            verdicts: figures.judged().to_vec(),
             curve: thinned(&rates),
         }
     }
