@@ -105,3 +105,63 @@ impl Place {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copied_run(folder: &Path) -> PathBuf {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/record/tests/fixtures/v1");
+        let run = slob_record::list_runs(&fixtures).unwrap().remove(0);
+        fs::copy(run.join(RUN_FILE), folder.join(RUN_FILE)).unwrap();
+        folder.to_path_buf()
+    }
+
+    fn verdicts(run: &Path) -> Vec<Judged> {
+        read(run, |figures| figures.judged().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn kept_verdicts_are_those_of_the_whole_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = copied_run(folder.path());
+        let record = slob_record::read_record(&run).unwrap();
+        let whole = Figures::of(&record);
+        for _ in ["judged", "kept"] {
+            read(&run, |figures| {
+                assert_eq!(figures.judged(), whole.judged());
+                assert!(*figures.record == Record { series: Series::new(0, 2), ..record.clone() });
+            })
+            .unwrap();
+            assert!(Place::of(&run).unwrap().kept().is_some());
+        }
+    }
+
+    #[test]
+    fn an_edited_record_is_judged_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = copied_run(folder.path());
+        let before = verdicts(&run);
+        let mut record = slob_record::read_record(&run).unwrap();
+        record.status = slob_record::Status::Failed { error: "the disk went away".into() };
+        fs::write(run.join(RUN_FILE), serde_json::to_vec(&record).unwrap()).unwrap();
+        let after = verdicts(&run);
+        assert_ne!(before, after);
+        assert!(after.iter().any(|verdict| verdict.sentence.contains("the disk went away")), "{after:?}");
+    }
+
+    #[test]
+    fn verdicts_of_another_program_or_a_damaged_file_do_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = copied_run(folder.path());
+        let before = verdicts(&run);
+        let file = run.join(JUDGED_FILE);
+        let mut kept: (Made, Kept) = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        kept.0.by.bytes += 1;
+        kept.1.verdicts.clear();
+        for content in [serde_json::to_vec(&kept).unwrap(), b"[{}".to_vec()] {
+            fs::write(&file, content).unwrap();
+            assert_eq!(verdicts(&run), before);
+        }
+    }
+}

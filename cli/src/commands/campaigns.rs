@@ -71,7 +71,8 @@ fn say_verdicts(directory: &Path, schedule: &Schedule, state: &State) -> bool {
     let completed = schedule.steps.iter().filter_map(|step| Some((state.completed_run(step)?, step)));
     let steps: BTreeMap<&str, _> = completed.collect();
     let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
-    let read = Records::judged_paths(&paths, |figures| (figures.record.id.clone(), figures.judged().to_vec()));
+    let read =
+        Records::judged_paths(&paths, |figures| (figures.record.id.clone(), figures.judged().to_vec()));
     let mut groups: BTreeMap<(&str, &str), Vec<Vec<Judged>>> = BTreeMap::new();
     for (id, judged) in read.kept {
         if let Some(step) = steps.get(id.as_str()) {

@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use serde::Serialize;
 use slob_host::DeviceUse;
 use slob_measure::{Counter, LatencyKind, OpKind};
-use slob_record::{Record, SavedProbe};
+use slob_record::{LoadCost, Record, SavedProbe};
 use slob_stats::Histogram;
 
 use crate::format::Format;
@@ -56,8 +56,7 @@ pub struct Figure {
 #[derive(Clone, Copy, Debug)]
 enum Get {
     Set(fn(&Record) -> Option<u64>),
-    /// A length of time that was set, in seconds.
-    SetTime(fn(&Record) -> f64),
+    SetNumber(fn(&Record) -> Option<f64>),
     Count(fn(&Measured<'_>) -> Option<u64>),
     Number(fn(&Measured<'_>) -> Option<f64>),
     /// A percentile in microseconds; 100 is the largest value, exactly.
@@ -92,7 +91,7 @@ impl Figure {
         let format = match unit.as_bytes() {
             b"us" => Format::Micros,
             b"%" => Format::Percent,
-            b"MB/s" | b"MiB/s" | b"s" => Format::Tenths,
+            b"MB" | b"MB/s" | b"MiB/s" | b"s" => Format::Tenths,
             _ => Format::Whole,
         };
         Self { name, title, heading: title, short: title, unit, format, better, source, rests_on, get }
@@ -125,7 +124,7 @@ impl Figure {
         let run = || figures.measured.as_ref();
         let number = match self.get {
             Get::Set(get) => get(figures.record)? as f64,
-            Get::SetTime(get) => get(figures.record),
+            Get::SetNumber(get) => get(figures.record)?,
             Get::Count(get) => get(run()?)? as f64,
             Get::Number(get) => get(run()?)?,
             Get::Percentile(of, percent) => {
@@ -143,7 +142,7 @@ impl Figure {
     }
 
     pub fn is_measured(&self) -> bool {
-        !matches!(self.get, Get::Set(_) | Get::SetTime(_))
+        !matches!(self.get, Get::Set(_) | Get::SetNumber(_))
     }
 
     /// True if it is only as exact as the buckets of a histogram.
@@ -256,7 +255,7 @@ macro_rules! figures {
 }
 
 use Durations::{Database, OfRole, Operations, Responses};
-use Get::{Count, Number, Percentile, Set, SetTime};
+use Get::{Count, Number, Percentile, Set, SetNumber};
 
 /// Nothing: the figure was set.
 const SET: &[Question] = &[];
@@ -271,6 +270,7 @@ const WORK: &[Question] = &[Question::Physical, Question::Accounted, Question::S
 const READS: &[Question] =
     &[Question::Physical, Question::Accounted, Question::CpuBound, Question::Steady, Question::Complete];
 
+const SAVED_LOAD: &str = "the last load of these data that RESULTS_DIR holds";
 const OURS: &str = "operations that ended in the window, counted by this program";
 const COUNTED: &str = "the database's counters between two snapshots";
 const COMMITTED: &str = "the database's count, or else the UPDATEs";
@@ -317,7 +317,13 @@ figures! {
         "length of the measured window, by which rates are divided", SET,
         Number(|run| Some(run.window_s));
     WARMUP_S = "warmup_s", "Warm-up (s)", "s", Neither, "the record", SET,
-        SetTime(|record| record.workload.warmup_s);
+        SetNumber(|record| Some(record.workload.warmup_s));
+    LOAD_S = "load_s", "Load of the data (s)", "s", Neither, SAVED_LOAD, SET,
+        SetNumber(|record| Some(load(record)?.seconds));
+    LOAD_MB = "load_mb", "Load of the data (MB)", "MB", Neither, SAVED_LOAD, SET,
+        SetNumber(|record| Some(load(record)?.bytes as f64 / 1e6));
+    LOAD_MB_PER_S = "load_mb_per_s", "Rate of the load (MB/s)", "MB/s", Neither, SAVED_LOAD, SET,
+        SetNumber(|record| ratio(load(record)?.bytes as f64 / 1e6, load(record)?.seconds));
 
     // The load.
     OPERATIONS = "operations", "Operations of the window", "", Neither, OURS, COUNTS,
@@ -349,6 +355,10 @@ figures! {
         Number(|run| run.counted_per_s(Counter::PhysicalReads)), heading: "Physical reads/s (IOPS)", short: "IOPS";
     PHYSICAL_READ_REQUESTS_PER_S = "physical_read_requests_per_s", "Physical read requests", "1/s", Neither, COUNTED, READS,
         Number(|run| run.counted_per_s(Counter::PhysicalReadRequests));
+    PHYSICAL_READ_REQUEST_KIB = "physical_read_request_kib", "Physical read request, mean (KiB)", "KiB", Neither,
+        "bytes of physical reads by their requests, as the database counts them", READS,
+        Number(|run| ratio(physical_read_bytes(run.record)? as f64 / 1024.0, run.counted(Counter::PhysicalReadRequests)?)),
+        format: Format::Tenths;
     PHYSICAL_READ_MB_PER_S = "physical_read_mb_per_s", "Physical reads (MB)", "MB/s", Higher, COUNTED, READS,
         Number(read_mb_per_s);
     // Blocks of tables and indexes.
@@ -356,6 +366,13 @@ figures! {
         Number(|run| run.counted_per_s(Counter::PhysicalWrites));
     PHYSICAL_WRITE_MB_PER_S = "physical_write_mb_per_s", "Physical writes (MB)", "MB/s", Neither, COUNTED, LOAD,
         Number(write_mb_per_s);
+    // The total of AWR's IO Profile: reads, writes and redo.
+    IO_PER_S = "io_per_s", "Reads, writes and redo", "1/s", Neither,
+        "physical reads and writes (blocks) and redo writes, counted by the database", READS,
+        Number(|run| sum(TOTAL_IO.map(|counter| run.counted_per_s(counter))));
+    IO_MB_PER_S = "io_mb_per_s", "Reads, writes and redo (MB)", "MB/s", Neither,
+        "bytes of physical reads and writes and of redo, counted by the database", READS,
+        Number(|run| sum([read_mb_per_s, write_mb_per_s, redo_mb_per_s].map(|mb| mb(run))));
     REDO_WRITES_PER_S = "redo_writes_per_s", "Redo writes", "1/s", Neither, COUNTED, LOAD,
         Number(|run| run.counted_per_s(Counter::RedoWrites));
     REDO_MB_PER_S = "redo_mb_per_s", "Redo (MB)", "MB/s", Neither, COUNTED, LOAD,
@@ -502,6 +519,9 @@ figures! {
     // Queueing included (iostat's r_await).
     DEVICE_READ_AWAIT_US = "device_read_await_us", "Device read await (us)", "us", Lower, KERNEL, LOAD,
         Number(|run| run.device(|used, _| used.mean_read_us()));
+    // After merging (iostat's rareq-sz).
+    DEVICE_READ_REQUEST_KIB = "device_read_request_kib", "Device read request, mean (KiB)", "KiB", Neither, KERNEL, LOAD,
+        Number(|run| run.device(|used, _| used.mean_read_bytes()).map(|bytes| bytes / 1024.0)), format: Format::Tenths;
     DEVICE_WRITES_PER_S = "device_writes_per_s", "Device writes/s", "1/s", Neither, KERNEL, LOAD,
         Number(|run| run.device(DeviceUse::writes_per_s));
     DEVICE_WRITE_MB_PER_S = "device_write_mb_per_s", "Device write MB/s", "MB/s", Neither, KERNEL, LOAD,
@@ -552,6 +572,17 @@ fn write_mb_per_s(run: &Measured<'_>) -> Option<f64> {
 
 fn redo_mb_per_s(run: &Measured<'_>) -> Option<f64> {
     run.counted_per_s(Counter::RedoBytes).map(|bytes| bytes / 1e6)
+}
+
+const TOTAL_IO: [Counter; 3] = [Counter::PhysicalReads, Counter::PhysicalWrites, Counter::RedoWrites];
+
+/// Unknown if a part is.
+fn sum<const N: usize>(parts: [Option<f64>; N]) -> Option<f64> {
+    parts.into_iter().sum()
+}
+
+fn load(record: &Record) -> Option<LoadCost> {
+    record.load.as_ref()?.cost
 }
 
 fn mib(mb: f64) -> f64 {

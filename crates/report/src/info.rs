@@ -188,12 +188,16 @@ pub const AWR_COLUMNS: [(Head, Column); 18] = [
 mod tests {
     use super::*;
     use crate::fixture;
-    use slob_record::Record;
     use slob_measure::WaitEvent;
+    use slob_record::Record;
 
     fn table_of(names: &[&str], records: &[Record]) -> Table {
         let columns: Vec<Column> = names.iter().map(|name| column(name).unwrap()).collect();
-        table(names.iter().copied(), &columns, records.iter().map(|record| cells(&Figures::of(record), &columns)))
+        table(
+            names.iter().copied(),
+            &columns,
+            records.iter().map(|record| cells(&Figures::of(record), &columns)),
+        )
     }
 
     #[test]
@@ -206,7 +210,8 @@ mod tests {
         ];
         let (heads, columns): (Vec<_>, Vec<_>) =
             AWR_COLUMNS.into_iter().map(|(head, column)| (head.text(), column)).unzip();
-        let text = table(heads, &columns, records.iter().map(|record| cells(&Figures::of(record), &columns))).pipes();
+        let text = table(heads, &columns, records.iter().map(|record| cells(&Figures::of(record), &columns)))
+            .pipes();
         assert!(text.starts_with(
             "FILE|SESSIONS|ELAPSED|DB CPU|DB Tm|EXECUTES|LIO|PREADS|READ_MBS|PWRITES|WRITE_MBS|REDO_MBS|DFSR_LAT|DPR_LAT|\
              DFPR_LAT|DFPW_LAT|LFPW_LAT|TOP WAIT|\n"

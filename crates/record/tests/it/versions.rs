@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use slob_measure::Counter;
 use slob_record::{
-    Interval, RECORD_VERSION, Record, RecordError, SeriesWanted, Status, list_runs, read_record, read_record_with,
-    read_records,
+    Interval, RECORD_VERSION, Record, RecordError, SeriesWanted, Status, list_runs, read_record,
+    read_record_with, read_records,
 };
 use slob_spec::{HotSpot, ThinkTime};
 use slob_stats::{Histogram, Series};
