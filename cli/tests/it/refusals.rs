@@ -242,6 +242,6 @@ fn help_and_completions_go_to_stdout() {
 fn a_tablespace_alone_is_128_schemas_and_a_question() {
     let folder = Folder::new();
     refuse(&folder, "setup IOPS --scale 16M", &["2.3 GB, 128 schemas", "TABLESPACE IOPS", "use --yes"]);
-    refuse(&folder, "setup IOPS 1 2", &["unexpected argument '2'"]);
-    folder.slob("setup IOPS --scale 1M --scan-table-sz 0 --yes").success().says(&["128 schemas"]);
+    refuse(&folder, "setup IOPS 1 2", &["unexpected value '2'"]);
+    folder.slob("setup IOPS --scale 16 --scan-table-sz 0 --yes").success().says(&["schema 128: 16 rows"]);
 }
