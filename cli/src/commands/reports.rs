@@ -240,7 +240,9 @@ pub(super) fn diff(matches: &ArgMatches) -> Outcome {
         [first, second] => (vec![*first], vec![*second]),
         _ => (matches.texts("first"), matches.texts("second")),
     };
-    let read = |names| Records::read(&results, names, SeriesWanted::Counts, |record| record).all();
+    // Only charts show the histograms of intervals.
+    let series = if matches.get_flag("html") { SeriesWanted::Whole } else { SeriesWanted::Counts };
+    let read = |names| Records::read(&results, names, series, |record| record).all();
     let (first, second) = (read(first)?, read(second)?);
     let diff = Diff::of(&first, &second, matches.value("confidence")).map_err(Failure::usage)?;
     if matches.get_flag("html") {
