@@ -114,17 +114,18 @@ fn long_version() -> String {
 fn setup() -> Command {
     let command = Command::new("setup")
         .about("Load the schemas of a test; resumes an interrupted load")
-        .after_help("Examples:\n  slob setup 4\n  slob setup --scale 1G --load-parallel-degree 4 8\n  slob setup IOPS 128      as in the original kit: tablespace, then schemas\nA schema that is already loaded is left alone. More schemas are loaded like those already there, unless you say otherwise.")
+        .after_help("Examples:\n  slob setup 4\n  slob setup --scale 1G --load-parallel-degree 4 8\n  slob setup IOPS 8        as in the original kit: tablespace, then schemas\n  slob setup IOPS --yes    128 schemas, as in the original kit, without a question\nA schema that is already loaded is left alone. More schemas are loaded like those already there, unless you say otherwise.")
         .arg(
             Arg::new("tablespace-and-schemas")
                 .num_args(1..=2)
                 .value_names(["TABLESPACE", "SCHEMAS"])
                 .conflicts_with("SCHEMAS")
-                .help("The number of schemas, preceded by a tablespace where the database has them"),
+                .help("The number of schemas, preceded by a tablespace where the database has them; 128 for a tablespace alone"),
         )
+        .arg(switch("yes", "Do not ask before 128 schemas are loaded, for a tablespace alone").short('y'))
         .args([print_sql(), plain()]);
     with_params(command, |param| {
-        LOAD_GROUPS.contains(&param.group) || is_common(param) || param.key == "SEED"
+        LOAD_GROUPS.contains(&param.group) || is_common(param) || is_results_dir(param) || param.key == "SEED"
     })
 }
 

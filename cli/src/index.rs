@@ -41,7 +41,7 @@ pub(crate) fn write(results: &Path) -> Result<Written, Failure> {
         }
     }
     let mut unread = Vec::new();
-    for (run, row) in read_records(&new, SeriesWanted::Whole, |record| IndexRow::of(&record)) {
+    for (run, row) in read_records(&new, SeriesWanted::Counts, |record| IndexRow::of(&record)) {
         match row {
             // Links go by the folder, whatever it was called when the run was made.
             Ok(mut row) => {

@@ -7,6 +7,7 @@ mod completing;
 mod failure;
 mod index;
 mod interrupt;
+mod judged;
 mod live;
 mod output;
 mod progress;

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use slob_record::{Record, SeriesWanted, find_runs, read_records};
+use slob_record::{Record, RecordError, SeriesWanted, find_runs, on_all_cpus, read_records};
+use slob_report::Figures;
 use slob_report::table::Table;
 
 use crate::failure::{Failure, PARTLY};
-use crate::output;
+use crate::{judged, output};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -59,6 +60,37 @@ impl<T: Send> Records<T> {
         series: SeriesWanted,
         keep: impl Fn(Record) -> T + Sync,
     ) -> Self {
+        Self::named(results, names, |paths| Self::read_paths(paths, series, keep))
+    }
+
+    /// The same for runs whose folders are known.
+    pub(crate) fn read_paths(
+        paths: &[PathBuf],
+        series: SeriesWanted,
+        keep: impl Fn(Record) -> T + Sync,
+    ) -> Self {
+        Self::of(read_records(paths, series, keep).into_iter().map(|(_, record)| record))
+    }
+
+    /// What `keep` makes of the figures and verdicts of the runs that names stand for.
+    pub(crate) fn judged<'a>(
+        results: &Path,
+        names: impl IntoIterator<Item = &'a str>,
+        keep: impl Fn(&Figures<'_>) -> T + Sync,
+    ) -> Self {
+        Self::named(results, names, |paths| Self::judged_paths(paths, keep))
+    }
+
+    /// The same for runs whose folders are known.
+    pub(crate) fn judged_paths(paths: &[PathBuf], keep: impl Fn(&Figures<'_>) -> T + Sync) -> Self {
+        Self::of(on_all_cpus(paths, |path| judged::read(path, &keep)))
+    }
+
+    fn named<'a>(
+        results: &Path,
+        names: impl IntoIterator<Item = &'a str>,
+        read: impl FnOnce(&[PathBuf]) -> Self,
+    ) -> Self {
         let mut paths = Vec::new();
         let mut unknown = 0;
         for name in names {
@@ -70,24 +102,20 @@ impl<T: Send> Records<T> {
                 }
             }
         }
-        let read = Self::read_paths(&paths, series, keep);
+        let read = read(&paths);
         Self { asked: read.asked + unknown, ..read }
     }
 
-    /// The same for runs whose folders are known.
-    pub(crate) fn read_paths(
-        paths: &[PathBuf],
-        series: SeriesWanted,
-        keep: impl Fn(Record) -> T + Sync,
-    ) -> Self {
-        let mut kept = Vec::with_capacity(paths.len());
-        for (_, record) in read_records(paths, series, keep) {
+    fn of(read: impl IntoIterator<Item = Result<T, RecordError>>) -> Self {
+        let (mut kept, mut asked) = (Vec::new(), 0);
+        for record in read {
+            asked += 1;
             match record {
                 Ok(record) => kept.push(record),
                 Err(error) => output::say(&format!("slob: {error}")),
             }
         }
-        Self { kept, asked: paths.len() }
+        Self { kept, asked }
     }
 
     /// All of them, or none: for what makes no sense of a part.

@@ -14,10 +14,9 @@ use slob_campaign::{
     Campaign, Conductor, Demand, End, Ended, Event, Moment, Order, Plan, Progress, Schedule, State, Store,
     carry_out,
 };
-use slob_record::SeriesWanted;
 use slob_report::analysis::Metric;
 use slob_report::profiles::{Headrooms, Platform, SearchResult, headroom_page, headrooms_text};
-use slob_report::{Confidence, GroupVerdicts, Judged, verdicts};
+use slob_report::{Confidence, GroupVerdicts, Judged};
 use slob_spec::{Entry, RunSpec, Settings};
 
 use super::runs::{Quiet, measure_spec};
@@ -72,10 +71,8 @@ fn say_verdicts(directory: &Path, schedule: &Schedule, state: &State) -> bool {
     let completed = schedule.steps.iter().filter_map(|step| Some((state.completed_run(step)?, step)));
     let steps: BTreeMap<&str, _> = completed.collect();
     let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
-    let read = Records::read_paths(&paths, SeriesWanted::Whole, |record| {
-        let judged: Vec<Judged> = verdicts(&record).iter().map(Judged::from).collect();
-        (record.id, judged)
-    });
+    let read =
+        Records::judged_paths(&paths, |figures| (figures.record.id.clone(), figures.judged().to_vec()));
     let mut groups: BTreeMap<(&str, &str), Vec<Vec<Judged>>> = BTreeMap::new();
     for (id, judged) in read.kept {
         if let Some(step) = steps.get(id.as_str()) {

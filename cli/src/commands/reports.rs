@@ -29,7 +29,7 @@ use slob_report::info::{
 use slob_report::profiles::{Headrooms, headrooms_page, headrooms_text};
 use slob_report::table::Cell;
 use slob_report::verdicts::thresholds;
-use slob_report::{Answer, Figures, compact_summary, compare_probe_text, figure, text_report, verdicts};
+use slob_report::{Figures, compact_summary, compare_probe_text, figure, text_report};
 
 use super::awr::{self, ReadReports};
 use super::campaigns::compare_headrooms;
@@ -128,14 +128,16 @@ pub(super) fn info(matches: &ArgMatches) -> Outcome {
             asked.iter().map(find).collect::<Result<_, Failure>>()?
         }
     };
-    let needs_series = columns.iter().any(|column| column.needs_series);
-    let series = if needs_series { SeriesWanted::Whole } else { SeriesWanted::Empty };
+    let needs_verdicts = columns.iter().any(|column| column.needs_series);
+    let of_record = |record: Record| cells(&Figures::of(&record), &columns);
     let names = matches.texts("runs");
-    let cells = |record: Record| cells(&record, &columns);
     let everything = names.is_empty();
-    let read = match everything {
-        true => Records::read_paths(&list_runs(&results)?, series, cells),
-        false => Records::read(&results, names, series, cells),
+    let runs = if everything { list_runs(&results)? } else { Vec::new() };
+    let read = match (everything, needs_verdicts) {
+        (true, true) => Records::judged_paths(&runs, |figures| cells(figures, &columns)),
+        (false, true) => Records::judged(&results, names, |figures| cells(figures, &columns)),
+        (true, false) => Records::read_paths(&runs, SeriesWanted::Empty, of_record),
+        (false, false) => Records::read(&results, names, SeriesWanted::Empty, of_record),
     };
     if everything && read.kept.is_empty() {
         output::say(&format!("{} holds no runs", results.display()));
@@ -198,12 +200,11 @@ pub(super) fn list(matches: &ArgMatches) -> Outcome {
             && since.is_none_or(|since| record.started >= since)
     };
     let columns = LIST_COLUMNS.map(|(_, column)| column);
-    let row = |record: Record| {
-        let is_good = || verdicts(&record).iter().all(|verdict| verdict.answer == Answer::Good);
-        let row = || (record.started, cells(&record, &columns), !strict || is_good());
-        is_wanted(&record).then(row)
+    let row = |figures: &Figures<'_>| {
+        let row = || (figures.record.started, cells(figures, &columns), !strict || figures.is_good());
+        is_wanted(figures.record).then(row)
     };
-    let read = Records::read_paths(&list_runs(&results)?, SeriesWanted::Whole, row);
+    let read = Records::judged_paths(&list_runs(&results)?, row);
     let code = read.exit_code()?;
     let none_at_all = read.kept.is_empty();
     let mut rows: Vec<(Timestamp, Vec<Cell>, bool)> = read.kept.into_iter().flatten().collect();
@@ -241,8 +242,10 @@ pub(super) fn diff(matches: &ArgMatches) -> Outcome {
             "{only}: there is nothing to compare it with; name another group"
         )));
     }
+    // Only charts show the histograms of intervals.
+    let series = if matches.get_flag("html") { SeriesWanted::Whole } else { SeriesWanted::Counts };
     let read = |(name, runs): (String, Vec<&str>)| {
-        Records::read(&results, runs, SeriesWanted::Whole, |record| record).all().map(|runs| (name, runs))
+        Records::read(&results, runs, series, |record| record).all().map(|runs| (name, runs))
     };
     let read: Vec<(String, Vec<Record>)> = named.into_iter().map(read).collect::<Result<_, _>>()?;
     let groups: Vec<NamedRuns<'_>> =
@@ -405,14 +408,14 @@ impl Inputs {
 
     fn add_records(&mut self, results: &Path, input: &str, by: Option<&str>) -> Result<(), Failure> {
         let column = by.map(|name| column_named(name, "")).transpose()?;
-        let keep = |record: Record| {
-            let mut run = run_of(&record)?;
+        let keep = |figures: &Figures<'_>| {
+            let mut run = run_of(figures)?;
             if let Some(column) = column {
-                run.label = column.cell(&Figures::of(&record)).plain();
+                run.label = column.cell(figures).plain();
             }
             Some(run)
         };
-        let read = Records::read(results, [input], SeriesWanted::Whole, keep);
+        let read = Records::judged(results, [input], keep);
         self.unread |= read.exit_code()? != ExitCode::SUCCESS;
         self.labelled |= column.is_some();
         let all = read.kept.len();
@@ -436,7 +439,7 @@ impl Inputs {
         let completed = schedule.steps.iter().filter_map(|step| Some((state.completed_run(step)?, step)));
         let steps: BTreeMap<&str, _> = completed.collect();
         let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
-        let read = Records::read_paths(&paths, SeriesWanted::Whole, |record| run_of(&record));
+        let read = Records::judged_paths(&paths, run_of);
         self.unread |= !paths.is_empty() && read.exit_code()? != ExitCode::SUCCESS;
         for mut run in read.kept.into_iter().flatten() {
             let Some(step) = steps.get(run.id.as_str()) else { continue };

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::ArgMatches;
+use jiff::Timestamp;
 use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
 use slob_host::ProbePlan;
 use slob_record::{
-    Record, RecordError, Status, find_run, leave_mark, read_operations, read_record, run_folder, save_probe,
+    LoadCost, Record, RecordError, SavedLoad, Status, find_run, leave_mark, read_operations, read_record,
+    run_folder, save_load, save_probe,
 };
 use slob_report::format::count;
 use slob_report::html::run_page;
@@ -29,7 +31,7 @@ use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome, judged};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
 use crate::progress::Progress;
-use crate::{index, interrupt, output, registry, settings};
+use crate::{index, interrupt, judged, output, registry, settings};
 
 /// Views in a run's folder.
 pub(super) const HTML_REPORT: &str = "report.html";
@@ -53,7 +55,9 @@ pub(super) fn setup(matches: &ArgMatches) -> Outcome {
     }
     let stop = interrupt::flag()?;
     let display = if matches.get_flag("plain") { Display::Lines } else { Display::Dashboard };
-    let loaded = load_all(&settings, display, &stop)?;
+    let is_many = matches!(matches.texts("tablespace-and-schemas")[..], [word] if !is_number(word));
+    let consent = if is_many && !matches.get_flag("yes") { Consent::Asked } else { Consent::Given };
+    let loaded = load_all(&settings, display, consent, &stop)?;
     output::say(&format!("{loaded}; next: `{}`", run_command(matches, &settings)));
     Ok(ExitCode::SUCCESS)
 }
@@ -63,16 +67,35 @@ fn tablespace_and_schemas(matches: &ArgMatches) -> Result<Vec<(String, String)>,
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     match matches.texts("tablespace-and-schemas")[..] {
         [] => Ok(Vec::new()),
-        [schemas] if schemas.bytes().all(|byte| byte.is_ascii_digit()) => Ok(vec![pair("SCHEMAS", schemas)]),
+        [schemas] if is_number(schemas) => Ok(vec![pair("SCHEMAS", schemas)]),
+        [tablespace] => Ok(vec![pair("TABLESPACE", tablespace), pair("SCHEMAS", SCHEMAS_OF_A_TABLESPACE)]),
         [tablespace, schemas] => Ok(vec![pair("TABLESPACE", tablespace), pair("SCHEMAS", schemas)]),
-        [word, ..] => Err(Failure::usage(format!(
-            "'{word}' is not a number of schemas; use `slob setup 4`, or `slob setup TABLESPACE 4`"
-        ))),
+        [_, _, ..] => Err(Failure::usage("too many words; use `slob setup 4`, or `slob setup TABLESPACE 4`")),
     }
 }
 
+/// As in the original kit, whose `setup.sh IOPS` loads them without a question.
+const SCHEMAS_OF_A_TABLESPACE: &str = "128";
+
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The user's consent to a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Consent {
+    Given,
+    /// A question precedes a load of anything.
+    Asked,
+}
+
 /// Loads the schemas that the settings ask for, and returns the result in words.
-fn load_all(settings: &Settings, display: Display, stop: &AtomicBool) -> Result<String, Failure> {
+fn load_all(
+    settings: &Settings,
+    display: Display,
+    consent: Consent,
+    stop: &AtomicBool,
+) -> Result<String, Failure> {
     let spec = checked_load(settings)?;
     let engine = registry::open_target(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone())?;
     if let Some(name) = &spec.tablespace
@@ -87,6 +110,15 @@ fn load_all(settings: &Settings, display: Display, stop: &AtomicBool) -> Result<
     let spec = LoadSpec::from_settings(&taken)?.spec;
     warn_of(&machine_checks());
     let plan = plan_load(engine.as_ref(), &spec)?;
+    let gb = plan.bytes() as f64 / 1e9;
+    let question = || {
+        let place =
+            spec.tablespace.as_deref().map(|name| format!(" (TABLESPACE {name})")).unwrap_or_default();
+        format!("Load {gb:.1} GB, {} schemas, into {}{place}?", spec.schemas, spec.target)
+    };
+    if consent == Consent::Asked && plan.bytes() > 0 && !output::confirm(&question())? {
+        return Err(Failure::usage("nothing was loaded; `slob setup TABLESPACE 4` loads 4 schemas"));
+    }
     for schema in plan.replaced() {
         output::say(&format!(
             "schema {schema}: its load was interrupted and this machine has been restarted since; those data may \
@@ -102,6 +134,14 @@ fn load_all(settings: &Settings, display: Display, stop: &AtomicBool) -> Result<
             result
         }
     }?;
+    if let Some(seed) = plan.seed().filter(|_| summary.rows > 0) {
+        let (rows, bytes, seconds) = (summary.rows, summary.bytes, summary.took.as_secs_f64());
+        let cost = LoadCost { ended: Timestamp::now(), rows, bytes, seconds };
+        let load = SavedLoad { target: spec.target.to_string(), seed, cost };
+        if let Err(error) = save_load(&settings::results_dir(settings), &load) {
+            output::say(&format!("warning: size and duration of this load are not kept: {error}"));
+        }
+    }
     Ok(load_sentence(&spec, &summary))
 }
 
@@ -267,6 +307,7 @@ pub(super) fn measure_spec(
     write_view(&folder, TEXT_REPORT, &text_report(&record), &report);
     let has_charts = write_view(&folder, HTML_REPORT, &run_page(&record), &format!("{report} --html"));
     write_view(&folder, settings::DEFAULT_CONF, &to_conf_text(settings), &show);
+    judged::keep(&folder);
     index::keep(&spec.results_dir);
     Ok(KeptRun { record, folder, has_charts, script: prepared.script })
 }
@@ -419,7 +460,7 @@ fn load_probe_and_run(
 ) -> Result<KeptRun, Failure> {
     output::say("1. Loading four small schemas, one row per block");
     let display = if plain { Display::Lines } else { Display::Bar };
-    output::say(&load_all(settings, display, stop)?);
+    output::say(&load_all(settings, display, Consent::Given, stop)?);
     output::say("2. Probing the device without a database");
     let plan = ProbePlan {
         file_bytes: 512 << 20,

@@ -187,3 +187,20 @@ fn piped_output_has_no_control_codes_and_a_closed_pipe_is_no_error() {
         .unwrap();
     assert!(piped.stderr.is_empty(), "{}", String::from_utf8_lossy(&piped.stderr));
 }
+
+#[test]
+fn size_and_duration_of_a_load_are_in_the_records_of_its_runs() {
+    let folder = Folder::loaded(2, "1M");
+    folder.slob("run --run-time 1 --warmup 0").success();
+    let cost = &folder.last_record()["load"]["cost"];
+    let rows: u64 = folder.last_record()["load"]["schemas"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|schema| schema["rows"].as_u64().unwrap())
+        .sum();
+    assert!(cost["rows"].as_u64().unwrap() >= rows && cost["seconds"].as_f64().unwrap() > 0.0, "{cost}");
+    let listed = folder.slob("info --csv --columns load_mb,load_mb_per_s,load_s").success().stdout;
+    assert!(listed.lines().nth(1).unwrap().split(',').all(|figure| figure.parse::<f64>().unwrap() > 0.0));
+    folder.slob("report").success().prints(&["The last load of these data"]);
+}

@@ -236,3 +236,12 @@ fn help_and_completions_go_to_stdout() {
     }
     assert!(folder.slob("--version").success().stdout.starts_with("slob "));
 }
+
+/// The original kit loads them without a question.
+#[test]
+fn a_tablespace_alone_is_128_schemas_and_a_question() {
+    let folder = Folder::new();
+    refuse(&folder, "setup IOPS --scale 16M", &["2.3 GB, 128 schemas", "TABLESPACE IOPS", "use --yes"]);
+    refuse(&folder, "setup IOPS 1 2", &["unexpected value '2'"]);
+    folder.slob("setup IOPS --scale 16 --scan-table-sz 0 --yes").success().says(&["schema 128: 16 rows"]);
+}

@@ -154,10 +154,16 @@ pub struct DeviceUse {
     pub busy_ms: u64,
     /// Requests in flight, summed over time.
     pub weighted_ms: u64,
+    /// Reads merged into others before they were issued; absent in records of older releases, as the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_merged: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes_merged: Option<u64>,
 }
 
 impl DeviceUse {
     fn since(&self, earlier: &Self) -> Option<Self> {
+        let merged = |later: Option<u64>, earlier: Option<u64>| later?.checked_sub(earlier?);
         Some(Self {
             reads: self.reads.checked_sub(earlier.reads)?,
             read_bytes: self.read_bytes.checked_sub(earlier.read_bytes)?,
@@ -167,6 +173,8 @@ impl DeviceUse {
             write_time_ms: elapsed_ms(self.write_time_ms, earlier.write_time_ms),
             busy_ms: elapsed_ms(self.busy_ms, earlier.busy_ms),
             weighted_ms: elapsed_ms(self.weighted_ms, earlier.weighted_ms),
+            reads_merged: merged(self.reads_merged, earlier.reads_merged),
+            writes_merged: merged(self.writes_merged, earlier.writes_merged),
         })
     }
 
@@ -196,6 +204,16 @@ impl DeviceUse {
     /// Mean time of a write (iostat's w_await).
     pub fn mean_write_us(&self) -> Option<f64> {
         ratio(self.write_time_ms as f64 * 1e3, self.writes as f64)
+    }
+
+    /// Mean bytes of a read (iostat's rareq-sz).
+    pub fn mean_read_bytes(&self) -> Option<f64> {
+        ratio(self.read_bytes as f64, self.reads as f64)
+    }
+
+    /// Mean bytes of a write (iostat's wareq-sz).
+    pub fn mean_write_bytes(&self) -> Option<f64> {
+        ratio(self.write_bytes as f64, self.writes as f64)
     }
 
     /// Mean number of requests in flight (iostat's aqu-sz, by Little's law).
@@ -231,6 +249,8 @@ impl Merge for DeviceUse {
         self.write_time_ms.merge(&later.write_time_ms);
         self.busy_ms.merge(&later.busy_ms);
         self.weighted_ms.merge(&later.weighted_ms);
+        self.reads_merged.merge(&later.reads_merged);
+        self.writes_merged.merge(&later.writes_merged);
     }
 }
 
@@ -266,6 +286,8 @@ impl DeviceCounters {
             write_time_ms: field(7)?,
             busy_ms: field(9)?,
             weighted_ms: field(10)?,
+            reads_merged: field(1),
+            writes_merged: field(5),
         };
         let (in_flight, discards, flushes) = (field(8)?, field(11), field(15));
         Some(Self { used, in_flight, discards, flushes, disk_read_bytes: None })
@@ -340,6 +362,8 @@ mod tests {
             write_time_ms: 4777,
             busy_ms: 8636,
             weighted_ms: 33655,
+            reads_merged: Some(14723),
+            writes_merged: Some(21786),
         };
         let expected = DeviceCounters {
             used,

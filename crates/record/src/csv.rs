@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use slob_host::DeviceUse;
 use slob_measure::OpKind;
 
 use crate::OPERATIONS_FILE;
@@ -34,6 +35,12 @@ impl Row<'_> {
         self.interval.latency.percentile(percent).map(|ns| ns as f64 / 1000.0)
     }
 
+    /// A figure of the device from its use and the seconds between the samples, to a thousandth.
+    fn device(&self, of: fn(&DeviceUse, f64) -> Option<f64>) -> Option<String> {
+        let sampled_s = self.interval.observed_s.or(self.interval.sampled_s).unwrap_or(self.width_s());
+        of(&self.interval.device?, sampled_s).map(|figure| format!("{figure:.3}"))
+    }
+
     /// The marks of the interval, quoted by RFC 4180.
     fn marks(&self) -> String {
         let start_s = self.start_s as f64;
@@ -50,7 +57,7 @@ impl Row<'_> {
 
 type Column = (&'static str, fn(&Row<'_>) -> String);
 
-const SERIES_COLUMNS: [Column; 22] = [
+const SERIES_COLUMNS: [Column; 29] = [
     ("second", |row| row.start_s.to_string()),
     ("width_s", |row| row.width_s().to_string()),
     ("measured", |row| u8::from(row.is_measured()).to_string()),
@@ -72,6 +79,13 @@ const SERIES_COLUMNS: [Column; 22] = [
     ("device_writes", |row| cell(row.interval.device.map(|device| device.writes))),
     ("device_write_bytes", |row| cell(row.interval.device.map(|device| device.write_bytes))),
     ("device_busy_ms", |row| cell(row.interval.device.map(|device| device.busy_ms))),
+    ("device_queue", |row| cell(row.device(|device, sampled_s| device.mean_queue_length(sampled_s)))),
+    ("device_read_await_us", |row| cell(row.device(|device, _| device.mean_read_us()))),
+    ("device_write_await_us", |row| cell(row.device(|device, _| device.mean_write_us()))),
+    ("device_reads_merged", |row| cell(row.interval.device.and_then(|device| device.reads_merged))),
+    ("device_writes_merged", |row| cell(row.interval.device.and_then(|device| device.writes_merged))),
+    ("device_read_request_bytes", |row| cell(row.device(|device, _| device.mean_read_bytes()))),
+    ("device_write_request_bytes", |row| cell(row.device(|device, _| device.mean_write_bytes()))),
     ("marks", |row| row.marks()),
 ];
 

@@ -9,6 +9,7 @@ mod csv;
 mod durable;
 mod error;
 mod folder;
+mod loads;
 mod probes;
 mod read;
 mod record;
@@ -17,6 +18,7 @@ pub use csv::{KeptOperation, KeptOperations, OperationsWriter, read_operations, 
 pub use durable::durable_write;
 pub use error::RecordError;
 pub use folder::{OPERATIONS_FILE, RUN_FILE, RunDirectory, leave_mark, runs_under_way};
+pub use loads::{SavedLoad, latest_load, save_load};
 pub use probes::{SavedProbe, latest_probe, save_probe};
 pub use read::{
     SeriesWanted, find_run, find_runs, list_runs, on_all_cpus, read_record, read_record_with, read_records,

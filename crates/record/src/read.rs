@@ -17,7 +17,9 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
-use slob_stats::Series;
+use slob_host::{CpuSplit, CpuTimes, DeviceUse};
+use slob_measure::OpCounts;
+use slob_stats::{Histogram, Series};
 
 use crate::error::RecordError;
 use crate::record::{Interval, Record};
@@ -141,6 +143,8 @@ fn id_of(path: &Path) -> String {
 pub enum SeriesWanted {
     /// The whole series.
     Whole,
+    /// Without its histograms, which are nine tenths of it. Verdicts need no more.
+    Counts,
     /// An empty one: reading takes a fraction of the time.
     Empty,
 }
@@ -208,9 +212,14 @@ pub fn on_all_cpus<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync)
 fn parse(text: &[u8], series: SeriesWanted) -> Result<Record, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let record = match series {
-        SeriesWanted::Whole => Record::deserialize(&mut json),
-        SeriesWanted::Empty => without_series(&mut json),
-    }?;
+        SeriesWanted::Whole => Record::deserialize(&mut json)?,
+        SeriesWanted::Counts => {
+            let mut counts = None;
+            let record = Record::deserialize(Skipping { from: &mut json, counts: Some(&mut counts) })?;
+            Record { series: counts.unwrap_or(record.series), ..record }
+        }
+        SeriesWanted::Empty => Record::deserialize(Skipping { from: &mut json, counts: None })?,
+    };
     json.end()?;
     Ok(record)
 }
@@ -226,19 +235,52 @@ fn version_of(text: &[u8]) -> Option<u64> {
 
 const SERIES: &str = "series";
 
-/// Reads a record and skips its series.
-fn without_series<'de, D: Deserializer<'de>>(from: D) -> Result<Record, D::Error> {
-    Record::deserialize(Skipping(from))
+/// An interval without its histograms.
+#[derive(Deserialize)]
+#[serde(remote = "Interval")]
+struct CountsOfInterval {
+    #[serde(default)]
+    ops: OpCounts,
+    #[serde(default)]
+    rows: u64,
+    #[serde(skip)]
+    latency: Histogram,
+    #[serde(skip)]
+    response: Histogram,
+    #[serde(default)]
+    physical_reads: Option<u64>,
+    #[serde(default)]
+    logical_reads: Option<u64>,
+    #[serde(default)]
+    redo_bytes: Option<u64>,
+    #[serde(default)]
+    sampled_s: Option<f64>,
+    #[serde(default)]
+    observed_s: Option<f64>,
+    #[serde(default)]
+    host_cpu: Option<CpuTimes>,
+    #[serde(default)]
+    db_cpu: Option<CpuSplit>,
+    #[serde(default)]
+    device: Option<DeviceUse>,
 }
 
-/// Passes a map on with an empty series in place of its own.
-struct Skipping<D>(D);
+#[derive(Deserialize)]
+struct Counts(#[serde(with = "CountsOfInterval")] Interval);
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Skipping<D> {
+/// Passes a map on with an empty series in place of its own.
+struct Skipping<'a, D> {
+    from: D,
+    /// For the series without its histograms, if it is wanted.
+    counts: Option<&'a mut Option<Series<Interval>>>,
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Skipping<'_, D> {
     type Error = D::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_map(SkippingVisitor { visitor, of: PhantomData })
+        let Self { from, counts } = self;
+        from.deserialize_map(SkippingVisitor { visitor, counts, of: PhantomData })
     }
 
     forward_to_deserialize_any! {
@@ -247,12 +289,13 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Skipping<D> {
     }
 }
 
-struct SkippingVisitor<'de, V> {
+struct SkippingVisitor<'a, 'de, V> {
     visitor: V,
+    counts: Option<&'a mut Option<Series<Interval>>>,
     of: PhantomData<&'de ()>,
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for SkippingVisitor<'de, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for SkippingVisitor<'_, 'de, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -260,17 +303,18 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for SkippingVisitor<'de, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(SkippingMap { map, at_series: false })
+        self.visitor.visit_map(SkippingMap { map, at_series: false, counts: self.counts })
     }
 }
 
-struct SkippingMap<A> {
+struct SkippingMap<'a, A> {
     map: A,
     /// True if the next value is the series.
     at_series: bool,
+    counts: Option<&'a mut Option<Series<Interval>>>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for SkippingMap<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for SkippingMap<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
@@ -283,7 +327,13 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for SkippingMap<A> {
         if !self.at_series {
             return self.map.next_value_seed(seed);
         }
-        self.map.next_value::<IgnoredAny>()?;
+        match &mut self.counts {
+            Some(counts) => {
+                let series: Series<Counts> = self.map.next_value()?;
+                **counts = Some(series.map(|Counts(interval)| interval));
+            }
+            None => drop(self.map.next_value::<IgnoredAny>()?),
+        }
         let empty = serde_json::to_value(Series::<Interval>::new(0, 2)).map_err(A::Error::custom)?;
         seed.deserialize(empty).map_err(A::Error::custom)
     }

@@ -172,7 +172,7 @@ pub struct ConfigEntry {
 }
 
 /// The loaded data.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// The seed of scatter and content.
     pub seed: u64,
@@ -184,6 +184,22 @@ pub struct LoadRecord {
     pub obfuscated: bool,
     /// Schemas used by the run.
     pub schemas: Vec<SchemaRecord>,
+    /// Size and duration of the last load of these data; absent if it was not seen from this results folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<LoadCost>,
+}
+
+/// Size and duration of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadCost {
+    /// End of the load.
+    pub ended: Timestamp,
+    /// Rows, one per block.
+    pub rows: u64,
+    /// Bytes of their blocks.
+    pub bytes: u64,
+    /// Duration, with index, statistics and the check of the layout.
+    pub seconds: f64,
 }
 
 /// Layout of a schema's rows.

@@ -189,7 +189,7 @@ impl<'a> Side<'a> {
     fn of((name, records): NamedRuns<'a>) -> Self {
         let runs: Vec<Figures<'a>> = records.iter().map(Figures::of).collect();
         let judged: Vec<_> = runs.iter().map(Figures::judged).collect();
-        let verdicts = GroupVerdicts::of(judged.iter().map(Vec::as_slice));
+        let verdicts = GroupVerdicts::of(judged.iter().copied());
         Self { name, runs, verdicts }
     }
 

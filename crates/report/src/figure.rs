@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use serde::Serialize;
 use slob_host::DeviceUse;
 use slob_measure::{Counter, LatencyKind, OpKind};
-use slob_record::{Record, SavedProbe};
+use slob_record::{LoadCost, Record, SavedProbe};
 use slob_spec::Amount;
 use slob_stats::Histogram;
 
@@ -57,8 +57,7 @@ pub struct Figure {
 #[derive(Clone, Copy, Debug)]
 enum Get {
     Set(fn(&Record) -> Option<u64>),
-    /// A length of time that was set, in seconds.
-    SetTime(fn(&Record) -> f64),
+    SetNumber(fn(&Record) -> Option<f64>),
     Count(fn(&Measured<'_>) -> Option<u64>),
     Number(fn(&Measured<'_>) -> Option<f64>),
     /// A percentile in microseconds; 100 is the largest value, exactly.
@@ -93,7 +92,7 @@ impl Figure {
         let format = match unit.as_bytes() {
             b"us" => Format::Micros,
             b"%" => Format::Percent,
-            b"MB/s" | b"MiB/s" | b"s" => Format::Tenths,
+            b"MB" | b"MB/s" | b"MiB/s" | b"s" => Format::Tenths,
             _ => Format::Whole,
         };
         Self { name, title, heading: title, short: title, unit, format, better, source, rests_on, get }
@@ -126,7 +125,7 @@ impl Figure {
         let run = || figures.measured.as_ref();
         let number = match self.get {
             Get::Set(get) => get(figures.record)? as f64,
-            Get::SetTime(get) => get(figures.record),
+            Get::SetNumber(get) => get(figures.record)?,
             Get::Count(get) => get(run()?)? as f64,
             Get::Number(get) => get(run()?)?,
             Get::Percentile(of, percent) => {
@@ -144,7 +143,7 @@ impl Figure {
     }
 
     pub fn is_measured(&self) -> bool {
-        !matches!(self.get, Get::Set(_) | Get::SetTime(_))
+        !matches!(self.get, Get::Set(_) | Get::SetNumber(_))
     }
 
     /// True if it is only as exact as the buckets of a histogram.
@@ -163,12 +162,19 @@ pub struct Figures<'a> {
     pub record: &'a Record,
     measured: Option<Measured<'a>>,
     verdicts: OnceCell<[Verdict; 5]>,
+    judged: OnceCell<Vec<Judged>>,
 }
 
 impl<'a> Figures<'a> {
     /// The figures of a record; without a window all measured ones are unknown.
     pub fn of(record: &'a Record) -> Self {
-        Self { record, measured: Measured::of(record), verdicts: OnceCell::new() }
+        let (verdicts, judged) = (OnceCell::new(), OnceCell::new());
+        Self { record, measured: Measured::of(record), verdicts, judged }
+    }
+
+    /// The figures of a record that was judged before. It needs no series, unless more than the verdicts in brief is asked for.
+    pub fn judged_before(record: &'a Record, verdicts: Vec<Judged>) -> Self {
+        Self { judged: verdicts.into(), ..Self::of(record) }
     }
 
     /// True if the run has a window.
@@ -176,17 +182,24 @@ impl<'a> Figures<'a> {
         self.measured.is_some()
     }
 
-    pub fn verdicts(&self) -> &[Verdict; 5] {
+    pub(crate) fn verdicts(&self) -> &[Verdict; 5] {
         self.verdicts.get_or_init(|| judge(self))
     }
 
     /// The verdicts in brief.
-    pub fn judged(&self) -> Vec<Judged> {
-        self.verdicts().iter().map(Judged::from).collect()
+    pub fn judged(&self) -> &[Judged] {
+        self.judged.get_or_init(|| self.verdicts().iter().map(Judged::from).collect())
     }
 
+    /// The answer to a question; not known to a record that was judged before without it.
     pub fn answer(&self, question: Question) -> Answer {
-        self.verdicts()[question as usize].answer
+        let judged = self.judged().iter().find(|judged| judged.question == question);
+        judged.map_or(Answer::Unknown, |judged| judged.answer)
+    }
+
+    /// True if every verdict is good.
+    pub fn is_good(&self) -> bool {
+        self.judged().iter().all(|judged| judged.answer == Answer::Good)
     }
 
     /// The worth of a figure: invalid by the first BAD verdict that it rests on.
@@ -243,18 +256,22 @@ macro_rules! figures {
 }
 
 use Durations::{Database, OfRole, Operations, Responses};
-use Get::{Count, Number, Percentile, Set, SetTime};
+use Get::{Count, Number, Percentile, Set, SetNumber};
 
 /// Nothing: the figure was set.
 const SET: &[Question] = &[];
 /// Counts of a whole window.
 const COUNTS: &[Question] = &[Question::Accounted, Question::Complete];
-/// Rates and latencies of operations: an uneven load has no mean.
+/// Rates of what accompanies operations: an uneven load has no mean.
 const LOAD: &[Question] = &[Question::Accounted, Question::Steady, Question::Complete];
+/// Rates and latencies of operations: a cache below the database makes those that read its storage faster. Where the database's
+/// own cache served them, 'Physical?' has nothing against it; nor does a lack of CPU spoil them.
+const WORK: &[Question] = &[Question::Physical, Question::Accounted, Question::Steady, Question::Complete];
 /// Reads of the storage: a cache below the database, or a lack of CPU, hides the storage.
 const READS: &[Question] =
     &[Question::Physical, Question::Accounted, Question::CpuBound, Question::Steady, Question::Complete];
 
+const SAVED_LOAD: &str = "the last load of these data that RESULTS_DIR holds";
 const OURS: &str = "operations that ended in the window, counted by this program";
 const COUNTED: &str = "the database's counters between two snapshots";
 const COMMITTED: &str = "the database's count, or else the UPDATEs";
@@ -301,38 +318,48 @@ figures! {
         "length of the measured window, by which rates are divided", SET,
         Number(|run| Some(run.window_s));
     WARMUP_S = "warmup_s", "Warm-up (s)", "s", Neither, "the record", SET,
-        SetTime(|record| record.workload.warmup_s);
+        SetNumber(|record| Some(record.workload.warmup_s));
+    LOAD_S = "load_s", "Load of the data (s)", "s", Neither, SAVED_LOAD, SET,
+        SetNumber(|record| Some(load(record)?.seconds));
+    LOAD_MB = "load_mb", "Load of the data (MB)", "MB", Neither, SAVED_LOAD, SET,
+        SetNumber(|record| Some(load(record)?.bytes as f64 / 1e6));
+    LOAD_MB_PER_S = "load_mb_per_s", "Rate of the load (MB/s)", "MB/s", Neither, SAVED_LOAD, SET,
+        SetNumber(|record| ratio(load(record)?.bytes as f64 / 1e6, load(record)?.seconds));
 
     // The load.
     OPERATIONS = "operations", "Operations of the window", "", Neither, OURS, COUNTS,
         Count(|run| Some(total_operations(run.record)));
-    OPERATIONS_PER_S = "operations_per_s", "Operations", "1/s", Higher, OURS, LOAD,
+    OPERATIONS_PER_S = "operations_per_s", "Operations", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(total_operations(run.record)))), heading: "Operations/s", short: "Operations/s";
-    SELECTS_PER_S = "selects_per_s", "SELECTs", "1/s", Higher, OURS, LOAD,
+    SELECTS_PER_S = "selects_per_s", "SELECTs", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Select))));
     // Each with its commit.
-    UPDATES_PER_S = "updates_per_s", "UPDATEs", "1/s", Higher, OURS, LOAD,
+    UPDATES_PER_S = "updates_per_s", "UPDATEs", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Update))));
-    SCANS_PER_S = "scans_per_s", "Scans", "1/s", Higher, OURS, LOAD,
+    SCANS_PER_S = "scans_per_s", "Scans", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Scan))));
-    WRITER_OPERATIONS_PER_S = "writer_operations_per_s", "Operations of the writers", "1/s", Higher, OF_ROLE, LOAD,
+    WRITER_OPERATIONS_PER_S = "writer_operations_per_s", "Operations of the writers", "1/s", Higher, OF_ROLE, WORK,
         Number(|run| Some(run.per_s(run.durations_of(Role::Writer)?.count())));
-    READER_OPERATIONS_PER_S = "reader_operations_per_s", "Operations of the readers", "1/s", Higher, OF_ROLE, LOAD,
+    READER_OPERATIONS_PER_S = "reader_operations_per_s", "Operations of the readers", "1/s", Higher, OF_ROLE, WORK,
         Number(|run| Some(run.per_s(run.durations_of(Role::Reader)?.count())));
-    ROWS_PER_S = "rows_per_s", "Rows (one per block)", "1/s", Higher, "rows of these operations; each block holds one", LOAD,
+    ROWS_PER_S = "rows_per_s", "Rows (one per block)", "1/s", Higher, "rows of these operations; each block holds one", WORK,
         Number(|run| Some(run.per_s(total_rows(run.record))));
     COMMITS = "commits", "Transactions of the window", "", Neither, COMMITTED, COUNTS,
         Count(|run| commits(run.record));
-    COMMITS_PER_S = "commits_per_s", "Transactions", "1/s", Higher, COMMITTED, LOAD,
+    COMMITS_PER_S = "commits_per_s", "Transactions", "1/s", Higher, COMMITTED, WORK,
         Number(|run| commits(run.record).map(|commits| run.per_s(commits)));
     // Visits of blocks in the buffer cache.
-    LOGICAL_READS_PER_S = "logical_reads_per_s", "Logical reads (blocks)", "blocks/s", Higher, COUNTED, LOAD,
+    LOGICAL_READS_PER_S = "logical_reads_per_s", "Logical reads (blocks)", "blocks/s", Higher, COUNTED, WORK,
         Number(|run| run.counted_per_s(Counter::LogicalReads));
     // Blocks that the buffer cache requested from the operating system.
     PHYSICAL_READS_PER_S = "physical_reads_per_s", "Physical reads (blocks)", "blocks/s", Higher, COUNTED, READS,
         Number(|run| run.counted_per_s(Counter::PhysicalReads)), heading: "Physical reads/s (IOPS)", short: "IOPS";
     PHYSICAL_READ_REQUESTS_PER_S = "physical_read_requests_per_s", "Physical read requests", "1/s", Neither, COUNTED, READS,
         Number(|run| run.counted_per_s(Counter::PhysicalReadRequests));
+    PHYSICAL_READ_REQUEST_KIB = "physical_read_request_kib", "Physical read request, mean (KiB)", "KiB", Neither,
+        "bytes of physical reads by their requests, as the database counts them", READS,
+        Number(|run| ratio(physical_read_bytes(run.record)? as f64 / 1024.0, run.counted(Counter::PhysicalReadRequests)?)),
+        format: Format::Tenths;
     PHYSICAL_READ_MB_PER_S = "physical_read_mb_per_s", "Physical reads (MB)", "MB/s", Higher, COUNTED, READS,
         Number(read_mb_per_s);
     PHYSICAL_IO_PER_S = "physical_io_per_s", "Physical reads and writes (blocks)", "blocks/s", Higher, COUNTED, READS,
@@ -342,6 +369,13 @@ figures! {
         Number(|run| run.counted_per_s(Counter::PhysicalWrites));
     PHYSICAL_WRITE_MB_PER_S = "physical_write_mb_per_s", "Physical writes (MB)", "MB/s", Neither, COUNTED, LOAD,
         Number(write_mb_per_s);
+    // The total of AWR's IO Profile: reads, writes and redo.
+    IO_PER_S = "io_per_s", "Reads, writes and redo", "1/s", Neither,
+        "physical reads and writes (blocks) and redo writes, counted by the database", READS,
+        Number(|run| sum(TOTAL_IO.map(|counter| run.counted_per_s(counter))));
+    IO_MB_PER_S = "io_mb_per_s", "Reads, writes and redo (MB)", "MB/s", Neither,
+        "bytes of physical reads and writes and of redo, counted by the database", READS,
+        Number(|run| sum([read_mb_per_s, write_mb_per_s, redo_mb_per_s].map(|mb| mb(run))));
     REDO_WRITES_PER_S = "redo_writes_per_s", "Redo writes", "1/s", Neither, COUNTED, LOAD,
         Number(|run| run.counted_per_s(Counter::RedoWrites));
     REDO_MB_PER_S = "redo_mb_per_s", "Redo (MB)", "MB/s", Neither, COUNTED, LOAD,
@@ -361,28 +395,28 @@ figures! {
         Number(|run| Some(db_time_s(run.record)? / run.window_s)), format: Format::Hundredths;
 
     // Latencies.
-    OPERATION_MEAN_US = "operation_mean_us", "Operation, mean", "us", Lower, TIMED, LOAD,
+    OPERATION_MEAN_US = "operation_mean_us", "Operation, mean", "us", Lower, TIMED, WORK,
         Number(|run| mean_us(run.operations()));
-    OPERATION_P50_US = "operation_p50_us", "Operation, p50", "us", Lower, TIMED, LOAD, Percentile(Operations, 50.0);
-    OPERATION_P90_US = "operation_p90_us", "Operation, p90", "us", Lower, TIMED, LOAD, Percentile(Operations, 90.0);
-    OPERATION_P95_US = "operation_p95_us", "Operation, p95", "us", Lower, TIMED, LOAD, Percentile(Operations, 95.0);
-    OPERATION_P99_US = "operation_p99_us", "Operation, p99", "us", Lower, TIMED, LOAD, Percentile(Operations, 99.0),
+    OPERATION_P50_US = "operation_p50_us", "Operation, p50", "us", Lower, TIMED, WORK, Percentile(Operations, 50.0);
+    OPERATION_P90_US = "operation_p90_us", "Operation, p90", "us", Lower, TIMED, WORK, Percentile(Operations, 90.0);
+    OPERATION_P95_US = "operation_p95_us", "Operation, p95", "us", Lower, TIMED, WORK, Percentile(Operations, 95.0);
+    OPERATION_P99_US = "operation_p99_us", "Operation, p99", "us", Lower, TIMED, WORK, Percentile(Operations, 99.0),
         heading: "p99 of an operation", short: "p99";
-    OPERATION_P999_US = "operation_p999_us", "Operation, p99.9", "us", Lower, TIMED, LOAD, Percentile(Operations, 99.9);
-    OPERATION_MAX_US = "operation_max_us", "Operation, max", "us", Lower, TIMED, LOAD, Percentile(Operations, 100.0);
-    WRITER_OPERATION_MEAN_US = "writer_operation_mean_us", "Operation of a writer, mean", "us", Lower, OF_ROLE, LOAD,
+    OPERATION_P999_US = "operation_p999_us", "Operation, p99.9", "us", Lower, TIMED, WORK, Percentile(Operations, 99.9);
+    OPERATION_MAX_US = "operation_max_us", "Operation, max", "us", Lower, TIMED, WORK, Percentile(Operations, 100.0);
+    WRITER_OPERATION_MEAN_US = "writer_operation_mean_us", "Operation of a writer, mean", "us", Lower, OF_ROLE, WORK,
         Number(|run| mean_us(&run.durations_of(Role::Writer)?));
-    WRITER_OPERATION_P99_US = "writer_operation_p99_us", "Operation of a writer, p99", "us", Lower, OF_ROLE, LOAD,
+    WRITER_OPERATION_P99_US = "writer_operation_p99_us", "Operation of a writer, p99", "us", Lower, OF_ROLE, WORK,
         Percentile(OfRole(Role::Writer), 99.0);
-    READER_OPERATION_MEAN_US = "reader_operation_mean_us", "Operation of a reader, mean", "us", Lower, OF_ROLE, LOAD,
+    READER_OPERATION_MEAN_US = "reader_operation_mean_us", "Operation of a reader, mean", "us", Lower, OF_ROLE, WORK,
         Number(|run| mean_us(&run.durations_of(Role::Reader)?));
-    READER_OPERATION_P99_US = "reader_operation_p99_us", "Operation of a reader, p99", "us", Lower, OF_ROLE, LOAD,
+    READER_OPERATION_P99_US = "reader_operation_p99_us", "Operation of a reader, p99", "us", Lower, OF_ROLE, WORK,
         Percentile(OfRole(Role::Reader), 99.0);
-    RESPONSE_MEAN_US = "response_mean_us", "Response, mean", "us", Lower, RESPONSE, LOAD,
+    RESPONSE_MEAN_US = "response_mean_us", "Response, mean", "us", Lower, RESPONSE, WORK,
         Number(|run| mean_us(run.responses()));
-    RESPONSE_P50_US = "response_p50_us", "Response, p50", "us", Lower, RESPONSE, LOAD, Percentile(Responses, 50.0);
-    RESPONSE_P99_US = "response_p99_us", "Response, p99", "us", Lower, RESPONSE, LOAD, Percentile(Responses, 99.0);
-    RESPONSE_MAX_US = "response_max_us", "Response, max", "us", Lower, RESPONSE, LOAD, Percentile(Responses, 100.0);
+    RESPONSE_P50_US = "response_p50_us", "Response, p50", "us", Lower, RESPONSE, WORK, Percentile(Responses, 50.0);
+    RESPONSE_P99_US = "response_p99_us", "Response, p99", "us", Lower, RESPONSE, WORK, Percentile(Responses, 99.0);
+    RESPONSE_MAX_US = "response_max_us", "Response, max", "us", Lower, RESPONSE, WORK, Percentile(Responses, 100.0);
     BACKLOG = "backlog", "Operations due and not done", "", Lower,
         "with RATE: operations that were due at the end of the window and not done", COUNTS,
         Count(|run| run.record.backlog);
@@ -480,7 +514,7 @@ figures! {
         Number(|run| ratio(run.counted(Counter::PhysicalReads)?, run.db_cpu_s()?)),
         heading: "IOPS per DB-CPU-s", short: "IOPS per DB-CPU-s";
     LOGICAL_READS_PER_DB_CPU_S = "logical_reads_per_db_cpu_s", "Logical reads per DB-CPU-s", "blocks/s", Higher,
-        "logical reads by CPU time of the database", LOAD,
+        "logical reads by CPU time of the database", WORK,
         Number(|run| ratio(run.counted(Counter::LogicalReads)?, run.db_cpu_s()?));
     PHYSICAL_READS_PER_HOST_CPU_S = "physical_reads_per_host_cpu_s", "Physical reads per host-CPU-s", "blocks/s", Higher,
         "physical reads by CPU time of the host", READS,
@@ -509,6 +543,9 @@ figures! {
     // Queueing included (iostat's r_await).
     DEVICE_READ_AWAIT_US = "device_read_await_us", "Device read await (us)", "us", Lower, KERNEL, LOAD,
         Number(|run| run.device(|used, _| used.mean_read_us()));
+    // After merging (iostat's rareq-sz).
+    DEVICE_READ_REQUEST_KIB = "device_read_request_kib", "Device read request, mean (KiB)", "KiB", Neither, KERNEL, LOAD,
+        Number(|run| run.device(|used, _| used.mean_read_bytes()).map(|bytes| bytes / 1024.0)), format: Format::Tenths;
     DEVICE_WRITES_PER_S = "device_writes_per_s", "Device writes/s", "1/s", Neither, KERNEL, LOAD,
         Number(|run| run.device(DeviceUse::writes_per_s));
     DEVICE_WRITE_MB_PER_S = "device_write_mb_per_s", "Device write MB/s", "MB/s", Neither, KERNEL, LOAD,
@@ -581,6 +618,17 @@ fn write_mb_per_s(run: &Measured<'_>) -> Option<f64> {
 
 fn redo_mb_per_s(run: &Measured<'_>) -> Option<f64> {
     run.counted_per_s(Counter::RedoBytes).map(|bytes| bytes / 1e6)
+}
+
+const TOTAL_IO: [Counter; 3] = [Counter::PhysicalReads, Counter::PhysicalWrites, Counter::RedoWrites];
+
+/// Unknown if a part is.
+fn sum<const N: usize>(parts: [Option<f64>; N]) -> Option<f64> {
+    parts.into_iter().sum()
+}
+
+fn load(record: &Record) -> Option<LoadCost> {
+    record.load.as_ref()?.cost
 }
 
 fn mib(mb: f64) -> f64 {

@@ -2,7 +2,7 @@
 //! [`AWR_COLUMNS`].
 
 use slob_awr::info::Head;
-use slob_record::{Record, Status};
+use slob_record::Status;
 
 use crate::field::similar_names;
 use crate::figure::{self, Figure, Figures};
@@ -118,7 +118,7 @@ impl Column {
         match self.get {
             Get::Words(get) => get(figures).into(),
             Get::Verdict(question) => figures.answer(question).word().into(),
-            Get::Worst => GroupVerdicts::of([figures.judged().as_slice()]).in_short().into(),
+            Get::Worst => GroupVerdicts::of([figures.judged()]).in_short().into(),
             Get::Figure(figure) => match figure.cell(figures) {
                 Cell::Number(value, _) | Cell::Bound(value, _) => Format::Significant.cell(value),
                 cell => cell,
@@ -147,9 +147,8 @@ fn near_columns(name: &str) -> Vec<&'static str> {
     similar_names(name, all_columns().map(|column| column.name))
 }
 
-pub fn cells(record: &Record, columns: &[Column]) -> Vec<Cell> {
-    let figures = Figures::of(record);
-    columns.iter().map(|column| column.cell(&figures)).collect()
+pub fn cells(figures: &Figures<'_>, columns: &[Column]) -> Vec<Cell> {
+    columns.iter().map(|column| column.cell(figures)).collect()
 }
 
 pub fn table<'a>(
@@ -190,10 +189,15 @@ mod tests {
     use super::*;
     use crate::fixture;
     use slob_measure::WaitEvent;
+    use slob_record::Record;
 
     fn table_of(names: &[&str], records: &[Record]) -> Table {
         let columns: Vec<Column> = names.iter().map(|name| column(name).unwrap()).collect();
-        table(names.iter().copied(), &columns, records.iter().map(|record| cells(record, &columns)))
+        table(
+            names.iter().copied(),
+            &columns,
+            records.iter().map(|record| cells(&Figures::of(record), &columns)),
+        )
     }
 
     #[test]
@@ -206,7 +210,8 @@ mod tests {
         ];
         let (heads, columns): (Vec<_>, Vec<_>) =
             AWR_COLUMNS.into_iter().map(|(head, column)| (head.text(), column)).unzip();
-        let text = table(heads, &columns, records.iter().map(|record| cells(record, &columns))).pipes();
+        let text = table(heads, &columns, records.iter().map(|record| cells(&Figures::of(record), &columns)))
+            .pipes();
         assert!(text.starts_with(
             "FILE|SESSIONS|ELAPSED|DB CPU|DB Tm|EXECUTES|LIO|PREADS|READ_MBS|PWRITES|WRITE_MBS|REDO_MBS|DFSR_LAT|DPR_LAT|\
              DFPR_LAT|DFPW_LAT|LFPW_LAT|TOP WAIT|\n"

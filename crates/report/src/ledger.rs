@@ -63,7 +63,7 @@ impl Platform {
         let sound =
             |figure: &Figure| figure.of(&figures).filter(|_| figures.standing(figure) == Standing::Sound);
         let io = &figure::PHYSICAL_IO_PER_S;
-        let verdicts = GroupVerdicts::of([figures.judged().as_slice()]);
+        let verdicts = GroupVerdicts::of([figures.judged()]);
         let (io_per_s, name, server) = (sound(io), record.name.clone(), &record.server);
         let refused = group::refusal(&[(&name, &verdicts)], io.rests_on);
         let uncounted = || format!("{name}: the database does not count its physical reads and writes.");

@@ -17,7 +17,11 @@ fn every_figure_is_in_every_view() {
     for record in [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run()] {
         let figures = Figures::of(&record);
         let columns: Vec<_> = all_columns().collect();
-        let runs = table(columns.iter().map(|column| column.name), &columns, [cells(&record, &columns)]);
+        let runs = table(
+            columns.iter().map(|column| column.name),
+            &columns,
+            [cells(&Figures::of(&record), &columns)],
+        );
         let (csv, json) = (runs.csv(), serde_json::from_str::<Value>(&runs.json()).unwrap());
         let heads: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
         let (page, metrics) = (run_page(&record), prometheus(&record));

@@ -9,7 +9,7 @@ use slob_host::HostInfo;
 use slob_record::{
     ClientHostRecord, DbCpu, DeviceRecord, EdgeRecord, Edges, EndpointRecord, HostRecord, LoadRecord,
     LossRecord, ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord,
-    SettingRecord, Status, Window, error_of_session,
+    SettingRecord, Status, Window, error_of_session, latest_load,
 };
 use slob_spec::{Length, RunSpec};
 
@@ -50,7 +50,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         server: server(prepared, topology),
         configuration: context.configuration.clone(),
         workload: prepared.workload,
-        load: load(prepared),
+        load: load(prepared, context.spec),
         operations: if window.is_some() { tally.window(None) } else { BTreeMap::new() },
         backlog: prepared.workload.rate_per_s.zip(window).map(|(rate, window)| backlog(rate, window, tally)),
         conflicts,
@@ -171,7 +171,7 @@ fn server(prepared: &Prepared, topology: &Topology) -> ServerRecord {
     }
 }
 
-fn load(prepared: &Prepared) -> Option<LoadRecord> {
+fn load(prepared: &Prepared, spec: &RunSpec) -> Option<LoadRecord> {
     let first = prepared.schemas.first()?.load;
     let schema = |state: &slob_engine::SchemaState| {
         state.state.layout().map(|layout| SchemaRecord {
@@ -187,6 +187,7 @@ fn load(prepared: &Prepared) -> Option<LoadRecord> {
         scan_blocks: first.scan_blocks,
         obfuscated: first.obfuscated,
         schemas: prepared.schemas.iter().filter_map(schema).collect(),
+        cost: latest_load(&spec.results_dir, &spec.target.to_string(), first.seed),
     })
 }
 

@@ -141,6 +141,11 @@ impl LoadPlan {
         })
     }
 
+    /// The seed of the data.
+    pub fn seed(&self) -> Option<u64> {
+        self.work.first().map(|work| work.load.seed)
+    }
+
     pub fn rows(&self) -> u64 {
         self.slices().map(rows_of).sum()
     }

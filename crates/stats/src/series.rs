@@ -143,6 +143,14 @@ impl<T> Series<T> {
             value: point.as_ref().map(|p| &p.value),
         })
     }
+
+    /// The same series of other values.
+    pub fn map<U>(self, mut of: impl FnMut(T) -> U) -> Series<U> {
+        let Self { start_s, step_s, width_s, max_points, last_s, points } = self;
+        let mut covered = |Covered { covered_s, value }| Covered { covered_s, value: of(value) };
+        let points = points.into_iter().map(|point| point.map(&mut covered)).collect();
+        Series { start_s, step_s, width_s, max_points, last_s, points }
+    }
 }
 
 impl<T: Merge> Series<T> {

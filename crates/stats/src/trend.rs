@@ -84,8 +84,8 @@ fn steepest_within(slopes: &mut [f64], points: usize) -> Option<f64> {
     let pairs = slopes.len() as f64;
     let rank = |place: f64| (place.round().max(0.0) as usize).min(slopes.len() - 1);
     let (low, high) = (rank((pairs - spread) / 2.0 - 1.0), rank((pairs + spread) / 2.0));
-    slopes.sort_unstable_by(f64::total_cmp);
-    defined(slopes[low].abs().max(slopes[high].abs()))
+    let mut at = |rank| *slopes.select_nth_unstable_by(rank, f64::total_cmp).1;
+    defined(at(low).abs().max(at(high).abs()))
 }
 
 /// Probability that a standard normal variable lies farther from 0 than `z`, on either side (Abramowitz & Stegun 7.1.22).

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use slob_measure::Counter;
 use slob_record::{
-    RECORD_VERSION, Record, RecordError, SeriesWanted, Status, list_runs, read_record, read_record_with,
-    read_records,
+    Interval, RECORD_VERSION, Record, RecordError, SeriesWanted, Status, list_runs, read_record,
+    read_record_with, read_records,
 };
 use slob_spec::{HotSpot, ThinkTime};
 use slob_stats::{Histogram, Series};
@@ -73,6 +73,21 @@ fn without_its_series_a_record_is_the_same_but_for_that() {
         let without = read_record_with(&path, SeriesWanted::Empty).unwrap();
         assert!(!whole.series.is_empty() && without.series.is_empty());
         assert!(Record { series: Series::new(0, 2), ..whole } == without, "{}", path.display());
+    }
+}
+
+#[test]
+fn with_counts_only_a_record_is_the_same_but_for_the_histograms_of_its_series() {
+    for path in all_fixtures() {
+        let whole = read_record(&path).unwrap();
+        let counts = read_record_with(&path, SeriesWanted::Counts).unwrap();
+        let series = whole.series.clone().map(|interval| Interval {
+            latency: Histogram::new(),
+            response: Histogram::new(),
+            ..interval
+        });
+        assert!(series != whole.series);
+        assert!(Record { series, ..whole } == counts, "{}", path.display());
     }
 }
 

@@ -66,7 +66,7 @@ impl CurvePoint {
             over_limit,
             bottleneck,
             reason,
-            verdicts: figures.judged(),
+            verdicts: figures.judged().to_vec(),
         })
     }
 

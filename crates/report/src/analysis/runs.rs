@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use slob_awr::info::{Head, Named, Row};
 use slob_awr::{NamePattern, Rates, RunName};
-use slob_record::{Record, Status};
+use slob_record::Status;
 
 use super::{TableSpec, Variant};
 use crate::figure::{self, Figure, Figures};
@@ -252,12 +252,12 @@ fn write_model(figures: &BTreeMap<String, f64>, writes: &str, block_bytes: f64) 
 }
 
 /// A run, whose record needs its series, with its RUN_NAME as label and SLOB.R's model; `None` unless it completed.
-pub fn run_of(record: &Record) -> Option<Run> {
+pub fn run_of(all: &Figures<'_>) -> Option<Run> {
+    let record = all.record;
     if record.status != Status::Completed || record.window.is_none() {
         return None;
     }
-    let all = Figures::of(record);
-    let known = figure::ALL.iter().filter_map(|figure| Some((figure.name.to_owned(), figure.of(&all)?)));
+    let known = figure::ALL.iter().filter_map(|figure| Some((figure.name.to_owned(), figure.of(all)?)));
     let mut figures: BTreeMap<String, f64> = known.collect();
     if let Some(mb) = figures.get(figure::REDO_MB_PER_S.name) {
         figures.insert(REDO_BYTES.to_owned(), mb * 1e6);
@@ -274,7 +274,7 @@ pub fn run_of(record: &Record) -> Option<Run> {
         models: BTreeSet::from([model.to_owned()]),
         sessions: BTreeSet::from([record.workload.sessions()]),
         figures,
-        verdicts: all.judged(),
+        verdicts: all.judged().to_vec(),
         product: Some(record.server.product.clone()),
         top_wait: timed_events(record).into_iter().next().map(|event| event.name),
     })

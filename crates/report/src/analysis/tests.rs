@@ -6,7 +6,7 @@ use slob_measure::Counter;
 use slob_record::Record;
 
 use super::*;
-use crate::fixture;
+use crate::{Figures, fixture};
 
 const SAMPLE: &str = include_str!("fixtures/awr_info_older.txt");
 
@@ -266,7 +266,7 @@ fn mixed_runs(counters: &[Counter]) -> Vec<Run> {
         let mut record = fixture::update_run();
         record.counters =
             [Counter::RedoBytes].iter().chain(counters).map(|one| (*one, 60_000 + 600 * repeat)).collect();
-        run_of(&record).unwrap()
+        run_of(&Figures::of(&record)).unwrap()
     };
     (0..3).map(run).collect()
 }
@@ -322,7 +322,8 @@ fn a_variant_without_the_figure_is_named_beside_those_with_it() {
 }
 
 fn two_variants(second: fn() -> Record) -> Vec<Run> {
-    let named = |label: &str, record: Record| Run { label: label.into(), ..run_of(&record).unwrap() };
+    let named =
+        |label: &str, record: Record| Run { label: label.into(), ..run_of(&Figures::of(&record)).unwrap() };
     let runs = |label: &'static str, of: fn() -> Record| (0..3).map(move |_| named(label, of()));
     runs("direct", fixture::direct_read_run).chain(runs("buffered", second)).collect()
 }

@@ -17,39 +17,42 @@ pub(super) fn device(page: &mut Page, figures: &Figures<'_>) {
     page.section("Device and database");
     let heads = ["Reads/s", "Read MB/s", "Mean us", "Writes/s", "Write MB/s", "Mean us", "Queue", "Busy %"];
     let mut table = Table::of_numbers(Column::left("").at_most(20), heads);
-    let mut row = |name: &str, of: &[Option<&Figure>]| {
-        let cells = of.iter().map(|figure| figure.map_or_else(|| "".into(), |figure| figure.cell(figures)));
-        table.row(std::iter::once(name.into()).chain(cells));
-    };
-    row(
-        "Database",
-        &[
-            Some(&figure::PHYSICAL_READS_PER_S),
-            Some(&figure::PHYSICAL_READ_MB_PER_S),
-            Some(&figure::PHYSICAL_READ_MEAN_US),
-            Some(&figure::PHYSICAL_WRITES_PER_S),
-            Some(&figure::PHYSICAL_WRITE_MB_PER_S),
-        ],
-    );
-    row("Redo", &[None, None, None, Some(&figure::REDO_WRITES_PER_S), Some(&figure::REDO_MB_PER_S)]);
+    let of_all = |of: &[&Figure]| of.iter().map(|figure| figure.cell(figures)).collect::<Vec<_>>();
+    let mut row = |name: &str, cells: Vec<Cell>| table.row(std::iter::once(name.into()).chain(cells));
+    let reads = [&figure::PHYSICAL_READS_PER_S, &figure::PHYSICAL_READ_MB_PER_S];
+    let writes = [&figure::PHYSICAL_WRITES_PER_S, &figure::PHYSICAL_WRITE_MB_PER_S];
+    let redo = [&figure::REDO_WRITES_PER_S, &figure::REDO_MB_PER_S];
+    let nothing = || vec!["".into()];
+    let reads_and_time = || of_all(&[reads.as_slice(), &[&figure::PHYSICAL_READ_MEAN_US]].concat());
+    row("Database", [reads_and_time(), of_all(&writes)].concat());
+    row("Redo", [nothing(), nothing(), nothing(), of_all(&redo)].concat());
+    if figure::IO_PER_S.of(figures).is_some() {
+        let of_both = |at: usize| Some(writes[at].of(figures)? + redo[at].of(figures)?);
+        let written = vec![Format::Whole.cell(of_both(0)), Format::Tenths.cell(of_both(1))];
+        row("Database and redo", [of_all(&reads), nothing(), written].concat());
+    }
     row(
         &format!("Device {}", device_name(record).unwrap_or(ABSENT)),
-        &[
-            Some(&figure::DEVICE_READS_PER_S),
-            Some(&figure::DEVICE_READ_MB_PER_S),
-            Some(&figure::DEVICE_READ_AWAIT_US),
-            Some(&figure::DEVICE_WRITES_PER_S),
-            Some(&figure::DEVICE_WRITE_MB_PER_S),
-            Some(&figure::DEVICE_WRITE_AWAIT_US),
-            Some(&figure::DEVICE_QUEUE),
-            Some(&figure::DEVICE_BUSY_PERCENT),
-        ],
+        of_all(&[
+            &figure::DEVICE_READS_PER_S,
+            &figure::DEVICE_READ_MB_PER_S,
+            &figure::DEVICE_READ_AWAIT_US,
+            &figure::DEVICE_WRITES_PER_S,
+            &figure::DEVICE_WRITE_MB_PER_S,
+            &figure::DEVICE_WRITE_AWAIT_US,
+            &figure::DEVICE_QUEUE,
+            &figure::DEVICE_BUSY_PERCENT,
+        ]),
     );
     page.table(&table);
     page.paragraph(
         "Database: blocks. Redo: writes and bytes of log. Device: requests of everybody on this host; times include \
          queueing.",
     );
+    if figure::IO_PER_S.of(figures).is_some() {
+        let [per_s, mb_per_s] = [&figure::IO_PER_S, &figure::IO_MB_PER_S].map(|figure| figure.show(figures));
+        page.paragraph(&format!("Reads, writes and redo together: {per_s}/s, {mb_per_s} MB/s."));
+    }
     if let Some(disks) = disks_below(record, figure::WINDOW_S.of(figures)) {
         page.paragraph(&disks);
     }

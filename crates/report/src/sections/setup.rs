@@ -7,7 +7,7 @@ use slob_record::{
 use slob_spec::{HotSpot, ThinkTime, Workload};
 use slob_stats::summary;
 
-use crate::figure::Figures;
+use crate::figure::{self, Figures};
 use crate::format::{ABSENT, Format, count, every, fixed, limits, or_absent, plural, seconds, size};
 use crate::measured::{ratio, saturating_sum};
 use crate::page::{Column, Page};
@@ -236,6 +236,15 @@ pub(super) fn layout(page: &mut Page, figures: &Figures<'_>) {
         plural(load.scan_blocks, "block"),
         load.seed
     ));
+    if let Some(cost) = load.cost {
+        let [mb, per_s, took_s] =
+            [&figure::LOAD_MB, &figure::LOAD_MB_PER_S, &figure::LOAD_S].map(|figure| figure.show(figures));
+        page.paragraph(&format!(
+            "The last load of these data, {}: {} rows, {mb} MB in {took_s} s, {per_s} MB/s.",
+            cost.ended.strftime("%Y-%m-%d %H:%M UTC"),
+            count(cost.rows)
+        ));
+    }
     if load.schemas.is_empty() {
         return;
     }

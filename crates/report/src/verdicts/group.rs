@@ -146,13 +146,13 @@ mod tests {
     #[test]
     fn a_group_is_as_good_as_its_worst_run() {
         let [sound, cached] = [fixture::direct_read_run(), fixture::page_cache_run()];
-        let [sound, cached] = [&sound, &cached].map(|record| Figures::of(record).judged());
+        let [sound, cached] = [&sound, &cached].map(|record| Figures::of(record).judged().to_vec());
         let of = |runs: &[&Vec<Judged>]| GroupVerdicts::of(runs.iter().map(|run| run.as_slice()));
         let mixed = of(&[&sound, &cached, &cached]);
         let bad = mixed.against(figure::PHYSICAL_READS_PER_S.rests_on).unwrap();
         assert_eq!((bad.question, bad.runs, bad.of), (Question::Physical, 2, 3));
         assert!(mixed.in_short().unwrap().starts_with("BAD: Physical?"));
-        assert!(mixed.against(figure::OPERATIONS_PER_S.rests_on).is_none());
+        assert!(mixed.against(figure::REDO_MB_PER_S.rests_on).is_none());
         assert!(of(&[&sound, &sound]).are_good() && !mixed.are_good() && !of(&[]).are_good());
         let words =
             refusal(&[("a", &of(&[&sound])), ("b", &mixed)], figure::PHYSICAL_READS_PER_S.rests_on).unwrap();

@@ -73,10 +73,10 @@
 
   // How numbers of a unit are written: on an axis, after it, and under the pointer. In d3's language.
   const UNITS = {
-    seconds: { ticks: "~s", suffix: "s", hover: "%{y:.3s}s" },
-    count: { ticks: ",~r", suffix: "", hover: "%{y:,.0f}" },
-    percent: { ticks: "~g", suffix: " %", hover: "%{y:.1f} %" },
-    plain: { ticks: "", suffix: "", hover: "%{y:.4~g}" },
+    seconds: { ticks: "~s", suffix: "s", hover: "%{y:.3s}s", bar: "%{value:.3s}s" },
+    count: { ticks: ",~r", suffix: "", hover: "%{y:,.0f}", bar: "%{value:.3~s}" },
+    percent: { ticks: "~g", suffix: " %", hover: "%{y:.1f} %", bar: "%{value:.1f} %" },
+    plain: { ticks: "", suffix: "", hover: "%{y:.4~g}", bar: "%{value:.4~g}" },
   };
   // Colours of variants repeat, so that something else must tell those apart.
   const VARIANTS = 8;
@@ -109,17 +109,24 @@
       ...(from.is_hidden && { visible: "legendonly" }),
     };
   }
-  function bars(from) {
+  // More bars, as those of a histogram, have no room for their numbers.
+  const MOST_NUMBERED = 48;
+  function bars(from, unit) {
     const each = (of) => from.bars.map(of);
     const [places, lengths] = [each((bar) => bar.at), each((bar) => bar.length)];
     const error = (end) => each((bar) => bar.error && bar.error[end]);
     const marker = { color: colour(from.colour, from.opacity), line: { width: 0 } };
     if (isRepeated(from.colour)) marker.pattern = { shape: "/", size: 7, solidity: 0.5 };
+    const hasIntervals = from.bars.some((bar) => bar.error);
     return {
       type: "bar", orientation: from.is_horizontal ? "h" : "v", name: from.name,
       x: from.is_horizontal ? lengths : places, y: from.is_horizontal ? places : lengths, width: each((bar) => bar.width),
       hovertext: each((bar) => bar.hover), hovertemplate: "%{hovertext}<extra></extra>", marker,
-      ...(from.bars.some((bar) => bar.error) && {
+      ...(from.bars.length <= MOST_NUMBERED && {
+        texttemplate: UNITS[unit].bar.replace("value", from.is_horizontal ? "x" : "y"), cliponaxis: false,
+        textposition: hasIntervals ? "inside" : "auto", insidetextanchor: hasIntervals ? "start" : "end",
+      }),
+      ...(hasIntervals && {
         error_y: {
           type: "data", symmetric: false, arrayminus: error(0), array: error(1), color: colour("text"), thickness: 1.4, width: 4,
         },
@@ -273,7 +280,7 @@
 
   function trace(from, chart) {
     if (from.type === "heat") return heat(from, "%{x:.4~g}");
-    if (from.type === "bars") return bars(from);
+    if (from.type === "bars") return bars(from, (from.is_horizontal ? chart.x : chart.y).unit);
     return line(from, (from.on_right && chart.right ? chart.right : chart.y).unit);
   }
 
@@ -369,7 +376,7 @@
       hoverdistance: -1,
       hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("text"), size: 12 } },
       dragmode: coarse ? false : "zoom",
-      bargap: 0, barmode: series ? "stack" : "overlay",
+      bargap: 0, barmode: series ? "stack" : "overlay", uniformtext: { minsize: 9, mode: "hide" },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("text-2"), activecolor: colour("text") },
       xaxis: axis(chart.x, across, { showgrid: false, showline: true, ticks: "outside", tickcolor: colour("line"), tickangle: 0, ...log("x"), ...time }),
       yaxis: axis(chart.y, up, log("y")),

@@ -1,0 +1,167 @@
+//! Runs with their verdicts, for commands that list or compare many.
+//!
+//! Verdicts need the series of a run. Reading and judging a long one takes a hundred times as long as all the rest of its record.
+//! So a file beside the record keeps the verdicts and that rest. It counts only for the very record and the very program that it
+//! was made from: otherwise the record is judged anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::LazyLock;
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+use slob_record::{RUN_FILE, Record, RecordError, SeriesWanted, read_record_with};
+use slob_report::{Figures, Judged};
+use slob_stats::Series;
+
+/// The file in a run's folder.
+const JUDGED_FILE: &str = "verdicts.json";
+
+/// A file at a moment: when its content changes, so does its time or its size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    bytes: u64,
+    modified_ns: u64,
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some(Self { bytes: metadata.len(), modified_ns: modified.as_nanos().try_into().ok()? })
+    }
+}
+
+/// This program: another build may judge otherwise.
+static PROGRAM: LazyLock<Option<Stamp>> = LazyLock::new(|| Stamp::of(&std::env::current_exe().ok()?));
+
+/// A record without its series, and the verdicts that were made with it.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    verdicts: Vec<Judged>,
+    record: Record,
+}
+
+impl Kept {
+    fn of(record: Record) -> Self {
+        let verdicts = Figures::of(&record).judged().to_vec();
+        Self { verdicts, record: Record { series: Series::new(0, 2), ..record } }
+    }
+}
+
+/// Reads a run and hands its figures with their verdicts over.
+pub(crate) fn read<T>(path: &Path, keep: impl Fn(&Figures<'_>) -> T) -> Result<T, RecordError> {
+    // The stamp precedes the reading, so that a record that changes meanwhile is read again.
+    let place = Place::of(path);
+    let kept = match place.as_ref().and_then(Place::kept) {
+        Some(kept) => kept,
+        None => {
+            let kept = Kept::of(read_record_with(path, SeriesWanted::Counts)?);
+            place.inspect(|place| place.keep(&kept));
+            kept
+        }
+    };
+    Ok(keep(&Figures::judged_before(&kept.record, kept.verdicts)))
+}
+
+/// Judges a run in time: lists and comparisons will need it.
+pub(crate) fn keep(folder: &Path) {
+    let _ = read(folder, |_| ());
+}
+
+/// The file of a run, and what it must have been made from and by.
+struct Place {
+    file: PathBuf,
+    made: Made,
+}
+
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct Made {
+    from: Stamp,
+    by: Stamp,
+}
+
+impl Place {
+    /// `None` for a record that lies elsewhere than in a run's folder.
+    fn of(run: &Path) -> Option<Self> {
+        let record = if run.is_dir() { run.join(RUN_FILE) } else { run.to_path_buf() };
+        let is_in_folder = record.file_name().is_some_and(|name| name == RUN_FILE);
+        let made = Made { from: Stamp::of(&record)?, by: PROGRAM.clone()? };
+        is_in_folder.then(|| Self { file: record.with_file_name(JUDGED_FILE), made })
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        let (made, kept): (Made, Kept) = serde_json::from_slice(&fs::read(&self.file).ok()?).ok()?;
+        (made == self.made).then_some(kept)
+    }
+
+    /// Readers find the whole file or none. It can be made again: it is not synced, and that it can't be written costs time only.
+    fn keep(&self, kept: &Kept) {
+        let temporary = self.file.with_file_name(format!(".{JUDGED_FILE}.{}", process::id()));
+        let write = || fs::write(&temporary, serde_json::to_vec(&(&self.made, kept))?);
+        if write().and_then(|()| fs::rename(&temporary, &self.file)).is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copied_run(folder: &Path) -> PathBuf {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/record/tests/fixtures/v1");
+        let run = slob_record::list_runs(&fixtures).unwrap().remove(0);
+        fs::copy(run.join(RUN_FILE), folder.join(RUN_FILE)).unwrap();
+        folder.to_path_buf()
+    }
+
+    fn verdicts(run: &Path) -> Vec<Judged> {
+        read(run, |figures| figures.judged().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn kept_verdicts_are_those_of_the_whole_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = copied_run(folder.path());
+        let record = slob_record::read_record(&run).unwrap();
+        let whole = Figures::of(&record);
+        for _ in ["judged", "kept"] {
+            read(&run, |figures| {
+                assert_eq!(figures.judged(), whole.judged());
+                assert!(*figures.record == Record { series: Series::new(0, 2), ..record.clone() });
+            })
+            .unwrap();
+            assert!(Place::of(&run).unwrap().kept().is_some());
+        }
+    }
+
+    #[test]
+    fn an_edited_record_is_judged_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = copied_run(folder.path());
+        let before = verdicts(&run);
+        let mut record = slob_record::read_record(&run).unwrap();
+        record.status = slob_record::Status::Failed { error: "the disk went away".into() };
+        fs::write(run.join(RUN_FILE), serde_json::to_vec(&record).unwrap()).unwrap();
+        let after = verdicts(&run);
+        assert_ne!(before, after);
+        assert!(after.iter().any(|verdict| verdict.sentence.contains("the disk went away")), "{after:?}");
+    }
+
+    #[test]
+    fn verdicts_of_another_program_or_a_damaged_file_do_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = copied_run(folder.path());
+        let before = verdicts(&run);
+        let file = run.join(JUDGED_FILE);
+        let mut kept: (Made, Kept) = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        kept.0.by.bytes += 1;
+        kept.1.verdicts.clear();
+        for content in [serde_json::to_vec(&kept).unwrap(), b"[{}".to_vec()] {
+            fs::write(&file, content).unwrap();
+            assert_eq!(verdicts(&run), before);
+        }
+    }
+}
