@@ -1,10 +1,13 @@
 //! Runs with their verdicts, for commands that list or compare many.
 //!
 //! Verdicts need the series of a run. Reading and judging a long one takes a hundred times as long as all the rest of its record.
-//! So a file beside the record keeps the verdicts and that rest. It counts only for the very record and the very program that it
-//! was made from: otherwise the record is judged anew.
+//! So a file in the user's cache keeps the verdicts and that rest. It counts only for the very record and the very program that
+//! it was made from: otherwise the record is judged anew. A run's folder is only read.
 
-use std::fs;
+use std::env;
+use std::fs::{self, DirBuilder};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::LazyLock;
@@ -15,8 +18,12 @@ use slob_record::{RUN_FILE, Record, RecordError, SeriesWanted, read_record_with}
 use slob_report::{Figures, Judged};
 use slob_stats::Series;
 
-/// The file in a run's folder.
-const JUDGED_FILE: &str = "verdicts.json";
+/// Where the user's programs keep what can be made again, by the XDG Base Directory Specification.
+static CACHE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    let from = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = from("XDG_CACHE_HOME").or_else(|| Some(from("HOME")?.join(".cache")))?;
+    Some(cache.join("slob/verdicts"))
+});
 
 /// A file at a moment: when its content changes, so does its time or its size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +41,7 @@ impl Stamp {
 }
 
 /// This program: another build may judge otherwise.
-static PROGRAM: LazyLock<Option<Stamp>> = LazyLock::new(|| Stamp::of(&std::env::current_exe().ok()?));
+static PROGRAM: LazyLock<Option<Stamp>> = LazyLock::new(|| Stamp::of(&env::current_exe().ok()?));
 
 /// A record without its series, and the verdicts that were made with it.
 #[derive(Serialize, Deserialize)]
@@ -52,8 +59,16 @@ impl Kept {
 
 /// Reads a run and hands its figures with their verdicts over.
 pub(crate) fn read<T>(path: &Path, keep: impl Fn(&Figures<'_>) -> T) -> Result<T, RecordError> {
+    read_through(CACHE.as_deref(), path, keep)
+}
+
+fn read_through<T>(
+    cache: Option<&Path>,
+    path: &Path,
+    keep: impl Fn(&Figures<'_>) -> T,
+) -> Result<T, RecordError> {
     // The stamp precedes the reading, so that a record that changes meanwhile is read again.
-    let place = Place::of(path);
+    let place = cache.and_then(|cache| Place::of(cache, path));
     let kept = match place.as_ref().and_then(Place::kept) {
         Some(kept) => kept,
         None => {
@@ -83,12 +98,13 @@ struct Made {
 }
 
 impl Place {
-    /// `None` for a record that lies elsewhere than in a run's folder.
-    fn of(run: &Path) -> Option<Self> {
+    fn of(cache: &Path, run: &Path) -> Option<Self> {
         let record = if run.is_dir() { run.join(RUN_FILE) } else { run.to_path_buf() };
-        let is_in_folder = record.file_name().is_some_and(|name| name == RUN_FILE);
+        let record = record.canonicalize().ok()?;
         let made = Made { from: Stamp::of(&record)?, by: PROGRAM.clone()? };
-        is_in_folder.then(|| Self { file: record.with_file_name(JUDGED_FILE), made })
+        let mut hasher = DefaultHasher::new();
+        record.hash(&mut hasher);
+        Some(Self { file: cache.join(format!("{:016x}.json", hasher.finish())), made })
     }
 
     fn kept(&self) -> Option<Kept> {
@@ -98,9 +114,15 @@ impl Place {
 
     /// Readers find the whole file or none. It can be made again: it is not synced, and that it can't be written costs time only.
     fn keep(&self, kept: &Kept) {
-        let temporary = self.file.with_file_name(format!(".{JUDGED_FILE}.{}", process::id()));
-        let write = || fs::write(&temporary, serde_json::to_vec(&(&self.made, kept))?);
-        if write().and_then(|()| fs::rename(&temporary, &self.file)).is_err() {
+        let temporary = self.file.with_extension(process::id().to_string());
+        let write = || {
+            self.file
+                .parent()
+                .map_or(Ok(()), |folder| DirBuilder::new().recursive(true).mode(0o700).create(folder))?;
+            fs::write(&temporary, serde_json::to_vec(&(&self.made, kept))?)?;
+            fs::rename(&temporary, &self.file)
+        };
+        if write().is_err() {
             let _ = fs::remove_file(&temporary);
         }
     }
@@ -118,7 +140,7 @@ mod tests {
     }
 
     fn verdicts(run: &Path) -> Vec<Judged> {
-        read(run, |figures| figures.judged().to_vec()).unwrap()
+        read_through(Some(run), run, |figures| figures.judged().to_vec()).unwrap()
     }
 
     #[test]
@@ -128,12 +150,12 @@ mod tests {
         let record = slob_record::read_record(&run).unwrap();
         let whole = Figures::of(&record);
         for _ in ["judged", "kept"] {
-            read(&run, |figures| {
+            read_through(Some(&run), &run, |figures| {
                 assert_eq!(figures.judged(), whole.judged());
                 assert!(*figures.record == Record { series: Series::new(0, 2), ..record.clone() });
             })
             .unwrap();
-            assert!(Place::of(&run).unwrap().kept().is_some());
+            assert!(Place::of(&run, &run).unwrap().kept().is_some());
         }
     }
 
@@ -155,7 +177,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = copied_run(folder.path());
         let before = verdicts(&run);
-        let file = run.join(JUDGED_FILE);
+        let file = Place::of(&run, &run).unwrap().file;
         let mut kept: (Made, Kept) = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         kept.0.by.bytes += 1;
         kept.1.verdicts.clear();

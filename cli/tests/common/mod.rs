@@ -189,6 +189,7 @@ impl Folder {
     pub(crate) fn command_of(&self, program: &str, line: impl AsRef<str>) -> Command {
         let mut command = Command::new(program);
         command.args(shlex::split(line.as_ref()).unwrap()).current_dir(self.path());
+        command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         command
     }
 

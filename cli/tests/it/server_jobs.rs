@@ -258,8 +258,7 @@ fn too_few_connections_refuse_the_run_before_it_starts(
         bench.folder.slob(format!("run -s 1 -t {sessions} --run-time 1")).refused(words);
     };
     refused(20, &["max_connections is 12", "20 sessions"]);
-    let runs = bench.folder.at("runs");
-    assert!(!runs.exists() || runs.read_dir().unwrap().count() == 0);
+    assert!(slob_record::list_runs(&bench.folder.at("runs")).unwrap().is_empty());
     bench.server.run(limit_the_account);
     refused(sessions, &[limit]);
 }
