@@ -19,7 +19,7 @@ use slob_profile::{
     At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Figures, Limits, Parameters, Profile, calibrate,
     compare, not_modelled, solve,
 };
-use slob_record::Record;
+use slob_record::{KindRecord, Record};
 use slob_report::analysis::{Curve, CurvePoint, curve_page};
 use slob_report::profiles::{
     Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, headroom_page, headroom_text,
@@ -172,13 +172,18 @@ impl CurveSearch {
 
     fn exceeds_limit(&self, record: &Record) -> Result<bool, Failure> {
         let Some(limit) = &self.limit else { return Ok(false) };
-        let value = limited_value(limit, record).ok_or_else(|| {
-            Failure::usage(format!(
+        match (limited_value(limit, record), clock_step_us(limit, record)) {
+            (Some(value), _) => Ok(value > limit.us),
+            (None, Some(step_us)) if step_us <= limit.us => Ok(false),
+            (None, Some(step_us)) => Err(Failure::usage(format!(
+                "--limit {limit}: the server's clock times operations in steps of {step_us} us, and can't tell shorter ones; \
+                 choose a limit of {step_us} us or more"
+            ))),
+            (None, None) => Err(Failure::usage(format!(
                 "--limit {limit}: this target does not measure {}; choose another",
                 limit.column
-            ))
-        })?;
-        Ok(value > limit.us)
+            ))),
+        }
     }
 
     fn into_curve(self, raised: Raised, found: Option<KneeFound>) -> Curve {
@@ -207,6 +212,16 @@ fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure>
 /// The figure that a limit is for, if the target measures it.
 fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {
     figure::named(limit.column)?.of(&RunFigures::of(record))
+}
+
+/// The step of the clock that timed what the limit is for: a figure that is absent lies below it.
+fn clock_step_us(limit: &LatencyLimit, record: &Record) -> Option<f64> {
+    let timed = |kind: &KindRecord| match limit.column.split_once('_')?.0 {
+        "operation" => kind.latency.clock_step(),
+        "response" => kind.response.clock_step(),
+        _ => None,
+    };
+    record.operations.values().filter_map(timed).max().map(|step| step.get() as f64 / 1e3)
 }
 
 /// Length of a calibration run.

@@ -1,5 +1,6 @@
 //! Facts about a server: its description, its location, its raw answers and its own reports.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,8 @@ pub struct Server {
     pub advice: Vec<String>,
     /// True if the server's CPU verifies a checksum of each block that it reads; `None` if unknown.
     pub checks_blocks: Option<bool>,
+    /// Step of the server's clock that times operations, in nanoseconds; `None` if this program times them, or if it is unknown.
+    pub clock_step_ns: Option<NonZeroU64>,
     /// Abilities of the engine with this server.
     pub capabilities: Capabilities,
 }

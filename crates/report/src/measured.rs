@@ -254,6 +254,13 @@ pub(crate) fn distribution(histogram: &Histogram) -> [(&'static str, Cell); 8] {
     ]
 }
 
+/// Mean duration of a session's operations; `None` below the step of the clock that timed them.
+pub(crate) fn session_mean_us(record: &Record, session: &SessionRecord) -> Option<f64> {
+    let step = record.operations.values().filter_map(|kind| kind.latency.clock_step()).max();
+    let mean_us = ratio(session.busy_us as f64, session.operations() as f64)?;
+    step.is_none_or(|step| mean_us * 1e3 >= step.get() as f64).then_some(mean_us)
+}
+
 /// A latency of the window; `None` if the database does not measure it, or nothing happened.
 pub(crate) fn latency(record: &Record, kind: LatencyKind) -> Option<&Histogram> {
     record.window?;

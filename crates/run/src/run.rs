@@ -86,12 +86,13 @@ pub fn run(
     let mut sampler = Sampler::new(Arc::clone(&context.engine), embedded, hosts);
     let topology = Arc::clone(&sampler.hosts.topology);
     let operations_file = OperationsFile::begin(spec.keep_operations, directory.path());
+    let (clock, clock_step) = (RunClock::new(Instant::now()), prepared.server.clock_step_ns);
     let mut timeline = Timeline {
         context,
         prepared,
         observer,
         run_id: directory.id().to_owned(),
-        tally: Arc::new(Tally::new(RunClock::new(Instant::now()), operations_file.is_open())),
+        tally: Arc::new(Tally::new(clock, clock_step, operations_file.is_open())),
         operations_file,
         server_report: ReportOfServer::new(spec.statistics_type),
         probe: find_probe(&spec.results_dir, &topology, prepared.server.block_bytes),

@@ -4,6 +4,7 @@
 //! no session waits long for another one's lock.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -128,6 +129,8 @@ pub(crate) struct Tally {
     window_end: OnceLock<Instant>,
     /// Operations that end later count to this second: what a phase leaves in flight does not belong to the next one.
     last_second: AtomicU64,
+    /// Step of the clock that times operations, in nanoseconds, if it is known.
+    clock_step: Option<NonZeroU64>,
     keeps_operations: bool,
     /// Operations that were to be kept, even those beyond [`MOST_KEPT`].
     kept: AtomicU64,
@@ -155,12 +158,13 @@ pub(crate) enum Drain {
 }
 
 impl Tally {
-    pub(crate) fn new(clock: RunClock, keeps_operations: bool) -> Self {
+    pub(crate) fn new(clock: RunClock, clock_step: Option<NonZeroU64>, keeps_operations: bool) -> Self {
         Self {
             clock,
             window_begin: OnceLock::new(),
             window_end: OnceLock::new(),
             last_second: AtomicU64::new(u64::MAX),
+            clock_step,
             keeps_operations,
             kept: AtomicU64::new(0),
             shards: Default::default(),
@@ -272,6 +276,10 @@ impl Tally {
                 merge_into(&mut seconds, second, &interval);
             }
         }
+        for interval in seconds.values_mut() {
+            interval.latency.set_clock_step(self.clock_step);
+            interval.response.set_clock_step(self.clock_step);
+        }
         seconds
     }
 
@@ -300,6 +308,10 @@ impl Tally {
                 sum.latency.merge(&record.latency);
                 sum.response.merge(&record.response);
             }
+        }
+        for sum in window.values_mut() {
+            sum.latency.set_clock_step(self.clock_step);
+            sum.response.set_clock_step(self.clock_step);
         }
         window
     }
@@ -461,7 +473,7 @@ mod tests {
     #[test]
     fn operations_count_where_they_end() {
         let start = Instant::now();
-        let tally = Tally::new(RunClock::new(start), false);
+        let tally = Tally::new(RunClock::new(start), None, false);
         tally.begin_window(start + Duration::from_millis(1500));
         tally.end_window(start + Duration::from_millis(2500));
         let outcomes: Vec<OpOutcome> = [0u64, 1400, 1600, 2400]
@@ -482,9 +494,24 @@ mod tests {
     }
 
     #[test]
+    fn latencies_of_the_window_and_of_each_second_know_the_step_of_the_clock() {
+        let start = Instant::now();
+        let step = NonZeroU64::new(1_000_000);
+        let tally = Tally::new(RunClock::new(start), step, false);
+        tally.begin_window(start);
+        let done = OpOutcome { start_ns: 0, duration_ns: 0, rows: 4 };
+        let batch = Batch::due([(select(), 0)]);
+        tally.add(0, 0, start, &batch, &[done], &mut SessionTotals::default());
+        let (of_window, of_second) = (tally.window(None), tally.drain_seconds(Drain::All));
+        let (of_window, of_second) = (&of_window[&OpKind::Select], &of_second[&0]);
+        let all = [&of_window.latency, &of_window.response, &of_second.latency, &of_second.response];
+        assert_eq!(all.map(|of| (of.count(), of.clock_step(), of.percentile(50.0))), [(1, step, None); 4]);
+    }
+
+    #[test]
     fn nothing_counts_before_the_window_is_open() {
         let start = Instant::now();
-        let tally = Tally::new(RunClock::new(start), false);
+        let tally = Tally::new(RunClock::new(start), None, false);
         let done = OpOutcome { start_ns: 0, duration_ns: 5, rows: 4 };
         tally.add(0, 0, start, &vec![select()].into(), &[done], &mut SessionTotals::default());
         assert!(tally.window(None).is_empty());
@@ -493,7 +520,7 @@ mod tests {
     #[test]
     fn response_time_begins_when_an_operation_is_due() {
         let start = Instant::now();
-        let tally = Tally::new(RunClock::new(start), false);
+        let tally = Tally::new(RunClock::new(start), None, false);
         tally.begin_window(start);
         let ms = |ms: u64| ms * 1_000_000;
         // The second is due while the first is at work; the third when the session is idle, which wakes up late.
@@ -513,7 +540,7 @@ mod tests {
     #[test]
     fn response_time_holds_the_attempts_that_failed() {
         let start = Instant::now();
-        let tally = Tally::new(RunClock::new(start), false);
+        let tally = Tally::new(RunClock::new(start), None, false);
         tally.begin_window(start);
         let ms = |ms: u64| ms * 1_000_000;
         // Begun when it was due, and refused 900 ms later.

@@ -1,6 +1,7 @@
 //! Latency histogram in fixed memory, and its saved form.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -16,7 +17,8 @@ use crate::bucket::{
 /// Count, smallest, largest and sum are exact; a percentile is within 1/128 (0.8 %) of the value that
 /// nearest rank would pick from the full list. Values from [`RANGE_NS`] on are counted in the last bucket
 /// and in [`beyond_range`](Self::beyond_range), so clipping never goes unseen. All counters saturate at
-/// `u64::MAX`; for the sum that is 584 years of added latency.
+/// `u64::MAX`; for the sum that is 584 years of added latency. A mean or percentile below the
+/// [`clock_step`](Self::clock_step) is not known.
 #[derive(Clone)]
 pub struct Histogram {
     /// Absent while nothing was ever recorded: a long series holds many that stay empty.
@@ -35,10 +37,12 @@ pub(crate) struct Exact {
     pub(crate) sum: u64,
     /// Values from [`RANGE_NS`] on.
     pub(crate) beyond: u64,
+    /// Step of the clock that timed the values, if it is known.
+    pub(crate) clock_step: Option<NonZeroU64>,
 }
 
 impl Exact {
-    const EMPTY: Self = Self { min: u64::MAX, max: 0, sum: 0, beyond: 0 };
+    const EMPTY: Self = Self { min: u64::MAX, max: 0, sum: 0, beyond: 0, clock_step: None };
 }
 
 static EMPTY_COUNTS: Counts = [0; BUCKETS];
@@ -100,6 +104,7 @@ impl Histogram {
         ours.min = ours.min.min(theirs.min);
         ours.max = ours.max.max(theirs.max);
         ours.beyond = ours.beyond.saturating_add(theirs.beyond);
+        ours.clock_step = ours.clock_step.max(theirs.clock_step);
     }
 
     /// Values recorded between `earlier` and `self`, two states of one growing histogram.
@@ -125,12 +130,22 @@ impl Histogram {
         let min = clamp_to(seen.min, &bounds.min);
         let max = clamp_to(seen.max, &bounds.max).max(min);
         let sum = clamp_to(seen.sum, &sum_bounds(&counts, beyond, max));
-        Self::from_parts(counts, Exact { min, max, sum, beyond })
+        Self::from_parts(counts, Exact { min, max, sum, beyond, ..seen })
     }
 
     /// A histogram of consistent parts.
     fn from_parts(counts: Box<Counts>, exact: Exact) -> Self {
         Self { count: total(&counts), counts: Some(counts), exact }
+    }
+
+    /// The step of the clock that timed the values, in nanoseconds; `None` if it hides nothing, or is not known.
+    pub fn clock_step(&self) -> Option<NonZeroU64> {
+        self.exact.clock_step
+    }
+
+    /// Says by which step the clock of all these values moves; of no values it says nothing.
+    pub fn set_clock_step(&mut self, step: Option<NonZeroU64>) {
+        self.exact.clock_step = step.filter(|_| !self.is_empty());
     }
 
     /// Number of values.
@@ -158,9 +173,10 @@ impl Histogram {
         self.exact.sum
     }
 
-    /// Arithmetic mean in nanoseconds; `None` if empty. A lower bound once the sum has saturated.
+    /// Arithmetic mean in nanoseconds; `None` if empty or below the clock's step. A lower bound once the sum has saturated.
     pub fn mean(&self) -> Option<f64> {
-        (!self.is_empty()).then(|| self.exact.sum as f64 / self.count as f64)
+        let mean = (!self.is_empty()).then(|| self.exact.sum as f64 / self.count as f64)?;
+        self.clock_step().is_none_or(|step| mean >= step.get() as f64).then_some(mean)
     }
 
     /// Number of values from [`RANGE_NS`] on.
@@ -173,9 +189,15 @@ impl Histogram {
     ///
     /// It is the midpoint of its bucket, held within smallest and largest: within 1/128 of the true value.
     /// The first rank is exactly the smallest value, the last rank the largest. Ranks among the values beyond
-    /// the range give the largest too, so that a clipped tail is never understated. `None` if empty or `p` is
-    /// outside 0 to 100.
+    /// the range give the largest too, so that a clipped tail is never understated. `None` if empty, if `p` is
+    /// outside 0 to 100, or below the bucket of the clock's step.
     pub fn percentile(&self, p: f64) -> Option<u64> {
+        let is_known =
+            |ns: &u64| self.clock_step().is_none_or(|step| bucket_index(*ns) >= bucket_index(step.get()));
+        self.ranked(p).filter(is_known)
+    }
+
+    fn ranked(&self, p: f64) -> Option<u64> {
         if self.is_empty() || !(0.0..=100.0).contains(&p) {
             return None;
         }
@@ -297,6 +319,8 @@ struct Saved {
     max: Option<u64>,
     sum: u64,
     beyond_range: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clock_step: Option<NonZeroU64>,
     buckets: Vec<(u64, u64)>,
 }
 
@@ -309,6 +333,7 @@ impl From<&Histogram> for Saved {
             max: histogram.max(),
             sum: histogram.sum(),
             beyond_range: histogram.beyond_range(),
+            clock_step: histogram.clock_step(),
             buckets: histogram.buckets().map(|(low, _, n)| (low, n)).collect(),
         }
     }
@@ -344,7 +369,8 @@ impl TryFrom<Saved> for Histogram {
         check("max", max, &bounds.max)?;
         check("max", max, &(min..=u64::MAX))?;
         check("sum", saved.sum, &sum_bounds(&counts, stated, max))?;
-        Ok(Self::from_parts(counts, Exact { min, max, sum: saved.sum, beyond: stated }))
+        let Saved { sum, clock_step, .. } = saved;
+        Ok(Self::from_parts(counts, Exact { min, max, sum, beyond: stated, clock_step }))
     }
 }
 
@@ -406,6 +432,24 @@ mod tests {
         assert_eq!(empty.percentile(50.0), None);
         assert_eq!(empty.count_in(0, u64::MAX), 0);
         assert_eq!(empty.buckets().count(), 0);
+    }
+
+    #[test]
+    fn figures_below_the_step_of_the_clock_are_not_known() {
+        const STEP: u64 = 1_000_000;
+        let mut stepped = of(&[[0; 60].as_slice(), &[STEP; 30], &[2 * STEP; 10]].concat());
+        assert_eq!((stepped.percentile(50.0), stepped.mean()), (Some(0), Some(500_000.0)));
+        stepped.set_clock_step(NonZeroU64::new(STEP));
+        assert_eq!((stepped.percentile(0.0), stepped.percentile(50.0), stepped.mean()), (None, None, None));
+        let near = |p, ns: u64| stepped.percentile(p).unwrap().abs_diff(ns) * 128 <= ns;
+        assert!(near(61.0, STEP), "one step is known, wherever the middle of its bucket is");
+        assert!(near(95.0, 2 * STEP));
+        let saved = serde_json::to_string(&stepped).unwrap();
+        assert_eq!(serde_json::from_str::<Histogram>(&saved).unwrap(), stepped);
+        let mut merged = of(&[2 * STEP; 1000]);
+        merged.merge(&stepped);
+        assert_eq!(merged.clock_step(), stepped.clock_step());
+        assert!(merged.percentile(1.0).is_none() && merged.mean() > Some(1.8e6));
     }
 
     #[rstest]
@@ -518,7 +562,7 @@ mod tests {
         let mut counts = Box::new([0; BUCKETS]);
         counts[index] = 2;
         // The writer has counted two values but not yet stored the exact figures.
-        let unset = Exact { min: u64::MAX, max: 0, sum: 0, beyond: 1 };
+        let unset = Exact { beyond: 1, ..Exact::EMPTY };
         let histogram = Histogram::reconciled(counts, unset);
         let high = bucket_high(index);
         assert_eq!((histogram.min(), histogram.max()), (Some(high), Some(high)));

@@ -83,6 +83,7 @@ impl SharedHistogram {
             max: cells.max.load(Relaxed),
             sum: cells.sum.load(Relaxed),
             beyond: cells.beyond.load(Relaxed),
+            clock_step: None,
         };
         Histogram::reconciled(counts, seen)
     }

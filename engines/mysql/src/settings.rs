@@ -102,6 +102,7 @@ pub(crate) fn describe(conn: &mut Conn, product: &Product, loop_place: LoopPlace
         block_bytes,
         advice: advice(&found, sizes),
         checks_blocks: checks_blocks(&found),
+        clock_step_ns: None,
         capabilities: loop_place.capabilities(widest_stretch(product, loop_place), direct_io(&found)),
         settings: found.0,
     })

@@ -1,5 +1,7 @@
 //! Settings that change results, and advice on those that spoil an I/O test.
 
+use std::num::NonZeroU64;
+
 use slob_engine::{Capabilities, EngineError, Server, Setting};
 use slob_server::{ServerSettings, loaded_blocks};
 
@@ -91,7 +93,8 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
     let Database { connections, scope, .. } = database;
     let (mut found, caches) = find(client, database.views);
     add(&mut found, "driver", Some(connections.driver.name()));
-    add(&mut found, CLOCK_STEP, database.clock_step_us(client));
+    let clock_step_us = database.clock_step_us(client);
+    add(&mut found, CLOCK_STEP, clock_step_us);
     add(&mut found, "container of the counters", scope.con_id());
     add(&mut found, "scope of the counters", Some(scope.words()));
     add(&mut found, "commit of UPDATEs", Some(connections.options.commit.words));
@@ -119,6 +122,7 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
         block_bytes,
         advice: advice(&found, data_bytes),
         checks_blocks: checks_blocks(&found),
+        clock_step_ns: clock_step_us.and_then(|us| NonZeroU64::new(us.saturating_mul(1000))),
         capabilities: Capabilities {
             tablespaces: true,
             whole_tables: false,
@@ -190,7 +194,7 @@ fn advice(found: &ServerSettings, data_bytes: Option<u64>) -> Vec<String> {
     }
     if let Some(step) = found.number(CLOCK_STEP).filter(|step| *step >= LONG_STEP_US) {
         advice.push(format!(
-            "The server's clock steps by {step} us: shorter operations count as 0 or as a whole step. Means are sound; percentiles below {step} us are not known."
+            "The server's clock steps by {step} us: shorter operations count as 0 or as a whole step."
         ));
     }
     if direct_io(found) == Some(false) {

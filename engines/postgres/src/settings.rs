@@ -72,6 +72,7 @@ pub(crate) fn describe(client: &mut Client, version: u32, loop_place: LoopPlace)
         block_bytes,
         advice: advice(&found, sizes),
         checks_blocks: checks_blocks(&found),
+        clock_step_ns: None,
         settings: found.0,
         capabilities: Capabilities {
             tablespaces: true,

@@ -92,6 +92,7 @@ impl Engine for SqliteEngine {
             settings: self.settings(),
             advice,
             checks_blocks: Some(false),
+            clock_step_ns: None,
             capabilities: Capabilities {
                 tablespaces: false,
                 stores_data: true,

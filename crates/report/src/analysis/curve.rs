@@ -247,6 +247,9 @@ impl Curve {
             return "Response time counts from the moment at which an operation was due: it grows where the rate is not kept."
                 .to_owned();
         }
+        if self.points.iter().any(|point| point.little_percent.is_none()) {
+            return "Little's law is not checked: not every mean latency is known.".to_owned();
+        }
         let is_off = |share: f64| (share - 100.0).abs() > TOLERANCE_PERCENT;
         let off = self.points.iter().filter(|point| point.little_percent.is_some_and(is_off));
         let off: Vec<String> = off.map(|point| point.sessions.to_string()).collect();

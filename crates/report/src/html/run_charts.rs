@@ -12,7 +12,9 @@ use super::heat::{self, Durations, two_peaks};
 use super::layout::Section;
 use crate::figure::{self, Figures};
 use crate::format::{count, duration_us, fixed, percent, plural};
-use crate::measured::{TimedEvent, device_name, is_coarse, latency, percentile_us, ratio, timed_events};
+use crate::measured::{
+    TimedEvent, device_name, is_coarse, latency, percentile_us, ratio, session_mean_us, timed_events,
+};
 
 pub(crate) fn groups(record: &Record, figures: &Figures<'_>) -> Vec<Section> {
     let time = Timeline::of(record);
@@ -620,7 +622,7 @@ fn sessions(record: &Record) -> [Chart; 2] {
     let operations =
         per_session(record, "operations", Unit::Count, |session| Some(session.operations() as f64));
     let latencies = per_session(record, "mean latency", Unit::Seconds, |session| {
-        ratio(session.busy_us as f64 / 1e6, session.operations() as f64)
+        Some(session_mean_us(record, session)? / 1e6)
     });
     [
         chart("session-operations", "Operations of the sessions", operations),
@@ -632,7 +634,7 @@ fn per_session(
     record: &Record,
     what: &str,
     unit: Unit,
-    of: fn(&SessionRecord) -> Option<f64>,
+    of: impl Fn(&SessionRecord) -> Option<f64>,
 ) -> Result<Drawing, String> {
     const MOST_NAMES: usize = 16;
     let value = |session: &SessionRecord| Some((session.session, of(session)?));

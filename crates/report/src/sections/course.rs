@@ -4,15 +4,14 @@ use std::cmp::Ordering;
 
 use slob_host::DeviceCounters;
 use slob_measure::Counter;
-use slob_record::{
-    DeviceRecord, EndpointRecord, Interval, LossRecord, Mark, ObservedRecord, Record, SessionRecord,
-};
+use slob_record::{DeviceRecord, EndpointRecord, Interval, LossRecord, Mark, ObservedRecord, Record};
 use slob_stats::{Merge, summary};
 
 use crate::figure::{self, Figures};
 use crate::format::{ABSENT, Format, count, duration_us, fixed, or_absent};
 use crate::measured::{
-    Role, alike, merged, percentile_us, ratio, server_used_percent, throttled_percent, window_intervals,
+    Role, alike, merged, percentile_us, ratio, server_used_percent, session_mean_us, throttled_percent,
+    window_intervals,
 };
 use crate::page::{Column, Page};
 use crate::table::{Cell, Table};
@@ -200,13 +199,15 @@ pub(super) fn sessions(page: &mut Page, figures: &Figures<'_>) {
             Role::Writer => ", writers",
         });
         let operations: Vec<f64> = sessions.iter().map(|session| session.operations() as f64).collect();
-        let means: Vec<f64> = sessions.iter().filter_map(|session| session_mean_us(session)).collect();
+        let means: Vec<f64> =
+            sessions.iter().filter_map(|session| session_mean_us(record, session)).collect();
         table.row(spread_row(&format!("Operations{of_role}"), &operations, Format::Whole));
         table.row(spread_row(&format!("Mean latency (us){of_role}"), &means, Format::Micros));
         is_wide |= spread_percent(&means).is_some_and(|spread| spread > WIDE_PERCENT);
     }
     page.table(&table);
-    let by_mean = record.sessions.iter().filter_map(|session| Some((session, session_mean_us(session)?)));
+    let by_mean =
+        record.sessions.iter().filter_map(|session| Some((session, session_mean_us(record, session)?)));
     let slowest = by_mean.max_by(|a, b| a.1.total_cmp(&b.1));
     if let Some((session, mean)) = slowest.filter(|_| is_wide) {
         page.paragraph(&format!(
@@ -226,10 +227,6 @@ pub(super) fn sessions(page: &mut Page, figures: &Figures<'_>) {
     if more > 0 {
         page.paragraph(&format!("{more} more sessions ended with errors."));
     }
-}
-
-fn session_mean_us(session: &SessionRecord) -> Option<f64> {
-    ratio(session.busy_us as f64, session.operations() as f64)
 }
 
 fn spread_row(name: &str, values: &[f64], format: Format) -> [Cell; 5] {

@@ -164,6 +164,12 @@ pub(super) fn operations(page: &mut Page, figures: &Figures<'_>) {
     }
     page.table(&table);
     responses(page, record, &all);
+    if let Some(step) = all.clock_step().filter(|step| all.min() < Some(step.get())) {
+        page.paragraph(&format!(
+            "The server's clock timed them in steps of {}: means and percentiles below one step are not known.",
+            duration_us(step.get() as f64 / 1e3)
+        ));
+    }
     if all.beyond_range() > 0 {
         page.paragraph(&format!(
             "{} operations took longer than 73 minutes; they count as such.",

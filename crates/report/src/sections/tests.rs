@@ -1,4 +1,4 @@
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use slob_record::{
     EndpointRecord, LossRecord, Mark, ObservedRecord, ReportedPair, ServerReportRecord, SessionRecord,
@@ -8,7 +8,8 @@ use slob_record::{
 use super::*;
 use crate::fixture;
 use crate::page::WIDTH;
-use slob_measure::{Counter, LatencyKind};
+use slob_measure::{Counter, LatencyKind, OpKind};
+use slob_stats::Histogram;
 
 #[test]
 fn a_good_run_with_direct_io() {
@@ -344,6 +345,37 @@ fn the_slowest_session_is_named_if_the_spread_is_wide() {
     (record.sessions[0].selects, record.sessions[0].busy_us) = (0, 0);
     let idle = text(&record);
     assert!(idle.contains("Mean latency (us)      -       -     -         -"), "{idle}");
+}
+
+/// A server on Windows times operations in steps of a millisecond.
+#[test]
+fn latencies_below_the_step_of_the_servers_clock_are_blank_in_every_view() {
+    let sound = fixture::direct_read_run();
+    let mut record = sound.clone();
+    let mut durations = Histogram::new();
+    durations.record_n(0, 17_000);
+    durations.record_n(1_000_000, 700);
+    durations.record_n(2_000_000, 300);
+    durations.set_clock_step(NonZeroU64::new(1_000_000));
+    record.operations.get_mut(&OpKind::Select).unwrap().latency = durations;
+    record.sessions.iter_mut().for_each(|session| session.busy_us = session.operations() * 72);
+    let report = text_report(&record);
+    let row = report.lines().find(|line| line.contains("SELECT") && line.contains("18,000")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(cells[..4], ["SELECT", "18,000", "-", "-"], "mean and p50: {row}");
+    assert_eq!((cells[4], cells[8]), ("-", "2,000"), "p90 and maximum: {row}");
+    assert!(report.contains("in steps of 1.00 ms"), "{report}");
+    assert!(!text_report(&sound).contains("in steps of"));
+    let sessions = section(course::sessions, &record);
+    assert!(sessions.contains("Mean latency (us)      -"), "{sessions}");
+    let figures = Figures::of(&record);
+    let [mean, p50, max] = [figure::OPERATION_MEAN_US, figure::OPERATION_P50_US, figure::OPERATION_MAX_US]
+        .map(|of| of.of(&figures));
+    assert_eq!((mean, p50, max), (None, None, Some(2000.0)));
+    for name in ["min_us", "mean_us", "p50_us"] {
+        let value = crate::field::field(&record, &format!("operations.select.latency.{name}"));
+        assert!(value.unwrap().is_null(), "{name}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -311,14 +312,16 @@ fn blocks_that_selects_clean_out_are_remarked() {
 
 #[test]
 fn a_long_step_of_the_servers_clock_is_said() {
-    let advice = |description| {
+    let step = |description| {
         let bed = Bed::start(description)?;
         let server = bed.open().server().unwrap();
-        Some(server.advice.into_iter().filter(|words| words.contains("clock steps")).collect::<Vec<_>>())
+        let advice = server.advice.into_iter().filter(|words| words.contains("clock steps"));
+        Some((server.clock_step_ns.map(NonZeroU64::get), advice.collect::<Vec<_>>()))
     };
-    let Some(of_windows) = advice("windows") else { return };
-    assert!(of_windows.len() == 1 && of_windows[0].contains("1000 us"), "{of_windows:?}");
-    assert_eq!(advice("19c").unwrap(), Vec::<String>::new());
+    let Some((step_ns, advice)) = step("windows") else { return };
+    assert_eq!(step_ns, Some(1_000_000));
+    assert!(advice.len() == 1 && advice[0].contains("1000 us"), "{advice:?}");
+    assert_eq!(step("19c").unwrap(), (Some(1_000), Vec::new()));
 }
 
 #[test]
