@@ -330,7 +330,9 @@ impl Metric {
             return None;
         }
         let verdicts: Vec<_> = sides.iter().map(|side| (side.name, &side.verdicts)).collect();
-        let refused = group::refusal(&verdicts, figure.rests_on);
+        // Nothing happened in any group: there is nothing to refuse.
+        let is_idle = values.iter().flatten().all(|value| *value == 0.0);
+        let refused = if is_idle { None } else { group::refusal(&verdicts, figure.rests_on) };
         let compared = match (sides, values.as_slice()) {
             ([_, _], [a, b]) if refused.is_none() => {
                 Compared::Pair(Difference::of(figure, sides, [a, b], confidence))

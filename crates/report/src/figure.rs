@@ -264,8 +264,8 @@ const SET: &[Question] = &[];
 const COUNTS: &[Question] = &[Question::Accounted, Question::Complete];
 /// Rates of what accompanies operations: an uneven load has no mean.
 const LOAD: &[Question] = &[Question::Accounted, Question::Steady, Question::Complete];
-/// Rates and latencies of operations: a cache below the database makes those that read its storage faster. Where the database's
-/// own cache served them, 'Physical?' has nothing against it; nor does a lack of CPU spoil them.
+/// Rates and latencies of operations, and what they write: a cache below the database makes those that read its storage
+/// faster. Where the database's own cache served them, 'Physical?' has nothing against it; nor does a lack of CPU spoil them.
 const WORK: &[Question] = &[Question::Physical, Question::Accounted, Question::Steady, Question::Complete];
 /// Reads of the storage: a cache below the database, or a lack of CPU, hides the storage.
 const READS: &[Question] =
@@ -365,9 +365,9 @@ figures! {
     PHYSICAL_IO_PER_S = "physical_io_per_s", "Physical reads and writes (blocks)", "blocks/s", Higher, COUNTED, READS,
         Number(physical_io_per_s);
     // Blocks of tables and indexes.
-    PHYSICAL_WRITES_PER_S = "physical_writes_per_s", "Physical writes (blocks)", "blocks/s", Neither, COUNTED, LOAD,
+    PHYSICAL_WRITES_PER_S = "physical_writes_per_s", "Physical writes (blocks)", "blocks/s", Neither, COUNTED, WORK,
         Number(|run| run.counted_per_s(Counter::PhysicalWrites));
-    PHYSICAL_WRITE_MB_PER_S = "physical_write_mb_per_s", "Physical writes (MB)", "MB/s", Neither, COUNTED, LOAD,
+    PHYSICAL_WRITE_MB_PER_S = "physical_write_mb_per_s", "Physical writes (MB)", "MB/s", Neither, COUNTED, WORK,
         Number(write_mb_per_s);
     // The total of AWR's IO Profile: reads, writes and redo.
     IO_PER_S = "io_per_s", "Reads, writes and redo", "1/s", Neither,
@@ -376,12 +376,12 @@ figures! {
     IO_MB_PER_S = "io_mb_per_s", "Reads, writes and redo (MB)", "MB/s", Neither,
         "bytes of physical reads and writes and of redo, counted by the database", READS,
         Number(|run| sum([read_mb_per_s, write_mb_per_s, redo_mb_per_s].map(|mb| mb(run))));
-    REDO_WRITES_PER_S = "redo_writes_per_s", "Redo writes", "1/s", Neither, COUNTED, LOAD,
+    REDO_WRITES_PER_S = "redo_writes_per_s", "Redo writes", "1/s", Neither, COUNTED, WORK,
         Number(|run| run.counted_per_s(Counter::RedoWrites));
-    REDO_MB_PER_S = "redo_mb_per_s", "Redo (MB)", "MB/s", Neither, COUNTED, LOAD,
+    REDO_MB_PER_S = "redo_mb_per_s", "Redo (MB)", "MB/s", Neither, COUNTED, WORK,
         Number(redo_mb_per_s), heading: "Redo MB/s", short: "Redo MB/s";
     // Forced writes of the log to stable storage.
-    REDO_SYNCS_PER_S = "redo_syncs_per_s", "Redo syncs", "1/s", Neither, COUNTED, LOAD,
+    REDO_SYNCS_PER_S = "redo_syncs_per_s", "Redo syncs", "1/s", Neither, COUNTED, WORK,
         Number(|run| run.counted_per_s(Counter::RedoSyncs)), format: Format::Tenths;
     CHECKPOINTS_PER_S = "checkpoints_per_s", "Checkpoints", "1/s", Neither, COUNTED, LOAD,
         Number(|run| run.counted_per_s(Counter::Checkpoints));
@@ -443,10 +443,10 @@ figures! {
         "physical_read_mb_per_s in 2^20 bytes, as awr_info has it", READS,
         Number(|run| read_mb_per_s(run).map(mib));
     PHYSICAL_WRITE_MIB_PER_S = "physical_write_mib_per_s", "Physical writes (MiB)", "MiB/s", Neither,
-        "physical_write_mb_per_s in 2^20 bytes, as awr_info has it", LOAD,
+        "physical_write_mb_per_s in 2^20 bytes, as awr_info has it", WORK,
         Number(|run| write_mb_per_s(run).map(mib));
     REDO_MIB_PER_S = "redo_mib_per_s", "Redo (MiB)", "MiB/s", Neither,
-        "redo_mb_per_s in 2^20 bytes, as awr_info has it", LOAD,
+        "redo_mb_per_s in 2^20 bytes, as awr_info has it", WORK,
         Number(|run| redo_mb_per_s(run).map(mib));
     SINGLE_READ_MEAN_US = "single_read_mean_us", "Wait for one block, mean", "us", Lower,
         "mean wait for one block: event 'db file sequential read', or else physical_read_mean_us", READS,

@@ -152,7 +152,7 @@ mod tests {
         let bad = mixed.against(figure::PHYSICAL_READS_PER_S.rests_on).unwrap();
         assert_eq!((bad.question, bad.runs, bad.of), (Question::Physical, 2, 3));
         assert!(mixed.in_short().unwrap().starts_with("BAD: Physical?"));
-        assert!(mixed.against(figure::REDO_MB_PER_S.rests_on).is_none());
+        assert!(mixed.against(figure::DEVICE_WRITES_PER_S.rests_on).is_none());
         assert!(of(&[&sound, &sound]).are_good() && !mixed.are_good() && !of(&[]).are_good());
         let words =
             refusal(&[("a", &of(&[&sound])), ("b", &mixed)], figure::PHYSICAL_READS_PER_S.rests_on).unwrap();
