@@ -182,7 +182,8 @@
       const room = Math.min(mark.gap, nth > 0 ? marks[nth - 1].gap : Infinity) / 4;
       const margin = Math.min(room, Math.max(0, (ALONE_PX * pixel - (mark.end - mark.begin)) / 2));
       mark.left = mark.begin - margin;
-      mark.right = mark.end + margin;
+      // A gap that is not drawn leaves no stripe either.
+      mark.right = mark.gap === 0 ? marks[nth + 1].begin : mark.end + margin;
     }
     return marks;
   }
