@@ -108,7 +108,7 @@ fn waits(page: &mut Page, table: &Table) {
         Column::right("Sessions"),
         Column::left("Top wait events (runs)").at_most(60),
     ];
-    let mut grid = Grid::new(heads);
+    let mut grid = Grid::new(heads).named_by(2);
     for row in &table.rows {
         for (sessions, cell) in table.sessions.iter().zip(&row.cells) {
             let events: Vec<String> =
@@ -173,7 +173,7 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
     let [mean, p99] = ["mean", "p99"].map(of_latency);
     let heads = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", &mean, &p99];
     let heads = &heads[..if table.latency.is_some() { heads.len() } else { heads.len() - 2 }];
-    let mut grid = Grid::of_numbers(Column::left("Variant"), heads);
+    let mut grid = Grid::of_numbers(Column::left("Variant"), heads).named_by(2);
     for row in &table.rows {
         for (sessions, cell) in table.sessions.iter().zip(&row.cells).filter(|(_, cell)| cell.runs > 0) {
             let cells = [
