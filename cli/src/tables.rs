@@ -72,7 +72,7 @@ impl<T: Send> Records<T> {
         Self::of(read_records(paths, series, keep).into_iter().map(|(_, record)| record))
     }
 
-    /// What `keep` makes of the figures and verdicts of the runs that names stand for.
+    /// Results of `keep` on the figures and verdicts of the named runs.
     pub(crate) fn judged<'a>(
         results: &Path,
         names: impl IntoIterator<Item = &'a str>,

@@ -302,7 +302,7 @@ pub(crate) fn judge(figures: &Figures<'_>) -> [Verdict; 5] {
     ]
 }
 
-/// What others did during a run, if they rather than the run decided its figures.
+/// Work of others that decided the figures of a run.
 pub(crate) fn spoiled_by_others(record: &Record, verdicts: &[Verdict]) -> Option<String> {
     let is_others = |finding: &&Finding| match finding {
         Finding::CpuBound(CpuFinding::Others { .. }) => true,

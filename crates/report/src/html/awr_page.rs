@@ -35,7 +35,7 @@ impl AwrInterval {
     }
 }
 
-/// What a page begins with.
+/// The first charts of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begins {
     WithTime,

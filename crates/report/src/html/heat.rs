@@ -1,4 +1,4 @@
-//! What is drawn over a heat map: the mean, and where one mean hides two peaks, the border between them and the mean of each.
+//! Lines over a heat map: the mean, and where one mean hides two peaks, the border between them and the mean of each.
 
 use slob_awr::{Bucket, EventHistogram, Figure, TwoPeaks};
 use slob_stats::Histogram;

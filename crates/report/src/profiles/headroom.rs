@@ -65,7 +65,7 @@ pub struct HeadroomStep {
     #[serde(skip)]
     pub histograms: Histograms,
     pub broke: Option<Break>,
-    /// What others did to this step, if they decided its figures.
+    /// Work of others that decided the figures of this step.
     pub spoiled: Option<String>,
     pub not_counted: Option<NotCounted>,
     pub bottleneck: Option<Bottleneck>,
