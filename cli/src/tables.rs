@@ -86,7 +86,8 @@ impl<T: Send> Records<T> {
         Self::of(on_all_cpus(paths, |path| judged::read(path, &keep)))
     }
 
-    fn named<'a>(
+    /// Reads the runs that names stand for by `read`. Unknown names are said on stderr.
+    pub(crate) fn named<'a>(
         results: &Path,
         names: impl IntoIterator<Item = &'a str>,
         read: impl FnOnce(&[PathBuf]) -> Self,

@@ -132,12 +132,13 @@ pub(super) fn info(matches: &ArgMatches) -> Outcome {
     let of_record = |record: Record| cells(&Figures::of(&record), &columns);
     let names = matches.texts("runs");
     let everything = names.is_empty();
-    let runs = if everything { list_runs(&results)? } else { Vec::new() };
-    let read = match (everything, needs_verdicts) {
-        (true, true) => Records::judged_paths(&runs, |figures| cells(figures, &columns)),
-        (false, true) => Records::judged(&results, names, |figures| cells(figures, &columns)),
-        (true, false) => Records::read_paths(&runs, SeriesWanted::Empty, of_record),
-        (false, false) => Records::read(&results, names, SeriesWanted::Empty, of_record),
+    let read_paths = |paths: &[PathBuf]| match needs_verdicts {
+        true => Records::judged_paths(paths, |figures| cells(figures, &columns)),
+        false => Records::read_paths(paths, SeriesWanted::Empty, of_record),
+    };
+    let read = match everything {
+        true => read_paths(&list_runs(&results)?),
+        false => Records::named(&results, names, read_paths),
     };
     if everything && read.kept.is_empty() {
         output::say(&format!("{} holds no runs", results.display()));

@@ -499,7 +499,7 @@ fn expectation(settings: &Settings, goal: &Goal, rules: HeadroomRules) -> Result
     let calibration = profile::parse_time(CALIBRATION, &goal.calibration).unwrap_or_default().as_secs_f64();
     let of_calibration = CALIBRATION_RUNS as f64 * (calibration + warmup + OVERHEAD_S);
     let [least, most] = FURTHER_STEPS.map(|further| {
-        let steps = f64::from(1 + 2 * rules.repeats - 1 + further);
+        let steps = f64::from(2 * rules.repeats + further);
         duration(of_calibration + steps * (run_time + warmup + OVERHEAD_S))
     });
     Ok(format!(

@@ -9,22 +9,20 @@ mod csv;
 mod durable;
 mod error;
 mod folder;
-mod loads;
-mod probes;
 mod read;
 mod record;
+mod saved;
 
 pub use csv::{KeptOperation, KeptOperations, OperationsWriter, read_operations, series_csv};
 pub use durable::durable_write;
 pub use error::RecordError;
 pub use folder::{OPERATIONS_FILE, RUN_FILE, RunDirectory, leave_mark, runs_under_way};
-pub use loads::{SavedLoad, latest_load, save_load};
-pub use probes::{SavedProbe, latest_probe, save_probe};
 pub use read::{
     SeriesWanted, find_run, find_runs, list_runs, on_all_cpus, read_record, read_record_with, read_records,
     record_in_page, run_folder,
 };
 pub use record::*;
+pub use saved::{SavedLoad, SavedProbe, latest_load, latest_probe, save_load, save_probe};
 
 /// Version of the record's form. Readers accept this and every older version.
 pub const RECORD_VERSION: u32 = 1;

@@ -11,7 +11,7 @@ use slob_measure::{Counters, Latencies, OpCounts, OpKind, WaitEvent};
 use slob_spec::Workload;
 use slob_stats::{Histogram, Merge, Series};
 
-use crate::probes::SavedProbe;
+use crate::saved::SavedProbe;
 
 /// Everything that a run measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

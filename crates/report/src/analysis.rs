@@ -140,7 +140,7 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub variant: String,
-    /// Of all runs.
+    /// The verdicts of all runs.
     pub verdicts: GroupVerdicts,
     /// One for each number of sessions.
     pub cells: Vec<Cell>,

@@ -105,7 +105,7 @@ pub enum Compared {
     Ranked(Ranking),
 }
 
-/// Of two groups.
+/// The comparison of two groups by one figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Difference {
     /// The difference of the means in percent of the first; absent if the first is 0, or if it can't be compared.
@@ -114,7 +114,7 @@ pub struct Difference {
     pub comparison: Option<Comparison>,
 }
 
-/// Of more groups.
+/// The comparison of more groups by one figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Ranking {
     /// The confidence interval of each mean; absent for a single run, and for bounds of buckets.
@@ -188,8 +188,7 @@ struct Side<'a> {
 impl<'a> Side<'a> {
     fn of((name, records): NamedRuns<'a>) -> Self {
         let runs: Vec<Figures<'a>> = records.iter().map(Figures::of).collect();
-        let judged: Vec<_> = runs.iter().map(Figures::judged).collect();
-        let verdicts = GroupVerdicts::of(judged.iter().copied());
+        let verdicts = GroupVerdicts::of(runs.iter().map(Figures::judged));
         Self { name, runs, verdicts }
     }
 

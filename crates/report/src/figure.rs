@@ -529,7 +529,7 @@ figures! {
         Number(|run| ratio(physical_io_per_s(run)?, licensed_cores(run.record)?.number()));
     COST_PER_MILLION_IOPS_HOURS = "cost_per_million_iops_hours", "Cost of a million IOPS-hours", "", Lower,
         "COST_PER_HOUR by physical_io_per_s in millions, in the currency of COST_PER_HOUR", READS,
-        Number(|run| ratio(1e6 * cost_per_hour(run.record)?.number(), physical_io_per_s(run)?)), format: Format::Significant;
+        Number(|run| cost_per_million_iops_hours(&cost_per_hour(run.record)?, physical_io_per_s(run)?)), format: Format::Significant;
     // Everything that was done with the block included.
     DB_CPU_US_PER_PHYSICAL_READ = "db_cpu_us_per_physical_read", "DB CPU per physical read (us)", "us", Lower,
         "CPU time of the database by physical reads", READS,
@@ -592,6 +592,11 @@ fn physical_io_per_s(run: &Measured<'_>) -> Option<f64> {
 
 fn host_cores(run: &Measured<'_>) -> Option<u32> {
     run.record.host.as_ref()?.info.cores
+}
+
+/// Price per hour by millions of I/Os per second. Absent without I/O.
+pub(crate) fn cost_per_million_iops_hours(cost_per_hour: &Amount, io_per_s: f64) -> Option<f64> {
+    ratio(1e6 * cost_per_hour.number(), io_per_s)
 }
 
 /// The price of the platform, if the user gave one.

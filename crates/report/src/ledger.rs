@@ -118,7 +118,7 @@ impl Platform {
     }
 
     fn cost_per_million_iops_hours(&self) -> Option<f64> {
-        ratio(1e6 * self.cost_per_hour.as_ref()?.number(), self.io_per_s?)
+        figure::cost_per_million_iops_hours(self.cost_per_hour.as_ref()?, self.io_per_s?)
     }
 
     /// True if the prices of both have one unit and their figures one basis.

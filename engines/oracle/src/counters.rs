@@ -44,7 +44,7 @@ pub(crate) struct Unwanted {
 }
 
 impl Unwanted {
-    /// What is counted; `None` if the account may not see it.
+    /// Reads the counters; `None` if the account may not see them.
     pub(crate) fn count(database: &Database) -> Option<Self> {
         let sql = unwanted_sql(database.views);
         let rows =

@@ -70,7 +70,7 @@ impl CurvePoint {
         })
     }
 
-    /// What was raised, and how far.
+    /// The level in words: its rate, or its sessions.
     fn level(&self) -> String {
         match self.rate_per_s {
             Some(rate) => format!("a rate of {rate}/s"),

@@ -226,7 +226,7 @@ pub(crate) enum Colour {
     /// CPUs idle while I/O was outstanding.
     Waiting,
     Database,
-    /// That of letters, over colours of data.
+    /// The colour of letters, which stands out from the colours of data.
     Text,
     /// Latencies, darker with the percentile: 0 to 4.
     Latency(u8),

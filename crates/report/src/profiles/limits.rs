@@ -63,7 +63,7 @@ impl HeadroomLimit {
             let is_read = figure == Figure::ReadUs;
             let production_cached = is_read && production_us.is_some_and(|us| us < FLASH_READ.value);
             let counts = production_us.filter(|_| !production_cached);
-            // What a page cache delivers differs by what the CPUs do: a limit below a device's latency would break by chance.
+            // The latency of a page cache varies with the load of the CPUs: a limit below a device's latency would break by chance.
             let least = (is_read && low_load_us.is_some()).then_some(FLASH_READ.value);
             let us = counts.into_iter().chain(low_load_us).chain(least).reduce(f64::max)?;
             let us = us * LATENCY_FACTOR.value;

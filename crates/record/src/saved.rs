@@ -1,16 +1,20 @@
-//! Saved probes of devices.
+//! What later runs take over: probes of devices and loads of data, each a JSON file in a folder of the results.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slob_host::{Device, ProbeResult};
 
 use crate::durable::durable_write;
 use crate::error::RecordError;
+use crate::record::LoadCost;
 
-const FOLDER: &str = "probes";
+const PROBES: &str = "probes";
+const LOADS: &str = "loads";
 /// Longest time between probes that count as probes of the same state of a device.
 const COMPARABLE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
@@ -52,28 +56,17 @@ impl SavedProbe {
 /// # Errors
 /// If it can't be written.
 pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordError> {
-    let folder = results.join(FOLDER);
-    fs::create_dir_all(&folder).map_err(RecordError::io("creating", &folder))?;
-    let path = folder.join(format!("{}.json", probe.taken.strftime("%Y%m%dT%H%M%SZ")));
-    let json = |source| RecordError::Json { path: path.clone(), source };
-    let text = serde_json::to_string(probe).map_err(json)?;
-    durable_write(&path, 0o666, |file| file.write_all(text.as_bytes()))
-        .map_err(RecordError::io("writing", &path))?;
-    Ok(path)
+    save(&results.join(PROBES), probe.taken.strftime("%Y%m%dT%H%M%SZ"), probe)
 }
 
 /// The probe with the highest ceiling of a device, the latest of equals. It is chosen among probes with direct I/O that are at
 /// most 30 days older than the newest and read a file of the largest size.
 ///
 /// A small file measures the cache of a drive or an array; reads without direct I/O measure the page cache; few sessions or
-/// little depth do not reach the ceiling. Devices change with time. Unreadable files are skipped, because a broken probe must not
-/// stop a run.
+/// little depth do not reach the ceiling. Devices change with time.
 pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u32) -> Option<SavedProbe> {
-    let entries = fs::read_dir(results.join(FOLDER)).ok()?;
-    let read = |path: PathBuf| serde_json::from_str::<SavedProbe>(&fs::read_to_string(path).ok()?).ok();
-    let fitting: Vec<SavedProbe> = entries
-        .filter_map(|entry| read(entry.ok()?.path()))
-        .filter(|probe| probe.is_of(host, device, block_bytes, Some(true)))
+    let fitting: Vec<SavedProbe> = saved(&results.join(PROBES))
+        .filter(|probe: &SavedProbe| probe.is_of(host, device, block_bytes, Some(true)))
         .collect();
     let newest = fitting.iter().map(|probe| probe.taken).max()?;
     let recent = |probe: &SavedProbe| newest.duration_since(probe.taken) <= COMPARABLE;
@@ -84,6 +77,50 @@ pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u3
         .into_iter()
         .filter(|probe| recent(probe) && size(probe) == largest)
         .max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))
+}
+
+/// A load with the data that it is of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SavedLoad {
+    /// The target, without a password.
+    pub target: String,
+    /// The seed of scatter and content, which tells loads of one target apart.
+    pub seed: u64,
+    /// Size and duration.
+    #[serde(flatten)]
+    pub cost: LoadCost,
+}
+
+/// Saves a load in a results folder and returns its file.
+///
+/// # Errors
+/// If it can't be written.
+pub fn save_load(results: &Path, load: &SavedLoad) -> Result<PathBuf, RecordError> {
+    save(&results.join(LOADS), load.cost.ended.strftime("%Y%m%dT%H%M%S%3fZ"), load)
+}
+
+/// The latest load of a target with that seed.
+pub fn latest_load(results: &Path, target: &str, seed: u64) -> Option<LoadCost> {
+    saved(&results.join(LOADS))
+        .filter(|load: &SavedLoad| load.target == target && load.seed == seed)
+        .map(|load| load.cost)
+        .max_by_key(|cost| cost.ended)
+}
+
+fn save(folder: &Path, name: impl Display, value: &impl Serialize) -> Result<PathBuf, RecordError> {
+    fs::create_dir_all(folder).map_err(RecordError::io("creating", folder))?;
+    let path = folder.join(format!("{name}.json"));
+    let json = |source| RecordError::Json { path: path.clone(), source };
+    let text = serde_json::to_string(value).map_err(json)?;
+    durable_write(&path, 0o666, |file| file.write_all(text.as_bytes()))
+        .map_err(RecordError::io("writing", &path))?;
+    Ok(path)
+}
+
+/// Unreadable files are skipped, because they must not stop a run.
+fn saved<T: DeserializeOwned>(folder: &Path) -> impl Iterator<Item = T> {
+    let read = |path: PathBuf| serde_json::from_str(&fs::read_to_string(path).ok()?).ok();
+    fs::read_dir(folder).into_iter().flatten().filter_map(move |entry| read(entry.ok()?.path()))
 }
 
 #[cfg(test)]
@@ -166,5 +203,21 @@ mod tests {
         small.result.plan.file_bytes = 16 << 20;
         assert_eq!(chosen(&[small.clone(), large]).unwrap(), "2026-11-20T10:00:00Z");
         assert_eq!(chosen(&[small]).unwrap(), "2026-11-21T10:00:00Z");
+    }
+
+    #[test]
+    fn the_latest_load_of_the_same_data_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let load = |target: &str, seed, ended: &str, rows| {
+            let cost = LoadCost { ended: ended.parse().unwrap(), rows, bytes: 8192 * rows, seconds: 2.0 };
+            save_load(folder.path(), &SavedLoad { target: target.into(), seed, cost }).unwrap();
+        };
+        load("sqlite:a", 7, "2026-11-20T10:00:00Z", 1);
+        load("sqlite:a", 7, "2026-11-20T11:00:00.5Z", 2);
+        load("sqlite:a", 8, "2026-11-20T12:00:00Z", 3);
+        load("sqlite:b", 7, "2026-11-20T13:00:00Z", 4);
+        fs::write(folder.path().join(LOADS).join("damaged.json"), "{").unwrap();
+        let rows = |target, seed| latest_load(folder.path(), target, seed).map(|load| load.rows);
+        assert_eq!([rows("sqlite:a", 7), rows("sqlite:a", 8), rows("sqlite:c", 7)], [Some(2), Some(3), None]);
     }
 }
