@@ -9,7 +9,7 @@ fn plan(dir: &Path) -> ProbePlan {
     let direct = Scratch::create(dir).unwrap().reopen(true).is_ok();
     ProbePlan {
         file_bytes: 8 << 20,
-        seconds_per_step: 0.5,
+        seconds_per_step: 0.2,
         sync_sessions: vec![1, 3],
         async_depths: vec![4],
         direct,
@@ -95,7 +95,7 @@ fn a_stop_ends_the_probe_early_and_keeps_what_was_measured() {
             &mut |event| {
                 if matches!(event, ProbeEvent::StepStarted { number: 1, .. }) {
                     scope.spawn(|| {
-                        std::thread::sleep(Duration::from_secs(1));
+                        std::thread::sleep(Duration::from_millis(300));
                         stop.store(true, Ordering::Relaxed);
                     });
                 }
