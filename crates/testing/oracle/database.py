@@ -112,6 +112,17 @@ class Database:
         self.dirty = 0
         self.snapshots = 0
         self.instances = [Instance(number + 1, description) for number in range(instances)]
+        if 'kit' in description:
+            self.add_kit(description['kit'])
+
+    def add_kit(self, kit):
+        """Accounts and tables of the original kit."""
+        for number in range(1, kit['accounts'] + 1):
+            user = f'USER{number}'
+            self.users[user] = user.lower()
+            for name, count in kit['rows'].items():
+                table = self.tables[user, name] = Table('KEEP')
+                table.rows = {key: ['x' * 128] * 19 for key in range(1, count + 1)}
 
     def table(self, owner, name):
         table = self.tables.get((owner.upper(), name.upper()))
@@ -424,6 +435,20 @@ def complete_load(session, match, binds, sql):
     for row in session.database.table(match[1], 'slob_load').rows.values():
         row[5:8] = map(int, binds)
     return Result(rowcount=1)
+
+
+@on(r"FROM all_tables t INNER JOIN all_indexes i .* i.index_name = 'I_CF1'")
+def kit(session, match, binds, sql):
+    tables = [(key, len(table.rows)) for key, table in session.database.tables.items() if key[0].startswith(binds[0])]
+    return answer('owner table_name num_rows blocks', [(*key, count, count + 8) for key, count in tables])
+
+
+@on(r'MAX\(t\.custid\) AS last_key')
+def kit_keys(session, match, binds, sql):
+    place = re.compile(r'SELECT (\d+) AS schema_number.*? FROM (\w+)\.cf1 t\) m .*? FROM \w+\.(cf2)')
+    count = lambda owner, name: len(session.database.table(owner, name).rows)
+    rows = [(int(number), count(owner, 'cf1'), count(owner, name)) for number, owner, name in place.findall(sql)]
+    return answer('schema_number last_key scan_rows', rows)
 
 
 @on(r'FROM all_tab_comments')

@@ -215,9 +215,29 @@ fn init(spec: &OpenSpec, plan: &PlannedLoad<'_>, sessions: u32) -> Result<String
 mod tests {
     use super::*;
     use crate::statements::tests::plan;
-    use crate::tests::grammars::{PLANNED, everything, init_script, planned, spec_of};
+    use crate::tests::options;
     use rstest::rstest;
-    use slob_engine::Load;
+    use slob_engine::{Load, Purpose};
+    use slob_spec::RedoStress;
+
+    const PLANNED: Load =
+        Load { seed: 5, scale: 10_240, scan_blocks: 128, obfuscated: false, slice_rows: 8192 };
+
+    fn spec_of(release: &str) -> OpenSpec {
+        let target = "oracle://system:S3CRET@//db1:1521/pdb1".parse().unwrap();
+        let options = options(&[("ORACLE_RELEASE", release), ("ORACLE_BUFFER_POOL", "keep")]);
+        OpenSpec { tablespace: Some("iops".into()), ..OpenSpec::new(target, Purpose::Use, options) }
+    }
+
+    fn planned(schemas: &[SchemaNo], block_bytes: u32) -> PlannedLoad<'_> {
+        PlannedLoad { load: &PLANNED, schemas, block_bytes }
+    }
+
+    /// The script that prepares a database for four schemas.
+    fn init_script(block_bytes: u32, sessions: u32) -> Result<String, EngineError> {
+        let schemas: Vec<SchemaNo> = SchemaNo::up_to(4).collect();
+        init(&spec_of("19"), &planned(&schemas, block_bytes), sessions)
+    }
 
     #[rstest]
     #[case("11.2", false, "DBMS_LOCK.SLEEP", false, false)]
@@ -255,7 +275,12 @@ mod tests {
 
     #[test]
     fn a_script_is_whole_and_shows_no_password() {
-        let all = everything();
+        let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
+        let extras = RunExtras { pauses: true, server_report: Some(StatisticsType::Awr) };
+        let redo = Some(RedoStress::Lite);
+        let of_run = RunPlan { schemas: &schemas, sessions: 4, redo, scans: true, stop: None };
+        let all = load(&spec_of("19"), &planned(&schemas, 8192)).unwrap()
+            + &run(&spec_of("19"), &of_run, &plan(redo), extras).unwrap();
         for words in [
             "CREATE USER SLOB2 IDENTIFIED BY \"********\" DEFAULT TABLESPACE IOPS QUOTA UNLIMITED ON IOPS;",
             "PCTFREE 99 TABLESPACE IOPS STORAGE (BUFFER_POOL KEEP) NOLOGGING NOCOMPRESS CACHE NOPARALLEL;",

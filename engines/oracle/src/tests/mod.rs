@@ -23,7 +23,6 @@
 //! a server accepts the statements.
 
 mod counting;
-pub(crate) mod grammars;
 mod loading;
 mod reports;
 mod sessions;

@@ -3,7 +3,9 @@
 //! It shows that driver, statements, binds and errors get on with the protocol. That server knows our statements and no SQL:
 //! nothing here shows what Oracle's own server would answer.
 
-#![allow(clippy::unwrap_used)]
+mod cluster;
+pub(crate) mod statements;
+mod tls;
 
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -13,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use slob_engine::{
-    CapturedAnswer, Counter, Engine, EngineError, ErrorKind, LoadProgress, LoadState, Outcome, RunPlan,
-    Session, Slice,
+    CapturedAnswer, Counter, Engine, EngineError, ErrorKind, Load, LoadProgress, LoadState, OpenSpec,
+    Outcome, Purpose, RunPlan, Session, Slice,
 };
 use slob_engine_oracle::KIND;
 use slob_method::{Batch, Op, RowState, RowView, Table};
@@ -37,9 +39,14 @@ impl Bed {
         Self { oracle, passwords: tempfile::tempdir().unwrap() }
     }
 
-    fn open_with(&self, target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>, EngineError> {
+    fn spec(&self, target: &str, flags: &[(&str, &str)]) -> OpenSpec {
         let file = self.passwords.path().join("passwords").display().to_string();
-        work::open(&KIND, target, &[&[("ORACLE_PASSWORD_FILE", file.as_str())], flags].concat())
+        let flags = [&[("ORACLE_PASSWORD_FILE", file.as_str())], flags].concat();
+        OpenSpec::new(target.parse().unwrap(), Purpose::Load, work::options(&KIND, &flags))
+    }
+
+    fn open_with(&self, target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>, EngineError> {
+        (KIND.open)(&self.spec(target, flags))
     }
 
     fn open(&self) -> Box<dyn Engine> {
@@ -345,51 +352,6 @@ fn tables_are_in_the_buffer_pool_that_was_asked_for() {
     }
 }
 
-/// Two instances of a cluster, a listener each: sessions take turns, figures stay apart, and AWR reports of both.
-#[test]
-fn sessions_and_figures_of_two_instances_are_apart() {
-    let Some(oracle) = Oracle::start_instances_or_skip("19c", 2) else { return };
-    let bed = Bed::of(oracle);
-    let engine = bed.loaded();
-    assert_eq!(engine.endpoints().len(), 2);
-    let before = engine.snapshot().unwrap();
-    let mut report = engine.open_server_report(StatisticsType::Awr).unwrap().unwrap();
-    let work = [(0, 300), (1, 100)];
-    for (number, count) in work {
-        let mut session = work::session(engine.as_ref(), number, RedoStress::Lite).unwrap();
-        executed(session.as_mut(), &batch(0, 8, 3, count), None);
-    }
-    let after = engine.snapshot().unwrap();
-    let reads =
-        |server| after.server_since(server, &before).unwrap().counters.get(Counter::PhysicalReads).unwrap();
-    let grown = [reads(0), reads(1)];
-    assert_eq!(grown, work.map(|(_, count)| 8 * count as u64));
-    report.close().unwrap();
-    let files = report.fetch().unwrap().files;
-    assert_eq!(
-        files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(),
-        ["awr_rac.txt", "awr_rac.html"]
-    );
-    assert!(files[0].text.contains("global report of 1,2"), "{}", files[0].text);
-    assert!(bed.sent(0, "SLOB1@1: DECLARE") > 0 && bed.sent(0, "SLOB1@2: DECLARE") > 0);
-    assert!(bed.sent(0, "FROM gv$sysstat") > 0 && bed.sent(0, "FROM v$sysstat") == 0);
-}
-
-/// The instance of a session is gone; those of the other one work on, and figures are read.
-#[test]
-fn a_lost_instance_takes_only_its_own_sessions_with_it() {
-    let Some(oracle) = Oracle::start_instances_or_skip("19c", 2) else { return };
-    let bed = Bed::of(oracle);
-    let engine = bed.loaded();
-    let [mut first, mut second] =
-        [0, 1].map(|number| work::session(engine.as_ref(), number, RedoStress::Lite).unwrap());
-    bed.oracle.fail("@2: => cut");
-    let (error, _) = error_of(second.as_mut(), &batch(0, 4, 3, 50));
-    assert!(error.kind() == ErrorKind::Connection && error.to_string().contains("session 1"), "{error}");
-    executed(first.as_mut(), &batch(20, 4, 3, 50), None);
-    engine.snapshot().unwrap();
-}
-
 #[test]
 fn a_capture_shows_the_time_outside_of_operations() {
     let Some(bed) = Bed::start("19c") else { return };
@@ -403,151 +365,17 @@ fn a_capture_shows_the_time_outside_of_operations() {
     assert!(numbers[2] > 0);
 }
 
-/// An authority with the certificate of a server at 127.0.0.1, by OpenSSL: `ca.pem`, and `tls.pem` with the server's key.
-fn certificates(folder: &Path) {
-    let make = |arguments: &str| {
-        let done =
-            Command::new("openssl").args(arguments.split_whitespace()).current_dir(folder).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    };
-    let new = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
-    make(&format!("{new} -subj /CN=authority -keyout ca.key -out ca.pem"));
-    let ends = "-addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE";
-    make(&format!("{new} -subj /CN=server -CA ca.pem -CAkey ca.key {ends} -keyout tls.key -out tls.crt"));
-    let parts = ["tls.crt", "tls.key"].map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
-    std::fs::write(folder.join("tls.pem"), parts.concat()).unwrap();
-}
-
-/// A server on TLS, and a wallet with the certificate of its authority and its net service name `slob_tp`.
-fn on_tls() -> Option<(Bed, tempfile::TempDir)> {
-    let folder = tempfile::tempdir().unwrap();
-    certificates(folder.path());
-    let pem = std::fs::read_to_string(folder.path().join("tls.pem")).unwrap();
-    let bed = Bed::of(Oracle::start_with_tls_or_skip("19c", &pem)?);
-    std::fs::copy(folder.path().join("ca.pem"), folder.path().join("ewallet.pem")).unwrap();
-    let name = format!(
-        "slob_tp = (DESCRIPTION = (ADDRESS = (PROTOCOL = TCPS)(HOST = 127.0.0.1)(PORT = {})) \
-         (CONNECT_DATA = (SERVICE_NAME = pdb1)))\n",
-        bed.oracle.port()
-    );
-    std::fs::write(folder.path().join("tnsnames.ora"), name).unwrap();
-    Some((bed, folder))
-}
-
-/// By host and port, and as the unzipped wallet of an Autonomous Database does it: by its folder alone.
+/// A kit's schemas are worked on as they are, and never dropped.
 #[test]
-fn a_wallet_of_a_private_authority_is_trusted() {
-    let Some((bed, wallet)) = on_tls() else { return };
-    let wallet = wallet.path().display();
-    let plain = bed.oracle.target();
-    for target in [
-        format!("{plain}&wallet={wallet}"),
-        format!("oracle://system:manager@slob_tp?driver=thin&wallet={wallet}"),
-    ] {
-        let engine = bed.open_with(&target, &[]).unwrap();
-        load_schema(engine.as_ref(), &LOAD, FIRST);
-        executed(session(engine.as_ref()).as_mut(), &batch(20, 4, 3, 50), None);
-        engine.drop_schema(FIRST).unwrap();
-    }
-}
-
-#[test]
-fn a_certificate_that_is_not_trusted_says_how_to_trust_it() {
-    let Some((bed, wallet)) = on_tls() else { return };
-    let other = tempfile::tempdir().unwrap();
-    certificates(other.path());
-    std::fs::copy(other.path().join("ca.pem"), wallet.path().join("ewallet.pem")).unwrap();
-    let target = format!("{}&wallet={}", bed.oracle.target(), wallet.path().display());
-    let refused = |target: &str| bed.open_with(target, &[]).err().unwrap();
-    let error = refused(&target);
-    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("?wallet=FOLDER"), "{error}");
-    std::fs::remove_file(wallet.path().join("ewallet.pem")).unwrap();
-    let error = refused(&target);
-    assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("ewallet.pem"), "{error}");
-}
-
-/// The key of a wallet is encrypted; its password is a secret.
-#[test]
-fn the_password_of_a_wallet_opens_its_key() {
-    let Some((bed, wallet)) = on_tls() else { return };
-    let encrypt = "pkcs8 -topk8 -v2 aes-256-cbc -in tls.key -passout pass:S3CRET-word -out wallet.key";
-    let arguments = encrypt.split_whitespace();
-    let done = Command::new("openssl").args(arguments).current_dir(wallet.path()).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let parts =
-        ["wallet.key", "tls.crt"].map(|name| std::fs::read_to_string(wallet.path().join(name)).unwrap());
-    std::fs::write(wallet.path().join("ewallet.pem"), parts.concat()).unwrap();
-    let target = format!("{}&wallet={}", bed.oracle.target(), wallet.path().display());
-    let said = |password| {
-        let opened = bed.open_with(&target, &[("ORACLE_WALLET_PASSWORD", password)]);
-        opened.err().unwrap().to_string()
-    };
-    assert!(said("S3CRET-other").contains("ORACLE_WALLET_PASSWORD"));
-    assert!(!said("S3CRET-other").contains("S3CRET"));
-    // With a key in the wallet the driver trusts public authorities alone: it gets as far as the server's certificate.
-    assert!(said("S3CRET-word").contains("certificate"), "{}", said("S3CRET-word"));
-}
-
-/// Words of a statement between its placeholders, as they arrive.
-fn longest_part(sql: &str) -> String {
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    sql.split(['{', '}', ';', '"']).map(words).max_by_key(String::len).unwrap()
-}
-
-/// Each file of statements is in one row of the table of docs/oracle.md, and those of the first row met the wire.
-#[test]
-fn the_table_of_statements_says_which_met_the_wire() {
-    let mut met = String::new();
-    for description in ["11.2", "19c"] {
-        let Some(bed) = Bed::start(description) else { return };
-        let engine = bed.loaded();
-        load_schema(engine.as_ref(), &LOAD, schema(2));
-        engine.server().unwrap();
-        for kind in [StatisticsType::Awr, StatisticsType::Statspack] {
-            let mut report = engine.open_server_report(kind).unwrap().unwrap();
-            report.close().unwrap();
-            report.fetch().unwrap();
-        }
-        bed.oracle.fail("alter system checkpoint => error 1031");
-        engine.before_run(&RUN).unwrap();
-        bed.oracle.fail(":work => slow 0.1");
-        let mut running = session(engine.as_ref());
-        let canceller = running.canceller().unwrap();
-        let pausing: Vec<Op> =
-            batch(50, 4, 1, 90).ops().iter().map(|op| Op { pause_us: 20_000, ..*op }).collect();
-        let batches = thread::spawn(move || error_of(running.as_mut(), &Batch::from(pausing)));
-        thread::sleep(Duration::from_millis(500));
-        canceller.cancel();
-        batches.join().unwrap();
-        engine.read_rows(&Slice { schema: FIRST, table: Table::Main, positions: 1..5 }, &mut |_| {}).unwrap();
-        engine.capture().unwrap();
-        drop(engine);
-        // An interrupted load that made an account and nothing in it, and accounts of somebody else.
-        bed.oracle.fail("create table => error 1950");
-        bed.open().create_schema(&LOAD, schema(3)).unwrap_err();
-        bed.oracle.fail("");
-        bed.open().create_schema(&LOAD, schema(3)).unwrap();
-        let existing = bed.open_with(&bed.oracle.target(), &[("ORACLE_ACCOUNTS", "existing")]).unwrap();
-        existing.drop_schema(schema(2)).unwrap();
-        existing.create_schema(&LOAD, schema(2)).unwrap_err();
-        met += &bed.oracle.statements().join("\n");
-    }
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let document = std::fs::read_to_string(package.join("../../docs/oracle.md")).unwrap();
-    let row = |title: &str| {
-        let line = document.lines().find(|line| line.starts_with(&format!("| {title} |"))).unwrap();
-        line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
-    };
-    let (mut seen, mut others) = (Vec::new(), Vec::new());
-    for file in std::fs::read_dir(package.join("sql")).unwrap() {
-        let path = file.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let part = longest_part(&std::fs::read_to_string(path).unwrap());
-        if met.contains(&part) { &mut seen } else { &mut others }.push(name);
-    }
-    seen.sort();
-    others.sort();
-    assert_eq!((row("on the wire"), row("not on the wire")), (seen, others));
+fn schemas_of_a_kit_are_used_and_left_alone() {
+    let Some(bed) = Bed::start("kit") else { return };
+    let engine = bed.open_with(&bed.oracle.target(), &[("ORACLE_ACCOUNTS", "kit")]).unwrap();
+    let found = engine.schemas().unwrap();
+    let seen: Vec<_> = found.iter().map(|of| (of.schema, of.load.scale, of.load.scan_blocks)).collect();
+    assert_eq!(seen, [(FIRST, 1000, 50), (schema(2), 1000, 50)]);
+    executed(session(engine.as_ref()).as_mut(), &batch(20, 4, 3, 50), None);
+    assert_eq!(engine.drop_schema(FIRST).unwrap_err().kind(), ErrorKind::Usage);
+    assert!(bed.sent(0, "USER1@1: DECLARE") > 0 && bed.sent(0, "DROP ") == 0);
 }
 
 /// A text in the national character set would make the server convert the column, and pass by its index.

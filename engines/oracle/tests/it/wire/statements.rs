@@ -1,0 +1,118 @@
+//! Which of the engine's statements met the wire.
+
+use std::sync::OnceLock;
+
+use super::*;
+
+/// Its statements are those of every load.
+const SMALL: Load = Load { scale: 100, scan_blocks: 10, slice_rows: 64, ..LOAD };
+
+/// Words of a statement between its placeholders, as they arrive.
+pub(crate) fn longest_part(sql: &str) -> String {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    sql.split(['{', '}', ';', '"']).map(words).max_by_key(String::len).unwrap()
+}
+
+/// Names and texts of the files of statements.
+pub(crate) fn files() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql");
+    let read = |file: std::io::Result<std::fs::DirEntry>| {
+        let path = file.unwrap().path();
+        (path.file_stem().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(path).unwrap())
+    };
+    std::fs::read_dir(folder).unwrap().map(read).collect()
+}
+
+/// Each statement that the engine sends, as a server receives it; `None` without such servers. These two releases receive
+/// all forms of them.
+pub(crate) fn met() -> Option<&'static [String]> {
+    static MET: OnceLock<Option<Vec<String>>> = OnceLock::new();
+    let meet = || {
+        let all: Vec<_> = thread::scope(|scope| {
+            let beds = ["11.2", "19c"].map(|release| scope.spawn(|| sent_to_a_cluster(release)));
+            let kit = scope.spawn(sent_to_a_kit);
+            beds.into_iter().chain([kit]).map(|bed| bed.join().unwrap()).collect()
+        });
+        let mut met: Vec<String> = all.into_iter().collect::<Option<Vec<_>>>()?.concat();
+        met.sort_unstable();
+        met.dedup();
+        Some(met)
+    };
+    MET.get_or_init(meet).as_deref()
+}
+
+/// The statements that reached a server, without account, instance and binds.
+fn statements_of(bed: &Bed) -> Vec<String> {
+    let bare = |line: &String| {
+        let (_, statement) = line.split_once(": ").unwrap();
+        statement.rsplit_once(" [").unwrap().0.to_owned()
+    };
+    bed.oracle.statements().iter().map(bare).collect()
+}
+
+/// Everything that is done with a database, by each road that has statements of its own.
+fn sent_to_a_cluster(release: &str) -> Option<Vec<String>> {
+    let bed = Bed::of(Oracle::start_instances_or_skip(release, 2)?);
+    let engine = bed.open();
+    for number in [1, 2] {
+        load_schema(engine.as_ref(), &SMALL, schema(number));
+    }
+    engine.server().unwrap();
+    for kind in [StatisticsType::Awr, StatisticsType::Statspack] {
+        let mut report = engine.open_server_report(kind).unwrap().unwrap();
+        report.close().unwrap();
+        report.fetch().unwrap();
+    }
+    bed.oracle.fail("alter system checkpoint => error 1031");
+    engine.before_run(&RUN).unwrap();
+    bed.oracle.fail(":work => slow 0.1");
+    let mut running = session(engine.as_ref());
+    let canceller = running.canceller().unwrap();
+    let ops = work::planned(work::workload(SMALL.scale, 50, 4), 1, 0, 90);
+    let pausing: Vec<Op> = ops.ops().iter().map(|op| Op { pause_us: 20_000, ..*op }).collect();
+    let batches = thread::spawn(move || error_of(running.as_mut(), &Batch::from(pausing)));
+    thread::sleep(Duration::from_millis(500));
+    canceller.cancel();
+    batches.join().unwrap();
+    engine.read_rows(&Slice { schema: FIRST, table: Table::Main, positions: 1..5 }, &mut |_| {}).unwrap();
+    engine.snapshot().unwrap();
+    engine.capture().unwrap();
+    drop(engine);
+    // An interrupted load that made an account and nothing in it, and accounts of somebody else.
+    bed.oracle.fail("create table => error 1950");
+    bed.open().create_schema(&SMALL, schema(3)).unwrap_err();
+    bed.oracle.fail("");
+    bed.open().create_schema(&SMALL, schema(3)).unwrap();
+    let existing = bed.open_with(&bed.oracle.target(), &[("ORACLE_ACCOUNTS", "existing")]).unwrap();
+    existing.drop_schema(schema(2)).unwrap();
+    existing.create_schema(&SMALL, schema(2)).unwrap_err();
+    let in_tablespace =
+        OpenSpec { tablespace: Some("iops".to_owned()), ..bed.spec(&bed.oracle.target(), &[]) };
+    (KIND.open)(&in_tablespace).unwrap().create_schema(&SMALL, schema(2)).unwrap();
+    Some(statements_of(&bed))
+}
+
+fn sent_to_a_kit() -> Option<Vec<String>> {
+    let bed = Bed::start("kit")?;
+    bed.open_with(&bed.oracle.target(), &[("ORACLE_ACCOUNTS", "kit")]).unwrap().schemas().unwrap();
+    Some(statements_of(&bed))
+}
+
+/// Each file of statements is in one row of the table of docs/oracle.md, and those of the first row met the wire.
+#[test]
+fn the_table_of_statements_says_which_met_the_wire() {
+    let Some(met) = met().map(|met| met.join("\n")) else { return };
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/oracle.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    let row = |title: &str| {
+        let line = document.lines().find(|line| line.starts_with(&format!("| {title} |"))).unwrap();
+        line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (mut seen, mut others) = (Vec::new(), Vec::new());
+    for (name, text) in files() {
+        if met.contains(&longest_part(&text)) { &mut seen } else { &mut others }.push(name);
+    }
+    seen.sort();
+    others.sort();
+    assert_eq!((row("on the wire"), row("not on the wire")), (seen, others));
+}
