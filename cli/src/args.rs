@@ -351,7 +351,6 @@ fn output(help: &'static str) -> Arg {
     file("output", help).short('o')
 }
 
-/// An argument without a flag.
 fn position(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).value_name(value).help(help)
 }

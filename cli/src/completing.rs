@@ -138,7 +138,6 @@ fn add(found: &mut Vec<CompletionCandidate>, candidate: CompletionCandidate) {
     }
 }
 
-/// The results folder of the command that is typed.
 fn results() -> PathBuf {
     // Completion must not read from a pipe.
     let conf = typed_value("--conf").filter(|conf| Path::new(conf).is_file());

@@ -17,7 +17,6 @@ use slob_spec::SpecErrors;
 /// A verdict failed with `--strict`, or data are damaged.
 pub(crate) const JUDGED: u8 = 1;
 
-/// The exit code of a command that shows verdicts.
 pub(crate) fn judged(strict: bool, are_good: bool) -> ExitCode {
     ExitCode::from(if strict && !are_good { JUDGED } else { 0 })
 }

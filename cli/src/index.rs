@@ -11,18 +11,15 @@ use crate::completing::entries;
 use crate::failure::Failure;
 use crate::output;
 
-/// The page's name in a results folder.
 pub(crate) const INDEX: &str = "index.html";
 /// Where runs are kept unless somebody says otherwise: commands find them there.
 const USUAL_FOLDER: &str = "runs";
 /// Where campaigns are kept, beside the results.
 const CAMPAIGNS: &str = "campaigns";
 
-/// The result of writing the page.
 pub(crate) struct Written {
     /// Records that can't be read, and what is wrong with them.
     pub(crate) unread: Vec<RecordError>,
-    /// True if every verdict of every run is good.
     pub(crate) are_good: bool,
 }
 

@@ -23,7 +23,6 @@ const SAME_WISH: Duration = Duration::from_secs(1);
 /// Most time for restoring the server when the user ends the program.
 const LAST_CHANCE: Duration = Duration::from_secs(15);
 
-/// True once [`flag`] handles signals.
 static FLAGGED: AtomicBool = AtomicBool::new(false);
 
 /// A flag that SIGINT, SIGTERM, SIGQUIT and SIGHUP set. SIGHUP stays ignored under `nohup`; SIGINT does not, although shells

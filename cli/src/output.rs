@@ -52,7 +52,6 @@ pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the file that -o names.
 pub(crate) fn write_output(path: &Path, text: &str) -> Result<(), Failure> {
     write_whole(path, text).map_err(|error| {
         Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
@@ -87,7 +86,6 @@ fn held_back() -> MutexGuard<'static, Option<Vec<String>>> {
     HELD_BACK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Holds lines back until [`release`].
 pub(crate) fn hold_back() {
     held_back().get_or_insert_default();
 }
@@ -122,7 +120,6 @@ fn for_terminal(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if harmless(c) { c } else { char::REPLACEMENT_CHARACTER }).collect())
 }
 
-/// Width of the terminal, if data go to one.
 pub(crate) fn width() -> Option<usize> {
     let size = || crossterm::terminal::size().ok();
     io::stdout().is_terminal().then(size).flatten().map(|(columns, _)| usize::from(columns))

@@ -8,7 +8,6 @@ use slob_run::{LoadEvent, LoadObserver};
 
 use crate::{live, output};
 
-/// Time between lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// Progress towards a known end: a bar on a terminal, else lines.
@@ -66,7 +65,6 @@ impl Progress {
         format!(", {} left", duration(elapsed / done as f64 * (of - done) as f64))
     }
 
-    /// Prints a line above the bar.
     fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| output::say(line)),

@@ -31,7 +31,6 @@ pub(crate) fn is_of_run(param: &Param) -> bool {
     !["LOAD_PARALLEL_DEGREE", "OBFUSCATE_COLUMNS", "TABLESPACE"].contains(&param.key)
 }
 
-/// Opens the target of some settings.
 pub(crate) fn open(settings: &Settings) -> Result<(LoadSpec, Box<dyn Engine>), Failure> {
     let spec = LoadSpec::from_settings(settings)?.spec;
     let engine = open_target(&spec.target, &spec.options, Purpose::Use, None)?;

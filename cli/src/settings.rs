@@ -18,7 +18,6 @@ use crate::{output, registry};
 
 /// The variable that names the run to EXTERNAL_SCRIPT and to what it starts. It is no parameter.
 pub(crate) const RUN_ID: &str = "SLOB_RUN_ID";
-/// Arguments that are no parameters, as clap names them.
 pub(crate) const CONF_FILE: &str = "conf-file";
 pub(crate) const ASK_PASSWORD: &str = "ask-password";
 

@@ -14,13 +14,9 @@ use crate::{judged, output};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// For eyes.
     Table,
-    /// For SLOB's spreadsheets.
     Pipes,
-    /// For other spreadsheets.
     Csv,
-    /// For programs.
     Json,
 }
 

@@ -16,7 +16,6 @@ pub(super) fn commands() -> [Command; 3] {
     [profile(), plan(), headroom()]
 }
 
-/// A profile that is read.
 fn saved(name: &'static str) -> Arg {
     path(name).add(ArgValueCompleter::new(completing::profiles))
 }

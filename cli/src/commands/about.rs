@@ -27,7 +27,6 @@ OpenSLOB measures what a platform can do for a database: random single-block I/O
 through the database's own buffer cache, for as little CPU as possible. It reports IOPS, latencies
 and what they cost in CPU, and says in five verdicts whether those figures can be trusted.";
 
-/// A command and its purpose.
 type Suggestion = (Cow<'static, str>, &'static str);
 
 const fn suggest(command: &'static str, purpose: &'static str) -> Suggestion {
@@ -216,7 +215,6 @@ fn rendered(command: &Command) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
-/// The end of a command's help; its lines keep their layout.
 fn notes(text: &str) -> Roff {
     let mut notes = Roff::new();
     if !text.is_empty() {

@@ -252,7 +252,6 @@ fn minute(moment: DateTime) -> String {
 
 /// The longest time that --over takes: a day.
 const LONGEST_US: f64 = 86_400e6;
-/// Names of known events in an error.
 const EVENTS_NAMED: usize = 12;
 
 /// The histograms of a report, with the names of its events where none of those asked for is among them.
@@ -370,7 +369,6 @@ fn page(matches: &ArgMatches) -> Outcome {
     Ok(code)
 }
 
-/// The page of reports, and their exit code.
 pub(super) fn page_of<'a>(
     paths: impl IntoIterator<Item = &'a PathBuf>,
 ) -> Result<(String, ExitCode), Failure> {
@@ -478,7 +476,6 @@ fn pairs_table(pairs: &[&Pair]) -> String {
     Table::new(columns).with_rows::<Cell>(pairs.iter().map(row)).terminal(None)
 }
 
-/// The tables whose rows were compared by arithmetic.
 fn rows_table(rows: &[Rows]) -> String {
     let columns = [
         Column::left("Rows by arithmetic"),

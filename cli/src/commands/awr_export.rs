@@ -64,7 +64,6 @@ fn tables() -> impl Iterator<Item = (&'static str, Vec<RelationColumn>)> {
 struct Writer {
     target: Target,
     reports: u64,
-    /// The first error.
     error: Option<String>,
 }
 

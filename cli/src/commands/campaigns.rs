@@ -113,7 +113,6 @@ fn read(matches: &ArgMatches, base: &Settings) -> Result<Campaign, Failure> {
     Ok(campaign)
 }
 
-/// Every run in order, and the time that they take.
 fn listing(campaign: &Campaign, directory: &Path) -> String {
     let steps = &campaign.schedule.steps;
     let mut text = String::new();

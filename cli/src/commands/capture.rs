@@ -82,7 +82,6 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Opens a target. An error is captured, too.
     pub(super) fn open(&self, open: impl FnOnce() -> Result<Box<dyn Engine>>) -> Result<Box<dyn Engine>> {
         let engine = self.recording.call("open", open).inspect_err(|error| {
             let mut moment = self.begin_moment("opening the target");

@@ -23,7 +23,6 @@ use crate::failure::{Failure, INTERRUPTED, Outcome, PARTLY};
 use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
 
-/// The file of a profile unless another is named.
 pub(super) const FILE: &str = "profile.json";
 /// More intervals than this are saved in groups.
 const SAVED_SINGLY: usize = 1000;
@@ -145,7 +144,6 @@ fn chosen(matches: &ArgMatches, profiles: Vec<Profile>) -> Result<Vec<Profile>, 
     choose(profiles, matches.text("database"), matches.text("instance")).map_err(Failure::usage)
 }
 
-/// A profile with its summary, which readers of the file compute again.
 #[derive(Serialize)]
 struct WithSummary<'a> {
     slob_version: &'static str,

@@ -39,7 +39,6 @@ use crate::failure::{Failure, Outcome, PARTLY, judged};
 use crate::tables::{Form, Records};
 use crate::{index, output, settings};
 
-/// The run that the arguments name: its path and its record.
 fn run_given(matches: &ArgMatches) -> Result<(PathBuf, Record), Failure> {
     let path = find_run(&settings::results_dir_of(matches)?, matches.text("run").unwrap_or("latest"))?;
     let record = read_record(&path)?;
@@ -168,7 +167,6 @@ fn all_columns_described() -> String {
     format!("{lines}\nThose of awr_info, which are the default: {}\n", awr.join(", "))
 }
 
-/// Heads and columns of `slob list`.
 const LIST_COLUMNS: [(&str, Column); 9] = [
     ("ID", info::ID),
     ("NAME", info::NAME),

@@ -62,7 +62,6 @@ pub(super) fn setup(matches: &ArgMatches) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `SCHEMAS`, or `TABLESPACE SCHEMAS`, as parameters.
 fn tablespace_and_schemas(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     match matches.texts("tablespace-and-schemas")[..] {
@@ -81,7 +80,6 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The user's consent to a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Consent {
     Given,
@@ -263,10 +261,8 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
 
 #[derive(Default)]
 struct Watch<'a> {
-    /// Lines, even on a terminal.
     plain: bool,
     figures: Option<Figures>,
-    /// The file for acknowledged updates.
     journal: Option<&'a Path>,
 }
 
@@ -566,7 +562,6 @@ pub(super) fn verify(matches: &ArgMatches) -> Outcome {
     Ok(ExitCode::from(if found.faulty > 0 { JUDGED } else { 0 }))
 }
 
-/// Result of a comparison within a record, and its words.
 type Line = (&'static str, String);
 
 const AGREES: &str = "agrees";

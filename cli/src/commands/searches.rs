@@ -227,7 +227,6 @@ fn clock_step_us(limit: &LatencyLimit, record: &Record) -> Option<f64> {
 /// Length of a calibration run.
 const CALIBRATION: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
 
-/// A demand to plan for, and the database that it comes from.
 pub(super) struct Goal {
     pub(super) database: String,
     /// Its version and CPUs, if known.
@@ -300,7 +299,6 @@ fn point(matches: &ArgMatches) -> DemandPoint {
     }
 }
 
-/// The data at a target, and what they allow.
 struct Target {
     name: String,
     limits: Limits,
@@ -482,7 +480,6 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     Ok(judged(true, is_carried && (headroom.are_good() || !matches.get_flag("strict"))))
 }
 
-/// Default length of a step in seconds.
 const STEP_S: u32 = 60;
 
 /// A sentence on how long a search takes.
@@ -578,7 +575,6 @@ pub(super) fn find_headroom(
     Ok((headroom, search.interruption))
 }
 
-/// The runs of a search, and what they have in common.
 struct SearchRuns<'a> {
     trail: Trail,
     settings: Settings,

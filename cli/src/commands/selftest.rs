@@ -117,7 +117,6 @@ const PARAMETERS: &[(&str, &str)] = &[
 const KEPT: &[&str] =
     &["TARGET", "ENDPOINTS", "BLOCK_SZ", "TABLESPACE", "DATABASE_STATISTICS_TYPE", "OBSERVE", "OBSERVE_COPY"];
 
-/// A small test from load to removal.
 struct EndToEnd<'a> {
     load: LoadSpec,
     run: RunSpec,
@@ -285,7 +284,6 @@ fn seen(server: &ObservedRecord) -> String {
     }
 }
 
-/// True if all sessions worked to the end.
 fn has_lasted(record: &Record) -> bool {
     let whole = record.sessions.iter().filter(|session| session.whole_window).count();
     record.status == Status::Completed && whole == record.workload.sessions() as usize

@@ -17,7 +17,6 @@ use super::state::{RunState, Second, Stage};
 use crate::failure::Failure;
 use crate::output;
 
-/// The latest state of a run, shared with the server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figures(Arc<Mutex<Option<RunState>>>);
 

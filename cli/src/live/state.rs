@@ -11,7 +11,6 @@ use slob_stats::Merge;
 
 use crate::{output, progress};
 
-/// More seconds than any terminal shows.
 const MOST_SECONDS: usize = 1800;
 const MOST_NOTES: usize = 50;
 

@@ -62,7 +62,6 @@ pub struct Pair {
     pub note: Option<&'static str>,
 }
 
-/// The result of comparing two figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -83,7 +82,6 @@ impl Verdict {
     }
 }
 
-/// The severity of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -133,7 +131,6 @@ impl Checks {
         Self { file: named.label(), pairs, rows, warnings: warnings(named) }
     }
 
-    /// The number of pairs that were compared.
     pub fn compared(&self) -> usize {
         self.pairs.len() + self.rows.iter().map(|rows| rows.agree).sum::<usize>()
     }
@@ -173,7 +170,6 @@ fn pair_of(what: String, [first_source, second_source]: [&'static str; 2], figur
     Pair { what, first_source, first, second_source, second, difference_percent, verdict, note: None }
 }
 
-/// Two figures that should agree.
 struct Comparison {
     what: &'static str,
     sources: [&'static str; 2],
@@ -326,7 +322,6 @@ fn load(report: &Report, rate: &Rate) -> [Option<Figure>; 2] {
     [rate.in_load_profile(report), total.and_then(|(total, seconds)| total.per(seconds))]
 }
 
-/// Waits of events and of their histograms. Tables leave out what took less than a millisecond in the whole interval.
 fn waits(report: &Report) -> Vec<Pair> {
     let pair = |own: &EventHistogram| {
         let lists = [&report.foreground_events, &report.background_events];

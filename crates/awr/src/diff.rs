@@ -116,7 +116,6 @@ const TABLES: [Table; 21] = [
     ("init.ora Parameters that differ", "", false, parameters),
 ];
 
-/// A name with its value in a report.
 type Line<T> = (&'static str, fn(&Report) -> Option<T>);
 
 const SNAPSHOTS: &[Line<String>] = &[
@@ -345,7 +344,6 @@ fn sql_rows(
 /// Characters of a statement beside its id.
 const SQL_CHARS: usize = 48;
 
-/// The key of a statement, and the start of its text.
 fn sql_name(key: &str, sides: [Option<&SqlStatement>; 2]) -> String {
     let text = sides.into_iter().flatten().map(|sql| sql.text.as_str()).find(|text| !text.is_empty());
     let words: Vec<&str> = text.unwrap_or_default().split_whitespace().collect();

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-/// Bytes of a megabyte as Oracle counts them.
 pub(crate) const MIB: f64 = 1024.0 * 1024.0;
 
 /// A printed number and the step of its last digit. `9` under `(ms)` lies within half a millisecond of 9; a total of whole

@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::figure::Figure;
 use crate::info::Named;
 
-/// The durations of the waits for an event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EventHistogram {
     /// Text cuts the name.
@@ -128,12 +127,9 @@ fn highest(heights: &[f64]) -> Option<usize> {
     (0..heights.len()).max_by(|one, other| heights[*one].total_cmp(&heights[*other]))
 }
 
-/// Two groups of waits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TwoPeaks {
-    /// The highest bucket of the short waits.
     pub short: Bucket,
-    /// The highest bucket of the long waits.
     pub long: Bucket,
     /// The start of the valley between them.
     pub border_us: f64,
@@ -149,7 +145,6 @@ impl TwoPeaks {
         self.short.to_us.is_some_and(|to_us| to_us <= 1024.0)
     }
 
-    /// Both groups in words, with the highest bucket of each.
     pub fn words(&self, event: &str) -> String {
         let peak = |bucket: &Bucket| {
             let range = match bucket.to_us {
@@ -183,7 +178,6 @@ fn printed_us(border_us: f64) -> f64 {
     unit.map_or(border_us, |(unit, us)| border_us / unit * us)
 }
 
-/// A duration for people.
 pub fn duration(us: f64) -> String {
     // Reports count in powers of two: 1,024 us are 1 ms.
     let of = |value: f64, unit: &str| {
@@ -207,7 +201,6 @@ pub const EVENTS: [&str; 4] = [
     "log file parallel write",
 ];
 
-/// An event in one of several reports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     pub file: String,

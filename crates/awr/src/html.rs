@@ -224,7 +224,6 @@ impl Reader {
     }
 }
 
-/// The cells of a table, with headings over several columns and rows.
 #[derive(Default)]
 struct Grid {
     heading: Vec<Vec<GridCell>>,

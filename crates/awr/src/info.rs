@@ -47,7 +47,6 @@ pub fn plain_number(number: f64) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// A report with the name of its file.
 #[derive(Clone, Debug)]
 pub struct Named {
     pub file: String,
@@ -305,7 +304,6 @@ fn mean_us(event: Option<WaitEvent>) -> Option<f64> {
     event?.mean_us()?.known()
 }
 
-/// A row of `awr_info`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     pub file: String,

@@ -122,7 +122,6 @@ pub(crate) struct OneReport<'r, 'a> {
     format: Format,
     has_title: bool,
     is_over: bool,
-    /// Text that a mail put before each line.
     indent: String,
     markdown: Option<Markdown>,
     pub(crate) last_line: usize,

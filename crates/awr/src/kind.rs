@@ -52,7 +52,6 @@ pub enum Format {
     Markdown,
 }
 
-/// The titles of reports.
 const TITLES: [(&str, Kind); 10] = [
     ("WORKLOAD REPOSITORY REPORT (RAC)", Kind::AwrGlobal),
     ("WORKLOAD REPOSITORY COMPARE PERIOD REPORT", Kind::AwrCompare),

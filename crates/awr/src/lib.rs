@@ -94,7 +94,6 @@ impl ReadError {
     }
 }
 
-/// The sections of a report that are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     #[default]

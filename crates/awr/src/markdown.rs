@@ -1,6 +1,5 @@
 //! Reports that a tool turned from HTML to Markdown, line by line back to HTML.
 
-/// The state between two lines.
 #[derive(Default)]
 pub(crate) struct Markdown {
     in_table: bool,

@@ -14,12 +14,10 @@ const KNOWN: [&str; 5] = [
     "awr.{sessions}.html",
 ];
 
-/// Facts of a run from a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunName {
     pub variant: Option<String>,
     pub writers_and_readers: Option<[u32; 2]>,
-    /// All sessions.
     pub sessions: u32,
 }
 

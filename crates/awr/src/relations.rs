@@ -12,7 +12,6 @@ pub struct Relation {
     rows: fn(&Report) -> Vec<Vec<Option<Value>>>,
 }
 
-/// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelationColumn {
     pub name: &'static str,
@@ -52,12 +51,10 @@ fn figure(figure: Option<Figure>) -> Cell {
     number(figure.map(|figure| figure.value))
 }
 
-/// The columns of a report's own row.
 const REPORT_COLUMNS: &str = "@file @period @kind @format @database @database_id @unique_name @role @release @instance \
     instance_number @container @host @platform cpus cores sockets memory_gb begin_snapshot end_snapshot @begin_time @end_time \
     elapsed_s db_time_s db_cpu_s @notes";
 
-/// The row of a report.
 pub fn report_row(named: &Named) -> Vec<Cell> {
     let report = &named.report;
     let (database, host, interval) = (&report.database, &report.host, &report.interval);
@@ -277,7 +274,6 @@ fn events(report: &Report) -> Vec<Vec<Cell>> {
     lists.into_iter().flat_map(|(scope, list)| list.iter().map(move |event| row(scope, event))).collect()
 }
 
-/// The columns of the table of reports.
 pub fn report_columns() -> impl Iterator<Item = RelationColumn> {
     Relation { name: "reports", columns: REPORT_COLUMNS, rows: |_| Vec::new() }
         .columns()

@@ -16,7 +16,6 @@ use crate::table::{FIRST, Field, FromRow, rows};
 pub struct Report {
     pub kind: Kind,
     pub format: Format,
-    /// The period of a comparison.
     pub period: Option<Period>,
     pub database: Database,
     pub host: Host,
@@ -234,7 +233,6 @@ rows! {
         pub cursors_per_session: Option<f64> = value("curs*"),
     }
 
-    /// An instance of a cluster.
     pub struct Instance {
         pub number: String = text("i#*|inst*"),
         pub name: Option<String> = words("instance"),
@@ -325,7 +323,6 @@ rows! {
     }
     if |row| !row.name.is_empty();
 
-    /// A statistic of the redo thread.
     pub struct ThreadActivity {
         pub name: String = name(FIRST),
         pub total: Option<Figure> = number("total"),
@@ -389,7 +386,6 @@ rows! {
     }
     if |row| row.reads.is_some();
 
-    /// A row of a section of statements.
     pub struct SqlRow {
         pub value: Option<Figure> = number(FIRST),
         pub id: String = text("sqlid"),

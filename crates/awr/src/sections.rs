@@ -25,7 +25,6 @@ pub(crate) use header::moment;
 /// The starts of a section's titles, in lower case.
 type Starts = &'static [&'static str];
 
-/// Adds a table to a report.
 type Reader = fn(&mut Report, &Table);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -130,7 +129,6 @@ fn begins(title: &str, starts: &[&str]) -> bool {
     starts.iter().any(begins)
 }
 
-/// The use of a section's contents.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Want {
     Nothing,
@@ -163,7 +161,6 @@ fn is_detail(title: &str) -> bool {
     ["- detail", "function/file", "multi-valued"].iter().any(|part| start.contains(part))
 }
 
-/// An empty report with the titles of its sections.
 fn empty(document: &Document, kind: Kind, format: Format) -> Report {
     let mut report = Report { kind, format, ..Report::default() };
     report.database.started_to_the_minute = true;
@@ -173,7 +170,6 @@ fn empty(document: &Document, kind: Kind, format: Format) -> Report {
     report
 }
 
-/// The report of one period.
 pub(crate) fn report(document: &Document, kind: Kind, format: Format, scope: Scope) -> Report {
     let mut report = empty(document, kind, format);
     report.notes.extend(document.cut_tables.iter().map(|title| {
@@ -399,7 +395,6 @@ pub(crate) fn is_sql_id(text: &str) -> bool {
     text.len() == 13 && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
 }
 
-/// Adds the figures of a section to the statements.
 fn sql(report: &mut Report, table: &Table) {
     let Some(id) = table.column("sqlid") else { return };
     if report.kind != Kind::AwrGlobal {
@@ -472,7 +467,6 @@ fn continue_sql(sql: &mut SqlStatement, row: &Row) {
     }
 }
 
-/// Reads the plans that samples of ASH saw.
 fn sql_plans(report: &mut Report, table: &Table) {
     let (Some(id), Some(plan)) = (table.column("sqlid"), table.column("planhash*")) else { return };
     let container = table.column(CONTAINER);

@@ -100,7 +100,6 @@ pub(crate) const FIRST: &str = "^";
 
 const NO_HEAD: &Head = &Head { group: String::new(), name: String::new() };
 
-/// A cell with the heading above it.
 #[derive(Clone, Copy)]
 pub(crate) struct Cell<'a> {
     /// Absent for a blank cell.
@@ -137,7 +136,6 @@ impl Cell<'_> {
         })
     }
 
-    /// True for `YES`, false for other words.
     pub(crate) fn is_yes(self) -> Option<bool> {
         self.text.map(|text| text.eq_ignore_ascii_case("yes"))
     }
@@ -189,7 +187,6 @@ impl Head {
     }
 }
 
-/// A part of a pattern for headings.
 struct Pattern<'p> {
     is_wanted: bool,
     /// True for a pattern of group and name as one text.
@@ -268,7 +265,6 @@ impl Table {
         find_head(&self.columns(), patterns).map(|(at, _)| at)
     }
 
-    /// True if a column has just this heading.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.heads.iter().any(|head| head.name == name)
     }

@@ -132,7 +132,6 @@ fn cleaned(mut line: String) -> String {
     expanded
 }
 
-/// The section that is being read, and the document so far.
 #[derive(Default)]
 struct Reader {
     document: Document,

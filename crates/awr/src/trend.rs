@@ -9,7 +9,6 @@ use crate::info::{self, Named, Row};
 use crate::lookup::is_idle;
 use crate::report::{Report, WaitEvent};
 
-/// A report in a series.
 #[derive(Clone, Debug)]
 pub struct Trend {
     /// A series has reports of one subject.
@@ -84,7 +83,6 @@ pub fn log_file_sync_us(report: &Report) -> Option<f64> {
     report.foreground("log file sync")?.mean_us()?.known()
 }
 
-/// The title of a series.
 pub fn subject_words(report: &Report) -> String {
     let database = &report.database;
     let parts =

@@ -178,7 +178,6 @@ fn utf16_order(head: &[u8]) -> Option<ByteOrder> {
     }
 }
 
-/// Decodes UTF-16 to UTF-8.
 fn utf8_of(mut input: impl Read, order: ByteOrder) -> impl Read {
     // The first half of a surrogate pair at the end of a block.
     let mut odd: Option<u16> = None;

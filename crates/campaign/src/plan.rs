@@ -15,7 +15,6 @@ use crate::search::{HeadroomRules, LatencyLimit};
 
 pub(crate) type Pairs = Vec<(String, String)>;
 
-/// A plan with valid keys, values and names. [`Campaign::build`](crate::Campaign::build) checks its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     pub file: String,
@@ -52,7 +51,6 @@ pub struct Model {
     pub(crate) settings: Pairs,
 }
 
-/// Work of the sessions of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Staff {
     /// Every session does what the parameters say.
@@ -357,7 +355,6 @@ enum RawCommand {
     Words(Vec<String>),
 }
 
-/// A value; its text is that of `slob.conf`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Scalar {

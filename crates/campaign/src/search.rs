@@ -466,7 +466,6 @@ fn headroom_found(levels: &[HeadroomLevel], end: HeadroomEnd) -> HeadroomFound {
     }
 }
 
-/// Rounds to three digits, which become part of a run's name.
 fn three_digits(factor: f64) -> f64 {
     let scale = 10f64.powi(2 - factor.log10().floor() as i32);
     (factor * scale).round() / scale

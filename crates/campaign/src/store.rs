@@ -162,7 +162,6 @@ fn write<T: Serialize>(directory: &Path, name: &str, value: &T) -> Result<(), Ca
     durable_write(&path, 0o666, |file| file.write_all(&text)).map_err(CampaignError::io("writing", path))
 }
 
-/// True if a directory holds files other than a lock.
 fn holds_other_files(directory: &Path) -> bool {
     let ours = |name: &str| name == LOCK_FILE || name.starts_with('.');
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();

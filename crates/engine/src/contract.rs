@@ -77,16 +77,12 @@ pub trait Engine: Send + Sync {
     fn schemas(&self) -> Result<Vec<SchemaState>>;
 
     /// Creates an empty, marked schema, ready for slices.
-    ///
-    /// # Errors
-    /// If something of that name exists, ours or not: nothing is replaced.
+    /// Fails if something of that name exists, ours or not: nothing is replaced.
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<()>;
 
     /// Loads a missing slice and marks it as loaded, both or neither. Without
     /// [`crate::Capabilities::parallel_slices`], the slices of a schema come one after the other, in order.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Cancelled`] after [`LoadProgress::stop`]; the slice is then missing.
+    /// Fails with [`crate::ErrorKind::Cancelled`] after [`LoadProgress::stop`]; the slice is then missing.
     fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<()>;
 
     /// Completes a schema with all its slices: index, statistics, a clean start for the first run. Returns the measured
@@ -94,21 +90,15 @@ pub trait Engine: Send + Sync {
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout>;
 
     /// Removes a schema and everything in it.
-    ///
-    /// # Errors
-    /// If it does not carry our marker.
+    /// Fails if it does not carry our marker.
     fn drop_schema(&self, schema: SchemaNo) -> Result<()>;
 
     /// Opens a session, connected and ready to execute.
-    ///
-    /// # Errors
-    /// If its schemas are not loaded.
+    /// Fails if its schemas are not loaded.
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>>;
 
     /// Reads the cumulative counters of each server, in the order of [`Engine::endpoints`].
-    ///
-    /// # Errors
-    /// If all servers are unreachable. One of several unreachable ones is absent from the snapshot.
+    /// Fails if all servers are unreachable. One of several unreachable ones is absent from the snapshot.
     fn snapshot(&self) -> Result<Snapshot>;
 
     /// Reads the counters of the whole server, for all its clients, through one connection and without changing or locking
@@ -123,9 +113,7 @@ pub trait Engine: Send + Sync {
     /// Called once before the sessions of a run are opened. It brings the server to a known state, and refuses what would
     /// spoil the test, such as too few connections or a plan without single-block I/O. Returns sentences for the record,
     /// such as steps that lacked rights.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Usage`] if the run must not start.
+    /// Fails with [`crate::ErrorKind::Usage`] if the run must not start.
     fn before_run(&self, _run: &RunPlan<'_>) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
@@ -164,9 +152,7 @@ pub trait Session: Send {
     /// Executes the operations of a batch in order, none before it is due ([`Batch::not_before`]), each followed by its
     /// pause, and clears and fills `outcome`. No operation starts at or after `deadline`, which also cuts a pause or a
     /// wait short.
-    ///
-    /// # Errors
-    /// The error of the first operation that fails; `outcome` holds those before it. The session is not used again unless
+    /// Fails with the error of the first operation that fails; `outcome` holds those before it. The session is not used again unless
     /// the error is [`crate::ErrorKind::Retryable`].
     fn execute(&mut self, batch: &Batch, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<()>;
 

@@ -72,9 +72,7 @@ impl CancelToken {
     }
 
     /// Sleeps for `pause`, at most until `deadline`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Cancelled`], at once, after a cancellation.
+    /// Fails with [`ErrorKind::Cancelled`], at once, after a cancellation.
     pub fn sleep(&self, pause: Duration, deadline: Option<Instant>) -> Result<()> {
         if !pause.is_zero() && !self.is_cancelled() {
             self.wait(pause, deadline);
@@ -112,9 +110,7 @@ pub trait Perform {
 
 /// Executes a batch as [`crate::Session::execute`] must: operations in order, each timed and followed by its pause. It starts
 /// none before it is due, at or after `deadline`, or after a cancellation. Each takes two readings of the clock.
-///
-/// # Errors
-/// The error of the first operation that fails, or [`ErrorKind::Cancelled`]; `outcome` holds those before it.
+/// Fails with the error of the first operation that fails, or [`ErrorKind::Cancelled`]; `outcome` holds those before it.
 pub fn execute_each(
     session: &mut impl Perform,
     batch: &Batch,

@@ -175,9 +175,7 @@ impl LoadState {
     }
 
     /// Checks that all slices exist before the schema is completed; `Some` if it is complete already.
-    ///
-    /// # Errors
-    /// If slices are missing.
+    /// Fails if slices are missing.
     pub fn before_finish(&self, load: &Load, schema: SchemaNo, step: &str) -> Result<Option<Layout>> {
         let there = match self {
             Self::Complete(layout) => return Ok(Some(*layout)),

@@ -42,9 +42,7 @@ impl Default for Recording {
 
 impl Recording {
     /// Makes a call and records it.
-    ///
-    /// # Errors
-    /// Those of the call.
+    /// Fails as the call does.
     pub fn call<T>(&self, name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let (at, begun) = (self.elapsed(), Instant::now());
         let result = work();

@@ -185,9 +185,7 @@ pub trait ServerReport: Send {
     fn close(&mut self) -> Result<()>;
 
     /// Fetches the report; called after the sessions have stopped, once [`ServerReport::close`] has succeeded.
-    ///
-    /// # Errors
-    /// If nothing can be fetched. Notes name missing files.
+    /// Fails if nothing can be fetched. Notes name missing files.
     fn fetch(&mut self) -> Result<FetchedReport>;
 }
 

@@ -62,9 +62,7 @@ const CHECKS: &[(&str, Applies)] = &[
 ///
 /// `on_check` gets the verdict of each check, and returns false to stop: then the suite only removes its schemas. After a
 /// check that fails, the others still run.
-///
-/// # Errors
-/// If the target can't be opened or is in use.
+/// Fails if the target can't be opened or is in use.
 pub fn run(
     open: &dyn Fn() -> Result<Box<dyn Engine>>,
     on_check: &mut dyn FnMut(&'static str, &Verdict) -> bool,

@@ -29,9 +29,7 @@ pub enum Unanswered {
 
 impl<T: Send + 'static> PendingAnswer<T> {
     /// Starts asking.
-    ///
-    /// # Errors
-    /// If the system refuses a thread.
+    /// Fails if the system refuses a thread.
     pub fn begin(question: impl FnOnce() -> T + Send + 'static) -> Result<Self, Unanswered> {
         let (sender, receiver) = sync_channel(1);
         let ask = move || {
@@ -43,9 +41,7 @@ impl<T: Send + 'static> PendingAnswer<T> {
     }
 
     /// Waits for the answer; may be called again after [`Unanswered::Silence`].
-    ///
-    /// # Errors
-    /// If it does not come within `patience`, or never will.
+    /// Fails if it does not come within `patience`, or never will.
     pub fn wait(&self, patience: Duration) -> Result<T, Unanswered> {
         self.0.recv_timeout(patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => Unanswered::Silence(patience),
@@ -55,9 +51,7 @@ impl<T: Send + 'static> PendingAnswer<T> {
 }
 
 /// Asks, and waits for the answer.
-///
-/// # Errors
-/// If it does not come within `patience`.
+/// Fails if it does not come within `patience`.
 pub fn within<T: Send + 'static>(
     patience: Duration,
     question: impl FnOnce() -> T + Send + 'static,

@@ -16,7 +16,6 @@ use crate::mounts::{Mount, read_mounts};
 pub struct GroupLimits {
     /// 1 or 2.
     pub version: u32,
-    /// The kernel's path of the group.
     pub path: String,
     /// CPUs by quota: the least of the group and of the groups around it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,7 +120,6 @@ impl Group {
         }
     }
 
-    /// Resources used until now.
     pub fn used(&self) -> GroupUse {
         let throttled_folder = self.least_quota().map(|(folder, _)| folder.join("cpu.stat"));
         let throttled = |name| named_number(throttled_folder.as_deref()?, name);

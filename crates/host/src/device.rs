@@ -12,14 +12,12 @@ use crate::files::{Roots, attribute, number, read_text};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockId {
-    /// Its name in `/sys/class/block`.
     pub name: String,
     pub major: u32,
     pub minor: u32,
 }
 
 impl BlockId {
-    /// Cumulative counters.
     fn counters(&self, roots: &Roots) -> Result<DeviceCounters, HostError> {
         let path = roots.sys.join(format!("dev/block/{}:{}/stat", self.major, self.minor));
         DeviceCounters::parse(&read_text(&path)?)

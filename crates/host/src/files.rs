@@ -10,7 +10,6 @@ use serde::Serializer;
 
 use crate::HostError;
 
-/// Mount points of the kernel's file systems. Tests put a fixture tree here.
 #[derive(Clone, Debug)]
 pub(crate) struct Roots {
     pub(crate) proc: PathBuf,

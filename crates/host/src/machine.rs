@@ -17,7 +17,6 @@ pub struct HostInfo {
     pub os: Option<String>,
     /// Kernel release, as `uname -r`.
     pub kernel: String,
-    /// Machine architecture, as `uname -m`.
     pub architecture: String,
     pub cpu_model: Option<String>,
     /// Hardware threads that this process may use by its affinity and its quota.

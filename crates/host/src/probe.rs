@@ -31,10 +31,8 @@ const FILL_BYTES: u64 = 1 << 20;
 /// Most sessions of a synchronous step, and most requests in flight of an asynchronous one.
 const MOST_PARALLEL: u32 = 4096;
 
-/// A probe: where, how large, which steps. [`ProbePlan::new`] gives the defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbePlan {
-    /// Folder of the scratch file: on the file system in question.
     #[serde(serialize_with = "crate::files::lossy_path")]
     pub dir: PathBuf,
     /// Size of the scratch file: a multiple of 1 MiB, and more than the caches of the storage in question.
@@ -55,7 +53,6 @@ pub struct ProbePlan {
     /// A single block stays in the CPU's cache, as with fio. A database reads into a cache much larger than that, so
     /// its fair baseline is a larger buffer.
     pub buffer_blocks: usize,
-    /// Seed of the data and of the offsets.
     pub seed: u64,
 }
 
@@ -117,7 +114,6 @@ impl ProbePlan {
     }
 }
 
-/// One step of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepPlan {
     pub kind: StepKind,
@@ -153,9 +149,7 @@ pub enum ProbeEvent {
 ///
 /// The scratch file has no name, so it disappears however this ends. A failing step has an [`error`](ProbeStep::error),
 /// and the probe goes on with the next one. After `stop`, the result holds the steps done, the last one cut short.
-///
-/// # Errors
-/// The plan is invalid; the folder is missing, not writable, too full or refuses direct I/O; filling the file fails.
+/// Fails if the plan is invalid; the folder is missing, not writable, too full or refuses direct I/O; filling the file fails.
 pub fn run_probe(
     plan: &ProbePlan,
     event: &mut dyn FnMut(ProbeEvent),

@@ -12,7 +12,6 @@ use crate::protocol::{Hello, Reply, Request};
 use crate::remote::{RemoteObserver, Sent};
 use crate::{FoundServer, HostSample};
 
-/// An observer of one host: in this process, or at the end of an ssh connection.
 #[derive(Debug)]
 pub struct Observer(Kind);
 
@@ -32,7 +31,6 @@ pub struct Observation {
     pub round_trip: Duration,
 }
 
-/// A request for a sample that is under way.
 #[derive(Debug)]
 #[must_use]
 pub struct PendingSample {
@@ -58,7 +56,6 @@ impl Observer {
         Self(Kind::Remote(Box::new(RemoteObserver::open(client, host, copy))))
     }
 
-    /// The hello of the observer, or the reason why there is none.
     pub fn hello(&self) -> Result<&Hello, &str> {
         match &self.0 {
             Kind::Local(_, hello) => Ok(hello),

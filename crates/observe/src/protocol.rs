@@ -143,7 +143,6 @@ pub fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()
     }
 }
 
-/// Sends a message as a line.
 pub(crate) fn send(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');

@@ -169,7 +169,6 @@ impl RemoteObserver {
     }
 }
 
-/// A running observer that has said hello.
 #[derive(Debug)]
 struct Link {
     ssh: Ssh,

@@ -72,7 +72,6 @@ pub struct ServerFigures {
     pub group: Option<GroupUse>,
 }
 
-/// Differences between two samples of one host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostInterval {
     /// Time by the host's own clock.

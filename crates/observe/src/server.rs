@@ -216,7 +216,6 @@ fn shares_mounts(pid: u32) -> bool {
     }
 }
 
-/// Number of CPUs in the affinity mask of a process.
 fn cpus_allowed(pid: u32) -> Option<u32> {
     let mask = process(pid)?.status().ok()?.cpus_allowed?;
     Some(mask.into_iter().map(u32::count_ones).sum()).filter(|cpus| *cpus > 0)

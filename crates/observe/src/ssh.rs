@@ -26,7 +26,6 @@ const KEPT_BYTES: usize = 4096;
 const OPTIONS: &str = "-T -a -x -oBatchMode=yes -oConnectTimeout=10 -oServerAliveInterval=5 -oServerAliveCountMax=3 \
                        -oClearAllForwardings=yes -oPermitLocalCommand=no -oEscapeChar=none -oRequestTTY=no -oLogLevel=ERROR";
 
-/// A running ssh, and the observer at its other end.
 #[derive(Debug)]
 pub(crate) struct Ssh {
     process: Child,
@@ -127,7 +126,6 @@ impl Ssh {
         format!("the connection or the observer ended{code}{line}")
     }
 
-    /// Exit code of an ssh that is about to end.
     fn exit_code(&mut self) -> Option<i32> {
         let until = Instant::now() + END_PATIENCE;
         loop {

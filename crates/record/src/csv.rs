@@ -155,9 +155,7 @@ pub struct OperationsWriter {
 
 impl OperationsWriter {
     /// Creates the file in a run's folder.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Fails if it can't be written.
     pub fn create(directory: &Path) -> Result<Self, RecordError> {
         let path = directory.join(OPERATIONS_FILE);
         let file = File::create(&path).map_err(RecordError::io("creating", &path))?;
@@ -167,17 +165,13 @@ impl OperationsWriter {
     }
 
     /// Appends operations.
-    ///
-    /// # Errors
-    /// If they can't be written.
+    /// Fails if they can't be written.
     pub fn write(&mut self, operations: &[KeptOperation]) -> Result<(), RecordError> {
         operations.iter().try_for_each(|operation| self.put(&operation.line()))
     }
 
     /// Ends the file, with a mark if the list is not `whole`.
-    ///
-    /// # Errors
-    /// If what was held back can't be written.
+    /// Fails if what was held back can't be written.
     pub fn finish(mut self, whole: bool) -> Result<(), RecordError> {
         if !whole {
             self.put(&format!("{NOT_WHOLE}\n"))?;
@@ -206,9 +200,7 @@ pub struct KeptOperations {
 }
 
 /// Reads the operations of a run's folder; `None` if they were not kept.
-///
-/// # Errors
-/// If the file can't be read, or a line of it is none that this program wrote.
+/// Fails if the file can't be read, or a line of it is none that this program wrote.
 pub fn read_operations(directory: &Path) -> Result<Option<KeptOperations>, RecordError> {
     let path = directory.join(OPERATIONS_FILE);
     let file = match File::open(&path) {

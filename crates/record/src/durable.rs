@@ -8,9 +8,7 @@ use std::path::Path;
 /// Writes a file under a temporary name, syncs it and renames it, so that neither a full disk nor a power failure leaves half of
 /// it, and an earlier content stays until then. `mode` holds the permissions of a new file, before the umask; an existing file
 /// keeps its own. A link stays a link, and a pipe or device is written directly.
-///
-/// # Errors
-/// If the file can't be written; the message does not name the temporary file.
+/// Fails if the file can't be written; the message does not name the temporary file.
 pub fn durable_write(
     path: &Path,
     mode: u32,

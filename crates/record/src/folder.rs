@@ -41,9 +41,7 @@ pub struct RunDirectory {
 impl RunDirectory {
     /// Creates the folder before the run, when a failure loses nothing. Its name is the UTC time and the run's name, with a
     /// number if that is taken.
-    ///
-    /// # Errors
-    /// If `results` can't be written to.
+    /// Fails if `results` can't be written to.
     pub fn create(results: &Path, started: Timestamp, name: &str) -> Result<Self, RecordError> {
         fs::create_dir_all(results).map_err(RecordError::io("creating the results folder", results))?;
         // Other programs wait here: a folder without its lock looks abandoned. Without locks in the file system that risk remains.
@@ -93,18 +91,14 @@ impl RunDirectory {
     }
 
     /// Writes a file of the run.
-    ///
-    /// # Errors
-    /// If the file can't be written.
+    /// Fails if the file can't be written.
     pub fn write(&self, name: &str, content: &str) -> Result<(), RecordError> {
         let path = self.temporary.join(name);
         fs::write(&path, content).map_err(RecordError::io("writing", path))
     }
 
     /// Writes the record and its series durably and renames the folder. Returns the published folder.
-    ///
-    /// # Errors
-    /// If a file can't be written: then the folder is removed with everything in it, which frees its space. If it can't be
+    /// Fails if a file can't be written: then the folder is removed with everything in it, which frees its space. If it can't be
     /// renamed it stays, with the whole record.
     pub fn publish(self, record: &Record) -> Result<PathBuf, RecordError> {
         if let Err(error) = self.write_all(record) {
@@ -212,9 +206,7 @@ impl MarksFile {
 }
 
 /// Marks this moment in a run that is under way, and returns the run's id. `run` may be omitted if there is only one.
-///
-/// # Errors
-/// If the text is not one line of 1 to 200 characters, if no such run is under way, if `run` is omitted for several, or if the file
+/// Fails if the text is not one line of 1 to 200 characters, if no such run is under way, if `run` is omitted for several, or if the file
 /// can't be written.
 pub fn leave_mark(results: &Path, run: Option<&str>, text: &str) -> Result<String, RecordError> {
     let text = text.trim();

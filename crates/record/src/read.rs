@@ -41,9 +41,7 @@ fn is_named(id: &str, name: &str, is_there: impl Fn(&str) -> bool) -> bool {
 /// 4. RUN_NAME, which is the id after its first dash: the latest run of that name;
 /// 5. the beginning of the id of one run only;
 /// 6. any part of the id of one run only.
-///
-/// # Errors
-/// If there is none, or if several fit where only one may.
+/// Fails if there is none, or if several fit where only one may.
 pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
     let direct = Path::new(name);
     if direct.join(RUN_FILE).is_file() || (direct.is_file() && !name.is_empty()) {
@@ -69,9 +67,7 @@ pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
 }
 
 /// The runs of a folder, oldest first, or else the one that [`find_run`] finds.
-///
-/// # Errors
-/// As those of [`find_run`]; a folder without any run is an error too.
+/// Fails as [`find_run`] does; a folder without any run is an error too.
 pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError> {
     let folder = Path::new(name);
     if !folder.is_dir() || folder.join(RUN_FILE).is_file() {
@@ -87,9 +83,7 @@ pub fn run_folder(run: &Path) -> &Path {
 }
 
 /// The published runs of a results folder, oldest first. A folder that does not exist holds none.
-///
-/// # Errors
-/// If the folder can't be read.
+/// Fails if the folder can't be read.
 pub fn list_runs(results: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let entries = match fs::read_dir(results) {
         Ok(entries) => entries,
@@ -150,17 +144,13 @@ pub enum SeriesWanted {
 }
 
 /// Reads a record from `run.json`, a run's folder, or a page that holds it.
-///
-/// # Errors
-/// If it can't be read, is not a record, or is of a later version.
+/// Fails if it can't be read, is not a record, or is of a later version.
 pub fn read_record(path: &Path) -> Result<Record, RecordError> {
     read_record_with(path, SeriesWanted::Whole)
 }
 
 /// Reads a record with or without its series.
-///
-/// # Errors
-/// If it can't be read, is not a record, or is of a later version.
+/// Fails if it can't be read, is not a record, or is of a later version.
 pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, RecordError> {
     let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
     let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;

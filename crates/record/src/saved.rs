@@ -52,9 +52,7 @@ impl SavedProbe {
 }
 
 /// Saves a probe in a results folder and returns its file.
-///
-/// # Errors
-/// If it can't be written.
+/// Fails if it can't be written.
 pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordError> {
     save(&results.join(PROBES), probe.taken.strftime("%Y%m%dT%H%M%SZ"), probe)
 }
@@ -92,9 +90,7 @@ pub struct SavedLoad {
 }
 
 /// Saves a load in a results folder and returns its file.
-///
-/// # Errors
-/// If it can't be written.
+/// Fails if it can't be written.
 pub fn save_load(results: &Path, load: &SavedLoad) -> Result<PathBuf, RecordError> {
     save(&results.join(LOADS), load.cost.ended.strftime("%Y%m%dT%H%M%S%3fZ"), load)
 }

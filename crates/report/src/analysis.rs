@@ -37,7 +37,6 @@ use crate::table::{Column, Table as Grid};
 use crate::verdicts::{GroupVerdicts, Question, group};
 use crate::{Confidence, Figure, figure};
 
-/// A variant, and how labels select its runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Variant {
     pub name: String,
@@ -112,7 +111,6 @@ pub struct Options {
 pub struct Analysis {
     /// Holds for all pairs of a table together.
     pub confidence: Confidence,
-    /// The variant that `scaled` figures are relative to.
     pub scale: Option<String>,
     pub variants: Vec<Variant>,
     pub tables: Vec<Table>,
@@ -124,7 +122,6 @@ pub struct Analysis {
 pub struct Table {
     pub title: String,
     pub model: String,
-    /// The figure, in words with its unit.
     pub metric: String,
     /// The variants that lack the figure, in a sentence each with the reason.
     pub lacking: Vec<String>,
@@ -140,9 +137,7 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub variant: String,
-    /// The verdicts of all runs.
     pub verdicts: GroupVerdicts,
-    /// One for each number of sessions.
     pub cells: Vec<Cell>,
     /// All runs, whatever their sessions.
     pub overall: Cell,
@@ -182,9 +177,7 @@ pub struct Cell {
     pub cv_percent: Option<f64>,
     /// Mean of the repeats' mean latencies.
     pub latency_us: Option<f64>,
-    /// Mean of the repeats' 99th percentiles.
     pub latency_p99_us: Option<f64>,
-    /// In the order of the runs.
     pub values: Vec<f64>,
     /// The events that took most time in a run, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -223,12 +216,10 @@ pub enum AnalysisError {
 }
 
 impl Analysis {
-    /// True if every verdict of every run is good.
     pub fn are_good(&self) -> bool {
         self.tables.iter().flat_map(|table| &table.rows).all(|row| row.verdicts.are_good())
     }
 
-    /// Analyses runs. Tables without runs are left out.
     pub fn of(
         runs: &[Run],
         variants: &[Variant],
@@ -388,7 +379,6 @@ impl Table {
         })
     }
 
-    /// The verdicts that its figure and its latency rest on.
     fn rests_on_with_latency(&self) -> Vec<Question> {
         let of_latency = self.latency.map_or(&[][..], |of| of.mean().rests_on);
         [self.rests_on.as_slice(), of_latency].concat()

@@ -31,14 +31,12 @@ use crate::verdicts::{GroupVerdicts, Question, group};
 /// A group of runs by its name, which differs from the others'.
 pub type NamedRuns<'a> = (&'a str, &'a [Record]);
 
-/// The differences between groups, each of one run or of several repeated ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diff {
     #[serde(flatten)]
     pub groups: Each<Group>,
     pub confidence: Confidence,
     pub statements: Vec<String>,
-    /// Parameters, server settings and platform that differ.
     pub changes: Vec<Change>,
     /// Figures side by side, whether they differ or not, if a group knows them.
     pub metrics: Vec<Metric>,
@@ -105,7 +103,6 @@ pub enum Compared {
     Ranked(Ranking),
 }
 
-/// The comparison of two groups by one figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Difference {
     /// The difference of the means in percent of the first; absent if the first is 0, or if it can't be compared.
@@ -114,7 +111,6 @@ pub struct Difference {
     pub comparison: Option<Comparison>,
 }
 
-/// The comparison of more groups by one figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Ranking {
     /// The confidence interval of each mean; absent for a single run, and for bounds of buckets.
@@ -123,19 +119,14 @@ pub struct Ranking {
     /// apart.
     /// Groups with a BAD verdict that the figure rests on, or that others do not have, are not ranked.
     pub best: Vec<String>,
-    /// The names of the groups with a BAD verdict that the figure rests on.
     pub invalid: Vec<String>,
-    /// The group with the second best mean.
     pub next: Option<String>,
-    /// The best mean relative to the next.
     pub lead: Option<Comparison>,
 }
 
-/// Shares of durations in a group's runs together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Distribution {
     pub name: &'static str,
-    /// The number of durations.
     #[serde(flatten)]
     pub counts: Each<Option<u64>>,
     /// From the shortest to the longest, without gaps.
@@ -153,7 +144,6 @@ pub struct DistributionRow {
     pub percents: Each<Option<f64>>,
 }
 
-/// An event, summed over the runs of each group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
     pub name: String,
@@ -178,7 +168,6 @@ pub enum DiffError {
     Empty(String),
 }
 
-/// A group while it is compared.
 struct Side<'a> {
     name: &'a str,
     runs: Vec<Figures<'a>>,
@@ -198,7 +187,6 @@ impl<'a> Side<'a> {
 }
 
 impl Diff {
-    /// Compares two groups or more.
     pub fn of(groups: &[NamedRuns<'_>], confidence: Confidence) -> Result<Self, DiffError> {
         if let Some((name, _)) = groups.iter().find(|(_, records)| records.is_empty()) {
             return Err(DiffError::Empty((*name).to_owned()));
@@ -216,7 +204,6 @@ impl Diff {
         Ok(Self { groups, confidence, statements, changes, metrics, distributions, events })
     }
 
-    /// True if every verdict of every run is good.
     pub fn are_good(&self) -> bool {
         self.groups.iter().all(|group| group.verdicts.are_good())
     }
@@ -447,7 +434,6 @@ const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
     (figure::REDO_MB_PER_S, "Redo MB/s", ["higher", "lower"]),
 ];
 
-/// A sentence for each of the figures that matter most, and one about repeats.
 fn statements(metrics: &[Metric], sides: &[Side<'_>], confidence: Confidence) -> Vec<String> {
     let find = |figure: &Figure| metrics.iter().find(|metric| metric.name == figure.name);
     // Operations are faster from a page cache too, but not better.
@@ -582,7 +568,6 @@ pub(crate) fn shown_percent(percent: f64) -> String {
     fixed(percent, if percent < 0.995 { 2 } else { 1 })
 }
 
-/// The events that took most time in a group, summed over its runs.
 fn events(sides: &[Side<'_>]) -> Vec<Event> {
     const MOST: usize = 10;
     // Class of each event, and seconds and waits in each group.
@@ -624,7 +609,6 @@ fn events(sides: &[Side<'_>]) -> Vec<Event> {
     events
 }
 
-/// Adds the durations of a run to a histogram.
 type Add = fn(&Record, &mut Histogram);
 
 /// Durations of operations and of physical reads; those that no group measured are left out.

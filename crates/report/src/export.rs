@@ -108,7 +108,6 @@ impl Metrics {
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    /// A metric of one sample, if it is known.
     pub fn one(
         &mut self,
         name: &str,
@@ -188,7 +187,6 @@ pub fn prometheus(record: &Record) -> String {
     metrics.into_text()
 }
 
-/// The name and the factor of a figure in base units.
 pub(crate) fn in_base_units(figure: &str) -> (String, f64) {
     const UNITS: [(&str, &str, f64); 6] = [
         ("_us_per_physical_read", "_seconds_per_physical_read", 1e-6),
@@ -205,7 +203,6 @@ pub(crate) fn in_base_units(figure: &str) -> (String, f64) {
     )
 }
 
-/// Counters and latencies of the measured window.
 fn window(metrics: &mut Metrics, record: &Record, labels: Labels<'_>) {
     for (counter, value) in record.counters.iter() {
         let counter = counter.name();

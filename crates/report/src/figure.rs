@@ -46,14 +46,12 @@ pub struct Figure {
     /// Form of its value below a head that names the unit.
     pub format: Format,
     pub better: Better,
-    /// Description and source.
     pub source: &'static str,
     /// The verdicts that make it worthless if they are BAD.
     pub rests_on: &'static [Question],
     get: Get,
 }
 
-/// How a figure follows from a run.
 #[derive(Clone, Copy, Debug)]
 enum Get {
     Set(fn(&Record) -> Option<u64>),
@@ -186,7 +184,6 @@ impl<'a> Figures<'a> {
         self.verdicts.get_or_init(|| judge(self))
     }
 
-    /// The verdicts in brief.
     pub fn judged(&self) -> &[Judged] {
         self.judged.get_or_init(|| self.verdicts().iter().map(Judged::from).collect())
     }
@@ -197,7 +194,6 @@ impl<'a> Figures<'a> {
         judged.map_or(Answer::Unknown, |judged| judged.answer)
     }
 
-    /// True if every verdict is good.
     pub fn is_good(&self) -> bool {
         self.judged().iter().all(|judged| judged.answer == Answer::Good)
     }
@@ -230,13 +226,11 @@ pub const KEY: [&Figure; 7] = [
     &PERCENT_OF_CEILING,
 ];
 
-/// Sessions, rate and latencies of each role.
 pub const OF_READERS: [&Figure; 4] =
     [&READERS, &READER_OPERATIONS_PER_S, &READER_OPERATION_MEAN_US, &READER_OPERATION_P99_US];
 pub const OF_WRITERS: [&Figure; 4] =
     [&WRITERS, &WRITER_OPERATIONS_PER_S, &WRITER_OPERATION_MEAN_US, &WRITER_OPERATION_P99_US];
 
-/// The key figures of a row in a table of runs.
 pub const KEY_IN_ROWS: [&Figure; 2] = [KEY[0], KEY[2]];
 
 /// Defines the figures and the list of them: name, title, unit, better, source, verdicts, value; and other fields that differ

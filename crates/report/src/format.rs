@@ -11,7 +11,6 @@ use crate::table::Cell;
 
 pub const ABSENT: &str = "-";
 
-/// The form in which people see a measured number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// No decimals: `19,507`.
@@ -35,7 +34,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// A number in this form; [`ABSENT`] if it is not finite.
     pub fn show(self, value: f64) -> String {
         match self {
             Self::Whole => fixed(value, 0),
@@ -50,7 +48,6 @@ impl Format {
         }
     }
 
-    /// A cell with a number in this form; absent if the number is unknown.
     pub fn cell(self, value: impl Into<Option<f64>>) -> Cell {
         value.into().map_or(Cell::Absent, |value| Cell::Number(value, self))
     }
@@ -86,7 +83,6 @@ numbers! {
     Thousandths(f64) = |value| fixed(value, 3);
 }
 
-/// A value in words, or [`ABSENT`].
 pub(crate) fn shown(value: Option<impl fmt::Display>) -> String {
     or_absent(value, |value| value.to_string())
 }

@@ -127,7 +127,6 @@ impl Column {
     }
 }
 
-/// All columns, in the order in which people see them.
 pub fn all_columns() -> impl Iterator<Item = Column> {
     let figures = figure::ALL.iter().map(Column::figure);
     RUN.into_iter().chain(figures).chain([TOP_WAIT]).chain(VERDICTS).chain([VERDICTS_IN_SHORT])

@@ -43,7 +43,6 @@ pub struct Platform {
     io_per_s: Option<f64>,
     writes_percent: Option<f64>,
     read_us: Option<f64>,
-    /// Cores of the database's host.
     cores: Option<f64>,
     /// A claim may know the quotient only.
     stated_per_core: Option<f64>,
@@ -52,7 +51,6 @@ pub struct Platform {
     licensed_cores: Option<f64>,
     cost_per_hour: Option<Amount>,
     verdicts: GroupVerdicts,
-    /// Why it has no figures.
     left_out: Option<String>,
 }
 
@@ -128,7 +126,6 @@ impl Platform {
     }
 }
 
-/// The file of a ledger has an error on a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct SheetError {
@@ -177,7 +174,6 @@ fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> 
     if is_good { Ok(Some(share)) } else { Err(D::Error::custom("it must be a number from 0 to 100")) }
 }
 
-/// An entry of a ledger's file.
 #[derive(Clone, Debug)]
 pub enum Entry {
     Claim(Platform),
@@ -255,10 +251,8 @@ impl Typed {
 
 type Write = fn(&Ledger, &mut Page);
 
-/// Columns that every part begins with: platform and basis.
 const NAMES: usize = 2;
 
-/// The parts of the text and of the page.
 const PARTS: [(&str, Write); 3] = [
     ("Per core", Ledger::write_io),
     ("Per licence and price", Ledger::write_prices),
@@ -281,7 +275,6 @@ impl Ledger {
         Self { platforms }
     }
 
-    /// True if every verdict of the own runs is good.
     pub fn are_good(&self) -> bool {
         let mut measured = self.platforms.iter().filter(|platform| platform.basis == Basis::Measured);
         measured.all(|platform| platform.verdicts.are_good())

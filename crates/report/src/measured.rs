@@ -104,7 +104,6 @@ impl<'a> Measured<'a> {
         self.record.host.as_ref()?.cpu
     }
 
-    /// Share of a part of the host's CPU time.
     pub(crate) fn percent_of_cpus(&self, part_s: fn(&CpuTimes) -> f64) -> Option<f64> {
         let cpu = self.host_cpu()?;
         ratio(100.0 * part_s(&cpu), cpu.total_s())
@@ -140,7 +139,6 @@ impl<'a> Measured<'a> {
         if elsewhere { Some(0.0) } else { self.client_cpu_s() }
     }
 
-    /// CPU time in percent of all CPUs of the host.
     pub(crate) fn percent_of_host(&self, cpu_s: f64) -> Option<f64> {
         ratio(100.0 * cpu_s, self.observed_s() * f64::from(self.host_cpus()?))
     }
@@ -156,7 +154,6 @@ pub(crate) fn device_counters(record: &Record) -> Option<DeviceCounters> {
     record.host.as_ref()?.device.as_ref()?.counters
 }
 
-/// The name of the block device behind the data.
 pub(crate) fn device_name(record: &Record) -> Option<&str> {
     Some(&record.host.as_ref()?.device.as_ref()?.device.top.as_ref()?.name)
 }
@@ -319,7 +316,6 @@ pub(crate) fn event_mean_us(record: &Record, name: &str) -> Option<f64> {
     event.waits.filter(|waits| *waits > 0).map(|waits| event.time_us as f64 / waits as f64)
 }
 
-/// Time spent on one thing.
 pub(crate) struct TimedEvent {
     pub(crate) name: String,
     pub(crate) class: String,
@@ -446,7 +442,6 @@ pub(crate) fn throttled_percent(server: &ObservedRecord) -> Option<f64> {
     ratio(100.0 * group.throttled_periods? as f64, group.periods? as f64)
 }
 
-/// True if a server's quota limits its CPUs.
 pub(crate) fn has_quota(server: &ObservedRecord) -> bool {
     let quota = server.limits.as_ref().and_then(|limits| limits.cpus);
     quota.is_some() && quota == server.cpus
@@ -477,7 +472,6 @@ impl OfferedLoad {
         Some(Self { done: total_operations(record), due, slack, rate_per_s, seconds: window.seconds })
     }
 
-    /// Operations done, as a share of those due.
     pub(crate) fn share(&self) -> Option<f64> {
         ratio(self.done as f64, self.due)
     }
@@ -502,7 +496,6 @@ impl OfferedLoad {
         )
     }
 
-    /// The rate reached and the rate requested.
     pub(crate) fn rates(&self) -> String {
         let done_per_s = ratio(self.done as f64, self.seconds).unwrap_or_default();
         format!("{}/s of {}/s", fixed(done_per_s, 0), count(u64::from(self.rate_per_s)))

@@ -5,7 +5,6 @@ use crate::table::wrapped;
 pub(crate) use crate::table::{Column, Table};
 
 pub(crate) const WIDTH: usize = 100;
-/// Column at which the values of facts begin.
 const FACT_INDENT: usize = 15;
 
 #[derive(Clone, Debug)]
@@ -16,7 +15,6 @@ pub(crate) enum Block {
     /// A rule over the whole width, without a place in HTML.
     Rule(char),
     Fact(String, String),
-    /// The beginning of a paragraph's first line, and the paragraph.
     Hanging(String, String),
     Paragraph(String),
     Table(Table),
@@ -58,7 +56,6 @@ impl Page {
         self.blocks.push(Block::Table(table.clone()));
     }
 
-    /// The page as text of [`WIDTH`] columns.
     pub(crate) fn into_text(self) -> String {
         let mut text = Text::default();
         self.blocks.iter().for_each(|block| text.block(block));

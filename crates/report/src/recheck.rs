@@ -20,7 +20,6 @@ use crate::verdicts::{Pair, Rule, counter_pairs};
 /// The check of a number that a record holds twice, or that two counters counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recheck {
-    /// True if both agree as far as they must.
     pub agrees: bool,
     pub words: String,
 }
@@ -177,7 +176,6 @@ fn between(
     (!touching.is_empty()).then_some(Recheck { agrees, words })
 }
 
-/// The intervals that touch the window and have a sample.
 fn sampled(record: &Record) -> impl Iterator<Item = &Interval> {
     intervals_touching(record).filter(|interval| interval.sampled_s.is_some())
 }
@@ -307,7 +305,6 @@ fn percentile(name: &str, p: f64, histogram: &Histogram, sorted: &[u64]) -> Opti
     Some(Recheck { agrees, words })
 }
 
-/// Operations of each session within the window.
 fn sessions_against_list(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> {
     let mut listed: BTreeMap<u32, u64> = BTreeMap::new();
     for operation in operations.iter().filter(|operation| operation.in_window) {

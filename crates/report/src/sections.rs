@@ -22,7 +22,6 @@ use crate::verdicts::{Question, Verdict};
 
 pub(crate) struct Section {
     pub(crate) group: Group,
-    /// True if it needs a window.
     of_window: bool,
     write: fn(&mut Page, &Figures<'_>),
 }
@@ -61,7 +60,6 @@ impl Section {
     }
 }
 
-/// All sections, in the order of the text.
 pub(crate) const SECTIONS: &[Section] = &[
     Section::new(Group::Title, title),
     Section::new(Group::Verdicts, verdicts),
@@ -90,7 +88,6 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section::new(Group::Sources, setup::sources),
 ];
 
-/// The whole run as text, which depends on the record alone.
 pub fn text_report(record: &Record) -> String {
     let figures = Figures::of(record);
     let mut page = Page::default();

@@ -12,9 +12,7 @@ use crate::format::{ABSENT, Format, count, plain_number};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     Text(String),
-    /// A whole number, exact.
     Count(u64),
-    /// A measured number and its form for people.
     Number(f64, Format),
     /// An upper bound of a number that is not known more exactly.
     Bound(f64, Format),
@@ -22,7 +20,6 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The value for people.
     pub fn show(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -87,7 +84,6 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
     }
 }
 
-/// A column: its name for machines, its head for people, and greatest width.
 #[derive(Clone, Debug)]
 pub struct Column {
     name: Option<&'static str>,
@@ -133,7 +129,6 @@ pub struct Table {
 
 /// Widest cell of a page's table before it is wrapped.
 const WIDEST_ON_PAGE: usize = 60;
-/// Blanks between columns.
 const GAP: &str = "  ";
 
 impl Table {
@@ -146,7 +141,6 @@ impl Table {
         Self { names, ..self }
     }
 
-    /// A table of a column of words and columns of numbers.
     pub(crate) fn of_numbers(first: Column, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         Self::new(std::iter::once(first).chain(heads.into_iter().map(Column::right)))
     }
@@ -293,7 +287,6 @@ impl Table {
         std::iter::once(heads).chain(self.rows.iter().map(row)).map(|line: String| line + "\n").collect()
     }
 
-    /// A JSON array of objects by column name.
     pub fn json(&self) -> String {
         let object = |row: &Vec<Cell>| {
             let members = self.columns.iter().zip(row);

@@ -41,7 +41,6 @@ pub enum Question {
 }
 
 impl Question {
-    /// All questions in the order of the report.
     pub const ALL: [Self; 5] =
         [Self::Physical, Self::Accounted, Self::CpuBound, Self::Steady, Self::Complete];
 
@@ -213,7 +212,6 @@ fn worst_first<F>(mut findings: Vec<F>, judgement: fn(&F) -> Judgement) -> Vec<F
     findings
 }
 
-/// The meaning of a finding, and its words.
 struct Judgement {
     /// `None` for an observation, which decides nothing.
     answer: Option<Answer>,
@@ -274,14 +272,12 @@ impl Judgement {
         }
     }
 
-    /// Sentences below the first one.
     fn details(self) -> impl Iterator<Item = String> {
         let apart = self.remedy.filter(|_| !self.remedy_in_sentence);
         self.detail.into_iter().chain(apart.map(str::to_owned))
     }
 }
 
-/// The answers to all questions about a record, in the order of [`Question`].
 pub fn verdicts(record: &Record) -> [Verdict; 5] {
     judge(&Figures::of(record))
 }

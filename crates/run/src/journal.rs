@@ -43,7 +43,6 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Creates the journal of a run. The file must not exist, and the run must make UPDATEs.
     pub(crate) fn create(path: &Path, prepared: &Prepared) -> Result<Self, RunError> {
         if prepared.workload.redo_of_updates().is_none() {
             return Err(refuse(path, "UPDATE_PCT is 0, so there is nothing to note; set it above 0"));

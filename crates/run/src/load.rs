@@ -141,7 +141,6 @@ impl LoadPlan {
         })
     }
 
-    /// The seed of the data.
     pub fn seed(&self) -> Option<u64> {
         self.work.first().map(|work| work.load.seed)
     }
@@ -150,7 +149,6 @@ impl LoadPlan {
         self.slices().map(rows_of).sum()
     }
 
-    /// Bytes of the blocks of these rows.
     pub fn bytes(&self) -> u64 {
         self.rows() * u64::from(self.block_bytes)
     }
@@ -542,7 +540,6 @@ fn nearest_existing(path: &Path) -> &Path {
 
 const MIB: u64 = 1 << 20;
 
-/// The load at a target, from which a run or another load takes its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loaded {
     pub load: Load,

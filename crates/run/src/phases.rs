@@ -20,7 +20,6 @@ use crate::tally::{Drain, GrowingSeries};
 /// Seconds of the window between two records that observers get.
 const SHOWN_EVERY_S: u64 = 5;
 
-/// Everything measured before the record is assembled.
 #[derive(Default)]
 pub(crate) struct Measurements {
     pub(crate) started: Timestamp,
@@ -54,7 +53,6 @@ impl Measurements {
     }
 }
 
-/// Leads the sessions through the phases.
 pub(crate) struct Phases<'a, 'b> {
     timeline: &'b mut Timeline<'a>,
     sampler: &'b mut Sampler,
@@ -63,7 +61,6 @@ pub(crate) struct Phases<'a, 'b> {
     last_sample: Option<Sample>,
     steady: Option<SteadyStop>,
     phase: Phase,
-    /// The end of the phase, if it is known.
     until: Option<Instant>,
 }
 
@@ -279,7 +276,6 @@ impl SteadyStop {
         Self { asked, watch: SteadyWatch::new(rule, first_s), reached: false }
     }
 
-    /// Takes in the seconds that are complete at `now`. True if the last windows agree.
     fn is_reached(&mut self, series: &GrowingSeries, now: Duration) -> bool {
         let complete_s = GrowingSeries::complete_s(now);
         while self.watch.next_s() < complete_s && !self.reached {

@@ -36,7 +36,6 @@ impl State {
     }
 }
 
-/// The meeting point of the sessions and the timeline.
 #[derive(Debug, Default)]
 pub(crate) struct Rendezvous {
     state: Mutex<State>,
@@ -65,7 +64,6 @@ impl Rendezvous {
         self.ordered.notify_all();
     }
 
-    /// Ends a phase: no operation begins any more.
     pub(crate) fn close(&self) {
         self.order(Order::Rest);
     }
@@ -171,7 +169,6 @@ impl<'a> Participant<'a> {
         self.rendezvous.lock().order == Order::Leave
     }
 
-    /// Begins that many operations; `None` if the phase is over.
     pub(crate) fn begin(&self, operations: usize) -> Option<InFlight<'a>> {
         let mut state = self.rendezvous.lock();
         let Order::Work(until) = state.order else { return None };

@@ -126,7 +126,6 @@ fn find_probe(results: &Path, topology: &Topology, block_bytes: u32) -> Option<S
     latest_probe(results, hostname, topology.device()?, block_bytes)
 }
 
-/// Input and output of one run.
 pub(crate) struct Timeline<'a> {
     pub(crate) context: &'a RunContext<'a>,
     pub(crate) prepared: &'a Prepared,

@@ -341,7 +341,6 @@ impl HostsSample {
         HostsInterval { topology: Arc::clone(&self.topology), hosts }
     }
 
-    /// The answer of the observer of a server.
     pub(crate) fn of_server(&self, server: usize) -> Option<&Observation> {
         let (host, _) = self.topology.servers.get(server)?.observed_at?;
         self.seen.get(host)?.as_ref()
@@ -356,7 +355,6 @@ pub(crate) struct HostsInterval {
 }
 
 impl HostsInterval {
-    /// The figures of a server's host.
     pub(crate) fn host_of(&self, server: usize) -> Option<&HostInterval> {
         let (host, _) = self.topology.servers.get(server)?.observed_at?;
         self.hosts.get(host)?.as_ref()

@@ -349,7 +349,6 @@ pub(crate) struct Sessions {
     pub(crate) shared: Arc<Shared>,
     pub(crate) messages: Receiver<Message>,
     pub(crate) cancellers: BTreeMap<u32, Arc<dyn Cancel>>,
-    /// The ended sessions, and when the timeline learned of each end.
     pub(crate) ended: Vec<(Instant, SessionEnd)>,
     pub(crate) count: u32,
     done: BTreeSet<u32>,
@@ -371,7 +370,6 @@ impl PhaseEnd {
         Self { closed, last_work: closed, stragglers: Stragglers::default() }
     }
 
-    /// True if all sessions rest.
     pub(crate) fn is_idle(&self) -> bool {
         self.stragglers == Stragglers::default()
     }

@@ -40,9 +40,7 @@ pub struct ConfFile {
 
 impl ConfFile {
     /// Reads the text of a file. Messages call it `name`.
-    ///
-    /// # Errors
-    /// Every line that is not an assignment, a comment or empty. No message repeats a value.
+    /// Fails with every line that is not an assignment, a comment or empty. No message repeats a value.
     pub fn parse(name: &str, text: &str) -> Result<Self, SpecErrors> {
         let mut file = Self { name: name.to_owned(), assignments: Vec::new(), warnings: Vec::new() };
         let mut errors = Vec::new();

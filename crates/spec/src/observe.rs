@@ -45,9 +45,7 @@ impl SshHost {
     }
 
     /// Puts the host of an endpoint in the place of `%h`.
-    ///
-    /// # Errors
-    /// If the result is no name for ssh.
+    /// Fails if the result is no name for ssh.
     pub fn at(&self, endpoint: &str) -> Result<Self, BadValue> {
         let host = self.host.replace(ENDPOINT, endpoint);
         if is_host(&host) { Ok(Self { host, ..self.clone() }) } else { Err(BadValue::expected(HOST)) }

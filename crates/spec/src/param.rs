@@ -11,7 +11,6 @@ use crate::types::{
     Amount, BadValue, MASK, Percent, RunName, Secret, Size, WorkUnit, format_seconds, parse_seconds, whole,
 };
 
-/// A group of parameters, in the order of display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Group {
@@ -24,14 +23,11 @@ pub enum Group {
     Access,
     /// Keys of older files.
     Compatibility,
-    /// Options that several engines of servers share: each of these engines lists them.
     Servers,
-    /// Options of the engine of that name.
     Engine(&'static str),
 }
 
 impl fmt::Display for Group {
-    /// Writes the heading.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Target => "Target",
@@ -130,7 +126,6 @@ impl Param {
         has_flag.then(|| self.flag.map_or_else(|| self.key.to_lowercase().replace('_', "-"), str::to_owned))
     }
 
-    /// True if it may be unset.
     pub const fn is_optional(&self) -> bool {
         self.shipped.is_none()
     }
@@ -176,20 +171,14 @@ pub enum Kind {
     Flag,
     /// One of a few words, in any case, each with its meaning or an empty text.
     Choice(&'static [(&'static str, &'static str)]),
-    /// One line of text.
     Text,
     Path,
-    /// A [`Target`].
     Url,
-    /// A [`Secret`].
     Secret,
     /// Seed of all random choices; 0 draws one.
     Seed,
-    /// A [`RunName`].
     Name,
-    /// [`Observers`].
     Observe,
-    /// An [`Amount`].
     Amount,
 }
 
@@ -222,9 +211,7 @@ impl Kind {
     }
 
     /// Reads a text. Sizes in bytes are checked against blocks of `block_bytes`.
-    ///
-    /// # Errors
-    /// If the text is not of this kind or outside its range.
+    /// Fails if the text is not of this kind or outside its range.
     pub fn parse(&self, text: &str, block_bytes: u32) -> Result<Value, BadValue> {
         // Any text without control characters fits into a line of `slob.conf`.
         let one_line = || Some(text).filter(|text| !text.chars().any(char::is_control));

@@ -76,7 +76,6 @@ const MARKDOWN_COLUMNS: &str = "\
 | --- | --- | --- | --- | --- | --- | --- |
 ";
 
-/// Renders the document of all parameters in Markdown, one table for each group.
 pub fn markdown(table: &Table) -> String {
     let mut text = String::from(MARKDOWN_HEAD);
     for group in groups(table) {

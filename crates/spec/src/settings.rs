@@ -28,7 +28,6 @@ impl SpecErrors {
 }
 
 impl fmt::Display for SpecErrors {
-    /// Writes one error a line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.join("\n"))
     }
@@ -80,7 +79,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One parameter with its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
     param: Param,
@@ -133,9 +131,7 @@ impl Settings {
     /// `environment` holds full names and may be the whole environment: only `SLOB_<KEY>`, and the few bare keys of
     /// the original kit, have an effect. `flags` holds pairs of key and value; the last one of a key counts. An empty
     /// value unsets an optional parameter.
-    ///
-    /// # Errors
-    /// Every value in effect that is not permitted.
+    /// Fails with every value in effect that is not permitted.
     pub fn resolve(
         table: &Table,
         file: Option<&ConfFile>,
@@ -154,9 +150,7 @@ impl Settings {
 
     /// Replaces some values by those of a plan of many runs: pairs of key and text, of which the last one of a key
     /// counts. `place` names the part of the plan.
-    ///
-    /// # Errors
-    /// Every unknown key and every value that is not permitted.
+    /// Fails with every unknown key and every value that is not permitted.
     pub fn overridden(
         &self,
         table: &Table,
@@ -167,9 +161,7 @@ impl Settings {
     }
 
     /// Replaces values that the user did not set by those of a load: pairs of key and text.
-    ///
-    /// # Errors
-    /// Every unknown key and every value that is not permitted.
+    /// Fails with every unknown key and every value that is not permitted.
     pub fn as_loaded(&self, table: &Table, load: &[(&'static str, String)]) -> Result<Self, SpecErrors> {
         let is_free = |key: &str| self.entry(key).is_none_or(|entry| !entry.origin.is_set());
         let free = load.iter().filter(|(key, _)| is_free(key));
@@ -212,7 +204,6 @@ impl Settings {
         self
     }
 
-    /// All parameters in the order of the table.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
@@ -351,7 +342,6 @@ impl Diagnostics {
         self.errors.push(format!("there is no parameter {key}{}", did_you_mean(table.nearest(key))));
     }
 
-    /// Reads the text of a parameter.
     fn entry(&mut self, param: &Param, text: Option<&str>, origin: Origin, block_bytes: u32) -> Entry {
         let Param { key, kind, .. } = param;
         let mut value = None;

@@ -41,7 +41,6 @@ pub struct LoadSpec {
     pub streams: NonZeroU32,
     /// False lets the engine use as many streams as its server gains from.
     pub streams_are_set: bool,
-    /// `None`: the loader draws one.
     pub seed: Option<u64>,
     /// Fills rows with incompressible data.
     pub obfuscate: bool,
@@ -52,8 +51,7 @@ pub struct LoadSpec {
 }
 
 impl LoadSpec {
-    /// # Errors
-    /// Contradictions between parameters.
+    /// Fails with all contradictions between parameters.
     pub fn from_settings(settings: &Settings) -> Result<Checked<Self>, SpecErrors> {
         let mut errors = Vec::new();
         let degree = settings.entry("LOAD_PARALLEL_DEGREE");
@@ -80,7 +78,6 @@ impl LoadSpec {
         self.block_sz.unwrap_or(DEFAULT_BLOCK_BYTES)
     }
 
-    /// Blocks of each schema's main table.
     pub fn scale_blocks(&self) -> u64 {
         self.scale.blocks(self.block_bytes())
     }
@@ -95,11 +92,9 @@ pub struct RunSpec {
     /// 1 to 65,535.
     pub schemas: NonZeroU32,
     pub threads_per_schema: NonZeroU32,
-    /// Share of the operations that are UPDATEs; with `writers` their share of the sessions.
     pub update_pct: Percent,
     /// Sessions that only update beside others that only read; `None` if all sessions are alike.
     pub writers: Option<NonZeroU32>,
-    /// Share of the SELECTs that are short scans.
     pub scan_pct: Percent,
     /// Blocks of a SELECT.
     pub work_unit: WorkUnit,
@@ -135,7 +130,6 @@ pub struct RunSpec {
     pub observe: Observers,
     /// Remote observers are copies of this program.
     pub observe_copy: bool,
-    /// Bytes of the server's blocks, if set.
     pub block_sz: Option<u32>,
     /// The server's own report to take, only if the user asks for one, whatever the default: it costs the server work,
     /// and may need a licence.
@@ -144,8 +138,7 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
-    /// # Errors
-    /// All contradictions between parameters.
+    /// Fails with all contradictions between parameters.
     pub fn from_settings(settings: &Settings) -> Result<Checked<Self>, SpecErrors> {
         let (mut errors, mut warnings) = (Vec::new(), Vec::new());
         let work_unit = settings.required("WORK_UNIT")?;
@@ -203,12 +196,10 @@ impl RunSpec {
         self.schemas.get().saturating_mul(self.threads_per_schema.get())
     }
 
-    /// Bytes of a block, to convert sizes before a server is asked.
     pub fn block_bytes(&self) -> u32 {
         self.block_sz.unwrap_or(DEFAULT_BLOCK_BYTES)
     }
 
-    /// Active data set of each schema in blocks.
     pub fn scale_blocks(&self) -> u64 {
         self.scale.blocks(self.block_bytes())
     }
@@ -338,7 +329,6 @@ impl RunSpec {
     }
 }
 
-/// The sessions of a run, and what they do.
 struct Sessions {
     schemas: NonZeroU32,
     threads_per_schema: NonZeroU32,

@@ -38,7 +38,6 @@ impl Table {
         Self { params }
     }
 
-    /// All parameters, group by group.
     pub fn params(&self) -> &[Param] {
         &self.params
     }

@@ -47,7 +47,6 @@ impl Target {
         self.password.as_ref()
     }
 
-    /// All hosts in the order written; none in the form without `//`.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
     }
@@ -57,9 +56,7 @@ impl Target {
     }
 
     /// Replaces the hosts by a list such as `host:port,host:port`.
-    ///
-    /// # Errors
-    /// If the list is misspelt, or this target has no hosts.
+    /// Fails if the list is misspelt, or this target has no hosts.
     pub fn with_endpoints(&self, list: &str) -> Result<Self, BadTarget> {
         // Other parts of an address must not appear among the hosts.
         if list.contains(['/', '?', '@']) || list.chars().any(char::is_control) {

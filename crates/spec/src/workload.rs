@@ -12,11 +12,8 @@ use crate::types::{ArrivalProcess, MAX_SCALE_BLOCKS, Percent, RedoStress, WorkUn
 pub struct Workload {
     pub schemas: NonZeroU32,
     pub threads_per_schema: NonZeroU32,
-    /// Active data set of each schema: keys are drawn from `1..=scale_blocks`.
     pub scale_blocks: u64,
-    /// Blocks of a SELECT.
     pub work_unit: WorkUnit,
-    /// Blocks of an UPDATE.
     pub update_work_unit: WorkUnit,
     /// Share of operations that are UPDATEs; with `writers` their share of the sessions.
     pub update_pct: Percent,
@@ -25,7 +22,6 @@ pub struct Workload {
     pub writers: Option<NonZeroU32>,
     /// Share of the others that are short scans.
     pub scan_pct: Percent,
-    /// Columns that an UPDATE changes.
     pub redo_stress: RedoStress,
     /// Seconds of the planned window; `None` with WORK_LOOP.
     pub run_time_s: Option<f64>,
@@ -51,7 +47,6 @@ pub struct Workload {
     pub arrivals: Option<ArrivalProcess>,
 }
 
-/// Sessions that only update, and sessions that only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roles {
     pub writers: u32,
@@ -140,12 +135,10 @@ impl Workload {
         }
     }
 
-    /// All sessions.
     pub fn sessions(&self) -> u32 {
         self.schemas.get().saturating_mul(self.threads_per_schema.get())
     }
 
-    /// Writers and readers, if the sessions are not alike.
     pub fn roles(&self) -> Option<Roles> {
         let writers = self.writers?.get();
         Some(Roles { writers, readers: self.sessions().saturating_sub(writers) })
@@ -163,20 +156,16 @@ impl Workload {
         (self.update_pct.get() > 0).then_some(self.redo_stress)
     }
 
-    /// True if some operations are scans.
     pub fn scans(&self) -> bool {
         self.scan_pct.get() > 0 && self.update_pct.get() < 100
     }
 
-    /// Largest number of blocks of an operation.
     fn largest_unit(&self) -> WorkUnit {
         if self.update_pct.get() == 0 { self.work_unit } else { self.work_unit.max(self.update_work_unit) }
     }
 
     /// Checks that every operation fits into the data.
-    ///
-    /// # Errors
-    /// The first contradiction, with the parameter to change.
+    /// Fails with the first contradiction, with the parameter to change.
     pub fn check(&self) -> Result<(), WorkloadError> {
         let scale = self.scale_blocks;
         if !(1..=MAX_SCALE_BLOCKS).contains(&scale) {

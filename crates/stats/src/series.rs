@@ -156,9 +156,7 @@ impl<T> Series<T> {
 impl<T: Merge> Series<T> {
     /// Adds the value of the step that contains run-relative `second`. Merges several values of one step;
     /// steps may be left out.
-    ///
-    /// # Errors
-    /// [`SeriesError`] if the second lies before the series or before the last step. The series is then
+    /// Fails with [`SeriesError`] if the second lies before the series or before the last step. The series is then
     /// unchanged.
     pub fn push(&mut self, second: u64, value: T) -> Result<(), SeriesError> {
         let start_s = self.start_s;

@@ -17,7 +17,6 @@ use crate::vfs::{Meter, drop_page_cache, read_page, start_write_back};
 
 /// Rows between two updates of the progress, and between two requests to write back: 8 MiB.
 const STRIDE_ROWS: u64 = 1024;
-/// Blocks of the loader's page cache: small enough for the CPU's cache.
 const LOAD_CACHE_BLOCKS: u32 = 256;
 /// Blocks of the page cache for building the index: 16 MiB.
 const INDEX_CACHE_BLOCKS: u32 = 2048;

@@ -45,7 +45,6 @@ impl RowBuffer {
     }
 }
 
-/// Visits the rows of a slice in order, but not those on damaged pages.
 pub(crate) fn read_rows(
     file: &SchemaFile<'_>,
     slice: &Slice,
@@ -105,7 +104,6 @@ fn view<'a>(row: &'a Row<'_>) -> rusqlite::Result<RowView<'a>> {
     Ok(RowView { position: number(0)?, custid: number(1)?, columns, filler })
 }
 
-/// The bytes of a text or blob. Other values have none and fail the verification.
 fn bytes(value: ValueRef<'_>) -> &[u8] {
     match value {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,

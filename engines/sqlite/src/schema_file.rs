@@ -261,7 +261,6 @@ fn is_wal(header: &[u8]) -> bool {
     header.get(18..20) == Some(&[2, 2])
 }
 
-/// Result of [`claim`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claim<T> {
     /// The file was ours and unused; with the result of the work.

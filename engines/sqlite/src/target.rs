@@ -34,7 +34,6 @@ pub(crate) struct Place {
     pub(crate) folder: PathBuf,
     /// True if blocks go through the page cache of the operating system.
     pub(crate) buffered: bool,
-    /// Size of each session's buffer cache.
     pub(crate) cache_blocks: u32,
 }
 
@@ -47,12 +46,10 @@ impl Place {
         Ok(Self { folder: folder(&spec.target, spec.purpose)?, buffered, cache_blocks })
     }
 
-    /// The mode of sessions.
     pub(crate) fn io(&self) -> IoMode {
         if self.buffered { IoMode::Buffered } else { IoMode::Direct }
     }
 
-    /// The mode of loaders.
     pub(crate) fn load_io(&self) -> IoMode {
         if self.buffered { IoMode::Buffered } else { IoMode::Streaming }
     }

@@ -18,18 +18,15 @@ const ROUNDING_PERCENT: f64 = 1.0;
 /// A quotient this precise shows what the rows of a table have in common.
 const PRECISE: f64 = 0.05;
 
-/// A kind of pair.
 pub(super) struct Family {
     pub(super) what: &'static str,
     pub(super) sources: [&'static str; 2],
     rows: fn(&Report) -> Vec<Row>,
 }
 
-/// Two figures of the same thing, and its name.
 type Row = (String, Figure, Figure);
 
 impl Family {
-    /// Every pair that the report has.
     pub(super) fn pairs(&self, report: &Report) -> Vec<Pair> {
         let pair = |(what, first, second): Row| {
             let verdict = verdict(first, second);
@@ -160,7 +157,6 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
 ];
 
-/// The name of a statement's figure.
 fn of_sql(what: &str, id: &str, section: &SqlSection) -> String {
     format!("{what} of {id} in '{}'", section.title)
 }
@@ -203,7 +199,6 @@ fn sql_of_elapsed(report: &Report) -> Vec<Row> {
     sections.flat_map(|own| own.rows.iter().filter_map(move |line| row(own, line))).collect()
 }
 
-/// A figure of a statement that several sections print, and its name.
 type SqlFigure = (&'static str, fn(&SqlSection, &SqlRow) -> Option<Figure>);
 
 const SQL_FIGURES: [SqlFigure; 4] = [

@@ -20,7 +20,6 @@ pub struct Column {
 type Get = Box<dyn Fn(&Named) -> Option<Value> + Send + Sync>;
 
 impl Column {
-    /// `None` if the report lacks it.
     pub fn value(&self, named: &Named) -> Option<Value> {
         (self.get)(named).filter(|value| value.as_number().is_none_or(f64::is_finite))
     }
@@ -46,7 +45,6 @@ fn rate(name: &str, rate: Rate) -> Column {
     column(name, move |named| cell(rate.per_s(&named.report)))
 }
 
-/// The columns of a row for each report.
 pub fn columns() -> Vec<Column> {
     let mut all = identity();
     all.extend(rates());
@@ -133,7 +131,6 @@ fn time(moment: Option<DateTime>) -> Option<String> {
     Some(moment?.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
-/// The rate of an instance activity statistic.
 fn of(report: &Report, name: &str) -> Option<f64> {
     Some(report.statistic_per_s(name)?.value)
 }
@@ -296,10 +293,8 @@ fn lacking() -> Vec<Column> {
     ]
 }
 
-/// Rows other than reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// SQL statements by elapsed time.
     Statements,
     /// Segments in the order of the report.
     Segments,
@@ -310,7 +305,6 @@ type Cells = Vec<Option<Value>>;
 /// The head of a column, and the cell of a row.
 type Head<T> = (&'static str, fn(&T, &Report) -> Option<Value>);
 
-/// Columns of the report that precede each row.
 const OF_REPORT: &[Head<Named>] = &[
     ("Filename", |named, _| Some(Value::Text(named.label()))),
     ("Database Name", |_, report| words(report.database.name.as_deref())),

@@ -144,7 +144,6 @@ fn count_waits(report: &mut Report) {
     }
 }
 
-/// Reads a table with a row for each period.
 fn header(report: &mut Report, table: &Table) {
     let Some(row) = table.rows.iter().find(|row| row.name().contains(word(report))) else { return };
     table.fill(row, report, DATABASE);

@@ -218,7 +218,6 @@ fn rates(report: &mut Report, table: &Table) {
     }
 }
 
-/// Reads sessions and cursors at the begin and at the end, and adds up the instances.
 fn absolute_values(report: &mut Report, table: &Table) {
     let mut groups: Vec<&str> = table.heads.iter().map(|head| head.group.as_str()).collect();
     groups.retain(|group| !group.is_empty());
@@ -245,7 +244,6 @@ fn absolute_values(report: &mut Report, table: &Table) {
     }
 }
 
-/// True for a table of shares; tables of seconds have the same title or headings.
 fn is_of_shares(table: &Table) -> bool {
     table.title.contains('%') || table.heads.iter().any(|head| head.group.contains('%'))
 }

@@ -16,7 +16,6 @@ struct Part {
     edges: Vec<f64>,
     /// The share between each edge and the edge before it, and the share above all edges.
     shares: Vec<Figure>,
-    /// Waits within the section's range.
     waits: Option<Figure>,
 }
 

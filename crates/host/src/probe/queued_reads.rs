@@ -113,7 +113,6 @@ fn keep_busy(
 
 /// A completed request.
 struct Completion {
-    /// The slot that is free again.
     slot: usize,
     /// Bytes read.
     result: io::Result<usize>,

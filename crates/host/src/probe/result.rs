@@ -39,7 +39,6 @@ impl ProbeResult {
         Some(low_iops + share * (high_iops - low_iops))
     }
 
-    /// Steps that ran to their end.
     fn clean_steps(&self) -> impl Iterator<Item = (&ProbeStep, &StepFigures)> {
         let steps = self.steps.iter().filter(|step| step.error.is_none());
         steps.filter_map(|step| step.figures.as_ref().map(|figures| (step, figures)))
@@ -106,7 +105,6 @@ pub struct StepFigures {
     pub p50_us: f64,
     pub p99_us: f64,
     pub p999_us: f64,
-    /// Exact.
     pub max_us: f64,
     /// User and system CPU time of this process per operation; `None` if unreadable.
     pub cpu_us_per_op: Option<f64>,

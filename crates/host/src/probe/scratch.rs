@@ -18,7 +18,6 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates the file in `dir`.
     pub(super) fn create(dir: &Path) -> Result<Self, HostError> {
         let path = dir.to_path_buf();
         match fs::metadata(dir) {

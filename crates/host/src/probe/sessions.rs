@@ -17,13 +17,11 @@ use super::scratch::{Random, Scratch};
 use super::{ProbePlan, StepKind, StepPlan, nanoseconds};
 use crate::own_cpu;
 
-/// Shared state of the sessions of a step.
 struct Step<'a> {
     plan: &'a ProbePlan,
     write: bool,
     /// The common start; `None` if it is called off.
     start: OnceLock<Option<Instant>>,
-    /// Set by the user.
     stop: &'a AtomicBool,
     /// Set by a session that failed, to end the others.
     failed: AtomicBool,

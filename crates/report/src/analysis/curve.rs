@@ -33,10 +33,8 @@ pub struct CurvePoint {
     /// *Operations Research* 9 (1961) 383): 100 if every session is always inside an operation. Absent in an open loop,
     /// whose sessions wait for arrivals.
     pub little_percent: Option<f64>,
-    /// True if it exceeds the latency limit.
     pub over_limit: bool,
     pub bottleneck: Bottleneck,
-    /// The figures that show the bottleneck, in a sentence.
     pub reason: String,
     pub verdicts: Vec<Judged>,
 }
@@ -88,7 +86,6 @@ pub struct Curve {
     /// The highest rate that was kept, if the search raised the rate instead of the sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knee_rate_per_s: Option<u32>,
-    /// Why the search ended, in a sentence.
     pub why: String,
     pub limit: Option<String>,
     /// A smaller gain of throughput is no growth.
@@ -103,12 +100,10 @@ impl Curve {
         }
     }
 
-    /// True if the search raised the rate.
     fn is_open(&self) -> bool {
         self.points.iter().any(|point| point.rate_per_s.is_some())
     }
 
-    /// True if every verdict of every run is good.
     pub fn are_good(&self) -> bool {
         self.verdicts().iter().all(|(_, verdicts)| verdicts.are_good())
     }

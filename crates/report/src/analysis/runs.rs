@@ -27,9 +27,7 @@ pub struct Run {
     pub figures: BTreeMap<String, f64>,
     /// None of a row or a report, which hold too little to judge.
     pub verdicts: Vec<Judged>,
-    /// The server's product, if it is known.
     pub product: Option<String>,
-    /// The event that took most time.
     pub top_wait: Option<String>,
 }
 
@@ -174,7 +172,6 @@ impl Metric {
         }
     }
 
-    /// Its name without the unit.
     pub(super) fn noun(&self) -> &'static str {
         match self {
             Self::Reads => "physical reads per second",
@@ -194,7 +191,6 @@ impl Metric {
         }
     }
 
-    /// The figures that it is the sum of.
     pub(super) fn parts(&self, unit: &IoUnit) -> Vec<Part> {
         match self {
             Self::Reads => vec![unit.reads],

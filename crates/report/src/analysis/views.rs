@@ -139,7 +139,6 @@ fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) ->
     grid
 }
 
-/// A table with a column for each number of sessions and one for all.
 fn by_sessions(first: &str, table: &Table) -> Grid {
     Grid::of_numbers(Column::left(first), table.sessions_and_overall())
 }
@@ -195,18 +194,15 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
     grid
 }
 
-/// Verdicts of the runs of each variant.
 fn judged(page: &mut Page, table: &Table) {
     let groups: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.verdicts)).collect();
     group::write(page, &groups);
 }
 
-/// A sentence for each pair.
 fn verdicts(page: &mut Page, table: &Table) {
     table.pairs.iter().for_each(|pair| page.hanging("  *", &pair.verdict));
 }
 
-/// The differences of each pair, if there are several numbers of sessions.
 fn differences(page: &mut Page, table: &Table) {
     if table.sessions.len() < 2 || table.pairs.is_empty() {
         return;

@@ -34,7 +34,6 @@ impl Diff {
         self.groups.len() == 2
     }
 
-    /// Heads of the columns.
     fn heads(&self) -> Vec<String> {
         match self.is_pair() {
             true => vec!["First".into(), "Second".into()],
@@ -159,7 +158,6 @@ impl Diff {
         table
     }
 
-    /// A column for each group.
     fn ranked_table(&self, metrics: &[&Metric]) -> Table {
         let heads = self.heads().into_iter().map(|head| Column::right(head).at_most(20));
         let mut table = Table::new([Column::left("").at_most(30)].into_iter().chain(heads));
@@ -219,7 +217,6 @@ impl Diff {
     }
 }
 
-/// A mean with its interval, and its mark.
 fn ranked_cell(group: &String, mean: f64, interval: Option<(f64, f64)>, ranking: &Ranking) -> String {
     let mark = match (ranking.invalid.contains(group), ranking.best.contains(group)) {
         (true, _) => format!("{} ", Answer::Bad.word()),
@@ -293,7 +290,6 @@ pub fn diff_page(diff: &Diff, groups: &[NamedRuns<'_>]) -> String {
     .html()
 }
 
-/// A group's colour and runs.
 fn key(place: usize, head: &str, group: &Group, median: Option<&Record>) -> String {
     let drawn = median.filter(|_| group.is_repeated());
     let drawn = drawn.map(|run| format!("; the charts show the median one, {}", run.id)).unwrap_or_default();
@@ -302,7 +298,6 @@ fn key(place: usize, head: &str, group: &Group, median: Option<&Record>) -> Stri
     format!("<span class=\"key\" style=\"background:var(--c-variant{colour})\"></span>{words}")
 }
 
-/// How long operations and reads took, of all groups in one chart each.
 fn distribution_charts(diff: &Diff) -> Vec<Chart> {
     let chart = |distribution: &Distribution| {
         let groups = diff.groups.iter().zip(&distribution.histograms).enumerate();

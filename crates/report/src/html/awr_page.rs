@@ -19,7 +19,6 @@ const SOURCE: &str = "AWR and Statspack reports";
 /// The layout of a longer table would delay the charts.
 const MOST_ROWS: usize = 200;
 
-/// The part of a report that the page shows.
 #[derive(Clone)]
 pub struct AwrInterval {
     /// Database, host and release.
@@ -72,7 +71,6 @@ pub fn awr_page(reports: Vec<AwrInterval>, events: &[&str], begins: Begins) -> S
     .html()
 }
 
-/// The reports of one database or instance in order of time.
 struct Group {
     title: String,
     reports: Vec<AwrInterval>,
@@ -126,7 +124,6 @@ impl Group {
     }
 }
 
-/// Title of a group: its database or instance, and the time of its reports.
 fn titled(words: &str, trends: &[&Trend]) -> String {
     let begin = trends.first().and_then(|first| first.begin);
     let times = begin.zip(trends.iter().rev().find_map(|last| last.end));
@@ -319,7 +316,6 @@ fn rate_charts(trends: &[&Trend]) -> [LineChart; 4] {
 /// Rows of powers of two, from one up to another, and the waits that are spread over them.
 type Cells = Vec<(i32, i32, f64)>;
 
-/// Waits for an event by duration over the intervals.
 fn heat_drawing(intervals: &Arc<Intervals>, points: &[Option<&Point>]) -> Result<Drawing, String> {
     let columns: Vec<Cells> = points.iter().map(|point| point.map(cells).unwrap_or_default()).collect();
     let heat = heat(&columns).ok_or("no report has a histogram of it")?;
@@ -346,7 +342,6 @@ fn about_heat_map(points: &[Option<&Point>]) -> String {
     }
 }
 
-/// A column for each interval.
 fn heat(columns: &[Cells]) -> Option<Heat> {
     Heat::of("waits", Vec::new(), columns, |row| f64::from(row).exp2() / 1e6)
 }

@@ -16,7 +16,6 @@ pub(crate) struct Chart {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) about: String,
-    /// Origin of the figures.
     pub(crate) source: String,
     /// The drawing, or the reason why there is none.
     pub(crate) body: Result<Drawing, String>,
@@ -26,7 +25,6 @@ pub(crate) struct Chart {
 pub(crate) const COLOURS: usize = 8;
 
 impl Chart {
-    /// The chart as HTML: heading, room for the drawing, source.
     pub(crate) fn container(&self) -> String {
         let (id, title) = (&self.id, escape::text(&self.title));
         let about = escape::prose(&self.about);
@@ -91,7 +89,6 @@ pub(crate) struct Drawing {
     pub(crate) is_timeline: bool,
     /// Ranges of `x` outside the measurement.
     pub(crate) shades: Vec<(f64, f64)>,
-    /// Vertical lines at values of `x`, with their texts.
     pub(crate) marks: Vec<(f64, String)>,
     /// Present if the traces have a value or a column for each interval.
     #[serde(skip)]
@@ -116,7 +113,6 @@ impl Drawing {
         Self { traces, x, y, right: None, is_timeline, shades, marks, intervals, height_px: 320 }
     }
 
-    /// A drawing whose traces have a value or a column for each interval.
     pub(crate) fn over(intervals: Arc<Intervals>, y: Axis, traces: Vec<Trace>) -> Self {
         let title = if intervals.names.is_empty() { "time of the snapshots" } else { "reports in order" };
         let x = Axis::linear(title, Unit::Plain);
@@ -272,7 +268,6 @@ pub(crate) struct Line {
     pub(crate) x: Vec<f64>,
     pub(crate) y: Vec<Option<f64>>,
     pub(crate) fill: Fill,
-    /// True if `y` belongs to the right axis.
     pub(crate) on_right: bool,
     pub(crate) stroke: Stroke,
     pub(crate) has_markers: bool,
@@ -305,7 +300,6 @@ pub(crate) struct Levels {
     /// True for bars that stand on those of the trace before it.
     pub(crate) is_stacked: bool,
     pub(crate) stroke: Stroke,
-    /// True if it appears only after a click on its name.
     pub(crate) is_hidden: bool,
 }
 
@@ -358,7 +352,6 @@ pub(crate) struct Heat {
     pub(crate) y_edges: Vec<f64>,
     /// Rows of cells. Those of a column add up to 100, or to 0 if nothing was counted in it.
     pub(crate) percents: Vec<Vec<f64>>,
-    /// The noun of what was counted.
     pub(crate) of: &'static str,
 }
 
@@ -489,7 +482,6 @@ impl Chart {
     }
 }
 
-/// The names of all lines, each once.
 fn line_names<'a>(all: &[(Run<'_>, &'a Drawing)]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for trace in all.iter().flat_map(|(_, drawing)| &drawing.traces) {

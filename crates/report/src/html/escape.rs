@@ -37,7 +37,6 @@ fn commands(safe: &str) -> String {
     parts.iter().enumerate().map(shown).collect()
 }
 
-/// A unit with its punctuation.
 fn micro(word: &str) -> &str {
     match word {
         "us" => "\u{b5}s",

@@ -5,7 +5,6 @@ use slob_stats::Histogram;
 
 use super::chart::Stroke;
 
-/// The durations of an interval, in seconds.
 #[derive(Default)]
 pub(super) struct Durations {
     /// From, up to, and the number.
@@ -30,7 +29,6 @@ impl Durations {
     }
 }
 
-/// Name, stroke, and a value for each interval.
 pub(super) type Named = (&'static str, Stroke, Vec<Option<f64>>);
 
 /// The lines that are known, the mean first.

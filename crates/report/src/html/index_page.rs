@@ -20,7 +20,6 @@ const NUMBERS: [&Figure; 4] =
 /// The rows within the page, so that the next page need not read their records again.
 const ROWS: (&str, &str) = ("<script type=\"application/json\" id=\"rows\">", "</script>");
 
-/// A page beside the runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherPage {
     /// Kind, such as `campaign`.
@@ -29,7 +28,6 @@ pub struct OtherPage {
     pub href: String,
 }
 
-/// A run on the page of all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IndexRow {
     /// Id, the name of its folder.
@@ -44,7 +42,6 @@ pub struct IndexRow {
     numbers: Vec<IndexNumber>,
     operations_per_s: Option<f64>,
     verdicts: Vec<Judged>,
-    /// Operations per second over the window, at most 48 points.
     curve: Vec<f64>,
 }
 
@@ -85,7 +82,6 @@ impl IndexRow {
         }
     }
 
-    /// True if every verdict is good.
     pub fn is_good(&self) -> bool {
         self.verdicts.iter().all(|verdict| verdict.answer == Answer::Good)
     }
@@ -146,7 +142,6 @@ impl IndexRow {
 
     /// A small curve from zero to its highest point.
     fn curve_html(&self) -> Markup {
-        /// Size in pixels.
         const SIZE: (f64, f64) = (120.0, 28.0);
         let most = self.curve.iter().copied().fold(0.0, f64::max);
         if self.curve.len() < 2 || most <= 0.0 {

@@ -23,19 +23,16 @@ pub(crate) const NO_CHARTS: &str = "<p id=\"no-charts\" class=\"banner doubt\" h
 
 /// The parts of a page around its charts.
 pub(crate) struct Document<'a> {
-    /// Title of the browser's window.
     pub(crate) title: String,
     /// HTML below the name of the program: heading, description, links.
     pub(crate) header: String,
     /// HTML between header and footer.
     pub(crate) main: String,
-    /// The sources of the figures, for the footer.
     pub(crate) said: String,
     /// The version of the program that measured.
     pub(crate) slob_version: &'a str,
     /// An element with the data of the page, or nothing.
     pub(crate) holds: String,
-    /// The charts whose containers are within `main`.
     pub(crate) charts: Vec<&'a Chart>,
 }
 
@@ -122,10 +119,8 @@ pub(crate) struct View {
     pub(crate) heading: String,
     /// HTML below the heading.
     pub(crate) lead: String,
-    /// True if links to the sections follow.
     pub(crate) has_links: bool,
     pub(crate) sections: Vec<Section>,
-    /// Origin of the figures, for the footer.
     pub(crate) source: String,
 }
 
@@ -156,11 +151,9 @@ pub(crate) fn lead(text: &str) -> String {
 }
 
 pub(crate) struct Section {
-    /// Unique within the page.
     pub(crate) id: String,
     /// Empty for a section without a heading.
     pub(crate) title: String,
-    /// Text of the link to it.
     link: String,
     html: String,
     pub(crate) charts: Vec<Chart>,

@@ -76,7 +76,6 @@ impl<'a> Timeline<'a> {
         self.record.series.points().map(whole)
     }
 
-    /// A count of each interval per second.
     fn per_second(&self, of: impl Fn(&Interval) -> u64) -> Vec<Option<f64>> {
         let rate = |point: Point<'_, Interval>| ratio(of(self.whole(&point)?) as f64, point.covered_s as f64);
         self.record.series.points().map(rate).collect()
@@ -225,7 +224,6 @@ fn latency_bands(time: &Timeline<'_>) -> Chart {
     }
 }
 
-/// Rows of the heat map for each doubling of the latency.
 const ROWS_PER_DOUBLING: f64 = 4.0;
 
 fn heat_map(time: &Timeline<'_>) -> Chart {
@@ -269,7 +267,6 @@ fn heat_map(time: &Timeline<'_>) -> Chart {
     }
 }
 
-/// `None` if no operation ended.
 fn heat(time: &Timeline<'_>) -> Option<Heat> {
     let cells = |latency: Option<&Histogram>| {
         let rows = latency.map(rows).unwrap_or_default();
@@ -440,7 +437,6 @@ pub(crate) fn shares(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
     (first..=last).map(share).unzip()
 }
 
-/// A bar for each row of the heat map's scale.
 fn histogram_bars(histogram: &Histogram) -> Vec<Bar> {
     let counts = counts_of_rows(histogram);
     let bar = |(row, n): (i32, u64)| {
@@ -664,7 +660,6 @@ fn per_session(
     Ok(Drawing { height_px: 260, ..drawing })
 }
 
-/// Bars of equal width from the least value to the most.
 fn distribution(values: impl Iterator<Item = f64> + Clone, shown: impl Fn(f64) -> String) -> Vec<Bar> {
     let least = values.clone().fold(f64::INFINITY, f64::min);
     let most = values.clone().fold(f64::NEG_INFINITY, f64::max);

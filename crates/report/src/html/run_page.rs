@@ -139,7 +139,6 @@ fn figure_card(figure: &Figure, figures: &Figures<'_>, missing: &str, about: &st
     card(figure.heading, value, about, source)
 }
 
-/// A value or the reason for its absence, with its description.
 fn card(heading: &str, value: Result<String, String>, about: &str, source: &str) -> Markup {
     html! {
         div class="card" {
@@ -286,7 +285,6 @@ fn tables_of((group, title, id): &(Group, &str, &str), figures: &Figures<'_>) ->
     }
 }
 
-/// All measured figures, counters and latencies: name, title, plain value, source.
 fn all_figures(figures: &Figures<'_>) -> Table {
     let record = figures.record;
     let columns =

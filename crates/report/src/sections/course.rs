@@ -52,7 +52,6 @@ fn endpoint_row(endpoint: &EndpointRecord, seconds: f64) -> [Cell; 8] {
     ]
 }
 
-/// Several servers on their hosts: CPU and devices.
 pub(super) fn hosts(page: &mut Page, figures: &Figures<'_>) {
     let record = figures.record;
     if record.observed.len() < 2 {
@@ -161,7 +160,6 @@ pub(super) fn slices(page: &mut Page, figures: &Figures<'_>) {
     page.table(&Table::new(columns).with_rows(slices.map(|slice| slice_row(slice, width_s))));
 }
 
-/// The sum of consecutive intervals.
 fn slice_row(intervals: &[(u64, Option<&Interval>)], width_s: u64) -> [Cell; 8] {
     let mut sum = Interval::default();
     intervals.iter().filter_map(|(_, interval)| *interval).for_each(|interval| sum.merge(interval));
@@ -180,7 +178,6 @@ fn slice_row(intervals: &[(u64, Option<&Interval>)], width_s: u64) -> [Cell; 8] 
     ]
 }
 
-/// The spread of the sessions, and their errors.
 pub(super) fn sessions(page: &mut Page, figures: &Figures<'_>) {
     /// Spread from which on the slowest session is named, in percent.
     const WIDE_PERCENT: f64 = 20.0;
@@ -241,7 +238,6 @@ fn spread_percent(values: &[f64]) -> Option<f64> {
     ratio(100.0 * (most - least), summary::median(values)?)
 }
 
-/// Sessions that lost their database.
 pub(super) fn losses(page: &mut Page, figures: &Figures<'_>) {
     const SHOWN: usize = 20;
     let record = figures.record;

@@ -220,10 +220,8 @@ pub(crate) fn beside_probe(figures: &Figures<'_>) -> Vec<Block> {
 
 type Step<'a> = (&'a ProbeStep, &'a StepFigures);
 
-/// The steps of a probe that are compared with a run.
 struct Probed<'a> {
     probe: &'a SavedProbe,
-    /// The best asynchronous step.
     queued: Option<Step<'a>>,
     /// The synchronous step whose number of sessions is closest to the run's.
     sync: Option<Step<'a>>,

@@ -178,7 +178,6 @@ pub(super) fn operations(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
-/// Sessions that only read beside sessions that only update: what each role did.
 pub(super) fn roles(page: &mut Page, figures: &Figures<'_>) {
     if figures.record.workload.roles().is_none() {
         return;
@@ -196,7 +195,6 @@ pub(super) fn roles(page: &mut Page, figures: &Figures<'_>) {
     page.table(&table);
 }
 
-/// Open loop: the waiting time of a user.
 fn responses(page: &mut Page, record: &Record, all: &Histogram) {
     /// Seconds of arrivals that may be under way without being a backlog.
     const BACKLOG_S: f64 = 0.5;
@@ -303,7 +301,6 @@ fn counts_by_edge(histogram: &Histogram, is_coarse: bool) -> Vec<(String, u64)> 
     counts
 }
 
-/// The parts of DB time.
 pub(super) fn events(page: &mut Page, figures: &Figures<'_>) {
     let (events, db_time_s) = (timed_events(figures.record), figure::DB_TIME_S.of(figures));
     if !events.is_empty() {

@@ -33,7 +33,6 @@ pub(crate) enum Rule {
     Shown,
 }
 
-/// A counter's name and its count.
 pub(crate) type Counted = (Cow<'static, str>, u64);
 
 /// Two counts of the same thing.
@@ -222,7 +221,6 @@ fn under_way_at_edges(record: &Record) -> f64 {
     )
 }
 
-/// Blocks of the largest operation of a run.
 fn largest_operation(record: &Record) -> f64 {
     let workload = &record.workload;
     let keyed = u64::from(workload.work_unit.max(workload.update_work_unit).get());

@@ -131,7 +131,6 @@ pub struct ConfinedServer {
     endpoint: Option<String>,
     cpus: f64,
     by_quota: bool,
-    /// CPU time of these CPUs.
     used: Percent,
     /// Periods in which its quota throttled it.
     throttled: Option<Percent>,

@@ -119,7 +119,6 @@ fn hits_words(hits: Option<&Hits>) -> String {
     }
 }
 
-/// Reads that a count lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Missing {
     witness: Witness,
@@ -146,7 +145,6 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Visits of blocks in the buffer cache and their hit ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Hits {
     visits: Count,

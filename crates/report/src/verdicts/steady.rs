@@ -141,7 +141,6 @@ fn stalls(rates: &[Rate], steadiness: &Steadiness, width_s: f64) -> Option<Stead
     })
 }
 
-/// The session that stood still for longest.
 fn standstill(figures: &Figures<'_>) -> Option<SteadyFinding> {
     let window_s = figure::WINDOW_S.of(figures)?;
     let least_s = STANDSTILL.value.max(STANDSTILL_OF_WINDOW.share() * window_s);

@@ -155,7 +155,6 @@ impl PageCache {
         self.clock.len()
     }
 
-    /// Changes the limit and releases the memory of pages beyond it.
     fn set_limit(&mut self, pages: u32) {
         if self.limit.is_none_or(|old| old == pages) {
             return;
@@ -164,7 +163,6 @@ impl PageCache {
         self.evict_down_to(pages);
     }
 
-    /// Finds a page or makes room for it, and pins it.
     #[inline]
     fn fetch(&mut self, page: u32, create: Create) -> Option<NonNull<sqlite3_pcache_page>> {
         match self.index.get(page) {
@@ -216,7 +214,6 @@ impl PageCache {
         }
     }
 
-    /// Releases a page. Beyond the limit it leaves the cache at once.
     #[inline]
     fn unpin(&mut self, slot: u32, discard: bool) {
         if discard || self.limit.is_some_and(|limit| self.clock.len() > limit) {

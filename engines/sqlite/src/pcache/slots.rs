@@ -129,7 +129,6 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Slots that hold a page.
     #[inline]
     pub(super) fn len(&self) -> u32 {
         self.held

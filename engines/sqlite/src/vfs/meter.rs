@@ -9,11 +9,9 @@ use std::time::Instant;
 use rustix::io::Errno;
 use slob_stats::{Histogram, SharedHistogram};
 
-/// Transfers of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransferTotals {
     pub bytes: u64,
-    /// The duration of each transfer in nanoseconds.
     pub ns: Histogram,
 }
 

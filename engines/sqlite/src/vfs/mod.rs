@@ -50,7 +50,6 @@ pub enum IoMode {
     Streaming,
 }
 
-/// A database file to be opened through our VFS.
 #[derive(Clone, Copy)]
 pub struct Location<'a> {
     pub path: &'a Path,

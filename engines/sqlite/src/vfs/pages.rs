@@ -17,7 +17,6 @@ use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use super::IoMode;
 use super::gather::Gather;
 
-/// The identity of a file, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FileId {
     device: u64,
