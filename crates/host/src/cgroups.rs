@@ -7,21 +7,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::files::{Roots, attribute, number, read_text};
 use crate::mounts::{Mount, read_mounts};
 
 /// Limits of a control group. A limit that is not set, or unreadable, is absent.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupLimits {
     /// 1 or 2.
     pub version: u32,
     pub path: String,
     /// CPUs by quota: the least of the group and of the groups around it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
     /// The least, as for `cpus`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// Limits of I/O of each device, such as `8:0 rbps=1048576`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -29,27 +29,21 @@ pub struct GroupLimits {
 }
 
 /// Resources that all processes of a control group used: since it was created, or in an interval.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupUse {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_s: Option<f64>,
     /// Periods of the quota in which the group ran. This and the next two are of the group with the least quota.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub periods: Option<u64>,
     /// Periods in which it used up its quota and waited for the next one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_periods: Option<u64>,
     /// Time that it waited so, summed over CPUs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_s: Option<f64>,
     /// Memory in use at the moment of reading. Never a difference.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// Bytes read from block devices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_bytes: Option<u64>,
     /// Bytes written to block devices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_bytes: Option<u64>,
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use slob_stats::Merge;
+use slob_stats::{Merge, merge_fields};
 
 use crate::HostError;
 use crate::files::read_text;
@@ -118,12 +118,7 @@ impl CpuSplit {
     }
 }
 
-impl Merge for CpuSplit {
-    fn merge(&mut self, other: &Self) {
-        self.user_s += other.user_s;
-        self.system_s += other.system_s;
-    }
-}
+merge_fields!(CpuSplit: user_s, system_s);
 
 #[cfg(test)]
 mod tests {

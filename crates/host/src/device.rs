@@ -5,7 +5,7 @@ mod resolve;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use slob_stats::Merge;
+use slob_stats::merge_fields;
 
 use crate::HostError;
 use crate::files::{Roots, attribute, number, read_text};
@@ -237,20 +237,10 @@ fn elapsed_ms(later: u64, earlier: u64) -> u64 {
     }
 }
 
-impl Merge for DeviceUse {
-    fn merge(&mut self, later: &Self) {
-        self.reads.merge(&later.reads);
-        self.read_bytes.merge(&later.read_bytes);
-        self.read_time_ms.merge(&later.read_time_ms);
-        self.writes.merge(&later.writes);
-        self.write_bytes.merge(&later.write_bytes);
-        self.write_time_ms.merge(&later.write_time_ms);
-        self.busy_ms.merge(&later.busy_ms);
-        self.weighted_ms.merge(&later.weighted_ms);
-        self.reads_merged.merge(&later.reads_merged);
-        self.writes_merged.merge(&later.writes_merged);
-    }
-}
+merge_fields!(
+    DeviceUse: reads, read_bytes, read_time_ms, writes, write_bytes, write_time_ms, busy_ms,
+    weighted_ms, reads_merged, writes_merged
+);
 
 /// Counters of one block device: cumulative, or of an interval.
 ///

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use procfs::process::Process;
 use serde::{Deserialize, Serialize};
-use slob_stats::Merge;
+use slob_stats::{Merge, merge_fields};
 
 use crate::{CpuSplit, HostError};
 
@@ -106,26 +106,20 @@ impl ProcessIo {
 
     /// I/O between `earlier` and `self`, both of the same process.
     pub fn since(&self, earlier: &Self) -> Self {
-        self.combine(earlier, u64::saturating_sub)
-    }
-
-    fn combine(&self, other: &Self, combine: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            read_chars: combine(self.read_chars, other.read_chars),
-            write_chars: combine(self.write_chars, other.write_chars),
-            read_calls: combine(self.read_calls, other.read_calls),
-            write_calls: combine(self.write_calls, other.write_calls),
-            read_bytes: combine(self.read_bytes, other.read_bytes),
-            write_bytes: combine(self.write_bytes, other.write_bytes),
+            read_chars: self.read_chars.saturating_sub(earlier.read_chars),
+            write_chars: self.write_chars.saturating_sub(earlier.write_chars),
+            read_calls: self.read_calls.saturating_sub(earlier.read_calls),
+            write_calls: self.write_calls.saturating_sub(earlier.write_calls),
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            write_bytes: self.write_bytes.saturating_sub(earlier.write_bytes),
         }
     }
 }
 
-impl Merge for ProcessIo {
-    fn merge(&mut self, other: &Self) {
-        *self = self.combine(other, u64::saturating_add);
-    }
-}
+merge_fields!(
+    ProcessIo: read_chars, write_chars, read_calls, write_calls, read_bytes, write_bytes
+);
 
 /// Cumulative I/O of this process. Fails on kernels without I/O accounting, and in some sandboxes.
 pub fn self_io() -> Result<ProcessIo, HostError> {

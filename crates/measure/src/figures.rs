@@ -1,7 +1,7 @@
 //! Figures of one server, and the operations of the method.
 
 use serde::{Deserialize, Serialize};
-use slob_stats::Merge;
+use slob_stats::merge_fields;
 use strum::{EnumString, IntoStaticStr};
 
 use crate::{Counters, Latencies, WaitEvent};
@@ -99,13 +99,7 @@ impl OpCounts {
     }
 }
 
-impl Merge for OpCounts {
-    fn merge(&mut self, later: &Self) {
-        self.selects.merge(&later.selects);
-        self.updates.merge(&later.updates);
-        self.scans.merge(&later.scans);
-    }
-}
+merge_fields!(OpCounts: selects, updates, scans);
 
 #[cfg(test)]
 mod tests {

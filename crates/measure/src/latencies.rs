@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use slob_stats::{Histogram, Merge};
+use slob_stats::{Histogram, Merge, merge_fields};
 use strum::{EnumString, IntoStaticStr};
 
 use crate::counters::known_names;
@@ -68,12 +68,7 @@ impl WaitTotal {
     }
 }
 
-impl Merge for WaitTotal {
-    fn merge(&mut self, later: &Self) {
-        self.waits.merge(&later.waits);
-        self.time_us.merge(&later.time_us);
-    }
-}
+merge_fields!(WaitTotal: waits, time_us);
 
 /// Kind of wait that a latency measures. Variants are in the order of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr)]

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use slob_host::{
     CpuSplit, CpuTimes, Device, DeviceCounters, DeviceUse, GroupLimits, GroupUse, HostInfo, ProcessIo,
 };
 use slob_measure::{Counters, Latencies, OpCounts, OpKind, WaitEvent};
 use slob_spec::Workload;
-use slob_stats::{Histogram, Merge, Series};
+use slob_stats::{Histogram, Series, merge_fields};
 
 use crate::saved::SavedProbe;
 
@@ -393,56 +394,42 @@ impl Verification {
 
 /// An observed server within the window. Figures of the whole database are elsewhere in the record, and repeated here only for
 /// several servers.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObservedRecord {
     /// Name of the endpoint; absent if there is only one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
     /// Way of observation, as in OBSERVE.
     pub by: String,
     /// Name of its host; absent if the host could not be observed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Process id of the server's first process; absent if it was not found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
     /// Evidence for the process, or the reason for its absence.
     pub found: String,
     /// Length of the window by the host's clock, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// Longer round trip of the two queries at the edges of the window, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_s: Option<f64>,
     /// CPUs that the server may use: the minimum of host, affinity and control group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
     /// Limits of its control group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<GroupLimits>,
     /// Use of its control group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupUse>,
     /// Available memory of its host at the end, in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_available_bytes: Option<u64>,
     /// CPU time of its processes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuSplit>,
     /// I/O of its processes, if there are several servers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io: Option<ProcessIo>,
     /// CPU time of its host, if there are several servers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<CpuTimes>,
     /// CPUs of its host, if there are several servers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpus: Option<u32>,
     /// Device behind its data, if there are several servers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceRecord>,
     /// Device behind its log, if that is another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_device: Option<DeviceRecord>,
 }
 
@@ -546,6 +533,7 @@ impl ReportedPair {
 }
 
 /// One interval of the series. Fields without a sample are absent.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Operations that ended in the interval.
@@ -561,46 +549,26 @@ pub struct Interval {
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
     /// Physical reads counted by the database.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical_reads: Option<u64>,
     /// Logical reads counted by the database.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical_reads: Option<u64>,
     /// Log bytes counted by the database.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redo_bytes: Option<u64>,
     /// Seconds between the two samples of this interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled_s: Option<f64>,
     /// Seconds between the samples by the clock of the database's host; absent if it was not observed, and in records of older
     /// releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_s: Option<f64>,
     /// CPU time of the whole host by mode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<CpuTimes>,
     /// CPU time of the database's processes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub db_cpu: Option<CpuSplit>,
     /// Use of the block device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceUse>,
 }
 
-/// A sample belongs to one interval only, so that at most one of two merged values is present.
-impl Merge for Interval {
-    fn merge(&mut self, later: &Self) {
-        self.ops.merge(&later.ops);
-        self.rows.merge(&later.rows);
-        self.latency.merge(&later.latency);
-        self.response.merge(&later.response);
-        self.physical_reads.merge(&later.physical_reads);
-        self.logical_reads.merge(&later.logical_reads);
-        self.redo_bytes.merge(&later.redo_bytes);
-        self.sampled_s.merge(&later.sampled_s);
-        self.observed_s.merge(&later.observed_s);
-        self.host_cpu.merge(&later.host_cpu);
-        self.db_cpu.merge(&later.db_cpu);
-        self.device.merge(&later.device);
-    }
-}
+// A sample belongs to one interval only, so that at most one of two merged values is present.
+merge_fields!(
+    Interval: ops, rows, latency, response, physical_reads, logical_reads, redo_bytes, sampled_s,
+    observed_s, host_cpu, db_cpu, device
+);

@@ -11,6 +11,18 @@ pub trait Merge {
     fn merge(&mut self, later: &Self);
 }
 
+/// Merges values of this type field by field.
+#[macro_export]
+macro_rules! merge_fields {
+    ($type:ty: $($field:ident),+) => {
+        impl $crate::Merge for $type {
+            fn merge(&mut self, later: &Self) {
+                $($crate::Merge::merge(&mut self.$field, &later.$field);)+
+            }
+        }
+    };
+}
+
 /// A count: sums, saturating.
 impl Merge for u64 {
     fn merge(&mut self, later: &Self) {
