@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::figure::Figure;
 use crate::info::{
-    BLOCK_CHANGES, EXECUTES, HARD_PARSES, LOGICAL_READS, LOGONS, PARSES, PHYSICAL_READS, PHYSICAL_WRITES,
-    REDO, USER_CALLS, db_cpu_per_s, db_time_per_s,
+    BACKGROUND_CPU, BLOCK_CHANGES, DB_CPU, DB_TIME, EXECUTES, HARD_PARSES, LOGICAL_READS, LOGONS, PARSES,
+    PHYSICAL_READS, PHYSICAL_WRITES, REDO, Rate, USER_CALLS, db_cpu_per_s, db_time_per_s,
 };
 use crate::lookup::{EVENTS, FUNCTIONS, OS_STATISTICS, Paired, STATISTICS, TIME_MODEL, is_idle, pairs};
 use crate::report::{IoLine, LoadLine, OsStatistic, Report, SqlStatement, WaitEvent};
@@ -116,6 +116,8 @@ const TABLES: [Table; 21] = [
     ("init.ora Parameters that differ", "", false, parameters),
 ];
 
+const TRANSACTIONS: &str = "Transactions";
+
 type Line<T> = (&'static str, fn(&Report) -> Option<T>);
 
 const SNAPSHOTS: &[Line<String>] = &[
@@ -160,45 +162,35 @@ const LOAD: &[Line<Figure>] = &[
     ("Hard parses", |report| HARD_PARSES.in_load_profile(report)),
     ("Logons", |report| LOGONS.in_load_profile(report)),
     ("Executes", |report| EXECUTES.per_s(report)),
-    ("Transactions", |report| report.load(&["Transactions"])?.per_second),
+    ("Transactions", |report| report.load(&[TRANSACTIONS])?.per_second),
 ];
 
-/// Names of lines of the load profile that [`LOAD`] has under one name.
-const NAMES_OF_LOAD: [&str; 26] = [
-    "DB Time(s)",
-    "DB time",
-    "DB CPU(s)",
-    "CPU time",
-    "Background CPU(s)",
-    "Redo size (bytes)",
-    "Redo size",
-    "Logical read (blocks)",
-    "Logical reads",
-    "Logical reads (blocks)",
-    "Block changes",
-    "Physical read (blocks)",
-    "Physical reads",
-    "Physical reads (blocks)",
-    "Physical write (blocks)",
-    "Physical writes",
-    "Physical writes (blocks)",
-    "User calls",
-    "Parses (SQL)",
-    "Parses",
-    "Hard parses (SQL)",
-    "Hard parses",
-    "Logons",
-    "Executes (SQL)",
-    "Executes",
-    "Transactions",
+/// Rates whose lines of the load profile [`LOAD`] has under one name.
+const RATES: [Rate; 10] = [
+    REDO,
+    LOGICAL_READS,
+    BLOCK_CHANGES,
+    PHYSICAL_READS,
+    PHYSICAL_WRITES,
+    USER_CALLS,
+    PARSES,
+    HARD_PARSES,
+    LOGONS,
+    EXECUTES,
 ];
+
+/// True for a line of the load profile that [`LOAD`] has under one name.
+fn is_named(line: &str) -> bool {
+    let others = [DB_TIME, DB_CPU, &[BACKGROUND_CPU, TRANSACTIONS]];
+    RATES.iter().map(|rate| rate.names).chain(others).any(|names| names.contains(&line))
+}
 
 /// Lines of the load profile. A comparison's are as printed, with their printed difference.
 fn workload(both: Both<'_>) -> Vec<DiffRow> {
     let [first, second] = both.map(|report| (report.load_profile.as_slice(), report.format));
     let is_one_report = both.iter().all(|report| report.period.is_some());
     let lines: Vec<Paired<'_, LoadLine>> = pairs([first, second], |line| &line.name, &[]);
-    let is_own = |name: &str| is_one_report || !NAMES_OF_LOAD.contains(&name);
+    let is_own = |name: &str| is_one_report || !is_named(name);
     let printed = lines.into_iter().filter(|(name, _)| is_own(name)).filter_map(|(name, sides)| {
         let row = numbers(name, sides.map(|side| Some(side?.per_second?.value)))?;
         let difference = sides[0].and_then(|line| line.difference_percent).map(|figure| figure.value);

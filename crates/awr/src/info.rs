@@ -103,7 +103,7 @@ fn load(report: &Report, names: &[&str]) -> Option<Figure> {
 
 /// A rate of the load profile, where releases name it differently, and of instance activity.
 pub(crate) struct Rate {
-    names: &'static [&'static str],
+    pub(crate) names: &'static [&'static str],
     pub(crate) statistic: &'static str,
 }
 
@@ -141,16 +141,19 @@ pub(crate) const HARD_PARSES: Rate =
 pub(crate) const LOGONS: Rate = Rate { names: &["Logons"], statistic: "logons cumulative" };
 pub(crate) const BLOCK_CHANGES: Rate = Rate { names: &["Block changes"], statistic: "db block changes" };
 
+pub(crate) const DB_TIME: &[&str] = &["DB Time(s)", "DB time"];
+pub(crate) const DB_CPU: &[&str] = &["DB CPU(s)", "CPU time"];
+pub(crate) const BACKGROUND_CPU: &str = "Background CPU(s)";
+
 pub(crate) fn db_time_per_s(report: &Report) -> Option<Figure> {
-    Figure::finer(load(report, &["DB Time(s)", "DB time"]), report.per_second(report.db_time_s()))
+    Figure::finer(load(report, DB_TIME), report.per_second(report.db_time_s()))
 }
 
 /// DB CPU, with background CPU if the load profile has it.
 pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
-    let names = ["DB CPU(s)", "CPU time"];
     let divided = |time: Option<Figure>| report.per_second(time);
-    let foreground = Figure::finer(load(report, &names), divided(report.db_cpu_s()))?;
-    let background = report.load(&["Background CPU(s)"]);
+    let foreground = Figure::finer(load(report, DB_CPU), divided(report.db_cpu_s()))?;
+    let background = report.load(&[BACKGROUND_CPU]);
     let background = background
         .and_then(|line| Figure::finer(line.per_second, divided(report.time_model_s("background cpu time"))));
     Figure::sum([Some(foreground), background])

@@ -20,17 +20,21 @@ pub struct RelationColumn {
 
 impl Relation {
     pub fn columns(&self) -> impl Iterator<Item = RelationColumn> {
-        let column = |name: &'static str| match name.strip_prefix('@') {
-            Some(name) => RelationColumn { name, is_text: true },
-            None => RelationColumn { name, is_text: false },
-        };
-        self.columns.split_whitespace().map(column)
+        columns(self.columns)
     }
 
     /// The rows of a report, with a cell for each column; `None` if the report lacks it.
     pub fn rows(&self, report: &Report) -> Vec<Vec<Option<Value>>> {
         (self.rows)(report)
     }
+}
+
+fn columns(names: &'static str) -> impl Iterator<Item = RelationColumn> {
+    let column = |name: &'static str| match name.strip_prefix('@') {
+        Some(name) => RelationColumn { name, is_text: true },
+        None => RelationColumn { name, is_text: false },
+    };
+    names.split_whitespace().map(column)
 }
 
 type Cell = Option<Value>;
@@ -275,8 +279,5 @@ fn events(report: &Report) -> Vec<Vec<Cell>> {
 }
 
 pub fn report_columns() -> impl Iterator<Item = RelationColumn> {
-    Relation { name: "reports", columns: REPORT_COLUMNS, rows: |_| Vec::new() }
-        .columns()
-        .collect::<Vec<_>>()
-        .into_iter()
+    columns(REPORT_COLUMNS)
 }

@@ -31,14 +31,9 @@ impl Store {
     /// a schedule that differs replaces the saved one.
     /// Fails if the directory is locked, holds other files, or another schedule.
     pub fn open(directory: &Path, schedule: &Schedule, amend: bool) -> Result<Self, CampaignError> {
-        let exists = directory.join(CAMPAIGN_FILE).is_file();
-        if !exists && holds_other_files(directory) {
-            return Err(CampaignError::Foreign { path: directory.to_path_buf() });
-        }
-        fs::create_dir_all(directory).map_err(CampaignError::io("creating", directory))?;
-        let lock = Lock::take(directory)?;
+        let (lock, exists) = Lock::of_new_or_own(directory, CAMPAIGN_FILE)?;
         let mut state = read_state(directory)?;
-        if directory.join(CAMPAIGN_FILE).is_file() {
+        if exists {
             let old = read_schedule(directory)?;
             if old != *schedule {
                 if !amend {
@@ -162,12 +157,6 @@ fn write<T: Serialize>(directory: &Path, name: &str, value: &T) -> Result<(), Ca
     durable_write(&path, 0o666, |file| file.write_all(&text)).map_err(CampaignError::io("writing", path))
 }
 
-fn holds_other_files(directory: &Path) -> bool {
-    let ours = |name: &str| name == LOCK_FILE || name.starts_with('.');
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.into_iter().any(|entry| !ours(&entry.file_name().to_string_lossy()))
-}
-
 pub(crate) const STATE_VERSION: u32 = 1;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -287,6 +276,18 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
+    /// Locks the directory that `file` marks, or creates it; the answer is true if the file is there. Other files are refused.
+    fn of_new_or_own(directory: &Path, file: &str) -> Result<(Self, bool), CampaignError> {
+        let file = directory.join(file);
+        let ours = |name: &str| name == LOCK_FILE || name.starts_with('.');
+        let mut entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        if !file.is_file() && entries.any(|entry| !ours(&entry.file_name().to_string_lossy())) {
+            return Err(CampaignError::Foreign { path: directory.to_path_buf() });
+        }
+        fs::create_dir_all(directory).map_err(CampaignError::io("creating", directory))?;
+        Ok((Self::take(directory)?, file.is_file()))
+    }
+
     pub(crate) fn take(directory: &Path) -> Result<Self, CampaignError> {
         let path = directory.join(LOCK_FILE);
         let file = OpenOptions::new()
@@ -331,14 +332,9 @@ impl Trail {
     /// Creates a directory for runs about `about`, or resumes the one there.
     /// Fails if the directory is locked, holds other files, or runs about something else.
     pub fn open(directory: &Path, about: &serde_json::Value) -> Result<Self, CampaignError> {
-        let path = directory.join(TRAIL_FILE);
-        if !path.is_file() && holds_other_files(directory) {
-            return Err(CampaignError::Foreign { path: directory.to_path_buf() });
-        }
-        fs::create_dir_all(directory).map_err(CampaignError::io("creating", directory))?;
-        let lock = Lock::take(directory)?;
-        if path.is_file() {
-            let was: serde_json::Value = read(&path)?;
+        let (lock, exists) = Lock::of_new_or_own(directory, TRAIL_FILE)?;
+        if exists {
+            let was: serde_json::Value = read(&directory.join(TRAIL_FILE))?;
             if was != *about {
                 return Err(CampaignError::OtherTrail {
                     path: directory.to_path_buf(),

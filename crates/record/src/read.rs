@@ -41,6 +41,7 @@ fn is_named(id: &str, name: &str, is_there: impl Fn(&str) -> bool) -> bool {
 /// 4. RUN_NAME, which is the id after its first dash: the latest run of that name;
 /// 5. the beginning of the id of one run only;
 /// 6. any part of the id of one run only.
+///
 /// Fails if there is none, or if several fit where only one may.
 pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
     let direct = Path::new(name);
