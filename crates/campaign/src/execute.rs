@@ -89,16 +89,12 @@ struct Work<'a> {
     pace: Pace,
 }
 
+#[derive(derive_more::From)]
 enum Cut {
     Variant(String),
     Stopped,
+    #[from]
     Files(CampaignError),
-}
-
-impl From<CampaignError> for Cut {
-    fn from(error: CampaignError) -> Self {
-        Self::Files(error)
-    }
 }
 
 impl Work<'_> {

@@ -59,7 +59,10 @@ pub(crate) enum Staff {
     HalfWrites,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::Display,
+)]
+#[display("{schemas}x{threads}")]
 pub struct Sessions {
     pub schemas: NonZeroU32,
     pub threads: NonZeroU32,
@@ -68,12 +71,6 @@ pub struct Sessions {
 impl Sessions {
     pub fn total(self) -> u32 {
         self.schemas.get().saturating_mul(self.threads.get())
-    }
-}
-
-impl fmt::Display for Sessions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}", self.schemas, self.threads)
     }
 }
 
@@ -230,7 +227,7 @@ impl Checks<'_> {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawPlan {
     name: Option<String>,
@@ -254,25 +251,7 @@ struct RawPlan {
     model: Vec<RawModel>,
 }
 
-const PLAN_KEYS: &[&str] = &[
-    "name",
-    "directory",
-    "baseline",
-    "order",
-    "seed",
-    "repeats",
-    "warmup_runs",
-    "retries",
-    "noise",
-    "demand",
-    "sessions",
-    "models",
-    "settings",
-    "variant",
-    "model",
-];
-
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawVariant {
     name: String,
@@ -285,11 +264,9 @@ struct RawVariant {
     after_run: Option<RawHook>,
 }
 
-const VARIANT_KEYS: &[&str] = &["name", "target", "settings", "prepare", "bounce", "before_run", "after_run"];
+const HOOK_KEYS: [&str; 2] = ["run", "timeout"];
 
-const HOOK_KEYS: &[&str] = &["run", "timeout"];
-
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawModel {
     name: String,
@@ -298,16 +275,14 @@ struct RawModel {
     settings: BTreeMap<String, Scalar>,
 }
 
-const MODEL_KEYS: &[&str] = &["name", "metric", "settings"];
-
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum RawDemand {
     Profile(PathBuf),
     Chosen(Box<RawDemandOptions>),
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawDemandOptions {
     profile: PathBuf,
@@ -326,36 +301,21 @@ struct RawDemandOptions {
     count_cached: bool,
 }
 
-const DEMAND_KEYS: &[&str] = &[
-    "profile",
-    "instance",
-    "at",
-    "by",
-    "grow",
-    "peak_factor",
-    "calibration",
-    "max_sessions",
-    "limits",
-    "most",
-    "repeats",
-    "count_cached",
-];
-
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum RawHook {
     Command(RawCommand),
     Timed { run: RawCommand, timeout: Scalar },
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum RawCommand {
     Line(String),
     Words(Vec<String>),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Scalar {
     Flag(bool),
@@ -684,21 +644,22 @@ const ALIKE: f64 = 0.6;
 
 /// Every unknown key. The parameter table checks the keys of `settings`.
 fn unknown_keys(plan: &toml::Table, file: &str) -> Vec<PlanError> {
-    let mut errors = unknown_of(plan, PLAN_KEYS, file);
+    let mut errors = unknown_of(plan, &keys::<RawPlan>(), file);
     if let Some(toml::Value::Table(demand)) = plan.get("demand") {
-        errors.extend(unknown_of(demand, DEMAND_KEYS, &format!("{file}, demand")));
+        errors.extend(unknown_of(demand, &keys::<RawDemandOptions>(), &format!("{file}, demand")));
     }
     for (index, variant) in tables(plan, "variant").enumerate() {
         let place = format!("{file}, variant {}", named(variant, index));
-        errors.extend(unknown_of(variant, VARIANT_KEYS, &place));
+        errors.extend(unknown_of(variant, &keys::<RawVariant>(), &place));
         for hook in Moment::VARIANTS.iter().map(<&str>::from) {
             if let Some(toml::Value::Table(table)) = variant.get(hook) {
-                errors.extend(unknown_of(table, HOOK_KEYS, &format!("{place}, {hook}")));
+                errors.extend(unknown_of(table, &HOOK_KEYS.map(str::to_owned), &format!("{place}, {hook}")));
             }
         }
     }
     for (index, model) in tables(plan, "model").enumerate() {
-        errors.extend(unknown_of(model, MODEL_KEYS, &format!("{file}, model {}", named(model, index))));
+        let place = format!("{file}, model {}", named(model, index));
+        errors.extend(unknown_of(model, &keys::<RawModel>(), &place));
     }
     errors
 }
@@ -714,8 +675,14 @@ fn named(table: &toml::Table, index: usize) -> String {
         .map_or_else(|| (index + 1).to_string(), |name| format!("'{name}'"))
 }
 
-fn unknown_of(table: &toml::Table, known: &[&str], place: &str) -> Vec<PlanError> {
-    let unknown = table.keys().filter(|key| !known.contains(&key.as_str()));
+/// The keys that a table may have.
+fn keys<T: Default + Serialize>() -> Vec<String> {
+    let table = serde_json::to_value(T::default()).unwrap_or_default();
+    table.as_object().into_iter().flat_map(|keys| keys.keys().cloned()).collect()
+}
+
+fn unknown_of(table: &toml::Table, known: &[String], place: &str) -> Vec<PlanError> {
+    let unknown = table.keys().filter(|key| !known.contains(key));
     let error = |key: &String| PlanError::UnknownKey {
         place: place.to_owned(),
         key: key.clone(),
@@ -724,14 +691,14 @@ fn unknown_of(table: &toml::Table, known: &[&str], place: &str) -> Vec<PlanError
     unknown.map(error).collect()
 }
 
-fn nearest(key: &str, known: &[&str]) -> Option<String> {
-    let alike = |name: &&&str| strsim::jaro_winkler(&key.to_lowercase(), name);
+fn nearest(key: &str, known: &[String]) -> Option<String> {
+    let alike = |name: &&String| strsim::jaro_winkler(&key.to_lowercase(), name);
     let best = known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
     // Parameters belong in the settings; writing them at the top is a common slip.
     if key.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_') {
         return Some(format!("settings.{key}"));
     }
-    (alike(&best) >= ALIKE).then(|| (*best).to_owned())
+    (alike(&best) >= ALIKE).then(|| best.clone())
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! Loads: their parameters, their slices, their state, and the layout of their rows.
 
-use std::fmt::{Display, Formatter};
+use std::fmt::Display;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -137,7 +137,8 @@ pub enum LoadState {
 }
 
 /// The reason why a schema can't be used, with the remedy.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("{message}; {advice}")]
 pub struct Unusable {
     /// The reason.
     pub message: String,
@@ -196,12 +197,6 @@ impl Unusable {
     /// The error of a step.
     pub fn into_error(self, step: &str) -> EngineError {
         EngineError::new(ErrorKind::Usage, step, self.message).with_advice(self.advice)
-    }
-}
-
-impl Display for Unusable {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}; {}", self.message, self.advice)
     }
 }
 

@@ -6,7 +6,9 @@ use std::str::FromStr;
 use serde::Serialize;
 
 /// A confidence level, which lies between one half and one. Saved as a ratio such as 0.95, read and shown in percent.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, derive_more::Display)]
+// As many digits as anybody types, and none of those that binary fractions add: `95 %`, `99.9 %`.
+#[display("{} %", (_0 * 1e10).round() / 1e8)]
 #[serde(transparent)]
 pub struct Confidence(f64);
 
@@ -37,14 +39,6 @@ impl FromStr for Confidence {
     fn from_str(percent: &str) -> Result<Self, NoConfidence> {
         let ratio = percent.parse::<f64>().map_err(|_| NoConfidence)? / 100.0;
         if ratio > 0.5 && ratio < 1.0 { Ok(Self(ratio)) } else { Err(NoConfidence) }
-    }
-}
-
-/// `95 %`, `99.9 %`.
-impl fmt::Display for Confidence {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // As many digits as anybody types, and none of those that binary fractions add.
-        write!(out, "{} %", (self.0 * 1e10).round() / 1e8)
     }
 }
 

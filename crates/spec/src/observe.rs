@@ -7,14 +7,18 @@ use crate::target::{read_port, split_port};
 use crate::types::{BadValue, whole};
 
 /// Way to observe one host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum Observe {
     /// Looks for the server on this host.
+    #[display("auto")]
     Auto,
     /// The server runs on this host, and this is its first process.
+    #[display("pid:{_0}")]
     Pid(u32),
     /// Starts an observer there through ssh.
+    #[display("ssh:{_0}")]
     Ssh(SshHost),
+    #[display("none")]
     None,
 }
 
@@ -103,17 +107,6 @@ fn is_host(text: &str) -> bool {
 impl Observe {
     pub(crate) const PERMITTED: &str =
         "auto, pid:N, ssh:[USER@]HOST[:PORT] or none, or one of these for each endpoint, with commas between";
-}
-
-impl fmt::Display for Observe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::Pid(pid) => write!(f, "pid:{pid}"),
-            Self::Ssh(host) => write!(f, "ssh:{host}"),
-            Self::None => f.write_str("none"),
-        }
-    }
 }
 
 impl FromStr for Observe {

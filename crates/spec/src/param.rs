@@ -11,37 +11,26 @@ use crate::types::{
     Amount, BadValue, MASK, Percent, RunName, Secret, Size, WorkUnit, format_seconds, parse_seconds, whole,
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 #[non_exhaustive]
 pub enum Group {
     Target,
     Data,
     Workload,
+    #[display("Hot spot and hot schema")]
     HotSpot,
+    #[display("Think time")]
     ThinkTime,
     Run,
+    #[display("Services and accounts")]
     Access,
     /// Keys of older files.
+    #[display("Accepted without effect")]
     Compatibility,
+    #[display("Options of the engines of servers")]
     Servers,
+    #[display("Options of the engine {_0}")]
     Engine(&'static str),
-}
-
-impl fmt::Display for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Target => "Target",
-            Self::Data => "Data",
-            Self::Workload => "Workload",
-            Self::HotSpot => "Hot spot and hot schema",
-            Self::ThinkTime => "Think time",
-            Self::Run => "Run",
-            Self::Access => "Services and accounts",
-            Self::Compatibility => "Accepted without effect",
-            Self::Servers => "Options of the engines of servers",
-            Self::Engine(name) => return write!(f, "Options of the engine {name}"),
-        })
-    }
 }
 
 /// One parameter, made by [`Param::new`] and the methods that refine it.

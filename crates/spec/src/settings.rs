@@ -2,7 +2,6 @@
 //! file, and the file overrides the defaults.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use crate::conf::{ConfFile, assigned_twice};
 use crate::param::{FromValue, Param, Value};
@@ -13,7 +12,8 @@ use crate::types::Secret;
 mod tests;
 
 /// All errors of a configuration, one or more. Each says what, where, and what to do; none shows a password.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
 pub struct SpecErrors(Vec<String>);
 
 impl SpecErrors {
@@ -27,55 +27,32 @@ impl SpecErrors {
     }
 }
 
-impl fmt::Display for SpecErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join("\n"))
-    }
-}
-
-impl std::error::Error for SpecErrors {}
-
 /// Origin of a value, from the weakest to the strongest.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]
 pub enum Origin {
+    #[display("default")]
     ShippedDefault,
     /// The default for a file that lacks the key, if the original kit has one.
+    #[display("default for a file without the key")]
     DeletedDefault,
     /// The load of the data in the database.
+    #[display("as loaded")]
     Loaded,
     /// A line of a file, counted from 1.
-    File {
-        name: String,
-        line: usize,
-    },
-    Environment {
-        variable: String,
-    },
+    #[display("{name} line {line}")]
+    File { name: String, line: usize },
+    #[display("environment variable {variable}")]
+    Environment { variable: String },
+    #[display("command line")]
     Flag,
     /// A plan of many runs: its file and part.
-    Plan {
-        place: String,
-    },
+    Plan { place: String },
 }
 
 impl Origin {
     /// True if the user set the value.
     pub const fn is_set(&self) -> bool {
         !matches!(self, Self::ShippedDefault | Self::DeletedDefault | Self::Loaded)
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ShippedDefault => f.write_str("default"),
-            Self::DeletedDefault => f.write_str("default for a file without the key"),
-            Self::Loaded => f.write_str("as loaded"),
-            Self::File { name, line } => write!(f, "{name} line {line}"),
-            Self::Environment { variable } => write!(f, "environment variable {variable}"),
-            Self::Flag => f.write_str("command line"),
-            Self::Plan { place } => f.write_str(place),
-        }
     }
 }
 

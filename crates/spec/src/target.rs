@@ -20,7 +20,8 @@ pub struct Endpoint {
 /// `scheme:path?name=value` for files. The scheme names the engine.
 ///
 /// [`fmt::Display`] and [`fmt::Debug`] write the address without its password. The parts are decoded: `%40` is `@`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, derive_more::Display)]
+#[display("{text}")]
 pub struct Target {
     /// The address without its password, as written.
     text: String,
@@ -126,12 +127,6 @@ impl FromStr for Target {
             read_query(&mut target, query)?;
         }
         Ok(target)
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::param::{FromValue, Value};
 use crate::workload::HotSpot;
@@ -27,7 +28,7 @@ impl BadValue {
 }
 
 /// A whole number from `MIN` to `MAX`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
 pub struct Within<T, const MIN: u16, const MAX: u16>(T);
 
 /// A whole percentage.
@@ -67,12 +68,6 @@ where
 impl<T: Default, const MAX: u16> Default for Within<T, 0, MAX> {
     fn default() -> Self {
         Self(T::default())
-    }
-}
-
-impl<T: fmt::Display, const MIN: u16, const MAX: u16> fmt::Display for Within<T, MIN, MAX> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 
@@ -147,8 +142,8 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
 }
 
 /// A number above 0 with a unit of the user's own choice, or none: `4.20 EUR`, `16 cores`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Debug, PartialEq, derive_more::Display, SerializeDisplay, DeserializeFromStr)]
+#[display("{text}")]
 pub struct Amount {
     /// Finite and above 0.
     number: f64,
@@ -189,24 +184,6 @@ impl FromStr for Amount {
             .filter(|number: &f64| is_unit && number.is_finite() && *number > 0.0)
             .map(|number| Self { number, text: text.to_owned() })
             .ok_or_else(|| BadValue::expected(Self::PERMITTED))
-    }
-}
-
-impl fmt::Display for Amount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl From<Amount> for String {
-    fn from(amount: Amount) -> Self {
-        amount.text
-    }
-}
-
-impl<'de> Deserialize<'de> for Amount {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 }
 
@@ -271,7 +248,7 @@ impl Drop for Secret {
 }
 
 /// A run's name, which becomes part of a directory's name: 1 to 64 of the letters a-z and A-Z, digits, `.`, `_` and `-`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]
 pub struct RunName(String);
 
 impl RunName {
@@ -292,12 +269,6 @@ impl FromStr for RunName {
         } else {
             Err(BadValue::expected(Self::PERMITTED))
         }
-    }
-}
-
-impl fmt::Display for RunName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The work of a run, in blocks: from the parameters to the planner and to the record, where it is `workload`.
 
-use std::fmt;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
@@ -47,7 +46,8 @@ pub struct Workload {
     pub arrivals: Option<ArrivalProcess>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, derive_more::Display)]
+#[display("{writers} sessions only update, {readers} only read")]
 pub struct Roles {
     pub writers: u32,
     pub readers: u32,
@@ -67,12 +67,6 @@ impl Roles {
     /// Writers in a run that has readers too.
     pub fn mixed_writers(self) -> Option<NonZeroU32> {
         NonZeroU32::new(self.writers).filter(|_| self.readers > 0)
-    }
-}
-
-impl fmt::Display for Roles {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} sessions only update, {} only read", self.writers, self.readers)
     }
 }
 

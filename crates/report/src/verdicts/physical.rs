@@ -119,7 +119,8 @@ fn hits_words(hits: Option<&Hits>) -> String {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, derive_more::Display)]
+#[display("{} % of these reads", Share(1.0 - delivered.0))]
 pub struct Missing {
     witness: Witness,
     blocks: Count,
@@ -136,12 +137,6 @@ impl Missing {
 
     fn processes(&self) -> &'static str {
         if self.embedded { "this process" } else { "the server's processes" }
-    }
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} % of these reads", Share(1.0 - self.delivered.0))
     }
 }
 
