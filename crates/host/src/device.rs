@@ -257,7 +257,6 @@ pub struct DeviceCounters {
     pub in_flight: u64,
     /// Bytes that all disks below read together, for all programs; `None` if this device is the disk, or if any is
     /// unreadable.
-    #[serde(default)]
     pub disk_read_bytes: Option<u64>,
 }
 

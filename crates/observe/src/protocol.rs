@@ -26,12 +26,9 @@ pub struct Hello {
     pub version: String,
     pub host: HostInfo,
     /// The kernel's name for this boot: two observers with the same name are on one host.
-    #[serde(default)]
     pub boot: Option<String>,
     /// The pid namespace of the observer: within it, a number means the same process.
-    #[serde(default)]
     pub numbering: Option<String>,
-    #[serde(default)]
     pub machine: Option<MachineSettings>,
 }
 
@@ -53,7 +50,6 @@ pub(crate) enum Request {
     Find {
         clues: Clues,
         /// The client's process, if it is on the same host. Its CPU time is not others'.
-        #[serde(default)]
         asker: Option<u32>,
     },
     #[serde(rename = "look")]

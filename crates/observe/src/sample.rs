@@ -20,7 +20,6 @@ pub struct FoundServer {
     /// Path of the data on the host itself.
     pub path: Option<PathBuf>,
     /// Free bytes of the data's file system.
-    #[serde(default)]
     pub free_bytes: Option<u64>,
     pub limits: Option<GroupLimits>,
     /// CPUs in its affinity mask.

@@ -1,10 +1,8 @@
 //! Finding and reading records: one or many, with or without their series, from folders or from pages that hold them.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,8 +13,9 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
-use serde::{Deserialize, forward_to_deserialize_any};
+use serde::Deserialize;
+use serde::de::Error;
+use serde_json::value::RawValue;
 use slob_host::{CpuSplit, CpuTimes, DeviceUse};
 use slob_measure::OpCounts;
 use slob_stats::{Histogram, Series};
@@ -201,17 +200,29 @@ pub fn on_all_cpus<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync)
 }
 
 fn parse(text: &[u8], series: SeriesWanted) -> Result<Record, serde_json::Error> {
-    let mut json = serde_json::Deserializer::from_slice(text);
-    let record = match series {
-        SeriesWanted::Whole => Record::deserialize(&mut json)?,
-        SeriesWanted::Counts => {
-            let mut counts = None;
-            let record = Record::deserialize(Skipping { from: &mut json, counts: Some(&mut counts) })?;
-            Record { series: counts.unwrap_or(record.series), ..record }
-        }
-        SeriesWanted::Empty => Record::deserialize(Skipping { from: &mut json, counts: None })?,
-    };
-    json.end()?;
+    let whole = || serde_json::from_slice(text);
+    match series {
+        SeriesWanted::Whole => whole(),
+        // Only the whole record has the place of an error.
+        _ => parse_little(text, series).or_else(|_| whole()),
+    }
+}
+
+/// Parses the series apart from the rest of the record, or not at all.
+fn parse_little(text: &[u8], wanted: SeriesWanted) -> Result<Record, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Part<'a> {
+        #[serde(borrow)]
+        series: &'a RawValue,
+    }
+    let series = serde_json::from_slice::<Part<'_>>(text)?.series.get();
+    let begin = series.as_ptr().addr() - text.as_ptr().addr();
+    let empty = serde_json::to_vec(&Series::<Interval>::new(0, 2))?;
+    let mut record: Record =
+        serde_json::from_slice(&[&text[..begin], &empty, &text[begin + series.len()..]].concat())?;
+    if wanted == SeriesWanted::Counts {
+        record.series = serde_json::from_str::<Series<Counts>>(series)?.map(|Counts(interval)| interval);
+    }
     Ok(record)
 }
 
@@ -223,8 +234,6 @@ fn version_of(text: &[u8]) -> Option<u64> {
     }
     serde_json::from_slice::<Head>(text).ok().map(|head| head.record_version)
 }
-
-const SERIES: &str = "series";
 
 /// An interval without its histograms.
 #[derive(Deserialize)]
@@ -238,97 +247,18 @@ struct CountsOfInterval {
     latency: Histogram,
     #[serde(skip)]
     response: Histogram,
-    #[serde(default)]
     physical_reads: Option<u64>,
-    #[serde(default)]
     logical_reads: Option<u64>,
-    #[serde(default)]
     redo_bytes: Option<u64>,
-    #[serde(default)]
     sampled_s: Option<f64>,
-    #[serde(default)]
     observed_s: Option<f64>,
-    #[serde(default)]
     host_cpu: Option<CpuTimes>,
-    #[serde(default)]
     db_cpu: Option<CpuSplit>,
-    #[serde(default)]
     device: Option<DeviceUse>,
 }
 
 #[derive(Deserialize)]
 struct Counts(#[serde(with = "CountsOfInterval")] Interval);
-
-/// Passes a map on with an empty series in place of its own.
-struct Skipping<'a, D> {
-    from: D,
-    /// For the series without its histograms, if it is wanted.
-    counts: Option<&'a mut Option<Series<Interval>>>,
-}
-
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Skipping<'_, D> {
-    type Error = D::Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        let Self { from, counts } = self;
-        from.deserialize_map(SkippingVisitor { visitor, counts, of: PhantomData })
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
-}
-
-struct SkippingVisitor<'a, 'de, V> {
-    visitor: V,
-    counts: Option<&'a mut Option<Series<Interval>>>,
-    of: PhantomData<&'de ()>,
-}
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for SkippingVisitor<'_, 'de, V> {
-    type Value = V::Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.visitor.expecting(f)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(SkippingMap { map, at_series: false, counts: self.counts })
-    }
-}
-
-struct SkippingMap<'a, A> {
-    map: A,
-    /// True if the next value is the series.
-    at_series: bool,
-    counts: Option<&'a mut Option<Series<Interval>>>,
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for SkippingMap<'_, A> {
-    type Error = A::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        let Some(key) = self.map.next_key::<String>()? else { return Ok(None) };
-        self.at_series = key == SERIES;
-        seed.deserialize(key.into_deserializer()).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        if !self.at_series {
-            return self.map.next_value_seed(seed);
-        }
-        match &mut self.counts {
-            Some(counts) => {
-                let series: Series<Counts> = self.map.next_value()?;
-                **counts = Some(series.map(|Counts(interval)| interval));
-            }
-            None => drop(self.map.next_value::<IgnoredAny>()?),
-        }
-        let empty = serde_json::to_value(Series::<Interval>::new(0, 2)).map_err(A::Error::custom)?;
-        seed.deserialize(empty).map_err(A::Error::custom)
-    }
-}
 
 /// The beginning of every page.
 const PAGE_BEGIN: &[u8] = b"<!DOCTYPE html>";

@@ -1,6 +1,5 @@
 //! How sure a statement about noise is.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
