@@ -138,8 +138,8 @@ impl From<HostError> for Failure {
 
 impl From<CampaignError> for Failure {
     fn from(error: CampaignError) -> Self {
-        match &error {
-            CampaignError::Io { source, .. } => Self::of_system(source, &error),
+        match error {
+            CampaignError::File(error) => error.into(),
             _ => Self::usage(error),
         }
     }
@@ -153,7 +153,7 @@ mod tests {
     fn a_full_disk_is_a_failure_and_a_wrong_path_is_bad_usage() {
         let code = |kind: io::ErrorKind| {
             let path = std::path::PathBuf::from("state.json");
-            Failure::from(CampaignError::Io { step: "writing", path, source: kind.into() }).code
+            Failure::from(CampaignError::from(RecordError::io("writing", path)(kind.into()))).code
         };
         assert_eq!(code(io::ErrorKind::StorageFull), FAILED);
         assert_eq!(code(io::ErrorKind::Other), FAILED);

@@ -10,10 +10,10 @@ use jiff::civil::DateTime;
 use serde_json::{Value as Json, json};
 use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Rows, Verdict};
 use slob_awr::histogram::{EVENTS, Point, sort};
-use slob_awr::info::{Head, Named, Row, Work, columns, part_of_file};
+use slob_awr::info::{Head, Named, Row, Value, Work, columns, part_of_file};
 use slob_awr::trend::log_file_sync_us;
 use slob_awr::{
-    DiffRow, DiffTable, Figure, Period, Reports, Scope, Sheet, Side, diff as tables, duration, duration_us,
+    DiffRow, DiffTable, Figure, Period, Reports, Scope, Sheet, diff as tables, duration, duration_us,
     is_report,
 };
 use slob_record::{RUN_FILE, on_all_cpus};
@@ -574,18 +574,15 @@ fn printed_table(sheet: &Sheet) -> String {
 }
 
 fn size(row: &DiffRow) -> f64 {
-    let number = |side: &Side| match side {
-        Side::Number(number) => number.abs(),
-        _ => 0.0,
-    };
+    let number = |side: &Option<Value>| side.as_ref().and_then(Value::as_number).map_or(0.0, f64::abs);
     number(&row.first).max(number(&row.second))
 }
 
-fn side(side: &Side) -> String {
+fn side(side: &Option<Value>) -> String {
     match side {
-        Side::Absent => ABSENT.to_owned(),
-        Side::Number(count) if count.fract() == 0.0 && count.abs() < 1e15 => fixed(*count, 0),
-        Side::Number(number) => significant(*number),
-        Side::Text(text) => text.clone(),
+        None => ABSENT.to_owned(),
+        Some(Value::Number(count)) if count.fract() == 0.0 && count.abs() < 1e15 => fixed(*count, 0),
+        Some(Value::Number(number)) => significant(*number),
+        Some(Value::Text(text)) => text.clone(),
     }
 }

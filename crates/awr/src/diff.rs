@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::figure::Figure;
 use crate::info::{
     BACKGROUND_CPU, BLOCK_CHANGES, DB_CPU, DB_TIME, EXECUTES, HARD_PARSES, LOGICAL_READS, LOGONS, PARSES,
-    PHYSICAL_READS, PHYSICAL_WRITES, REDO, Rate, USER_CALLS, db_cpu_per_s, db_time_per_s,
+    PHYSICAL_READS, PHYSICAL_WRITES, REDO, Rate, USER_CALLS, Value, db_cpu_per_s, db_time_per_s,
 };
 use crate::lookup::{EVENTS, FUNCTIONS, OS_STATISTICS, Paired, STATISTICS, TIME_MODEL, is_idle, pairs};
 use crate::report::{IoLine, LoadLine, OsStatistic, Report, SqlStatement, WaitEvent};
@@ -27,19 +27,11 @@ pub struct DiffTable {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiffRow {
     pub name: String,
-    pub first: Side,
-    pub second: Side,
+    /// The value of each report.
+    pub first: Option<Value>,
+    pub second: Option<Value>,
     /// The second relative to the first; absent if one is absent or the first is 0.
     pub change_percent: Option<f64>,
-}
-
-/// The value of one report.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Side {
-    Absent,
-    Number(f64),
-    Text(String),
 }
 
 type Both<'a> = [&'a Report; 2];
@@ -215,10 +207,7 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
 
 /// The size of a change; an absent side counts as 0.
 fn change(row: &DiffRow) -> f64 {
-    let number = |side: &Side| match side {
-        Side::Number(number) => *number,
-        Side::Absent | Side::Text(_) => 0.0,
-    };
+    let number = |side: &Option<Value>| side.as_ref().and_then(Value::as_number).unwrap_or_default();
     (number(&row.second) - number(&row.first)).abs()
 }
 
@@ -227,20 +216,19 @@ fn per_second(total: Option<Figure>, report: &Report) -> Option<f64> {
 }
 
 /// A row, unless both sides are absent.
-fn row(name: &str, sides: [Option<Side>; 2], change_percent: Option<f64>) -> Option<DiffRow> {
-    let is_present = sides.iter().any(Option::is_some);
-    let [first, second] = sides.map(|side| side.unwrap_or(Side::Absent));
+fn row(name: &str, [first, second]: [Option<Value>; 2], change_percent: Option<f64>) -> Option<DiffRow> {
+    let is_present = first.is_some() || second.is_some();
     is_present.then(|| DiffRow { name: name.to_owned(), first, second, change_percent })
 }
 
 fn numbers(name: &str, sides: [Option<f64>; 2]) -> Option<DiffRow> {
     let both = sides[0].zip(sides[1]).filter(|(first, _)| *first != 0.0);
     let change_percent = both.map(|(first, second)| 100.0 * (second - first) / first);
-    row(name, sides.map(|side| side.map(Side::Number)), change_percent)
+    row(name, sides.map(|side| side.map(Value::Number)), change_percent)
 }
 
 fn texts(name: &str, sides: [Option<String>; 2]) -> Option<DiffRow> {
-    row(name, sides.map(|side| side.map(Side::Text)), None)
+    row(name, sides.map(|side| side.map(Value::Text)), None)
 }
 
 /// The lines of two lists, paired by names that columns of these widths cut.

@@ -5,13 +5,16 @@ mod columns;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use crate::figure::{Figure, MIB};
 use crate::name::{MOST_SESSIONS, RunName};
 use crate::report::{IoProfileLine, Period, Report, WaitEvent};
 
 pub use columns::{Column, Work, columns};
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Value {
     Text(String),
     Number(f64),

@@ -33,7 +33,7 @@ use std::io::Read;
 
 use input::{OneReport, Pieces};
 
-pub use diff::{DiffRow, DiffTable, Side, diff};
+pub use diff::{DiffRow, DiffTable, diff};
 pub use figure::{Figure, duration_us};
 pub use histogram::{Bucket, EventHistogram, Over, TwoPeaks, duration};
 pub use kind::{Format, Kind};

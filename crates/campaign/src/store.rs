@@ -3,13 +3,13 @@
 //! Files are written durably under a temporary name and renamed: after a power loss each is either old or new, and whole.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use slob_record::{Record, SeriesWanted, Status, durable_write, list_runs, read_record_with};
+use slob_record::{Record, RecordError, SeriesWanted, Status, durable_write, list_runs, read_record_with};
 
 use crate::schedule::{SCHEDULE_VERSION, Schedule, Step, changes};
 
@@ -145,7 +145,7 @@ fn check_version(path: PathBuf, found: u32, known: u32) -> Result<(), CampaignEr
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, CampaignError> {
-    let text = fs::read(path).map_err(CampaignError::io("reading", path))?;
+    let text = fs::read(path).map_err(RecordError::io("reading", path))?;
     serde_json::from_slice(&text).map_err(|source| CampaignError::Json { path: path.into(), source })
 }
 
@@ -154,7 +154,8 @@ fn write<T: Serialize>(directory: &Path, name: &str, value: &T) -> Result<(), Ca
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|source| CampaignError::Json { path: path.clone(), source })?;
     text.push(b'\n');
-    durable_write(&path, 0o666, |file| file.write_all(&text)).map_err(CampaignError::io("writing", path))
+    durable_write(&path, 0o666, |file| file.write_all(&text)).map_err(RecordError::io("writing", path))?;
+    Ok(())
 }
 
 pub(crate) const STATE_VERSION: u32 = 1;
@@ -284,7 +285,7 @@ impl Lock {
         if !file.is_file() && entries.any(|entry| !ours(&entry.file_name().to_string_lossy())) {
             return Err(CampaignError::Foreign { path: directory.to_path_buf() });
         }
-        fs::create_dir_all(directory).map_err(CampaignError::io("creating", directory))?;
+        fs::create_dir_all(directory).map_err(RecordError::io("creating", directory))?;
         Ok((Self::take(directory)?, file.is_file()))
     }
 
@@ -295,14 +296,14 @@ impl Lock {
             .truncate(false)
             .write(true)
             .open(&path)
-            .map_err(CampaignError::io("opening", &path))?;
+            .map_err(RecordError::io("opening", &path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(CampaignError::Locked { path: directory.to_path_buf() });
             }
             Err(TryLockError::Error(source)) => {
-                return Err(CampaignError::Io { step: "locking", path, source });
+                return Err(RecordError::Io { step: "locking", path, source }.into());
             }
         }
         // The process id is for people; nothing depends on it.
@@ -363,8 +364,8 @@ fn differences(was: &serde_json::Value, is: &serde_json::Value) -> Vec<String> {
 
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
-    #[error("{step} {}: {source}", path.display())]
-    Io { step: &'static str, path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    File(#[from] RecordError),
     #[error("{} is not a campaign's file: {source}", path.display())]
     Json { path: PathBuf, source: serde_json::Error },
     #[error("{} has version {found}; this release reads versions up to {known}: use a newer one", path.display())]
@@ -388,13 +389,6 @@ pub enum CampaignError {
     ChangedSearches { path: PathBuf, changes: Vec<String> },
     #[error("{} holds files, but no campaign; use an empty directory, or one that does not exist", path.display())]
     Foreign { path: PathBuf },
-}
-
-impl CampaignError {
-    pub(crate) fn io(step: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { step, path, source }
-    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use slob_stats::Histogram;
+use slob_stats::{Histogram, nanoseconds};
 
 use self::buffers::AlignedBuffer;
 pub use self::result::{IoInterface, ProbeResult, ProbeStep, StepFigures};
@@ -234,11 +234,6 @@ fn write_all(
         event(ProbeEvent::Filling { written_bytes, total_bytes });
     }
     Ok(latency)
-}
-
-/// A duration as histograms record it, at most 584 years.
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

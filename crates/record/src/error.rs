@@ -35,7 +35,8 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    pub(crate) fn io(step: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    /// The error of a step on a file.
+    pub fn io(step: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { step, path, source }
     }

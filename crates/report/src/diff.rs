@@ -163,10 +163,8 @@ pub struct EventShare {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DiffError {
-    #[error("{0} has no run: name one or more")]
-    Empty(String),
-}
+#[error("{0} has no run: name one or more")]
+pub struct DiffError(String);
 
 struct Side<'a> {
     name: &'a str,
@@ -189,7 +187,7 @@ impl<'a> Side<'a> {
 impl Diff {
     pub fn of(groups: &[NamedRuns<'_>], confidence: Confidence) -> Result<Self, DiffError> {
         if let Some((name, _)) = groups.iter().find(|(_, records)| records.is_empty()) {
-            return Err(DiffError::Empty((*name).to_owned()));
+            return Err(DiffError((*name).to_owned()));
         }
         let sides: Vec<Side<'_>> = groups.iter().copied().map(Side::of).collect();
         let metrics = metrics(&sides, confidence);

@@ -13,7 +13,7 @@ use slob_engine::OpOutcome;
 use slob_measure::{OpCounts, OpKind};
 use slob_method::{Action, Batch, Op};
 use slob_record::{Interval, KeptOperation, KindRecord, LongestWait};
-use slob_stats::{Merge, Series};
+use slob_stats::{Merge, Series, nanoseconds};
 
 use crate::sampler::Sample;
 use crate::sessions::LONGEST_BATCH;
@@ -53,10 +53,6 @@ impl RunClock {
     pub(crate) fn ns(&self, moment: Instant) -> u64 {
         nanoseconds(self.at(moment))
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// One session's work within the window. All moments are nanoseconds of the run's clock.

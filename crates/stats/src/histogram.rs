@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use thiserror::Error;
@@ -285,6 +286,11 @@ pub fn nearest_rank(p: f64, count: u64) -> u64 {
     let noise = 4.0 * f64::EPSILON * exact;
     let rank = if (exact - nearest).abs() <= noise { nearest } else { exact.ceil() };
     (rank as u64).clamp(1, count)
+}
+
+/// A duration as histograms record it, at most 584 years.
+pub fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 const UNIT: &str = "ns";

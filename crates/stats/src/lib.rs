@@ -25,7 +25,7 @@ mod trend;
 
 pub use bucket::{RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
 pub use comparison::{Comparison, PercentInterval};
-pub use histogram::{Histogram, nearest_rank};
+pub use histogram::{Histogram, nanoseconds, nearest_rank};
 pub use series::{Merge, Point, Series, SeriesError};
 pub use shared::SharedHistogram;
 pub use steadiness::{

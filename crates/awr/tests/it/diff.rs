@@ -1,7 +1,8 @@
 //! Two reports side by side.
 
 use crate::common::{bytes, report_of, text};
-use slob_awr::{DiffRow, DiffTable, Format, ReadError, Report, Reports, Scope, Side, diff, read};
+use slob_awr::info::Value;
+use slob_awr::{DiffRow, DiffTable, Format, ReadError, Report, Reports, Scope, diff, read};
 
 /// A text report and an HTML report with the same statistics, whose names the text cuts.
 fn text_and_html() -> [Report; 2] {
@@ -46,7 +47,7 @@ fn a_cut_name_and_its_whole_name_are_one_row() {
         assert!((received[0].change_percent.unwrap() - change).abs() < 1e-9, "{received:?}");
         // Two names that are cut to the same text stay unpaired.
         let redo = row(activity, "redo synch time overhead count (<2 msec)");
-        assert!(redo.first == Side::Absent || redo.second == Side::Absent, "{redo:?}");
+        assert!(redo.first.is_none() || redo.second.is_none(), "{redo:?}");
     }
 }
 
@@ -77,7 +78,9 @@ fn the_same_load_over_another_time_is_no_change() {
     let numbers = |title: &str, name: &str| {
         let own = row(table(&tables, title), name);
         match (&own.first, &own.second) {
-            (Side::Number(first), Side::Number(second)) => (*first, *second, own.change_percent.unwrap()),
+            (Some(Value::Number(first)), Some(Value::Number(second))) => {
+                (*first, *second, own.change_percent.unwrap())
+            }
             _ => panic!("{own:?}"),
         }
     };
@@ -120,7 +123,7 @@ fn all_lines_of_two_load_profiles_are_compared() {
     let one = text("awr_12201.txt").replace("Read IO requests:", "Blocks of GC sent:");
     let tables = diff(&report_of(&one), &report_of(&text("awr_12201.txt")));
     let load = table(&tables, "Workload Comparison");
-    assert_eq!(row(load, "Blocks of GC sent").second, Side::Absent);
+    assert_eq!(row(load, "Blocks of GC sent").second, None);
     let names: Vec<&str> = load.rows.iter().map(|row| row.name.as_str()).collect();
     let mut once = names.clone();
     once.dedup();

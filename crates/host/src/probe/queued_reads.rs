@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, types};
-use slob_stats::Histogram;
+use slob_stats::{Histogram, nanoseconds};
 
 use super::buffers::Slots;
 use super::result::{IoInterface, Measured, ProbeStep, cpu_since};
 use super::scratch::{Random, Scratch};
-use super::{ProbePlan, StepPlan, nanoseconds};
+use super::{ProbePlan, StepPlan};
 use crate::own_cpu;
 
 /// Runs one asynchronous step: by io_uring, or by Linux AIO where the host does not permit io_uring.

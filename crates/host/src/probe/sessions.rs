@@ -9,12 +9,12 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_stats::Histogram;
+use slob_stats::{Histogram, nanoseconds};
 
 use super::buffers::AlignedBuffer;
 use super::result::{IoInterface, Measured, ProbeStep, cpu_since};
 use super::scratch::{Random, Scratch};
-use super::{ProbePlan, StepKind, StepPlan, nanoseconds};
+use super::{ProbePlan, StepKind, StepPlan};
 use crate::own_cpu;
 
 struct Step<'a> {

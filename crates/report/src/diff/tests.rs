@@ -179,8 +179,8 @@ fn no_line_is_wider_than_the_page() {
 fn what_can_not_be_compared() {
     let run = [fixture::update_run()];
     let of = |groups: &[NamedRuns<'_>]| Diff::of(groups, Confidence::default()).unwrap_err();
-    assert_eq!(of(&[("a", &[]), ("b", &run)]), DiffError::Empty("a".into()));
-    assert_eq!(of(&[("a", &run), ("b", &run), ("c", &[])]), DiffError::Empty("c".into()));
+    assert_eq!(of(&[("a", &[]), ("b", &run)]), DiffError("a".into()));
+    assert_eq!(of(&[("a", &run), ("b", &run), ("c", &[])]), DiffError("c".into()));
 }
 
 #[rstest]
