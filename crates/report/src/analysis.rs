@@ -309,7 +309,6 @@ pub(crate) fn number_or_empty(number: Option<f64>) -> String {
 }
 
 impl Table {
-    /// The table of the runs of a model; `None` if there are none.
     fn of(runs: &[Run], variants: &[Variant], spec: &TableSpec, options: &Options) -> Option<Self> {
         let is_of_variant = |run: &Run| variants.iter().any(|variant| variant.has(run));
         let belongs = |run: &&Run| run.models.contains(&spec.model) && is_of_variant(run);

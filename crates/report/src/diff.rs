@@ -28,7 +28,6 @@ use crate::html::heat::octaves;
 use crate::measured::{latency, ratio, timed_events};
 use crate::verdicts::{GroupVerdicts, Question, group};
 
-/// A group of runs by its name, which differs from the others'.
 pub type NamedRuns<'a> = (&'a str, &'a [Record]);
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

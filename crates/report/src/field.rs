@@ -129,7 +129,6 @@ fn percentile_named(part: &str) -> Option<f64> {
     all_digits.then(|| format!("{whole}.{decimals}0").parse().ok()).flatten()
 }
 
-/// The similar names at a place, or else the first few.
 fn near(at: &Value, part: &str, at_top: bool) -> Vec<String> {
     const FEW: usize = 8;
     let mut names: Vec<String> = match at {

@@ -593,7 +593,6 @@ pub(crate) fn cost_per_million_iops_hours(cost_per_hour: &Amount, io_per_s: f64)
     ratio(1e6 * cost_per_hour.number(), io_per_s)
 }
 
-/// The price of the platform, if the user gave one.
 pub fn cost_per_hour(record: &Record) -> Option<Amount> {
     amount(record, "COST_PER_HOUR")
 }

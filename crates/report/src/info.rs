@@ -11,7 +11,6 @@ use crate::measured::{device_name, timed_events};
 use crate::table::{self, Cell, Table};
 use crate::verdicts::{GroupVerdicts, Question};
 
-/// A column of a table of runs: a fact in words, or a figure.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Stable name for machines. That of a figure carries the unit.

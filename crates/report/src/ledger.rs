@@ -209,7 +209,6 @@ impl Typed {
         Ok(Entry::Beside(from, self))
     }
 
-    /// A platform with the name and the price that were typed in.
     pub fn beside(&self, platform: Platform) -> Platform {
         Platform {
             name: self.name.clone().unwrap_or(platform.name),

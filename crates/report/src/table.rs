@@ -103,7 +103,6 @@ impl Column {
         Self { is_of_numbers: true, ..Self::left(head) }
     }
 
-    /// The same column with another name for machines.
     pub fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
@@ -136,7 +135,6 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), names: 1 }
     }
 
-    /// The same table with so many columns that name its rows.
     pub(crate) fn named_by(self, names: usize) -> Self {
         Self { names, ..self }
     }

@@ -1,6 +1,7 @@
 //! The probe as a whole, on this host's disk, with short steps.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::*;
 

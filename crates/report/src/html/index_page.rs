@@ -140,7 +140,6 @@ impl IndexRow {
         self.is_good().then_some("all good").into_iter().chain(some).collect()
     }
 
-    /// A small curve from zero to its highest point.
     fn curve_html(&self) -> Markup {
         const SIZE: (f64, f64) = (120.0, 28.0);
         let most = self.curve.iter().copied().fold(0.0, f64::max);

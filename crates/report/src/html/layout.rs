@@ -29,7 +29,6 @@ pub(crate) struct Document<'a> {
     /// HTML between header and footer.
     pub(crate) main: String,
     pub(crate) said: String,
-    /// The version of the program that measured.
     pub(crate) slob_version: &'a str,
     /// An element with the data of the page, or nothing.
     pub(crate) holds: String,

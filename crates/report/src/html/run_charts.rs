@@ -58,7 +58,6 @@ impl<'a> Timeline<'a> {
         (0..=series.len()).map(edge).collect()
     }
 
-    /// A line through the middles of the intervals.
     fn line(&self, name: &str, colour: Colour, y: Vec<Option<f64>>) -> Line {
         let middle = |point: Point<'_, Interval>| (point.start_s as f64 + self.width_s / 2.0) / self.unit_s;
         Line::new(name, colour, self.record.series.points().map(middle).collect(), y)

@@ -310,7 +310,6 @@ pub(super) fn events(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
-/// Waits of the server's own processes, which are not DB time.
 pub(super) fn background_events(page: &mut Page, figures: &Figures<'_>) {
     let own = figures.record.events.iter().filter(|event| event.background);
     let events: Vec<TimedEvent> = own.map(TimedEvent::of).collect();
