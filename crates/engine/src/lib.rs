@@ -32,9 +32,11 @@ pub use load::{
 pub use recording::{Call, Recording};
 pub use server::{
     Answer, Capabilities, CapturedAnswer, Clues, FetchedReport, ReportFile, Server, ServerLocation,
-    ServerReport, Setting, Workload,
+    ServerReport, Workload,
 };
 pub use snapshot::{ServerSnapshot, Snapshot};
 // Engines need no other room for their measurements.
-pub use slob_measure::{Counter, Counters, Figures, Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};
+pub use slob_measure::{
+    Counter, Counters, Figures, Latencies, Latency, LatencyKind, Setting, WaitEvent, WaitTotal,
+};
 pub use waiting::{PendingAnswer, Unanswered, Unfinished, wait_for_unfinished, within};

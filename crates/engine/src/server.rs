@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use slob_measure::Setting;
 
 use crate::{Counters, Result};
 
@@ -27,22 +28,6 @@ pub struct Server {
     pub clock_step_ns: Option<NonZeroU64>,
     /// Abilities of the engine with this server.
     pub capabilities: Capabilities,
-}
-
-/// A setting and its value, as the server shows them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// The server's name for it.
-    pub name: String,
-    /// Its value with the unit.
-    pub value: String,
-}
-
-impl Setting {
-    /// A setting.
-    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { name: name.into(), value: value.into() }
-    }
 }
 
 /// Abilities of an engine. Code asks these, never an engine's name.

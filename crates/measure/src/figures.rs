@@ -101,6 +101,22 @@ impl OpCounts {
 
 merge_fields!(OpCounts: selects, updates, scans);
 
+/// A setting and its value, as the server shows them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// The server's name for it.
+    pub name: String,
+    /// Its value with the unit.
+    pub value: String,
+}
+
+impl Setting {
+    /// A setting.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

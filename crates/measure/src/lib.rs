@@ -16,5 +16,5 @@ mod figures;
 mod latencies;
 
 pub use counters::{Counter, Counters};
-pub use figures::{Figures, OpCounts, OpKind};
+pub use figures::{Figures, OpCounts, OpKind, Setting};
 pub use latencies::{Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};

@@ -8,7 +8,7 @@ use serde_with::skip_serializing_none;
 use slob_host::{
     CpuSplit, CpuTimes, Device, DeviceCounters, DeviceUse, GroupLimits, GroupUse, HostInfo, ProcessIo,
 };
-use slob_measure::{Counters, Latencies, OpCounts, OpKind, WaitEvent};
+use slob_measure::{Counters, Latencies, OpCounts, OpKind, Setting, WaitEvent};
 use slob_spec::Workload;
 use slob_stats::{Histogram, Series, merge_fields};
 
@@ -133,7 +133,7 @@ pub struct ServerRecord {
     /// Block size in bytes.
     pub block_bytes: u32,
     /// Settings that change results.
-    pub settings: Vec<SettingRecord>,
+    pub settings: Vec<Setting>,
     /// Advice about the settings.
     pub advice: Vec<String>,
     /// True if the database runs inside this program.
@@ -150,15 +150,6 @@ pub struct ServerRecord {
     pub checks_blocks: Option<bool>,
     /// Path of the data on the server's host, if that host was observed.
     pub data_path: Option<String>,
-}
-
-/// A setting and its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SettingRecord {
-    /// The server's name of the setting.
-    pub name: String,
-    /// Its value.
-    pub value: String,
 }
 
 /// A parameter with its value and the value's origin.

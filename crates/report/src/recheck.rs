@@ -380,7 +380,7 @@ pub fn digest_in_report(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use slob_record::SettingRecord;
+    use slob_measure::Setting;
 
     use super::*;
     use crate::{fixture, text_report};
@@ -412,7 +412,7 @@ mod tests {
     #[case("rows read back", |record: &mut Record| record.verification.as_mut().unwrap().rows = 99)]
     #[case("rows read back", |record: &mut Record| record.verification.as_mut().unwrap().updated = 101)]
     #[case("direct_io is true", |record: &mut Record| {
-        let setting = SettingRecord { name: "data file I/O".into(), value: "buffered".into() };
+        let setting = Setting { name: "data file I/O".into(), value: "buffered".into() };
         record.server.settings.push(setting);
     })]
     fn an_edited_number_disagrees(#[case] words: &str, #[case] edit: fn(&mut Record)) {

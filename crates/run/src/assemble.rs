@@ -7,15 +7,14 @@ use std::time::Instant;
 use slob_engine::{ServerSnapshot, Snapshot};
 use slob_host::HostInfo;
 use slob_record::{
-    ClientHostRecord, DbCpu, DeviceRecord, EdgeRecord, Edges, EndpointRecord, HostRecord, LoadRecord,
-    LossRecord, ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord,
-    SettingRecord, Status, Window, error_of_session, latest_load,
+    ClientHostRecord, DbCpu, DeviceRecord, Edges, EndpointRecord, HostRecord, LoadRecord, LossRecord,
+    ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord, Status, Window,
+    error_of_session, latest_load,
 };
 use slob_spec::{Length, RunSpec};
 
 use crate::phases::{Edge, Measurements};
 use crate::prepare::{Prepared, page_cache_advice};
-use crate::rendezvous::Stragglers;
 use crate::run::Timeline;
 use crate::sampler::Sample;
 use crate::sampler::{HostsInterval, ObservedServer, Topology};
@@ -58,7 +57,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         marks: measured.marks.0.clone(),
         edges: edges
             .filter(|_| window.is_some())
-            .map(|(begin, end)| Edges { begin: edge(begin.stragglers), end: edge(end.stragglers) }),
+            .map(|(begin, end)| Edges { begin: begin.stragglers, end: end.stragglers }),
         until_steady: measured.until_steady.clone(),
         sessions: sessions(context.spec, prepared, &measured, !endpoints.is_empty()),
         counters: figures.counters,
@@ -101,10 +100,6 @@ fn status(measured: &Measurements) -> Status {
 fn window(tally: &Tally, begin: &Sample, end: &Sample) -> Option<Window> {
     let seconds = (end.taken - begin.taken).as_secs_f64();
     (seconds > 0.0).then(|| Window { begin_s: tally.clock.at(begin.taken).as_secs_f64(), seconds })
-}
-
-fn edge(stragglers: Stragglers) -> EdgeRecord {
-    EdgeRecord { sessions_at_work: stragglers.sessions, operations_under_way: stragglers.operations }
 }
 
 fn notes(measured: &Measurements, conflicts: &BTreeMap<String, u64>) -> Vec<String> {
@@ -151,15 +146,11 @@ fn notes(measured: &Measurements, conflicts: &BTreeMap<String, u64>) -> Vec<Stri
 
 fn server(prepared: &Prepared, topology: &Topology) -> ServerRecord {
     let server = &prepared.server;
-    let setting = |setting: &slob_engine::Setting| SettingRecord {
-        name: setting.name.clone(),
-        value: setting.value.clone(),
-    };
     ServerRecord {
         product: server.product.clone(),
         version: server.version.clone(),
         block_bytes: server.block_bytes,
-        settings: server.settings.iter().map(setting).collect(),
+        settings: server.settings.clone(),
         advice: server.advice.iter().cloned().chain(page_cache_advice(prepared, topology)).collect(),
         embedded: server.capabilities.embedded,
         batches_in_server: server.capabilities.batches_in_server,

@@ -4,13 +4,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use slob_record::{Mark, ServerReportRecord, UntilSteady as SteadyRecord, Verification};
+use slob_record::{EdgeRecord, Mark, ServerReportRecord, UntilSteady as SteadyRecord, Verification};
 use slob_spec::{Length, SessionLoss, UntilSteady};
 use slob_stats::{SteadyRule, SteadyWatch};
 
 use crate::assemble::assemble;
 use crate::events::{Phase, RunEvent, Tick};
-use crate::rendezvous::Stragglers;
 use crate::run::Timeline;
 use crate::sampler::{Sample, Sampler};
 use crate::sessions::SessionEnd;
@@ -44,7 +43,7 @@ pub(crate) struct Measurements {
 #[derive(Clone)]
 pub(crate) struct Edge {
     pub(crate) sample: Sample,
-    pub(crate) stragglers: Stragglers,
+    pub(crate) stragglers: EdgeRecord,
 }
 
 impl Measurements {
@@ -195,7 +194,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             ended: *started,
             begin: begin.clone(),
             series: series.so_far(self.timeline.tally.clock.at(sample.taken)),
-            end: Some(Edge { sample, stragglers: Stragglers::default() }),
+            end: Some(Edge { sample, stragglers: EdgeRecord::default() }),
             ..Measurements::default()
         };
         let record = assemble(self.timeline, so_far);

@@ -4,6 +4,8 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use slob_record::EdgeRecord;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Order {
     #[default]
@@ -45,14 +47,6 @@ pub(crate) struct Rendezvous {
     rested: Condvar,
 }
 
-/// Sessions that had not come to rest when the timeline went on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stragglers {
-    pub(crate) sessions: u32,
-    /// Upper bound of their operations in flight.
-    pub(crate) operations: u64,
-}
-
 impl Rendezvous {
     /// Begins a phase, which ends at `until` if that is known: all resting sessions go to work.
     pub(crate) fn release(&self, until: Option<Instant>) {
@@ -79,10 +73,10 @@ impl Rendezvous {
     }
 
     /// Waits at most `patience` until all sessions rest. Returns those that do not.
-    pub(crate) fn wait_for_rest(&self, patience: Duration) -> Stragglers {
+    pub(crate) fn wait_for_rest(&self, patience: Duration) -> EdgeRecord {
         let waited = self.rested.wait_timeout_while(self.lock(), patience, |state| state.engaged > 0);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        Stragglers { sessions: state.engaged, operations: state.in_flight }
+        EdgeRecord { sessions_at_work: state.engaged, operations_under_way: state.in_flight }
     }
 
     /// The return of the last operation of the phase.
@@ -218,7 +212,7 @@ mod tests {
     }
 
     fn all_rest(rendezvous: &Rendezvous) -> bool {
-        rendezvous.wait_for_rest(Duration::ZERO).sessions == 0
+        rendezvous.wait_for_rest(Duration::ZERO).sessions_at_work == 0
     }
 
     #[test]
@@ -241,7 +235,7 @@ mod tests {
             for _ in 0..2 {
                 let until = Instant::now() + Duration::from_millis(20);
                 rendezvous.release(Some(until));
-                assert_eq!(rendezvous.wait_for_rest(LONG), Stragglers::default());
+                assert_eq!(rendezvous.wait_for_rest(LONG), EdgeRecord::default());
                 assert!(Instant::now() >= until);
                 assert!(rendezvous.last_work().is_some_and(|last| last > until - Duration::from_millis(20)));
                 wait_for(&rendezvous, 4);
@@ -271,10 +265,10 @@ mod tests {
             }
             rendezvous.close();
             let stragglers = rendezvous.wait_for_rest(Duration::from_millis(10));
-            assert_eq!(stragglers, Stragglers { sessions: 1, operations: 7 });
+            assert_eq!(stragglers, EdgeRecord { sessions_at_work: 1, operations_under_way: 7 });
             rendezvous.leave();
             assert!(session.join().is_ok());
-            assert_eq!(rendezvous.wait_for_rest(LONG), Stragglers::default());
+            assert_eq!(rendezvous.wait_for_rest(LONG), EdgeRecord::default());
         });
     }
 

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Result, Session, SessionPlan};
 use slob_method::{Batch, Planner};
-use slob_record::{LossRecord, error_of_session};
+use slob_record::{EdgeRecord, LossRecord, error_of_session};
 use slob_spec::SessionLoss;
 
 use crate::journal::Journal;
-use crate::rendezvous::{Participant, Rendezvous, Stragglers};
+use crate::rendezvous::{Participant, Rendezvous};
 use crate::tally::{RunClock, SessionTotals, Tally, seconds};
 
 /// First and longest wait of a session that lost its database before it connects again.
@@ -360,18 +360,18 @@ pub(crate) struct PhaseEnd {
     pub(crate) closed: Instant,
     /// The end of the operations in flight at that moment.
     pub(crate) last_work: Instant,
-    pub(crate) stragglers: Stragglers,
+    pub(crate) stragglers: EdgeRecord,
 }
 
 impl PhaseEnd {
     /// The start of the clock, before the first phase.
     pub(crate) fn before_the_start(clock: &RunClock) -> Self {
         let closed = clock.moment(Duration::ZERO);
-        Self { closed, last_work: closed, stragglers: Stragglers::default() }
+        Self { closed, last_work: closed, stragglers: EdgeRecord::default() }
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.stragglers == Stragglers::default()
+        self.stragglers == EdgeRecord::default()
     }
 }
 

@@ -37,10 +37,7 @@ fn no_line_is_wider_than_the_page() {
         [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run(), fixture::failed_run()];
     for record in &mut records {
         record.target = "x".repeat(300);
-        record
-            .server
-            .settings
-            .push(slob_record::SettingRecord { name: "n".repeat(80), value: "v".repeat(200) });
+        record.server.settings.push(slob_measure::Setting { name: "n".repeat(80), value: "v".repeat(200) });
         record.configuration.push(slob_record::ConfigEntry {
             key: "K".repeat(50),
             value: "v ".repeat(100),
