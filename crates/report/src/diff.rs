@@ -128,10 +128,21 @@ pub struct Distribution {
     pub name: &'static str,
     #[serde(flatten)]
     pub counts: Each<Option<u64>>,
+    /// Durations below the step of the clock that timed them, which are in no other row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below_clock_step: Option<BelowClockStep>,
     /// From the shortest to the longest, without gaps.
     pub rows: Vec<DistributionRow>,
     #[serde(skip)]
     histograms: Vec<Option<Histogram>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BelowClockStep {
+    /// The longest of all groups.
+    pub step_us: f64,
+    #[serde(flatten)]
+    pub percents: Each<Option<f64>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -629,22 +640,38 @@ fn distributions(groups: &[&[Record]]) -> Vec<Distribution> {
 
 impl Distribution {
     fn of(name: &'static str, histograms: Vec<Option<Histogram>>) -> Option<Self> {
+        if histograms.iter().all(Option::is_none) {
+            return None;
+        }
+        let known = |own: &Histogram| -> BTreeMap<i32, u64> {
+            octaves(own).into_iter().skip(usize::from(own.below_clock_step().is_some())).collect()
+        };
         let counts: Vec<Option<BTreeMap<i32, u64>>> =
-            histograms.iter().map(|own| own.as_ref().map(|own| octaves(own).into_iter().collect())).collect();
+            histograms.iter().map(|own| own.as_ref().map(known)).collect();
         let all = || counts.iter().flatten().flat_map(BTreeMap::keys);
-        let (lowest, highest) = (*all().min()?, *all().max()?);
-        let percent = |octave: i32, counts: &BTreeMap<i32, u64>| {
-            let sum: u64 = counts.values().sum();
-            100.0 * counts.get(&octave).copied().unwrap_or(0) as f64 / sum as f64
+        let octaves = all().min().zip(all().max()).map_or(0..0, |(lowest, highest)| *lowest..highest + 1);
+        let percents = |count: &dyn Fn(usize, &Histogram) -> u64| {
+            let percent = |(group, own): (usize, &Option<Histogram>)| {
+                own.as_ref().map(|own| 100.0 * count(group, own) as f64 / own.count() as f64)
+            };
+            Each(histograms.iter().enumerate().map(percent).collect())
         };
         let row = |octave: i32| DistributionRow {
             from_us: f64::from(octave).exp2(),
             to_us: f64::from(octave + 1).exp2(),
-            percents: Each(counts.iter().map(|own| own.as_ref().map(|own| percent(octave, own))).collect()),
+            percents: percents(&|group, _| {
+                counts[group].as_ref().and_then(|own| own.get(&octave).copied()).unwrap_or(0)
+            }),
         };
+        let steps = histograms.iter().flatten().filter_map(Histogram::below_clock_step);
+        let below_clock_step = steps.map(|(step_ns, _)| step_ns).max().map(|step_ns| BelowClockStep {
+            step_us: step_ns as f64 / 1e3,
+            percents: percents(&|_, own| own.below_clock_step().map_or(0, |(_, number)| number)),
+        });
         let counts_of = histograms.iter().map(|own| own.as_ref().map(Histogram::count));
-        let rows = (lowest..=highest).map(row).collect();
-        Some(Self { name, counts: Each(counts_of.collect()), rows, histograms })
+        let counts_of = Each(counts_of.collect());
+        let rows = octaves.map(row).collect();
+        Some(Self { name, counts: counts_of, below_clock_step, rows, histograms })
     }
 }
 

@@ -3,6 +3,7 @@
 //! The series as CSV is [`slob_record::series_csv`], which every run has beside its record.
 
 use std::fmt::{Display, Write};
+use std::num::NonZeroU64;
 use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram as Hdr;
@@ -12,6 +13,7 @@ use slob_record::Record;
 use slob_stats::{Histogram, bucket_index, bucket_midpoint};
 
 use crate::figure::{self, Figures};
+use crate::format::duration_us;
 use crate::info::status_word;
 use crate::measured::is_measured;
 
@@ -43,6 +45,13 @@ pub fn hlog(record: &Record) -> Result<String, HlogError> {
         .add_comment("[Values are operation latencies in nanoseconds; Interval_Max is in milliseconds]")
         .with_start_time(SystemTime::from(record.started))
         .with_max_value_divisor(1e6);
+    let step = record.operations.values().filter_map(|kind| kind.latency.clock_step()).max();
+    if let Some(step) = step {
+        let step = duration_us(step.get() as f64 / 1e3);
+        header.add_comment(&format!(
+            "[The clock steps by {step}: values below are known as such, not by how much]"
+        ));
+    }
     let mut writer = header.begin_log_with(&mut log, &mut serializer).map_err(|error| failed(0, &error))?;
     let width = Duration::from_secs(record.series.width_s());
     for point in record.series.points() {
@@ -130,9 +139,13 @@ impl Metrics {
         let _ = writeln!(self.text, "{name}{labels} {value}");
     }
 
-    /// Durations in nanoseconds as the samples of a histogram in seconds.
+    /// Durations in nanoseconds as the samples of a histogram in seconds. The first bucket holds all that is below the step of
+    /// the clock.
     pub fn histogram(&mut self, name: &str, labels: Labels<'_>, values: &Histogram) {
-        let finite = bounds_us().map(|us| ((us as f64 / 1e6).to_string(), values.count_in(0, us * 1_000)));
+        let step_ns = values.clock_step().map_or(0, NonZeroU64::get);
+        let finite = bounds_us()
+            .filter(|us| us * 1_000 >= step_ns)
+            .map(|us| ((us as f64 / 1e6).to_string(), values.count_in(0, us * 1_000)));
         for (bound, count) in finite.chain([("+Inf".to_owned(), values.count())]) {
             self.sample(&format!("{name}_bucket"), &[labels, &[("le", &bound)]].concat(), count);
         }

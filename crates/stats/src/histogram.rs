@@ -193,9 +193,7 @@ impl Histogram {
     /// the range give the largest too, so that a clipped tail is never understated. `None` if empty, if `p` is
     /// outside 0 to 100, or below the bucket of the clock's step.
     pub fn percentile(&self, p: f64) -> Option<u64> {
-        let is_known =
-            |ns: &u64| self.clock_step().is_none_or(|step| bucket_index(*ns) >= bucket_index(step.get()));
-        self.ranked(p).filter(is_known)
+        self.ranked(p).filter(|ns| self.is_known(*ns))
     }
 
     fn ranked(&self, p: f64) -> Option<u64> {
@@ -240,6 +238,24 @@ impl Histogram {
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         let filled = self.counts().iter().enumerate().filter(|&(_, &n)| n > 0);
         filled.map(|(index, &n)| (bucket_low(index), bucket_high(index), n))
+    }
+
+    /// The buckets of values that the clock could tell apart: all but those below the bucket of its step.
+    pub fn known_buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.buckets().filter(|(low, ..)| self.is_known(*low))
+    }
+
+    /// The clock's step in nanoseconds, and how many values are below its bucket; `None` if none is.
+    pub fn below_clock_step(&self) -> Option<(u64, u64)> {
+        let step = self.clock_step()?.get();
+        let hidden = self.buckets().filter(|(low, ..)| !self.is_known(*low));
+        let count = hidden.fold(0, |sum: u64, (.., n)| sum.saturating_add(n));
+        (count > 0).then_some((step, count))
+    }
+
+    /// False for a value below the bucket of the clock's step.
+    fn is_known(&self, ns: u64) -> bool {
+        self.clock_step().is_none_or(|step| bucket_index(ns) >= bucket_index(step.get()))
     }
 
     /// Removes all values and keeps the memory.
@@ -450,6 +466,9 @@ mod tests {
         let near = |p, ns: u64| stepped.percentile(p).unwrap().abs_diff(ns) * 128 <= ns;
         assert!(near(61.0, STEP), "one step is known, wherever the middle of its bucket is");
         assert!(near(95.0, 2 * STEP));
+        assert_eq!(stepped.below_clock_step(), Some((STEP, 60)));
+        assert!(stepped.known_buckets().map(|(.., n)| n).eq([30, 10]));
+        assert_eq!(of(&[STEP]).below_clock_step(), None);
         let saved = serde_json::to_string(&stepped).unwrap();
         assert_eq!(serde_json::from_str::<Histogram>(&saved).unwrap(), stepped);
         let mut merged = of(&[2 * STEP; 1000]);

@@ -9,6 +9,7 @@ use crate::format::{
 };
 use crate::html::chart::{Axis, COLOURS, Chart, Colour, Drawing, Line, STROKES, Trace, Unit};
 use crate::html::escape;
+use crate::html::heat::below_step_words;
 use crate::html::layout::{Section, View};
 use crate::html::run_charts;
 use crate::page::{Column, Page, Table};
@@ -174,14 +175,18 @@ impl Diff {
 
     fn distribution_table(&self, distribution: &Distribution) -> Table {
         let heads = self.heads().into_iter().map(|head| Column::right(head).at_most(16));
-        let mut table = Table::new([Column::left("From").at_most(30)].into_iter().chain(heads));
-        for row in &distribution.rows {
-            let shares = row.percents.iter().map(|share| match share {
+        let mut table = Table::new([Column::left("From").at_most(36)].into_iter().chain(heads));
+        let mut row = |name: String, percents: &[Option<f64>]| {
+            let shares = percents.iter().map(|share| match share {
                 Some(0.0) => String::new(),
                 share => or_absent(*share, percent),
             });
-            table.row([duration_us(row.from_us)].into_iter().chain(shares));
+            table.row([name].into_iter().chain(shares));
+        };
+        if let Some((words, below)) = distribution.below_words().zip(distribution.below_clock_step.as_ref()) {
+            row(words, &below.percents);
         }
+        distribution.rows.iter().for_each(|own| row(duration_us(own.from_us), &own.percents));
         let counts = distribution.counts.iter().map(|number| or_absent(*number, count));
         table.row(["Number".to_owned()].into_iter().chain(counts));
         table
@@ -298,6 +303,12 @@ fn key(place: usize, head: &str, group: &Group, median: Option<&Record>) -> Stri
     format!("<span class=\"key\" style=\"background:var(--c-variant{colour})\"></span>{words}")
 }
 
+impl Distribution {
+    fn below_words(&self) -> Option<String> {
+        self.below_clock_step.as_ref().map(|below| below_step_words(below.step_us))
+    }
+}
+
 fn distribution_charts(diff: &Diff) -> Vec<Chart> {
     let chart = |distribution: &Distribution| {
         let groups = diff.groups.iter().zip(&distribution.histograms).enumerate();
@@ -309,13 +320,17 @@ fn distribution_charts(diff: &Diff) -> Vec<Chart> {
         let x = Axis::log(format!("duration of {}", distribution.name), Unit::Seconds);
         let y = Axis::linear("share", Unit::Percent);
         let traces = groups.filter_map(line).collect();
+        let below = distribution
+            .below_words()
+            .map(|words| format!(" The leftmost point of a line may be of all {words}."));
         Chart {
             id: format!("distribution-{}", distribution.name.replace(' ', "-")),
             title: format!("How long {} took", distribution.name),
             about: format!(
                 "Shares of the {} of all runs of each group, by duration in quarters of doublings. Several peaks are \
-                 several paths, such as a cache and a device.",
-                distribution.name
+                 several paths, such as a cache and a device.{}",
+                distribution.name,
+                below.unwrap_or_default()
             ),
             source: "the histograms of the windows, added up".into(),
             body: Ok(Drawing::new(x, y, traces)),

@@ -369,6 +369,7 @@ fn durations(point: &Point) -> Durations {
     };
     Durations {
         buckets: cells(point).into_iter().map(bucket).collect(),
+        has_unknown: false,
         mean_s: point.mean_us.and_then(Figure::known).map(|us| us / 1e6),
         border_s: point.two_peaks.map(|peaks| peaks.border_us / 1e6),
     }

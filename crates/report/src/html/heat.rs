@@ -1,14 +1,17 @@
 //! Lines over a heat map: the mean, and where one mean hides two peaks, the border between them and the mean of each.
 
 use slob_awr::{Bucket, EventHistogram, Figure, TwoPeaks};
-use slob_stats::Histogram;
+use slob_stats::{Histogram, bucket_index, bucket_midpoint};
 
 use super::chart::Stroke;
+use crate::format::{duration_us, percent};
 
 #[derive(Default)]
 pub(super) struct Durations {
     /// From, up to, and the number.
     pub(super) buckets: Vec<(f64, f64, f64)>,
+    /// True if some, which no bucket holds, were below the step of the clock.
+    pub(super) has_unknown: bool,
     pub(super) mean_s: Option<f64>,
     /// Between two peaks.
     pub(super) border_s: Option<f64>,
@@ -27,6 +30,32 @@ impl Durations {
         });
         (count > 0.0).then(|| sum / count)
     }
+
+    fn mean_of_the_short(&self) -> Option<f64> {
+        if self.has_unknown { None } else { self.mean_of(|middle, border| middle < border) }
+    }
+}
+
+/// The row that folds what is below the step of the clock, in words: durations there are not known.
+pub(crate) fn below_step_words(step_us: f64) -> String {
+    format!("below the clock's step of {}", duration_us(step_us))
+}
+
+/// A sentence on that row of a chart; empty if there is none.
+pub(crate) fn below_step_sentence(histogram: &Histogram) -> String {
+    histogram.below_clock_step().map_or_else(String::new, |(step_ns, number)| {
+        let share = percent(100.0 * number as f64 / histogram.count() as f64);
+        format!(" The lowest row is of all {} ({share} %).", below_step_words(step_ns as f64 / 1e3))
+    })
+}
+
+/// Counts by rows of a scale, of which `row` gives that of a duration in nanoseconds: all of a bucket is in the row of its
+/// middle, and all that is below the step of the clock is in the row below the step's.
+pub(crate) fn by_rows(histogram: &Histogram, row: impl Fn(f64) -> i32) -> impl Iterator<Item = (i32, u64)> {
+    let middle = |low: u64, high: u64| f64::midpoint(low as f64, high as f64).max(1.0);
+    let of_step = |step: u64| bucket_midpoint(bucket_index(step)) as f64;
+    let below = histogram.below_clock_step().map(|(step, n)| (row(of_step(step)) - 1, n));
+    below.into_iter().chain(histogram.known_buckets().map(move |(low, high, n)| (row(middle(low, high)), n)))
 }
 
 pub(super) type Named = (&'static str, Stroke, Vec<Option<f64>>);
@@ -40,7 +69,7 @@ pub(super) fn lines(intervals: &[Durations], may_be_a_cache: bool) -> impl Itera
     let each = |of: fn(&Durations) -> Option<f64>| intervals.iter().map(of).collect::<Vec<_>>();
     let lines = [
         ("mean of all", Stroke::Solid, each(|interval| interval.mean_s)),
-        (short, Stroke::Dot, each(|interval| interval.mean_of(|middle, border| middle < border))),
+        (short, Stroke::Dot, each(Durations::mean_of_the_short)),
         (long, Stroke::Dash, each(|interval| interval.mean_of(|middle, border| middle >= border))),
         ("border between two peaks", Stroke::DashDot, each(|interval| interval.border_s)),
     ];
@@ -51,9 +80,7 @@ pub(super) fn lines(intervals: &[Durations], may_be_a_cache: bool) -> impl Itera
 /// microseconds from which it counts.
 pub(crate) fn octaves(histogram: &Histogram) -> Vec<(i32, u64)> {
     let mut counts: Vec<(i32, u64)> = Vec::new();
-    for (low_ns, high_ns, n) in histogram.buckets() {
-        // All of a bucket belongs to the octave of its middle.
-        let octave = (f64::midpoint(low_ns as f64, high_ns as f64).max(1.0) / 1e3).log2().floor() as i32;
+    for (octave, n) in by_rows(histogram, |ns| (ns / 1e3).log2().floor() as i32) {
         while let Some((last, _)) = counts.last().filter(|(last, _)| *last < octave) {
             counts.push((last + 1, 0));
         }
@@ -106,12 +133,36 @@ mod tests {
         assert_eq!(two_peaks(&histogram(&[(5, 1000)])), None);
     }
 
+    /// A server on Windows times operations in steps of a millisecond: zeros are no peak of their own.
+    #[test]
+    fn what_is_below_the_step_of_the_clock_is_one_row_below_the_step() {
+        let mut stepped = histogram(&[(0, 900), (300, 50), (1_000, 40), (2_000, 10)]);
+        stepped.set_clock_step(std::num::NonZeroU64::new(1_000_000));
+        assert_eq!(octaves(&stepped), [(8, 950), (9, 40), (10, 10)]);
+        assert_eq!(
+            below_step_sentence(&stepped),
+            " The lowest row is of all below the clock's step of 1.00 ms (95.0 %)."
+        );
+        assert_eq!(two_peaks(&stepped), None);
+        let interval = Durations {
+            has_unknown: true,
+            border_s: Some(1.0),
+            buckets: vec![(1e-3, 2e-3, 50.0)],
+            mean_s: None,
+        };
+        assert_eq!(
+            lines(&[interval], true).map(|(name, ..)| name).collect::<Vec<_>>(),
+            ["border between two peaks"]
+        );
+    }
+
     #[test]
     fn the_mean_lies_between_the_means_of_two_peaks() {
         let interval = Durations {
             buckets: vec![(4e-6, 8e-6, 60.0), (4e-3, 8e-3, 40.0)],
             mean_s: Some(2.4e-3),
             border_s: Some(64e-6),
+            ..Durations::default()
         };
         let values: Vec<f64> = lines(&[interval], true).map(|(.., y)| y[0].unwrap()).collect();
         assert!(values[1] < values[3] && values[3] < values[0] && values[0] < values[2], "{values:?}");

@@ -8,7 +8,7 @@ use slob_record::{Interval, Record, SessionRecord};
 use slob_stats::{Histogram, Point};
 
 use super::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit};
-use super::heat::{self, Durations, two_peaks};
+use super::heat::{self, Durations, below_step_sentence, two_peaks};
 use super::layout::Section;
 use crate::figure::{self, Figures};
 use crate::format::{count, duration_us, fixed, percent, plural};
@@ -258,7 +258,8 @@ fn heat_map(time: &Timeline<'_>) -> Chart {
         title: "Operation latency, all of it, and its mean".into(),
         about: format!(
             "Each cell is the share of the operations of its interval that took so long, from green to red on a linear \
-             scale. The line is their mean: operations are where the colour is.{}",
+             scale. The line is their mean: operations are where the colour is.{}{}",
+            below_step_sentence(&all),
             peaks.unwrap_or_default()
         ),
         source: "the clock around each operation; a histogram for each interval".into(),
@@ -278,19 +279,16 @@ fn heat(time: &Timeline<'_>) -> Option<Heat> {
 fn durations(latency: &Histogram) -> Durations {
     let seconds = |(low, high, n): (u64, u64, u64)| (low as f64 / 1e9, high as f64 / 1e9, n as f64);
     Durations {
-        buckets: latency.buckets().map(seconds).collect(),
+        buckets: latency.known_buckets().map(seconds).collect(),
+        has_unknown: latency.below_clock_step().is_some(),
         mean_s: latency.mean().map(|mean_ns| mean_ns / 1e9),
         border_s: None,
     }
 }
 
-/// Rows and counts of a histogram's buckets; all of a bucket belongs to the row of its middle.
+/// Rows of the heat map and counts of a histogram's buckets.
 fn rows(latency: &Histogram) -> Vec<(i32, u64)> {
-    let row = |(low, high, n): (u64, u64, u64)| {
-        let middle = ((low + high) as f64 / 2.0).max(1.0);
-        ((middle.log2() * ROWS_PER_DOUBLING).floor() as i32, n)
-    };
-    latency.buckets().map(row).collect()
+    heat::by_rows(latency, |ns| (ns.log2() * ROWS_PER_DOUBLING).floor() as i32).collect()
 }
 
 fn low_edge_ns(row: i32) -> f64 {

@@ -1,15 +1,17 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use slob_record::{
-    EndpointRecord, LossRecord, Mark, ObservedRecord, ReportedPair, ServerReportRecord, SessionRecord,
-    UntilSteady,
+    EndpointRecord, Interval, LossRecord, Mark, ObservedRecord, ReportedPair, ServerReportRecord,
+    SessionRecord, UntilSteady,
 };
 
 use super::*;
+use crate::confidence::Confidence;
+use crate::diff::Diff;
 use crate::fixture;
 use crate::page::WIDTH;
 use slob_measure::{Counter, LatencyKind, OpKind};
-use slob_stats::Histogram;
+use slob_stats::{Histogram, Series};
 
 #[test]
 fn a_good_run_with_direct_io() {
@@ -373,6 +375,41 @@ fn latencies_below_the_step_of_the_servers_clock_are_blank_in_every_view() {
         let value = crate::field::field(&record, &format!("operations.select.latency.{name}"));
         assert!(value.unwrap().is_null(), "{name}");
     }
+}
+
+/// The zeros of such a clock are no durations of a nanosecond: one row has them all, and says so.
+#[test]
+fn rows_of_histograms_below_the_step_of_the_servers_clock_are_one_that_says_so() {
+    let words = "below the clock's step of 1.00 ms";
+    let sound = fixture::direct_read_run();
+    let mut record = sound.clone();
+    let mut durations = Histogram::new();
+    durations.record_n(0, 17_000);
+    durations.record_n(1_000_000, 1_000);
+    durations.set_clock_step(NonZeroU64::new(1_000_000));
+    let series = std::mem::replace(&mut record.series, Series::new(0, 1800));
+    record.series = series.map(|interval| Interval { latency: durations.clone(), ..interval });
+    record.operations.get_mut(&OpKind::Select).unwrap().latency = durations;
+    assert!(crate::html::run_page(&record).contains(words));
+    assert!(!crate::html::run_page(&sound).contains(words));
+    let runs = [vec![sound], vec![record]];
+    let named: [(&str, &[Record]); 2] = [("linux", &runs[0]), ("windows", &runs[1])];
+    let diff = Diff::of(&named, Confidence::default()).unwrap();
+    let text = diff.text();
+    let row = text.lines().find(|line| line.contains(words)).unwrap();
+    assert!(row.split_whitespace().last() == Some("94.4"), "{row}");
+    let json = serde_json::to_value(&diff).unwrap();
+    let below = &json["distributions"][0]["below_clock_step"];
+    assert_eq!((below["step_us"].as_f64(), below["first"].as_f64()), (Some(1000.0), Some(0.0)), "{below}");
+    let second = |row: &serde_json::Value| row["second"].as_f64().unwrap();
+    let rows = json["distributions"][0]["rows"].as_array().unwrap();
+    let known: f64 = rows.iter().map(second).sum();
+    assert!((known + second(below) - 100.0).abs() < 1e-6, "{known}");
+    let metrics = crate::export::prometheus(&runs[1][0]);
+    let buckets: Vec<&str> =
+        metrics.lines().filter(|line| line.contains("_bucket") && line.contains("select")).collect();
+    assert!(buckets[0].contains("le=\"0.001\"") && buckets[0].ends_with(" 17000"), "{buckets:#?}");
+    assert!(crate::export::hlog(&runs[1][0]).unwrap().contains("The clock steps by 1.00 ms"));
 }
 
 #[test]
