@@ -9,7 +9,8 @@ FOLDER/statements contains the words:
     slow SECONDS             holds it up, before each operation of a batch
     wait SECONDS             holds it up unless it is cancelled
 
-FOLDER/tls.pem, if it is there, has certificate and key: all connections are encrypted then.
+FOLDER/tls.pem, if it is there, has certificate and key: all connections are encrypted then. With FOLDER/clients.pem, an
+authority, clients must have a certificate that it signed.
 """
 
 import logging
@@ -128,6 +129,10 @@ def tls(folder):
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
+    clients = folder / 'clients.pem'
+    if clients.exists():
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(clients)
     return context
 
 

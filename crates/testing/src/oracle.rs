@@ -50,10 +50,11 @@ impl Oracle {
         })
     }
 
-    /// The same on TLS, with a file of certificate and key.
-    pub fn start_with_tls_or_skip(description: &str, pem: &str) -> Option<Self> {
+    /// The same on TLS, with certificate and key, and perhaps the authority of the certificates that clients must have.
+    pub fn start_with_tls_or_skip(description: &str, pem: &str, clients: Option<&str>) -> Option<Self> {
         Self::prepare_or_skip(description, 1).map(|mut server| {
             server.write("tls.pem", pem);
+            clients.into_iter().for_each(|authority| server.write("clients.pem", authority));
             server.begin().expect("a server");
             server
         })

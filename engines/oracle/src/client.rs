@@ -14,6 +14,7 @@ use slob_spec::{Secret, Target};
 
 use crate::load::SliceRows;
 use crate::native::{Native, client_version};
+use crate::wallet::Wallet;
 
 /// A value bound to a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,16 +156,6 @@ pub(crate) trait Driver: Send + Sync {
     fn note(&self) -> Option<String> {
         None
     }
-}
-
-/// Certificates, and perhaps a private key, of connections by TLS.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Wallet {
-    /// The folder that the target names, with `ewallet.pem`.
-    pub(crate) folder: Option<String>,
-    /// The password of its private key.
-    #[cfg_attr(not(feature = "thin"), expect(dead_code, reason = "only the thin driver takes it"))]
-    pub(crate) password: Option<Secret>,
 }
 
 /// Values of `?driver=`.

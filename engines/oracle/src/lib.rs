@@ -29,6 +29,7 @@ mod statements;
 mod tests;
 #[cfg(feature = "thin")]
 mod thin;
+mod wallet;
 
 use std::sync::Arc;
 

@@ -13,9 +13,10 @@ use slob_engine::{EngineError, ErrorKind, OpenSpec};
 use slob_server::host_and_port;
 use slob_spec::{Endpoint, Group, Kind, Param, Target};
 
-use crate::client::{DRIVERS, Login, Wallet};
+use crate::client::{DRIVERS, Login};
 use crate::release::Version;
 use crate::statements::Prefix;
+use crate::wallet::Wallet;
 
 pub(crate) const SCHEME: &str = "oracle";
 /// The port of a listener.

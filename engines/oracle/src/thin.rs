@@ -10,7 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::Duration;
 
@@ -18,11 +18,10 @@ use oracledb::{Config, Connection, DB_TYPE_NUMBER, DB_TYPE_VARCHAR, ErrorKind, O
 use slob_engine::within;
 use slob_server::{CONNECT_TIMEOUT, LOGIN_TIMEOUT};
 
-use crate::client::{Bind, BlockInput, BlockOutput, Cancellation, Client, Driver, Fault, Login, Row, Wallet};
+use crate::client::{Bind, BlockInput, BlockOutput, Cancellation, Client, Driver, Fault, Login, Row};
 use crate::load::SliceRows;
+use crate::wallet::{self, Wallet};
 
-/// The file of a wallet.
-const WALLET: &str = "ewallet.pem";
 /// The driver's release; a test compares it with the manifest.
 pub(crate) const VERSION: &str = "26.0.0-beta.5";
 /// Rows fetched at once.
@@ -34,28 +33,42 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Thin {
     wallet: Wallet,
+    /// The folder of Oracle's files: TNS_ADMIN.
+    admin: Option<PathBuf>,
     /// True if the target names this driver.
     is_chosen: bool,
     login_timeout: Duration,
 }
 
 impl Thin {
-    /// Without a wallet in the target, that of TNS_ADMIN counts, as for Oracle's other thin drivers.
-    pub(crate) fn new(is_chosen: bool, mut wallet: Wallet) -> Self {
-        let of_admin =
-            || std::env::var("TNS_ADMIN").ok().filter(|folder| Path::new(folder).join(WALLET).is_file());
-        wallet.folder = wallet.folder.or_else(of_admin);
-        Self { wallet, is_chosen, login_timeout: LOGIN_TIMEOUT }
+    pub(crate) fn new(is_chosen: bool, wallet: Wallet) -> Self {
+        let admin = std::env::var_os("TNS_ADMIN").map(PathBuf::from);
+        Self { wallet, admin, is_chosen, login_timeout: LOGIN_TIMEOUT }
     }
 
-    /// Names the wallet, and its folder for the net service names in it: an Autonomous Database's has both.
-    fn with_wallet(&self, mut config: Config) -> Config {
-        let Wallet { folder: Some(folder), password } = &self.wallet else { return config };
-        if Path::new(folder).join("tnsnames.ora").is_file() {
-            config = config.set_config_dir(folder);
+    /// The wallet that the target names, or Oracle's files; else that of TNS_ADMIN counts, as for Oracle's other thin drivers.
+    /// True if a service without a net service name is meant to be reached by TLS: files also serve plain connections.
+    fn wallet_for(&self, service: &str) -> (Option<String>, bool) {
+        if self.wallet.folder.is_some() {
+            return (self.wallet.folder.clone(), true);
         }
+        if let Some(folder) = wallet::named_by_files(service, self.admin.as_deref()) {
+            return (Some(folder), false);
+        }
+        let beside = self.admin.as_ref().filter(|folder| folder.join(wallet::FILE).is_file());
+        (beside.and_then(|folder| folder.to_str()).map(str::to_owned), beside.is_some())
+    }
+
+    /// Names the wallet, and the target's folder for the net service names in it: an Autonomous Database's has both.
+    fn with_wallet(&self, mut config: Config, folder: Option<&str>) -> Config {
+        if let Some(named) =
+            self.wallet.folder.as_ref().filter(|named| Path::new(named).join("tnsnames.ora").is_file())
+        {
+            config = config.set_config_dir(named);
+        }
+        let Some(folder) = folder else { return config };
         config = config.set_wallet_location(folder);
-        match password {
+        match &self.wallet.password {
             Some(password) => config.set_wallet_password(password.expose()),
             None => config,
         }
@@ -78,14 +91,14 @@ impl Driver for Thin {
         }
         // Two providers of cryptography are built in, and the driver picks the other one unless one is installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // A wallet is for TLS, which a service without a net service name must ask for.
-        let scheme = if self.wallet.folder.is_some() && service.starts_with("//") { "tcps:" } else { "" };
+        let (folder, by_tls) = self.wallet_for(service);
+        let scheme = if by_tls && service.starts_with("//") { "tcps:" } else { "" };
         let config = Config::default()
             .set_credentials(user, password.expose())
             .set_driver_name("slob")
             .set_transport_connect_timeout(Some(CONNECT_TIMEOUT));
         let mut config = self
-            .with_wallet(config)
+            .with_wallet(config, folder.as_deref())
             .set_connect_string(&format!("{scheme}{service}"))
             .map_err(|error| fault_of(&error))?;
         if login.sysdba {
@@ -93,6 +106,9 @@ impl Driver for Thin {
         }
         match within(self.login_timeout, move || catch_panic(|| oracledb::connect(config))) {
             Ok(Ok(Ok(connection))) => Ok(Box::new(ThinClient { connection: Some(connection) })),
+            Ok(Ok(Err(error))) if folder.as_deref().is_some_and(wallet::has_key) => {
+                Err(untrusted(fault_of(&error)))
+            }
             Ok(Ok(Err(error))) => Err(fault_of(&error)),
             Ok(Err(panic)) => Err(fault_of_panic(&panic)),
             Err(silence) => Err(Fault::new(TIMED_OUT, silence.to_string())),
@@ -256,6 +272,8 @@ const CLOSED: i32 = 12537;
 const NO_LISTENER: i32 = 12541;
 const NO_HOST: i32 = 12545;
 const GONE: i32 = 3113;
+/// Words of an error about the server's certificate.
+const UNTRUSTED: &str = "peer certificate";
 
 impl Fault {
     fn with_remedy(self, remedy: &'static str) -> Self {
@@ -274,9 +292,13 @@ fn fault_of(error: &oracledb::Error) -> Fault {
         ErrorKind::TnsAliasNotFound(..) | ErrorKind::NoConfigDir | ErrorKind::InvalidConnectString(..) => {
             Fault::new(12154, message)
         }
-        _ if message.contains("peer certificate") => Fault::new(None, message).with_remedy(
+        _ if message.contains(UNTRUSTED) => Fault::new(None, message).with_remedy(
             "the server's certificate is not trusted: name a folder whose ewallet.pem has the certificate of who signed it as \
              ?wallet=FOLDER in the target, or as TNS_ADMIN; it must also carry the host's name that the target uses",
+        ),
+        _ if message.contains("fatal alert") => Fault::new(None, message).with_remedy(
+            "the server refuses this client: if it demands a certificate, name a wallet whose ewallet.pem has one with its key, \
+             as ?wallet=FOLDER in the target",
         ),
         _ if message.contains("wallet") => Fault::new(None, message)
             .with_remedy("?wallet= names a folder with a readable ewallet.pem; ORACLE_WALLET_PASSWORD is the password of its key"),
@@ -290,6 +312,17 @@ fn fault_of(error: &oracledb::Error) -> Fault {
             .with_remedy("the thin driver reaches servers from 19c on: install Oracle's client library"),
         _ => Fault::new(None, format!("the thin driver says: {message}")),
     }
+}
+
+/// With a private key in the wallet the driver trusts public authorities alone, whatever else is in it.
+fn untrusted(fault: Fault) -> Fault {
+    if !fault.message.contains(UNTRUSTED) {
+        return fault;
+    }
+    fault.with_remedy(
+        "with a private key in the wallet the thin driver trusts public authorities alone: use a wallet of the authority's \
+         certificate without a key if the server demands none of the client, or Oracle's client library",
+    )
 }
 
 /// The driver keeps errors of the operating system as text alone.

@@ -19,10 +19,21 @@ fn certificates(folder: &Path) {
 
 /// A server on TLS, and a wallet with the certificate of its authority and its net service name `slob_tp`.
 fn on_tls() -> Option<(Bed, tempfile::TempDir)> {
+    on_tls_for(false)
+}
+
+/// The same for clients with a certificate of that authority alone, as the service of an Autonomous Database wants it.
+fn on_mutual_tls() -> Option<(Bed, tempfile::TempDir)> {
+    on_tls_for(true)
+}
+
+fn on_tls_for(certified: bool) -> Option<(Bed, tempfile::TempDir)> {
     let folder = tempfile::tempdir().unwrap();
     certificates(folder.path());
-    let pem = std::fs::read_to_string(folder.path().join("tls.pem")).unwrap();
-    let bed = Bed::of(Oracle::start_with_tls_or_skip("19c", &pem)?);
+    let [pem, authority] =
+        ["tls.pem", "ca.pem"].map(|name| std::fs::read_to_string(folder.path().join(name)).unwrap());
+    let clients = certified.then_some(authority.as_str());
+    let bed = Bed::of(Oracle::start_with_tls_or_skip("19c", &pem, clients)?);
     std::fs::copy(folder.path().join("ca.pem"), folder.path().join("ewallet.pem")).unwrap();
     let name = format!(
         "slob_tp = (DESCRIPTION = (ADDRESS = (PROTOCOL = TCPS)(HOST = 127.0.0.1)(PORT = {})) \
@@ -63,6 +74,82 @@ fn a_certificate_that_is_not_trusted_says_how_to_trust_it() {
     std::fs::remove_file(wallet.path().join("ewallet.pem")).unwrap();
     let error = refused(&target);
     assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("ewallet.pem"), "{error}");
+}
+
+/// The descriptor of a service with `more` in it.
+fn descriptor(bed: &Bed, more: &str) -> String {
+    format!(
+        "(DESCRIPTION=(ADDRESS=(PROTOCOL=TCPS)(HOST=127.0.0.1)(PORT={}))(CONNECT_DATA=(SERVICE_NAME=pdb1)){more})",
+        bed.oracle.port()
+    )
+}
+
+#[test]
+fn a_descriptor_names_its_wallet() {
+    let Some((bed, wallet)) = on_tls() else { return };
+    let open = |more: &str| {
+        let service = descriptor(&bed, more);
+        let flags = [("ADMIN_SQLNET_SERVICE", service.as_str())];
+        bed.open_with("oracle://system:manager@ignored?driver=thin", &flags)
+    };
+    let security = format!("(SECURITY=(MY_WALLET_DIRECTORY={}))", wallet.path().display());
+    open(&security).unwrap().server().unwrap();
+    assert!(open("").err().unwrap().to_string().contains("not trusted"));
+}
+
+/// Where a test runs itself again with TNS_ADMIN, which is the whole process's.
+const AGAIN: &str = "SLOB_TEST_AGAIN";
+
+/// The tool's own files name the wallet: `sqlnet.ora`, and `tnsnames.ora` with MY_WALLET_DIRECTORY.
+#[test]
+fn sqlnet_ora_and_net_service_names_lead_to_wallets() {
+    if let Some(file) = std::env::var_os(AGAIN) {
+        let flags = [("ORACLE_PASSWORD_FILE", file.to_str().unwrap())];
+        for name in std::env::var("NAMES").unwrap().split(' ') {
+            let opened = work::open(&KIND, &format!("oracle://system:manager@{name}?driver=thin"), &flags);
+            println!("{name}: {:?}", opened.err().map(|error| error.to_string()));
+        }
+        return;
+    }
+    let Some((bed, wallet)) = on_tls() else { return };
+    let said = |sqlnet: &str| {
+        let admin = tempfile::tempdir().unwrap();
+        let security = format!("(SECURITY = (MY_WALLET_DIRECTORY = \"{}\"))", wallet.path().display());
+        let names = format!("named = {}\nbare = {}\n", descriptor(&bed, &security), descriptor(&bed, ""));
+        std::fs::write(admin.path().join("tnsnames.ora"), names).unwrap();
+        std::fs::write(admin.path().join("sqlnet.ora"), sqlnet).unwrap();
+        let again = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "wire::tls::sqlnet_ora_and_net_service_names_lead_to_wallets", "--nocapture"])
+            .env("TNS_ADMIN", admin.path())
+            .env(AGAIN, admin.path().join("passwords"))
+            .env("NAMES", "named bare")
+            .output()
+            .unwrap();
+        String::from_utf8(again.stdout).unwrap()
+    };
+    let without = said("");
+    assert!(without.contains("named: None") && without.contains("bare: Some"), "{without}");
+    let method = "SOURCE = (METHOD = FILE) (METHOD_DATA =";
+    let with = said(&format!("WALLET_LOCATION = ({method} (DIRECTORY = {})))\n", wallet.path().display()));
+    assert!(with.contains("named: None") && with.contains("bare: None"), "{with}");
+}
+
+#[test]
+fn a_server_that_demands_a_certificate_of_the_client_says_so() {
+    let Some((bed, wallet)) = on_mutual_tls() else { return };
+    let target = format!("{}&wallet={}", bed.oracle.target(), wallet.path().display());
+    let said = || bed.open_with(&target, &[]).err().unwrap();
+    let error = said();
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+    assert!(error.to_string().contains("demands a certificate"), "{error}");
+    // The wallet has everything now, but with a key in it the driver takes public authorities alone.
+    let all = ["ca.pem", "tls.pem"].map(|name| std::fs::read_to_string(wallet.path().join(name)).unwrap());
+    std::fs::write(wallet.path().join("ewallet.pem"), all.concat()).unwrap();
+    let error = said();
+    assert!(
+        error.kind() == ErrorKind::Usage && error.to_string().contains("public authorities alone"),
+        "{error}"
+    );
 }
 
 /// The key of a wallet is encrypted; its password is a secret.
