@@ -219,8 +219,11 @@ class Session:
     def instances(self, sql):
         """The instances that a view shows, with the number that the first column gives them."""
         if 'FROM gv$' in sql:
-            return [(instance.number, instance) for instance in self.database.instances]
+            return [(instance.number, instance) for instance in self.present()]
         return [(1, self.instance)]
+
+    def present(self):
+        return [instance for instance in self.database.instances if not self.script.has_lost(instance)]
 
     def con_id(self, sql):
         """The last column of a view, if the statement asks for it."""
@@ -514,7 +517,7 @@ def instance_number(session, match, binds, sql):
 
 @on(r'FROM gv\$instance')
 def instances(session, match, binds, sql):
-    return answer('instances', [(len(session.database.instances),)])
+    return answer('instances', [(len(session.present()),)])
 
 
 @on(r'^SELECT name, display_value(, isdefault)?.* FROM g?v\$parameter WHERE')
@@ -611,7 +614,7 @@ def snapshot(session, match, binds, sql):
 
 @on(r'FROM dba_hist_snapshot')
 def snapshots(session, match, binds, sql):
-    return answer('dbid instance_number', [(1234567890, instance.number) for instance in session.database.instances])
+    return answer('dbid instance_number', [(1234567890, instance.number) for instance in session.present()])
 
 
 @on(r'FROM TABLE\(DBMS_WORKLOAD_REPOSITORY\.AWR_(GLOBAL_)?REPORT_(TEXT|HTML)')

@@ -1,4 +1,5 @@
 """Serves a database on Oracle's wire protocol: `serve.py FOLDER DESCRIPTION PORT...`, an instance on each port, on loopback.
+`PORT=PORT,PORT` is a listener that redirects to those of instances in turn, as the listeners of a cluster's name do.
 
 The protocol is that of the package seerdb (its Mirror, a preview). FOLDER/statements gets each statement as it arrives, and
 FOLDER/faults, which tests write, has faults a line: `WORDS => FAULT`. It meets a statement whose line in
@@ -9,12 +10,17 @@ FOLDER/statements contains the words:
     slow SECONDS             holds it up, before each operation of a batch
     wait SECONDS             holds it up unless it is cancelled
 
+FOLDER/lost, if it is there, has the numbers of instances that are gone.
+
 FOLDER/tls.pem, if it is there, has certificate and key: all connections are encrypted then. With FOLDER/clients.pem, an
 authority, clients must have a certificate that it signed.
 """
 
+import itertools
 import logging
+import socket
 import ssl
+import struct
 import sys
 import threading
 import time
@@ -79,14 +85,17 @@ class Script:
     """Writes statements down, and has those fail that a test names."""
 
     def __init__(self, folder):
-        self.faults = folder / 'faults'
+        self.faults, self.lost = folder / 'faults', folder / 'lost'
         self.log = (folder / 'statements').open('a', buffering=1)
+
+    def has_lost(self, instance):
+        return self.lost.exists() and str(instance.number) in self.lost.read_text().split()
 
     def statement(self, session, sql, binds, rows=1):
         kinds = [f'{bind.tns_type}/{bind.csfrm}/{bind.max_size}' if isinstance(bind, BindVar) else type(bind).__name__ for bind in binds]
         words = ' '.join(sql.split())
         self.log.write(f'{session.user}@{session.instance.number}: {words} {kinds} x{rows}\n')
-        if getattr(session, 'is_killed', False):
+        if getattr(session, 'is_killed', False) or self.has_lost(session.instance):
             raise Cut
         session.words = f'{session.user}@{session.instance.number}: {words}'.lower()
         session.fault = next((fault for fault in self.read() if fault[0] in session.words), None)
@@ -94,6 +103,8 @@ class Script:
             self.happen(session)
 
     def operation(self, session, number):
+        if self.has_lost(session.instance):
+            raise Cut
         if not session.fault:
             return
         _, words = session.fault
@@ -136,6 +147,33 @@ def tls(folder):
     return context
 
 
+def session_of(base, instance, script):
+    if script.has_lost(instance):
+        raise Cut
+    return database.Session(base, instance, script)
+
+
+def packet(kind, body):
+    return struct.pack('>HHBBH', len(body) + 8, 0, kind, 0, 0) + body
+
+
+def redirect(port, instances, script):
+    """Sends each client to the next of the instances that are there, by their ports."""
+    listener, turns = socket.create_server(('127.0.0.1', port)), itertools.count()
+    while True:
+        client, _ = listener.accept()
+        with client:
+            client.recv(8192)
+            here = [port for port, instance in instances.items() if not script.has_lost(instance)]
+            address = f'(ADDRESS=(PROTOCOL=TCP)(HOST=127.0.0.1)(PORT={here[next(turns) % len(here)]}))'
+            text = f'{address}\0(DESCRIPTION={address}(CONNECT_DATA=(SERVICE_NAME=pdb1)))'.encode()
+            client.sendall(packet(tns_consts.TNS_REDIRECT, struct.pack('>H', len(text))))
+            client.sendall(packet(tns_consts.TNS_DATA, b'\0\0' + text))
+            # The client leaves when it has read it.
+            client.settimeout(10)
+            client.recv(1)
+
+
 def serve(server):
     try:
         server.serve_forever()
@@ -148,14 +186,19 @@ def main(folder, description, ports):
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     # What a cut connection leaves of its thread is no error.
     threading.excepthook = lambda left: None if left.exc_type is Cut else sys.__excepthook__(*left[:3])
-    base = database.Database(database.describe(description), len(ports))
+    own = [int(port) for port in ports if '=' not in port]
+    base = database.Database(database.describe(description), len(own))
     script = Script(folder)
+    instances = dict(zip(own, base.instances))
     servers = [
-        Server('127.0.0.1', int(port), backend_factory=lambda of=instance: database.Session(base, of, script),
+        Server('127.0.0.1', port, backend_factory=lambda of=instance: session_of(base, of, script),
                field_version=base.description['wire'], ssl_context=tls(folder))
-        for port, instance in zip(ports, base.instances)
+        for port, instance in instances.items()
     ]
     threads = [threading.Thread(target=serve, args=(server,)) for server in servers]
+    for port, others in (port.split('=') for port in ports if '=' in port):
+        to = {int(other): instances[int(other)] for other in others.split(',')}
+        threads.append(threading.Thread(target=redirect, args=(int(port), to, script), daemon=True))
     for thread in threads:
         thread.start()
     for thread in threads:

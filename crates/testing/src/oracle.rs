@@ -25,6 +25,8 @@ pub struct Oracle {
     description: String,
     /// The ports of all instances.
     ports: Vec<u16>,
+    /// That of a listener that redirects to them in turn.
+    redirecting: Option<u16>,
 }
 
 impl Deref for Oracle {
@@ -67,7 +69,12 @@ impl Oracle {
             // The interpreter or this project is in a folder of the test's own account.
             served.account = Account::own();
         }
-        Some(Self { served, description: description.to_owned(), ports: vec![0; instances] })
+        Some(Self {
+            served,
+            description: description.to_owned(),
+            ports: vec![0; instances],
+            redirecting: None,
+        })
     }
 
     fn begin(&mut self) -> Result<(), String> {
@@ -75,6 +82,7 @@ impl Oracle {
         for _ in 1..self.ports.len() {
             ports.push(free_port()?);
         }
+        self.redirecting = if ports.is_empty() { None } else { Some(free_port()?) };
         let log = self.folder.path().join("log");
         let (process, port) = on_a_port(self.served.fixed_port(), PASSING, |port| {
             let file = fs::File::create(&log).map_err(|error| error.to_string())?;
@@ -91,7 +99,9 @@ impl Oracle {
     fn command(&self, port: u16, others: &[u16]) -> Command {
         let mut command = self.account.command(&python(), "PYTHON");
         command.arg("-B").arg(home().join("serve.py")).arg(self.folder.path()).arg(&self.description);
-        command.args([&[port], others].concat().iter().map(u16::to_string));
+        let all: Vec<String> = [&[port], others].concat().iter().map(u16::to_string).collect();
+        command.args(&all);
+        command.args(self.redirecting.map(|port| format!("{port}={}", all.join(","))));
         command
     }
 
@@ -104,6 +114,17 @@ impl Oracle {
     pub fn target_of(&self, account: &str) -> String {
         let hosts: Vec<String> = self.ports.iter().map(|port| format!("{LOOPBACK}:{port}")).collect();
         format!("oracle://{account}@{}/pdb1?driver=thin", hosts.join(","))
+    }
+
+    /// The target of the administrator by the listener that redirects to the instances in turn.
+    pub fn redirecting_target(&self) -> String {
+        let port = self.redirecting.expect("several instances");
+        format!("oracle://system:manager@//{LOOPBACK}:{port}/pdb1?driver=thin")
+    }
+
+    /// Loses an instance with its sessions; the others have its blocks.
+    pub fn lose(&self, instance: usize) {
+        self.write("lost", &instance.to_string());
     }
 
     /// Has statements fail from now on: lines of `WORDS => FAULT`, as `serve.py` describes them; none at all with `""`.

@@ -173,11 +173,15 @@ type ByInstance = BTreeMap<u64, Figures>;
 pub(crate) fn snapshot(database: &Database) -> Result<Snapshot, EngineError> {
     let mut figures = database.with_counters(|client| by_instance(client, database))?;
     let Some(instances) = database.instances.get_or_init(|| instances(database)) else {
-        let all = Figures::sum(figures.into_values());
+        // A sum without an instance that an earlier one had would be a difference of unlike things.
+        let summed = database.summed.get_or_init(|| figures.keys().copied().collect());
+        let all = match figures.keys().eq(summed) {
+            true => ServerSnapshot::Figures(Figures::sum(figures.into_values())),
+            false => ServerSnapshot::Unreachable,
+        };
         // All services lead to one database, and its views count all of it.
         let others = database.connections.access.services.len().saturating_sub(1);
-        let seen =
-            [ServerSnapshot::Figures(all)].into_iter().chain((0..others).map(|_| ServerSnapshot::SameAs(0)));
+        let seen = [all].into_iter().chain((0..others).map(|_| ServerSnapshot::SameAs(0)));
         return Ok(Snapshot::of_servers(seen.collect()));
     };
     let seen = |(endpoint, instance): (usize, &u64)| {

@@ -178,6 +178,8 @@ pub(crate) struct Database {
     pub(crate) scope: Scope,
     /// The instance behind each endpoint, once queried; `None` if endpoints and instances do not correspond.
     pub(crate) instances: OnceLock<Option<Vec<u64>>>,
+    /// The instances of sums over all of them.
+    pub(crate) summed: OnceLock<Vec<u64>>,
     pub(crate) complete: LoadedSchemas,
     /// The time of calls outside of their operations.
     pub(crate) outside: Arc<Outside>,
@@ -219,6 +221,7 @@ impl Database {
             views,
             scope,
             instances: OnceLock::new(),
+            summed: OnceLock::new(),
             complete: LoadedSchemas::default(),
             outside: Arc::default(),
             watched: Mutex::default(),

@@ -46,3 +46,47 @@ fn a_lost_instance_takes_only_its_own_sessions_with_it() {
     executed(first.as_mut(), &batch(20, 4, 3, 50), None);
     engine.snapshot().unwrap();
 }
+
+/// The listener of a cluster's name sends each connection to another instance.
+#[test]
+fn sessions_by_a_listener_that_redirects_are_on_both_instances() {
+    let Some(oracle) = Oracle::start_instances_or_skip("19c", 2) else { return };
+    let bed = Bed::of(oracle);
+    let engine = bed.open_with(&bed.oracle.redirecting_target(), &[]).unwrap();
+    load_schema(engine.as_ref(), &LOAD, FIRST);
+    let before = engine.snapshot().unwrap();
+    let mut report = engine.open_server_report(StatisticsType::Awr).unwrap().unwrap();
+    let mut sessions: Vec<_> =
+        (0..4).map(|number| work::session(engine.as_ref(), number, RedoStress::Lite).unwrap()).collect();
+    for session in &mut sessions {
+        executed(session.as_mut(), &batch(0, 8, 3, 100), None);
+    }
+    let grown = |since| engine.snapshot().unwrap().since(since).counters.get(Counter::PhysicalReads);
+    assert_eq!(grown(&before), Some(4 * 8 * 100), "one service: the figures of both together");
+    report.close().unwrap();
+    let files = report.fetch().unwrap().files;
+    assert!(files[0].text.contains("global report of 1,2"), "{}", files[0].text);
+    let of_instance = |number| bed.sent(0, &format!("SLOB1@{number}: DECLARE"));
+    assert!(of_instance(1) > 1 && of_instance(2) > 1, "{} and {}", of_instance(1), of_instance(2));
+    // One instance goes in the midst of a batch.
+    bed.oracle.fail("@2: => slow 0.1");
+    let broken = thread::scope(|scope| {
+        let batches: Vec<_> = sessions
+            .iter_mut()
+            .map(|session| {
+                scope.spawn(move || session.execute(&batch(20, 4, 5, 40), None, &mut Outcome::new()))
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(800));
+        bed.oracle.lose(2);
+        let ended: Vec<_> = batches.into_iter().filter_map(|batch| batch.join().unwrap().err()).collect();
+        ended.iter().map(EngineError::kind).collect::<Vec<_>>()
+    });
+    assert_eq!(broken, [ErrorKind::Connection; 2]);
+    assert_eq!(grown(&before), None, "figures of the lost instance are not taken for those of both");
+    // New sessions are redirected to the one that is left.
+    for number in 0..2 {
+        let mut again = work::session(engine.as_ref(), number, RedoStress::Lite).unwrap();
+        executed(again.as_mut(), &batch(20, 4, 6, 50), None);
+    }
+}
