@@ -1,5 +1,6 @@
 //! The folder of a wallet, where Oracle's own files name it: the thin driver reads neither `sqlnet.ora` nor the parameter
 //! MY_WALLET_DIRECTORY of a connect descriptor.
+#![cfg_attr(not(feature = "thin"), allow(dead_code))]
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +15,11 @@ pub(crate) struct Wallet {
     /// The folder that the target names.
     pub(crate) folder: Option<String>,
     /// The password of its private key.
-    #[cfg_attr(not(feature = "thin"), expect(dead_code, reason = "only the thin driver takes it"))]
     pub(crate) password: Option<Secret>,
 }
 
 /// The wallet that the descriptor of a service names, or else the `sqlnet.ora` of the folder with Oracle's files. The service
 /// may be a net service name, or a descriptor itself.
-#[cfg_attr(not(feature = "thin"), expect(dead_code, reason = "only the thin driver asks"))]
 pub(crate) fn named_by_files(service: &str, admin: Option<&Path>) -> Option<String> {
     let read = |name: &str| std::fs::read_to_string(admin?.join(name)).ok();
     let of_descriptor =
@@ -35,7 +34,6 @@ pub(crate) fn named_by_files(service: &str, admin: Option<&Path>) -> Option<Stri
 }
 
 /// True if the wallet has a private key.
-#[cfg_attr(not(feature = "thin"), expect(dead_code, reason = "only the thin driver asks"))]
 pub(crate) fn has_key(folder: &str) -> bool {
     let file = PathBuf::from(folder).join(FILE);
     std::fs::read_to_string(file).is_ok_and(|text| text.contains("PRIVATE KEY-----"))
