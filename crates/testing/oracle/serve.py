@@ -157,9 +157,9 @@ def packet(kind, body):
     return struct.pack('>HHBBH', len(body) + 8, 0, kind, 0, 0) + body
 
 
-def redirect(port, instances, script):
+def redirect(listener, instances, script):
     """Sends each client to the next of the instances that are there, by their ports."""
-    listener, turns = socket.create_server(('127.0.0.1', port)), itertools.count()
+    turns = itertools.count()
     while True:
         client, _ = listener.accept()
         with client:
@@ -190,15 +190,18 @@ def main(folder, description, ports):
     base = database.Database(database.describe(description), len(own))
     script = Script(folder)
     instances = dict(zip(own, base.instances))
+    # These listen before the first instance does, by which a test knows that all is there.
+    redirecting = [
+        (socket.create_server(('127.0.0.1', int(port))), {int(other): instances[int(other)] for other in others.split(',')})
+        for port, others in (port.split('=') for port in ports if '=' in port)
+    ]
     servers = [
         Server('127.0.0.1', port, backend_factory=lambda of=instance: session_of(base, of, script),
                field_version=base.description['wire'], ssl_context=tls(folder))
         for port, instance in instances.items()
     ]
     threads = [threading.Thread(target=serve, args=(server,)) for server in servers]
-    for port, others in (port.split('=') for port in ports if '=' in port):
-        to = {int(other): instances[int(other)] for other in others.split(',')}
-        threads.append(threading.Thread(target=redirect, args=(int(port), to, script), daemon=True))
+    threads += [threading.Thread(target=redirect, args=(*listener, script), daemon=True) for listener in redirecting]
     for thread in threads:
         thread.start()
     for thread in threads:
