@@ -22,9 +22,9 @@ fn main() {
         hot_spot: Some(HotSpot { first_block: 2049, blocks: 1024, every }),
         hot_schema_every: Some(every),
         think_time: Some(ThinkTime { every, min_us: 100, max_us: 500 }),
-        ..plain
+        ..plain.clone()
     };
-    let updates = Workload { update_pct: Percent::new(100).unwrap(), ..plain };
+    let updates = Workload { update_pct: Percent::new(100).unwrap(), ..plain.clone() };
     for (name, workload) in [("SELECTs", plain), ("UPDATEs", updates), ("everything", all)] {
         println!("{name:>10}: {:5.1} ns per operation", cost(workload));
     }

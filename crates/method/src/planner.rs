@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use slob_spec::{ArrivalProcess, ThinkTime, WorkUnit, Workload};
+use slob_spec::{ArrivalProcess, RateSchedule, ThinkTime, WorkUnit, Workload};
 
 use crate::content::Stamp;
 use crate::operations::{Action, Batch, KeyRange, Op, SchemaNo};
@@ -36,7 +36,6 @@ impl Planner {
         // A separate generator, so that the rate does not change the keys.
         let mut arrivals_rng = Rng::new(rng::key(&[workload.seed, u64::from(session), ARRIVALS]));
         Self {
-            workload,
             home,
             session,
             rng: Rng::new(rng::key(&[workload.seed, u64::from(session)])),
@@ -47,6 +46,7 @@ impl Planner {
             postponed: None,
             schedule: Schedule::new(&workload, session, &mut arrivals_rng),
             arrivals_rng,
+            workload,
         }
     }
 
@@ -160,19 +160,25 @@ impl Deck {
     }
 }
 
-const SECOND_NS: u128 = 1_000_000_000;
+const SECOND_US: u128 = 1_000_000;
+const SECOND_NS: f64 = 1e9;
 
 /// Arrivals of one session in an open loop, whose operations start on schedule even if earlier ones are late. Poisson arrivals
 /// are a Poisson process for each session and for all together.
 #[derive(Clone, Debug)]
 struct Schedule {
-    /// Operations per second of all sessions together.
-    per_second: NonZeroU32,
-    /// Number of sessions that share them.
+    rate: RateSchedule,
+    /// Length of the warm-up, after which the rate's own time begins.
+    warmup_us: u64,
+    /// Number of sessions that share the rate.
     sessions: u32,
     process: ArrivalProcess,
     session: u32,
     arrived: u64,
+    /// The rate's step in which the latest operation is due.
+    step: usize,
+    /// Millionths of operations, of all sessions, that were due when the step began.
+    due_before: u128,
     /// Due time of the next operation, in nanoseconds after the start of the run.
     next_ns: u64,
 }
@@ -180,44 +186,92 @@ struct Schedule {
 impl Schedule {
     /// Spreads the first arrivals of the sessions evenly if gaps are steady. `None` in a closed loop.
     fn new(workload: &Workload, session: u32, rng: &mut Rng) -> Option<Self> {
-        let (per_second, process) = workload.rate_per_s.zip(workload.arrivals)?;
+        let (rate, process) = workload.rate_per_s.clone().zip(workload.arrivals)?;
+        let warmup_us = (workload.warmup_s * 1e6).round() as u64;
         let sessions = workload.sessions();
-        let mut schedule = Self { per_second, sessions, process, session, arrived: 0, next_ns: 0 };
-        schedule.next_ns = match process {
-            ArrivalProcess::Steady => schedule.steady_ns(0),
-            ArrivalProcess::Poisson => schedule.gap_ns(rng),
-        };
+        let (arrived, step, due_before, next_ns) = (0, 0, 0, 0);
+        let mut schedule =
+            Self { rate, warmup_us, sessions, process, session, arrived, step, due_before, next_ns };
+        schedule.next_ns = schedule.arrival_ns(rng);
         Some(schedule)
     }
 
     fn advance(&mut self, rng: &mut Rng) {
         self.arrived += 1;
-        self.next_ns = match self.process {
-            ArrivalProcess::Steady => self.steady_ns(self.arrived),
-            ArrivalProcess::Poisson => self.next_ns.saturating_add(self.gap_ns(rng)),
-        };
+        self.next_ns = self.arrival_ns(rng);
     }
 
-    /// Computes from the start, so that rounding errors don't add up.
-    fn steady_ns(&self, number: u64) -> u64 {
-        let of_all =
-            u128::from(number) * u128::from(self.sessions) + u128::from(self.session % self.sessions);
-        u64::try_from(of_all * SECOND_NS / u128::from(self.per_second.get())).unwrap_or(u64::MAX)
+    fn arrival_ns(&mut self, rng: &mut Rng) -> u64 {
+        match self.process {
+            ArrivalProcess::Steady => self.steady_ns(),
+            ArrivalProcess::Poisson => self.poisson_ns(rng),
+        }
     }
 
-    /// Inverts the exponential distribution.
-    fn gap_ns(&self, rng: &mut Rng) -> u64 {
-        let mean_ns = SECOND_NS as f64 * f64::from(self.sessions) / f64::from(self.per_second.get());
+    fn per_second(&self) -> u32 {
+        self.rate.steps()[self.step].per_second
+    }
+
+    /// Begin of a step in microseconds after the start of the run; that of the one after the last is never.
+    fn begin_us(&self, step: usize) -> u64 {
+        match self.rate.steps().get(step) {
+            _ if step == 0 => 0,
+            None => u64::MAX,
+            Some(step) => {
+                let from_us = u64::try_from(step.from.as_micros()).unwrap_or(u64::MAX);
+                from_us.saturating_add(self.warmup_us)
+            }
+        }
+    }
+
+    /// Computes from the begin of the step, in whole numbers, so that rounding errors don't add up.
+    fn steady_ns(&mut self) -> u64 {
+        let nth = u128::from(self.arrived) * u128::from(self.sessions) + u128::from(self.session % self.sessions);
+        let due = nth * SECOND_US;
+        loop {
+            let (begin_us, end_us) = (self.begin_us(self.step), self.begin_us(self.step + 1));
+            let due_at_end = self.due_before + u128::from(end_us - begin_us) * u128::from(self.per_second());
+            if due < due_at_end {
+                let since_ns = (due - self.due_before) * 1000 / u128::from(self.per_second());
+                return u64::try_from(u128::from(begin_us) * 1000 + since_ns).unwrap_or(u64::MAX);
+            }
+            if end_us == u64::MAX {
+                return u64::MAX;
+            }
+            self.step += 1;
+            self.due_before = due_at_end;
+        }
+    }
+
+    /// Inverts the exponential distribution. A gap that reaches into the next step goes on there at its rate.
+    fn poisson_ns(&mut self, rng: &mut Rng) -> u64 {
         // 53 random bits, from just above 0 to 1.
         let uniform = ((rng.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-        (-uniform.ln() * mean_ns) as u64
+        let mut mean_gaps = -uniform.ln();
+        let mut from_ns = self.next_ns;
+        loop {
+            let end_ns = self.begin_us(self.step + 1).saturating_mul(1000);
+            if self.per_second() > 0 {
+                let mean_ns = SECOND_NS * f64::from(self.sessions) / f64::from(self.per_second());
+                let due_ns = from_ns.saturating_add((mean_gaps * mean_ns) as u64);
+                if due_ns < end_ns {
+                    return due_ns;
+                }
+                mean_gaps = (mean_gaps - (end_ns - from_ns) as f64 / mean_ns).max(0.0);
+            }
+            if end_ns == u64::MAX {
+                return u64::MAX;
+            }
+            self.step += 1;
+            from_ns = end_ns;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::{prop_assert, proptest};
+    use proptest::prelude::{prop_assert, prop_assert_eq, prop_assume, proptest};
 
     #[test]
     fn every_hundred_draws_hold_the_exact_share() {
@@ -254,10 +308,10 @@ mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    fn open_loop(per_second: u32, sessions: u32, process: ArrivalProcess) -> Workload {
+    fn open_loop(rate: &str, sessions: u32, process: ArrivalProcess) -> Workload {
         Workload {
             threads_per_schema: NonZeroU32::new(sessions).unwrap(),
-            rate_per_s: NonZeroU32::new(per_second),
+            rate_per_s: Some(rate.parse().unwrap()),
             arrivals: Some(process),
             ..Workload::selects(100, WorkUnit::new(1).unwrap())
         }
@@ -266,7 +320,7 @@ mod tests {
     proptest! {
         #[test]
         fn steady_arrivals_of_all_sessions_are_evenly_spaced(rate in 1_u32..1_000_000, sessions in 1_u32..200) {
-            let steady = open_loop(rate, sessions, ArrivalProcess::Steady);
+            let steady = open_loop(&rate.to_string(), sessions, ArrivalProcess::Steady);
             let mut all: Vec<u64> = (0..sessions).flat_map(|session| dues(&steady, session, 20)).collect();
             all.sort_unstable();
             for (number, due) in all.iter().enumerate() {
@@ -276,9 +330,79 @@ mod tests {
         }
     }
 
+    /// Due times of all sessions before the end, sorted.
+    fn dues_before(open_loop: &Workload, end_ns: u64) -> Vec<u64> {
+        let of_session = |session| {
+            let mut rng = Rng::new(u64::from(session) + open_loop.seed);
+            let mut schedule = Schedule::new(open_loop, session, &mut rng).unwrap();
+            let mut dues = Vec::new();
+            while schedule.next_ns < end_ns {
+                dues.push(schedule.next_ns);
+                schedule.advance(&mut rng);
+            }
+            dues
+        };
+        let mut all: Vec<u64> = (0..open_loop.sessions()).flat_map(of_session).collect();
+        all.sort_unstable();
+        all
+    }
+
+    fn within(dues: &[u64], from_us: u64, to_us: u64) -> u64 {
+        (dues.partition_point(|due| *due < to_us * 1000) - dues.partition_point(|due| *due < from_us * 1000)) as u64
+    }
+
+    proptest! {
+        #[test]
+        fn each_step_of_a_schedule_has_its_exact_number_of_arrivals(
+            steps in proptest::collection::vec((0_u32..3000, 1_u64..3_000_000), 1..8),
+            sessions in 1_u32..20,
+            warmup_us in 0_u64..2_000_000,
+        ) {
+            let mut from_us = 0;
+            let step = |&(per_second, length_us): &(u32, u64)| {
+                let step = format!("{per_second}@{}.{:06}s", from_us / 1_000_000, from_us % 1_000_000);
+                from_us += length_us;
+                step
+            };
+            let text = steps.iter().map(step).collect::<Vec<_>>().join(",");
+            prop_assume!(steps.iter().any(|step| step.0 > 0));
+            let steady = open_loop(&text, sessions, ArrivalProcess::Steady);
+            let steady = Workload { warmup_s: warmup_us as f64 / 1e6, ..steady };
+            let dues = dues_before(&steady, (warmup_us + from_us) * 1000);
+            let (mut begin_us, mut before) = (0, 0_u64);
+            for (nth, (per_second, length_us)) in steps.into_iter().enumerate() {
+                let length_us = if nth == 0 { length_us + warmup_us } else { length_us };
+                let after = before + u64::from(per_second) * length_us;
+                // Arrival number n is due once n operations are.
+                let exact = after.div_ceil(1_000_000) - before.div_ceil(1_000_000);
+                prop_assert_eq!(within(&dues, begin_us, begin_us + length_us), exact, "step {} of {}", nth, text);
+                (begin_us, before) = (begin_us + length_us, after);
+            }
+        }
+    }
+
+    #[test]
+    fn random_arrivals_follow_each_step_of_a_schedule() {
+        let poisson = Workload { seed: 3, ..open_loop("4000@0s,0@5s,1000@6s", 4, ArrivalProcess::Poisson) };
+        let dues = dues_before(&poisson, 16_000_000_000);
+        let seconds = |from: u64, to: u64| within(&dues, from * 1_000_000, to * 1_000_000) as f64;
+        assert_eq!(seconds(5, 6), 0.0);
+        // Five standard deviations of counts with these means.
+        assert!((seconds(0, 5) - 20_000.0).abs() < 707.0, "{}", seconds(0, 5));
+        assert!((seconds(6, 16) - 10_000.0).abs() < 500.0, "{}", seconds(6, 16));
+    }
+
+    #[test]
+    fn a_schedule_that_ends_at_0_has_no_more_arrivals() {
+        for process in [ArrivalProcess::Steady, ArrivalProcess::Poisson] {
+            let due = *dues(&open_loop("10@0s,0@1s", 2, process), 0, 40).last().unwrap();
+            assert_eq!(due, u64::MAX);
+        }
+    }
+
     #[test]
     fn poisson_gaps_have_the_mean_and_the_spread_of_an_exponential_distribution() {
-        let poisson = Workload { seed: 7, ..open_loop(1000, 4, ArrivalProcess::Poisson) };
+        let poisson = Workload { seed: 7, ..open_loop("1000", 4, ArrivalProcess::Poisson) };
         let times = dues(&poisson, 2, 50_000);
         assert!(times.is_sorted());
         let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e6).collect();

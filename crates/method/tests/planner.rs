@@ -28,14 +28,14 @@ fn plan(workload: Workload, session: u32, count: usize) -> Vec<Op> {
 fn writers_only_update_and_readers_only_read() {
     let alike =
         Workload { threads_per_schema: every(8), scan_pct: Percent::new(20).unwrap(), ..workload(5000, 7) };
-    let roles = Workload { writers: Some(every(3)), update_pct: Percent::new(37).unwrap(), ..alike };
+    let roles = Workload { writers: Some(every(3)), update_pct: Percent::new(37).unwrap(), ..alike.clone() };
     for session in 0..8 {
-        let ops = plan(roles, session, 500);
+        let ops = plan(roles.clone(), session, 500);
         assert!(ops.iter().all(|op| is_update(op) == (session < 3)), "session {session}");
         let scans = ops.iter().filter(|op| op.action == Action::Scan).count();
         assert_eq!(scans, if session < 3 { 0 } else { 100 }, "session {session}");
         // A reader beside writers does what it does alone.
-        assert!(session < 3 || ops == plan(alike, session, 500), "session {session}");
+        assert!(session < 3 || ops == plan(alike.clone(), session, 500), "session {session}");
     }
 }
 
@@ -112,7 +112,7 @@ proptest! {
             ..workload(9000, 16)
         };
         let workload = Workload { seed, nonce: 5, ..workload };
-        let whole = plan(workload, 4, sizes.iter().sum());
+        let whole = plan(workload.clone(), 4, sizes.iter().sum());
         let mut planner = Planner::new(workload, 4, SchemaNo::new(3).unwrap());
         let mut pieces = Vec::new();
         for size in sizes {
@@ -154,7 +154,7 @@ fn same_seed_same_plan_and_other_sessions_are_independent() {
 fn a_nonce_changes_stamps_and_nothing_else() {
     let workload = Workload { update_pct: Percent::new(50).unwrap(), ..workload(9000, 4) };
     let stamps = |nonce| {
-        let ops = plan(Workload { nonce, ..workload }, 1, 1000);
+        let ops = plan(Workload { nonce, ..workload.clone() }, 1, 1000);
         let keys: Vec<_> = ops.iter().map(|op| (op.rows(), op.schema)).collect();
         let stamps: Vec<_> = ops
             .iter()
@@ -251,7 +251,7 @@ fn a_batch_that_was_cut_short_goes_on_with_the_rest() {
 fn long_pauses_do_not_hold_up_what_was_done_before_them() {
     let think = ThinkTime { every: every(50), min_us: 1_000_000, max_us: 1_000_000 };
     let workload = Workload { think_time: Some(think), ..workload(4000, 1) };
-    let mut planner = Planner::new(workload, 1, SchemaNo::new(3).unwrap());
+    let mut planner = Planner::new(workload.clone(), 1, SchemaNo::new(3).unwrap());
     let (mut batch, mut pieces, mut sizes) = (Batch::default(), Vec::new(), Vec::new());
     while pieces.len() < 200 {
         planner.fill_within(&mut batch, 1000, Duration::from_millis(200));

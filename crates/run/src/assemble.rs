@@ -1,7 +1,6 @@
 //! Assembles the record of a run from its measurements.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 use std::time::Instant;
 
 use slob_engine::{ServerSnapshot, Snapshot};
@@ -11,7 +10,7 @@ use slob_record::{
     ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord, Status, Window,
     error_of_session, latest_load,
 };
-use slob_spec::{Length, RunSpec};
+use slob_spec::{Length, RunSpec, Workload};
 
 use crate::phases::{Edge, Measurements};
 use crate::prepare::{Prepared, page_cache_advice};
@@ -48,10 +47,10 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         target: context.spec.target.to_string(),
         server: server(prepared, topology),
         configuration: context.configuration.clone(),
-        workload: prepared.workload,
+        workload: prepared.workload.clone(),
         load: load(prepared, context.spec),
         operations: if window.is_some() { tally.window(None) } else { BTreeMap::new() },
-        backlog: prepared.workload.rate_per_s.zip(window).map(|(rate, window)| backlog(rate, window, tally)),
+        backlog: window.and_then(|window| backlog(&prepared.workload, window, tally)),
         conflicts,
         losses: losses(&measured),
         marks: measured.marks.0.clone(),
@@ -183,9 +182,9 @@ fn load(prepared: &Prepared, spec: &RunSpec) -> Option<LoadRecord> {
 }
 
 /// Operations due at the end of the window, less those done by then.
-fn backlog(rate_per_s: NonZeroU32, window: Window, tally: &Tally) -> u64 {
-    let due = (window.begin_s + window.seconds) * f64::from(rate_per_s.get());
-    (due as u64).saturating_sub(tally.done_until_end())
+fn backlog(workload: &Workload, window: Window, tally: &Tally) -> Option<u64> {
+    let due = workload.due_between(0.0, window.begin_s + window.seconds)?;
+    Some((due as u64).saturating_sub(tally.done_until_end()))
 }
 
 fn sessions(

@@ -44,9 +44,9 @@ pub fn replay(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64))
 }
 
 fn repeat(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> Result<Replay, String> {
-    let workload = record.workload;
+    let workload = &record.workload;
     workload.check().map_err(|error| error.to_string())?;
-    if spec.workload(record.server.block_bytes, workload.seed, workload.nonce) != workload {
+    if spec.workload(record.server.block_bytes, workload.seed, workload.nonce) != *workload {
         return Err("the workload in the record is not what its configuration makes".into());
     }
     let homes = homes(spec, record)?;
@@ -58,7 +58,7 @@ fn repeat(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> 
         let before = session
             .before_window
             .ok_or_else(|| format!("session {} lacks where in its plan its window began", session.session))?;
-        let planner = Planner::new(workload, session.session, home);
+        let planner = Planner::new(workload.clone(), session.session, home);
         let (planned, rows) = plan(planner, before, session.operations(), scan_rows);
         replay.compare(session, planned, rows);
         repeated += before + session.operations();

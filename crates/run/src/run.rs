@@ -181,7 +181,7 @@ impl Timeline<'_> {
 
     fn workers(&self, shared: &Arc<Shared>, messages: &mpsc::Sender<Message>) -> Vec<Worker> {
         let prepared = self.prepared;
-        let workload = prepared.workload;
+        let workload = &prepared.workload;
         let load = prepared.schemas.first().map(|state| state.load);
         let content = load.map_or_else(|| RowContent::new(0, false), |load| load.content());
         let update_text = Arc::new(content.update_text());
@@ -195,7 +195,7 @@ impl Timeline<'_> {
                 redo: workload.of_session(number).redo_of_updates(),
                 update_text: Arc::clone(&update_text),
             },
-            planner: Planner::new(workload, number, home),
+            planner: Planner::new(workload.clone(), number, home),
             operations: match self.context.spec.length {
                 Length::Operations(count) => Some(count),
                 Length::Time(_) => None,

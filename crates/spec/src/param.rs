@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::observe::{Observe, Observers};
+use crate::rate::RateSchedule;
 use crate::target::Target;
 use crate::types::{
     Amount, BadValue, MASK, Percent, RunName, Secret, Size, WorkUnit, format_seconds, parse_seconds, whole,
@@ -169,6 +170,8 @@ pub enum Kind {
     Name,
     Observe,
     Amount,
+    /// A [`RateSchedule`], or 0 for none.
+    Rate,
 }
 
 const TRUE_WORDS: [&str; 4] = ["TRUE", "YES", "ON", "1"];
@@ -196,6 +199,7 @@ impl Kind {
             Self::Name => RunName::PERMITTED.to_owned(),
             Self::Observe => Observe::PERMITTED.to_owned(),
             Self::Amount => Amount::PERMITTED.to_owned(),
+            Self::Rate => RateSchedule::permitted(),
         }
     }
 
@@ -208,6 +212,7 @@ impl Kind {
             Self::Name => return text.parse().map(Value::Name),
             Self::Observe => return text.parse().map(Value::Observe),
             Self::Amount => return text.parse().map(Value::Amount),
+            Self::Rate => return RateSchedule::parse(text).map(Value::Rate),
             Self::Url => {
                 let bad = |fault| BadValue::expected(format!("{}; {fault}", self.permitted()));
                 return text.parse::<Target>().map(Value::Target).map_err(bad);
@@ -289,6 +294,8 @@ pub enum Value {
     Name(RunName),
     Observe(Observers),
     Amount(Amount),
+    /// `None` is `0`.
+    Rate(Option<RateSchedule>),
     Target(Target),
     Secret(Secret),
 }
@@ -312,6 +319,8 @@ impl fmt::Display for Value {
             Self::Name(value) => value.fmt(f),
             Self::Observe(value) => value.fmt(f),
             Self::Amount(value) => value.fmt(f),
+            Self::Rate(Some(value)) => value.fmt(f),
+            Self::Rate(None) => f.write_str("0"),
             Self::Target(value) => value.fmt(f),
             Self::Secret(_) => f.write_str(MASK),
         }
@@ -352,6 +361,7 @@ from_value! {
     RunName: Value::Name(value) => Some(value.clone());
     Observers: Value::Observe(value) => Some(value.clone());
     Amount: Value::Amount(value) => Some(value.clone());
+    RateSchedule: Value::Rate(value) => value.clone();
     Target: Value::Target(value) => Some(value.clone());
     Secret: Value::Secret(value) => Some(value.clone());
 }
@@ -380,6 +390,8 @@ mod tests {
     #[case(Kind::Url, "db://u:tiger@h/d", "db://u@h/d")]
     #[case(Kind::Amount, "4.20 EUR", "4.20 EUR")]
     #[case(Kind::Amount, ".5", ".5")]
+    #[case(Kind::Rate, "0", "0")]
+    #[case(Kind::Rate, "100@0,400@1m", "100@0s,400@60s")]
     fn texts_are_read(#[case] kind: Kind, #[case] text: &str, #[case] shown: &str) {
         assert_eq!(kind.parse(text, 8192).map(|value| value.to_string()), Ok(shown.to_owned()));
     }

@@ -111,10 +111,11 @@ pub(crate) static PARAMETERS: &[Param] = &[
         .meaning("how much of a row an UPDATE changes")
         .defaults("LITE", "LITE")
         .original("any word but HEAVY meant LITE"),
-    Param::new("RATE", Kind::Count { min: 0, max: 100_000_000 }, Group::Workload)
+    Param::new("RATE", Kind::Rate, Group::Workload)
         .meaning(
             "operations per second over all sessions, each started on schedule whether or not earlier \
-            ones are done; 0: as fast as possible",
+            ones are done; 0: as fast as possible. Times of a schedule are those of the measured window; its first rate \
+            holds in the warm-up too",
         )
         .defaults("0", "0"),
     Param::new("ARRIVALS", Kind::Choice(ArrivalProcess::CHOICES), Group::Workload)

@@ -169,7 +169,7 @@ impl RunSpec {
             hot_spot: hot_spot(settings, &mut errors, &mut warnings)?,
             hot_schema_every: hot_schema(settings, schemas, &mut warnings),
             think: think(settings, &mut errors)?,
-            rate: settings.optional("RATE").map(|per_second| Rate { per_second, process }),
+            rate: settings.optional("RATE").map(|schedule| Rate { schedule, process }),
             external_script: settings.optional("EXTERNAL_SCRIPT"),
             seed: settings.optional("SEED").map(NonZeroU64::get),
             run_name: settings.required("RUN_NAME")?,
@@ -186,6 +186,7 @@ impl RunSpec {
         spec.check_sessions(&mut errors);
         spec.check_blocks(&mut errors);
         spec.check_pace(&mut errors);
+        spec.check_schedule(&mut errors);
         spec.check_scans(settings, &mut errors, &mut warnings);
         SpecErrors::check(errors)?;
         Ok(Checked { spec, warnings })
@@ -228,8 +229,8 @@ impl RunSpec {
             hot_spot: self.hot_spot.map(|hot| hot.in_blocks(block_bytes)),
             hot_schema_every: self.hot_schema_every,
             think_time: self.think,
-            rate_per_s: self.rate.map(|rate| rate.per_second),
-            arrivals: self.rate.map(|rate| rate.process),
+            rate_per_s: self.rate.as_ref().map(|rate| rate.schedule.clone()),
+            arrivals: self.rate.as_ref().map(|rate| rate.process),
         }
     }
 
@@ -288,8 +289,7 @@ impl RunSpec {
     }
 
     fn check_pace(&self, errors: &mut Vec<String>) {
-        if let (Some(rate), Some(_)) = (self.rate, self.think) {
-            let rate = rate.per_second;
+        if let (Some(Rate { schedule: rate, .. }), Some(_)) = (&self.rate, self.think) {
             errors.push(format!(
                 "RATE={rate} and think time are both set, but one starts operations on schedule and the other pauses after \
                  them. Set RATE=0 or THINK_TM_FREQUENCY=0."
@@ -310,6 +310,27 @@ impl RunSpec {
                 ));
             }
             Length::Time(_) => {}
+        }
+    }
+
+    /// A step of the rate that no run reaches, and a rate that no run calls steady.
+    fn check_schedule(&self, errors: &mut Vec<String>) {
+        let Some(Rate { schedule, .. }) = self.rate.as_ref().filter(|rate| rate.schedule.only().is_none()) else { return };
+        if self.until_steady.is_some() {
+            errors.push(format!(
+                "RATE={schedule} changes with time, but UNTIL_STEADY=TRUE waits for a rate that does not. Set one rate, or leave \
+                 out UNTIL_STEADY."
+            ));
+        }
+        let last = schedule.steps().last().map(|step| step.from);
+        match (self.length, last) {
+            (Length::Time(run_time), Some(from)) if from >= run_time => errors.push(format!(
+                "RATE={schedule} has a rate from {} s on, but RUN_TIME={} ends the window by then. Raise RUN_TIME, or leave that \
+                 rate out.",
+                format_seconds(from),
+                format_seconds(run_time)
+            )),
+            _ => {}
         }
     }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::param::{FromValue, Value};
+use crate::rate::RateSchedule;
 use crate::workload::HotSpot;
 
 /// A text or number outside the permitted range.
@@ -343,10 +344,9 @@ choice! {
 }
 
 /// The rate of an open loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Operations per second of all sessions together.
-    pub per_second: NonZeroU32,
+    pub schedule: RateSchedule,
     pub process: ArrivalProcess,
 }
 

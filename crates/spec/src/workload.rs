@@ -4,10 +4,11 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
+use crate::rate::RateSchedule;
 use crate::types::{ArrivalProcess, MAX_SCALE_BLOCKS, Percent, RedoStress, WorkUnit};
 
 /// Work of the sessions of a run. Planners rely on [`Workload::check`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     pub schemas: NonZeroU32,
     pub threads_per_schema: NonZeroU32,
@@ -38,9 +39,9 @@ pub struct Workload {
     pub hot_schema_every: Option<NonZeroU32>,
     #[serde(default, deserialize_with = "values_or_words")]
     pub think_time: Option<ThinkTime>,
-    /// Open loop: operations per second to start, over all sessions.
+    /// Open loop: operations per second to start, over all sessions. A schedule begins at the end of the warm-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_per_s: Option<NonZeroU32>,
+    pub rate_per_s: Option<RateSchedule>,
     /// Open loop: gaps between arrivals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalProcess>,
@@ -139,10 +140,16 @@ impl Workload {
     }
 
     /// The workload as the session of this number does it: a writer or a reader knows its own share alone.
-    pub fn of_session(self, number: u32) -> Self {
-        let Some(writers) = self.writers else { return self };
+    pub fn of_session(&self, number: u32) -> Self {
+        let Some(writers) = self.writers else { return self.clone() };
         let update_pct = if number < writers.get() { Percent::ALL } else { Percent::default() };
-        Self { update_pct, writers: None, ..self }
+        Self { update_pct, writers: None, ..self.clone() }
+    }
+
+    /// Operations of an open loop that become due between two moments of the run's clock.
+    pub fn due_between(&self, begin_s: f64, end_s: f64) -> Option<f64> {
+        let schedule = self.rate_per_s.as_ref()?;
+        Some(schedule.operations_between(begin_s - self.warmup_s, end_s - self.warmup_s))
     }
 
     /// Columns that UPDATEs change; `None` without UPDATEs.

@@ -274,6 +274,7 @@ fn permitted_text(kind: Kind) -> BoxedStrategy<String> {
                 .prop_filter("a target", |text| text.parse::<crate::Target>().is_ok())
                 .boxed()
         }
+        Kind::Rate => "[1-9][0-9]{0,5}(@0s,[0-9]{1,5}@[1-9][0-9]{0,3}s)?".boxed(),
         Kind::Amount => "[1-9][0-9]{0,5}([.][0-9]{1,2})?( ?[A-Za-z]{1,8})?".boxed(),
         Kind::Name => "[A-Za-z0-9._-]{1,64}".boxed(),
         Kind::Observe => "(auto|none|pid:[1-9][0-9]{0,6}|ssh:([a-z][a-z0-9]{0,8}@)?[a-z][a-z0-9.]{0,12}(:[1-9][0-9]{0,3})?)".boxed(),
