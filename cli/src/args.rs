@@ -138,7 +138,7 @@ fn run() -> Command {
     let metrics = "Serve live figures for Prometheus at /metrics; a bare port binds to 127.0.0.1, port 0 picks a free one";
     let command = Command::new("run")
         .about("Run a test and print its summary")
-        .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run 4 8             four sessions that only update beside eight that only read\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
+        .after_help("Examples:\n  slob run                 one session on each loaded schema, over all of its data\n  slob run -t 4 --run-time 60 --update-pct 20\n  slob run -s 1 -t 16      sixteen sessions on one schema\n  slob run 4 8             four sessions that only update beside eight that only read\n  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most\n  slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh\n  slob run --rate 100@0s,400@60s           100 operations/s in the first minute, then 400\n  slob run --demand profile.json --from 2026-11-20 --compress 24   that day of production in an hour\n  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics\nSCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")
         .args([
             sessions.add(ArgValueCompleter::new(completing::schemas)),
             strict(),
@@ -148,6 +148,10 @@ fn run() -> Command {
             plain(),
             file("durability", journal),
             option("metrics", "ADDRESS:PORT", metrics),
+            file("demand", "Follow this profile, of `slob profile`: its mix, and its rate interval by interval"),
+            option("from", "MOMENT", "With --demand, the begin [default: that of the day of the peak]").requires("demand"),
+            option("for", "TIME", "With --demand, how much of the profile").default_value("1d").requires("demand"),
+            number("compress", "TIMES", "24", "With --demand, how many times as fast").requires("demand"),
         ]);
     with_params(command, is_of_run)
 }

@@ -8,6 +8,7 @@ mod capture;
 mod ledger;
 mod machine;
 mod profile;
+mod replays;
 mod reports;
 mod runs;
 mod searches;

@@ -27,6 +27,7 @@ use slob_run::{
 use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value, to_conf_text};
 
 use super::machine::{machine_checks, measure_device, warn_of};
+use super::replays;
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome, judged};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
@@ -230,6 +231,7 @@ fn schemas_or_roles(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failu
 
 pub(super) fn run(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &schemas_or_roles(matches)?)?;
+    let settings = replays::of_run(matches, &settings)?.unwrap_or(settings);
     if matches.get_flag("print-sql") {
         let spec = checked_run(&settings)?;
         let engine = registry::engine_of(&spec.target)?;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -29,7 +30,7 @@ use slob_report::verdicts::thresholds::LOW_LOAD;
 use slob_report::{Figures as RunFigures, figure};
 use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, RunSpec, Settings, Value};
 
-use super::{profile, runs};
+use super::{profile, replays, runs};
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::progress::duration;
@@ -103,7 +104,7 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
 }
 
 /// A search that chooses the number of sessions.
-fn refuse_roles(settings: &Settings) -> Result<(), Failure> {
+pub(super) fn refuse_roles(settings: &Settings) -> Result<(), Failure> {
     match ["WRITERS", "READERS"].into_iter().find(|key| settings.value(key).is_some()) {
         Some(key) => Err(Failure::usage(format!(
             "{key} says how many sessions there are, but the search finds that out itself: unset WRITERS and READERS"
@@ -228,9 +229,11 @@ fn clock_step_us(limit: &LatencyLimit, record: &Record) -> Option<f64> {
 const CALIBRATION: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
 
 pub(super) struct Goal {
+    pub(super) profile: Profile,
+    pub(super) choice: Choice,
     pub(super) database: String,
     /// Its version and CPUs, if known.
-    production: Option<String>,
+    pub(super) production: Option<String>,
     block_bytes: Option<u32>,
     pub(super) demand: slob_profile::Demand,
     /// Length of a calibration run, as a text of `slob.conf`.
@@ -265,7 +268,7 @@ impl Goal {
             let permitted = CALIBRATION.permitted();
             return Err(Failure::usage(format!("calibration is {calibration}; it must be {permitted}")));
         }
-        let Profile { subject, .. } = profile;
+        let subject = &profile.subject;
         let cpus = subject.cpus.map(|cpus| output::plural(u64::from(cpus), "CPU"));
         let known: Vec<String> = subject.version.clone().into_iter().chain(cpus).collect();
         Ok(Self {
@@ -275,6 +278,26 @@ impl Goal {
             demand,
             calibration: calibration.clone(),
             most_sessions: asked.max_sessions,
+            profile,
+            choice,
+        })
+    }
+
+    /// Length of a calibration run.
+    pub(super) fn calibration_time(&self) -> Duration {
+        profile::parse_time(CALIBRATION, &self.calibration).unwrap_or_default()
+    }
+
+    /// What distinguishes the runs for this demand on a target.
+    pub(super) fn about(&self, settings: &Settings, target: &Target) -> serde_json::Value {
+        json!({
+            "database": self.database,
+            "point": self.demand.point,
+            "demand": self.demand.figures,
+            "target": target.name,
+            "loaded": target.limits,
+            "run_time": settings::shown(settings, "RUN_TIME"),
+            "warmup": settings::shown(settings, "WARMUP"),
         })
     }
 
@@ -285,7 +308,7 @@ impl Goal {
 }
 
 /// The point of a profile that the command line names.
-fn point(matches: &ArgMatches) -> DemandPoint {
+pub(super) fn point(matches: &ArgMatches) -> DemandPoint {
     let text = |name| matches.text(name).map(str::to_owned);
     DemandPoint {
         profile: matches.path("profile").unwrap_or(Path::new(profile::FILE)).to_owned(),
@@ -299,14 +322,15 @@ fn point(matches: &ArgMatches) -> DemandPoint {
     }
 }
 
-struct Target {
+
+pub(super) struct Target {
     name: String,
-    limits: Limits,
+    pub(super) limits: Limits,
     block_bytes: u32,
 }
 
 impl Target {
-    fn of(settings: &Settings, goal: &Goal) -> Result<Self, Failure> {
+    pub(super) fn of(settings: &Settings, goal: &Goal) -> Result<Self, Failure> {
         let (LoadSpec { target, .. }, engine) = registry::open(settings)?;
         let server = engine.server()?;
         let schemas = engine.schemas()?;
@@ -336,7 +360,7 @@ impl Target {
     }
 
     /// Calibrates a plan with short runs, which `measure` makes from a name and parameters.
-    fn calibrate(
+    pub(super) fn calibrate(
         &self,
         goal: &Goal,
         settings: &Settings,
@@ -410,7 +434,7 @@ pub(super) fn plan(matches: &ArgMatches) -> Outcome {
     })
 }
 
-fn plan_view(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> PlanView {
+pub(super) fn plan_view(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> PlanView {
     PlanView {
         database: goal.database.clone(),
         demand: goal.demand.clone(),
@@ -425,7 +449,7 @@ fn plan_view(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> Pl
 }
 
 /// Makes a run with that name in a directory of its own. `resume` ends the message of an interruption.
-fn measure(
+pub(super) fn measure(
     settings: &Settings,
     name: &str,
     pairs: &[(&str, String)],
@@ -443,6 +467,9 @@ fn measure(
 }
 
 pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
+    if let Some(when) = matches.text("replay") {
+        return replays::replay(matches, when);
+    }
     let point = point(matches);
     let goal = Goal::of(&point)?;
     let settings = settings::resolve(matches, &[])?;
@@ -493,7 +520,7 @@ fn expectation(settings: &Settings, goal: &Goal, rules: HeadroomRules) -> Result
         _ => 0.0,
     };
     let (run_time, warmup) = (seconds("RUN_TIME"), seconds("WARMUP"));
-    let calibration = profile::parse_time(CALIBRATION, &goal.calibration).unwrap_or_default().as_secs_f64();
+    let calibration = goal.calibration_time().as_secs_f64();
     let of_calibration = CALIBRATION_RUNS as f64 * (calibration + warmup + OVERHEAD_S);
     let [least, most] = FURTHER_STEPS.map(|further| {
         let steps = f64::from(2 * rules.repeats + further);
@@ -517,27 +544,13 @@ pub(super) fn find_headroom(
     stop: &AtomicBool,
 ) -> Result<(Headroom, Option<Failure>), Failure> {
     let target = Target::of(&settings, goal)?;
-    let mut about = json!({
-        "database": goal.database,
-        "point": goal.demand.point,
-        "demand": goal.demand.figures,
-        "target": target.name,
-        "loaded": target.limits,
-        "run_time": settings::shown(&settings, "RUN_TIME"),
-        "warmup": settings::shown(&settings, "WARMUP"),
-    });
+    let mut about = goal.about(&settings, &target);
     if let Some(conditions) = conditions {
         about["under"] = conditions;
     }
     let runs = SearchRuns { trail: Trail::open(directory, &about)?, settings, stop };
     let calibrated = target.calibrate(goal, &runs.settings, |name, pairs| runs.measure(name, pairs))?;
     let parameters = calibrated.planned.parameters;
-    let limit = |limit: &LatencyLimit| HeadroomLimit {
-        name: limit.to_string(),
-        column: limit.column.to_owned(),
-        us: limit.us,
-        basis: None,
-    };
     let mut search = StepSearch {
         runs,
         parameters,
@@ -548,7 +561,7 @@ pub(super) fn find_headroom(
             .map(|limit| limit.column)
             .chain(HeadroomLimit::default_columns())
             .collect(),
-        limits: asked.limits.iter().map(limit).collect(),
+        limits: asked.limits.iter().map(asked_limit).collect(),
         count_cached: asked.count_cached,
         measured: None,
         low_load: None,
@@ -575,15 +588,20 @@ pub(super) fn find_headroom(
     Ok((headroom, search.interruption))
 }
 
-struct SearchRuns<'a> {
-    trail: Trail,
-    settings: Settings,
-    stop: &'a AtomicBool,
+pub(super) fn asked_limit(limit: &LatencyLimit) -> HeadroomLimit {
+    HeadroomLimit { name: limit.to_string(), column: limit.column.to_owned(), us: limit.us, basis: None }
+}
+
+/// The runs of a search, and what they have in common.
+pub(super) struct SearchRuns<'a> {
+    pub(super) trail: Trail,
+    pub(super) settings: Settings,
+    pub(super) stop: &'a AtomicBool,
 }
 
 impl SearchRuns<'_> {
     /// Takes the run of that name from the trail, or makes it.
-    fn measure(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Failure> {
+    pub(super) fn measure(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Failure> {
         match self.trail.made(name) {
             Some(record) => {
                 output::say(&format!("{name}: taken from {}", record.id));

@@ -352,6 +352,13 @@ impl Trail {
     pub fn made(&self, name: &str) -> Option<Record> {
         records(&self.directory).find(|record| record.name == name && record.status == Status::Completed)
     }
+
+    /// All runs of that name with their series, whole or not, from the earliest.
+    pub fn parts(&self, name: &str) -> Vec<Record> {
+        let runs = list_runs(&self.directory).unwrap_or_default();
+        let whole = |path: PathBuf| read_record_with(&path, SeriesWanted::Whole).ok();
+        runs.into_iter().filter_map(whole).filter(|record| record.name == name).collect()
+    }
 }
 
 fn differences(was: &serde_json::Value, is: &serde_json::Value) -> Vec<String> {

@@ -226,7 +226,8 @@ impl Schedule {
 
     /// Computes from the begin of the step, in whole numbers, so that rounding errors don't add up.
     fn steady_ns(&mut self) -> u64 {
-        let nth = u128::from(self.arrived) * u128::from(self.sessions) + u128::from(self.session % self.sessions);
+        let nth =
+            u128::from(self.arrived) * u128::from(self.sessions) + u128::from(self.session % self.sessions);
         let due = nth * SECOND_US;
         loop {
             let (begin_us, end_us) = (self.begin_us(self.step), self.begin_us(self.step + 1));
@@ -348,7 +349,8 @@ mod tests {
     }
 
     fn within(dues: &[u64], from_us: u64, to_us: u64) -> u64 {
-        (dues.partition_point(|due| *due < to_us * 1000) - dues.partition_point(|due| *due < from_us * 1000)) as u64
+        (dues.partition_point(|due| *due < to_us * 1000) - dues.partition_point(|due| *due < from_us * 1000))
+            as u64
     }
 
     proptest! {

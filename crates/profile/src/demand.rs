@@ -90,11 +90,11 @@ impl By {
         }
     }
 
-    fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         self.words_and_figures().0
     }
 
-    fn value(self, figures: &Figures) -> Option<f64> {
+    pub(crate) fn value(self, figures: &Figures) -> Option<f64> {
         figures.first(self.words_and_figures().1)
     }
 }
@@ -247,7 +247,8 @@ fn short_name(at: At, seconds: f64) -> String {
     }
 }
 
-fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
+/// The interval at a point.
+pub(crate) fn chosen(intervals: &[Interval], at: At, by: By) -> Result<&Interval, ChoiceError> {
     let mut known: Vec<&Interval> =
         intervals.iter().filter(|interval| by.value(&interval.figures).is_some()).collect();
     let value = |interval: &Interval| by.value(&interval.figures).unwrap_or(0.0);
@@ -259,7 +260,11 @@ fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
         At::P95 => known.get(rank(known.len(), 0.95)).copied(),
         At::Median => known.get(rank(known.len(), 0.5)).copied(),
     };
-    let chosen = chosen.ok_or(ChoiceError::ByUnknown(by.words()))?;
+    chosen.ok_or(ChoiceError::ByUnknown(by.words()))
+}
+
+fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
+    let chosen = chosen(intervals, at, by)?;
     let by_words = if matches!(at, At::Moment(_)) { String::new() } else { format!(" by {}", by.words()) };
     let point =
         format!("{at}{by_words}: {} of {}, {}", length(chosen.seconds), moment(chosen), chosen.source);
@@ -274,7 +279,7 @@ fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
     Ok(Chosen { point, name: short_name(at, chosen.seconds), figures, histograms, notes })
 }
 
-fn at_moment(intervals: &[Interval], moment: DateTime) -> Result<&Interval, ChoiceError> {
+pub(crate) fn at_moment(intervals: &[Interval], moment: DateTime) -> Result<&Interval, ChoiceError> {
     let holds = |interval: &&Interval| interval.begin <= moment && moment < interval.end();
     // Snapshots are taken some seconds after the hour.
     let almost = |interval: &&Interval| {

@@ -16,6 +16,7 @@ mod fit;
 mod plan;
 mod profile;
 mod several;
+mod stretch;
 mod summary;
 #[cfg(test)]
 #[path = "tests/untrusted.rs"]
@@ -31,4 +32,5 @@ pub use profile::{
     Subject, collect,
 };
 pub use several::{Missing, choose, merge, unique_names};
+pub use stretch::{Slot, Stretch};
 pub use summary::{Change, FigureSummary, Place, Summary, diff, hidden, length};

@@ -72,6 +72,9 @@ pub struct Record {
     pub latencies: Latencies,
     /// Wait events within the window.
     pub events: Vec<WaitEvent>,
+    /// What the database counted in each step of RATE; empty unless RATE is a schedule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rate_steps: Vec<RateStepRecord>,
     /// The server's own report of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_report: Option<ServerReportRecord>,
@@ -321,6 +324,25 @@ pub struct EndpointRecord {
     /// Earlier endpoint of the same server, which has its counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares_with: Option<String>,
+}
+
+/// What the database counted while a step of RATE held, which a step that was cut short has not. Its edges are the samples
+/// next to the step's, at which sessions are at work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RateStepRecord {
+    /// Begin of the step in seconds of the window, as in RATE.
+    pub from_s: f64,
+    /// Begin of the interval between its samples, in seconds from the start of the sessions.
+    pub begin_s: f64,
+    /// Length of that interval, which rates are divided by.
+    pub seconds: f64,
+    /// Counters of the database.
+    pub counters: Counters,
+    /// Latencies that it measured.
+    #[serde(flatten)]
+    pub latencies: Latencies,
+    /// Its wait events.
+    pub events: Vec<WaitEvent>,
 }
 
 /// CPU time of the database.

@@ -17,7 +17,7 @@ use slob_stats::Histogram;
 use crate::format::Format;
 use crate::measured::{
     Measured, Role, commits, db_time_s, device_counters, event_mean_us, is_coarse, latency_mean_us,
-    latency_percentile_us, mean_us, own_read_bytes, percentile_us, physical_read_bytes, ratio,
+    latency_percentile_us, mean_rate, mean_us, own_read_bytes, percentile_us, physical_read_bytes, ratio,
     total_operations, total_rows,
 };
 use crate::table::Cell;
@@ -306,8 +306,8 @@ figures! {
         Set(|record| Some(record.workload.scan_pct.get().into()));
     SEED = "seed", "Seed", "", Neither, "seed of the plan", SET,
         Set(|record| Some(record.workload.seed));
-    RATE_PER_S = "rate_per_s", "Rate", "1/s", Neither, "RATE, in an open loop", SET,
-        Set(|record| record.workload.rate_per_s.map(|rate| rate.get().into()));
+    RATE_PER_S = "rate_per_s", "Rate", "1/s", Neither, "RATE, in an open loop; of a schedule its mean", SET,
+        Set(mean_rate);
     WINDOW_S = "window_s", "Measured window (s)", "s", Neither,
         "length of the measured window, by which rates are divided", SET,
         Number(|run| Some(run.window_s));

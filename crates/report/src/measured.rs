@@ -2,6 +2,7 @@
 //! the window.
 
 use std::cell::OnceCell;
+use std::cmp::Ordering;
 
 use slob_host::{CpuTimes, DeviceCounters, DeviceUse, ProcessIo};
 use slob_measure::{Counter, LatencyKind, OpKind, WaitEvent, WaitTotal};
@@ -9,7 +10,7 @@ use slob_record::{Interval, ObservedRecord, Record, SessionRecord};
 use slob_spec::ArrivalProcess;
 use slob_stats::{Histogram, Point};
 
-use crate::format::{ABSENT, Format, count, fixed, percent};
+use crate::format::{ABSENT, Format, count, fixed, percent, plain_number};
 use crate::table::Cell;
 use crate::verdicts::thresholds::{RATE_MET, RATE_MISSED};
 
@@ -447,7 +448,28 @@ pub(crate) fn has_quota(server: &ObservedRecord) -> bool {
     quota.is_some() && quota == server.cpus
 }
 
-/// Open loop: the operations that were due in the window, and those that were done.
+/// RATE; of a schedule its mean over RUN_TIME, in whole operations per second.
+pub(crate) fn mean_rate(record: &Record) -> Option<u64> {
+    let rate = record.workload.rate_per_s.as_ref()?;
+    let mean = |run_time_s: f64| ratio(rate.operations_between(0.0, run_time_s), run_time_s);
+    let of_schedule = || Some(mean(record.workload.run_time_s?)?.round() as u64);
+    rate.only().map(u64::from).or_else(of_schedule)
+}
+
+/// `400 operations/s`, or of a schedule its mean and its range.
+pub(crate) fn asked_rate(record: &Record, mean_per_s: f64) -> String {
+    let mean = count(mean_per_s.round() as u64);
+    match record.workload.rate_per_s.as_ref().filter(|rate| rate.only().is_none()) {
+        None => format!("{mean} operations/s"),
+        Some(schedule) => {
+            let ((low, high), steps) = (schedule.range(), schedule.steps().len());
+            let [low, high] = [low, high].map(|rate| count(u64::from(rate)));
+            format!("{mean} operations/s on average, {low} to {high} in {steps} steps,")
+        }
+    }
+}
+
+/// Open loop: the operations that were due in the window or in a step of its RATE, and those that were done.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct OfferedLoad {
     done: u64,
@@ -455,21 +477,68 @@ pub struct OfferedLoad {
     due: f64,
     /// Allowance for chance, and for operations under way at the edges.
     slack: f64,
-    rate_per_s: u32,
+    /// Mean over these seconds.
+    rate_per_s: f64,
     seconds: f64,
+    /// The second of the window at which this step of RATE begins; absent for the whole window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) step_from_s: Option<f64>,
+    /// Steps of RATE in the window.
+    steps: usize,
 }
 
 impl OfferedLoad {
-    /// `None` without RATE or without a window.
+    /// The load of the whole window, or of the step of RATE that fell short of it by most. `None` without RATE or without a
+    /// window.
     pub(crate) fn of(record: &Record) -> Option<Self> {
+        let short = |load: &Self| load.is_below(RATE_MET.value / 100.0) && load.share() < Some(1.0);
+        let missed = Self::steps(record).into_iter().flatten().filter(short);
+        let worst =
+            missed.min_by(|one, other| one.share().partial_cmp(&other.share()).unwrap_or(Ordering::Equal));
+        worst.or_else(|| Self::of_window(record))
+    }
+
+    pub(crate) fn of_window(record: &Record) -> Option<Self> {
+        let window = record.window?;
+        let due = record.workload.due_between(window.begin_s, window.begin_s + window.seconds)?;
+        Some(Self::new(record, total_operations(record), due, window.seconds))
+    }
+
+    /// The load of each step of a schedule, from the intervals whose middle lies in it; `None` for a step without any. An
+    /// operation belongs to the step in which it ended.
+    pub(crate) fn steps(record: &Record) -> Vec<Option<Self>> {
+        let workload = &record.workload;
+        let Some(schedule) = workload.rate_per_s.as_ref().filter(|rate| rate.only().is_none()) else {
+            return Vec::new();
+        };
+        let (rates, width_s) = (operation_rates(record), record.series.width_s() as f64);
+        let step = |(from_s, to_s, _): (f64, f64, u32)| {
+            let middle = |rate: &&Rate| rate.start_s + width_s / 2.0 - workload.warmup_s;
+            let own: Vec<&Rate> =
+                rates.iter().filter(|rate| (from_s..to_s).contains(&middle(rate))).collect();
+            let (begin_s, end_s) = (own.first()?.start_s, own.last()?.start_s + width_s);
+            let done: f64 = own.iter().map(|rate| rate.operations_per_s * width_s).sum();
+            let due = workload.due_between(begin_s, end_s)?;
+            let load = Self::new(record, done.round() as u64, due, end_s - begin_s);
+            Some(Self { step_from_s: Some(from_s), ..load })
+        };
+        schedule.spans().map(step).collect()
+    }
+
+    fn new(record: &Record, done: u64, due: f64, seconds: f64) -> Self {
         /// A random number of arrivals is hardly ever further from its mean, in standard deviations.
         const DEVIATIONS: f64 = 4.0;
-        let (rate_per_s, window) = (record.workload.rate_per_s?.get(), record.window?);
-        let due = f64::from(rate_per_s) * window.seconds;
         let is_random = record.workload.arrivals == Some(ArrivalProcess::Poisson);
         let chance = if is_random { DEVIATIONS * due.sqrt() } else { 0.0 };
         let slack = chance + f64::from(record.workload.sessions());
-        Some(Self { done: total_operations(record), due, slack, rate_per_s, seconds: window.seconds })
+        let steps = record.workload.rate_per_s.as_ref().map_or(0, |rate| rate.steps().len());
+        let rate_per_s = ratio(due, seconds).unwrap_or_default();
+        Self { done, due, slack, rate_per_s, seconds, step_from_s: None, steps }
+    }
+
+    /// Intended and done operations per second.
+    pub(crate) fn per_second(&self) -> (f64, f64) {
+        (self.rate_per_s, ratio(self.done as f64, self.seconds).unwrap_or_default())
     }
 
     pub(crate) fn share(&self) -> Option<f64> {
@@ -487,8 +556,13 @@ impl OfferedLoad {
     }
 
     pub(crate) fn words(&self) -> String {
+        let place = match (self.step_from_s, self.steps) {
+            (Some(from_s), _) => format!("from second {} of the window on ", plain_number(from_s)),
+            (None, 0 | 1) => String::new(),
+            (None, steps) => format!("in each of its {steps} steps, "),
+        };
         format!(
-            "{} of {} operations that were due, {} %, were done, {}",
+            "{place}{} of {} operations that were due, {} %, were done, {}",
             count(self.done),
             count(self.due.round() as u64),
             percent(100.0 * self.share().unwrap_or_default()),
@@ -497,8 +571,8 @@ impl OfferedLoad {
     }
 
     pub(crate) fn rates(&self) -> String {
-        let done_per_s = ratio(self.done as f64, self.seconds).unwrap_or_default();
-        format!("{}/s of {}/s", fixed(done_per_s, 0), count(u64::from(self.rate_per_s)))
+        let (rate_per_s, done_per_s) = self.per_second();
+        format!("{}/s of {}/s", fixed(done_per_s, 0), count(rate_per_s.round() as u64))
     }
 }
 

@@ -80,6 +80,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         observed: observed(topology, &measured, &hosts),
         client_host: client_host(topology, samples),
         probe: timeline.probe.clone(),
+        rate_steps: measured.steps,
         server_report: measured.server_report,
         verification: measured.verification,
         series: measured.series.into_series(),

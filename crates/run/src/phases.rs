@@ -4,7 +4,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use slob_record::{EdgeRecord, Mark, ServerReportRecord, UntilSteady as SteadyRecord, Verification};
+use slob_measure::Figures;
+use slob_record::{
+    EdgeRecord, Mark, RateStepRecord, ServerReportRecord, UntilSteady as SteadyRecord, Verification,
+};
 use slob_spec::{Length, SessionLoss, UntilSteady};
 use slob_stats::{SteadyRule, SteadyWatch};
 
@@ -28,6 +31,8 @@ pub(crate) struct Measurements {
     pub(crate) begin: Option<Edge>,
     pub(crate) end: Option<Edge>,
     pub(crate) series: GrowingSeries,
+    /// The whole steps of RATE so far.
+    pub(crate) steps: Vec<RateStepRecord>,
     pub(crate) until_steady: Option<SteadyRecord>,
     /// The marks of the user, and how many more there were.
     pub(crate) marks: (Vec<Mark>, usize),
@@ -59,6 +64,8 @@ pub(crate) struct Phases<'a, 'b> {
     measured: Measurements,
     last_sample: Option<Sample>,
     steady: Option<SteadyStop>,
+    /// The step of RATE that holds, and the first sample in it.
+    step: Option<(usize, Sample)>,
     phase: Phase,
     until: Option<Instant>,
 }
@@ -68,7 +75,17 @@ impl<'a, 'b> Phases<'a, 'b> {
     pub(crate) fn new(timeline: &'b mut Timeline<'a>, sampler: &'b mut Sampler, sessions: Sessions) -> Self {
         let measured = Measurements { started: Timestamp::now(), ..Measurements::default() };
         let (phase, until) = (Phase::WarmUp, None);
-        Self { timeline, sampler, sessions, measured, last_sample: None, steady: None, phase, until }
+        Self {
+            timeline,
+            sampler,
+            sessions,
+            measured,
+            last_sample: None,
+            steady: None,
+            step: None,
+            phase,
+            until,
+        }
     }
 
     pub(crate) fn carry_out(mut self) -> Measurements {
@@ -124,7 +141,9 @@ impl<'a, 'b> Phases<'a, 'b> {
         if follows_another {
             self.tick();
         }
+        self.phase = phase;
         if phase == Phase::Window {
+            self.note_step(&sample, false);
             self.timeline.tally.begin_window(sample.taken);
             let begin = self.timeline.tally.clock.at(sample.taken);
             self.measured.begin = Some(Edge { sample, stragglers: last.stragglers });
@@ -138,7 +157,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             Length::Operations(_) => None,
         });
         self.timeline.tally.begin_phase(warmup);
-        (self.phase, self.until) = (phase, length.map(|length| now + length));
+        self.until = length.map(|length| now + length);
         self.sessions.shared.rendezvous.release(self.until);
     }
 
@@ -148,6 +167,39 @@ impl<'a, 'b> Phases<'a, 'b> {
             self.measured.series.add_sampled(&self.timeline.tally.clock, last, &sample);
         }
         self.last_sample = Some(sample);
+    }
+
+    /// Keeps what the database counted in a step of RATE, at the first sample after it. `is_last` is the sample at the end of
+    /// the window, before which a step may have been cut short.
+    fn note_step(&mut self, sample: &Sample, is_last: bool) {
+        let spec = self.timeline.context.spec;
+        let Some(steps) = spec.rate.as_ref().map(|rate| rate.schedule.steps()) else { return };
+        if steps.len() == 1 || self.phase != Phase::Window {
+            return;
+        }
+        let since_begin = self.timeline.tally.clock.at(sample.taken).saturating_sub(spec.warmup());
+        let is_whole = self.until.is_none_or(|until| Instant::now() >= until);
+        let at = match is_last && is_whole {
+            true => steps.len(),
+            false => steps.partition_point(|step| step.from <= since_begin) - 1,
+        };
+        if self.step.as_ref().is_some_and(|(before, _)| *before == at) {
+            return;
+        }
+        let Some((before, first)) = self.step.replace((at, sample.clone())) else { return };
+        let snapshots = first.snapshot.as_ref().zip(sample.snapshot.as_ref());
+        // A late sample may have passed over a whole step: what was counted is of both.
+        if let Some((begin, end)) = snapshots.filter(|_| before + 1 == at) {
+            let Figures { counters, latencies, events } = end.since(begin);
+            self.measured.steps.push(RateStepRecord {
+                from_s: steps[before].from.as_secs_f64(),
+                begin_s: self.timeline.tally.clock.at(first.taken).as_secs_f64(),
+                seconds: (sample.taken - first.taken).as_secs_f64(),
+                counters,
+                latencies,
+                events,
+            });
+        }
     }
 
     /// Samples once a second until the phase is over, or there is a reason to end it.
@@ -168,10 +220,12 @@ impl<'a, 'b> Phases<'a, 'b> {
             if is_shown {
                 let sample = self.sampler.sample(true, |_| ());
                 self.add_sample(sample.clone());
+                self.note_step(&sample, false);
                 self.tick();
                 self.show(sample);
             } else {
                 let sample = self.sampler.sample(false, |_| ());
+                self.note_step(&sample, false);
                 self.add_sample(sample);
                 self.tick();
             }
@@ -210,6 +264,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             }
             self.timeline.tally.end_window(ended);
         });
+        self.note_step(&sample, true);
         sample.taken = ended;
         self.add_sample(sample.clone());
         self.tick();

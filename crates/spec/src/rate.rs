@@ -37,7 +37,9 @@ impl RateSchedule {
     /// If the steps are not in order, too many, or without any operation.
     pub fn new(steps: Vec<RateStep>) -> Result<Self, BadValue> {
         if steps.first().is_none_or(|first| !first.from.is_zero()) {
-            return Err(BadValue::expected("the first rate of a schedule from 0s on, such as 100@0s,400@60s"));
+            return Err(BadValue::expected(
+                "the first rate of a schedule from 0s on, such as 100@0s,400@60s",
+            ));
         }
         if !steps.is_sorted_by(|one, next| one.from < next.from) {
             return Err(BadValue::expected("times of a schedule that rise, such as 100@0s,400@60s"));
@@ -85,7 +87,9 @@ impl RateSchedule {
     }
 
     pub(crate) fn permitted() -> String {
-        format!("a whole number from 0 to {MOST_PER_SECOND}, or rates with the time from which on each holds: 100@0s,400@60s")
+        format!(
+            "a whole number from 0 to {MOST_PER_SECOND}, or rates with the time from which on each holds: 100@0s,400@60s"
+        )
     }
 
     /// The schedule of a text; `None` for `0`, which is no rate.
@@ -141,8 +145,7 @@ struct SavedStep {
 
 impl Serialize for RateSchedule {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let saved =
-            |step: &RateStep| SavedStep { from_s: step.from.as_secs_f64(), per_s: step.per_second };
+        let saved = |step: &RateStep| SavedStep { from_s: step.from.as_secs_f64(), per_s: step.per_second };
         let constant = self.only().and_then(NonZeroU32::new).map(Saved::Constant);
         constant.unwrap_or_else(|| Saved::Steps(self.0.iter().map(saved).collect())).serialize(to)
     }

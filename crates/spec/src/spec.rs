@@ -315,7 +315,10 @@ impl RunSpec {
 
     /// A step of the rate that no run reaches, and a rate that no run calls steady.
     fn check_schedule(&self, errors: &mut Vec<String>) {
-        let Some(Rate { schedule, .. }) = self.rate.as_ref().filter(|rate| rate.schedule.only().is_none()) else { return };
+        let Some(Rate { schedule, .. }) = self.rate.as_ref().filter(|rate| rate.schedule.only().is_none())
+        else {
+            return;
+        };
         if self.until_steady.is_some() {
             errors.push(format!(
                 "RATE={schedule} changes with time, but UNTIL_STEADY=TRUE waits for a rate that does not. Set one rate, or leave \

@@ -17,6 +17,7 @@ fn record(id: &str) -> Record {
     let ops = OpCounts { selects: 3, updates: 2, scans: 1 };
     series.push(0, slob_record::Interval { ops, ..Default::default() }).unwrap();
     Record {
+        rate_steps: Vec::new(),
         record_version: RECORD_VERSION,
         slob_version: "test".into(),
         id: id.into(),

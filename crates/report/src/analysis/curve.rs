@@ -1,7 +1,6 @@
 //! Throughput and latency over sessions or rates, from a search for the knee; and what limits a run.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use slob_record::Record;
@@ -9,7 +8,7 @@ use slob_stats::summary;
 
 use crate::figure::{self, Figure, Figures};
 use crate::format::{duration_us, fixed, or_absent, percent, plural};
-use crate::measured::{TimedEvent, timed_events};
+use crate::measured::{TimedEvent, mean_rate, timed_events};
 use crate::page::{Column, Page, Table};
 use crate::verdicts::{GroupVerdicts, Judged, group};
 
@@ -43,8 +42,7 @@ impl CurvePoint {
     /// The point of a run; `None` without throughput.
     pub fn of(record: &Record, over_limit: bool) -> Option<Self> {
         let figures = Figures::of(record);
-        let (sessions, rate_per_s) =
-            (record.workload.sessions(), record.workload.rate_per_s.map(NonZeroU32::get));
+        let (sessions, rate_per_s) = (record.workload.sessions(), mean_rate(record).map(|rate| rate as u32));
         let operations_per_s = figure::OPERATIONS_PER_S.of(&figures)?;
         let operation_mean_us = figure::OPERATION_MEAN_US.of(&figures);
         let little_percent = |us: f64| 100.0 * operations_per_s * us / 1e6 / f64::from(sessions);

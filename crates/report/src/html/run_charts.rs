@@ -13,7 +13,8 @@ use super::layout::Section;
 use crate::figure::{self, Figures};
 use crate::format::{count, duration_us, fixed, percent, plural};
 use crate::measured::{
-    TimedEvent, device_name, is_coarse, latency, percentile_us, ratio, session_mean_us, timed_events,
+    OfferedLoad, TimedEvent, asked_rate, device_name, is_coarse, latency, percentile_us, ratio,
+    session_mean_us, timed_events,
 };
 
 pub(crate) fn groups(record: &Record, figures: &Figures<'_>) -> Vec<Section> {
@@ -189,16 +190,30 @@ fn operations(time: &Timeline<'_>) -> Chart {
     let redo = Line { on_right: true, ..time.line("redo", Colour::Redo, redo) };
     let right = redo.is_known().then(|| Axis::linear("redo MB/s", Unit::Plain));
     let y = Axis::linear("operations per second", Unit::Count);
-    let body = time.lines(y, NO_OPERATION, kinds.into_iter().filter(rises).chain([redo]));
+    let lines = kinds.into_iter().filter(rises).chain(demanded(time)).chain([redo]);
+    let body = time.lines(y, NO_OPERATION, lines);
     Chart {
         id: "operations-over-time".into(),
         title: "Operations and redo over time".into(),
-        about: "Operations that ended in each interval, per second, stacked by kind; redo on the right where the \
-                database counts it."
+        about: "Operations that ended in each interval, per second, stacked by kind, with RATE if it was set; redo on the \
+                right where the database counts it."
             .into(),
         source: "this program's count of operations; the database's counter of redo".into(),
         body: body.map(|drawing| Drawing { right, ..drawing }),
     }
+}
+
+/// RATE as a line of steps, to the end of the intervals.
+fn demanded(time: &Timeline<'_>) -> Option<Line> {
+    let schedule = time.record.workload.rate_per_s.as_ref()?;
+    let last_s = time.edges().last()? * time.unit_s;
+    let at = |from_s: f64| (from_s + time.record.workload.warmup_s).min(last_s) / time.unit_s;
+    let ends = |(nth, (from_s, to_s, rate)): (usize, (f64, f64, u32))| {
+        let begin = if nth == 0 { 0.0 } else { at(from_s) };
+        [(begin, Some(f64::from(rate))), (at(to_s), Some(f64::from(rate)))]
+    };
+    let (x, y) = schedule.spans().enumerate().flat_map(ends).unzip();
+    Some(Line { stroke: Stroke::Dot, ..Line::new("RATE", Colour::Text, x, y) })
 }
 
 /// Percentiles of the latency bands, from the lowest.
@@ -297,7 +312,7 @@ fn low_edge_ns(row: i32) -> f64 {
 
 /// Response time beside service time; absent in a closed loop, where they are equal.
 fn response(time: &Timeline<'_>) -> Option<Chart> {
-    let rate = time.record.workload.rate_per_s?.get();
+    let (rate, _) = OfferedLoad::of_window(time.record)?.per_second();
     let line = |name: &str, colour, stroke, of, percent| Line {
         stroke,
         ..time.line(name, colour, time.percentile(of, percent))
@@ -316,9 +331,9 @@ fn response(time: &Timeline<'_>) -> Option<Chart> {
         id: "response-over-time".into(),
         title: "Response and service time".into(),
         about: format!(
-            "{} operations/s were to start. Service time is an operation's own; response time counts from the moment at \
+            "{} were to start. Service time is an operation's own; response time counts from the moment at \
              which it was due. Where the system can't keep up, operations wait, and response time alone grows.{backlog}",
-            count(u64::from(rate))
+            asked_rate(time.record, rate)
         ),
         source: "the plan of arrivals and the clock around each operation; histograms for each interval"
             .into(),
@@ -807,7 +822,7 @@ mod tests {
     fn an_open_loop_has_both_times_and_its_backlog() {
         let mut record = fixture::direct_read_run();
         assert!(response(&Timeline::of(&record)).is_none());
-        record.workload.rate_per_s = std::num::NonZeroU32::new(1200);
+        record.workload.rate_per_s = "1200".parse().ok();
         record.backlog = Some(300);
         fixture::with_responses(&mut record, 10);
         let about = response(&Timeline::of(&record)).unwrap().about;

@@ -1,7 +1,6 @@
 //! The headroom of a platform: the multiple of a demand that it carries, from one search.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -16,7 +15,7 @@ use crate::analysis::{Bottleneck, CurvePoint};
 use crate::format::{duration_us, fixed, or_absent, percent, plural, significant};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
-use crate::measured::OfferedLoad;
+use crate::measured::{OfferedLoad, mean_rate};
 use crate::page::{Column, Page, Table};
 use crate::verdicts::{Answer, Judged, Question, spoiled_by_others, verdicts};
 use crate::{Figures as RecordFigures, figure};
@@ -95,7 +94,7 @@ impl Measured {
         Self { at: record.started, server: format!("{product} {version}"), host }
     }
 
-    fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         let at = self.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
         let host = self.host.as_ref().map(|host| format!(", seen from {host}")).unwrap_or_default();
         format!("{}{host}, {at}", self.server)
@@ -122,7 +121,7 @@ impl HeadroomStep {
         count_cached: bool,
     ) -> Option<Self> {
         let point = CurvePoint::of(record, false)?;
-        let rate = record.workload.rate_per_s.map_or(0, NonZeroU32::get);
+        let rate = mean_rate(record).unwrap_or(0) as u32;
         let verdicts = verdicts(record);
         let is_cached = verdicts
             .iter()
@@ -427,7 +426,7 @@ impl Headroom {
     }
 }
 
-const BESIDE: &str = "Production beside this platform";
+pub(super) const BESIDE: &str = "Production beside this platform";
 
 pub fn headroom_text(headroom: &Headroom) -> String {
     let plan = &headroom.plan;
@@ -450,12 +449,13 @@ pub fn headroom_page(headroom: &Headroom) -> String {
     let plan = &headroom.plan;
     let answer = Section::new("answer", "At a glance")
         .part("", |page| headroom.facts().iter().for_each(|(name, fact)| page.fact(name, fact)));
+    let waits = |name: &'static str, title: &str| {
+        let here = headroom.at_one().and_then(|step| step.histograms.get(name));
+        waits_chart(name, title, plan.demand.histograms.get(name), here)
+    };
     let beside = Section::new("beside", BESIDE)
         .part("Each figure, at the same demand", |page| page.table(&headroom.beside_production()))
-        .charts(vec![
-            waits_chart("read", "Reads of a block", headroom),
-            waits_chart("commit", "Waits for the log", headroom),
-        ]);
+        .charts(vec![waits("read", "Reads of a block"), waits("commit", "Waits for the log")]);
     let curve = Section::new("curve", "The curve to the break")
         .charts(vec![rate_chart(headroom), latency_chart(headroom)]);
     let steps = Section::new("steps", "Steps")
@@ -484,10 +484,13 @@ pub fn headroom_page(headroom: &Headroom) -> String {
     .html()
 }
 
-/// Shares of waits by duration, of production and of this platform at 1x.
-fn waits_chart(name: &'static str, title: &str, headroom: &Headroom) -> Chart {
-    let production = headroom.plan.demand.histograms.get(name);
-    let here = headroom.at_one().and_then(|step| step.histograms.get(name));
+/// Shares of waits by duration, of production and of this platform at the same demand.
+pub(super) fn waits_chart(
+    name: &'static str,
+    title: &str,
+    production: Option<&Vec<Bucket>>,
+    here: Option<&Vec<Bucket>>,
+) -> Chart {
     let bars = |name: &str, colour, buckets: &[Bucket]| {
         let bars = buckets_in_percent(buckets).into_iter().map(|(from_us, to_us, share)| {
             // A logarithmic axis has no zero.
@@ -511,7 +514,7 @@ fn waits_chart(name: &'static str, title: &str, headroom: &Headroom) -> Chart {
         id: format!("histogram-{name}"),
         title: format!("{title}: how long they took"),
         about: "Share of the waits by their duration, in production and here at the same demand.".into(),
-        source: "the profile, and the run at 1x".into(),
+        source: "the profile, and the run at the same demand".into(),
         body,
     }
 }

@@ -1,9 +1,12 @@
 //! Runs as samples of a profile.
 
+use std::collections::BTreeMap;
+
 use jiff::tz::TimeZone;
-use slob_measure::{LatencyKind, OpKind};
+use slob_measure::{LatencyKind, OpCounts, OpKind};
 use slob_profile::{Bucket, Figure, Figures, Histograms, Measured, Sample, Subject};
-use slob_record::{Record, Status};
+use slob_record::{Interval, KindRecord, RateStepRecord, Record, Status, Window};
+use slob_stats::{Histogram, Merge, Point, Series};
 
 use crate::{Figures as RecordFigures, figure};
 
@@ -58,6 +61,63 @@ pub(super) fn figures(record: &Record) -> Figures {
     ];
     let value = |(name, figure, scale): (Figure, figure::Figure, f64)| Some((name, figure.of(&of)? * scale));
     known.into_iter().filter_map(value).collect()
+}
+
+/// The whole steps of a run whose RATE is a schedule, by the second of the window at which each begins: a record of each step
+/// alone, without what is known of the whole run only.
+pub(super) fn steps(record: &Record) -> Vec<(f64, Record)> {
+    let base = Record {
+        series: Series::new(0, 2),
+        sessions: Vec::new(),
+        db_cpu: None,
+        db_io: None,
+        host: None,
+        observed: Vec::new(),
+        ..record.clone()
+    };
+    let step = |step: &RateStepRecord| {
+        let middle =
+            |point: &Point<'_, Interval>| point.start_s as f64 + record.series.width_s() as f64 / 2.0;
+        let is_within = |point: &Point<'_, Interval>| {
+            (step.begin_s..step.begin_s + step.seconds).contains(&middle(point))
+        };
+        let mut all = Interval::default();
+        record
+            .series
+            .points()
+            .filter(is_within)
+            .filter_map(|point| point.value)
+            .for_each(|own| all.merge(own));
+        let window = Some(Window { begin_s: step.begin_s, seconds: step.seconds });
+        let (counters, latencies) = (step.counters.clone(), step.latencies.clone());
+        let record = Record {
+            window,
+            counters,
+            latencies,
+            events: step.events.clone(),
+            operations: by_kind(all),
+            ..base.clone()
+        };
+        (step.from_s, record)
+    };
+    record.rate_steps.iter().map(step).collect()
+}
+
+/// The operations of an interval by kind. Their durations are not told apart: the most frequent kind has all of them.
+fn by_kind(all: Interval) -> BTreeMap<OpKind, KindRecord> {
+    let OpCounts { selects, updates, scans } = all.ops;
+    let counts = [(OpKind::Select, selects), (OpKind::Update, updates), (OpKind::Scan, scans)];
+    let mut kinds: BTreeMap<OpKind, KindRecord> = counts
+        .into_iter()
+        .filter(|(_, operations)| *operations > 0)
+        .map(|(kind, operations)| {
+            (kind, KindRecord { operations, rows: 0, latency: Histogram::new(), response: Histogram::new() })
+        })
+        .collect();
+    if let Some(most) = kinds.values_mut().max_by_key(|kind| kind.operations) {
+        (most.rows, most.latency, most.response) = (all.rows, all.latency, all.response);
+    }
+    kinds
 }
 
 /// The figures of a run with its rates of operations, to calibrate a plan; `None` without a window.

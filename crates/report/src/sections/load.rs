@@ -1,7 +1,5 @@
 //! The load: amounts per second, CPU, latencies of operations and of the database's reads and writes, wait events.
 
-use std::num::NonZeroU32;
-
 use slob_host::CpuSplit;
 use slob_measure::{Counter, OpKind};
 use slob_record::Record;
@@ -9,10 +7,11 @@ use slob_spec::ArrivalProcess;
 use slob_stats::Histogram;
 
 use crate::figure::{self, Figure, Figures};
-use crate::format::{Format, capitalised, count, duration_us, fixed, or_absent, percent, size};
+use crate::format::{Format, capitalised, count, duration_us, fixed, or_absent, percent, plain_number, size};
 use crate::measured::{
-    TIMED_WAITS, TimedEvent, all_operations, all_responses, counter, distribution, is_coarse, latency,
-    latency_mean_us, latency_percentile_us, ratio, saturating_sum, timed_events, total_rows,
+    OfferedLoad, TIMED_WAITS, TimedEvent, all_operations, all_responses, asked_rate, counter, distribution,
+    is_coarse, latency, latency_mean_us, latency_percentile_us, ratio, saturating_sum, timed_events,
+    total_rows,
 };
 use crate::page::{Column, Page};
 use crate::table::{Cell, Table};
@@ -198,30 +197,59 @@ pub(super) fn roles(page: &mut Page, figures: &Figures<'_>) {
 fn responses(page: &mut Page, record: &Record, all: &Histogram) {
     /// Seconds of arrivals that may be under way without being a backlog.
     const BACKLOG_S: f64 = 0.5;
-    let (Some(rate), Some(window)) = (record.workload.rate_per_s.map(NonZeroU32::get), record.window) else {
-        return;
-    };
+    let Some(load) = OfferedLoad::of_window(record) else { return };
+    let (rate, done_per_s) = load.per_second();
     let responses = all_responses(record);
     let mut table = Table::of_numbers(Column::left("Open loop"), LATENCY_HEADS);
     table.row(latency_row("service", all));
     table.row(latency_row("response", &responses));
     page.table(&table);
-    let done_per_s = responses.count() as f64 / window.seconds;
     let arrivals = record.workload.arrivals.map_or("", ArrivalProcess::as_str);
     page.paragraph(&format!(
-        "{} operations/s were to start ({arrivals} arrivals), {} were done ({}). Service time is that of the operation, \
+        "{} were to start ({arrivals} arrivals), {} were done ({}). Service time is that of the operation, \
          response time counts from the intended start.",
-        count(u64::from(rate)),
+        asked_rate(record, rate),
         fixed(done_per_s, 1),
-        or_absent(ratio(100.0 * done_per_s, f64::from(rate)), |share| format!("{share:.1} %")),
+        or_absent(ratio(100.0 * done_per_s, rate), |share| format!("{share:.1} %")),
     ));
-    if let Some(backlog) = record.backlog.filter(|backlog| *backlog as f64 > BACKLOG_S * f64::from(rate)) {
+    steps(page, record);
+    if let Some(backlog) = record.backlog.filter(|backlog| *backlog as f64 > BACKLOG_S * rate) {
         page.paragraph(&format!(
             "The system did not keep up: at the end of the window {} operations were due and not done, {} of work.",
             count(backlog),
             or_absent(ratio(backlog as f64, done_per_s), |seconds| duration_us(seconds * 1e6))
         ));
     }
+}
+
+/// The steps of a schedule, or of a long one those with the least of their rate.
+fn steps(page: &mut Page, record: &Record) {
+    const MOST_STEPS: usize = 48;
+    let mut loads: Vec<OfferedLoad> = OfferedLoad::steps(record).into_iter().flatten().collect();
+    if loads.is_empty() {
+        return;
+    }
+    let all = loads.len();
+    if all > MOST_STEPS {
+        loads.sort_by(|one, other| one.share().unwrap_or(1.0).total_cmp(&other.share().unwrap_or(1.0)));
+        loads.truncate(MOST_STEPS);
+        page.paragraph(&format!(
+            "Of the {all} steps of RATE these {MOST_STEPS} did the least of what was due:"
+        ));
+    }
+    let heads = ["Rate/s", "Done/s", "Done %"];
+    let mut table = Table::of_numbers(Column::left("RATE from second"), heads);
+    for load in loads {
+        let (rate, done) = load.per_second();
+        let share = or_absent(load.share(), |share| percent(100.0 * share));
+        table.row([
+            plain_number(load.step_from_s.unwrap_or_default()),
+            fixed(rate, 1),
+            fixed(done, 1),
+            share,
+        ]);
+    }
+    page.table(&table);
 }
 
 fn latency_row(name: &str, latency: &Histogram) -> Vec<Cell> {

@@ -24,6 +24,7 @@ pub(crate) fn direct_read_run() -> Record {
     let reads = spread(18_000, 12_250_000);
     let physical_reads = 1_170_432;
     let mut record = Record {
+        rate_steps: Vec::new(),
         record_version: slob_record::RECORD_VERSION,
         slob_version: "0.1.0".into(),
         id: "20261120T104500Z-direct".into(),

@@ -75,8 +75,8 @@ findings! {
 
 pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     let record = figures.record;
-    let rates = operation_rates(record);
     let width_s = record.series.width_s() as f64;
+    let rates = as_asked(record, operation_rates(record), width_s);
     let points: Vec<(f64, f64)> = rates.iter().map(|rate| (rate.start_s, rate.operations_per_s)).collect();
     let steadiness = Steadiness::of(&points);
     let even = even(rates.len(), steadiness.as_ref(), width_s);
@@ -95,6 +95,25 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     findings.extend(neighbours(record));
     findings.extend(others_unknown(figures));
     findings
+}
+
+/// The rates as they would be if RATE did not change: each in proportion to what was due in its interval. Intervals in which
+/// next to nothing was due are left out.
+fn as_asked(record: &Record, rates: Vec<Rate>, width_s: f64) -> Vec<Rate> {
+    let workload = &record.workload;
+    if workload.rate_per_s.as_ref().is_none_or(|rate| rate.only().is_some()) {
+        return rates;
+    }
+    let due = |rate: &Rate| {
+        workload.due_between(rate.start_s, rate.start_s + width_s).unwrap_or_default() / width_s
+    };
+    let mean = ratio(rates.iter().map(due).sum(), rates.len() as f64).unwrap_or_default();
+    let scaled = |rate: Rate| {
+        let due = due(&rate);
+        let is_enough = due * width_s >= LEAST_OPERATIONS.value;
+        is_enough.then(|| Rate { operations_per_s: rate.operations_per_s * mean / due, ..rate })
+    };
+    rates.into_iter().filter_map(scaled).collect()
 }
 
 /// The finding if nothing is uneven, or the reason for which nothing can be found.

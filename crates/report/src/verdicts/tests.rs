@@ -1,7 +1,5 @@
 //! Each row is a record, an edit, the answer, and words of the sentence; words after "- " are of the details.
 
-use std::num::NonZeroU32;
-
 use rstest::rstest;
 use slob_host::{CpuSplit, CpuTimes, DeviceUse, ProcessIo};
 use slob_measure::{Counter, Counters, Latencies, LatencyKind, WaitEvent, WaitTotal};
@@ -968,6 +966,10 @@ mod complete {
     #[case::a_rate_not_quite_met(|record: &mut Record| rate(record, 306, ArrivalProcess::Steady), Answer::Doubt, "")]
     #[case::a_rate_missed(|record: &mut Record| rate(record, 1200, ArrivalProcess::Steady), Answer::Bad,
         "18,000 of 72,000 operations that were due, 25.0 %")]
+    #[case::a_schedule_met(|record: &mut Record| schedule(record, "300@0s,299@30s"), Answer::Good, "- in each of its 2 steps, ")]
+    // The first half makes up for it in the sum.
+    #[case::a_step_missed(|record: &mut Record| schedule(record, "200@0s,400@30s"), Answer::Bad,
+        "from second 30 of the window on ")]
     #[case::few_random_arrivals(|record: &mut Record| rate(record, 305, ArrivalProcess::Poisson), Answer::Good, "")]
     #[case::a_wrong_layout(|record: &mut Record| record.load.as_mut().unwrap().schemas[1].row_blocks /= 2, Answer::Doubt,
         "schema 2 has 2.00 rows per block")]
@@ -1000,8 +1002,25 @@ mod complete {
         });
     }
 
+    fn schedule(record: &mut Record, text: &str) {
+        record.workload.warmup_s = 10.0;
+        record.workload.rate_per_s = text.parse().ok();
+        record.workload.arrivals = Some(ArrivalProcess::Steady);
+    }
+
+    #[test]
+    fn rates_are_steady_if_they_follow_their_schedule() {
+        let of = |text: &str| {
+            let mut record = direct_read_run();
+            schedule(&mut record, text);
+            verdict(Question::Steady, &record).answer
+        };
+        assert_eq!(of("300@0s,299@30s"), Answer::Good);
+        assert_eq!(of("200@0s,400@30s"), Answer::Bad);
+    }
+
     fn rate(record: &mut Record, rate_per_s: u32, arrivals: ArrivalProcess) {
-        record.workload.rate_per_s = NonZeroU32::new(rate_per_s);
+        record.workload.rate_per_s = rate_per_s.to_string().parse().ok();
         record.workload.arrivals = Some(arrivals);
     }
 
