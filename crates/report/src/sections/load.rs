@@ -237,6 +237,7 @@ fn steps(page: &mut Page, record: &Record) {
             "Of the {all} steps of RATE these {MOST_STEPS} did the least of what was due:"
         ));
     }
+    page.line("");
     let heads = ["Rate/s", "Done/s", "Done %"];
     let mut table = Table::of_numbers(Column::left("RATE from second"), heads);
     for load in loads {
