@@ -111,11 +111,7 @@ pub(super) fn replay(matches: &ArgMatches, when: &str) -> Outcome {
     let timetable = Timetable::of(&goal, from, "1d", compress)?;
     let settings = settings::resolve(matches, &[])?;
     refuse_roles(&settings)?;
-    if let Some(key) = ["RUN_TIME", "UNTIL_STEADY"].into_iter().find(|key| settings::is_set(&settings, key)) {
-        return Err(Failure::usage(format!(
-            "a replay lasts as long as its stretch, {compress} times as fast: leave out {key}, and say --compress"
-        )));
-    }
+    refuse_flags(&settings, |key| SET_BY_STRETCH.contains(&key), "the stretch and --compress")?;
     RunSpec::from_settings(&settings)?;
     let limits = matches.texts("limit").into_iter().map(str::parse::<LatencyLimit>);
     let limits: Vec<LatencyLimit> = limits.collect::<Result<_, _>>().map_err(Failure::usage)?;
@@ -173,7 +169,7 @@ fn carry_out(
     let mut pairs = parameters.times(most * multiply, &target.limits).pairs();
     pairs.retain(|(key, _)| *key != "RATE");
     pairs.push(("SCALE", target.limits.scale_blocks.to_string()));
-    pairs.push(("WORK_LOOP", "0".to_owned()));
+    pairs.extend([("WORK_LOOP", "0".to_owned()), ("UNTIL_STEADY", "FALSE".to_owned())]);
     let rates = timetable.rates(parameters.rate, multiply);
     let interval = |(slot, rate): (&Slot, &u32)| ReplayInterval {
         slot: slot.clone(),
@@ -244,6 +240,18 @@ fn replay_parts(
     made.map(|_| ExitCode::SUCCESS)
 }
 
+/// Parameters that the length of a stretch sets.
+const SET_BY_STRETCH: [&str; 2] = ["RUN_TIME", "UNTIL_STEADY"];
+
+/// Refuses flags that would be ignored; a file may hold the same parameters for other commands.
+fn refuse_flags(settings: &Settings, is_ignored: impl Fn(&str) -> bool, by: &str) -> Result<(), Failure> {
+    let given = settings.entries().filter(|entry| *entry.origin() == Origin::Flag);
+    match given.map(|entry| entry.param().key).find(|key| is_ignored(key)) {
+        Some(key) => Err(Failure::usage(format!("{key} is set by {by}: leave it out"))),
+        None => Ok(()),
+    }
+}
+
 /// The parameters of a run that follows a profile, for `slob run --demand`; `None` without it.
 pub(super) fn of_run(matches: &ArgMatches, settings: &Settings) -> Result<Option<Settings>, Failure> {
     let Some(path) = matches.path("demand") else { return Ok(None) };
@@ -259,11 +267,7 @@ pub(super) fn of_run(matches: &ArgMatches, settings: &Settings) -> Result<Option
     })?;
     refuse_roles(settings)?;
     let is_own = |key: &str| is_set_by_plan(key) && !["RUN_NAME", "RESULTS_DIR"].contains(&key);
-    let is_own = |key: &str| is_own(key) || ["RUN_TIME", "UNTIL_STEADY"].contains(&key);
-    let given = settings.entries().filter(|entry| *entry.origin() == Origin::Flag);
-    if let Some(key) = given.map(|entry| entry.param().key).find(|key| is_own(key)) {
-        return Err(Failure::usage(format!("--demand sets {key} itself: leave it out")));
-    }
+    refuse_flags(settings, |key| is_own(key) || SET_BY_STRETCH.contains(&key), "--demand")?;
     let length = matches.text("for").unwrap_or("1d");
     let timetable = Timetable::of(&goal, matches.text("from"), length, matches.value("compress"))?;
     say_expectation(&timetable, &goal);
@@ -278,6 +282,7 @@ pub(super) fn of_run(matches: &ArgMatches, settings: &Settings) -> Result<Option
     pairs.retain(|(key, _)| *key != "RATE");
     pairs.extend([("RATE", schedule.to_string()), ("RUN_TIME", seconds.to_string())]);
     pairs.push(("SCALE", target.limits.scale_blocks.to_string()));
+    pairs.extend([("WORK_LOOP", "0".to_owned()), ("UNTIL_STEADY", "FALSE".to_owned())]);
     timetable.notes.iter().for_each(|note| output::say(note));
     settings::overridden(settings, &pairs, "--demand").map(Some)
 }

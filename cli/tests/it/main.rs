@@ -34,6 +34,7 @@ mod profiles;
 mod recipes;
 mod records;
 mod refusals;
+mod replays;
 mod saturate;
 mod selftest;
 mod server_jobs;

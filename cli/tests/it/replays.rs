@@ -1,0 +1,161 @@
+//! RATE as a schedule, and stretches of a profile replayed with it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use slob_testing::tries::ensure;
+
+use crate::common::{Folder, Signal, signal};
+
+#[test]
+fn a_schedule_is_followed_recorded_and_shown() {
+    let folder = Folder::loaded(1, "16M");
+    let run = "-t 2 --rate 40@0s,200@3s,0@6s,80@8s --run-time 10 --warmup 1 --work-unit 8";
+    let record = folder.run_json(run);
+    let steps: Vec<f64> = record["rate_steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["from_s"].as_f64().unwrap())
+        .collect();
+    assert_eq!(steps, [0.0, 3.0, 6.0, 8.0]);
+    assert_eq!(record["workload"]["rate_per_s"][1], json!({"from_s": 3.0, "per_s": 200}));
+    let report = folder.slob("report latest").success().stdout;
+    assert!(report.contains("88 operations/s on average, 0 to 200 in 4 steps"), "{report}");
+    assert!(report.contains("RATE from second"), "{report}");
+    assert_eq!(folder.slob("show latest --field figures.rate_per_s").success().stdout.trim(), "88");
+    let page = folder.read(&format!("runs/{}/report.html", record["id"].as_str().unwrap()));
+    assert!(page.contains("\"RATE\""), "no line of the rate");
+    // What is due in a step is done then: 3 s of 200 operations/s are most of all.
+    let series = record["series"].to_string();
+    assert!(!series.is_empty());
+    let all: u64 = record["operations"]["select"]["operations"].as_u64().unwrap();
+    ensure(all.abs_diff(40 * 3 + 200 * 3 + 80 * 2) <= 20, || format!("{all} operations")).unwrap();
+}
+
+#[test]
+fn bad_schedules_are_refused_before_anything_is_touched() {
+    let folder = Folder::new();
+    let mut refused = |rate: &str, why: &str| {
+        folder.slob(format!("run --target sqlite:./d --run-time 60 --rate {rate}")).refused(&[why]);
+        assert!(!folder.at("d").exists() && !folder.at("runs").exists());
+    };
+    refused("100@5s", "the first rate of a schedule from 0s on");
+    refused("100@0s,200@40s,300@30s", "that rise");
+    refused("100@0s,200@60s", "RUN_TIME=60 ends the window by then");
+    refused("100@0s,200@30s --until-steady=true", "waits for a rate that does not");
+}
+
+/// Four hours with reads like those.
+fn profile(folder: &Folder, reads: [f64; 4]) {
+    let interval = |(hour, reads): (usize, f64)| {
+        json!({
+            "source": format!("report {hour}"),
+            "begin": format!("2026-11-20T{:02}:00:00", 8 + hour),
+            "seconds": 3600.0,
+            "figures": {"physical_read_requests_per_s": reads, "physical_read_blocks_per_s": reads, "single_block_read_us": 900000.0},
+        })
+    };
+    let intervals: Vec<Value> = reads.into_iter().enumerate().map(interval).collect();
+    let profile = json!({
+        "profile_version": 1, "source": "reports", "subject": {"name": "PROD"}, "intervals": intervals,
+    });
+    folder.write("day.json", &profile.to_string());
+}
+
+const REPLAY: &str =
+    "headroom day.json --replay day --compress 1200 --calibration 2s --warmup 0 --count-cached --json";
+
+#[test]
+fn a_day_is_replayed_interval_by_interval_and_not_again() {
+    let folder = Folder::loaded(2, "16M");
+    profile(&folder, [100.0, 400.0, 0.0, 200.0]);
+    let called = folder.slob(REPLAY);
+    let replay: Value = serde_json::from_str(&called.stdout).unwrap_or_else(|_| panic!("{}", called.stderr));
+    assert!(called.stderr.contains("4 intervals in 12 s"), "{}", called.stderr);
+    let intervals = replay["intervals"].as_array().unwrap();
+    let shares: Vec<f64> = intervals.iter().map(|own| own["share"].as_f64().unwrap()).collect();
+    assert_eq!(shares, [0.25, 1.0, 0.0, 0.5]);
+    for interval in intervals {
+        let (step, rate) = (&interval["step"], interval["rate"].as_f64().unwrap());
+        assert!(step.is_object(), "{interval:#}");
+        assert!((step["rate"].as_f64().unwrap() - rate).abs() <= 1.0, "{interval:#}");
+        assert!(!interval["outcome"].as_str().unwrap().is_empty());
+    }
+    let is_held = intervals.iter().all(|interval| interval["step"]["broke"].is_null());
+    assert_eq!(called.code, i32::from(!is_held), "{}\n{}", called.stdout, called.stderr);
+    assert!(folder.read("replay/replay.html").contains("Work of each interval"));
+    let runs = || fs::read_dir(folder.at("replay")).unwrap().count();
+    let made = runs();
+    let text = folder.slob(REPLAY.replace(" --json", ""));
+    assert_eq!((runs(), text.code), (made, called.code));
+    assert!(
+        text.stdout.contains("2026-11-20 09:00") && text.stderr.contains("4 of 4 intervals are taken"),
+        "{}",
+        text.stdout
+    );
+    folder.slob(format!("{REPLAY} --multiply 2")).refused(&["say another directory"]);
+}
+
+#[test]
+fn an_interrupted_replay_prints_what_it_knows_and_goes_on() {
+    let folder = Folder::loaded(2, "16M");
+    profile(&folder, [100.0, 400.0, 50.0, 200.0]);
+    let replay = REPLAY.replace("1200", "600");
+    let child = folder.start(&replay);
+    let begun = Instant::now();
+    let is_at_work = || {
+        let names = fs::read_dir(folder.at("replay")).into_iter().flatten().flatten();
+        names.into_iter().any(|entry| entry.file_name().to_string_lossy().contains("-replay"))
+    };
+    while !is_at_work() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no replay began");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // The second interval is under way.
+    std::thread::sleep(Duration::from_secs(9));
+    signal(&child, Signal::INT);
+    let called = crate::common::ended(child).exits(130);
+    let known: Value = serde_json::from_str(&called.stdout).unwrap();
+    let done = |replay: &Value| {
+        replay["intervals"].as_array().unwrap().iter().filter(|interval| interval["step"].is_object()).count()
+    };
+    let kept = done(&known);
+    assert!((1..4).contains(&kept), "{}", called.stdout);
+    let again = folder.slob(&replay);
+    assert!(again.stderr.contains(&format!("{kept} of 4 intervals are taken")), "{}", again.stderr);
+    let whole: Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!((done(&whole), whole["runs"].as_array().unwrap().len()), (4, 2));
+}
+
+#[test]
+fn a_replay_refuses_what_it_ignores_and_what_it_can_not_do() {
+    let folder = Folder::loaded(2, "16M");
+    profile(&folder, [100.0, 400.0, 50.0, 200.0]);
+    let day = "headroom day.json --target sqlite:./d --replay day";
+    folder.slob(format!("{day} --most 4")).exits(2);
+    folder.slob("headroom day.json --target sqlite:./d --multiply 2").exits(2);
+    folder.slob(format!("{day} --run-time 60")).refused(&["RUN_TIME is set by the stretch"]);
+    folder.slob(format!("{day} --compress 3600")).refused(&["leaves less than 2 s", "say --compress"]);
+    folder.slob("headroom day.json --target sqlite:./d --replay soon").refused(&["is no moment"]);
+    folder
+        .slob("headroom day.json --target sqlite:./d --replay 2026-12-24")
+        .refused(&["the nearest begins at"]);
+    assert!(!folder.at("replay").exists());
+    folder.slob("run --demand day.json --rate 5").refused(&["RATE is set by --demand"]);
+}
+
+#[test]
+fn a_run_follows_a_profile() {
+    let folder = Folder::loaded(2, "16M");
+    profile(&folder, [100.0, 400.0, 50.0, 200.0]);
+    let run = "run --demand day.json --from 2026-11-20T09:00 --for 2h --compress 1800 --warmup 0 --json";
+    let called = folder.slob(run);
+    let record: Value = serde_json::from_str(&called.stdout).unwrap_or_else(|_| panic!("{}", called.stderr));
+    let rates = record["workload"]["rate_per_s"].as_array().unwrap();
+    let rate = |nth: usize| rates[nth]["per_s"].as_f64().unwrap();
+    assert_eq!((rates.len(), rates[1]["from_s"].as_f64()), (2, Some(2.0)));
+    assert!((rate(0) / rate(1) - 8.0).abs() < 1.0, "{rates:?}");
+    assert!(called.stderr.contains("its rate follows reads"), "{}", called.stderr);
+}
