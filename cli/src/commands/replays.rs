@@ -121,6 +121,10 @@ pub(super) fn replay(matches: &ArgMatches, when: &str) -> Outcome {
     };
     say_expectation(&timetable, &goal);
     let (replay, ended) = carry_out(settings, &goal, &timetable, directory, &limits, matches)?;
+    let ended = match ended {
+        Err(failure) if replay.runs.is_empty() => return Err(failure),
+        ended => ended,
+    };
     output::write_page(
         &replay_page(&replay),
         matches.path("html").unwrap_or(&directory.join("replay.html")),

@@ -56,6 +56,9 @@ fn completed_failed_and_interrupted_records_fit_the_schema() {
     assert!(open["until_steady"]["since_s"].is_u64(), "{}", open["until_steady"]);
     assert_eq!(open["workload"]["rate_per_s"], 100);
     fits(&schema, &open);
+    let schedule = folder.run_json("-s 2 --rate 40@0s,80@2s --run-time 4");
+    assert_eq!(schedule["rate_steps"].as_array().map(Vec::len), Some(2));
+    fits(&schema, &schedule);
     folder.script("hook.sh", &format!("#!/bin/sh\n[ \"$1\" != post ] && {SLOB} mark \"$1\"\n"));
     let hot = "--do-hotspot --hotspot-mb 2 --hotspot-frequency 3";
     folder

@@ -213,6 +213,21 @@ pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) ->
     carried.flat_map(|step| &step.verdicts).all(|verdict| verdict.answer == Answer::Good)
 }
 
+impl PlanView {
+    /// A caution if the test asks for less than production did, and so proves less.
+    pub(super) fn shortfall(&self) -> Option<String> {
+        let short = self.fit.lines.iter().filter(|line| line.must && !line.is_met());
+        let parts = short.filter_map(|line| {
+            let percent = line.percent.filter(|percent| *percent < 0.0)?;
+            let decimals = if percent > -99.0 { 0 } else { 1 };
+            Some(format!("{} {} % below", line.what.words(), fixed(-percent, decimals)))
+        });
+        let parts: Vec<String> = parts.collect();
+        let caution = "Mind that the test asks for less than production did, as it was calibrated";
+        (!parts.is_empty()).then(|| format!("{caution}: {}.", parts.join(", ")))
+    }
+}
+
 impl Headroom {
     /// True if every verdict of the steps that were carried is good.
     pub fn are_good(&self) -> bool {
@@ -291,7 +306,7 @@ impl Headroom {
             None if self.carries.is_some() => sentences.push(self.why.clone()),
             None => {}
         }
-        sentences.extend(self.shortfall());
+        sentences.extend(self.plan.shortfall());
         sentences.extend(self.limits.iter().find_map(HeadroomLimit::caution));
         let production = self.plan.demand.figures.get(Figure::ReadUs);
         let here = self.at_one().and_then(|step| step.figures.get(Figure::ReadUs));
@@ -346,19 +361,6 @@ impl Headroom {
         let parts: Vec<String> = cost.into_iter().chain(cores).collect();
         (!parts.is_empty())
             .then(|| format!("Each time that it carries this demand takes {}.", parts.join(" and ")))
-    }
-
-    /// A caution if the test asks for less than production did, and so proves less.
-    fn shortfall(&self) -> Option<String> {
-        let short = self.plan.fit.lines.iter().filter(|line| line.must && !line.is_met());
-        let parts = short.filter_map(|line| {
-            let percent = line.percent.filter(|percent| *percent < 0.0)?;
-            let decimals = if percent > -99.0 { 0 } else { 1 };
-            Some(format!("{} {} % below", line.what.words(), fixed(-percent, decimals)))
-        });
-        let parts: Vec<String> = parts.collect();
-        let caution = "Mind that the test asks for less than production did, as it was calibrated";
-        (!parts.is_empty()).then(|| format!("{caution}: {}.", parts.join(", ")))
     }
 
     fn limits_in_words(&self) -> String {

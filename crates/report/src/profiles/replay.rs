@@ -118,7 +118,7 @@ impl Replay {
                 Some(broke) => broke.words(),
                 None if *rate == 0 => "at rest".to_owned(),
                 None if slower.is_empty() => "held".to_owned(),
-                None => format!("held, slower: {}", slower.join(", ")),
+                None => "held, slower".to_owned(),
             };
         }
     }
@@ -182,6 +182,7 @@ impl Replay {
         };
         match (done, broken) {
             (0, _) => "Nothing was replayed".to_owned(),
+            _ if self.unsound().is_some() => "Not known: the replay can't be relied on".to_owned(),
             (_, 0) if done < all => format!("Carried {what} so far: {done} of {all} intervals"),
             (_, 0) => format!("Carries {what}, interval by interval"),
             _ => format!("Does not carry {what} in {broken} of {}", plural(done as u64, "interval")),
@@ -196,7 +197,7 @@ impl Replay {
             "{} was replayed in {}, {} times as fast: {done} of {}.",
             self.stretch(),
             length(self.intervals.iter().map(|interval| interval.slot.seconds).sum::<f64>() / self.compress),
-            significant(self.compress),
+            times(self.compress),
             plural(all as u64, "interval")
         ));
         let slower: Vec<&ReplayInterval> = self
@@ -217,6 +218,7 @@ impl Replay {
                 first.slower.join(", ")
             ),
         });
+        sentences.extend(self.plan.shortfall());
         sentences.join(" ")
     }
 
@@ -433,15 +435,16 @@ fn chart(
     ];
     let traces: Vec<Trace> = lines.into_iter().filter(Line::is_known).map(Trace::Line).collect();
     let begin = replay.intervals.first().map(|first| moment(first.slot.begin)).unwrap_or_default();
+    let multiple = match replay.multiply {
+        1.0 => String::new(),
+        factor => format!(", its rates {} times", times(factor)),
+    };
     let marks = replay.broken().map(|interval| (hours(interval), "broke".to_owned())).take(1).collect();
     let drawing = Drawing::new(Axis::linear("hours", Unit::Plain), Axis::linear(title, unit), traces);
     Chart {
         id: id.to_owned(),
         title: title.to_owned(),
-        about: format!(
-            "Hours of production from {begin} on. Dashed: production, times {}.",
-            times(replay.multiply)
-        ),
+        about: format!("Hours of production from {begin} on. Dashed: production{multiple}."),
         source: "the profile, and the samples of the run at the edges of each interval".into(),
         body: match drawing.traces.is_empty() {
             true => Err("neither production nor this platform measured it".into()),

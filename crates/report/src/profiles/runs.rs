@@ -151,3 +151,33 @@ pub(super) fn histograms(record: &Record) -> Histograms {
     };
     named.into_iter().filter_map(of).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_step_of_a_schedule_is_a_record_with_its_own_figures() {
+        let mut record = fixture::direct_read_run();
+        let step = |from_s: f64, share: u64| RateStepRecord {
+            from_s,
+            begin_s: 10.0 + from_s,
+            seconds: 30.0,
+            counters: record.counters.iter().map(|(counter, count)| (counter, count / share)).collect(),
+            latencies: record.latencies.clone(),
+            events: Vec::new(),
+        };
+        record.rate_steps = vec![step(0.0, 2), step(30.0, 4)];
+        let whole = figures(&record);
+        let steps = steps(&record);
+        assert_eq!(steps.iter().map(|(from_s, _)| *from_s).collect::<Vec<_>>(), [0.0, 30.0]);
+        for ((_, step), share) in steps.iter().zip([1.0, 0.5]) {
+            let of = figures(step);
+            // 300 operations a second, of which 30 s have 9,000.
+            assert_eq!(of.get(Figure::Executions).map(f64::round), Some(300.0));
+            let [reads, all] = [&of, &whole].map(|figures| figures.get(Figure::ReadBlocks).unwrap());
+            assert!((reads / all / share - 1.0).abs() < 0.01, "{reads} of {all}");
+        }
+    }
+}
