@@ -4,7 +4,6 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use slob_testing::tries::ensure;
 
 use crate::common::{Folder, Signal, signal};
 
@@ -27,17 +26,16 @@ fn a_schedule_is_followed_recorded_and_shown() {
     assert_eq!(folder.slob("show latest --field figures.rate_per_s").success().stdout.trim(), "88");
     let page = folder.read(&format!("runs/{}/report.html", record["id"].as_str().unwrap()));
     assert!(page.contains("\"RATE\""), "no line of the rate");
-    // What is due in a step is done then: 3 s of 200 operations/s are most of all.
-    let series = record["series"].to_string();
-    assert!(!series.is_empty());
-    let all: u64 = record["operations"]["select"]["operations"].as_u64().unwrap();
-    ensure(all.abs_diff(40 * 3 + 200 * 3 + 80 * 2) <= 20, || format!("{all} operations")).unwrap();
+    // Whatever the machine could do: all that was due is done or left over.
+    let done =
+        record["operations"]["select"]["operations"].as_u64().unwrap() + record["backlog"].as_u64().unwrap();
+    assert!(done.abs_diff(40 * 3 + 200 * 3 + 80 * 2) <= 8, "{done} operations");
 }
 
 #[test]
 fn bad_schedules_are_refused_before_anything_is_touched() {
     let folder = Folder::new();
-    let mut refused = |rate: &str, why: &str| {
+    let refused = |rate: &str, why: &str| {
         folder.slob(format!("run --target sqlite:./d --run-time 60 --rate {rate}")).refused(&[why]);
         assert!(!folder.at("d").exists() && !folder.at("runs").exists());
     };
