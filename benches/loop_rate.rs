@@ -120,7 +120,7 @@ fn measure(
     let begun = Instant::now();
     let end = begun + arguments.time;
     let work = |(number, mut session): Numbered| {
-        let mut planner = Planner::new(workload, number, SchemaNo::FIRST);
+        let mut planner = Planner::new(workload.clone(), number, SchemaNo::FIRST);
         let (mut batch, mut outcome, mut rows, mut count) = (Batch::default(), Outcome::new(), 0, 16);
         while Instant::now() < end {
             planner.fill(&mut batch, count);

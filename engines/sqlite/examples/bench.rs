@@ -92,7 +92,7 @@ fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> 
         let redo = (workload.update_pct.get() > 0).then_some(RedoStress::Lite);
         let plan =
             SessionPlan { attempt: 0, number, home, hot_schema: false, scans: false, redo, update_text };
-        connected.push((engine.session(&plan)?, Planner::new(workload, number, home)));
+        connected.push((engine.session(&plan)?, Planner::new(workload.clone(), number, home)));
     }
     std::thread::scope(|scope| {
         let end = Instant::now() + WARM_UP + Duration::from_secs(seconds) + LATE;
