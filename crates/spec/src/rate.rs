@@ -11,7 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use crate::types::{BadValue, format_seconds, parse_seconds, whole};
 
 const MOST_PER_SECOND: u64 = 100_000_000;
-const MOST_STEPS: usize = 10_000;
+/// The record holds counters and latencies of each: a day of minutes has 1,440.
+const MOST_STEPS: usize = 1500;
 
 /// Operations per second of all sessions together, from the begin of the measured window on. Before it, in the warm-up, the
 /// first rate holds.
