@@ -322,7 +322,6 @@ pub(super) fn point(matches: &ArgMatches) -> DemandPoint {
     }
 }
 
-
 pub(super) struct Target {
     name: String,
     pub(super) limits: Limits,
