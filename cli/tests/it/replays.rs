@@ -10,7 +10,7 @@ use crate::common::{Folder, Signal, signal};
 #[test]
 fn a_schedule_is_followed_recorded_and_shown() {
     let folder = Folder::loaded(1, "16M");
-    let run = "-t 2 --rate 40@0s,200@3s,0@6s,80@8s --run-time 10 --warmup 1 --work-unit 8";
+    let run = "-t 2 --rate 40@0s,200@3s,0@6s,80@8s --run-time 10 --warmup 1 --work-unit 8 --update-pct 0";
     let record = folder.run_json(run);
     let steps: Vec<f64> = record["rate_steps"]
         .as_array()
