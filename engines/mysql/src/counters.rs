@@ -20,6 +20,10 @@ const STATUS: &str = "status";
 const READS: &str = "data reads";
 const WAITS: &str = "waits";
 const STATUS_QUERY: &str = "SHOW GLOBAL STATUS";
+/// In MySQL the rows that SHOW STATUS reads are counted for the server and not for the session that asks.
+const MYSQL_STATUS: &str = "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status";
+const MYSQL_SESSION_STATUS: &str =
+    "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.session_status";
 /// The reads of data files by any thread, and their time. MySQL times them as shipped; MariaDB must be started with
 /// performance_schema=ON. No row where they are not timed: a sum that does not grow would look like reads that take no time.
 const READS_QUERY: &str = include_str!("../sql/data_reads.sql");
@@ -31,7 +35,7 @@ const DB_TIME_QUERY: &str = "SELECT CAST(SUM(SUM_TIMER_WAIT) DIV 1000 AS UNSIGNE
     FROM performance_schema.events_statements_summary_global_by_event_name";
 
 const PEERS_WITHOUT_PROGRAMS: &str = "SELECT ID, USER, DB, NULL FROM information_schema.PROCESSLIST
-    WHERE USER NOT IN ('system user', 'event_scheduler') AND COMMAND NOT IN ('Daemon', 'Binlog Dump', 'Binlog Dump GTID')
+    WHERE USER NOT IN ('system user', 'event_scheduler', 'unauthenticated user') AND COMMAND NOT IN ('Daemon', 'Binlog Dump', 'Binlog Dump GTID')
       AND (COMMAND <> 'Sleep' OR TIME <= 1)";
 
 /// A counter, and the server's variables that make it up: all of them must be there.
@@ -97,7 +101,8 @@ fn sources_of_session(is_mariadb: bool) -> &'static [Source] {
 pub(crate) fn count_own(conn: &mut Conn, is_mariadb: bool, clients: &Clients) -> Result<()> {
     let sources = sources_of_session(is_mariadb);
     let names: Vec<&str> = sources.iter().flat_map(|(_, names)| *names).copied().collect();
-    let sql = format!("SHOW SESSION STATUS WHERE Variable_name IN ({})", literals(&names));
+    let query = if is_mariadb { "SHOW SESSION STATUS" } else { MYSQL_SESSION_STATUS };
+    let sql = format!("{query} WHERE VARIABLE_NAME IN ({})", literals(&names));
     let status = conn.rows("reading the counters of a session", &sql)?;
     clients.count(conn.connection_id().into(), sums(&numbers(&status), sources));
     Ok(())
@@ -111,7 +116,8 @@ pub(crate) fn read(
     schemas: &[String],
     clients: &Clients,
 ) -> Result<(Figures, Option<Vec<WaitEvent>>)> {
-    let status = conn.rows("reading counters", STATUS_QUERY)?;
+    let query = if product.is_mariadb { STATUS_QUERY } else { MYSQL_STATUS };
+    let status = conn.rows("reading counters", query)?;
     let values = numbers(&status);
     let counters = counters(&values, &data_reads(conn), product.is_mariadb);
     clients.add(Part::Monitor, conn.connection_id().into());
