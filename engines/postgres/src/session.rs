@@ -39,7 +39,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let mut client = connector.connect(endpoint).map_err(|error| with_figures(servers, error))?;
     client.run(&step, SESSION)?;
     servers.clients(endpoint).add(Part::Session, process(&mut client, &step)?);
-    let interrupt = CancelRequest { token: client.cancel_token(), connector };
+    let interrupt = CancelRequest { token: client.cancel_token(), endpoint, connector };
     let database = Arc::clone(database);
     if database.loop_place == LoopPlace::Client {
         let work = ClientLoop::new(ClientStatements { database, client }, plan, &step)?;
@@ -79,12 +79,13 @@ fn flush(client: &mut Client, version: u32) -> Result<()> {
 
 struct CancelRequest {
     token: CancelToken,
+    endpoint: usize,
     connector: Arc<Connector>,
 }
 
 impl Interrupt for CancelRequest {
     fn asker(&self) -> Box<dyn FnMut() + '_> {
-        Box::new(|| drop(self.connector.cancel(&self.token)))
+        Box::new(|| drop(self.connector.cancel(&self.token, self.endpoint)))
     }
 
     fn others(&self) -> &'static str {
