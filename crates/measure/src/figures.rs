@@ -46,12 +46,13 @@ impl fmt::Display for Peer {
 }
 
 impl Figures {
-    /// Replaces counters of the whole server by those of our sessions. What is counted for one side only is not attributed.
+    /// Replaces counters of the whole server by those of our sessions, which are a part of it. What is counted for one side only
+    /// is not attributed.
     pub fn attribute(&mut self, ours: &Counters, all: &Counters) {
         for (counter, value) in ours.iter() {
             if let Some(all) = all.get(counter) {
                 self.counters.set(counter, value);
-                self.server.set(counter, all);
+                self.server.set(counter, all.max(value));
             }
         }
     }

@@ -20,10 +20,6 @@ const STATUS: &str = "status";
 const READS: &str = "data reads";
 const WAITS: &str = "waits";
 const STATUS_QUERY: &str = "SHOW GLOBAL STATUS";
-/// In MySQL the rows that SHOW STATUS reads are counted for the server and not for the session that asks.
-const MYSQL_STATUS: &str = "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status";
-const MYSQL_SESSION_STATUS: &str =
-    "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.session_status";
 /// The reads of data files by any thread, and their time. MySQL times them as shipped; MariaDB must be started with
 /// performance_schema=ON. No row where they are not timed: a sum that does not grow would look like reads that take no time.
 const READS_QUERY: &str = include_str!("../sql/data_reads.sql");
@@ -70,7 +66,7 @@ const MARIADB: &[Source] = &[
 ];
 
 /// What each session counts of its own work, by the variables that also add up that of all. Pages and log are counted for the
-/// whole server alone. MySQL's sessions count the rows of temporary tables too.
+/// whole server alone. MySQL's sessions count a read that finds no further row too.
 const MYSQL_SESSION: &[Source] = &[
     (Counter::Commits, &["Com_commit"]),
     (
@@ -97,12 +93,11 @@ fn sources_of_session(is_mariadb: bool) -> &'static [Source] {
     if is_mariadb { MARIADB_SESSION } else { MYSQL_SESSION }
 }
 
-/// Counts the work of a connection of ours so far, through itself.
+/// Counts the work of a session of ours so far, through itself.
 pub(crate) fn count_own(conn: &mut Conn, is_mariadb: bool, clients: &Clients) -> Result<()> {
     let sources = sources_of_session(is_mariadb);
     let names: Vec<&str> = sources.iter().flat_map(|(_, names)| *names).copied().collect();
-    let query = if is_mariadb { "SHOW SESSION STATUS" } else { MYSQL_SESSION_STATUS };
-    let sql = format!("{query} WHERE VARIABLE_NAME IN ({})", literals(&names));
+    let sql = format!("SHOW SESSION STATUS WHERE Variable_name IN ({})", literals(&names));
     let status = conn.rows("reading the counters of a session", &sql)?;
     clients.count(conn.connection_id().into(), sums(&numbers(&status), sources));
     Ok(())
@@ -116,14 +111,17 @@ pub(crate) fn read(
     schemas: &[String],
     clients: &Clients,
 ) -> Result<(Figures, Option<Vec<WaitEvent>>)> {
-    let query = if product.is_mariadb { STATUS_QUERY } else { MYSQL_STATUS };
-    let status = conn.rows("reading counters", query)?;
+    let status = conn.rows("reading counters", STATUS_QUERY)?;
     let values = numbers(&status);
     let counters = counters(&values, &data_reads(conn), product.is_mariadb);
     clients.add(Part::Monitor, conn.connection_id().into());
-    count_own(conn, product.is_mariadb, clients)?;
     see_peers(conn, clients);
-    let mut figures = clients.attribute(counters, &sums(&values, sources_of_session(product.is_mariadb)));
+    let mut all = sums(&values, sources_of_session(product.is_mariadb));
+    // MySQL counts the rows that SHOW STATUS reads among all handlers'.
+    if let Some(rows) = values.get("Innodb_rows_read").filter(|_| !product.is_mariadb) {
+        all.set(Counter::RowsRead, *rows);
+    }
+    let mut figures = clients.attribute(counters, &all);
     if let Some((ours, all)) = file_reads(conn, schemas, values.get("Innodb_page_size").copied()) {
         figures.attribute(&ours, &all);
     }

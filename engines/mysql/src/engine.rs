@@ -49,7 +49,7 @@ impl Product {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if it is too old, or another product that takes the protocol.
-    pub(crate) fn ask(conn: &mut Conn) -> Result<Self> {
+    fn ask(conn: &mut Conn) -> Result<Self> {
         let step = "asking for the server's version";
         let version: String = conn.row(step, "SELECT VERSION()")?.get(0).unwrap_or_default();
         if version.contains("TiDB") {

@@ -4,7 +4,6 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -12,15 +11,11 @@ use slob_engine::{Clues, Result};
 use slob_server::{Clients, Connector as _, Limit, Monitored, Part, Sample, Sampler};
 
 use crate::connect::Connector;
-use crate::counters::count_own;
-use crate::engine::Product;
 use crate::sql::{Ask, InStep};
 
 /// Connections that this program opens beside the sessions, and may not have open yet: the sampler's, one to cancel
 /// with, and one that reads.
 pub(crate) const OTHERS: u64 = 3;
-/// The sampler counts its own questions that often.
-const COUNT_AGAIN: Duration = Duration::from_millis(900);
 /// The makers' names of the server's process.
 const PROCESSES: [&str; 2] = ["mariadbd", "mysqld"];
 
@@ -92,14 +87,8 @@ impl Monitored for Connector {
     fn sampler(connector: Arc<Self>, endpoint: usize, clients: Arc<Clients>) -> Sampler {
         Sampler::start(move || {
             let mut conn = connector.connect(endpoint)?;
-            let is_mariadb = Product::ask(&mut conn)?.is_mariadb;
-            let (clients, mut counted) = (Arc::clone(&clients), Instant::now());
             clients.add(Part::Monitor, conn.connection_id().into());
             Ok(move || {
-                if counted.elapsed() > COUNT_AGAIN {
-                    count_own(&mut conn, is_mariadb, &clients)?;
-                    counted = Instant::now();
-                }
                 let states: Vec<(String, u32)> =
                     conn.query(include_str!("../sql/sample.sql")).in_step("looking at sessions")?;
                 let sample = |(state, sessions): (String, u32)| Sample {

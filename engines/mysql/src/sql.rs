@@ -26,7 +26,7 @@ pub(crate) fn loaded_columns() -> String {
 
 /// The longest answer that is held in memory, with so many bytes for each value besides its letters.
 const ANSWER_BYTES: usize = 64 << 20;
-const VALUE_BYTES: usize = 24;
+const VALUE_BYTES: usize = 100;
 
 /// Statements in the text protocol.
 pub(crate) trait Ask {
