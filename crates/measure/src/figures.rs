@@ -208,7 +208,8 @@ mod tests {
             peers: peers.iter().map(|(user, count)| (peer(user), *count)).collect(),
             ..Figures::default()
         };
-        let (before, after) = (seen(&[("old", 3), ("both", 1)]), seen(&[("old", 3), ("both", 4), ("new", 2)]));
+        let (before, after) =
+            (seen(&[("old", 3), ("both", 1)]), seen(&[("old", 3), ("both", 4), ("new", 2)]));
         assert_eq!(after.since(&before).unwrap(), seen(&[("both", 3), ("new", 2)]));
         assert_eq!(peer("a\u{1b}'b").to_string(), "user 'a\\u{1b}\\'b'");
     }

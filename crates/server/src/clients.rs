@@ -65,9 +65,9 @@ impl Clients {
             sum
         };
         let monitors = sum(Part::Monitor);
-        let without_monitors = all.iter().map(|(counter, value)| {
-            (counter, value.saturating_sub(monitors.get(counter).unwrap_or(0)))
-        });
+        let without_monitors = all
+            .iter()
+            .map(|(counter, value)| (counter, value.saturating_sub(monitors.get(counter).unwrap_or(0))));
         figures.attribute(&sum(Part::Session), &without_monitors.collect());
         figures.peers = known.peers.clone();
         figures

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use slob_engine::{
-    Clues, EngineError, ErrorKind, Figures, Result, RunPlan, ServerLocation, ServerSnapshot,
-    SessionPlan, Snapshot, WaitEvent,
+    Clues, EngineError, ErrorKind, Figures, Result, RunPlan, ServerLocation, ServerSnapshot, SessionPlan,
+    Snapshot, WaitEvent,
 };
 
 use crate::{Clients, Connector, Pool, Row, Sampler, Task, schema_name};

@@ -137,7 +137,8 @@ fn file_reads(conn: &mut Conn, schemas: &[String], page: Option<u64>) -> Option<
     let rows = conn.rows(READS, &sql).ok()?;
     let side = |is_ours: u64| {
         let row = rows.iter().find(|row| row.get(0) == Some(is_ours));
-        let [requests, bytes, time_ns] = [1, 2, 3].map(|column| row.and_then(|row| row.get(column)).unwrap_or(0));
+        let [requests, bytes, time_ns] =
+            [1, 2, 3].map(|column| row.and_then(|row| row.get(column)).unwrap_or(0));
         Some(Counters::from([
             (Counter::PhysicalReads, bytes / page.filter(|page| *page > 0)?),
             (Counter::PhysicalReadBytes, bytes),
@@ -159,7 +160,11 @@ fn see_peers(conn: &mut Conn, clients: &Clients) {
     let ours = clients.numbers();
     let name = |row: &Row, column| row.get(column).unwrap_or_default();
     let others = rows.iter().flatten().filter(|row| row.get(0).is_none_or(|number| !ours.contains(&number)));
-    clients.saw(others.map(|row| Peer { user: name(row, 1), database: name(row, 2), application: name(row, 3) }));
+    clients.saw(others.map(|row| Peer {
+        user: name(row, 1),
+        database: name(row, 2),
+        application: name(row, 3),
+    }));
 }
 
 /// Not every role may see it.

@@ -12,8 +12,8 @@ use slob_engine::{CancelToken, EngineError, ErrorKind, Outcome, Result, Session,
 use slob_method::{Batch, KeyRange, Op, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
-    Cancellable, ClientLoop, Clients, Connector as _, Interrupt, Kind, LoopPlace, Part, Statements, Task, Work, nanoseconds,
-    schema_name, time_left, whole_microseconds,
+    Cancellable, ClientLoop, Clients, Connector as _, Interrupt, Kind, LoopPlace, Part, Statements, Task,
+    Work, nanoseconds, schema_name, time_left, whole_microseconds,
 };
 
 use crate::batch::{Form, decode, decode_stretch, first_piece, pack};

@@ -57,7 +57,8 @@ impl Ask for Conn {
         let (mut rows, mut bytes) = (Vec::new(), 0);
         for row in result.by_ref() {
             let row: Vec<Option<String>> = row?.unwrap().into_iter().map(text).collect();
-            bytes += row.iter().map(|value| VALUE_BYTES + value.as_ref().map_or(0, String::len)).sum::<usize>();
+            bytes +=
+                row.iter().map(|value| VALUE_BYTES + value.as_ref().map_or(0, String::len)).sum::<usize>();
             rows.push(row);
             if bytes > ANSWER_BYTES {
                 // Dropping the answer would read it to its end.

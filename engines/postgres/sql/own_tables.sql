@@ -22,10 +22,10 @@ FROM (SELECT is_ours, schemaname,
       JOIN pg_statio_user_tables USING (relid, schemaname, relname)
 -- versions 13 to 99
       WHERE NOT is_ours OR {ours}
--- Other databases: all that they do.
+-- Other databases: all that they do, apart from reads, whose time is that of this database.
 -- versions 13 to 17
       UNION ALL
-      SELECT false, NULL, 0, tup_inserted + tup_updated + tup_deleted, blks_read, blks_read + blks_hit
+      SELECT false, NULL, 0, tup_inserted + tup_updated + tup_deleted, 0, blks_read + blks_hit
       FROM pg_stat_database WHERE datname <> current_database()
 -- versions 13 to 99
      ) counted

@@ -71,7 +71,14 @@ pub(crate) fn read_rows(
             let Some(all) = chunks(positions, load.rows(table), u64::MAX).next() else { return Ok(()) };
             let (first, end) = (all.start.cast_signed(), all.end.cast_signed());
             let sql = format!("{select} >= $1 AND custid < $2");
-            visit_rows(client, &sql, &[&first, &end], (&step, most(all.end - all.start)), |custid| custid, visit)
+            visit_rows(
+                client,
+                &sql,
+                &[&first, &end],
+                (&step, most(all.end - all.start)),
+                |custid| custid,
+                visit,
+            )
         }
         Table::Main => {
             let scatter = load.scatter(schema);
@@ -79,7 +86,14 @@ pub(crate) fn read_rows(
                 let most = most(chunk.end - chunk.start);
                 let keys: Vec<i64> = chunk.map(|position| scatter.key_at(position).cast_signed()).collect();
                 let position_of = |custid| scatter.position_of_any(custid);
-                visit_rows(client, &format!("{select} = ANY ($1)"), &[&keys], (&step, most), position_of, visit)?;
+                visit_rows(
+                    client,
+                    &format!("{select} = ANY ($1)"),
+                    &[&keys],
+                    (&step, most),
+                    position_of,
+                    visit,
+                )?;
             }
             Ok(())
         }

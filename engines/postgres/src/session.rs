@@ -11,7 +11,8 @@ use slob_engine::{EngineError, ErrorKind, Outcome, Result, Session, SessionPlan}
 use slob_method::{Batch, KeyRange, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
-    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Part, Statements, Task, Work, time_left,
+    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Part, Statements, Task, Work,
+    time_left,
 };
 
 use crate::batch::{Arrays, Moment, decode};

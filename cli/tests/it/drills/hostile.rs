@@ -198,11 +198,14 @@ const MOST_MIB: u64 = 64 + 200;
 #[case::mysql_endless_rows("mysql", mysql_endless_rows)]
 #[case::mysql_endless_packet_before_the_login("mysql", mysql_endless_packet)]
 fn one_sigterm_ends_any_command_whatever_a_peer_does(#[case] scheme: &str, #[case] peer: Peer) {
-    let commands = ["run --plain --target TARGET --run-time 600", "verify --target TARGET 1", "setup --target TARGET 1"];
-    let ending = commands.map(|command| thread::spawn({
-        let (scheme, peer) = (scheme.to_owned(), peer);
-        move || (command, ends(&scheme, peer, command))
-    }));
+    let commands =
+        ["run --plain --target TARGET --run-time 600", "verify --target TARGET 1", "setup --target TARGET 1"];
+    let ending = commands.map(|command| {
+        thread::spawn({
+            let (scheme, peer) = (scheme.to_owned(), peer);
+            move || (command, ends(&scheme, peer, command))
+        })
+    });
     for (command, (took, peak_mib)) in ending.map(|thread| thread.join().unwrap()) {
         println!("{command}: {:.1} s, {peak_mib} MiB", took.as_secs_f64());
         assert!(took < MOST, "{command}: {took:?}");

@@ -8,8 +8,8 @@ use slob_measure::{Counter, Peer};
 use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
 
 use super::thresholds::{
-    COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_BYTES, OTHERS_MUCH, OTHERS_READS,
-    OTHERS_VISITS, OTHERS_WORK,
+    COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_BYTES, OTHERS_MUCH,
+    OTHERS_READS, OTHERS_VISITS, OTHERS_WORK,
 };
 use super::{DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::Figures;

@@ -12,8 +12,8 @@ use super::{Answer, BAD, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, f
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, Tenths, Whole, shown};
 use crate::measured::{
-    counter, device_counters, device_name, latency_sum_s, own_io, own_read_bytes,
-    physical_read_bytes, physical_read_bytes_of_all, ratio,
+    counter, device_counters, device_name, latency_sum_s, own_io, own_read_bytes, physical_read_bytes,
+    physical_read_bytes_of_all, ratio,
 };
 
 findings! {

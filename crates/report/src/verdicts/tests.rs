@@ -570,7 +570,12 @@ mod other_clients {
         let rows = total_rows(&record);
         record.counters.set(Counter::LogicalReads, rows * 206 / 100);
         record.server_counters.set(Counter::LogicalReads, rows * 206 / 100);
-        assert_says(Question::Accounted, &record, Answer::Good, "in a pair of counters the one that may be larger is");
+        assert_says(
+            Question::Accounted,
+            &record,
+            Answer::Good,
+            "in a pair of counters the one that may be larger is",
+        );
         assert_says(Question::Accounted, &record, Answer::Good, "- at least rows of operations");
     }
 }

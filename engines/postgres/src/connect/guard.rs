@@ -105,7 +105,9 @@ impl Messages {
         let length = u64::from(u32::from_be_bytes(length));
         let limit = if self.is_logged_in { ANSWER_BYTES } else { LOGIN_BYTES };
         self.left = length.checked_sub(4).filter(|left| *left <= limit).ok_or_else(|| {
-            refused(format!("the server announced a message of {length} bytes, which no PostgreSQL server sends here"))
+            refused(format!(
+                "the server announced a message of {length} bytes, which no PostgreSQL server sends here"
+            ))
         })?;
         self.is_logged_in |= kind == READY_FOR_QUERY;
         self.header_bytes = 0;
@@ -197,9 +199,11 @@ impl MakeTlsConnect<Socket> for Guard {
 
     fn make_tls_connect(&mut self, host: &str) -> Result<GuardedConnect, Self::Error> {
         let encrypted = self.0.as_mut().map(|(mode, connect)| Ok((*mode, connect.make_tls_connect(host)?)));
-        Ok(GuardedConnect(encrypted.transpose().map_err(|error: <Connect as MakeTlsConnect<Socket>>::Error| {
-            Self::Error::from(error)
-        })?))
+        Ok(GuardedConnect(
+            encrypted
+                .transpose()
+                .map_err(|error: <Connect as MakeTlsConnect<Socket>>::Error| Self::Error::from(error))?,
+        ))
     }
 }
 
@@ -246,7 +250,8 @@ mod tests {
 
     #[test]
     fn an_honest_login_passes_in_pieces_of_any_length() {
-        let all = [message(b'R', 4), message(b'S', 300), message(b'K', 8), message(b'Z', 1), message(b'D', 70_000)];
+        let all =
+            [message(b'R', 4), message(b'S', 300), message(b'K', 8), message(b'Z', 1), message(b'D', 70_000)];
         for piece in [1, 2, 3, 5, 7, 4096, 1 << 20] {
             let mut messages = Messages::new();
             take_all(&mut messages, &all.concat(), piece).unwrap();
