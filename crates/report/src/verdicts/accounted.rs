@@ -128,7 +128,7 @@ findings! {
             work.percent(), work.what, Count(work.others), Count(work.all), named(by);
         /// Counters of the run's own sessions beside those of all clients.
         OfAllClients { counters: Vec<OthersWork> } = OBSERVATION =>
-            "Of this run, of all {}.",
+            "Of this run, and of all clients: {}.",
             listed(counters.iter().map(|work| work.beside()));
         /// Counters that the server does not attribute.
         OnTotals { counters: Vec<&'static str> } = OBSERVATION =>
@@ -167,7 +167,7 @@ impl OthersWork {
     }
 
     fn beside(&self) -> String {
-        format!("{}: {}, {}", self.what, Count(self.all - self.others), Count(self.all))
+        format!("{} {} and {}", self.what, Count(self.all - self.others), Count(self.all))
     }
 }
 
