@@ -58,7 +58,7 @@ fn postgres_start(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut bytes = [0; 4096];
     if stream.read(&mut bytes)? == 8 {
         stream.write_all(b"N")?;
-        stream.read(&mut bytes)?;
+        stream.read(&mut bytes).map(drop)?;
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ fn mysql_greeting() -> Vec<u8> {
 
 fn mysql_login(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.write_all(&mysql_greeting())?;
-    stream.read(&mut [0; 4096])?;
+    stream.read(&mut [0; 4096]).map(drop)?;
     stream.write_all(&packet(2, &[0, 0, 0, 2, 0, 0, 0]))?;
     stream.read(&mut [0; 4096]).map(drop)
 }
