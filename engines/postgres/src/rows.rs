@@ -11,7 +11,7 @@ use slob_method::{COLUMN_BYTES, COLUMNS, RowView, Table};
 use slob_server::{SliceRows, chunks, column_list};
 
 use crate::catalog;
-use crate::connect::AnyLength;
+use crate::connect::guard::AnyLength;
 use crate::sql::{InStep, failed, table as name_of};
 
 /// Signature, flags and the length of a header extension that is not there.

@@ -6,7 +6,7 @@
 //! is ignored: sessions are found by the name that this engine gives them.
 
 mod files;
-mod guard;
+pub(crate) mod guard;
 mod tls;
 
 use std::fmt;
@@ -27,7 +27,7 @@ use slob_server::{
 use slob_spec::{Secret, Target};
 
 use crate::sql::{Ask, causes, with_causes};
-pub(crate) use guard::AnyLength;
+
 use guard::Guard;
 use tls::Tls;
 

@@ -100,6 +100,10 @@ fn another_client_of_the_database_is_named_and_its_work_is_not_ours(#[case] vers
         let sql = "SELECT count(t) FROM big; INSERT INTO big SELECT i, 'y' FROM generate_series(1, 40000) i";
         other.batch_execute(sql).expect("its work");
         publish(&mut other);
+        until(|| {
+            other.batch_execute("SELECT 1").expect("its work");
+            ensure(!loaded.snapshot().total().peers.is_empty(), || "nobody was seen at work".to_owned())
+        });
     });
     let visits =
         |figures: &slob_engine::Figures| figures.counters.get(Counter::LogicalReads).expect("counted");
