@@ -7,13 +7,18 @@ use slob_engine::{
     Snapshot, WaitEvent,
 };
 
-use crate::{Clients, Connector, Pool, Row, Sampler, Task, schema_name};
+use crate::{Clients, Connector, Part, Pool, Row, Sampler, Task, schema_name};
 
 /// Questions of an engine to its servers.
 pub trait Monitored: Connector {
     /// A text that two servers never share unless one was cloned from the other. Every role may read it, and it is the same
     /// through every endpoint of one server.
     fn identity(connection: &mut Self::Connection) -> Result<String>;
+
+    /// The number that the server gives a connection, by which it is known as ours.
+    fn number(_: &mut Self::Connection) -> Option<u64> {
+        None
+    }
 
     /// True if two endpoints with the same identity lead to one server.
     fn is_same(_one: &mut Self::Connection, _other: &mut Self::Connection) -> Result<bool> {
@@ -89,7 +94,15 @@ impl<C: Monitored> Servers<C> {
 
     /// Lends a connection for a task.
     pub fn with<T>(&self, task: Task, work: impl FnOnce(&mut C::Connection) -> Result<T>) -> Result<T> {
-        self.pool.with(task, C::is_usable, || self.connector.connect_for(task), work)
+        let connect = || {
+            let mut connection = self.connector.connect_for(task)?;
+            // It may lead to any of the servers.
+            if let Some(number) = C::number(&mut connection) {
+                self.servers.iter().for_each(|server| server.clients.add(Part::Monitor, number));
+            }
+            Ok(connection)
+        };
+        self.pool.with(task, C::is_usable, connect, work)
     }
 
     /// The first endpoint of each server.

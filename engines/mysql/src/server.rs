@@ -29,6 +29,10 @@ impl Monitored for Connector {
         Ok(uuid.or(place).unwrap_or_default())
     }
 
+    fn number(conn: &mut Conn) -> Option<u64> {
+        Some(conn.connection_id().into())
+    }
+
     /// A lock that is taken through the one is visible through the other. No cluster shares such locks among its nodes; where
     /// they are forbidden for that reason, equal identities must do.
     fn is_same(holder: &mut Conn, asker: &mut Conn) -> Result<bool> {

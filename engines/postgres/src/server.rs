@@ -32,6 +32,10 @@ impl Monitored for Connector {
         client.row(step, include_str!("../sql/identity.sql"))?.need(0, step)
     }
 
+    fn number(client: &mut Client) -> Option<u64> {
+        process(client, "asking for its process").ok()
+    }
+
     /// Any role may read them, except for the data directory: the server works there.
     fn clues(client: &mut Client) -> Result<Clues> {
         let row = client.row("asking for the server's processes", include_str!("../sql/clues.sql"))?;
