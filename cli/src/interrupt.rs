@@ -1,5 +1,5 @@
-//! Ctrl-C: the first one ends the work in order, another one after a second ends the program. Before the work, the first one
-//! ends the program.
+//! Ctrl-C: the first one ends the work in order, for which peers have some seconds; another one after a second ends the program.
+//! Before the work, the first one ends the program.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,6 +19,9 @@ use crate::{live, output};
 
 /// A signal to a process and to its group arrives twice within milliseconds; a second wish comes later.
 const SAME_WISH: Duration = Duration::from_secs(1);
+
+/// The time that peers have after the first wish, and half of it more if a server's settings have to be restored.
+const IN_ORDER: Duration = Duration::from_secs(3);
 
 /// Most time for restoring the server when the user ends the program.
 const LAST_CHANCE: Duration = Duration::from_secs(15);
@@ -40,11 +43,26 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
                 finish(&mut signals);
                 low_level::exit(i32::from(INTERRUPTED));
             }
-            first.get_or_insert_with(Instant::now);
             flag.store(true, Ordering::Relaxed);
+            if first.is_none() {
+                first = Some(Instant::now());
+                // Without a thread, a peer that never answers needs a second Ctrl-C.
+                let _ = thread::Builder::new().name("ending".into()).spawn(end_connections);
+            }
         }
     });
     Ok(stop)
+}
+
+/// Ends all connections when the work had its time to end in order: what still waits for a peer then fails at once, and so do
+/// new attempts to connect.
+fn end_connections() {
+    thread::sleep(IN_ORDER);
+    wait_for_unfinished(IN_ORDER / 2);
+    loop {
+        slob_host::end_connections();
+        thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// Waits until the settings of a server are restored, or for a third signal.

@@ -167,7 +167,7 @@ fn answer_to_json(said: &CapturedAnswer) -> Json {
 }
 
 fn figures_of(figures: &Figures) -> Json {
-    let Figures { counters, latencies, events } = figures;
+    let Figures { counters, latencies, events, .. } = figures;
     json!({ "counters": counters, "latencies": latencies, "events": events })
 }
 

@@ -1,7 +1,7 @@
 //! The host: CPUs, processes, control groups, limits, the device behind a path, and the device probe. Linux only.
 //!
-//! Everything here only reads the host, with two exceptions: [`check_thread_limits`] may raise the soft limit of open
-//! files, and [`run_probe`] writes to a scratch file without a name.
+//! Everything here only reads the host, with three exceptions: [`check_thread_limits`] may raise the soft limit of open
+//! files, [`run_probe`] writes to a scratch file without a name, and [`end_connections`] ends those of this process.
 
 #![deny(unsafe_code)]
 
@@ -15,6 +15,7 @@ mod machine;
 mod mounts;
 mod probe;
 mod processes;
+mod sockets;
 
 pub use cgroups::{Group, GroupLimits, GroupUse};
 pub use cpu::{CpuSplit, CpuTimes};
@@ -29,3 +30,4 @@ pub use probe::{
 pub use processes::{
     AllProcessesCpu, FamilyIo, ProcessIo, own_cpu, peak_memory_bytes, process_clock, self_io,
 };
+pub use sockets::end_connections;

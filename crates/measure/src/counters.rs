@@ -50,6 +50,8 @@ pub enum Counter {
     RowsChanged,
     /// Rows that statements read.
     RowsRead,
+    /// Rows that anybody read in the tables of the run.
+    TableRowsRead,
     /// Bytes of temporary files.
     TempBytes,
 }
@@ -86,6 +88,21 @@ impl Counters {
     /// Sets the value.
     pub fn set(&mut self, counter: Counter, value: u64) {
         self.0.insert(counter, value);
+    }
+
+    /// Adds values of counters; unknown ones begin at zero.
+    pub fn add(&mut self, others: &Self) {
+        others.iter().for_each(|(counter, value)| *self.0.entry(counter).or_default() += value);
+    }
+
+    /// Makes a value unknown.
+    pub fn remove(&mut self, counter: Counter) {
+        self.0.remove(&counter);
+    }
+
+    /// True without any known value.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// All known values, in the order of [`Counter`].

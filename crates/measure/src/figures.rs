@@ -1,5 +1,8 @@
 //! Figures of one server, and the operations of the method.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use slob_stats::merge_fields;
 use strum::{EnumString, IntoStaticStr};
@@ -9,23 +12,67 @@ use crate::{Counters, Latencies, WaitEvent};
 /// Figures of one server: since its start, or between two moments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Cumulative counters.
+    /// Cumulative counters: those that [`Figures::server`] has too are of our sessions alone, all others of the whole server.
     pub counters: Counters,
+    /// The attributed counters once more, for all clients of the server; our questions to the server are left out.
+    pub server: Counters,
+    /// How often each other client was seen at work.
+    pub peers: BTreeMap<Peer, u64>,
     /// Latencies, if the database measures each wait.
     pub latencies: Latencies,
     /// Wait events, if the database reports them.
     pub events: Vec<WaitEvent>,
 }
 
+/// A client of the server that is not a session of ours. What the server does not show is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Peer {
+    /// Its account.
+    pub user: String,
+    /// Its database.
+    pub database: String,
+    /// The name that its program gave.
+    pub application: String,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [("user", &self.user), ("database", &self.database), ("application", &self.application)];
+        let known = parts.iter().filter(|(_, name)| !name.is_empty());
+        let known: Vec<String> =
+            known.map(|(what, name)| format!("{what} '{}'", name.escape_debug())).collect();
+        out.write_str(&if known.is_empty() { "a client without a name".to_owned() } else { known.join(", ") })
+    }
+}
+
 impl Figures {
+    /// Replaces counters of the whole server by those of our sessions, which are a part of it. What is counted for one side only
+    /// is not attributed.
+    pub fn attribute(&mut self, ours: &Counters, all: &Counters) {
+        for (counter, value) in ours.iter() {
+            if let Some(all) = all.get(counter) {
+                self.counters.set(counter, value);
+                self.server.set(counter, all.max(value));
+            }
+        }
+    }
+
     /// Differences to an earlier moment on the same server; `None` if a counter fell, because the server was restarted or
     /// its statistics were reset.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         self.counters.follows(&earlier.counters).then(|| Self {
             counters: self.counters.since(&earlier.counters),
+            server: self.server.since(&earlier.server),
+            peers: self.peers_since(earlier),
             latencies: self.latencies.since(&earlier.latencies),
             events: self.events.iter().filter_map(|event| event.since(&earlier.events)).collect(),
         })
+    }
+
+    fn peers_since(&self, earlier: &Self) -> BTreeMap<Peer, u64> {
+        let seen_before = |peer: &Peer| earlier.peers.get(peer).copied().unwrap_or(0);
+        let seen = |(peer, count): (&Peer, &u64)| (peer.clone(), count.saturating_sub(seen_before(peer)));
+        self.peers.iter().map(seen).filter(|(_, count)| *count > 0).collect()
     }
 
     /// Sum over several servers, empty without any. A counter that one of them lacks is absent from the sum.
@@ -37,6 +84,10 @@ impl Figures {
 
     fn add(&mut self, other: &Self) {
         self.counters = self.counters.plus(&other.counters);
+        self.server = self.server.plus(&other.server);
+        for (peer, count) in &other.peers {
+            *self.peers.entry(peer.clone()).or_default() += count;
+        }
         self.latencies.add(&other.latencies);
         for event in &other.events {
             match self.events.iter_mut().find(|sum| sum.is_same(event)) {
@@ -140,6 +191,27 @@ mod tests {
     fn an_event_without_waits_or_time_is_not_listed() {
         let (before, after) = (figures(1, None, 7), figures(2, None, 7));
         assert!(after.since(&before).unwrap().events.is_empty());
+    }
+
+    #[test]
+    fn a_counter_of_one_side_alone_is_not_attributed() {
+        let (commits, redo) = (Counter::Commits, Counter::RedoBytes);
+        let mut figures = figures(9, None, 1);
+        figures.attribute(&[(commits, 2), (redo, 5)].into(), &[(commits, 8)].into());
+        assert_eq!((figures.counters, figures.server), ([(commits, 2)].into(), [(commits, 8)].into()));
+    }
+
+    #[test]
+    fn peers_of_the_time_between_two_moments_alone_are_named() {
+        let peer = |user: &str| Peer { user: user.into(), ..Peer::default() };
+        let seen = |peers: &[(&str, u64)]| Figures {
+            peers: peers.iter().map(|(user, count)| (peer(user), *count)).collect(),
+            ..Figures::default()
+        };
+        let (before, after) =
+            (seen(&[("old", 3), ("both", 1)]), seen(&[("old", 3), ("both", 4), ("new", 2)]));
+        assert_eq!(after.since(&before).unwrap(), seen(&[("both", 3), ("new", 2)]));
+        assert_eq!(peer("a\u{1b}'b").to_string(), "user 'a\\u{1b}\\'b'");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Everything here is pure and has a saved form. An unknown value is absent, never 0. Readers skip names that this release
 //! does not know.
 //!
-//! - [`Figures`]: counters, latencies and wait events of one server.
+//! - [`Figures`]: counters, latencies and wait events of one server, and its other clients, each a [`Peer`].
 //! - [`Counters`]: cumulative figures of a server, by [`Counter`].
 //! - [`Latencies`]: durations of its reads, writes and syncs, by [`LatencyKind`].
 //! - [`WaitEvent`]: waits of its sessions.
@@ -16,5 +16,5 @@ mod figures;
 mod latencies;
 
 pub use counters::{Counter, Counters};
-pub use figures::{Figures, OpCounts, OpKind, Setting};
+pub use figures::{Figures, OpCounts, OpKind, Peer, Setting};
 pub use latencies::{Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};

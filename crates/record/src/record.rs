@@ -8,7 +8,7 @@ use serde_with::skip_serializing_none;
 use slob_host::{
     CpuSplit, CpuTimes, Device, DeviceCounters, DeviceUse, GroupLimits, GroupUse, HostInfo, ProcessIo,
 };
-use slob_measure::{Counters, Latencies, OpCounts, OpKind, Setting, WaitEvent};
+use slob_measure::{Counters, Latencies, OpCounts, OpKind, Peer, Setting, WaitEvent};
 use slob_spec::Workload;
 use slob_stats::{Histogram, Series, merge_fields};
 
@@ -65,8 +65,15 @@ pub struct Record {
     pub until_steady: Option<UntilSteady>,
     /// All sessions.
     pub sessions: Vec<SessionRecord>,
-    /// Counters of the database within the window.
+    /// Counters of the database within the window: those that `server_counters` has too are of this run's sessions alone, all
+    /// others of the whole server.
     pub counters: Counters,
+    /// The attributed counters once more, for all clients of the server. Empty in records of older releases.
+    #[serde(default, skip_serializing_if = "Counters::is_empty")]
+    pub server_counters: Counters,
+    /// Other clients that were seen at work on the server, the busiest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_clients: Vec<Peer>,
     /// Latencies measured by the database within the window.
     #[serde(flatten)]
     pub latencies: Latencies,

@@ -16,9 +16,9 @@ use slob_stats::Histogram;
 
 use crate::format::Format;
 use crate::measured::{
-    Measured, Role, commits, db_time_s, device_counters, event_mean_us, is_coarse, latency_mean_us,
-    latency_percentile_us, mean_rate, mean_us, own_read_bytes, percentile_us, physical_read_bytes, ratio,
-    total_operations, total_rows,
+    Measured, Role, commits, counter, counter_of_all, db_time_s, device_counters, event_mean_us, is_coarse,
+    latency_mean_us, latency_percentile_us, mean_rate, mean_us, own_read_bytes, percentile_us,
+    physical_read_bytes, ratio, total_operations, total_rows,
 };
 use crate::table::Cell;
 use crate::verdicts::thresholds::ABOVE_PROBE;
@@ -639,13 +639,15 @@ fn hit_percent(run: &Measured<'_>) -> Option<f64> {
     ratio(100.0 * (logical - physical).max(0.0), logical)
 }
 
-/// Reads that the database timed one by one, or else its time of all reads by their requests.
+/// Reads that the database timed one by one, or else its time of all reads by their requests. Time of all clients is that of all
+/// their reads.
 fn read_mean_us(run: &Measured<'_>) -> Option<f64> {
     let counted = || {
         let time_ns = run.counted(Counter::PhysicalReadTimeNs)?;
-        let reads =
-            run.counted(Counter::PhysicalReadRequests).or_else(|| run.counted(Counter::PhysicalReads))?;
-        ratio(time_ns / 1e3, reads)
+        let is_own = run.record.server_counters.get(Counter::PhysicalReadTimeNs).is_some();
+        let count = |of| if is_own { counter(run.record, of) } else { counter_of_all(run.record, of) };
+        let reads = count(Counter::PhysicalReadRequests).or_else(|| count(Counter::PhysicalReads))?;
+        ratio(time_ns / 1e3, reads as f64)
     };
     latency_mean_us(run.record, LatencyKind::PhysicalRead).or_else(counted)
 }

@@ -165,8 +165,23 @@ pub(crate) fn counter(record: &Record, counter: Counter) -> Option<u64> {
     record.counters.get(counter)
 }
 
-/// Bytes of the database's physical reads: as counted, or else blocks times their size.
+/// A counter of all clients of the server.
+pub(crate) fn counter_of_all(record: &Record, counter: Counter) -> Option<u64> {
+    record.window?;
+    record.server_counters.get(counter).or_else(|| record.counters.get(counter))
+}
+
+/// Bytes of the run's physical reads: as counted, or else blocks times their size.
 pub(crate) fn physical_read_bytes(record: &Record) -> Option<u64> {
+    read_bytes(record, counter)
+}
+
+/// The same of all clients of the server, for comparison with counters that know no clients.
+pub(crate) fn physical_read_bytes_of_all(record: &Record) -> Option<u64> {
+    read_bytes(record, counter_of_all)
+}
+
+fn read_bytes(record: &Record, counter: fn(&Record, Counter) -> Option<u64>) -> Option<u64> {
     let by_blocks =
         || counter(record, Counter::PhysicalReads)?.checked_mul(u64::from(record.server.block_bytes));
     counter(record, Counter::PhysicalReadBytes).or_else(by_blocks)

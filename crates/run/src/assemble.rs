@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use slob_engine::{ServerSnapshot, Snapshot};
+use slob_engine::{Peer, ServerSnapshot, Snapshot};
 use slob_host::HostInfo;
 use slob_record::{
     ClientHostRecord, DbCpu, DeviceRecord, Edges, EndpointRecord, HostRecord, LoadRecord, LossRecord,
@@ -60,6 +60,8 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         until_steady: measured.until_steady.clone(),
         sessions: sessions(context.spec, prepared, &measured, !endpoints.is_empty()),
         counters: figures.counters,
+        server_counters: figures.server,
+        other_clients: busiest(figures.peers),
         latencies: figures.latencies,
         events: figures.events,
         endpoints,
@@ -87,6 +89,15 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         window,
         notes,
     }
+}
+
+/// So many names are enough to find those who disturb.
+const NAMED_CLIENTS: usize = 20;
+
+fn busiest(seen: BTreeMap<Peer, u64>) -> Vec<Peer> {
+    let mut seen: Vec<(Peer, u64)> = seen.into_iter().collect();
+    seen.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    seen.into_iter().map(|(peer, _)| peer).take(NAMED_CLIENTS).collect()
 }
 
 fn status(measured: &Measurements) -> Status {

@@ -6,6 +6,7 @@
 //! ([`Cancellable`]) and its loop where statements are sent one by one ([`ClientLoop`]).
 #![forbid(unsafe_code)]
 
+mod clients;
 mod connections;
 pub mod errors;
 mod operations;
@@ -16,6 +17,7 @@ mod session;
 mod settings;
 mod target;
 
+pub use clients::{Clients, Part};
 pub use connections::*;
 pub use operations::{Kind, ServerClock, classify, homes, nanoseconds, whole_microseconds};
 pub use sampler::{NOT_SAMPLED, Sample, Sampler};

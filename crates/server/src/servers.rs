@@ -3,17 +3,22 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use slob_engine::{
-    Clues, Counters, EngineError, ErrorKind, Figures, Result, RunPlan, ServerLocation, ServerSnapshot,
-    SessionPlan, Snapshot, WaitEvent,
+    Clues, EngineError, ErrorKind, Figures, Result, RunPlan, ServerLocation, ServerSnapshot, SessionPlan,
+    Snapshot, WaitEvent,
 };
 
-use crate::{Connector, Pool, Row, Sampler, Task};
+use crate::{Clients, Connector, Part, Pool, Row, Sampler, Task, schema_name};
 
 /// Questions of an engine to its servers.
 pub trait Monitored: Connector {
     /// A text that two servers never share unless one was cloned from the other. Every role may read it, and it is the same
     /// through every endpoint of one server.
     fn identity(connection: &mut Self::Connection) -> Result<String>;
+
+    /// The number that the server gives a connection, by which it is known as ours.
+    fn number(_: &mut Self::Connection) -> Option<u64> {
+        None
+    }
 
     /// True if two endpoints with the same identity lead to one server.
     fn is_same(_one: &mut Self::Connection, _other: &mut Self::Connection) -> Result<bool> {
@@ -26,8 +31,8 @@ pub trait Monitored: Connector {
     /// The limits of connections that apply to our sessions.
     fn limits(connection: &mut Self::Connection, step: &str) -> Result<Vec<Limit>>;
 
-    /// Starts to sample our sessions on the server of an endpoint.
-    fn sampler(connector: Arc<Self>, endpoint: usize) -> Sampler;
+    /// Starts to sample our sessions on the server of an endpoint. Its connection is one of `clients`.
+    fn sampler(connector: Arc<Self>, endpoint: usize, clients: Arc<Clients>) -> Sampler;
 }
 
 const SEVERAL: &str = "Sessions use several endpoints; the server settings are those of the first one.";
@@ -37,6 +42,7 @@ pub struct Servers<C: Monitored> {
     pub connector: Arc<C>,
     pool: Pool<Task, C::Connection>,
     servers: Vec<Server>,
+    schemas_of_run: Mutex<Vec<String>>,
 }
 
 /// The server of an endpoint.
@@ -44,13 +50,19 @@ struct Server {
     /// An earlier endpoint of the same server.
     same_as: Option<usize>,
     sampler: Mutex<Option<Sampler>>,
+    clients: Arc<Clients>,
 }
 
 impl<C: Monitored> Servers<C> {
     /// Connects to every endpoint of several, since a run needs them all, and finds out which lead to the same server.
     pub fn connect(connector: C) -> Result<Self> {
         let endpoints = connector.endpoints();
-        let mut all = Self { connector: Arc::new(connector), pool: Pool::default(), servers: Vec::new() };
+        let mut all = Self {
+            connector: Arc::new(connector),
+            pool: Pool::default(),
+            servers: Vec::new(),
+            schemas_of_run: Mutex::default(),
+        };
         // The first endpoint of each server.
         let mut known: Vec<(usize, String)> = Vec::new();
         for endpoint in 0..endpoints {
@@ -62,7 +74,7 @@ impl<C: Monitored> Servers<C> {
                     known.push((endpoint, identity));
                 }
             }
-            all.servers.push(Server { same_as, sampler: Mutex::default() });
+            all.servers.push(Server { same_as, sampler: Mutex::default(), clients: Arc::default() });
         }
         Ok(all)
     }
@@ -82,7 +94,15 @@ impl<C: Monitored> Servers<C> {
 
     /// Lends a connection for a task.
     pub fn with<T>(&self, task: Task, work: impl FnOnce(&mut C::Connection) -> Result<T>) -> Result<T> {
-        self.pool.with(task, C::is_usable, || self.connector.connect_for(task), work)
+        let connect = || {
+            let mut connection = self.connector.connect_for(task)?;
+            // It may lead to any of the servers.
+            if let Some(number) = C::number(&mut connection) {
+                self.servers.iter().for_each(|server| server.clients.add(Part::Monitor, number));
+            }
+            Ok(connection)
+        };
+        self.pool.with(task, C::is_usable, connect, work)
     }
 
     /// The first endpoint of each server.
@@ -101,24 +121,41 @@ impl<C: Monitored> Servers<C> {
         (endpoint, format!("session {} on {}", plan.number, self.connector.endpoint(endpoint)))
     }
 
-    /// The counters of all servers, and the waits of our sessions: as a server counts them, or, where `figures` has none, as
+    /// Sets the schemas that [`Servers::schemas_of_run`] names.
+    pub fn begin_run(&self, run: &RunPlan<'_>) {
+        let names = run.schemas.iter().map(|schema| schema_name(*schema)).collect();
+        *self.schemas_of_run.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    /// The names of the schemas whose tables are counted as the run's; none before a run.
+    pub fn schemas_of_run(&self) -> Vec<String> {
+        self.schemas_of_run.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The clients of the server of an endpoint.
+    pub fn clients(&self, endpoint: usize) -> &Arc<Clients> {
+        let endpoint = endpoint % self.servers.len();
+        &self.servers[self.servers[endpoint].same_as.unwrap_or(endpoint)].clients
+    }
+
+    /// The figures of all servers, with the waits of our sessions: as a server counts them, or, where `figures` has none, as
     /// they were sampled since the first snapshot. One of several servers that can't be asked is unreachable.
     ///
     /// # Errors
     /// If no server can be asked.
     pub fn snapshot(
         &self,
-        figures: impl Fn(&mut C::Connection) -> Result<(Counters, Option<Vec<WaitEvent>>)>,
+        figures: impl Fn(&mut C::Connection, &Clients) -> Result<(Figures, Option<Vec<WaitEvent>>)>,
     ) -> Result<Snapshot> {
         let mut error = None;
         let see = |(endpoint, server): (usize, &Server)| {
             if let Some(earlier) = server.same_as {
                 return ServerSnapshot::SameAs(earlier);
             }
-            match self.with(Task::Monitor(endpoint), &figures) {
-                Ok((counters, events)) => {
+            match self.with(Task::Monitor(endpoint), |connection| figures(connection, &server.clients)) {
+                Ok((figures, events)) => {
                     let events = events.unwrap_or_else(|| self.sampled(endpoint));
-                    ServerSnapshot::Figures(Figures { counters, events, ..Figures::default() })
+                    ServerSnapshot::Figures(Figures { events, ..figures })
                 }
                 Err(fault) => {
                     error = Some(fault);
@@ -135,8 +172,10 @@ impl<C: Monitored> Servers<C> {
 
     /// Waits since the first call: what happens before the first sample is in no window.
     fn sampled(&self, endpoint: usize) -> Vec<WaitEvent> {
-        let mut sampler = self.servers[endpoint].sampler.lock().unwrap_or_else(PoisonError::into_inner);
-        sampler.get_or_insert_with(|| C::sampler(Arc::clone(&self.connector), endpoint)).events()
+        let Server { sampler, clients, .. } = &self.servers[endpoint];
+        let mut sampler = sampler.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = || C::sampler(Arc::clone(&self.connector), endpoint, Arc::clone(clients));
+        sampler.get_or_insert_with(start).events()
     }
 
     /// Facts by which each server is found on its host; fewer of one that can't be asked.
@@ -278,7 +317,7 @@ mod tests {
             Ok(vec![Limit { name, most: 10, reserved: 0, in_use: 0, remedy }])
         }
 
-        fn sampler(_: Arc<Self>, _: usize) -> Sampler {
+        fn sampler(_: Arc<Self>, _: usize, _: Arc<Clients>) -> Sampler {
             Sampler::start(|| Ok(|| Ok(Vec::new())))
         }
     }
@@ -291,8 +330,9 @@ mod tests {
         Servers::connect(fake).unwrap()
     }
 
-    fn figures(connection: &mut Connection) -> Result<(Counters, Option<Vec<WaitEvent>>)> {
-        Ok(([(Counter::Commits, u64::from(connection.1))].into_iter().collect(), Some(Vec::new())))
+    fn figures(connection: &mut Connection, _: &Clients) -> Result<(Figures, Option<Vec<WaitEvent>>)> {
+        let counters = [(Counter::Commits, u64::from(connection.1))].into();
+        Ok((Figures { counters, ..Figures::default() }, Some(Vec::new())))
     }
 
     #[test]

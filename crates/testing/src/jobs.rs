@@ -118,7 +118,10 @@ pub fn redo_follows_the_updates<S: TestServer>(loaded: &Loaded<S>, check: impl F
     let mut bytes = Vec::new();
     for (redo, nonce) in [(RedoStress::Lite, 5), (RedoStress::Lite, 6), (RedoStress::Heavy, 7)] {
         let mut session = loaded.session(redo);
-        let counters = loaded.counted(|| drop(executed(session.as_mut(), &batch(100, 8, nonce, 100), None)));
+        let counters = loaded.counted(|| {
+            executed(session.as_mut(), &batch(100, 8, nonce, 100), None);
+            session.publish().expect("published");
+        });
         check(&counters);
         bytes.push(counters.get(Counter::RedoBytes).expect("known to every role") as f64);
     }

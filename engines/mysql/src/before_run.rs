@@ -17,6 +17,7 @@ use crate::{catalog, globals, procedure};
 pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<String>> {
     let Databases { servers, loop_place, .. } = databases;
     servers.check_capacity(run, OTHERS)?;
+    servers.begin_run(run);
     let mut notes = Vec::new();
     for endpoint in servers.first_endpoints() {
         let connector = &servers.connector;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use mysql::Conn;
 use slob_engine::{
-    CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Result, WaitEvent, Workload,
+    CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Peer, Result, WaitEvent, Workload,
 };
-use slob_server::{Kind, Row, literals};
+use slob_server::{Clients, Kind, Part, Row, literals};
 
 use crate::before_run::explained;
 use crate::catalog;
@@ -29,6 +29,10 @@ const WAITS_QUERY: &str = include_str!("../sql/waits.sql");
 /// Time in statements, where the server adds it up by their kinds: a few hundred rows.
 const DB_TIME_QUERY: &str = "SELECT CAST(SUM(SUM_TIMER_WAIT) DIV 1000 AS UNSIGNED)
     FROM performance_schema.events_statements_summary_global_by_event_name";
+
+const PEERS_WITHOUT_PROGRAMS: &str = "SELECT ID, USER, DB, NULL FROM information_schema.PROCESSLIST
+    WHERE USER NOT IN ('system user', 'event_scheduler', 'unauthenticated user') AND COMMAND NOT IN ('Daemon', 'Binlog Dump', 'Binlog Dump GTID')
+      AND (COMMAND <> 'Sleep' OR TIME <= 1)";
 
 /// A counter, and the server's variables that make it up: all of them must be there.
 type Source = (Counter, &'static [&'static str]);
@@ -61,13 +65,106 @@ const MARIADB: &[Source] = &[
     (Counter::RowsChanged, &["Handler_write", "Handler_update", "Handler_delete"]),
 ];
 
-/// Reads the counters, and the waits where the server counts them and the role may see them.
-pub(crate) fn read(conn: &mut Conn, product: &Product) -> Result<(Counters, Option<Vec<WaitEvent>>)> {
+/// What each session counts of its own work, by the variables that also add up that of all. Pages and log are counted for the
+/// whole server alone. MySQL's sessions count a read that finds no further row too.
+const MYSQL_SESSION: &[Source] = &[
+    (Counter::Commits, &["Com_commit"]),
+    (
+        Counter::RowsRead,
+        &[
+            "Handler_read_first",
+            "Handler_read_key",
+            "Handler_read_last",
+            "Handler_read_next",
+            "Handler_read_prev",
+            "Handler_read_rnd",
+            "Handler_read_rnd_next",
+        ],
+    ),
+    (Counter::RowsChanged, &["Handler_update", "Handler_delete"]),
+];
+const MARIADB_SESSION: &[Source] = &[
+    (Counter::Commits, &["Com_commit"]),
+    (Counter::RowsRead, &["Rows_read"]),
+    (Counter::RowsChanged, &["Handler_write", "Handler_update", "Handler_delete"]),
+];
+
+fn sources_of_session(is_mariadb: bool) -> &'static [Source] {
+    if is_mariadb { MARIADB_SESSION } else { MYSQL_SESSION }
+}
+
+/// Counts the work of a session of ours so far, through itself.
+pub(crate) fn count_own(conn: &mut Conn, is_mariadb: bool, clients: &Clients) -> Result<()> {
+    let sources = sources_of_session(is_mariadb);
+    let names: Vec<&str> = sources.iter().flat_map(|(_, names)| *names).copied().collect();
+    let sql = format!("SHOW SESSION STATUS WHERE Variable_name IN ({})", literals(&names));
+    let status = conn.rows("reading the counters of a session", &sql)?;
+    clients.count(conn.connection_id().into(), sums(&numbers(&status), sources));
+    Ok(())
+}
+
+/// Reads the counters, those of our sessions apart as far as the server can tell, and the waits where the server counts them and
+/// the role may see them.
+pub(crate) fn read(
+    conn: &mut Conn,
+    product: &Product,
+    schemas: &[String],
+    clients: &Clients,
+) -> Result<(Figures, Option<Vec<WaitEvent>>)> {
     let status = conn.rows("reading counters", STATUS_QUERY)?;
-    let counters = counters(&numbers(&status), &data_reads(conn), product.is_mariadb);
+    let values = numbers(&status);
+    let counters = counters(&values, &data_reads(conn), product.is_mariadb);
+    clients.add(Part::Monitor, conn.connection_id().into());
+    see_peers(conn, clients);
+    let mut all = sums(&values, sources_of_session(product.is_mariadb));
+    // MySQL counts the rows that SHOW STATUS reads among all handlers'.
+    if let Some(rows) = values.get("Innodb_rows_read").filter(|_| !product.is_mariadb) {
+        all.set(Counter::RowsRead, *rows);
+    }
+    let mut figures = clients.attribute(counters, &all);
+    if let Some((ours, all)) = file_reads(conn, schemas, values.get("Innodb_page_size").copied()) {
+        figures.attribute(&ours, &all);
+    }
     let is_on = conn.row(WAITS, "SELECT @@performance_schema").is_ok_and(|row| row.get(0) == Some(1));
     let waits = is_on.then(|| conn.rows(WAITS, WAITS_QUERY).ok()).flatten();
-    Ok((counters, waits.map(|rows| events(&rows))))
+    Ok((figures, waits.map(|rows| events(&rows))))
+}
+
+/// Reads of the run's files, and of all files of tables; `None` where the server does not count them, or not for this account.
+fn file_reads(conn: &mut Conn, schemas: &[String], page: Option<u64>) -> Option<(Counters, Counters)> {
+    let folders = if schemas.is_empty() { "slob[0-9]+".to_owned() } else { schemas.join("|") };
+    let sql = include_str!("../sql/file_reads.sql").replace("{ours}", &format!("/({folders})/[^/]*$"));
+    let rows = conn.rows(READS, &sql).ok()?;
+    let side = |is_ours: u64| {
+        let row = rows.iter().find(|row| row.get(0) == Some(is_ours));
+        let [requests, bytes, time_ns] =
+            [1, 2, 3].map(|column| row.and_then(|row| row.get(column)).unwrap_or(0));
+        Some(Counters::from([
+            (Counter::PhysicalReads, bytes / page.filter(|page| *page > 0)?),
+            (Counter::PhysicalReadBytes, bytes),
+            (Counter::PhysicalReadRequests, requests),
+            (Counter::PhysicalReadTimeNs, time_ns),
+        ]))
+    };
+    let (ours, mut all) = (side(1)?, side(0)?);
+    all.add(&ours);
+    (!rows.is_empty()).then_some((ours, all))
+}
+
+/// Counts other clients that work now or did so a moment ago, as far as this account may see them.
+fn see_peers(conn: &mut Conn, clients: &Clients) {
+    const STEP: &str = "looking at other clients";
+    let sql = include_str!("../sql/peers.sql");
+    // Without the performance schema no client has a program.
+    let rows = conn.rows(STEP, sql).or_else(|_| conn.rows(STEP, PEERS_WITHOUT_PROGRAMS));
+    let ours = clients.numbers();
+    let name = |row: &Row, column| row.get(column).unwrap_or_default();
+    let others = rows.iter().flatten().filter(|row| row.get(0).is_none_or(|number| !ours.contains(&number)));
+    clients.saw(others.map(|row| Peer {
+        user: name(row, 1),
+        database: name(row, 2),
+        application: name(row, 3),
+    }));
 }
 
 /// Not every role may see it.
@@ -80,15 +177,21 @@ fn numbers(status: &[Row]) -> BTreeMap<&str, u64> {
     status.iter().filter_map(|row| Some((row.0.first()?.as_deref()?, row.get(1)?))).collect()
 }
 
-/// Counters of variables, and of the requests and nanoseconds of data reads.
-fn counters(values: &BTreeMap<&str, u64>, reads: &Row, is_mariadb: bool) -> Counters {
-    let own = if is_mariadb { MARIADB } else { MYSQL };
+/// Counters whose variables are all there.
+fn sums(values: &BTreeMap<&str, u64>, sources: &[Source]) -> Counters {
     let sum = |(counter, names): &Source| {
         let parts: Option<Vec<u64>> = names.iter().map(|name| values.get(name).copied()).collect();
         Some((*counter, parts?.iter().sum()))
     };
+    sources.iter().filter_map(sum).collect()
+}
+
+/// Counters of variables, and of the requests and nanoseconds of data reads.
+fn counters(values: &BTreeMap<&str, u64>, reads: &Row, is_mariadb: bool) -> Counters {
+    let own = if is_mariadb { MARIADB } else { MYSQL };
+    let mut counters = sums(values, COMMON);
     // The product's own sources win over the common ones.
-    let mut counters: Counters = COMMON.iter().chain(own).filter_map(sum).collect();
+    sums(values, own).iter().for_each(|(counter, value)| counters.set(counter, value));
     let page = values.get("Innodb_page_size");
     if let (Some(writes), Some(page)) = (counters.get(Counter::PhysicalWrites), page) {
         counters.set(Counter::PhysicalWriteBytes, writes * page);

@@ -8,7 +8,7 @@ use slob_engine::{
     RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo};
-use slob_server::{Connector as _, Environment, LoadedSchemas, LoopPlace, Servers, Task};
+use slob_server::{Clients, Connector as _, Environment, LoadedSchemas, LoopPlace, Servers, Task};
 
 use crate::connect::Connector;
 use crate::globals::Globals;
@@ -75,7 +75,7 @@ impl Product {
 /// The state that an engine and its sessions share.
 pub(crate) struct Databases {
     pub(crate) servers: Servers<Connector>,
-    product: Product,
+    pub(crate) product: Product,
     pub(crate) loop_place: LoopPlace,
     pub(crate) loaded: LoadedSchemas,
     /// Settings of the servers that were changed for a run.
@@ -142,7 +142,10 @@ impl Engine for MysqlEngine {
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
-        self.0.servers.snapshot(|conn| counters::read(conn, &self.0.product))
+        let schemas = self.0.servers.schemas_of_run();
+        let read =
+            |conn: &mut Conn, clients: &Clients| counters::read(conn, &self.0.product, &schemas, clients);
+        self.0.servers.snapshot(read)
     }
 
     fn workload(&self) -> Result<Option<Workload>> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use slob_engine::{Clues, Result};
-use slob_server::{Connector as _, Limit, Monitored, Sample, Sampler};
+use slob_server::{Clients, Connector as _, Limit, Monitored, Part, Sample, Sampler};
 
 use crate::connect::Connector;
 use crate::sql::{Ask, InStep};
@@ -27,6 +27,10 @@ impl Monitored for Connector {
         let place = conn.row(step, sql)?.get(0);
         let uuid = conn.row(step, "SHOW GLOBAL VARIABLES LIKE 'server_uuid'")?.get(1);
         Ok(uuid.or(place).unwrap_or_default())
+    }
+
+    fn number(conn: &mut Conn) -> Option<u64> {
+        Some(conn.connection_id().into())
     }
 
     /// A lock that is taken through the one is visible through the other. No cluster shares such locks among its nodes; where
@@ -84,9 +88,10 @@ impl Monitored for Connector {
     }
 
     /// Our sessions are those whose default database is a schema. Pauses of the plan are no work.
-    fn sampler(connector: Arc<Self>, endpoint: usize) -> Sampler {
+    fn sampler(connector: Arc<Self>, endpoint: usize, clients: Arc<Clients>) -> Sampler {
         Sampler::start(move || {
             let mut conn = connector.connect(endpoint)?;
+            clients.add(Part::Monitor, conn.connection_id().into());
             Ok(move || {
                 let states: Vec<(String, u32)> =
                     conn.query(include_str!("../sql/sample.sql")).in_step("looking at sessions")?;

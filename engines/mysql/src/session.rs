@@ -12,13 +12,14 @@ use slob_engine::{CancelToken, EngineError, ErrorKind, Outcome, Result, Session,
 use slob_method::{Batch, KeyRange, Op, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
-    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Statements, Task, Work, nanoseconds,
-    schema_name, time_left, whole_microseconds,
+    Cancellable, ClientLoop, Clients, Connector as _, Interrupt, Kind, LoopPlace, Part, Statements, Task,
+    Work, nanoseconds, schema_name, time_left, whole_microseconds,
 };
 
 use crate::batch::{Form, decode, decode_stretch, first_piece, pack};
 use crate::catalog;
 use crate::connect::{Connector, SESSION, prepare};
+use crate::counters::count_own;
 use crate::engine::Databases;
 use crate::procedure::{self, BATCH, SELECTS};
 use crate::sql::{InStep, database, failed};
@@ -42,9 +43,12 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     // The home schema is the default database, by which the sampler finds the session.
     let home = format!("USE {}", database(plan.home));
     prepare(&mut conn, &[SESSION, &[WORKING, &home]].concat()).in_step(&step)?;
+    let clients = Arc::clone(servers.clients(endpoint));
+    clients.add(Part::Session, conn.connection_id().into());
+    let own = Own { clients, is_mariadb: databases.product.is_mariadb };
     let interrupt = KillQuery { connection: conn.connection_id(), endpoint, connector };
     if databases.loop_place == LoopPlace::Client {
-        let work = ClientLoop::new(ClientStatements(conn), plan, &step)?;
+        let work = ClientLoop::new(ClientStatements { conn, own }, plan, &step)?;
         return Ok(Box::new(Cancellable::new(work, endpoint, interrupt)));
     }
     databases.loaded.check_update_text(plan, &step)?;
@@ -55,12 +59,24 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     let (batch, selects) = (prepare(BATCH)?, prepare(SELECTS)?);
     let step = format!("{name}, executing a batch");
     let (stretches, joined) = (BTreeMap::new(), databases.joined_keys());
-    let mut work = ServerLoop { conn, batch, selects, stretches, joined, plan: plan.clone(), step };
+    let mut work = ServerLoop { conn, own, batch, selects, stretches, joined, plan: plan.clone(), step };
     // The server compiles the procedures before the clock of the run ticks.
     for form in [Form::Any, Form::Selects(1)] {
         work.call(&[], form, None, |_| 0)?;
     }
     Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
+}
+
+/// Where a session counts its own work.
+struct Own {
+    clients: Arc<Clients>,
+    is_mariadb: bool,
+}
+
+impl Own {
+    fn count(&self, conn: &mut Conn) -> Result<()> {
+        count_own(conn, self.is_mariadb, &self.clients)
+    }
 }
 
 struct KillQuery {
@@ -88,20 +104,23 @@ impl Interrupt for KillQuery {
 }
 
 /// The statements of the loop in the client.
-struct ClientStatements(Conn);
+struct ClientStatements {
+    conn: Conn,
+    own: Own,
+}
 
 impl Statements for ClientStatements {
     type Statement = Statement;
     type Error = mysql::Error;
 
     fn prepare(&mut self, kind: Kind, schema: SchemaNo) -> Result<Statement, mysql::Error> {
-        self.0.prep(statement(kind, schema, ["?", "?"], |_| "?".into()))
+        self.conn.prep(statement(kind, schema, ["?", "?"], |_| "?".into()))
     }
 
     fn count(&mut self, statement: &Statement, keys: Option<KeyRange>) -> Result<u64, mysql::Error> {
         let parameters =
             keys.map_or(Params::Empty, |keys| Params::Positional(bounds(keys).into_iter().collect()));
-        Ok(self.0.exec_first::<u64, _, _>(statement, parameters)?.unwrap_or_default())
+        Ok(self.conn.exec_first::<u64, _, _>(statement, parameters)?.unwrap_or_default())
     }
 
     fn update(
@@ -111,20 +130,24 @@ impl Statements for ClientStatements {
         values: &[&str],
     ) -> Result<u64, mysql::Error> {
         let parameters = values.iter().map(|value| Value::from(*value)).chain(bounds(keys)).collect();
-        self.0.exec_drop(statement, Params::Positional(parameters))?;
-        let changed = self.0.affected_rows();
-        self.0.query_drop("COMMIT")?;
+        self.conn.exec_drop(statement, Params::Positional(parameters))?;
+        let changed = self.conn.affected_rows();
+        self.conn.query_drop("COMMIT")?;
         Ok(changed)
     }
 
     /// MariaDB counts the pages of a transaction when it ends, and SELECTs alone end none.
     fn batch_done(&mut self) -> Result<()> {
-        self.0.query_drop("ROLLBACK").in_step("ending a batch")
+        self.conn.query_drop("ROLLBACK").in_step("ending a batch")
+    }
+
+    fn publish(&mut self) -> Result<()> {
+        self.own.count(&mut self.conn)
     }
 
     /// After a lock wait the transaction is still open, with its changes.
     fn failed(&mut self, _: SchemaNo, step: &str, error: mysql::Error) -> EngineError {
-        let _ = self.0.query_drop("ROLLBACK");
+        let _ = self.conn.query_drop("ROLLBACK");
         failed(step, &error)
     }
 }
@@ -136,6 +159,7 @@ fn bounds(keys: KeyRange) -> [Value; 2] {
 /// Has the server execute batches.
 struct ServerLoop {
     conn: Conn,
+    own: Own,
     batch: Statement,
     selects: Statement,
     /// Keyed by the keys of an operation.
@@ -246,6 +270,10 @@ impl Work for ServerLoop {
             done += count;
         }
         Ok(())
+    }
+
+    fn publish(&mut self) -> Result<()> {
+        self.own.count(&mut self.conn)
     }
 }
 

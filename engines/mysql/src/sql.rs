@@ -1,5 +1,7 @@
 //! Statements outside of sessions, with answers in texts; names in them; and the errors of all.
 
+use std::io;
+
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error, Value};
 use slob_engine::{Answer, EngineError, ErrorKind, Result};
@@ -21,6 +23,10 @@ pub(crate) fn table(schema: SchemaNo, table: Table) -> String {
 pub(crate) fn loaded_columns() -> String {
     format!("pos, custid, {}, filler", column_list())
 }
+
+/// The longest answer that is held in memory, with so many bytes for each value besides its letters.
+const ANSWER_BYTES: usize = 64 << 20;
+const VALUE_BYTES: usize = 100;
 
 /// Statements in the text protocol.
 pub(crate) trait Ask {
@@ -48,9 +54,17 @@ impl Ask for Conn {
             Value::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             other => Some(other.as_sql(true).trim_matches('\'').to_owned()),
         };
-        let mut rows = Vec::new();
+        let (mut rows, mut bytes) = (Vec::new(), 0);
         for row in result.by_ref() {
-            rows.push(row?.unwrap().into_iter().map(text).collect());
+            let row: Vec<Option<String>> = row?.unwrap().into_iter().map(text).collect();
+            bytes +=
+                row.iter().map(|value| VALUE_BYTES + value.as_ref().map_or(0, String::len)).sum::<usize>();
+            rows.push(row);
+            if bytes > ANSWER_BYTES {
+                // Dropping the answer would read it to its end.
+                std::mem::forget(result);
+                return Err(io::Error::other(format!("more than {ANSWER_BYTES} bytes came")).into());
+            }
         }
         Ok((columns, rows))
     }

@@ -255,7 +255,7 @@ pub(crate) fn figures(answers: [Vec<Row>; 5], scope: &Scope) -> ByInstance {
             Some((kind, scope.latency(kind, latency, con_id)?))
         };
         let latencies = latencies(&histograms).into_iter().filter_map(latency).collect();
-        Figures { counters: scope.counters(&counters), latencies, events }
+        Figures { counters: scope.counters(&counters), latencies, events, ..Figures::default() }
     };
     instances.into_iter().map(|instance| (instance, of_instance(instance))).collect()
 }

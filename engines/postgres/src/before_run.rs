@@ -21,6 +21,7 @@ const NO_CHECKPOINT: &str = "The role may not make a checkpoint, so blocks left 
 pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>> {
     let Database { servers, loop_place, version, .. } = database;
     servers.check_capacity(run, OTHERS)?;
+    servers.begin_run(run);
     let mut notes = servers.with(Task::Read, |client| {
         for schema in run.schemas {
             let step = format!("checking {}", namespace(*schema));

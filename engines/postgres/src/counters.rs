@@ -7,16 +7,19 @@
 
 use postgres::Client;
 use slob_engine::{
-    Answer, CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Result, Workload,
+    Answer, CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Peer, Result, Workload,
 };
-use slob_server::{Kind, literals};
+use slob_server::{Clients, Kind, Part, Row, literals};
 
 use crate::before_run::explain_kind;
 use crate::catalog;
+use crate::session::process;
 use crate::settings::NAMES;
 use crate::sql::{Ask, InStep};
 
 const COUNTERS: &str = "counters";
+/// Since this version, blocks and log are counted for each process.
+const BY_PROCESS: u32 = 18;
 /// The views that counters are read from, and the release that brought each.
 const VIEWS: &[(&str, u32)] = &[
     ("pg_stat_database WHERE datname = current_database()", 0),
@@ -51,10 +54,67 @@ fn query(version: u32) -> String {
     )
 }
 
-/// Reads all counters that the role may see.
-pub(crate) fn read(client: &mut Client, version: u32) -> Result<Counters> {
-    let (columns, rows) = client.texts(&query(version)).in_step("reading counters")?;
-    Ok(rows.first().map(|row| from_texts(&columns, row)).unwrap_or_default())
+/// Reads all counters that the role may see, those of our sessions apart as far as the server can tell: rows by table, blocks and
+/// log by process since version 18, and blocks by table before. Commits are counted by database alone.
+pub(crate) fn read(
+    client: &mut Client,
+    version: u32,
+    schemas: &[String],
+    clients: &Clients,
+) -> Result<Figures> {
+    const STEP: &str = "reading counters";
+    let (columns, rows) = client.texts(&query(version)).in_step(STEP)?;
+    let counters = rows.first().map(|row| from_texts(&columns, row)).unwrap_or_default();
+    clients.add(Part::Monitor, process(client, STEP)?);
+    let numbers: Vec<String> = clients.numbers().iter().map(u64::to_string).collect();
+    let numbers = format!("{{{}}}", numbers.join(","));
+    let of_clients = if version >= BY_PROCESS { count_sessions(client, &numbers, clients)? } else { None };
+    let peers = client.rows(STEP, &include_str!("../sql/peers.sql").replace("{processes}", &numbers))?;
+    let name = |row: &Row, column| row.get(column).unwrap_or_default();
+    clients.saw(peers.iter().map(|row| Peer {
+        user: name(row, 0),
+        database: name(row, 1),
+        application: name(row, 2),
+    }));
+    let mut figures = clients.attribute(counters, &of_clients.unwrap_or_default());
+    let (ours, mut all) = tables(client, version, schemas)?;
+    // Sessions of others may use the same tables: the run's own rows are known without the server.
+    let rows = Counter::TableRowsRead;
+    figures.counters.set(rows, ours.get(rows).unwrap_or(0));
+    all.remove(rows);
+    figures.attribute(&ours, &all);
+    Ok(figures)
+}
+
+/// Counts our connections, and returns the counters of all clients.
+fn count_sessions(client: &mut Client, numbers: &str, clients: &Clients) -> Result<Option<Counters>> {
+    let sql = include_str!("../sql/own_sessions.sql").replace("{processes}", numbers);
+    let (columns, rows) = client.texts(&sql).in_step("reading counters of sessions")?;
+    let mut all = None;
+    for row in rows {
+        let counters = from_texts(&columns, &row);
+        match Row(row).get(0) {
+            Some(0) | None => all = Some(counters),
+            Some(number) => clients.count(number, counters),
+        }
+    }
+    Ok(all)
+}
+
+/// The counters of the tables of the run, and of those of all users.
+fn tables(client: &mut Client, version: u32, schemas: &[String]) -> Result<(Counters, Counters)> {
+    let names: Vec<&str> = schemas.iter().map(String::as_str).collect();
+    let ours = match names[..] {
+        [] => "schemaname ~ '^slob[0-9]+$'".to_owned(),
+        _ => format!("schemaname IN ({})", literals(&names)),
+    };
+    let sql = of_version(include_str!("../sql/own_tables.sql"), version).replace("{ours}", &ours);
+    let (columns, rows) = client.texts(&sql).in_step("reading counters of tables")?;
+    let side = |letter: &str| {
+        let row = rows.iter().find(|row| row[0].as_deref() == Some(letter));
+        row.map(|row| from_texts(&columns, row)).unwrap_or_default()
+    };
+    Ok((side("t"), side("f")))
 }
 
 /// The counters of a row whose columns are named as counters.

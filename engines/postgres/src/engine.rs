@@ -132,7 +132,10 @@ impl Engine for PostgresEngine {
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
-        self.0.servers.snapshot(|client| Ok((counters::read(client, self.0.version)?, None)))
+        let schemas = self.0.servers.schemas_of_run();
+        self.0.servers.snapshot(|client, clients| {
+            Ok((counters::read(client, self.0.version, &schemas, clients)?, None))
+        })
     }
 
     fn workload(&self) -> Result<Option<Workload>> {

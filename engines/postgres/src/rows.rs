@@ -6,11 +6,12 @@ use std::ops::Range;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{FromSql, ToSql, Type};
 use postgres::{Client, Row};
-use slob_engine::{ErrorKind, Load, Result, Slice};
+use slob_engine::{EngineError, ErrorKind, Load, Result, Slice};
 use slob_method::{COLUMN_BYTES, COLUMNS, RowView, Table};
 use slob_server::{SliceRows, chunks, column_list};
 
 use crate::catalog;
+use crate::connect::guard::AnyLength;
 use crate::sql::{InStep, failed, table as name_of};
 
 /// Signature, flags and the length of a header extension that is not there.
@@ -70,25 +71,45 @@ pub(crate) fn read_rows(
             let Some(all) = chunks(positions, load.rows(table), u64::MAX).next() else { return Ok(()) };
             let (first, end) = (all.start.cast_signed(), all.end.cast_signed());
             let sql = format!("{select} >= $1 AND custid < $2");
-            visit_rows(client, &sql, &[&first, &end], &step, |custid| custid, visit)
+            visit_rows(
+                client,
+                &sql,
+                &[&first, &end],
+                (&step, most(all.end - all.start)),
+                |custid| custid,
+                visit,
+            )
         }
         Table::Main => {
             let scatter = load.scatter(schema);
             for chunk in chunks(positions, load.rows(table), CHUNK) {
+                let most = most(chunk.end - chunk.start);
                 let keys: Vec<i64> = chunk.map(|position| scatter.key_at(position).cast_signed()).collect();
                 let position_of = |custid| scatter.position_of_any(custid);
-                visit_rows(client, &format!("{select} = ANY ($1)"), &[&keys], &step, position_of, visit)?;
+                visit_rows(
+                    client,
+                    &format!("{select} = ANY ($1)"),
+                    &[&keys],
+                    (&step, most),
+                    position_of,
+                    visit,
+                )?;
             }
             Ok(())
         }
     }
 }
 
+/// Rows that a damaged table may have for so many keys: some of them more than once.
+fn most(keys: u64) -> u64 {
+    keys.saturating_mul(2) + 1000
+}
+
 fn visit_rows(
     client: &mut Client,
     sql: &str,
     parameters: &[&(dyn ToSql + Sync)],
-    step: &str,
+    (step, most): (&str, u64),
     position_of: impl Fn(u64) -> u64,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<()> {
@@ -102,8 +123,15 @@ fn visit_rows(
         let failure = failed(step, &error);
         if is_damage { failure.with_kind(ErrorKind::Data) } else { failure }
     };
+    let _any_length = AnyLength::begin();
     let mut rows = client.query_raw(sql, parameters.iter().copied()).map_err(fail)?;
+    let mut visited = 0;
     while let Some(row) = rows.next().map_err(fail)? {
+        visited += 1;
+        if visited > most {
+            let message = format!("more than {most} rows came");
+            return Err(EngineError::new(ErrorKind::Data, step, message));
+        }
         let custid = row.try_get::<_, i64>(0).in_step(step)?.cast_unsigned();
         let columns = texts(&row).in_step(step)?;
         visit(&RowView { position: position_of(custid), custid, columns, filler: &[] });

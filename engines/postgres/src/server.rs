@@ -7,9 +7,12 @@ use std::time::Duration;
 use postgres::Client;
 use slob_engine::{Clues, EngineError, ErrorKind, Result};
 use slob_method::SchemaNo;
-use slob_server::{Connector as _, Limit, Monitored, Sample, Sampler, Servers, Task, schema_name};
+use slob_server::{
+    Clients, Connector as _, Limit, Monitored, Part, Sample, Sampler, Servers, Task, schema_name,
+};
 
 use crate::connect::Connector;
+use crate::session::process;
 use crate::sql::{Ask, InStep, namespace};
 
 /// The log's folder in the data directory.
@@ -27,6 +30,10 @@ impl Monitored for Connector {
     fn identity(client: &mut Client) -> Result<String> {
         let step = "telling servers apart";
         client.row(step, include_str!("../sql/identity.sql"))?.need(0, step)
+    }
+
+    fn number(client: &mut Client) -> Option<u64> {
+        process(client, "asking for its process").ok()
     }
 
     /// Any role may read them, except for the data directory: the server works there.
@@ -52,11 +59,12 @@ impl Monitored for Connector {
     }
 
     /// A session without a wait is on a CPU, or ready to run. Pauses of the plan are not waits.
-    fn sampler(connector: Arc<Self>, endpoint: usize) -> Sampler {
+    fn sampler(connector: Arc<Self>, endpoint: usize, clients: Arc<Clients>) -> Sampler {
         const STEP: &str = "looking at sessions";
         Sampler::start(move || {
             let mut client = connector.connect(endpoint)?;
             client.run(STEP, "SET application_name = 'slob monitor'")?;
+            clients.add(Part::Monitor, process(&mut client, STEP)?);
             let query = client.prepare(include_str!("../sql/sample.sql")).in_step(STEP)?;
             Ok(move || {
                 let rows = client.query(&query, &[]).in_step(STEP)?;

@@ -11,7 +11,8 @@ use slob_engine::{EngineError, ErrorKind, Outcome, Result, Session, SessionPlan}
 use slob_method::{Batch, KeyRange, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
-    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Statements, Task, Work, time_left,
+    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Part, Statements, Task, Work,
+    time_left,
 };
 
 use crate::batch::{Arrays, Moment, decode};
@@ -38,7 +39,8 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let connector = Arc::clone(&servers.connector);
     let mut client = connector.connect(endpoint).map_err(|error| with_figures(servers, error))?;
     client.run(&step, SESSION)?;
-    let interrupt = CancelRequest { token: client.cancel_token(), connector };
+    servers.clients(endpoint).add(Part::Session, process(&mut client, &step)?);
+    let interrupt = CancelRequest { token: client.cancel_token(), endpoint, connector };
     let database = Arc::clone(database);
     if database.loop_place == LoopPlace::Client {
         let work = ClientLoop::new(ClientStatements { database, client }, plan, &step)?;
@@ -53,6 +55,11 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     // The server compiles the procedure before the clock of the run ticks.
     work.call(None)?;
     Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
+}
+
+/// The number of the process that serves a connection.
+pub(crate) fn process(client: &mut Client, step: &str) -> Result<u64> {
+    client.row(step, "SELECT pg_backend_pid()")?.need(0, step)
 }
 
 /// Returns when all that a connection did is in the counters.
@@ -73,12 +80,13 @@ fn flush(client: &mut Client, version: u32) -> Result<()> {
 
 struct CancelRequest {
     token: CancelToken,
+    endpoint: usize,
     connector: Arc<Connector>,
 }
 
 impl Interrupt for CancelRequest {
     fn asker(&self) -> Box<dyn FnMut() + '_> {
-        Box::new(|| drop(self.connector.cancel(&self.token)))
+        Box::new(|| drop(self.connector.cancel(&self.token, self.endpoint)))
     }
 
     fn others(&self) -> &'static str {

@@ -159,7 +159,7 @@ impl Engine for SqliteEngine {
             (LatencyKind::PhysicalWrite, io.page_writes.ns),
             (LatencyKind::RedoSync, io.log_syncs.ns),
         ];
-        Ok(Snapshot::now(Figures { counters, latencies: latencies.into(), events }))
+        Ok(Snapshot::now(Figures { counters, latencies: latencies.into(), events, ..Figures::default() }))
     }
 
     fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {

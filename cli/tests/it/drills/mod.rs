@@ -5,6 +5,7 @@
 mod crashes;
 mod data;
 mod guards;
+mod hostile;
 mod limits;
 mod network;
 pub(crate) mod secrets;

@@ -40,6 +40,8 @@ fn record(id: &str) -> Record {
         until_steady: None,
         sessions: Vec::new(),
         counters: Default::default(),
+        server_counters: Default::default(),
+        other_clients: Vec::new(),
         latencies: Default::default(),
         endpoints: Vec::new(),
         events: Vec::new(),

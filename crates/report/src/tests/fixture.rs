@@ -51,6 +51,8 @@ pub(crate) fn direct_read_run() -> Record {
             (Counter::PhysicalReads, physical_reads),
             (Counter::PhysicalWrites, 0),
         ]),
+        server_counters: Default::default(),
+        other_clients: Vec::new(),
         latencies: [(LatencyKind::PhysicalRead, spread(physical_reads, 138_000))].into(),
         endpoints: Vec::new(),
         events: Vec::new(),

@@ -4,16 +4,19 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
-use slob_measure::Counter;
+use slob_measure::{Counter, Peer};
 use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
 
-use super::thresholds::{COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_READS};
-use super::{DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_first};
+use super::thresholds::{
+    COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_BYTES, OTHERS_MUCH,
+    OTHERS_READS, OTHERS_VISITS, OTHERS_WORK,
+};
+use super::{DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
 use crate::measured::{
     all_operations, counter, db_time_s, device_counters, operations_within_and_touching, own_read_bytes,
-    physical_read_bytes, ratio, saturating_sum, total_operations, total_rows, updates,
+    physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows, updates,
 };
 
 const DEVICE_BYTES: &str = "bytes read by the device";
@@ -68,15 +71,31 @@ impl Pair {
         Self { slack, ..self }
     }
 
+    /// True if its rule holds.
     pub(crate) fn agrees(&self) -> bool {
-        let (left, right) = (self.left.1 as f64, self.right.1 as f64);
-        let allowed = self.tolerance * left.max(right) + self.slack;
         match self.rule {
-            Rule::Equal if allowed + self.incidental == 0.0 => self.left.1 == self.right.1,
-            Rule::Equal => right - left <= allowed && left - right <= allowed + self.incidental,
-            Rule::AtLeast => left + allowed >= right,
+            Rule::Equal => self.is_equal(),
+            Rule::AtLeast => self.left.1 as f64 + self.allowed() >= self.right.1 as f64,
             Rule::Shown => true,
         }
+    }
+
+    fn allowed(&self) -> f64 {
+        self.tolerance * self.left.1.max(self.right.1) as f64 + self.slack
+    }
+
+    /// True if both counts are the same within the allowances, in both directions.
+    fn is_equal(&self) -> bool {
+        let (left, right, allowed) = (self.left.1 as f64, self.right.1 as f64, self.allowed());
+        match allowed + self.incidental == 0.0 {
+            true => self.left.1 == self.right.1,
+            false => right - left <= allowed && left - right <= allowed + self.incidental,
+        }
+    }
+
+    /// True if the left count is larger, as it may be.
+    fn is_at_least(&self) -> bool {
+        self.rule == Rule::AtLeast && !self.is_equal() && self.agrees()
     }
 
     /// The excess of the left count in percent of the right one.
@@ -89,7 +108,8 @@ impl Pair {
 impl fmt::Display for Pair {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ((left, left_count), (right, right_count)) = (&self.left, &self.right);
-        write!(out, "{left} {}, {right} {}", Count(*left_count), Count(*right_count))?;
+        let than = if self.is_at_least() { "at least " } else { "" };
+        write!(out, "{left} {}, {than}{right} {}", Count(*left_count), Count(*right_count))?;
         self.difference_percent().map_or(Ok(()), |more| write!(out, " ({} %)", SignedPercent(more)))
     }
 }
@@ -97,9 +117,23 @@ impl fmt::Display for Pair {
 findings! {
     AccountedFinding {
         NoCounters = UNKNOWN => "Not known: the database has no counters to compare this program's own with.";
-        /// All pairs agree; `widest` differs most.
-        Agreement { pairs: usize, widest: Option<Pair> } = GOOD.by(&COUNTERS_DIFFER) =>
-            "Yes: {}.", agreement_words(*pairs, widest.as_ref());
+        /// All pairs agree; `widest` differs most, and `at_least` have a left count that is larger, as it may be.
+        Agreement { pairs: usize, at_least: usize, widest: Option<Pair> } = GOOD.by(&COUNTERS_DIFFER) =>
+            "Yes: {}.", agreement_words(*pairs, *at_least, widest.as_ref());
+        /// No pair is equal, but none breaks its rule.
+        NoContradiction { pairs: usize } = GOOD.by(&COUNTERS_DIFFER) =>
+            "Nothing contradicts: {}; no pair had to be equal.", at_least_words(*pairs);
+        Others { work: OthersWork, by: Vec<Peer> } = others_judgement(work, by) =>
+            "Others in this server did {} % of its {}, {} of {}: {}.",
+            work.percent(), work.what, Count(work.others), Count(work.all), named(by);
+        /// Counters of the run's own sessions beside those of all clients.
+        OfAllClients { counters: Vec<OthersWork> } = OBSERVATION =>
+            "Of this run, and of all clients: {}.",
+            listed(counters.iter().map(|work| work.beside()));
+        /// Counters that the server does not attribute.
+        OnTotals { counters: Vec<&'static str> } = OBSERVATION =>
+            "Counted for the whole server, other clients included: {}.",
+            counters.join(", ");
         Disagreement { pair: Pair } = DOUBT.by(&COUNTERS_DIFFER) => "Not quite: {pair}.";
         AgreeingPair { pair: Pair } = OBSERVATION => "{}.", capitalised(&pair.to_string());
         OthersReads { percent: Percent } = OBSERVATION.by(&OTHERS_READS) =>
@@ -115,11 +149,65 @@ findings! {
     }
 }
 
-fn agreement_words(pairs: usize, widest: Option<&Pair>) -> String {
-    let pairs = match pairs {
+/// Work that other clients did in the server, by one of its counters.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OthersWork {
+    what: &'static str,
+    others: u64,
+    all: u64,
+}
+
+impl OthersWork {
+    fn share(&self) -> f64 {
+        ratio(self.others as f64, self.all as f64).unwrap_or(0.0)
+    }
+
+    fn percent(&self) -> Percent {
+        Percent(100.0 * self.share())
+    }
+
+    fn beside(&self) -> String {
+        format!("{} {} and {}", self.what, Count(self.all - self.others), Count(self.all))
+    }
+}
+
+/// BAD needs somebody: the server's own processes work too.
+fn others_judgement(work: &OthersWork, by: &[Peer]) -> Judgement {
+    let is_bad = work.share() > OTHERS_MUCH.share() && !by.is_empty();
+    bad_if(is_bad, &OTHERS_MUCH, &OTHERS_WORK).remedy("Repeat the run while they rest.")
+}
+
+fn named(peers: &[Peer]) -> String {
+    /// More names do not help.
+    const MOST: usize = 3;
+    let names = peers.iter().take(MOST).map(ToString::to_string);
+    let more = peers.len().saturating_sub(MOST);
+    let more = (more > 0).then(|| format!("{more} more"));
+    match peers.len() {
+        0 => "no other client was seen at work".to_owned(),
+        _ => listed(names.chain(more)),
+    }
+}
+
+fn listed(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+fn at_least_words(pairs: usize) -> String {
+    match pairs {
+        1 => "in a pair of counters the one that may be larger is".into(),
+        n => format!("in {n} pairs of counters the one that may be larger is"),
+    }
+}
+
+fn agreement_words(pairs: usize, at_least: usize, widest: Option<&Pair>) -> String {
+    let mut pairs = match pairs {
         1 => "a pair of independent counters agrees".into(),
         n => format!("{n} pairs of independent counters agree"),
     };
+    if at_least > 0 {
+        pairs = format!("{pairs}; {}", at_least_words(at_least));
+    }
     match widest.and_then(|pair| Some((pair, pair.difference_percent()?))) {
         Some((Pair { left, right, .. }, difference)) => {
             format!("{pairs}; {} and {} differ by {} %", left.0, right.0, Percent(difference.abs()))
@@ -132,13 +220,15 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<AccountedFinding> {
     let record = figures.record;
     let (independent, own) = (independent_pairs(record), own_pairs(record));
     let disagreeing = independent.iter().chain(&own).filter(|pair| !pair.agrees());
-    let mut findings = worst_first(
-        disagreeing.map(|pair| AccountedFinding::Disagreement { pair: pair.clone() }).collect(),
-        AccountedFinding::judgement,
-    );
+    let mut findings: Vec<AccountedFinding> =
+        disagreeing.map(|pair| AccountedFinding::Disagreement { pair: pair.clone() }).collect();
+    findings.extend(others(record));
+    let mut findings = worst_first(findings, AccountedFinding::judgement);
     if findings.is_empty() {
         findings.push(agreement(&independent));
     }
+    findings.extend(of_all_clients(record));
+    findings.extend(on_totals(record));
     let agreeing = independent.iter().filter(|pair| pair.agrees());
     findings.extend(agreeing.map(|pair| AccountedFinding::AgreeingPair { pair: pair.clone() }));
     findings.extend(others_reads(&independent));
@@ -154,19 +244,91 @@ pub(crate) fn counter_pairs(record: &Record) -> Vec<Pair> {
     if record.window.is_none() {
         return Vec::new();
     }
-    let pairs = independent_pairs(record).into_iter().chain(own_pairs(record));
+    let attributed = attributed(record).map(|(counter, own, all)| {
+        Pair::new(Rule::AtLeast, (format!("{} of all clients", words(counter)), all), (words(counter), own))
+    });
+    let pairs = independent_pairs(record).into_iter().chain(own_pairs(record)).chain(attributed);
     pairs.filter(|pair| pair.rule != Rule::Shown).collect()
 }
 
 fn agreement(independent: &[Pair]) -> AccountedFinding {
-    let pairs = independent.iter().filter(|pair| pair.rule != Rule::Shown).count();
-    if pairs == 0 {
-        return AccountedFinding::NoCounters;
+    let compared = || independent.iter().filter(|pair| pair.rule != Rule::Shown);
+    let at_least = compared().filter(|pair| pair.is_at_least()).count();
+    let equal: Vec<&Pair> = compared().filter(|pair| pair.is_equal()).collect();
+    if equal.is_empty() {
+        return match at_least {
+            0 => AccountedFinding::NoCounters,
+            pairs => AccountedFinding::NoContradiction { pairs },
+        };
     }
-    let equal = independent.iter().filter(|pair| pair.rule == Rule::Equal);
-    let differences = equal.filter_map(|pair| Some((pair.difference_percent()?.abs(), pair)));
-    let widest = differences.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, pair)| pair.clone());
-    AccountedFinding::Agreement { pairs, widest }
+    let differences = equal.iter().filter_map(|pair| Some((pair.difference_percent()?.abs(), pair)));
+    let widest = differences.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, pair)| (*pair).clone());
+    AccountedFinding::Agreement { pairs: equal.len(), at_least, widest }
+}
+
+/// Attributed counters: of the run's own sessions, and of all clients.
+fn attributed(record: &Record) -> impl Iterator<Item = (Counter, u64, u64)> {
+    let both = |(counter, all): (Counter, u64)| Some((counter, record.counters.get(counter)?, all));
+    record.server_counters.iter().filter_map(both)
+}
+
+fn words(counter: Counter) -> String {
+    counter.name().replace('_', " ")
+}
+
+/// The counter by which others did most, if that is more than noise.
+fn others(record: &Record) -> Option<AccountedFinding> {
+    let rows = counter(record, Counter::TableRowsRead).and_then(|all| {
+        let slack = under_way_at_edges(record) * largest_operation(record);
+        let others = all.saturating_sub(total_rows(record));
+        (others as f64 > slack).then_some(OthersWork { what: "rows read in the run's tables", others, all })
+    });
+    let by_counter = attributed(record).filter_map(|(counter, own, all)| {
+        let others = all.saturating_sub(own);
+        let (floor, what) = match counter {
+            Counter::LogicalReads => (OTHERS_VISITS.value, "logical reads"),
+            Counter::PhysicalReads => (mebibytes() / f64::from(record.server.block_bytes), "physical reads"),
+            Counter::RowsRead => (OTHERS_VISITS.value, "rows read"),
+            Counter::RowsChanged => (OTHERS_VISITS.value, "rows changed"),
+            Counter::Commits => (OTHERS_VISITS.value, "commits"),
+            // The server's own processes log too.
+            Counter::RedoBytes if !record.other_clients.is_empty() => (mebibytes(), "bytes of redo"),
+            _ => return None,
+        };
+        (others as f64 > floor).then_some(OthersWork { what, others, all })
+    });
+    let most = by_counter.chain(rows).max_by(|a, b| a.share().total_cmp(&b.share()))?;
+    (most.share() > OTHERS_WORK.share())
+        .then(|| AccountedFinding::Others { work: most, by: record.other_clients.clone() })
+}
+
+fn mebibytes() -> f64 {
+    OTHERS_BYTES.value * f64::from(1 << 20)
+}
+
+/// Counters that figures are made from.
+const OF_FIGURES: [(Counter, &str); 4] = [
+    (Counter::LogicalReads, "logical reads"),
+    (Counter::PhysicalReads, "physical reads"),
+    (Counter::RedoBytes, "bytes of redo"),
+    (Counter::Commits, "commits"),
+];
+
+fn of_all_clients(record: &Record) -> Option<AccountedFinding> {
+    let beside = |(counter, what): (Counter, &'static str)| {
+        let (own, all) = (record.counters.get(counter)?, record.server_counters.get(counter)?);
+        (all >= own).then(|| OthersWork { what, others: all - own, all })
+    };
+    let counters: Vec<OthersWork> = OF_FIGURES.into_iter().filter_map(beside).collect();
+    (!counters.is_empty()).then_some(AccountedFinding::OfAllClients { counters })
+}
+
+fn on_totals(record: &Record) -> Option<AccountedFinding> {
+    let is_total = |(of, _): &(Counter, &str)| {
+        counter(record, *of).is_some() && record.server_counters.get(*of).is_none()
+    };
+    let counters: Vec<_> = OF_FIGURES.into_iter().filter(is_total).map(|(_, what)| what).collect();
+    (!record.server.embedded && !counters.is_empty()).then_some(AccountedFinding::OnTotals { counters })
 }
 
 /// The edges of a host's figures lie anywhere within the round trips of the queries.
@@ -209,7 +371,11 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
         let updates = ("UPDATEs with commit", updates);
         Pair::new(rule, ("commits of the database", commits), updates).with_slack(under_way)
     });
-    logical.into_iter().chain(commits).chain(read_pairs(record, edge_bytes)).collect()
+    let rows = counter(record, Counter::TableRowsRead).map(|read| {
+        let rows = ("rows of operations", total_rows(record));
+        Pair::new(Rule::AtLeast, ("rows read in the run's tables", read), rows).with_slack(edge_blocks)
+    });
+    logical.into_iter().chain(rows).chain(commits).chain(read_pairs(record, edge_bytes)).collect()
 }
 
 /// Operations under way at an edge of the window: one of each session if they did not rest there.
@@ -233,7 +399,7 @@ fn largest_operation(record: &Record) -> f64 {
 /// which 'Physical?' judges.
 fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
     let none = counter(record, Counter::PhysicalReads) == Some(0);
-    let Some(bytes) = physical_read_bytes(record).filter(|_| !none) else { return Vec::new() };
+    let Some(bytes) = physical_read_bytes_of_all(record).filter(|_| !none) else { return Vec::new() };
     let direct = record.server.direct_io == Some(true);
     let pair = |rule, name, read: u64| {
         let rule = if direct { rule } else { Rule::Shown };

@@ -12,7 +12,8 @@ use super::{Answer, BAD, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, f
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, Tenths, Whole, shown};
 use crate::measured::{
-    counter, device_counters, device_name, latency_sum_s, own_io, own_read_bytes, physical_read_bytes, ratio,
+    counter, device_counters, device_name, latency_sum_s, own_io, own_read_bytes, physical_read_bytes,
+    physical_read_bytes_of_all, ratio,
 };
 
 findings! {
@@ -184,6 +185,8 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<PhysicalFinding> {
     else {
         return vec![PhysicalFinding::NotCounted];
     };
+    // The kernel and the device count the reads of all clients.
+    let bytes = physical_read_bytes_of_all(record).unwrap_or(bytes);
     if !hardly_reads(figures) {
         return delivered(figures, Count(blocks), bytes);
     }

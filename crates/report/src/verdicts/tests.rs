@@ -508,6 +508,76 @@ mod accounted {
     }
 }
 
+mod other_clients {
+    use slob_measure::Peer;
+
+    use super::*;
+    use crate::measured::total_rows;
+
+    /// A run on a server that attributes logical reads, and all clients together did `percent` of the run's own.
+    fn run(percent: u64) -> Record {
+        let mut record = direct_read_run();
+        record.server.embedded = false;
+        let own = count_of(&record, Counter::LogicalReads);
+        record.server_counters = Counters::from([(Counter::LogicalReads, own * percent / 100)]);
+        record.other_clients =
+            vec![Peer { user: "app".into(), database: "shop".into(), application: "psql".into() }];
+        record
+    }
+
+    #[rstest]
+    #[case::alone(100, Answer::Good, "differ")]
+    #[case::below_the_tolerance(101, Answer::Good, "")]
+    #[case::a_few_percent(105, Answer::Doubt, "4.8 % of its logical reads")]
+    #[case::more_than_the_run(5093, Answer::Bad, "98.0 % of its logical reads")]
+    #[case::named(5093, Answer::Bad, "user 'app', database 'shop', application 'psql'")]
+    #[case::both_are_stated(5093, Answer::Bad, "- 5,184,000")]
+    #[case::commits_rest_on_totals(100, Answer::Good, "- other clients included: physical reads")]
+    fn their_share_decides(#[case] percent: u64, #[case] answer: Answer, #[case] words: &str) {
+        assert_says(Question::Accounted, &run(percent), answer, words);
+    }
+
+    #[test]
+    fn work_that_nobody_was_seen_at_is_a_doubt_and_never_bad() {
+        let mut record = run(5093);
+        record.other_clients.clear();
+        assert_says(Question::Accounted, &record, Answer::Doubt, "no other client was seen at work");
+    }
+
+    #[test]
+    fn a_few_blocks_of_others_accuse_no_run_however_small() {
+        let mut record = run(100);
+        record.counters.set(Counter::RowsChanged, 100);
+        record.server_counters.set(Counter::RowsChanged, 900);
+        assert_says(Question::Accounted, &record, Answer::Good, "");
+    }
+
+    #[test]
+    fn another_run_on_the_same_tables_is_seen_by_their_rows() {
+        let mut record = run(100);
+        let rows = total_rows(&record);
+        record.counters.set(Counter::TableRowsRead, rows);
+        assert_says(Question::Accounted, &record, Answer::Good, "");
+        record.counters.set(Counter::TableRowsRead, 2 * rows);
+        assert_says(Question::Accounted, &record, Answer::Bad, "50.0 % of its rows read in the run's tables");
+    }
+
+    #[test]
+    fn a_count_of_twice_the_other_is_at_least_as_much_and_does_not_agree() {
+        let mut record = run(100);
+        let rows = total_rows(&record);
+        record.counters.set(Counter::LogicalReads, rows * 206 / 100);
+        record.server_counters.set(Counter::LogicalReads, rows * 206 / 100);
+        assert_says(
+            Question::Accounted,
+            &record,
+            Answer::Good,
+            "in a pair of counters the one that may be larger is",
+        );
+        assert_says(Question::Accounted, &record, Answer::Good, "- at least rows of operations");
+    }
+}
+
 mod cpu_bound {
     use super::super::cpu_bound::Site;
     use super::super::thresholds::{CPU_FULL, DEVICE_FULL};

@@ -58,6 +58,14 @@ thresholds! {
             "two counters of the same thing may differ by this much";
         LONG_ROUND_TRIP = "long_round_trip", 1.0, "% of the window",
             "above it the window of an observed host is noticeably longer or shorter";
+        OTHERS_WORK = "others_work", 1.0, "% of the server's work",
+            "above it other clients of the server did more than the counters differ by";
+        OTHERS_MUCH = "others_much", 10.0, "% of the server's work",
+            "above it other clients decide what the server's totals say";
+        OTHERS_VISITS = "others_visits", 1000.0, "visits, rows or commits",
+            "other clients that did less do no harm, however little the run does";
+        OTHERS_BYTES = "others_bytes", 1.0, "MiB",
+            "other clients that read or logged less do no harm, however little the run does";
         OTHERS_READS = "others_reads", 5.0, "%",
             "above it further reads of the device are mentioned";
         INCIDENTAL_READS = "incidental_reads", 1.0, "MiB",

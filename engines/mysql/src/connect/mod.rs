@@ -68,6 +68,9 @@ const KEYWORDS: Keywords = Keywords {
     spelling: |name| name.replace('_', "-"),
 };
 
+/// The longest packet: the default of MySQL's client.
+const PACKET_BYTES: usize = 16 << 20;
+
 /// Makes connections to the servers of a target. Files are read once, when it is made.
 pub(crate) struct Connector {
     endpoints: Vec<Endpoint>,
@@ -105,6 +108,8 @@ impl Connector {
             .pass(self.password.as_ref().map(Secret::expose))
             .db_name(self.database.as_deref())
             .prefer_socket(false)
+            // The server's own limit may be a gigabyte, and the client holds a packet in memory.
+            .max_allowed_packet(Some(PACKET_BYTES))
             // A repeated UPDATE finds its rows again and changes none of them: they are counted all the same.
             .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
             .tcp_connect_timeout(Some(self.timeout))

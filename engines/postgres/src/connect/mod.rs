@@ -6,6 +6,7 @@
 //! is ignored: sessions are found by the name that this engine gives them.
 
 mod files;
+pub(crate) mod guard;
 mod tls;
 
 use std::fmt;
@@ -15,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use postgres::config::SslMode;
-use postgres::{CancelToken, Client, Config, NoTls};
+use postgres::config::{SslMode, SslNegotiation};
+use postgres::{CancelToken, Client, Config};
 use slob_engine::{EngineError, ErrorKind, Result, within};
 use slob_server::errors::{refused, unanswered};
 use slob_server::{
@@ -26,6 +27,8 @@ use slob_server::{
 use slob_spec::{Secret, Target};
 
 use crate::sql::{Ask, causes, with_causes};
+
+use guard::Guard;
 use tls::Tls;
 
 /// The name of sessions in `pg_stat_activity`.
@@ -130,12 +133,19 @@ impl Connector {
 
     /// Asks a server to end what the session of `token` does, through a connection that is encrypted like the others. Whether
     /// anything was cancelled is not known.
-    pub(crate) fn cancel(&self, token: &CancelToken) -> Result<()> {
-        let done = match &self.tls {
-            Tls::Off => token.cancel_query(NoTls),
-            Tls::On { connect, .. } => token.cancel_query(connect.clone()),
-        };
+    pub(crate) fn cancel(&self, token: &CancelToken, endpoint: usize) -> Result<()> {
+        let done = token.cancel_query(self.guard(self.endpoint(endpoint)));
         done.map_err(|error| explain("cancelling a session".to_owned(), &error, None))
+    }
+
+    /// Unix sockets are used as they are: their server is this machine's.
+    fn guard(&self, endpoint: &Endpoint) -> Guard {
+        Guard(match &self.tls {
+            Tls::On { mode, connect, remote_only } if !(*remote_only && endpoint.is_local()) => {
+                Some((*mode, connect.clone()))
+            }
+            _ => None,
+        })
     }
 
     fn step(&self, endpoint: &Endpoint) -> String {
@@ -170,27 +180,16 @@ impl slob_server::Connector for Connector {
                 }
             }
         }
-        let tls = match &self.tls {
-            Tls::Off => {
-                config.ssl_mode(SslMode::Disable);
-                None
-            }
-            Tls::On { mode, connect, remote_only } => {
-                if matches!(server.endpoint.host, Host::Network(_)) {
-                    let plain = *remote_only && server.endpoint.is_local();
-                    config.ssl_mode(if plain { SslMode::Disable } else { *mode });
-                }
-                Some(connect.clone())
-            }
-        };
+        let is_network = matches!(server.endpoint.host, Host::Network(_));
+        if is_network {
+            config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
+        }
+        let guard = self.guard(&server.endpoint);
         // Each address of a name is tried.
         let addresses = u32::try_from(config.get_hostaddrs().len()).unwrap_or(1).max(1);
         let patience = config.get_connect_timeout().copied().unwrap_or(SYSTEM_TIMEOUT);
         let patience = patience.saturating_mul(addresses) + LOGIN_TIMEOUT;
-        let made = within(patience, move || match tls {
-            None => config.connect(NoTls),
-            Some(connect) => config.connect(connect),
-        });
+        let made = within(patience, move || config.connect(guard));
         made.map_err(|silence| unanswered(self.step(&server.endpoint), &silence))?
             .map_err(|error| explain(self.step(&server.endpoint), &error, server.hint.as_deref()))
     }

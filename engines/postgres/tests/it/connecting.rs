@@ -243,7 +243,7 @@ fn cancels(connector: &Connector) {
         let work = scope.spawn(move || client.batch_execute("SELECT pg_sleep(600)"));
         // A request that arrives before the statement does is without effect, so it is repeated.
         while !work.is_finished() {
-            connector.cancel(&token).unwrap();
+            connector.cancel(&token, 0).unwrap();
             thread::sleep(Duration::from_millis(20));
         }
         work.join().unwrap()

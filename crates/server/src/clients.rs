@@ -1,0 +1,110 @@
+//! The clients of a server: our sessions and our questions, by the numbers that the server gives their connections, and others.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use slob_engine::{Counters, Figures, Peer};
+
+/// Part of a connection of ours in the work of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A session of the run.
+    Session,
+    /// Questions of this program to the server, which belong neither to the run nor to others.
+    Monitor,
+}
+
+/// What is known of the clients of one server.
+#[derive(Debug, Default)]
+pub struct Clients(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    ours: BTreeMap<u64, (Part, Counters)>,
+    peers: BTreeMap<Peer, u64>,
+}
+
+impl Clients {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a connection of ours.
+    pub fn add(&self, part: Part, number: u64) {
+        self.known().ours.entry(number).or_insert_with(|| (part, Counters::default()));
+    }
+
+    /// The numbers of our connections, those that are gone among them.
+    pub fn numbers(&self) -> Vec<u64> {
+        self.known().ours.keys().copied().collect()
+    }
+
+    /// Sets the counters of a connection of ours. One that is gone keeps its last.
+    pub fn count(&self, number: u64, counters: Counters) {
+        if let Some((_, known)) = self.known().ours.get_mut(&number) {
+            *known = counters;
+        }
+    }
+
+    /// Counts other clients that are at work now.
+    pub fn saw(&self, peers: impl IntoIterator<Item = Peer>) {
+        let mut known = self.known();
+        peers.into_iter().for_each(|peer| *known.peers.entry(peer).or_default() += 1);
+    }
+
+    /// The figures of the server: of `counters`, those that connections are counted by become our sessions', and the rest of
+    /// `all` is that of all clients.
+    pub fn attribute(&self, counters: Counters, all: &Counters) -> Figures {
+        let mut figures = Figures { counters, ..Figures::default() };
+        let known = self.known();
+        let sum = |wanted| {
+            // A session that was never counted has done nothing yet.
+            let mut sum: Counters = all.iter().map(|(counter, _)| (counter, 0)).collect();
+            let counted = known.ours.values().filter(|(part, _)| *part == wanted);
+            counted.for_each(|(_, counters)| sum.add(counters));
+            sum
+        };
+        let monitors = sum(Part::Monitor);
+        let without_monitors = all
+            .iter()
+            .map(|(counter, value)| (counter, value.saturating_sub(monitors.get(counter).unwrap_or(0))));
+        figures.attribute(&sum(Part::Session), &without_monitors.collect());
+        figures.peers = known.peers.clone();
+        figures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_engine::Counter::{Commits, LogicalReads, RedoBytes};
+
+    #[test]
+    fn our_questions_are_neither_ours_nor_others() {
+        let clients = Clients::default();
+        for (part, number) in [(Part::Session, 1), (Part::Session, 2), (Part::Monitor, 3)] {
+            clients.add(part, number);
+        }
+        clients.count(1, [(LogicalReads, 10)].into());
+        clients.count(3, [(LogicalReads, 5)].into());
+        clients.count(99, [(LogicalReads, 1000)].into());
+        let whole = [(LogicalReads, 70), (Commits, 4)];
+        let figures = clients.attribute(whole.into(), &[(LogicalReads, 65), (RedoBytes, 9)].into());
+        let ours = [(Commits, 4), (LogicalReads, 10), (RedoBytes, 0)];
+        assert_eq!(figures.counters, ours.into(), "session 2 has not worked yet");
+        assert_eq!(figures.server, [(LogicalReads, 60), (RedoBytes, 9)].into());
+    }
+
+    #[test]
+    fn a_session_that_is_gone_keeps_what_it_did() {
+        let clients = Clients::default();
+        clients.add(Part::Session, 1);
+        clients.count(1, [(LogicalReads, 10)].into());
+        clients.add(Part::Session, 1);
+        clients.add(Part::Session, 2);
+        clients.count(2, [(LogicalReads, 1)].into());
+        let figures = clients.attribute(Counters::default(), &[(LogicalReads, 50)].into());
+        assert_eq!(figures.counters.get(LogicalReads), Some(11));
+        assert_eq!(clients.numbers(), [1, 2]);
+    }
+}
