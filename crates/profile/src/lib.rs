@@ -13,10 +13,14 @@ mod calibration;
 mod demand;
 mod figure;
 mod fit;
+mod least_squares;
 mod plan;
 mod profile;
 mod several;
 mod summary;
+#[cfg(test)]
+#[path = "tests/table.rs"]
+mod table;
 #[cfg(test)]
 #[path = "tests/untrusted.rs"]
 mod untrusted;

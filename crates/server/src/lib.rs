@@ -17,7 +17,7 @@ mod settings;
 mod target;
 
 pub use connections::*;
-pub use operations::{Kind, ServerClock, classify, homes, nanoseconds, whole_microseconds};
+pub use operations::{Kind, ServerClock, classify, homes, nanoseconds, number, whole_microseconds};
 pub use sampler::{NOT_SAMPLED, Sample, Sampler};
 pub use schemas::*;
 pub use servers::{Limit, Monitored, Servers};

@@ -44,7 +44,7 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     prepare(&mut conn, &[SESSION, &[WORKING, &home]].concat()).in_step(&step)?;
     let interrupt = KillQuery { connection: conn.connection_id(), endpoint, connector };
     if databases.loop_place == LoopPlace::Client {
-        let work = ClientLoop::new(ClientStatements(conn), plan, &step)?;
+        let work = ClientLoop::new(ClientStatements { conn, is_open: false }, plan, &step)?;
         return Ok(Box::new(Cancellable::new(work, endpoint, interrupt)));
     }
     databases.loaded.check_update_text(plan, &step)?;
@@ -88,20 +88,24 @@ impl Interrupt for KillQuery {
 }
 
 /// The statements of the loop in the client.
-struct ClientStatements(Conn);
+struct ClientStatements {
+    conn: Conn,
+    /// True within a transaction of several UPDATEs.
+    is_open: bool,
+}
 
 impl Statements for ClientStatements {
     type Statement = Statement;
     type Error = mysql::Error;
 
     fn prepare(&mut self, kind: Kind, schema: SchemaNo) -> Result<Statement, mysql::Error> {
-        self.0.prep(statement(kind, schema, ["?", "?"], |_| "?".into()))
+        self.conn.prep(statement(kind, schema, ["?", "?"], |_| "?".into()))
     }
 
     fn count(&mut self, statement: &Statement, keys: Option<KeyRange>) -> Result<u64, mysql::Error> {
         let parameters =
             keys.map_or(Params::Empty, |keys| Params::Positional(bounds(keys).into_iter().collect()));
-        Ok(self.0.exec_first::<u64, _, _>(statement, parameters)?.unwrap_or_default())
+        Ok(self.conn.exec_first::<u64, _, _>(statement, parameters)?.unwrap_or_default())
     }
 
     fn update(
@@ -109,22 +113,34 @@ impl Statements for ClientStatements {
         statement: &Statement,
         keys: KeyRange,
         values: &[&str],
+        commits: bool,
     ) -> Result<u64, mysql::Error> {
         let parameters = values.iter().map(|value| Value::from(*value)).chain(bounds(keys)).collect();
-        self.0.exec_drop(statement, Params::Positional(parameters))?;
-        let changed = self.0.affected_rows();
-        self.0.query_drop("COMMIT")?;
+        self.conn.exec_drop(statement, Params::Positional(parameters))?;
+        let changed = self.conn.affected_rows();
+        self.is_open = !commits;
+        if commits {
+            self.conn.query_drop("COMMIT")?;
+        }
         Ok(changed)
+    }
+
+    fn roll_back(&mut self) {
+        if std::mem::take(&mut self.is_open) {
+            let _ = self.conn.query_drop("ROLLBACK");
+        }
     }
 
     /// MariaDB counts the pages of a transaction when it ends, and SELECTs alone end none.
     fn batch_done(&mut self) -> Result<()> {
-        self.0.query_drop("ROLLBACK").in_step("ending a batch")
+        let end = if std::mem::take(&mut self.is_open) { "COMMIT" } else { "ROLLBACK" };
+        self.conn.query_drop(end).in_step("ending a batch")
     }
 
     /// After a lock wait the transaction is still open, with its changes.
     fn failed(&mut self, _: SchemaNo, step: &str, error: mysql::Error) -> EngineError {
-        let _ = self.0.query_drop("ROLLBACK");
+        self.is_open = true;
+        self.roll_back();
         failed(step, &error)
     }
 }
