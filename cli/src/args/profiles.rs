@@ -103,12 +103,14 @@ Examples:
   slob plan profile.json --target \"$NEW\" > slob.conf                measured there: up to three short runs
   slob plan profile.json --at p95 --grow 1.5
   slob plan profile.json --at '2026-11-20 10:00' --by commits
-Reads, redo, commits and writes are each met within 5 %, or it says which are not, and why. Load the data first
-(`slob setup`): more than the database's cache holds, or the reads will not be physical.";
+Reads, redo, commits and hits are each met within 5 %, or it says which are not, and why. Load the data first
+(`slob setup`): more than the database's cache holds, or the reads will not be physical.
+Exit codes: 0 all are met, or --force; 1 some are not, and no slob.conf is written; 2 bad usage; 3 a run failed.";
     let command = Command::new("plan")
         .about("Turn a profile into a test with the same demand: a commented slob.conf")
         .after_help(examples)
-        .arg(output("Write slob.conf to this file, and print the table (or --json) alone"));
+        .arg(output("Write slob.conf to this file, and print the table (or --json) alone"))
+        .arg(switch("force", "Write slob.conf though the plan misses some figures"));
     let is_used = |param: &Param| {
         is_results_dir(param)
             || (is_left_by_plan(param) && !["RUN_TIME", "UNTIL_STEADY"].contains(&param.key))

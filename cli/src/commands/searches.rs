@@ -17,8 +17,8 @@ use slob_campaign::{
     SearchStep, Trail, search_headroom, search_knee,
 };
 use slob_profile::{
-    At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Figures, Limits, Parameters, Profile, calibrate,
-    compare, not_modelled, solve,
+    At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Figures, Limits, Parameters, Profile,
+    TOLERANCE_PERCENT, calibrate, compare, not_modelled, solve,
 };
 use slob_record::{KindRecord, Record};
 use slob_report::analysis::{Curve, CurvePoint, curve_page};
@@ -28,7 +28,7 @@ use slob_report::profiles::{
 };
 use slob_report::verdicts::thresholds::LOW_LOAD;
 use slob_report::{Figures as RunFigures, figure};
-use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, RunSpec, Settings, Value};
+use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, Origin, RunSpec, Settings, Value};
 
 use super::{profile, replays, runs};
 use crate::args::Given;
@@ -301,9 +301,20 @@ impl Goal {
         })
     }
 
-    /// Limits before a load: SCALE and SCAN_TABLE_SZ have their defaults.
-    fn limits(&self, schemas: u32) -> Limits {
-        Limits { schemas, scan_blocks: 128, scale_blocks: 10_240, most_sessions: self.most_sessions }
+    /// Limits before a load: what SCHEMAS, SCALE and SCAN_TABLE_SZ would make.
+    fn limits_of(&self, settings: &Settings) -> Result<Limits, Failure> {
+        let load = LoadSpec::from_settings(settings)?.spec;
+        let block_bytes = load.block_sz.or(self.block_bytes).unwrap_or(load.block_bytes());
+        let LoadSpec { schemas, scale, scan_table, .. } = load;
+        let limits = Limits {
+            schemas: schemas.get(),
+            scan_blocks: scan_table.map_or(0, |size| size.blocks(block_bytes)),
+            scale_blocks: scale.blocks(block_bytes),
+            most_sessions: self.most_sessions,
+            hot_mb: 0,
+            hot_blocks: 0,
+        };
+        Ok(limits.with_hot_spot(block_bytes))
     }
 }
 
@@ -347,15 +358,16 @@ impl Target {
             Some(Value::Size(size)) => size.blocks(server.block_bytes).min(first.load.scale),
             _ => first.load.scale,
         };
-        Ok(Self {
-            name: target.to_string(),
-            limits: Limits {
-                scan_blocks: first.load.scan_blocks,
-                scale_blocks,
-                ..goal.limits(schemas.unwrap_or(there).min(there))
-            },
-            block_bytes: server.block_bytes,
-        })
+        let limits = Limits {
+            schemas: schemas.unwrap_or(there).min(there),
+            scan_blocks: first.load.scan_blocks,
+            scale_blocks,
+            most_sessions: goal.most_sessions,
+            hot_mb: 0,
+            hot_blocks: 0,
+        };
+        let block_bytes = server.block_bytes;
+        Ok(Self { name: target.to_string(), limits: limits.with_hot_spot(block_bytes), block_bytes })
     }
 
     /// Calibrates a plan with short runs, which `measure` makes from a name and parameters.
@@ -414,23 +426,49 @@ pub(super) fn plan(matches: &ArgMatches) -> Outcome {
         let calibrated = target.calibrate(&goal, &settings, measure)?;
         plan_view(&goal, Some(&target), calibrated)
     } else {
-        if matches.value_source("calibration") == Some(ValueSource::CommandLine) {
-            return Err(Failure::usage("--calibration measures on a target: name one with --target"));
-        }
+        refuse_flags_of_a_target(matches, &settings)?;
         let costs = Costs::default();
-        let planned = solve(&goal.demand, &costs, &goal.limits(1));
+        let planned = solve(&goal.demand, &costs, &goal.limits_of(&settings)?);
         let fit = compare(&goal.demand, &planned, None, &costs);
         plan_view(&goal, None, Calibrated { planned, fit, runs: Vec::new() })
     };
+    let missed: Vec<&str> = view.fit.missed().map(|line| line.what.words()).collect();
+    let is_written = missed.is_empty() || matches.get_flag("force");
     let path = matches.path("output");
-    if let Some(path) = path {
+    if let Some(path) = path.filter(|_| is_written) {
         output::write_page(&plan_conf(&view), path)?;
     }
-    output::done(&match (matches.get_flag("json"), path) {
+    output::print(&match (matches.get_flag("json"), path) {
         (true, _) => output::json("the plan", &view)?,
-        (false, Some(_)) => plan_table(&view),
-        (false, None) => plan_conf(&view),
-    })
+        (false, None) if is_written => plan_conf(&view),
+        (false, _) => plan_table(&view),
+    })?;
+    if !missed.is_empty() {
+        let place = path.map_or_else(|| "slob.conf".into(), Path::to_string_lossy);
+        let then = match is_written {
+            true => format!("{place} is written all the same"),
+            false => format!("{place} is not written; --force writes it all the same"),
+        };
+        output::say(&format!(
+            "slob: the plan misses {} by more than {TOLERANCE_PERCENT} %: {then}",
+            missed.join(", ")
+        ));
+    }
+    Ok(judged(true, is_written))
+}
+
+/// Refuses flags that only a run on a target uses.
+fn refuse_flags_of_a_target(matches: &ArgMatches, settings: &Settings) -> Result<(), Failure> {
+    const USED: [&str; 6] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ", "BLOCK_SZ", "TARGET", "RESULTS_DIR"];
+    let is_flag = |entry: &&Entry| *entry.origin() == Origin::Flag && !USED.contains(&entry.param().key);
+    let of_run = settings.entries().find(is_flag).and_then(|entry| entry.param().flag());
+    let given = matches.value_source("calibration") == Some(ValueSource::CommandLine);
+    match of_run.or(given.then(|| "calibration".to_owned())) {
+        Some(flag) => Err(Failure::usage(format!(
+            "--{flag} is of runs on a target: name one with --target, or leave it out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn plan_view(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> PlanView {

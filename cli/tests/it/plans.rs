@@ -33,7 +33,7 @@ fn profiled(folder: &Folder, file: &str) -> Value {
 /// A plan for a target, from a profile; its parameters are in `plan.conf`.
 fn planned(folder: &Folder, profile: &str, target: &str) -> Value {
     let flags = format!("--calibration 4s --warmup {WARMUP} --target {target}");
-    folder.slob(format!("plan {profile} --json -o plan.conf {flags}")).json()
+    folder.slob(format!("plan {profile} --json --force -o plan.conf {flags}")).json()
 }
 
 fn target(folder: &Folder) -> String {

@@ -190,12 +190,47 @@ fn calibrations_are_no_runs_of_the_user_and_parameters_that_a_plan_sets_are_refu
     folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
     folder.slob("profile latest -o run.json").success();
     let listed = folder.slob("list").success().stdout;
-    folder.slob("plan run.json --target sqlite:./d --calibration 2s --warmup 0 -o plan.conf").success();
+    folder
+        .slob("plan run.json --target sqlite:./d --calibration 2s --warmup 0 --force -o plan.conf")
+        .success();
     assert_eq!(folder.slob("list").success().stdout, listed);
     folder.slob("plan run.json --rate 5").exits(2);
     folder.slob("headroom run.json --target sqlite:./d --rate 5").exits(2);
     folder.write("empty.conf", "");
     folder.slob("plan run.json --conf empty.conf --calibration 2s").refused(&["name one with --target"]);
+    folder.slob("plan run.json --conf empty.conf --warmup 2").refused(&["--warmup is of runs on a target"]);
+}
+
+#[test]
+fn a_plan_that_misses_a_figure_names_the_cause_and_is_written_by_force_alone() {
+    let folder = Folder::new();
+    folder.write("empty.conf", "");
+    let profile = |redo: u32| {
+        format!(
+            r#"{{"profile_version": 1, "source": "reports", "subject": {{"name": "PROD", "block_bytes": 8192}}, "intervals": [
+            {{"source": "r", "begin": "2026-11-20T10:00:00", "seconds": 3600, "figures": {{"redo_bytes_per_s": {redo},
+             "logical_reads_per_s": 97456, "physical_read_requests_per_s": 101.4, "commits_per_s": 20.63}}}}]}}"#
+        )
+    };
+    folder.write("met.json", &profile(146_100));
+    let sizes = ["1M", "4M", "16M"];
+    let plans = sizes.map(|size| {
+        let conf =
+            folder.slob(format!("plan met.json --conf empty.conf --scan-table-sz {size}")).success().stdout;
+        conf.lines().find(|line| line.starts_with("SCAN_PCT=")).unwrap().to_owned()
+    });
+    assert!(plans[0] != plans[1] && plans[1] != plans[2], "{plans:?}");
+    folder.write("missed.json", &profile(1000));
+    let missed = folder.slob("plan missed.json --conf empty.conf -o plan.conf").exits(1);
+    assert!(missed.stderr.contains("the plan misses redo by more than 5 %"), "{}", missed.stderr);
+    let words = missed.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("redo: not met: 48 bytes for each commit are demanded, and an UPDATE of one block"),
+        "{words}"
+    );
+    assert!(!folder.at("plan.conf").exists());
+    folder.slob("plan missed.json --conf empty.conf -o plan.conf --force").success();
+    assert!(folder.read("plan.conf").contains("\nCOMMIT_EVERY=1\n"));
 }
 
 /// Watches a server until a file holds so many intervals, then ends it as told.

@@ -104,7 +104,7 @@ pub fn is_set_by_plan(key: &str) -> bool {
 }
 
 /// Parameters that a search for headroom sets.
-const SET_BY_SEARCH: [(&str, &str); 14] = [
+const SET_BY_SEARCH: [(&str, &str); 19] = [
     ("THREADS_PER_SCHEMA", "`demand`"),
     ("NUM_THREADS", "`demand`"),
     ("WRITERS", "`demand`"),
@@ -116,6 +116,11 @@ const SET_BY_SEARCH: [(&str, &str); 14] = [
     ("WORK_UNIT", "`demand`"),
     ("UPDATE_WORK_UNIT", "`demand`"),
     ("REDO_STRESS", "`demand`"),
+    ("COMMIT_EVERY", "`demand`"),
+    ("DO_HOTSPOT", "`demand`"),
+    ("HOTSPOT_MB", "`demand`"),
+    ("HOTSPOT_OFFSET_MB", "`demand`"),
+    ("HOTSPOT_FREQUENCY", "`demand`"),
     ("WORK_LOOP", "`demand`"),
     ("RUN_NAME", "the search"),
     ("RESULTS_DIR", "`directory`"),

@@ -151,8 +151,10 @@ pub trait Engine: Send + Sync {
 pub trait Session: Send {
     /// Executes the operations of a batch in order, none before it is due ([`Batch::not_before`]), each followed by its
     /// pause, and clears and fills `outcome`. No operation starts at or after `deadline`, which also cuts a pause or a
-    /// wait short.
-    /// Fails with the error of the first operation that fails; `outcome` holds those before it. The session is not used again unless
+    /// wait short. UPDATEs that do not commit ([`slob_method::Op::commits`]) are committed with the one that does, or when
+    /// the call ends: no transaction is left open.
+    /// Fails with the error of the first operation that fails; `outcome` holds those before it. An open transaction is rolled
+    /// back; its UPDATEs may be in `outcome` nevertheless. The session is not used again unless
     /// the error is [`crate::ErrorKind::Retryable`].
     fn execute(&mut self, batch: &Batch, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<()>;
 

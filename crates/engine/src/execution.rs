@@ -51,6 +51,11 @@ impl Outcome {
         }
     }
 
+    /// Keeps the first `count` operations.
+    pub fn truncate(&mut self, count: usize) {
+        self.ops.truncate(count);
+    }
+
     /// The executed operations: a prefix of the batch's.
     pub fn ops(&self) -> &[OpOutcome] {
         &self.ops
@@ -101,7 +106,7 @@ impl Cancel for CancelToken {
 
 /// A session that executes single operations.
 pub trait Perform {
-    /// Executes an operation with its commit, and returns the rows counted or changed.
+    /// Executes an operation with its commit, if it has one, and returns the rows counted or changed.
     fn perform(&mut self, op: &Op) -> Result<u64>;
 
     /// Called after each operation, outside its duration, with the moment of its end.

@@ -129,7 +129,7 @@ impl Perform for NullSession {
         let rows = op.rows().unwrap_or(0);
         match op.action {
             Action::Update(..) => {
-                self.counts.commits.fetch_add(1, Ordering::Relaxed);
+                self.counts.commits.fetch_add(op.commits.into(), Ordering::Relaxed);
                 self.counts.rows_changed.fetch_add(rows, Ordering::Relaxed);
             }
             Action::Select(_) | Action::Scan => {

@@ -44,6 +44,10 @@ const CHECKS: &[(&str, Applies)] = &[
     ("a scan counts the whole scan table", Always(working::scans_are_whole)),
     ("LITE updates change c2 and c20 of exactly the planned rows", Always(working::lite_updates)),
     ("HEAVY updates change all columns of exactly the planned rows", Always(working::heavy_updates)),
+    (
+        "UPDATEs of a transaction share its commit, and none outlives its call",
+        WithData(working::transactions),
+    ),
     ("hot-schema operations go to schema 1", WithData(working::hot_schema)),
     ("pauses are kept and are not counted as work", Always(working::pauses)),
     ("no operation starts before it is due", Always(working::due_times)),

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use std::time::Instant;
 
 use slob_method::{Batch, Planner, SchemaNo};
-use slob_spec::{HotSpot, Percent, ThinkTime, WorkUnit, Workload};
+use slob_spec::{Every, HotSpot, Percent, ThinkTime, WorkUnit, Workload};
 
 const OPERATIONS: usize = 8192;
 const BATCHES: usize = 1000;
@@ -19,7 +19,7 @@ fn main() {
     let all = Workload {
         update_pct: Percent::new(37).unwrap(),
         scan_pct: Percent::new(11).unwrap(),
-        hot_spot: Some(HotSpot { first_block: 2049, blocks: 1024, every }),
+        hot_spot: Some(HotSpot { first_block: 2049, blocks: 1024, every: Every::new(every.get()).unwrap() }),
         hot_schema_every: Some(every),
         think_time: Some(ThinkTime { every, min_us: 100, max_us: 500 }),
         ..plain.clone()

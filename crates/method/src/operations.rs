@@ -57,7 +57,7 @@ impl KeyRange {
 pub enum Action {
     /// Counts c2 over a range of keys of the main table.
     Select(KeyRange),
-    /// Changes a range of keys and commits.
+    /// Changes a range of keys, and commits if [`Op::commits`].
     Update(KeyRange, Stamp),
     /// Counts c2 over the whole scan table.
     Scan,
@@ -72,6 +72,8 @@ pub struct Op {
     pub schema: SchemaNo,
     /// Pause afterwards in microseconds; 0 is none.
     pub pause_us: u32,
+    /// False for an UPDATE whose transaction goes on with the next operation.
+    pub commits: bool,
 }
 
 impl Op {
@@ -162,6 +164,12 @@ impl Batch {
         Duration::from_micros(self.ops().iter().map(|op| u64::from(op.pause_us)).sum())
     }
 
+    /// How many of the first `done` operations of [`Batch::ops`] remain if the transaction that they leave open is rolled back.
+    pub fn committed(&self, done: usize) -> usize {
+        let done = &self.ops()[..done.min(self.ops().len())];
+        done.iter().rposition(|op| op.commits).map_or(0, |last| last + 1)
+    }
+
     pub(crate) fn clear(&mut self) {
         self.ops.clear();
         self.dues_ns.clear();
@@ -190,7 +198,7 @@ mod tests {
 
     #[test]
     fn operations_are_words() {
-        let op = |action| Op { action, schema: SchemaNo::FIRST, pause_us: 0 };
+        let op = |action| Op { action, schema: SchemaNo::FIRST, pause_us: 0, commits: true };
         let range = |blocks| KeyRange { first: 24_889, blocks };
         let update = Action::Update(range(64), Stamp::new(1, 1, 1));
         assert_eq!(op(update).to_string(), "UPDATE of keys 24889 to 24952 in schema 1");

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use slob_spec::{ArrivalProcess, RateSchedule, ThinkTime, WorkUnit, Workload};
+use slob_spec::{ArrivalProcess, Percent, RateSchedule, ThinkTime, WorkUnit, Workload};
 
 use crate::content::Stamp;
 use crate::operations::{Action, Batch, KeyRange, Op, SchemaNo};
@@ -25,6 +25,11 @@ pub struct Planner {
     scans: Deck,
     planned: u64,
     keyed: u64,
+    /// UPDATEs that were drawn: those of a transaction wait for its last one.
+    updated: u64,
+    waiting: u32,
+    /// UPDATEs of the transaction that is being planned, still to come.
+    of_transaction: u32,
     postponed: Option<Op>,
     schedule: Option<Schedule>,
 }
@@ -39,10 +44,13 @@ impl Planner {
             home,
             session,
             rng: Rng::new(rng::key(&[workload.seed, u64::from(session)])),
-            updates: Deck::new(workload.of_session(session).update_pct.get()),
-            scans: Deck::new(workload.scan_pct.get()),
+            updates: Deck::new(workload.of_session(session).update_pct, session),
+            scans: Deck::new(workload.scan_pct, session),
             planned: 0,
             keyed: 0,
+            updated: 0,
+            waiting: 0,
+            of_transaction: 0,
             postponed: None,
             schedule: Schedule::new(&workload, session, &mut arrivals_rng),
             arrivals_rng,
@@ -56,11 +64,12 @@ impl Planner {
     }
 
     /// Replaces the content of `batch` by at most `count` operations that are due before `until_ns` after the start of
-    /// the run; none in a closed loop.
+    /// the run; none in a closed loop. A transaction that was begun is ended beyond both limits.
     pub fn fill_due(&mut self, batch: &mut Batch, count: usize, until_ns: u64) {
         batch.clear();
-        while batch.ops().len() < count {
-            let Some(due_ns) = self.next_due_ns().filter(|due_ns| *due_ns < until_ns) else { return };
+        while batch.ops().len() < count || self.of_transaction > 0 {
+            let due = self.next_due_ns().filter(|due_ns| *due_ns < until_ns || self.of_transaction > 0);
+            let Some(due_ns) = due else { return };
             if let Some(schedule) = &mut self.schedule {
                 schedule.advance(&mut self.arrivals_rng);
             }
@@ -68,7 +77,8 @@ impl Planner {
         }
     }
 
-    /// Replaces the content of `batch` by the next `count` operations. Allocates only to grow the batch.
+    /// Replaces the content of `batch` by the next `count` operations, and those that end a transaction. Allocates only to
+    /// grow the batch.
     pub fn fill(&mut self, batch: &mut Batch, count: usize) {
         self.fill_within(batch, count, Duration::MAX);
     }
@@ -79,9 +89,9 @@ impl Planner {
         let most_us = u64::try_from(pauses.as_micros()).unwrap_or(u64::MAX);
         let mut paused_us = 0;
         batch.clear();
-        while batch.ops().len() < count && paused_us < most_us {
+        while (batch.ops().len() < count && paused_us < most_us) || self.of_transaction > 0 {
             let op = self.postponed.take().unwrap_or_else(|| self.next_op());
-            if u64::from(op.pause_us) > most_us && !batch.ops().is_empty() {
+            if u64::from(op.pause_us) > most_us && !batch.ops().is_empty() && !is_in_transaction(batch) {
                 self.postponed = Some(op);
                 return;
             }
@@ -92,24 +102,51 @@ impl Planner {
 
     fn next_op(&mut self) -> Op {
         self.planned += 1;
-        let action = if self.updates.draw(&mut self.rng) {
-            let range = self.next_range(self.workload.update_work_unit);
+        let action = if self.next_is_update() {
+            let range = self.next_range(self.workload.update_work_unit, self.workload.update_parts());
             Action::Update(range, Stamp::new(self.workload.nonce, self.session, self.planned))
         } else if self.scans.draw(&mut self.rng) {
             Action::Scan
         } else {
-            Action::Select(self.next_range(self.workload.work_unit))
+            Action::Select(self.next_range(self.workload.work_unit, 1))
         };
+        // The last operation of a WORK_LOOP ends the transaction.
+        if self.workload.work_loop == Some(self.planned) {
+            self.of_transaction = 0;
+        }
         let pause_us = self.workload.think_time.map_or(0, |think| self.next_pause(think));
-        Op { action, schema: self.next_schema(), pause_us }
+        Op { action, schema: self.next_schema(), pause_us, commits: self.of_transaction == 0 }
     }
 
-    fn next_range(&mut self, unit: WorkUnit) -> KeyRange {
+    /// Draws cards until an operation can be planned: those of UPDATEs wait until there are enough for a transaction, whose
+    /// UPDATEs follow each other.
+    fn next_is_update(&mut self) -> bool {
+        if self.of_transaction == 0 {
+            loop {
+                if !self.updates.draw(&mut self.rng) {
+                    return false;
+                }
+                self.updated += 1;
+                self.waiting += 1;
+                if self.workload.commit_every.is_nth(self.updated) {
+                    break;
+                }
+            }
+            self.of_transaction = std::mem::take(&mut self.waiting);
+        }
+        self.of_transaction -= 1;
+        true
+    }
+
+    /// Draws keys, for an UPDATE from the session's own one of the `parts` of the schema.
+    fn next_range(&mut self, unit: WorkUnit, parts: u64) -> KeyRange {
         self.keyed += 1;
         let (first, blocks) = match self.workload.hot_spot {
-            Some(hot) if is_nth(self.keyed, hot.every) => (hot.first_block, hot.blocks),
+            Some(hot) if hot.every.is_nth(self.keyed) => (hot.first_block, hot.blocks),
             _ => (1, self.workload.scale_blocks),
         };
+        let part = u64::from(self.session / self.workload.schemas.get()) % parts;
+        let (first, blocks) = (first + part * (blocks / parts), blocks / parts);
         let places = blocks - u64::from(unit.get()) + 1;
         KeyRange { first: first + self.rng.below(places), blocks: unit.get() }
     }
@@ -133,20 +170,48 @@ fn is_nth(count: u64, every: NonZeroU32) -> bool {
     count.is_multiple_of(u64::from(every.get()))
 }
 
-/// A deck of 100 cards with exactly `percent` marked ones, shuffled anew after every 100 draws: percentages are exact,
-/// their order is random.
+/// True if a batch ends within a transaction.
+fn is_in_transaction(batch: &Batch) -> bool {
+    batch.ops().last().is_some_and(|op| !op.commits)
+}
+
+/// Decks of 100 cards, each shuffled anew, with exactly `percent` marked ones over every 100 decks: percentages are exact, their
+/// order is random. Two decks differ by one marked card at most, so that a part of them is as exact as can be.
 #[derive(Clone, Debug)]
 struct Deck {
     cards: [bool; 100],
     drawn: usize,
+    hundredths: u32,
+    /// The number of this deck among 100.
+    number: u32,
+    marked: u32,
 }
 
 impl Deck {
-    /// `percent` is at most 100.
-    fn new(percent: u8) -> Self {
-        let mut cards = [false; 100];
-        cards[..usize::from(percent)].fill(true);
-        Self { cards, drawn: 0 }
+    /// Sessions begin at different decks.
+    fn new(percent: Percent, session: u32) -> Self {
+        // Coprime to 100 and near the golden section, so that the first sessions spread evenly.
+        const STRIDE: u32 = 61;
+        let mut deck = Self {
+            cards: [false; 100],
+            drawn: 0,
+            hundredths: percent.hundredths().into(),
+            number: session % 100 * STRIDE % 100,
+            marked: 0,
+        };
+        deck.mark();
+        deck
+    }
+
+    /// Gives a new deck its number of marked cards. They keep their places, which the next shuffle changes.
+    fn mark(&mut self) {
+        let up_to = |decks: u32| decks * self.hundredths / 100;
+        let wanted = up_to(self.number + 1) - up_to(self.number);
+        let is_marked = wanted < self.marked;
+        let changed = self.cards.iter_mut().filter(|card| **card == is_marked);
+        changed.take(wanted.abs_diff(self.marked) as usize).for_each(|card| *card = !is_marked);
+        self.marked = wanted;
+        self.number = (self.number + 1) % 100;
     }
 
     /// Draws a card by one step of the Fisher-Yates shuffle.
@@ -155,7 +220,11 @@ impl Deck {
         let left = self.cards.len() - self.drawn;
         self.cards.swap(self.drawn, self.drawn + rng.below(left as u64) as usize);
         let card = self.cards[self.drawn];
-        self.drawn = (self.drawn + 1) % self.cards.len();
+        self.drawn += 1;
+        if self.drawn == self.cards.len() {
+            self.drawn = 0;
+            self.mark();
+        }
         card
     }
 }
@@ -276,8 +345,9 @@ mod tests {
 
     #[test]
     fn every_hundred_draws_hold_the_exact_share() {
-        for percent in 0..=100 {
-            let (mut deck, mut rng) = (Deck::new(percent), Rng::new(u64::from(percent)));
+        for percent in 0..=100_u8 {
+            let of_percent = Percent::new(percent).unwrap();
+            let (mut deck, mut rng) = (Deck::new(of_percent, percent.into()), Rng::new(u64::from(percent)));
             for _ in 0..20 {
                 let marks = (0..100).filter(|_| deck.draw(&mut rng)).count();
                 assert_eq!(marks, usize::from(percent));
@@ -285,9 +355,29 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn every_ten_thousand_draws_hold_the_exact_share_and_every_hundred_nearly(
+            hundredths in 0..=10_000_u64, session: u32, seed: u64,
+        ) {
+            let percent = Percent::of_hundredths(hundredths).unwrap();
+            let (mut deck, mut rng) = (Deck::new(percent, session), Rng::new(seed));
+            let mut hundred = || (0..100).filter(|_| deck.draw(&mut rng)).count() as u64;
+            let hundreds: Vec<u64> = (0..100).map(|_| hundred()).collect();
+            prop_assert_eq!(hundreds.iter().sum::<u64>(), hundredths);
+            prop_assert!(hundreds.iter().all(|marks| marks.abs_diff(hundredths / 100) <= 1), "{hundreds:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_decks_of_sessions_hold_about_their_share() {
+        let marks = |session| Deck::new(Percent::of_hundredths(50).unwrap(), session).marked;
+        assert_eq!((0..8).map(marks).sum::<u32>(), 4);
+    }
+
     #[test]
     fn every_place_is_marked_equally_often() {
-        let (mut deck, mut rng) = (Deck::new(30), Rng::new(5));
+        let (mut deck, mut rng) = (Deck::new(Percent::new(30).unwrap(), 0), Rng::new(5));
         let mut marks = [0u32; 100];
         for _ in 0..10_000 {
             for mark in &mut marks {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use slob_method::{Action, Batch, Op, Planner, SchemaNo};
-use slob_spec::{HotSpot, Percent, ThinkTime, WorkUnit, Workload};
+use slob_spec::{Every, HotSpot, Percent, ThinkTime, WorkUnit, Workload};
 
 fn workload(scale: u64, unit: u16) -> Workload {
     Workload::selects(scale, WorkUnit::new(unit).unwrap())
@@ -44,6 +44,39 @@ fn is_update(op: &Op) -> bool {
 }
 
 proptest! {
+    /// A transaction's UPDATEs follow each other, no batch ends within it, and no session updates another one's rows.
+    #[test]
+    fn transactions_hold_as_many_updates_as_asked_for(
+        updates in 1..=10_000_u64, every in 10_000..60_000_u64, threads in 1..6_u32, session in 0..20_u32, size in 1..9_usize,
+    ) {
+        let commit_every = Every::of_millionths(100 * every).unwrap();
+        let workload = Workload {
+            update_pct: Percent::of_hundredths(updates).unwrap(),
+            commit_every,
+            threads_per_schema: NonZeroU32::new(threads).unwrap(),
+            schemas: NonZeroU32::new(3).unwrap(),
+            ..workload(5000, 7)
+        };
+        workload.check().unwrap();
+        let mut planner = Planner::new(workload, session, SchemaNo::FIRST);
+        let (mut batch, mut ops) = (Batch::default(), Vec::new());
+        while ops.len() < 20_000 {
+            planner.fill(&mut batch, size);
+            prop_assert!(batch.ops().last().unwrap().commits);
+            ops.extend_from_slice(batch.ops());
+        }
+        prop_assert!(ops.windows(2).all(|pair| pair[0].commits || is_update(&pair[1])));
+        let updates: Vec<&Op> = ops.iter().filter(|op| is_update(op)).collect();
+        let commits = updates.iter().filter(|op| op.commits).count() as f64;
+        prop_assert!((commits - updates.len() as f64 / commit_every.get()).abs() <= 1.0, "{commits} of {}", updates.len());
+        let part = 5000 / if every == 10_000 { 1 } else { u64::from(threads) };
+        let own = if every == 10_000 { 0 } else { u64::from(session / 3 % threads) * part };
+        for op in updates {
+            let Action::Update(range, _) = op.action else { unreachable!() };
+            prop_assert!(range.first > own && range.end() <= own + part + 1, "{range:?} of {own} + {part}");
+        }
+    }
+
     #[test]
     fn every_hundred_operations_hold_the_exact_mix(updates in 0..=100u8, scans in 0..=100u8, seed: u64) {
         let workload = Workload {
@@ -78,7 +111,7 @@ proptest! {
     fn the_hot_spot_is_hit_on_every_nth_operation_and_kept_exactly(
         offset in 0..3000u64, blocks in 64..=1000u64, n in 1..=20u32, updates in 0..=100u8, seed: u64,
     ) {
-        let hot = HotSpot { first_block: offset + 1, blocks, every: every(n) };
+        let hot = HotSpot { first_block: offset + 1, blocks, every: Every::new(n).unwrap() };
         let workload =
             Workload { hot_spot: Some(hot), update_pct: Percent::new(updates).unwrap(), ..workload(4000, 64) };
         for (i, op) in plan(Workload { seed, ..workload }, 2, 400).iter().enumerate() {
@@ -217,7 +250,7 @@ fn pauses_cover_their_range() {
 fn impossible_workloads_are_refused() {
     assert!(workload(63, 64).check().is_err());
     let hot = |first, blocks| Workload {
-        hot_spot: Some(HotSpot { first_block: first, blocks, every: every(1) }),
+        hot_spot: Some(HotSpot { first_block: first, blocks, every: Every::ONE }),
         ..workload(1000, 64)
     };
     assert!(hot(937, 64).check().is_ok());

@@ -23,10 +23,10 @@ pub fn calibrate<E>(
     let mut costs = Costs::default();
     let mut runs = Vec::new();
     let mut best: Option<(Planned, Fit)> = None;
-    // The first run has no scans: the reads that later runs add show whether scans hit the cache.
-    let mut planned = solve(demand, &costs, &Limits { scan_blocks: 0, ..*limits });
+    // The first run has no scans and no hot spot: the reads that later runs add show whether these hit the cache.
+    let mut planned = solve(demand, &costs, &Limits { scan_blocks: 0, hot_blocks: 0, ..*limits });
     loop {
-        planned.can_scan = can_scan;
+        (planned.can_scan, planned.can_be_hot) = (can_scan, limits.hot_blocks > 0);
         let (id, measured) = measure(runs.len() + 1, &planned.parameters)?;
         runs.push(id);
         costs.learn(&planned.parameters, &measured, demand.reads_are, limits.scan_blocks);
@@ -37,7 +37,7 @@ pub fn calibrate<E>(
             _ => (planned, fit),
         };
         planned = solve(demand, &costs, limits);
-        let wants_scans = runs.len() == 1 && planned.parameters.scan_pct > 0;
+        let wants_scans = runs.len() == 1 && planned.parameters.scan_pct > 0.0;
         let is_done = (is_met && !wants_scans) || planned_best.parameters == planned.parameters;
         if is_done || runs.len() == CALIBRATION_RUNS {
             return Ok(Calibrated { planned: planned_best, fit: fit_best, runs });

@@ -13,11 +13,15 @@ mod calibration;
 mod demand;
 mod figure;
 mod fit;
+mod least_squares;
 mod plan;
 mod profile;
 mod several;
 mod stretch;
 mod summary;
+#[cfg(test)]
+#[path = "tests/table.rs"]
+mod table;
 #[cfg(test)]
 #[path = "tests/untrusted.rs"]
 mod untrusted;

@@ -1,31 +1,61 @@
 //! From a demand to the parameters of a run.
 //!
-//! An open loop starts RATE operations a second. UPDATE_PCT percent of them are UPDATEs of UPDATE_WORK_UNIT blocks with a commit
-//! each. SCAN_PCT percent of the others are scans of a small table that stays in the cache; the rest are SELECTs of WORK_UNIT
-//! blocks. Commits fix the rate of UPDATEs, redo per commit their blocks, physical reads the blocks of SELECTs; logical reads
-//! that hit are scans. Percentages and blocks are whole numbers: the search takes the nearest ones.
+//! An open loop starts RATE operations a second. UPDATE_PCT percent of them are UPDATEs of UPDATE_WORK_UNIT blocks, of which
+//! COMMIT_EVERY make a transaction. SCAN_PCT percent of the others are scans of a small table that stays in the cache; the rest
+//! are SELECTs of WORK_UNIT blocks. Where these visit more blocks than were read, or no scans can make the hits, a share of the
+//! visits goes to a hot spot (HOTSPOT_FREQUENCY). So commits, redo, physical reads and logical reads have a rate of work each,
+//! which non-negative least squares find; a search then finds the percentages and blocks that come closest.
 
 use serde::{Deserialize, Serialize};
 
 use crate::demand::{Demand, ReadsAre};
 use crate::figure::{Figure, Figures};
+use crate::least_squares::{Equation, SAME, non_negative};
 
 const MOST_BLOCKS: u16 = 1024;
+const MOST_OF_TRANSACTION: f64 = 10_000.0;
 /// From this rate on the chance of random arrivals is small.
 pub(crate) const POISSON_FROM: f64 = 300.0;
 
 /// The parameters that set the amount of work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     pub rate: u32,
     pub poisson: bool,
-    pub update_pct: u8,
-    pub scan_pct: u8,
+    /// With up to two decimals.
+    pub update_pct: f64,
+    /// With up to two decimals.
+    pub scan_pct: f64,
     pub work_unit: u16,
     pub update_work_unit: u16,
     pub heavy: bool,
+    /// UPDATEs for each COMMIT, with up to six decimals.
+    pub commit_every: f64,
+    /// N with up to six decimals: every Nth SELECT or UPDATE visits a hot spot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hot_every: Option<f64>,
+    pub hot_mb: u32,
     pub schemas: u32,
     pub threads: u32,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            rate: 0,
+            poisson: false,
+            update_pct: 0.0,
+            scan_pct: 0.0,
+            work_unit: 1,
+            update_work_unit: 1,
+            heavy: false,
+            commit_every: 1.0,
+            hot_every: None,
+            hot_mb: 0,
+            schemas: 0,
+            threads: 0,
+        }
+    }
 }
 
 impl Parameters {
@@ -43,10 +73,20 @@ impl Parameters {
         selects * f64::from(self.work_unit) + updates * f64::from(self.update_work_unit)
     }
 
+    /// The share of visits that go beside the hot spot.
+    pub(crate) fn cold_share(&self) -> f64 {
+        self.hot_every.map_or(1.0, |every| 1.0 - 1.0 / every)
+    }
+
+    /// Blocks that a transaction changes.
+    pub(crate) fn blocks_of_commit(&self) -> f64 {
+        f64::from(self.update_work_unit) * self.commit_every
+    }
+
     /// Keys and values of `slob.conf`.
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
         let word = |is, yes: &str, no: &str| if is { yes } else { no }.to_owned();
-        vec![
+        let mut pairs = vec![
             ("SCHEMAS", self.schemas.to_string()),
             ("THREADS_PER_SCHEMA", self.threads.to_string()),
             ("RATE", self.rate.to_string()),
@@ -56,7 +96,17 @@ impl Parameters {
             ("WORK_UNIT", self.work_unit.to_string()),
             ("UPDATE_WORK_UNIT", self.update_work_unit.to_string()),
             ("REDO_STRESS", word(self.heavy, "HEAVY", "LITE")),
-        ]
+            ("COMMIT_EVERY", self.commit_every.to_string()),
+            ("DO_HOTSPOT", word(self.hot_every.is_some(), "TRUE", "FALSE")),
+        ];
+        if let Some(every) = self.hot_every {
+            pairs.extend([
+                ("HOTSPOT_MB", self.hot_mb.to_string()),
+                ("HOTSPOT_OFFSET_MB", "0".to_owned()),
+                ("HOTSPOT_FREQUENCY", every.to_string()),
+            ]);
+        }
+        pairs
     }
 }
 
@@ -67,9 +117,22 @@ pub struct Limits {
     pub scan_blocks: u64,
     pub scale_blocks: u64,
     pub most_sessions: u32,
+    /// Size of a hot spot; 0 where the data have no room for one.
+    pub hot_mb: u32,
+    pub hot_blocks: u64,
 }
 
 impl Limits {
+    /// A small hot spot stays in any cache.
+    const HOT_MB: u64 = 2;
+
+    /// Adds a hot spot of at most a quarter of each schema.
+    pub fn with_hot_spot(self, block_bytes: u32) -> Self {
+        let of_mib = (1 << 20) / u64::from(block_bytes.max(1));
+        let hot_mb = Self::HOT_MB.min(self.scale_blocks / 4 / of_mib.max(1));
+        Self { hot_mb: hot_mb as u32, hot_blocks: hot_mb * of_mib, ..self }
+    }
+
     pub(crate) fn threads(&self, sessions: u32) -> u32 {
         let most = (self.most_sessions / self.schemas.max(1)).max(1);
         sessions.div_ceil(self.schemas.max(1)).clamp(1, most)
@@ -78,10 +141,18 @@ impl Limits {
     pub(crate) fn most_blocks(&self) -> u16 {
         u16::try_from(self.scale_blocks).unwrap_or(MOST_BLOCKS).clamp(1, MOST_BLOCKS)
     }
+
+    /// True if operations of this size fit into the data, the hot spot, and a session's part of them.
+    fn have_room_for(&self, mix: &Parameters) -> bool {
+        let room = if mix.hot_every.is_some() { self.hot_blocks } else { self.scale_blocks };
+        let parts = if mix.commit_every > 1.0 { u64::from(mix.threads.max(1)) } else { 1 };
+        u64::from(mix.work_unit) <= room && u64::from(mix.update_work_unit) <= room / parts
+    }
 }
 
 pub(crate) struct Rates {
     pub(crate) updates: f64,
+    pub(crate) commits: f64,
     pub(crate) selects: f64,
     pub(crate) scans: f64,
 }
@@ -89,9 +160,10 @@ pub(crate) struct Rates {
 impl Rates {
     pub(crate) fn of(parameters: &Parameters) -> Self {
         let rate = f64::from(parameters.rate);
-        let updates = rate * f64::from(parameters.update_pct) / 100.0;
-        let scans = (rate - updates) * f64::from(parameters.scan_pct) / 100.0;
-        Self { updates, scans, selects: rate - updates - scans }
+        let updates = rate * parameters.update_pct / 100.0;
+        let scans = (rate - updates) * parameters.scan_pct / 100.0;
+        let commits = updates / parameters.commit_every;
+        Self { updates, commits, scans, selects: rate - updates - scans }
     }
 }
 
@@ -133,16 +205,18 @@ impl Measured {
 /// Costs of operations, assumed at first and then learned from runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// Physical reads per visited block of the main tables.
+    /// Physical reads per visited block of the main tables, beside the hot spot.
     pub reads_per_block: f64,
     /// Logical reads per visited block, index blocks included.
     pub logical_per_block: f64,
     /// Physical reads per block of a scan; `None` until a run scanned.
     pub reads_per_scan_block: Option<f64>,
+    /// Physical reads per visited block of the hot spot.
+    pub reads_per_hot_block: f64,
     /// Blocks written per changed block.
     pub writes_per_block: f64,
-    /// For UPDATEs of two columns and of all: blocks and redo bytes of one UPDATE.
-    pub(crate) redo: [Vec<(u16, f64)>; 2],
+    /// For UPDATEs of two columns and of all: blocks and redo bytes of one transaction.
+    pub(crate) redo: [Vec<(f64, f64)>; 2],
     pub runs: usize,
 }
 
@@ -153,6 +227,7 @@ impl Default for Costs {
             reads_per_block: 1.0,
             logical_per_block: 1.0,
             reads_per_scan_block: None,
+            reads_per_hot_block: 0.0,
             writes_per_block: 1.0,
             redo: [Vec::new(), Vec::new()],
             runs: 0,
@@ -172,30 +247,38 @@ impl Costs {
         self.runs += 1;
         let changed = measured.updates_per_s * f64::from(parameters.update_work_unit);
         let visited = measured.visited_per_s(parameters);
+        let cold = parameters.cold_share() * visited;
         let scanned = measured.scans_per_s * scan_blocks as f64;
-        if let Some(reads) = measured.reads(reads_are).filter(|_| scanned > 0.0 && self.runs > 1) {
-            let of_scans = (reads - self.reads_per_block * visited).max(0.0) / scanned;
-            self.reads_per_scan_block = Some(of_scans);
+        let hot = visited - cold;
+        if let Some(reads) = measured.reads(reads_are).filter(|_| self.runs > 1) {
+            let further = (reads - self.reads_per_block * cold).max(0.0);
+            if hot > 0.0 {
+                self.reads_per_hot_block = further / hot;
+            } else if scanned > 0.0 {
+                self.reads_per_scan_block = Some(further / scanned);
+            }
         }
-        if visited > 0.0 {
+        if cold > 0.0 && hot <= 0.0 {
             // Missing scans would count as reads of blocks.
             if let Some(reads) = measured.reads(reads_are).filter(|_| scanned <= 0.0 || self.scans_hit()) {
-                self.reads_per_block = reads / visited;
+                self.reads_per_block = reads / cold;
             }
-            if let Some(logical) = measured.figures.get(Figure::LogicalReads) {
-                let of_blocks = logical - measured.scans_per_s * scan_blocks as f64;
-                // A partly loaded scan table costs less than assumed: learn nothing.
-                if of_blocks > 0.0 {
-                    self.logical_per_block = of_blocks / visited;
-                }
+        }
+        if visited > 0.0
+            && let Some(logical) = measured.figures.get(Figure::LogicalReads)
+        {
+            let of_blocks = logical - measured.scans_per_s * scan_blocks as f64;
+            // A partly loaded scan table costs less than assumed: learn nothing.
+            if of_blocks > 0.0 {
+                self.logical_per_block = of_blocks / visited;
             }
         }
         if changed > 0.0 {
             if let Some(redo) = measured.figures.get(Figure::RedoBytes) {
                 let points = &mut self.redo[usize::from(parameters.heavy)];
-                let blocks = parameters.update_work_unit;
-                points.retain(|(own, _)| *own != blocks);
-                points.push((blocks, redo / measured.updates_per_s));
+                let blocks = parameters.blocks_of_commit();
+                points.retain(|(own, _)| (own / blocks - 1.0).abs() > SAME_BLOCKS);
+                points.push((blocks, redo * parameters.commit_every / measured.updates_per_s));
             }
             if let Some(writes) = measured.figures.writes() {
                 self.writes_per_block = writes / changed;
@@ -208,36 +291,45 @@ impl Costs {
         self.reads_per_scan_block.is_none_or(|reads| reads < CACHED)
     }
 
+    /// Reads of a visit of the hot spot, as a share of those of another.
+    fn hot_misses(&self) -> f64 {
+        (self.reads_per_hot_block / self.reads_per_block.max(CACHED)).min(1.0)
+    }
+
     /// True if a run measured the redo of this kind of UPDATE.
     pub(crate) fn knows_redo(&self, heavy: bool) -> bool {
         !self.redo[usize::from(heavy)].is_empty()
     }
 
-    /// Redo bytes of an UPDATE: proportional to one measurement, along the line of the last two, since a commit has a cost of
-    /// its own.
-    pub fn redo_of_update(&self, heavy: bool, blocks: u16) -> f64 {
-        let blocks = f64::from(blocks);
-        let at = |(blocks, redo): (u16, f64)| (f64::from(blocks), redo);
+    /// Redo bytes of a transaction that changes so many blocks.
+    pub fn redo_of_commit(&self, heavy: bool, blocks: f64) -> f64 {
+        let [base, of_block] = self.redo_line(heavy);
+        base + of_block * blocks
+    }
+
+    /// Redo bytes of a commit and of each changed block: proportional to one measurement, along the line of the last two, since a
+    /// commit has a cost of its own.
+    fn redo_line(&self, heavy: bool) -> [f64; 2] {
         match self.redo[usize::from(heavy)][..] {
             [] => {
                 // Scale by the other kind of UPDATE.
-                let other = self.redo[usize::from(!heavy)].last().copied().map(at);
+                let other = self.redo[usize::from(!heavy)].last();
                 let scale =
                     other.map_or(1.0, |(blocks, redo)| redo / (blocks * ASSUMED_REDO[usize::from(!heavy)]));
-                ASSUMED_REDO[usize::from(heavy)] * scale * blocks
+                [0.0, ASSUMED_REDO[usize::from(heavy)] * scale]
             }
-            [only] => at(only).1 / at(only).0 * blocks,
-            [.., one, other] => {
-                let ((x1, y1), (x2, y2)) = (at(one), at(other));
+            [(blocks, redo)] => [0.0, redo / blocks],
+            [.., (x1, y1), (x2, y2)] => {
                 let slope = (y2 - y1) / (x2 - x1);
                 let base = y2 - slope * x2;
-                let is_line = slope > 0.0 && base >= 0.0;
-                if is_line { base + slope * blocks } else { y2 / x2 * blocks }
+                if slope > 0.0 && base >= 0.0 { [base, slope] } else { [0.0, y2 / x2] }
             }
         }
     }
 }
 
+/// Transactions whose blocks differ by less are the same point of a line.
+const SAME_BLOCKS: f64 = 0.02;
 /// WORK_UNIT of the shipped `slob.conf`.
 const USUAL_BLOCKS: f64 = 64.0;
 /// SELECTs per second that suffice to count reads by.
@@ -245,47 +337,47 @@ const ENOUGH_SELECTS: f64 = 50.0;
 /// Sessions per active one: arrivals come in clusters.
 const SPARE: f64 = 2.0;
 const FEWEST_SESSIONS: u32 = 8;
-/// Below this share of logical reads hits are not worth scans.
-const FEW_HITS: f64 = 0.05;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Planned {
     pub parameters: Parameters,
     pub figures: Figures,
     pub can_scan: bool,
+    pub can_be_hot: bool,
 }
 
 /// Parameters for a demand, given the costs of operations.
 pub fn solve(demand: &Demand, costs: &Costs, limits: &Limits) -> Planned {
-    let wanted = Wanted::of(demand, costs);
-    let (heavy, update_work_unit) = wanted.update(costs, limits);
-    let mix = wanted.mix(costs, limits, heavy, update_work_unit);
-    let sessions = limits.threads(sessions(demand, limits));
-    let parameters = Parameters {
-        poisson: f64::from(mix.rate) >= POISSON_FROM,
-        heavy,
-        update_work_unit,
+    let search = Search { wanted: Wanted::of(demand, costs), costs, limits };
+    let base = Parameters {
         schemas: limits.schemas.max(1),
-        threads: sessions,
-        ..mix
+        threads: limits.threads(sessions(demand, limits)),
+        ..Parameters::default()
     };
-    let figures = predicted(&parameters, costs, limits, demand);
-    Planned { parameters, figures, can_scan: limits.scan_blocks > 0 }
+    let best = [false, true].map(|heavy| search.best(&Parameters { heavy, ..base }));
+    let least = best.into_iter().min_by(|one, other| one.0.total_cmp(&other.0));
+    let mut parameters = least.map_or(base, |(_, mix)| mix);
+    parameters.poisson = f64::from(parameters.rate) >= POISSON_FROM;
+    Planned {
+        parameters,
+        figures: predicted(&parameters, costs, limits, demand),
+        can_scan: limits.scan_blocks > 0,
+        can_be_hot: limits.hot_blocks > 0,
+    }
 }
 
 /// Predicted rates of the figures that the demand knows.
 fn predicted(parameters: &Parameters, costs: &Costs, limits: &Limits, demand: &Demand) -> Figures {
-    let Rates { updates, scans, .. } = Rates::of(parameters);
-    let changed = updates * f64::from(parameters.update_work_unit);
-    let visited = parameters.visited_per_s();
-    let reads = costs.reads_per_block * visited;
+    let work = Work::of(parameters, limits, costs);
+    let reads = costs.reads_per_block * work.cold;
+    let redo = work.commits * costs.redo_of_commit(parameters.heavy, parameters.blocks_of_commit());
     let all = [
-        (Figure::LogicalReads, costs.logical_per_block * visited + scans * limits.scan_blocks as f64),
+        (Figure::LogicalReads, costs.logical_per_block * work.visited + work.scanned),
         (Figure::ReadRequests, reads),
         (Figure::ReadBlocks, reads),
-        (Figure::WriteBlocks, costs.writes_per_block * changed),
-        (Figure::RedoBytes, updates * costs.redo_of_update(parameters.heavy, parameters.update_work_unit)),
-        (Figure::Commits, updates),
+        (Figure::WriteBlocks, costs.writes_per_block * work.changed),
+        (Figure::RedoBytes, redo),
+        (Figure::Commits, work.commits),
     ];
     let is_known = |figure: Figure| match figure {
         Figure::WriteBlocks => demand.figures.writes().is_some(),
@@ -306,10 +398,36 @@ fn sessions(demand: &Demand, limits: &Limits) -> u32 {
     wanted.max(FEWEST_SESSIONS).min(limits.most_sessions.max(1))
 }
 
-/// The demand in terms of operations.
-struct Wanted {
-    reads: f64,
+/// Work per second: commits, and blocks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work {
     commits: f64,
+    changed: f64,
+    /// By SELECTs and UPDATEs.
+    visited: f64,
+    /// Of these, beside the hot spot or not kept by it.
+    cold: f64,
+    scanned: f64,
+}
+
+impl Work {
+    fn of(mix: &Parameters, limits: &Limits, costs: &Costs) -> Self {
+        let Rates { updates, commits, scans, .. } = Rates::of(mix);
+        let (visited, cold) = (mix.visited_per_s(), mix.cold_share());
+        Self {
+            commits,
+            changed: updates * f64::from(mix.update_work_unit),
+            visited,
+            cold: (cold + (1.0 - cold) * costs.hot_misses()) * visited,
+            scanned: scans * limits.scan_blocks as f64,
+        }
+    }
+}
+
+/// The demand in terms of operations; what is not known or zero is not demanded.
+struct Wanted {
+    reads: Option<f64>,
+    commits: Option<f64>,
     redo: Option<f64>,
     writes: Option<f64>,
     logical: Option<f64>,
@@ -319,106 +437,220 @@ struct Wanted {
 
 impl Wanted {
     fn of(demand: &Demand, costs: &Costs) -> Self {
-        let get = |figure| demand.figures.get(figure).filter(|value| *value > 0.0);
+        let positive = |value: Option<f64>| value.filter(|value| *value > 0.0);
+        let get = |figure| positive(demand.figures.get(figure));
         // Visit cached blocks as often as production read them: more visits would not make the reads physical.
         let per_block = if costs.reads_per_block < CACHED { 1.0 } else { costs.reads_per_block };
         Self {
-            reads: demand.figures.reads().unwrap_or(0.0),
-            commits: get(Figure::Commits).unwrap_or(0.0),
+            reads: positive(demand.figures.reads()),
+            commits: get(Figure::Commits),
             redo: get(Figure::RedoBytes),
-            writes: demand.figures.writes().filter(|writes| *writes > 0.0),
+            writes: positive(demand.figures.writes()),
             logical: get(Figure::LogicalReads),
             per_block,
         }
     }
+}
 
-    /// Kind and blocks of an UPDATE: meets redo first, then writes.
-    fn update(&self, costs: &Costs, limits: &Limits) -> (bool, u16) {
-        if self.commits <= 0.0 {
-            return (false, 1);
-        }
-        let off = |is: f64, wanted: Option<f64>| wanted.map_or(0.0, |wanted| (is / wanted).ln().abs());
-        // Redo has priority over writes.
-        let badness = |heavy: bool, blocks: u16| {
-            let redo = self.commits * costs.redo_of_update(heavy, blocks);
-            let writes = self.commits * f64::from(blocks) * costs.writes_per_block.max(0.01);
-            // An unmeasured kind of UPDATE must promise more.
-            let unknown = if costs.runs > 0 && !costs.knows_redo(heavy) { 0.2 } else { 0.0 };
-            // SELECTs cannot undo what UPDATEs read.
-            let read = self.commits * f64::from(blocks) * self.per_block;
-            let too_many = if self.reads > 0.0 { (read / self.reads).ln().max(0.0) } else { 0.0 };
-            3.0 * off(redo, self.redo)
-                + 2.0 * too_many
-                + off(writes, self.writes)
-                + unknown
-                + if heavy { 1e-3 } else { 0.0 }
-        };
-        let all = [false, true].into_iter().flat_map(|heavy| {
-            (1..=limits.most_blocks()).map(move |blocks| (badness(heavy, blocks), heavy, blocks))
-        });
-        let best = all.min_by(|one, other| one.0.total_cmp(&other.0));
-        best.map_or((false, 1), |(_, heavy, blocks)| (heavy, blocks))
+/// What must be met first weighs more: where two figures contradict each other, one is missed alone.
+const WEIGHTS: [f64; 3] = [1e6, 1e3, 1.0];
+/// Weights of taste in a search of whole numbers: a knob less, and blocks as usual, are worth so much of a deviation.
+const OF_KNOB: f64 = 0.06;
+const OF_BLOCKS: f64 = 0.005;
+/// An unmeasured kind of UPDATE must promise more.
+const OF_UNKNOWN: f64 = 0.2;
+/// Physical writes follow redo, and decide between plans that are as good.
+const OF_WRITES: f64 = 0.02;
+
+/// The search for the parameters of one kind of UPDATE.
+struct Search<'a> {
+    wanted: Wanted,
+    costs: &'a Costs,
+    limits: &'a Limits,
+}
+
+impl Search<'_> {
+    /// The best parameters, and how far they are from the demand.
+    fn best(&self, base: &Parameters) -> (f64, Parameters) {
+        // Where cached visits of the index nearly suffice, no further hits are made.
+        let few_hits = Work { scanned: 0.0, ..self.work(base.heavy, true) };
+        let by_scans = self.work(base.heavy, true);
+        let by_hot_spot = self.work(base.heavy, false);
+        let best = [few_hits, by_scans, by_hot_spot].map(|work| self.best_of(&work, base));
+        best.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((f64::INFINITY, *base))
     }
 
-    fn mix(&self, costs: &Costs, limits: &Limits, heavy: bool, update_work_unit: u16) -> Parameters {
-        let changed = self.commits * f64::from(update_work_unit);
-        let selected = (self.reads / self.per_block - changed).max(0.0);
-        let hits = self.logical.map_or(0.0, |logical| {
-            let hits = logical - costs.logical_per_block * (selected + changed);
-            if hits > FEW_HITS * logical { hits } else { 0.0 }
-        });
-        let can_scan = limits.scan_blocks > 0 && costs.scans_hit();
-        let scans = if can_scan { hits / limits.scan_blocks as f64 } else { 0.0 };
-        let base =
-            Parameters { update_work_unit, heavy, work_unit: 1, update_pct: 100, ..Parameters::default() };
-        if selected < 0.5 && scans <= 0.0 {
-            return Parameters { rate: (self.commits.round() as u32).max(1), ..base };
-        }
-        let usual = (selected / ENOUGH_SELECTS).clamp(1.0, USUAL_BLOCKS);
-        let mut best: Option<(f64, Parameters)> = None;
-        for work_unit in 1..=limits.most_blocks() {
-            let selects = selected / f64::from(work_unit);
-            let update_pct = 100.0 * self.commits / (self.commits + selects + scans);
-            for update_pct in around(update_pct, if self.commits > 0.0 { 1 } else { 0 }) {
-                let rate = match update_pct {
-                    0 => selects + scans,
-                    percent => 100.0 * self.commits / f64::from(percent),
-                };
-                let rate = (rate.round() as u32).max(1);
-                // Scans take what SELECTs leave of the other operations.
-                let others = f64::from(rate) * (1.0 - f64::from(update_pct) / 100.0);
-                let rest = if scans > 0.0 && others > 0.0 { 100.0 * (1.0 - selects / others) } else { 0.0 };
-                for scan_pct in around(rest.clamp(0.0, 100.0), 0) {
-                    let mix = Parameters { rate, update_pct, scan_pct, work_unit, ..base };
-                    let taste = 0.02 * (f64::from(work_unit) / usual).ln().abs();
-                    let badness = self.badness(&mix, costs, limits) + taste;
-                    if best.is_none_or(|(least, _)| badness < least) {
-                        best = Some((badness, mix));
+    fn best_of(&self, work: &Work, base: &Parameters) -> (f64, Parameters) {
+        let mut best = (f64::INFINITY, *base);
+        for (update_work_unit, commit_every) in self.transactions(work, base.threads) {
+            for work_unit in self.work_units(work) {
+                let base = Parameters { update_work_unit, commit_every, work_unit, ..*base };
+                for mix in self.mixes(work, &base) {
+                    let badness = self.badness(&mix, work);
+                    if self.limits.have_room_for(&mix) && badness < best.0 {
+                        best = (badness, mix);
                     }
                 }
             }
         }
-        best.map_or(base, |(_, mix)| mix)
+        best
+    }
+
+    /// The work that comes closest to the demand, without regard to whole numbers.
+    fn work(&self, heavy: bool, with_scans: bool) -> Work {
+        let Self { wanted, costs, limits } = self;
+        let [of_commit, of_block] = costs.redo_line(heavy);
+        let (read, visit, write) =
+            (wanted.per_block, costs.logical_per_block, costs.writes_per_block.max(0.01));
+        let [first, second, last] = WEIGHTS;
+        // Without commits there are no UPDATEs.
+        let updates = if wanted.commits.is_some() { 1.0 } else { 0.0 };
+        let scan = if with_scans && limits.scan_blocks > 0 && costs.scans_hit() { 1.0 } else { 0.0 };
+        let writes = wanted.writes.filter(|_| wanted.redo.is_none());
+        // A commit with its first block, further changed blocks, scanned blocks, and selected ones: scans cost less CPU.
+        let equations = [
+            (wanted.reads, first, [read * updates, read * updates, 0.0, read]),
+            (wanted.commits, first, [1.0, 0.0, 0.0, 0.0]),
+            (wanted.redo, second, [(of_commit + of_block) * updates, of_block * updates, 0.0, 0.0]),
+            (writes, second, [write * updates, write * updates, 0.0, 0.0]),
+            (wanted.logical, last, [visit * updates, visit * updates, scan, visit]),
+        ];
+        let equation = |(sum, weight, coefficients): &(Option<f64>, f64, [f64; 4])| {
+            Some(Equation { coefficients: *coefficients, sum: (*sum)?, weight: *weight })
+        };
+        let work = |equations: &[(Option<f64>, f64, [f64; 4])]| {
+            let equations: Vec<_> = equations.iter().filter_map(equation).collect();
+            let ([commits, further, scanned, selected], squares) = non_negative(&equations);
+            let (changed, visited) = (commits + further, commits + further + selected);
+            (Work { commits, changed, visited, cold: visited, scanned }, squares)
+        };
+        let (all_cold, squares) = work(&equations);
+        let Some(cold) = wanted.reads.filter(|_| limits.hot_blocks > 0).map(|reads| reads / read) else {
+            return all_cold;
+        };
+        // A hot spot takes the visits beyond the reads, which are then met whatever the others are.
+        let (with_hot_spot, without_reads) = work(&equations[1..]);
+        match with_hot_spot.visited > cold && without_reads < squares - SAME {
+            true => Work { cold, ..with_hot_spot },
+            false => all_cold,
+        }
+    }
+
+    /// Blocks of an UPDATE, and UPDATEs of a transaction.
+    fn transactions(&self, work: &Work, threads: u32) -> Vec<(u16, f64)> {
+        if work.commits <= 0.0 {
+            return vec![(1, 1.0)];
+        }
+        let blocks = work.changed / work.commits;
+        let most = self.limits.most_blocks();
+        let whole = |blocks: f64, most: u16| blocks.clamp(1.0, most.into()) as u16;
+        let part = self.limits.scale_blocks.min(match self.limits.hot_blocks {
+            0 => u64::MAX,
+            hot => hot,
+        });
+        let most_of_part = u16::try_from(part / u64::from(threads.max(1))).unwrap_or(most).clamp(1, most);
+        let mut all = vec![(whole(blocks.round(), most), 1.0)];
+        let mut unit = whole(blocks, most_of_part);
+        loop {
+            all.push((unit, six_decimals(blocks / f64::from(unit)).clamp(1.0, MOST_OF_TRANSACTION)));
+            if unit == 1 {
+                return all;
+            }
+            unit = unit.div_ceil(4);
+        }
+    }
+
+    /// Blocks of a SELECT to try.
+    fn work_units(&self, work: &Work) -> Vec<u16> {
+        if work.visited <= work.changed {
+            return vec![1];
+        }
+        let most = self.limits.most_blocks();
+        let next = |unit: &u16| Some(unit + (unit / 32).max(1));
+        std::iter::successors(Some(1), next).take_while(|unit| *unit <= most).collect()
+    }
+
+    /// Rates and percentages that come closest to the work with these sizes of operations.
+    fn mixes(&self, work: &Work, base: &Parameters) -> Vec<Parameters> {
+        let updates = work.commits * base.commit_every;
+        let selects = (work.visited - work.changed).max(0.0) / f64::from(base.work_unit);
+        let scans =
+            if self.limits.scan_blocks > 0 { work.scanned / self.limits.scan_blocks as f64 } else { 0.0 };
+        let all = updates + selects + scans;
+        let mut mixes = Vec::with_capacity(16);
+        for rate in both(all, 1.0, f64::from(u32::MAX)) {
+            let percent = if selects + scans <= 0.0 { 100.0 } else { 100.0 * updates / rate };
+            for update_pct in hundredths(percent) {
+                let others = rate * (1.0 - update_pct / 100.0);
+                // What is left over is scans, or SELECTs.
+                let of_scans =
+                    [1.0 - selects / others, scans / others].map(|share| match scans > 0.0 && others > 0.0 {
+                        true => 100.0 * share,
+                        false => 0.0,
+                    });
+                for scan_pct in of_scans.into_iter().flat_map(hundredths) {
+                    let mix = Parameters { rate: rate as u32, update_pct, scan_pct, ..*base };
+                    mixes.push(self.with_hot_spot(mix, work));
+                }
+            }
+        }
+        mixes
+    }
+
+    /// Sends visits that must not read to a hot spot.
+    fn with_hot_spot(&self, mix: Parameters, work: &Work) -> Parameters {
+        let visited = mix.visited_per_s();
+        // The nearest whole numbers may visit a little more.
+        if self.limits.hot_blocks == 0 || self.wanted.reads.is_none() || visited <= 1.02 * work.cold {
+            return mix;
+        }
+        let misses = self.costs.hot_misses();
+        let cold = ((work.cold / visited - misses) / (1.0 - misses).max(CACHED)).clamp(0.0, 1.0);
+        let every = six_decimals(1.0 / (1.0 - cold).max(1e-6)).max(1.0);
+        Parameters { hot_every: Some(every), hot_mb: self.limits.hot_mb, ..mix }
     }
 
     /// Distance of a mix from the demand: reads and commits count most.
-    fn badness(&self, mix: &Parameters, costs: &Costs, limits: &Limits) -> f64 {
-        let Rates { updates, scans, .. } = Rates::of(mix);
-        let visited = mix.visited_per_s();
-        let off = |is: f64, wanted: f64| match wanted > 0.0 {
-            true => (is.max(1e-9) / wanted).ln().abs(),
-            false => 0.0,
+    fn badness(&self, mix: &Parameters, ideal: &Work) -> f64 {
+        let Self { wanted, costs, limits } = self;
+        let work = Work::of(mix, limits, costs);
+        let off = |is: f64, wanted: Option<f64>| {
+            wanted.map_or(0.0, |wanted| (is.max(1e-9) / wanted.max(1e-9)).ln().abs())
         };
-        let reads = off(self.per_block * visited, self.reads);
-        let commits = off(updates, self.commits);
-        let logical = costs.logical_per_block * visited + scans * limits.scan_blocks as f64;
-        10.0 * reads.max(commits) + self.logical.map_or(0.0, |wanted| off(logical, wanted))
+        let redo = work.commits * costs.redo_of_commit(mix.heavy, mix.blocks_of_commit());
+        let logical = costs.logical_per_block * work.visited + work.scanned;
+        let writes = off(work.changed * costs.writes_per_block.max(0.01), wanted.writes);
+        let of_writes = if wanted.redo.is_some() { OF_WRITES } else { 3.0 };
+        let must = 10.0
+            * (off(wanted.per_block * work.cold, wanted.reads) + off(work.commits, wanted.commits))
+            + 3.0 * off(redo, wanted.redo)
+            + 2.0 * off(logical, wanted.logical)
+            + of_writes * writes;
+        let selected = (ideal.visited - ideal.changed).max(0.0);
+        let usual = (selected / ENOUGH_SELECTS).clamp(1.0, USUAL_BLOCKS);
+        let is_unknown = costs.runs > 0 && mix.update_pct > 0.0 && !costs.knows_redo(mix.heavy);
+        let knobs = [mix.commit_every > 1.0, mix.hot_every.is_some(), mix.scan_pct > 0.0];
+        let knobs = knobs.into_iter().map(u8::from).sum::<u8>();
+        must + OF_BLOCKS * (f64::from(mix.work_unit) / usual).ln().abs()
+            + OF_BLOCKS * mix.commit_every.ln()
+            + OF_KNOB * f64::from(knobs)
+            + if is_unknown { OF_UNKNOWN } else { 0.0 }
+            + if mix.heavy { 1e-3 } else { 0.0 }
     }
 }
 
-fn around(percent: f64, least: u8) -> [u8; 2] {
-    let whole = |value: f64| (value as u8).clamp(least, 100);
-    [whole(percent.floor()), whole(percent.ceil())]
+/// The whole numbers beside a number.
+fn both(number: f64, least: f64, most: f64) -> [f64; 2] {
+    [number.floor(), number.ceil()].map(|whole| whole.clamp(least, most))
+}
+
+fn six_decimals(number: f64) -> f64 {
+    (1e6 * number).round() / 1e6
+}
+
+/// The percentages with two decimals beside a percentage.
+fn hundredths(percent: f64) -> [f64; 2] {
+    both(100.0 * percent, 0.0, 10_000.0).map(|hundredths| hundredths / 100.0)
 }
 
 #[cfg(test)]
@@ -454,10 +686,10 @@ mod tests {
         assert_eq!(costs.reads_per_block, 0.75);
         assert_eq!(costs.logical_per_block, 3.0);
         assert_eq!(costs.writes_per_block, 2.0);
-        assert_eq!(costs.redo_of_update(false, 4), 2000.0);
+        assert_eq!(costs.redo_of_commit(false, 4.0), 2000.0);
         assert!(!costs.knows_redo(true));
         // The assumptions for the two kinds differ by a factor of five.
-        assert_eq!(costs.redo_of_update(true, 2), 5000.0);
+        assert_eq!(costs.redo_of_commit(true, 2.0), 5000.0);
     }
 
     #[test]
@@ -477,8 +709,8 @@ mod tests {
         let mut costs = Costs::default();
         costs.learn(&parameters(2), &measured(10_000.0), ReadsAre::Requests, 0);
         costs.learn(&parameters(6), &measured(26_000.0), ReadsAre::Requests, 0);
-        assert_eq!(costs.redo_of_update(false, 2), 1000.0);
-        assert_eq!(costs.redo_of_update(false, 4), 1800.0);
+        assert_eq!(costs.redo_of_commit(false, 2.0), 1000.0);
+        assert_eq!(costs.redo_of_commit(false, 4.0), 1800.0);
     }
 
     #[test]
@@ -489,7 +721,14 @@ mod tests {
         assert_eq!(Costs { runs: 0, ..costs }, Costs::default());
     }
 
-    const LIMITS: Limits = Limits { schemas: 4, scan_blocks: 128, scale_blocks: 10_000, most_sessions: 256 };
+    const LIMITS: Limits = Limits {
+        schemas: 4,
+        scan_blocks: 128,
+        scale_blocks: 10_000,
+        most_sessions: 256,
+        hot_mb: 2,
+        hot_blocks: 256,
+    };
 
     fn demand(figures: impl Into<Figures>) -> Demand {
         Demand {
@@ -530,12 +769,12 @@ mod tests {
     #[test]
     fn reads_alone_need_no_update_and_commits_alone_no_select() {
         let reads = solve(&demand([(Figure::ReadRequests, 5000.0)]), &Costs::default(), &LIMITS);
-        assert_eq!((reads.parameters.update_pct, reads.parameters.scan_pct), (0, 0));
+        assert_eq!((reads.parameters.update_pct, reads.parameters.scan_pct), (0.0, 0.0));
         let visited = reads.parameters.rate * u32::from(reads.parameters.work_unit);
         assert!((4950..=5050).contains(&visited), "{reads:?}");
         let redo = demand([(Figure::Commits, 100.0), (Figure::RedoBytes, 100.0 * 12_000.0)]);
         let redo = solve(&redo, &Costs::default(), &LIMITS);
-        assert_eq!((redo.parameters.rate, redo.parameters.update_pct), (100, 100));
+        assert_eq!((redo.parameters.rate, redo.parameters.update_pct), (100, 100.0));
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub struct Figure {
 enum Get {
     Set(fn(&Record) -> Option<u64>),
     SetNumber(fn(&Record) -> Option<f64>),
+    SetDecimal(fn(&Record) -> Option<f64>),
     Count(fn(&Measured<'_>) -> Option<u64>),
     Number(fn(&Measured<'_>) -> Option<f64>),
     /// A percentile in microseconds; 100 is the largest value, exactly.
@@ -100,6 +101,11 @@ impl Figure {
     pub fn cell(&self, figures: &Figures<'_>) -> Cell {
         match self.get {
             Get::Set(get) => get(figures.record).into(),
+            // Whole ones have no decimals.
+            Get::SetDecimal(get) => get(figures.record).map_or(Cell::Absent, |value| match value.fract() {
+                0.0 => Cell::Count(value as u64),
+                _ => Cell::Number(value, Format::Hundredths),
+            }),
             Get::Count(get) => figures.measured.as_ref().and_then(get).into(),
             _ => match self.of(figures) {
                 Some(value) if self.is_bound(figures) => Cell::Bound(value, self.format),
@@ -123,7 +129,7 @@ impl Figure {
         let run = || figures.measured.as_ref();
         let number = match self.get {
             Get::Set(get) => get(figures.record)? as f64,
-            Get::SetNumber(get) => get(figures.record)?,
+            Get::SetNumber(get) | Get::SetDecimal(get) => get(figures.record)?,
             Get::Count(get) => get(run()?)? as f64,
             Get::Number(get) => get(run()?)?,
             Get::Percentile(of, percent) => {
@@ -141,7 +147,7 @@ impl Figure {
     }
 
     pub fn is_measured(&self) -> bool {
-        !matches!(self.get, Get::Set(_) | Get::SetNumber(_))
+        !matches!(self.get, Get::Set(_) | Get::SetNumber(_) | Get::SetDecimal(_))
     }
 
     /// True if it is only as exact as the buckets of a histogram.
@@ -250,7 +256,7 @@ macro_rules! figures {
 }
 
 use Durations::{Database, OfRole, Operations, Responses};
-use Get::{Count, Number, Percentile, Set, SetNumber};
+use Get::{Count, Number, Percentile, Set, SetDecimal, SetNumber};
 
 /// Nothing: the figure was set.
 const SET: &[Question] = &[];
@@ -297,13 +303,15 @@ figures! {
     UPDATE_WORK_UNIT = "update_work_unit", "Blocks of an UPDATE", "blocks", Neither, "blocks of an UPDATE", SET,
         Set(|record| Some(record.workload.update_work_unit.get().into()));
     UPDATE_PCT = "update_pct", "UPDATEs among operations (%)", "%", Neither, "operations that are UPDATEs", SET,
-        Set(|record| record.workload.roles().is_none().then(|| record.workload.update_pct.get().into())), short: "Updates %";
+        SetDecimal(|record| record.workload.roles().is_none().then(|| record.workload.update_pct.get())), short: "Updates %";
+    COMMIT_EVERY = "commit_every", "UPDATEs for each COMMIT", "", Neither, "UPDATEs of a transaction", SET,
+        SetDecimal(|record| record.workload.redo_of_updates().map(|_| record.workload.commit_every.get()));
     WRITERS = "writers", "Sessions that only update", "", Neither, "WRITERS, in a run with readers too", SET,
         Set(|record| record.workload.roles().map(|roles| roles.writers.into())), short: "Writers";
     READERS = "readers", "Sessions that only read", "", Neither, "READERS, in a run with writers too", SET,
         Set(|record| record.workload.roles().map(|roles| roles.readers.into())), short: "Readers";
     SCAN_PCT = "scan_pct", "Scans among the others (%)", "%", Neither, "of the others: short scans", SET,
-        Set(|record| Some(record.workload.scan_pct.get().into()));
+        SetDecimal(|record| Some(record.workload.scan_pct.get()));
     SEED = "seed", "Seed", "", Neither, "seed of the plan", SET,
         Set(|record| Some(record.workload.seed));
     RATE_PER_S = "rate_per_s", "Rate", "1/s", Neither, "RATE, in an open loop; of a schedule its mean", SET,

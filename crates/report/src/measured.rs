@@ -204,9 +204,14 @@ pub(crate) fn updates(record: &Record) -> Option<u64> {
     record.operations.get(&OpKind::Update).map(|updates| updates.operations)
 }
 
-/// Transactions of the window: the database's count, or else the UPDATEs, each of which ends with a commit.
+/// Transactions of the window's UPDATEs, as planned.
+pub(crate) fn transactions(record: &Record) -> Option<u64> {
+    updates(record).map(|updates| (updates as f64 / record.workload.commit_every.get()).round() as u64)
+}
+
+/// Transactions of the window: the database's count, or else those of the UPDATEs.
 pub(crate) fn commits(record: &Record) -> Option<u64> {
-    counter(record, Counter::Commits).or_else(|| updates(record))
+    counter(record, Counter::Commits).or_else(|| transactions(record))
 }
 
 pub(crate) fn total_operations(record: &Record) -> u64 {

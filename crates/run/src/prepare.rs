@@ -150,11 +150,11 @@ fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError
             workload.scale_blocks, state.load.scale, state.load.scale
         )));
     }
-    if workload.scan_pct.get() > 0 && state.load.scan_blocks == 0 {
+    if !workload.scan_pct.is_zero() && state.load.scan_blocks == 0 {
         return Err(RunError::usage(format!(
             "SCAN_PCT is {}, but schema {number} was loaded without a scan table; set SCAN_PCT=0, or load with \
              SCAN_TABLE_SZ above 0",
-            workload.scan_pct.get()
+            workload.scan_pct
         )));
     }
     Ok(())
@@ -205,8 +205,8 @@ pub fn script_of_server(
 /// [`script_of_load`].
 pub fn script_of_run(engine: &EngineKind, open: &OpenSpec, spec: &RunSpec) -> Result<String, RunError> {
     let schemas = schemas(spec.schemas.get())?;
-    let redo = (spec.update_pct.get() > 0).then_some(spec.redo);
-    let scans = spec.scan_pct.get() > 0 && spec.update_pct.get() < 100;
+    let redo = (!spec.update_pct.is_zero()).then_some(spec.redo);
+    let scans = !spec.scan_pct.is_zero() && spec.update_pct.get() < 100.0;
     let plan = RunPlan { schemas: &schemas, sessions: spec.sessions(), redo, scans, stop: None };
     let session = SessionPlan {
         number: 0,

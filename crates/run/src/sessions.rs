@@ -214,6 +214,10 @@ impl Worker {
             let deadline = deadline(in_flight.until, begun, &self.batch, planned_pauses);
             let result = session.execute(&self.batch, deadline, &mut self.outcome);
             let elapsed = begun.elapsed();
+            if result.is_err() {
+                // The rest was rolled back.
+                self.outcome.truncate(self.batch.committed(self.outcome.ops().len()));
+            }
             end.endpoint = session.endpoint();
             tally.add(number, end.endpoint, begun, &self.batch, self.outcome.ops(), &mut end.totals);
             drop(in_flight);
@@ -278,9 +282,11 @@ enum Next {
 }
 
 /// Deadline of a batch that is handed over at `begun`. It bounds batches whose operations take much longer than expected:
-/// their outcomes are known only at the end and lost on cancellation. A single operation may last to the phase's end.
+/// their outcomes are known only at the end and lost on cancellation. A single operation, or a single transaction, may last to the
+/// phase's end.
 fn deadline(of_phase: Option<Instant>, begun: Instant, batch: &Batch, pauses: Duration) -> Option<Instant> {
-    let of_batch = (batch.ops().len() > 1).then(|| begun + pauses + LONGEST_BATCH);
+    let is_one = batch.ops().iter().rev().skip(1).all(|op| !op.commits);
+    let of_batch = (!is_one).then(|| begun + pauses + LONGEST_BATCH);
     of_phase.into_iter().chain(of_batch).min()
 }
 

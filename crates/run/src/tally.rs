@@ -463,7 +463,7 @@ mod tests {
 
     fn select() -> Op {
         let range = KeyRange { first: 1, blocks: 4 };
-        Op { action: Action::Select(range), schema: SchemaNo::FIRST, pause_us: 0 }
+        Op { action: Action::Select(range), schema: SchemaNo::FIRST, pause_us: 0, commits: true }
     }
 
     #[test]

@@ -19,10 +19,16 @@ pub enum Kind {
 
 impl Kind {
     pub const ALL: [Self; 4] = [Self::Select, Self::Lite, Self::Heavy, Self::Scan];
+    pub const UPDATES: [Self; 2] = [Self::Lite, Self::Heavy];
 
     /// The number that a plan for the server has for it, in the home schema or, `hot`, in schema 1 instead.
     pub const fn number(self, hot: bool) -> u8 {
         self as u8 + if hot { Self::ALL.len() as u8 } else { 0 }
+    }
+
+    /// The number of an UPDATE in the home schema whose transaction goes on.
+    pub const fn number_of_open(self) -> u8 {
+        2 * Self::ALL.len() as u8 + (self as u8 - Self::Lite as u8)
     }
 
     pub const fn of_redo(redo: RedoStress) -> Self {
@@ -73,6 +79,18 @@ pub fn classify(op: &Op, plan: &SessionPlan) -> Result<(Kind, bool)> {
     };
     let known = !hot || (plan.hot_schema && op.schema == SchemaNo::FIRST);
     kind.filter(|_| known).map(|kind| (kind, hot)).ok_or_else(|| not_opened_for(op, plan))
+}
+
+/// The number that a plan for the server has for an operation.
+///
+/// # Errors
+/// As [`classify`]; no transaction goes on in the hot schema.
+pub fn number(op: &Op, plan: &SessionPlan) -> Result<u8> {
+    match classify(op, plan)? {
+        (kind, hot) if op.commits => Ok(kind.number(hot)),
+        (kind, false) if Kind::UPDATES.contains(&kind) => Ok(kind.number_of_open()),
+        _ => Err(not_opened_for(op, plan)),
+    }
 }
 
 pub(crate) fn not_opened_for(op: &Op, plan: &SessionPlan) -> EngineError {
@@ -138,7 +156,8 @@ mod tests {
         let mut numbers: Vec<u8> =
             Kind::ALL.iter().flat_map(|kind| [kind.number(false), kind.number(true)]).collect();
         numbers.sort_unstable();
-        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7]);
+        numbers.extend(Kind::UPDATES.map(Kind::number_of_open));
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     }
 
     #[test]
@@ -160,7 +179,7 @@ mod tests {
             update_text: Arc::new(RowContent::new(1, false).update_text()),
         };
         let select = Action::Select(KeyRange { first: 1, blocks: 1 });
-        let class = |action, schema| classify(&Op { action, schema, pause_us: 0 }, &plan);
+        let class = |action, schema| classify(&Op { action, schema, pause_us: 0, commits: true }, &plan);
         assert_eq!(class(select, second).unwrap(), (Kind::Select, false));
         assert_eq!(class(select, SchemaNo::FIRST).unwrap(), (Kind::Select, true));
         assert!(class(select, SchemaNo::new(3).unwrap()).is_err());

@@ -163,18 +163,23 @@ pub trait Statements: Send {
     /// Counts the rows of some keys, or of a whole table.
     fn count(&mut self, statement: &Self::Statement, keys: Option<KeyRange>) -> Result<u64, Self::Error>;
 
-    /// Updates the rows of some keys with these values, commits, and returns their number.
+    /// Updates the rows of some keys with these values and returns their number. It then commits, or leaves the transaction
+    /// open for the next UPDATE.
     fn update(
         &mut self,
         statement: &Self::Statement,
         keys: KeyRange,
         values: &[&str],
+        commits: bool,
     ) -> Result<u64, Self::Error>;
+
+    /// Rolls back an open transaction, if possible.
+    fn roll_back(&mut self);
 
     /// The error of a step on a schema. An open transaction is rolled back.
     fn failed(&mut self, schema: SchemaNo, step: &str, error: Self::Error) -> EngineError;
 
-    /// Called after each batch.
+    /// Called after each batch. An open transaction is committed.
     fn batch_done(&mut self) -> Result<()> {
         Ok(())
     }
@@ -226,7 +231,7 @@ impl<S: Statements> Perform for ClientLoop<S> {
                 // Letters and digits of ASCII.
                 let texts: Vec<&str> =
                     texts.iter().map(|text| std::str::from_utf8(text).unwrap_or_default()).collect();
-                self.connection.update(&statement, keys, &texts)
+                self.connection.update(&statement, keys, &texts, op.commits)
             }
         };
         result.map_err(|error| {
@@ -244,7 +249,7 @@ impl<S: Statements> Work for ClientLoop<S> {
         alarm: &CancelToken,
         outcome: &mut Outcome,
     ) -> Result<()> {
-        execute_each(self, batch, deadline, alarm, outcome)?;
+        execute_each(self, batch, deadline, alarm, outcome).inspect_err(|_| self.connection.roll_back())?;
         self.connection.batch_done()
     }
 

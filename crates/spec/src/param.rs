@@ -9,7 +9,7 @@ use crate::observe::{Observe, Observers};
 use crate::rate::RateSchedule;
 use crate::target::Target;
 use crate::types::{
-    Amount, BadValue, MASK, Percent, RunName, Secret, Size, WorkUnit, format_seconds, parse_seconds, whole,
+    Amount, BadValue, Decimal, MASK, RunName, Secret, Size, WorkUnit, format_seconds, parse_seconds, whole,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
@@ -147,6 +147,13 @@ pub enum Kind {
         min: u64,
         max: u64,
     },
+    /// A percentage with up to two decimals.
+    Percent,
+    /// N of 'every Nth' with up to six decimals; 0 is never, if it is permitted.
+    Every {
+        or_never: bool,
+        max: u64,
+    },
     /// An amount of data; the range is in blocks.
     Size {
         min: u64,
@@ -182,6 +189,11 @@ impl Kind {
     pub fn permitted(&self) -> String {
         match *self {
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Percent => "a number from 0 to 100, with up to two decimals".to_owned(),
+            Self::Every { or_never, max } => {
+                let never = if or_never { "0, or " } else { "" };
+                format!("{never}a number from 1 to {max}, with up to six decimals")
+            }
             Self::Size { min, max } => {
                 format!("{min} to {max} blocks, or a size such as 80M (units K, M, G, T: powers of 1024)")
             }
@@ -231,6 +243,15 @@ impl Kind {
             Self::Count { min, max } => {
                 whole(text).filter(|number| (min..=max).contains(number)).map(Value::Count)
             }
+            Self::Percent => {
+                Decimal::parse(text, 2).filter(|number| number.0 <= 100 * Decimal::ONE).map(Value::Decimal)
+            }
+            Self::Every { or_never, max } => Decimal::parse(text, 6)
+                .filter(|number| {
+                    (Decimal::ONE..=max.saturating_mul(Decimal::ONE)).contains(&number.0)
+                        || (or_never && number.0 == 0)
+                })
+                .map(Value::Decimal),
             Self::Seed => whole(text).map(Value::Count),
             Self::Duration { min_s, max_s } => parse_seconds(text)
                 .filter(|span| (Duration::from_secs(min_s)..=Duration::from_secs(max_s)).contains(span))
@@ -284,6 +305,7 @@ fn in_words(choices: &[(&str, &str)]) -> String {
 #[non_exhaustive]
 pub enum Value {
     Count(u64),
+    Decimal(Decimal),
     Size(Size),
     Duration(Duration),
     Flag(bool),
@@ -310,6 +332,7 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count(value) => value.fmt(f),
+            Self::Decimal(value) => value.fmt(f),
             Self::Size(value) => value.fmt(f),
             Self::Duration(value) => f.write_str(&format_seconds(*value)),
             Self::Flag(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
@@ -347,7 +370,6 @@ macro_rules! from_value {
 }
 
 from_value! {
-    Percent: Value::Count(value) => u8::try_from(*value).ok().and_then(|percent| Self::new(percent).ok());
     u64: Value::Count(value) => Some(*value);
     NonZeroU32: Value::Count(value) => u32::try_from(*value).ok().and_then(Self::new);
     NonZeroU64: Value::Count(value) => Self::new(*value);
@@ -371,13 +393,19 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    const PERCENT: Kind = Kind::Count { min: 0, max: 100 };
+    const PERCENT: Kind = Kind::Percent;
+    const EVERY: Kind = Kind::Every { or_never: true, max: 99 };
     const CHOICE: Kind = Kind::Choice(&[("LITE", "two columns"), ("HEAVY", "all columns")]);
     const SIZE: Kind = Kind::Size { min: 16, max: 1 << 40 };
     const SPAN: Kind = Kind::Duration { min_s: 1, max_s: 3600 };
 
     #[rstest]
     #[case(PERCENT, "100", "100")]
+    #[case(PERCENT, "012.50", "12.5")]
+    #[case(PERCENT, ".07", "0.07")]
+    #[case(EVERY, "1.0001", "1.0001")]
+    #[case(EVERY, "0.0", "0")]
+    #[case(EVERY, "3", "3")]
     #[case(Kind::Count { min: 1, max: 9 }, "09", "9")]
     #[case(SIZE, "128K", "128K")]
     #[case(SPAN, "1h", "3600")]
@@ -398,6 +426,15 @@ mod tests {
 
     #[rstest]
     #[case(PERCENT, "101")]
+    #[case(PERCENT, "100.01")]
+    #[case(PERCENT, "0.001")]
+    #[case(PERCENT, ".")]
+    #[case(PERCENT, "1.+5")]
+    #[case(PERCENT, "1e1")]
+    #[case(EVERY, "0.5")]
+    #[case(EVERY, "99.0001")]
+    #[case(EVERY, "1.0000001")]
+    #[case(Kind::Every { or_never: false, max: 9 }, "0")]
     #[case(PERCENT, "10%")]
     #[case(PERCENT, "+10")]
     #[case(Kind::Count { min: 1, max: 9 }, "0")]

@@ -2,15 +2,13 @@
 
 use crate::param::{Group, Kind, Param};
 use crate::table::MAX_SESSIONS;
-use crate::types::{
-    ArrivalProcess, MAX_SCALE_BLOCKS, Percent, RedoStress, SessionLoss, StatisticsType, WorkUnit,
-};
+use crate::types::{ArrivalProcess, MAX_SCALE_BLOCKS, RedoStress, SessionLoss, StatisticsType, WorkUnit};
 
 const SESSIONS: Kind = Kind::Count { min: 1, max: MAX_SESSIONS };
 const ROLES: Kind = Kind::Count { min: 0, max: MAX_SESSIONS };
 /// 16 blocks are enough for a demonstration.
 const SCALE: Kind = Kind::Size { min: 16, max: MAX_SCALE_BLOCKS };
-const PERCENT: Kind = Kind::Count { min: Percent::MIN as u64, max: Percent::MAX as u64 };
+const PERCENT: Kind = Kind::Percent;
 const WORK_UNITS: Kind = Kind::Count { min: WorkUnit::MIN as u64, max: WorkUnit::MAX as u64 };
 /// N of every Nth operation; 0 is never.
 const FREQUENCY: Kind = Kind::Count { min: 0, max: u32::MAX as u64 };
@@ -111,6 +109,13 @@ pub(crate) static PARAMETERS: &[Param] = &[
         .meaning("how much of a row an UPDATE changes")
         .defaults("LITE", "LITE")
         .original("any word but HEAVY meant LITE"),
+    Param::new("COMMIT_EVERY", Kind::Every { or_never: false, max: 10_000 }, Group::Workload)
+        .meaning(
+            "UPDATEs of a session for each COMMIT, one after the other; 1.5 is 1 and 2 in turns. Above 1, sessions of \
+            one schema update parts of their own",
+        )
+        .shipped("1")
+        .original("each UPDATE committed"),
     Param::new("RATE", Kind::Rate, Group::Workload)
         .meaning(
             "operations per second over all sessions, each started on schedule whether or not earlier \
@@ -131,8 +136,8 @@ pub(crate) static PARAMETERS: &[Param] = &[
         .meaning("where the hot spot begins in each schema, in MiB")
         .defaults("16", "0")
         .original("assumed blocks of 8 KiB and began WORK_UNIT blocks earlier"),
-    Param::new("HOTSPOT_FREQUENCY", FREQUENCY, Group::HotSpot)
-        .meaning("every Nth operation goes to the hot spot; 0 is never")
+    Param::new("HOTSPOT_FREQUENCY", Kind::Every { or_never: true, max: u32::MAX as u64 }, Group::HotSpot)
+        .meaning("every Nth operation goes to the hot spot, with 1.25 four of five; 0 is never")
         .defaults("3", "0"),
     Param::new("HOT_SCHEMA_FREQUENCY", FREQUENCY, Group::HotSpot)
         .meaning("with several schemas, every Nth operation goes to schema 1; 0 is never")

@@ -11,7 +11,7 @@ use crate::settings::{Settings, SpecErrors};
 use crate::table::{DEFAULT_BLOCK_BYTES, MAX_SESSIONS};
 use crate::target::Target;
 use crate::types::{
-    HotSpotSize, Length, MASK, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType,
+    Every, HotSpotSize, Length, MASK, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType,
     UntilSteady, WorkUnit, format_seconds,
 };
 use crate::workload::{Roles, ThinkTime, Workload};
@@ -93,6 +93,8 @@ pub struct RunSpec {
     pub schemas: NonZeroU32,
     pub threads_per_schema: NonZeroU32,
     pub update_pct: Percent,
+    /// UPDATEs for each COMMIT.
+    pub commit_every: Every,
     /// Sessions that only update beside others that only read; `None` if all sessions are alike.
     pub writers: Option<NonZeroU32>,
     pub scan_pct: Percent,
@@ -152,6 +154,7 @@ impl RunSpec {
             schemas,
             threads_per_schema,
             update_pct,
+            commit_every: settings.required("COMMIT_EVERY")?,
             writers,
             scan_pct: settings.required("SCAN_PCT")?,
             work_unit,
@@ -218,6 +221,7 @@ impl RunSpec {
             work_unit: self.work_unit,
             update_work_unit: self.update_work_unit,
             update_pct: self.update_pct,
+            commit_every: self.commit_every,
             writers: self.writers,
             scan_pct: self.scan_pct,
             redo_stress: self.redo,
@@ -258,7 +262,7 @@ impl RunSpec {
         let Self { scale, hot_spot, .. } = self;
         let (block_bytes, scale_blocks) = (self.block_bytes(), self.scale_blocks());
         let mut units = vec![("WORK_UNIT", self.work_unit)];
-        if self.update_pct.get() > 0 && self.update_work_unit != self.work_unit {
+        if !self.update_pct.is_zero() && self.update_work_unit != self.work_unit {
             units.push(("UPDATE_WORK_UNIT", self.update_work_unit));
         }
         for (key, unit) in units {
@@ -338,14 +342,17 @@ impl RunSpec {
     }
 
     fn check_scans(&self, settings: &Settings, errors: &mut Vec<String>, warnings: &mut Vec<String>) {
-        let scan_pct = self.scan_pct.get();
-        if scan_pct > 0 && self.scan_table.is_none() {
+        let scan_pct = self.scan_pct;
+        if scan_pct.is_zero() {
+            return;
+        }
+        if self.scan_table.is_none() {
             let scan_table = settings.value("SCAN_TABLE_SZ").map(ToString::to_string).unwrap_or_default();
             errors.push(format!(
                 "SCAN_PCT={scan_pct} asks for short scans, but SCAN_TABLE_SZ={scan_table} makes no table of at least one \
                  block. Set SCAN_TABLE_SZ (and load again) or SCAN_PCT=0."
             ));
-        } else if scan_pct > 0 && self.update_pct.get() == 100 {
+        } else if self.update_pct == Percent::ALL {
             warnings.push(format!(
                 "SCAN_PCT={scan_pct} has no effect, because UPDATE_PCT=100 leaves no SELECTs of which some could be scans"
             ));

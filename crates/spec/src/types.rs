@@ -1,11 +1,11 @@
 //! Types of checked values: each keeps to its range.
 
 use std::fmt;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::param::{FromValue, Value};
@@ -32,11 +32,168 @@ impl BadValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
 pub struct Within<T, const MIN: u16, const MAX: u16>(T);
 
-/// A whole percentage.
-pub type Percent = Within<u8, 0, 100>;
+/// A percentage in hundredths of a percent. Saved as a number, a whole one without decimals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Percent(u16);
 
 impl Percent {
-    pub const ALL: Self = Self(100);
+    pub const ALL: Self = Self(10_000);
+
+    /// A whole percentage.
+    pub fn new(percent: u8) -> Result<Self, BadValue> {
+        Self::of_hundredths(100 * u64::from(percent))
+            .ok_or_else(|| BadValue::expected("a percentage from 0 to 100"))
+    }
+
+    /// `None` above 100 %.
+    pub fn of_hundredths(hundredths: u64) -> Option<Self> {
+        u16::try_from(hundredths).ok().filter(|hundredths| *hundredths <= Self::ALL.0).map(Self)
+    }
+
+    pub const fn hundredths(self) -> u16 {
+        self.0
+    }
+
+    pub fn get(self) -> f64 {
+        f64::from(self.0) / 100.0
+    }
+
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Decimal(Decimal::ONE / 100 * u64::from(self.0)).fmt(f)
+    }
+}
+
+impl Serialize for Percent {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Decimal(Decimal::ONE / 100 * u64::from(self.0)).serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Percent {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let percent = Decimal::deserialize(from)?;
+        Self::from_value(&Value::Decimal(percent))
+            .ok_or_else(|| D::Error::custom("expected a percentage from 0 to 100 with up to two decimals"))
+    }
+}
+
+/// A number with up to six decimals, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Decimal(pub(crate) u64);
+
+impl Decimal {
+    pub(crate) const ONE: u64 = 1_000_000;
+
+    /// Digits with at most `places` decimals, of which there can be six.
+    pub(crate) fn parse(text: &str, places: usize) -> Option<Self> {
+        let (number, decimals) = text.split_once('.').unwrap_or((text, ""));
+        if decimals.len() > places || (number.is_empty() && decimals.is_empty()) {
+            return None;
+        }
+        let number = if number.is_empty() { 0 } else { whole(number)? };
+        let decimals = whole(&format!("{decimals:0<6}"))?;
+        number.checked_mul(Self::ONE)?.checked_add(decimals).map(Self)
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, decimals) = (self.0 / Self::ONE, self.0 % Self::ONE);
+        match decimals {
+            0 => number.fmt(f),
+            decimals => f.write_str(format!("{number}.{decimals:06}").trim_end_matches('0')),
+        }
+    }
+}
+
+impl Serialize for Decimal {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0.is_multiple_of(Self::ONE) {
+            true => to.serialize_u64(self.0 / Self::ONE),
+            false => to.serialize_f64(self.0 as f64 / Self::ONE as f64),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Decimal {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let number = f64::deserialize(from)?;
+        let scaled = (number * Self::ONE as f64).round();
+        // Larger numbers have no exact millionths.
+        let is_sound = (0.0..9e15).contains(&scaled);
+        is_sound
+            .then_some(Self(scaled as u64))
+            .ok_or_else(|| D::Error::custom("expected a number that is not negative"))
+    }
+}
+
+/// N of 'every Nth': 1 at least, with up to six decimals. Every 1.25th are four of five, evenly spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Every(Decimal);
+
+impl Every {
+    pub const ONE: Self = Self(Decimal(Decimal::ONE));
+
+    /// `None` for 0.
+    pub fn new(number: u32) -> Option<Self> {
+        Self::of(Decimal(Decimal::ONE * u64::from(number)))
+    }
+
+    /// `None` below one.
+    pub fn of_millionths(number: u64) -> Option<Self> {
+        Self::of(Decimal(number))
+    }
+
+    fn of(number: Decimal) -> Option<Self> {
+        (number.0 >= Decimal::ONE).then_some(Self(number))
+    }
+
+    pub fn get(self) -> f64 {
+        self.0.0 as f64 / Decimal::ONE as f64
+    }
+
+    /// The number, if it is whole.
+    pub fn whole(self) -> Option<u64> {
+        self.0.0.is_multiple_of(Decimal::ONE).then_some(self.0.0 / Decimal::ONE)
+    }
+
+    /// True if the thing of this number, counted from 1, is one of them.
+    pub fn is_nth(self, number: u64) -> bool {
+        let before = |number: u64| number.wrapping_mul(Decimal::ONE) / self.0.0;
+        before(number) > before(number.saturating_sub(1))
+    }
+}
+
+impl fmt::Display for Every {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<'de> Deserialize<'de> for Every {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::of(Decimal::deserialize(from)?).ok_or_else(|| D::Error::custom("expected 1 or more"))
+    }
+}
+
+impl FromValue for Percent {
+    fn from_value(value: &Value) -> Option<Self> {
+        let Value::Decimal(Decimal(scaled)) = value else { return None };
+        const HUNDREDTH: u64 = Decimal::ONE / 100;
+        scaled.is_multiple_of(HUNDREDTH).then(|| Self::of_hundredths(scaled / HUNDREDTH)).flatten()
+    }
+}
+
+impl FromValue for Every {
+    fn from_value(value: &Value) -> Option<Self> {
+        if let Value::Decimal(number) = value { Self::of(*number) } else { None }
+    }
 }
 
 /// Blocks of one operation.
@@ -379,7 +536,7 @@ pub struct HotSpotSize {
     pub size_mb: NonZeroU64,
     /// Distance in MiB from the start of the active data set.
     pub offset_mb: u64,
-    pub every: NonZeroU32,
+    pub every: Every,
 }
 
 impl HotSpotSize {
@@ -404,7 +561,7 @@ mod tests {
 
     #[test]
     fn numbers_are_within_both_ends() {
-        assert_eq!(Percent::new(100).map(Percent::get), Ok(100));
+        assert_eq!(Percent::new(100).map(Percent::hundredths), Ok(10_000));
         assert!(Percent::new(101).is_err());
         assert!(WorkUnit::new(0).is_err());
         assert_eq!(WorkUnit::new(1).map(WorkUnit::get), Ok(1));
@@ -494,7 +651,7 @@ mod tests {
     #[test]
     fn a_hot_spot_begins_at_its_offset() {
         let size_mb = NonZeroU64::new(8).unwrap();
-        let hot = HotSpotSize { size_mb, offset_mb: 16, every: NonZeroU32::MIN };
+        let hot = HotSpotSize { size_mb, offset_mb: 16, every: Every::ONE };
         let small = hot.in_blocks(8192);
         assert_eq!((small.first_block, small.last_block(), small.blocks), (2049, 3072, 1024));
         let large = hot.in_blocks(16384);

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use crate::rate::RateSchedule;
-use crate::types::{ArrivalProcess, MAX_SCALE_BLOCKS, Percent, RedoStress, WorkUnit};
+use crate::types::{ArrivalProcess, Every, MAX_SCALE_BLOCKS, Percent, RedoStress, WorkUnit};
 
 /// Work of the sessions of a run. Planners rely on [`Workload::check`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct Workload {
     pub update_work_unit: WorkUnit,
     /// Share of operations that are UPDATEs; with `writers` their share of the sessions.
     pub update_pct: Percent,
+    /// UPDATEs for each COMMIT.
+    #[serde(default = "each", skip_serializing_if = "is_each")]
+    pub commit_every: Every,
     /// So many sessions, the first ones, only update, and the others only read. `None`: all sessions are alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<NonZeroU32>,
@@ -47,6 +50,15 @@ pub struct Workload {
     pub arrivals: Option<ArrivalProcess>,
 }
 
+fn each() -> Every {
+    Every::ONE
+}
+
+fn is_each(every: &Every) -> bool {
+    *every == Every::ONE
+}
+
+/// Sessions that only update, and sessions that only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, derive_more::Display)]
 #[display("{writers} sessions only update, {readers} only read")]
 pub struct Roles {
@@ -78,7 +90,7 @@ pub struct HotSpot {
     pub first_block: u64,
     pub blocks: u64,
     /// N: every Nth SELECT or UPDATE goes there.
-    pub every: NonZeroU32,
+    pub every: Every,
 }
 
 impl HotSpot {
@@ -114,6 +126,7 @@ impl Workload {
             work_unit: unit,
             update_work_unit: unit,
             update_pct: Percent::default(),
+            commit_every: Every::ONE,
             writers: None,
             scan_pct: Percent::default(),
             redo_stress: RedoStress::Lite,
@@ -154,15 +167,21 @@ impl Workload {
 
     /// Columns that UPDATEs change; `None` without UPDATEs.
     pub fn redo_of_updates(&self) -> Option<RedoStress> {
-        (self.update_pct.get() > 0).then_some(self.redo_stress)
+        (!self.update_pct.is_zero()).then_some(self.redo_stress)
     }
 
     pub fn scans(&self) -> bool {
-        self.scan_pct.get() > 0 && self.update_pct.get() < 100
+        !self.scan_pct.is_zero() && self.update_pct < Percent::ALL
     }
 
     fn largest_unit(&self) -> WorkUnit {
-        if self.update_pct.get() == 0 { self.work_unit } else { self.work_unit.max(self.update_work_unit) }
+        if self.update_pct.is_zero() { self.work_unit } else { self.work_unit.max(self.update_work_unit) }
+    }
+
+    /// Parts of each schema of which a session updates one alone: transactions of several UPDATEs would else wait for each
+    /// other in circles.
+    pub fn update_parts(&self) -> u64 {
+        if self.commit_every == Every::ONE { 1 } else { u64::from(self.threads_per_schema.get()) }
     }
 
     /// Checks that every operation fits into the data.
@@ -180,6 +199,7 @@ impl Workload {
             ));
         }
         self.check_room(scale, "the scale", "SCALE")?;
+        self.check_parts()?;
         if let Some(hot) = self.hot_spot {
             self.check_room(hot.blocks, "the hot spot", "HOTSPOT_MB")?;
             let end = hot.last_block();
@@ -195,6 +215,31 @@ impl Workload {
                 Err(WorkloadError("THINK_TM_MIN is more than THINK_TM_MAX".to_owned()))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Checks that an UPDATE fits into its session's part of a schema and of the hot spot.
+    fn check_parts(&self) -> Result<(), WorkloadError> {
+        let (parts, every) = (self.update_parts(), self.commit_every);
+        if self.update_pct.is_zero() || every == Every::ONE {
+            return Ok(());
+        }
+        if self.hot_schema_every.is_some() {
+            return Err(WorkloadError(format!(
+                "COMMIT_EVERY={every} has each session update rows of its own, but HOT_SCHEMA_FREQUENCY sends all of them to \
+                 schema 1; set one of them to its default"
+            )));
+        }
+        let unit = self.update_work_unit;
+        let rooms =
+            [(self.scale_blocks, "SCALE"), (self.hot_spot.map_or(u64::MAX, |hot| hot.blocks), "HOTSPOT_MB")];
+        match rooms.into_iter().find(|(room, _)| room / parts < u64::from(unit.get())) {
+            Some((room, key)) => Err(WorkloadError(format!(
+                "with COMMIT_EVERY={every} each of {parts} sessions of a schema updates {} of {room} blocks, and an UPDATE of \
+                 {unit} does not fit in; lower UPDATE_WORK_UNIT or THREADS_PER_SCHEMA, or raise {key}",
+                room / parts
+            ))),
+            None => Ok(()),
         }
     }
 
@@ -223,7 +268,7 @@ impl OfWords for HotSpot {
         let (first, last) = blocks.split_once(" to ")?;
         let (first_block, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
         let blocks = last.checked_sub(first_block)?.checked_add(1)?;
-        Some(Self { first_block, blocks, every: every(operations)? })
+        Some(Self { first_block, blocks, every: Every::new(every(operations)?.get())? })
     }
 }
 
@@ -277,9 +322,10 @@ mod tests {
         for (words, every) in
             [("every operation", 1), ("every 2nd operation", 2), ("every 111th operation", 111)]
         {
+            let hot_every = Every::new(every).unwrap();
             let every = NonZeroU32::new(every).unwrap();
             let hot = HotSpot::of_words(&format!("blocks 129 to 384 on {words}"));
-            assert_eq!(hot, Some(HotSpot { first_block: 129, blocks: 256, every }));
+            assert_eq!(hot, Some(HotSpot { first_block: 129, blocks: 256, every: hot_every }));
             let think = ThinkTime::of_words(&format!("0.0005 to 3600 s after {words}"));
             assert_eq!(think, Some(ThinkTime { every, min_us: 500, max_us: 3_600_000_000 }));
         }

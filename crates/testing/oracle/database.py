@@ -244,13 +244,14 @@ class Batch:
         self.sleeps = 'SLEEP(' in block
         branches = re.findall(r"IF kind = (\d) THEN ((?:SELECT|UPDATE) .*?);(.*?)(?=ELSIF|END IF)", block)
         self.branches = {kind: self.branch(sql, after) for kind, sql, after in branches}
+        self.is_open = False
         self.begun = time.monotonic()
 
     def branch(self, sql, after):
         place = re.search(r'(?:FROM|UPDATE /\*.*?\*/) (?:(\w+)\.)?(cf[12]) t', sql)
         tails = {int(column): tail for column, tail in re.findall(r"t\.c(\d+) = stamp \|\| '([^']*)'", sql)}
         waits = 'COMMIT WRITE IMMEDIATE WAIT' in after
-        return place[1] or self.session.schema, place[2], tails, waits
+        return place[1] or self.session.schema, place[2], tails, 'COMMIT' in after, waits
 
     def now(self):
         step = self.database.description['clock_step_us']
@@ -271,6 +272,9 @@ class Batch:
                 results.append((started, self.now(), counted))
                 if self.sleeps and pause_us:
                     self.session.pause(pause_us / 1e6)
+            if self.is_open:
+                with self.database.lock:
+                    self.commit(True)
         except BackendError as fatal:
             # No exception handler receives these.
             if fatal.ora_code in (28, 1013):
@@ -284,17 +288,28 @@ class Batch:
     def operate(self, kind, first, end, stamp):
         self.session.pause(0)
         time.sleep(self.database.description['operation_s'])
-        owner, name, tails, waits = self.branches[kind]
+        owner, name, tails, commits, waits = self.branches[kind]
         with self.database.lock:
             table = self.database.table(owner, name)
             keys = list(table.rows) if name == 'cf2' else [key for key in range(first, end) if key in table.rows]
             for key in keys if tails else ():
                 for column, tail in tails.items():
                     table.rows[key][column - 2] = stamp + tail
-            self.count(table, keys, len(tails), waits)
+            self.count(table, keys, len(tails))
+            if commits:
+                self.commit(waits)
+            elif tails:
+                self.is_open = True
         return len(keys)
 
-    def count(self, table, keys, columns, waits):
+    def commit(self, waits):
+        self.is_open = False
+        self.instance.count(user_commits=1, redo_writes=1)
+        if waits:
+            self.instance.count(redo_synch_writes=1)
+            self.instance.wait('log file sync', 1, 400)
+
+    def count(self, table, keys, columns):
         instance, blocks = self.instance, len(keys)
         self.session.clean_out(table, keys)
         redo = 0
@@ -305,10 +320,6 @@ class Batch:
         instance.wait('db file sequential read', blocks, 150 * blocks)
         if columns:
             redo += blocks * (300 + 280 * columns)
-            instance.count(user_commits=1, redo_writes=1)
-            if waits:
-                instance.count(redo_synch_writes=1)
-                instance.wait('log file sync', 1, 400)
         instance.count(redo_size=redo)
         self.database.dirty += blocks if columns else 0
 

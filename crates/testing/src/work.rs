@@ -80,7 +80,7 @@ pub fn batch(update_pct: u8, unit: u16, nonce: u64, count: usize) -> Batch {
 
 /// A SELECT of so many rows of the first schema, that no pause follows.
 pub fn select(first: u64, blocks: u16) -> Op {
-    Op { action: Action::Select(KeyRange { first, blocks }), schema: FIRST, pause_us: 0 }
+    Op { action: Action::Select(KeyRange { first, blocks }), schema: FIRST, pause_us: 0, commits: true }
 }
 
 /// Has a session execute a batch, up to a deadline if there is one.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use slob_engine::{OpOutcome, Outcome, Result, SessionPlan};
 use slob_method::{Action, Op};
-use slob_server::{ServerClock, classify};
+use slob_server::{ServerClock, number as kind_number};
 
 use crate::procedure::{OP_BYTES, SELECT_BYTES};
 use crate::statement::SHORTEST_STRETCH;
@@ -69,13 +69,13 @@ pub(crate) fn pack(
         text.extend_from_slice(b"[null");
     }
     for (index, op) in ops.iter().enumerate() {
-        let (kind, hot) = classify(op, plan)?;
+        let kind = kind_number(op, plan)?;
         // Writing into memory does not fail.
         let _ = match form {
             Form::Selects(_) => write!(text, "{:0SELECT_BYTES$}", first_key(op)),
             Form::Stretch(_) => write!(text, ",{}", first_key(op)),
-            Form::Any => pack_any(&mut text, op, kind.number(hot), op.pause_us.into()),
-            Form::Open => pack_any(&mut text, op, kind.number(hot), due_us(index)),
+            Form::Any => pack_any(&mut text, op, kind, op.pause_us.into()),
+            Form::Open => pack_any(&mut text, op, kind, due_us(index)),
         };
     }
     if matches!(form, Form::Stretch(_)) {
@@ -204,7 +204,12 @@ mod tests {
     }
 
     fn select(first: u64, blocks: u16) -> Op {
-        Op { action: Action::Select(KeyRange { first, blocks }), schema: plan().home, pause_us: 0 }
+        Op {
+            action: Action::Select(KeyRange { first, blocks }),
+            schema: plan().home,
+            pause_us: 0,
+            commits: true,
+        }
     }
 
     #[test]
@@ -264,6 +269,7 @@ mod tests {
             action: Action::Update(KeyRange { first: 9, blocks: 1024 }, stamp),
             schema: SchemaNo::FIRST,
             pause_us: u32::MAX,
+            commits: true,
         };
         for ops in [[select(7, 64), select(8, 3)], [select(7, 64), update]] {
             assert_eq!(first_piece(&ops, &plan(), 64, 9), (Form::Any, 2));
@@ -278,7 +284,10 @@ mod tests {
 
     fn ops(pauses: &[u32]) -> Vec<Op> {
         let action = Action::Select(KeyRange { first: 1, blocks: 3 });
-        pauses.iter().map(|pause_us| Op { action, schema: SchemaNo::FIRST, pause_us: *pause_us }).collect()
+        pauses
+            .iter()
+            .map(|pause_us| Op { action, schema: SchemaNo::FIRST, pause_us: *pause_us, commits: true })
+            .collect()
     }
 
     fn decoded(pauses: &[u32], answer: &str, took_us: u64) -> Option<Vec<(u64, u64, u64)>> {

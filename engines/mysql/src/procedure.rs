@@ -3,7 +3,7 @@
 //! One walks a plan of any operations, the other one of SELECTs that are all of one width, which is the usual case and
 //! the one where each step of a loop counts. A plan is a text of fixed columns, because there are no arrays; the answer
 //! is a text of numbers: for each operation when it ended, in microseconds since the start, the rows it saw, and, if it
-//! pauses, when the pause ended. An UPDATE is followed by COMMIT. An error comes after the answer, so that the operations
+//! pauses, when the pause ended. The last UPDATE of a transaction is followed by COMMIT. An error comes after the answer, so that the operations
 //! before it are known.
 
 use mysql::Conn;
@@ -39,7 +39,8 @@ fn procedures(load: &Load, schema: SchemaNo) -> [(&'static str, &'static str, St
 
 fn selects_body(schema: SchemaNo) -> String {
     let select = counted(Kind::Select, schema, ["first", "first + width"]);
-    assemble("", &include_str!("../sql/selects_loop.sql").replace("{select}", &select), SELECT_BYTES)
+    let body = include_str!("../sql/selects_loop.sql").replace("{select}", &select);
+    assemble("", &body, "ROLLBACK", SELECT_BYTES)
 }
 
 fn batch_body(schema: SchemaNo, updates: &UpdateText) -> String {
@@ -51,14 +52,18 @@ fn batch_body(schema: SchemaNo, updates: &UpdateText) -> String {
         for kind in Kind::ALL {
             let word = if branches.is_empty() { "IF" } else { "ELSEIF" };
             branches += &format!("      {word} kind = {} THEN\n", kind.number(hot));
-            branches += &branch(kind, home, updates);
+            branches += &branch(kind, home, updates, "        COMMIT;\n        SET is_held = FALSE;\n");
         }
     }
+    for kind in Kind::UPDATES {
+        branches += &format!("      ELSEIF kind = {} THEN\n", kind.number_of_open());
+        branches += &branch(kind, schema, updates, "        SET is_held = TRUE;\n");
+    }
     let body = include_str!("../sql/batch_loop.sql").replace("{branches}", &branches);
-    assemble(&variables, &body, OP_BYTES)
+    assemble(&variables, &body, "IF is_held THEN COMMIT; ELSE ROLLBACK; END IF", OP_BYTES)
 }
 
-fn assemble(variables: &str, body: &str, op_bytes: usize) -> String {
+fn assemble(variables: &str, body: &str, end: &str, op_bytes: usize) -> String {
     let text = [
         include_str!("../sql/batch_open.sql"),
         variables,
@@ -67,6 +72,7 @@ fn assemble(variables: &str, body: &str, op_bytes: usize) -> String {
         include_str!("../sql/batch_close.sql"),
     ];
     text.concat()
+        .replace("{end}", end)
         .replace("{op_bytes}", &op_bytes.to_string())
         .replace("{part_bytes}", &(op_bytes * PART_OPS).to_string())
         .replace("{answer_bytes}", &(OP_ANSWER_BYTES * PART_OPS).to_string())
@@ -78,7 +84,7 @@ fn counted(kind: Kind, schema: SchemaNo, keys: [&str; 2]) -> String {
 }
 
 /// The body of the loop for one kind of operation.
-fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText) -> String {
+fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText, then: &str) -> String {
     let keys = ["first", "past"];
     match kind {
         Kind::Select | Kind::Scan => format!("        {};\n", counted(kind, schema, keys)),
@@ -89,7 +95,7 @@ fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText) -> String {
                     &format!("        SET v{} = CONCAT(stamp, '{}');\n", column + 2, updates.tail(*column));
             }
             let sql = statement(kind, schema, keys, |column| format!("v{}", column + 2));
-            text + &format!("        {sql};\n        SET n = ROW_COUNT();\n        COMMIT;\n")
+            text + &format!("        {sql};\n        SET n = ROW_COUNT();\n{then}")
         }
     }
 }

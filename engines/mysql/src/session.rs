@@ -48,7 +48,8 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     let own = Own { clients, is_mariadb: databases.product.is_mariadb };
     let interrupt = KillQuery { connection: conn.connection_id(), endpoint, connector };
     if databases.loop_place == LoopPlace::Client {
-        let work = ClientLoop::new(ClientStatements { conn, own }, plan, &step)?;
+        let statements = ClientStatements { conn, own, is_open: false };
+        let work = ClientLoop::new(statements, plan, &step)?;
         return Ok(Box::new(Cancellable::new(work, endpoint, interrupt)));
     }
     databases.loaded.check_update_text(plan, &step)?;
@@ -107,6 +108,8 @@ impl Interrupt for KillQuery {
 struct ClientStatements {
     conn: Conn,
     own: Own,
+    /// True within a transaction of several UPDATEs.
+    is_open: bool,
 }
 
 impl Statements for ClientStatements {
@@ -128,17 +131,28 @@ impl Statements for ClientStatements {
         statement: &Statement,
         keys: KeyRange,
         values: &[&str],
+        commits: bool,
     ) -> Result<u64, mysql::Error> {
         let parameters = values.iter().map(|value| Value::from(*value)).chain(bounds(keys)).collect();
         self.conn.exec_drop(statement, Params::Positional(parameters))?;
         let changed = self.conn.affected_rows();
-        self.conn.query_drop("COMMIT")?;
+        self.is_open = !commits;
+        if commits {
+            self.conn.query_drop("COMMIT")?;
+        }
         Ok(changed)
+    }
+
+    fn roll_back(&mut self) {
+        if std::mem::take(&mut self.is_open) {
+            let _ = self.conn.query_drop("ROLLBACK");
+        }
     }
 
     /// MariaDB counts the pages of a transaction when it ends, and SELECTs alone end none.
     fn batch_done(&mut self) -> Result<()> {
-        self.conn.query_drop("ROLLBACK").in_step("ending a batch")
+        let end = if std::mem::take(&mut self.is_open) { "COMMIT" } else { "ROLLBACK" };
+        self.conn.query_drop(end).in_step("ending a batch")
     }
 
     fn publish(&mut self) -> Result<()> {
@@ -147,7 +161,8 @@ impl Statements for ClientStatements {
 
     /// After a lock wait the transaction is still open, with its changes.
     fn failed(&mut self, _: SchemaNo, step: &str, error: mysql::Error) -> EngineError {
-        let _ = self.conn.query_drop("ROLLBACK");
+        self.is_open = true;
+        self.roll_back();
         failed(step, &error)
     }
 }

@@ -27,6 +27,7 @@ DECLARE
     stamp VARCHAR2(16);
     counted NUMBER;
     pause_us NUMBER;
+    is_open BOOLEAN := FALSE;
 
     FUNCTION clock RETURN NUMBER IS
     BEGIN
@@ -67,6 +68,7 @@ BEGIN
             done := op;
             {pause}
         END LOOP;
+        {commit}
     EXCEPTION
         WHEN OTHERS THEN
             error_code := SQLCODE;

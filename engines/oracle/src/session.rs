@@ -26,7 +26,7 @@ use slob_engine::{
     CancelToken, EngineError, ErrorKind, OpOutcome, Outcome, SchemaState, Session, SessionPlan,
 };
 use slob_method::{Action, Batch, Op, SchemaNo};
-use slob_server::{Cancellable, Interrupt, ServerClock, Work, classify, nanoseconds, time_left};
+use slob_server::{Cancellable, Interrupt, ServerClock, Work, nanoseconds, number, time_left};
 
 use crate::client::{BlockInput, BlockOutput, Cancellation, Client, During, Fault, Row, failed};
 use crate::database::{Database, Role};
@@ -226,7 +226,7 @@ impl Work for Blocks {
 fn encode(ops: &[Op], plan: &SessionPlan, left: Option<Duration>) -> Result<BlockInput, EngineError> {
     let mut text = String::with_capacity(ops.len() * WIDTH);
     for op in ops {
-        let (kind, hot) = classify(op, plan)?;
+        let kind = number(op, plan)?;
         let (first, keys) = match op.action {
             Action::Select(range) | Action::Update(range, _) => (range.first, range.end() - range.first),
             Action::Scan => (0, 0),
@@ -235,7 +235,7 @@ fn encode(ops: &[Op], plan: &SessionPlan, left: Option<Duration>) -> Result<Bloc
             let message = format!("{op} has more digits than a batch has room for");
             return Err(EngineError::new(ErrorKind::Usage, "writing down a batch", message));
         }
-        text.push_str(&format!("{}{first:015}{keys:04}{:010}", kind.number(hot), op.pause_us));
+        text.push_str(&format!("{kind}{first:015}{keys:04}{:010}", op.pause_us));
     }
     let stamps = plan.redo.map(|_| ops.iter().map(stamp).collect());
     let run_us = left.map(|left| i64::try_from(left.as_micros()).unwrap_or(i64::MAX));
@@ -326,6 +326,7 @@ mod tests {
             action,
             schema: SchemaNo::new(schema).unwrap(),
             pause_us,
+            commits: true,
         })
     }
 
@@ -340,7 +341,7 @@ mod tests {
             let read = read_ops(&input);
             prop_assert_eq!(read.len(), ops.len());
             for (op, read) in ops.iter().zip(read) {
-                let (kind, hot) = classify(op, &plan).unwrap();
+                let kind = number(op, &plan).unwrap();
                 let (first, end, stamp) = match op.action {
                     Action::Select(range) => (range.first, range.end(), " ".repeat(16)),
                     Action::Update(range, stamp) => {
@@ -348,7 +349,7 @@ mod tests {
                     }
                     Action::Scan => (0, 0, " ".repeat(16)),
                 };
-                let number = i64::from(kind.number(hot));
+                let number = i64::from(kind);
                 let numbers = [number, first as i64, end as i64, i64::from(op.pause_us)];
                 prop_assert_eq!([read.kind, read.first, read.end, read.pause_us], numbers);
                 prop_assert_eq!(read.stamp, Some(stamp));
@@ -359,7 +360,7 @@ mod tests {
     #[test]
     fn a_key_that_does_not_fit_is_refused_and_not_cut_off() {
         let range = KeyRange { first: KEYS_END, blocks: 1 };
-        let op = Op { action: Action::Select(range), schema: SchemaNo::FIRST, pause_us: 0 };
+        let op = Op { action: Action::Select(range), schema: SchemaNo::FIRST, pause_us: 0, commits: true };
         let error = encode(&[op], &plan(None), None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
     }

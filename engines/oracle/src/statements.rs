@@ -238,12 +238,19 @@ pub(crate) fn explain(user: &str) -> String {
 /// The block that executes the batches of a session. `sleep` pauses between operations; without it the block takes no
 /// pauses.
 pub(crate) fn block(plan: &SessionPlan, prefix: &Prefix, commit: Commit, sleep: Option<&str>) -> String {
+    let commits = format!("{};\n                is_open := FALSE", commit.statement);
+    let commits = &commits;
     let of_home = |(schema, hot): (SchemaNo, bool)| {
         let owner = if hot { format!("{}.", prefix.user(schema)) } else { String::new() };
-        Kind::of_session(plan).map(move |kind| branch(kind, hot, &owner, &plan.update_text, commit))
+        Kind::of_session(plan)
+            .map(move |kind| branch(kind.number(hot), kind, &owner, &plan.update_text, commits))
     };
-    let branches: String = homes(plan.home, plan.hot_schema).flat_map(of_home).collect();
+    let mut branches: String = homes(plan.home, plan.hot_schema).flat_map(of_home).collect();
+    if let Some(kind) = plan.redo.map(Kind::of_redo) {
+        branches += &branch(kind.number_of_open(), kind, "", &plan.update_text, "is_open := TRUE");
+    }
     let branches = format!("{}END IF;", branches.replacen("ELSIF", "IF", 1));
+    let end = format!("IF is_open THEN\n            {};\n        END IF;", commit.statement);
     let with_stamps = |text: &'static str| if plan.redo.is_some() { text } else { "" };
     let with_pauses = |text: &'static str| if sleep.is_some() { text } else { "" };
     let pause = fill(with_pauses(include_str!("../sql/pause.sql")), &[("sleep", sleep.unwrap_or_default())]);
@@ -252,6 +259,7 @@ pub(crate) fn block(plan: &SessionPlan, prefix: &Prefix, commit: Commit, sleep: 
         ("stamps_in", with_stamps("stamps texts;\n    stamped VARCHAR2(32767) := :stamps;")),
         ("stamps_read", with_stamps("stamps(op) := SUBSTRB(stamped, (op - 1) * 16 + 1, 16);")),
         ("stamp", with_stamps("stamp := stamps(op);")),
+        ("commit", if plan.redo.is_some() { &end } else { "" }),
         ("pauses_in", with_pauses("pauses numbers;")),
         ("pauses_read", with_pauses("pauses(op) := TO_NUMBER(SUBSTRB(work, place + 21, 10));")),
         ("width", &WIDTH.to_string()),
@@ -262,13 +270,12 @@ pub(crate) fn block(plan: &SessionPlan, prefix: &Prefix, commit: Commit, sleep: 
     block.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-fn branch(kind: Kind, hot: bool, owner: &str, text: &UpdateText, commit: Commit) -> String {
+fn branch(number: u8, kind: Kind, owner: &str, text: &UpdateText, then: &str) -> String {
     let value = |column: usize| format!("stamp || '{}'", text.tail(column));
     let sql = operation(kind, owner, ["first_key", "end_key"], " INTO counted", value);
-    let number = kind.number(hot);
     let after = match kind {
         Kind::Lite | Kind::Heavy => {
-            format!("\n                counted := SQL%ROWCOUNT;\n                {};", commit.statement)
+            format!("\n                counted := SQL%ROWCOUNT;\n                {then};")
         }
         Kind::Select | Kind::Scan => String::new(),
     };
@@ -322,11 +329,13 @@ pub(crate) mod tests {
     fn a_block_holds_what_the_session_needs_and_no_more() {
         let prefix = Prefix::new("slob").unwrap();
         let full = block(&plan(Some(RedoStress::Lite)), &prefix, COMMIT_WAITS, Some("DBMS_SESSION.SLEEP"));
-        assert_eq!(full.matches("COMMIT WRITE IMMEDIATE WAIT").count(), 2, "{full}");
+        // Of both schemas, and of a transaction that the end of a batch cuts.
+        assert_eq!(full.matches("COMMIT WRITE IMMEDIATE WAIT").count(), 3, "{full}");
+        assert!(full.contains("IF is_open THEN") && full.contains("kind = 8 THEN"), "{full}");
         assert!(full.contains("SLOB1.cf1") && full.contains("DBMS_SESSION.SLEEP(CEIL("), "{full}");
         assert!(full.contains("t.c2 = stamp || '") && !full.contains("t.c3 ="), "{full}");
         let heavy = block(&plan(Some(RedoStress::Heavy)), &prefix, COMMIT_WAITS, None);
-        assert_eq!(heavy.matches(" = stamp || ").count(), 2 * 19);
+        assert_eq!(heavy.matches(" = stamp || ").count(), 3 * 19);
         let mut reader = plan(None);
         (reader.hot_schema, reader.scans) = (false, false);
         let bare = block(&reader, &prefix, COMMIT_WAITS, None);

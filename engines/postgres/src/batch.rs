@@ -6,7 +6,7 @@ use std::time::Duration;
 use postgres::types::{FromSql, Type};
 use slob_engine::{OpOutcome, Outcome, Result, SessionPlan};
 use slob_method::{Action, Batch, Op};
-use slob_server::{ServerClock, classify, whole_microseconds};
+use slob_server::{ServerClock, number as kind_number, whole_microseconds};
 
 /// The fewest SELECTs that cost less as one statement: two cost the same.
 const SHORTEST: usize = 3;
@@ -36,8 +36,7 @@ impl Arrays {
             .into_iter()
             .for_each(Vec::clear);
         for op in ops {
-            let (kind, hot) = classify(op, plan)?;
-            self.kinds.push(kind.number(hot).into());
+            self.kinds.push(kind_number(op, plan)?.into());
             let (first, end) = match op.action {
                 Action::Select(range) | Action::Update(range, _) => (range.first, range.end()),
                 Action::Scan => (0, 0),
@@ -162,7 +161,7 @@ mod tests {
 
     fn pausing(pause_us: u32) -> Op {
         let action = Action::Select(KeyRange { first: 7, blocks: 3 });
-        Op { action, schema: SchemaNo::FIRST, pause_us }
+        Op { action, schema: SchemaNo::FIRST, pause_us, commits: true }
     }
 
     #[test]
@@ -195,6 +194,7 @@ mod tests {
             },
             schema: SchemaNo::new(if letter == 'h' { 1 } else { 2 }).unwrap(),
             pause_us: u32::from(letter == 'p'),
+            commits: true,
         };
         letters.chars().map(op).collect()
     }

@@ -1,8 +1,8 @@
 //! The procedure that executes batches in the server.
 //!
 //! It walks arrays of numbers with static SQL: each statement is planned once for a session. UPDATEs write the operation's
-//! stamp and a constant for each column, which the procedure of a schema carries as literals. An UPDATE is followed by
-//! COMMIT, which is why this is a procedure, and why it has no exception handler: the two exclude each other. A batch that
+//! stamp and a constant for each column, which the procedure of a schema carries as literals. The last UPDATE of a
+//! transaction is followed by COMMIT, which is why this is a procedure, and why it has no exception handler: the two exclude each other. A batch that
 //! ends with an error is therefore lost to the counts, though not to the database.
 //!
 //! The clock is read once for each operation, at its end, which is the start of the next one, and once more after a pause.
@@ -23,7 +23,7 @@ const NAME: &str = "slob_batch";
 pub(crate) const CAN_FLUSH: u32 = 15;
 
 /// The body of the loop for one kind of operation.
-fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText) -> String {
+fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText, commit: &str) -> String {
     let keys = ["firsts[i]", "ends[i]"];
     let sql = statement(kind, schema, keys, |column| format!("v{}", column + 2));
     match kind {
@@ -35,7 +35,7 @@ fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText) -> String {
             for column in kind.updated_columns() {
                 text += &format!("        v{} := h || '{}';\n", column + 2, updates.tail(*column));
             }
-            text + &format!("        {sql};\n        GET DIAGNOSTICS n = ROW_COUNT;\n        COMMIT;\n")
+            text + &format!("        {sql};\n        GET DIAGNOSTICS n = ROW_COUNT;\n{commit}")
         }
     }
 }
@@ -56,8 +56,12 @@ fn body(load: &Load, schema: SchemaNo, version: u32) -> String {
         for kind in Kind::ALL {
             let word = if branches.is_empty() { "IF" } else { "ELSIF" };
             branches += &format!("      {word} kinds[i] = {} THEN\n", kind.number(hot));
-            branches += &branch(kind, schema, &updates);
+            branches += &branch(kind, schema, &updates, "        COMMIT;\n");
         }
+    }
+    for kind in Kind::UPDATES {
+        branches += &format!("      ELSIF kinds[i] = {} THEN\n", kind.number_of_open());
+        branches += &branch(kind, schema, &updates, "");
     }
     let texts: String = (2..2 + COLUMNS).map(|i| format!("  v{i} text;\n")).collect();
     let flush = if version >= CAN_FLUSH { "  PERFORM pg_stat_force_next_flush();\n" } else { "" };

@@ -43,7 +43,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let interrupt = CancelRequest { token: client.cancel_token(), endpoint, connector };
     let database = Arc::clone(database);
     if database.loop_place == LoopPlace::Client {
-        let work = ClientLoop::new(ClientStatements { database, client }, plan, &step)?;
+        let work = ClientLoop::new(ClientStatements { database, client, is_open: false }, plan, &step)?;
         return Ok(Box::new(Cancellable::new(work, endpoint, interrupt)));
     }
     database.loaded.check_update_text(plan, &step)?;
@@ -94,10 +94,18 @@ impl Interrupt for CancelRequest {
     }
 }
 
-/// The statements of the loop in the client, each a transaction of its own.
+/// The statements of the loop in the client, each a transaction of its own unless UPDATEs share one.
 struct ClientStatements {
     database: Arc<Database>,
     client: Client,
+    /// True within a transaction of several UPDATEs.
+    is_open: bool,
+}
+
+impl ClientStatements {
+    fn end(&mut self, sql: &str) -> Result<(), postgres::Error> {
+        if std::mem::take(&mut self.is_open) { self.client.batch_execute(sql) } else { Ok(()) }
+    }
 }
 
 impl Statements for ClientStatements {
@@ -126,18 +134,33 @@ impl Statements for ClientStatements {
         statement: &Statement,
         keys: KeyRange,
         values: &[&str],
+        commits: bool,
     ) -> Result<u64, postgres::Error> {
+        if !commits && !self.is_open {
+            self.client.batch_execute("BEGIN")?;
+            self.is_open = true;
+        }
         let [first, end] = bounds(keys);
         let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&first, &end];
         parameters.extend(values.iter().map(|value| value as &(dyn ToSql + Sync)));
-        self.client.execute(statement, &parameters)
+        let changed = self.client.execute(statement, &parameters)?;
+        if commits {
+            self.end("COMMIT")?;
+        }
+        Ok(changed)
+    }
+
+    fn roll_back(&mut self) {
+        let _ = self.end("ROLLBACK");
     }
 
     fn failed(&mut self, schema: SchemaNo, step: &str, error: postgres::Error) -> EngineError {
+        self.roll_back();
         with_lock_holders(&self.database.servers, schema, failed(step, &error), None)
     }
 
     fn batch_done(&mut self) -> Result<()> {
+        self.end("COMMIT").in_step("ending a batch")?;
         flush(&mut self.client, self.database.version)
     }
 

@@ -89,7 +89,7 @@ fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> 
     for number in 0..sessions {
         let home = states[number as usize % states.len()].schema;
         let update_text = Arc::new(first.load.content().update_text());
-        let redo = (workload.update_pct.get() > 0).then_some(RedoStress::Lite);
+        let redo = (!workload.update_pct.is_zero()).then_some(RedoStress::Lite);
         let plan =
             SessionPlan { attempt: 0, number, home, hot_schema: false, scans: false, redo, update_text };
         connected.push((engine.session(&plan)?, Planner::new(workload.clone(), number, home)));

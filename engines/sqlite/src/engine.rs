@@ -47,12 +47,12 @@ pub(crate) struct Inner {
     /// I/O of loading and verification.
     other_meter: Meter,
     pub(crate) tally: Tally,
-    turns: Mutex<BTreeMap<SchemaNo, WriteTurn>>,
+    turns: Mutex<BTreeMap<SchemaNo, Arc<WriteTurn>>>,
 }
 
 impl Inner {
     /// The queue of the sessions that want to write a schema.
-    pub(crate) fn write_turn(&self, schema: SchemaNo) -> WriteTurn {
+    pub(crate) fn write_turn(&self, schema: SchemaNo) -> Arc<WriteTurn> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(turns.entry(schema).or_default())
     }

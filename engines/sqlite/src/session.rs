@@ -1,7 +1,7 @@
 //! A session: its connections to schemas, the operations on them, and checkpoints of the write-ahead log.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::ffi::{
@@ -83,6 +83,19 @@ impl SqliteSession {
         failed(op.to_string(), error, &self.inner.session_meter)
     }
 
+    /// Commits transactions that the end of a batch left open, or rolls them back after an error.
+    fn end_transactions(&mut self, result: Result<()>) -> Result<()> {
+        for (_, link) in &mut self.links {
+            if result.is_err() {
+                link.roll_back();
+            } else if let Err(error) = link.commit() {
+                link.roll_back();
+                return Err(failed("ending a batch", &error, &self.inner.session_meter));
+            }
+        }
+        result
+    }
+
     fn publish_visits(&mut self) {
         self.links.iter_mut().for_each(|(_, link)| link.publish_visits());
     }
@@ -93,7 +106,7 @@ impl Perform for SqliteSession {
         let link = self.links.iter_mut().find(|(schema, _)| *schema == op.schema).map(|(_, link)| link);
         let result = match (link, op.action) {
             (Some(link), Action::Select(range)) => link.select(range).map(Some),
-            (Some(link), Action::Update(range, stamp)) => link.update(range, stamp),
+            (Some(link), Action::Update(range, stamp)) => link.update(range, stamp, op.commits),
             (Some(link), Action::Scan) => link.scan(),
             (None, _) => Ok(None),
         };
@@ -121,6 +134,7 @@ impl Session for SqliteSession {
         self.published = Instant::now();
         let canceller = Arc::clone(&self.canceller);
         let result = execute_each(self, batch, deadline, &canceller.alarm, outcome);
+        let result = self.end_transactions(result);
         self.publish_visits();
         result
     }
@@ -146,7 +160,37 @@ impl Drop for SqliteSession {
 
 /// The turn to write a schema. SQLite lets one connection at a time write a file and makes the others poll; sessions of one
 /// engine queue here instead.
-pub(crate) type WriteTurn = Arc<Mutex<()>>;
+#[derive(Default)]
+pub(crate) struct WriteTurn {
+    is_taken: Mutex<bool>,
+    freed: Condvar,
+}
+
+impl WriteTurn {
+    /// Waits for the turn, and counts the wait if there is one.
+    fn take(self: &Arc<Self>, counts: &SessionCounts) -> Taken {
+        let mut is_taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if *is_taken {
+            let start = Instant::now();
+            let waited = self.freed.wait_while(is_taken, |is_taken| *is_taken);
+            is_taken = waited.unwrap_or_else(PoisonError::into_inner);
+            counts.write_waits.add(1);
+            counts.write_wait_ns.add(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        }
+        *is_taken = true;
+        Taken(Arc::clone(self))
+    }
+}
+
+/// Gives the turn back when it is dropped.
+struct Taken(Arc<WriteTurn>);
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        *self.0.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.0.freed.notify_one();
+    }
+}
 
 /// A session's connection to one schema. Fields are dropped in order: the statements before the connection, and the counts,
 /// which its hook writes, after it.
@@ -155,7 +199,9 @@ struct Link {
     scan: Option<Statement>,
     update: Option<Update>,
     connection: Connection,
-    turn: WriteTurn,
+    turn: Arc<WriteTurn>,
+    /// The turn to write, within a transaction of several UPDATEs.
+    transaction: Option<Taken>,
     counts: Arc<SessionCounts>,
 }
 
@@ -166,7 +212,7 @@ impl Link {
         plan: &SessionPlan,
         meter: &Meter,
         counts: &Arc<SessionCounts>,
-        turn: WriteTurn,
+        turn: Arc<WriteTurn>,
     ) -> Result<Self> {
         let file = SchemaFile::open(schema, &place.file(schema), place.io(), meter)?;
         if let Some(lack) = file.own_state()?.state.unusable(format_args!("schema {schema}")) {
@@ -205,7 +251,7 @@ impl Link {
             )
         };
         let SchemaFile { connection, .. } = file;
-        Ok(Self { select, scan, update, connection, turn, counts: Arc::clone(counts) })
+        Ok(Self { select, scan, update, connection, turn, transaction: None, counts: Arc::clone(counts) })
     }
 
     /// Counts c2 over a range of keys.
@@ -223,15 +269,45 @@ impl Link {
         Ok(Some(rows))
     }
 
-    /// Changes a range of keys and commits; `None` if the session was not opened for updates.
-    fn update(&mut self, range: KeyRange, stamp: Stamp) -> rusqlite::Result<Option<u64>> {
+    /// Changes a range of keys, and commits unless the transaction goes on; `None` if the session was not opened for updates.
+    fn update(&mut self, range: KeyRange, stamp: Stamp, commits: bool) -> rusqlite::Result<Option<u64>> {
         let Some(update) = &mut self.update else { return Ok(None) };
-        let turn = wait_for_turn(&self.turn, &self.counts);
+        if self.transaction.is_none() {
+            let turn = self.turn.take(&self.counts);
+            if commits {
+                let rows = update.run(range, stamp)?;
+                drop(turn);
+                self.counts.commits.add(1);
+                self.counts.rows_changed.add(rows);
+                return Ok(Some(rows));
+            }
+            self.connection.execute_batch("BEGIN IMMEDIATE")?;
+            self.transaction = Some(turn);
+        }
         let rows = update.run(range, stamp)?;
-        drop(turn);
-        self.counts.commits.add(1);
         self.counts.rows_changed.add(rows);
+        if commits {
+            self.commit()?;
+        }
         Ok(Some(rows))
+    }
+
+    /// Commits the open transaction, if there is one.
+    fn commit(&mut self) -> rusqlite::Result<()> {
+        if self.transaction.is_some() {
+            self.connection.execute_batch("COMMIT")?;
+            self.transaction = None;
+            self.counts.commits.add(1);
+        }
+        Ok(())
+    }
+
+    fn roll_back(&mut self) {
+        if let Some(turn) = self.transaction.take() {
+            // SQLite has rolled back already after some errors.
+            let _ = self.connection.execute_batch("ROLLBACK");
+            drop(turn);
+        }
     }
 
     /// Adds the block visits since the last call to the session's counts.
@@ -244,21 +320,6 @@ impl Link {
             u64::try_from(current).unwrap_or(0)
         });
         self.counts.logical_reads.add(visits.iter().sum());
-    }
-}
-
-/// Waits for the turn to write, and counts the wait if there is one.
-fn wait_for_turn<'a>(turn: &'a Mutex<()>, counts: &SessionCounts) -> MutexGuard<'a, ()> {
-    match turn.try_lock() {
-        Ok(guard) => guard,
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => {
-            let start = Instant::now();
-            let guard = turn.lock().unwrap_or_else(PoisonError::into_inner);
-            counts.write_waits.add(1);
-            counts.write_wait_ns.add(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
-            guard
-        }
     }
 }
 

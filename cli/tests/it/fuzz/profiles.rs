@@ -70,9 +70,16 @@ fn damaged_profiles_do_no_harm() {
         let at = [At::Peak, At::P95, At::Median][random.below(3)];
         let Ok(demand) = profile.demand(&Choice { at, by, ..Choice::default() }) else { return };
         let _ = not_modelled(&demand.figures, profile.subject.block_bytes);
-        let limits = Limits { schemas: 4, scan_blocks: 128, scale_blocks: 4096, most_sessions: 64 };
+        let limits = Limits {
+            schemas: 4,
+            scan_blocks: 128,
+            scale_blocks: 4096,
+            most_sessions: 64,
+            hot_mb: 2,
+            hot_blocks: 256,
+        };
         let planned = solve(&demand, &Costs::default(), &limits);
         let _ = compare(&demand, &planned, None, &Costs::default());
-        assert!(planned.parameters.rate > 0 && planned.parameters.update_pct <= 100);
+        assert!(planned.parameters.rate > 0 && planned.parameters.update_pct <= 100.0);
     });
 }

@@ -93,7 +93,7 @@ pub(super) fn selects_are_exact(subject: &Subject<'_>) -> Checked {
 pub(super) fn scans_are_whole(subject: &Subject<'_>) -> Checked {
     let engine = subject.engine()?;
     let mut session = session(engine.as_ref(), 0, second()?, None)?;
-    let scan = Batch::from(vec![Op { action: Action::Scan, schema: second()?, pause_us: 0 }]);
+    let scan = Batch::from(vec![Op { action: Action::Scan, schema: second()?, pause_us: 0, commits: true }]);
     let rows = execute(session.as_mut(), &scan)?.ops()[0].rows;
     let expected = if subject.stores_data()? { LOAD.scan_blocks } else { 0 };
     ensure(rows == expected, || format!("a scan saw {rows} rows instead of {expected}"))
@@ -140,6 +140,52 @@ fn updates(subject: &Subject<'_>, redo: RedoStress, nonce: u64) -> Checked {
         },
     )?;
     ensure((in_c3 > 0) == (redo == RedoStress::Heavy), || format!("{in_c3} rows were changed in c3"))
+}
+
+/// Transactions of several UPDATEs have one commit each, and the end of a call ends the last one.
+pub(super) fn transactions(subject: &Subject<'_>) -> Checked {
+    let mut on = Working::open(subject, Some(RedoStress::Lite))?;
+    let all = batch(workload(100, 3)?, 71, SchemaNo::FIRST, 90)?;
+    // Every third one commits, but the last.
+    let commits = |at: usize| at % 3 == 2 && at != 89;
+    let ops: Vec<Op> =
+        all.ops().iter().enumerate().map(|(at, op)| Op { commits: commits(at), ..*op }).collect();
+    let (batch, engine) = (Batch::from(ops), on.engine.as_ref());
+    let before = engine.snapshot()?;
+    execute(on.session.as_mut(), &batch)?;
+    // Another session waits for nothing.
+    let mut other = session(engine, 1, SchemaNo::FIRST, Some(RedoStress::Lite))?;
+    execute(other.as_mut(), &batch_of_update(72)?)?;
+    on.session.publish()?;
+    other.publish()?;
+    let expected = 31;
+    let enough = |delta: &Counters| delta.get(Counter::Commits).is_none_or(|commits| commits >= expected);
+    let delta = counted_since(engine, &before, enough)?;
+    if let Some(commits) = delta.get(Counter::Commits) {
+        // Servers also count transactions that only read, and those of other sessions.
+        let most = if engine.server()?.capabilities.embedded { expected } else { 90 };
+        ensure((expected..=most).contains(&commits), || {
+            format!("90 UPDATEs in threes and another one made {commits} commits")
+        })?;
+    }
+    drop(other);
+    let Working { engine, session } = on;
+    drop(session);
+    let found = stamps(engine.as_ref(), SchemaNo::FIRST)?;
+    let last = batch.ops().last().map(|op| op.action);
+    let is_there = |key: u64, stamp: Stamp| found.get(&key) == Some(&stamp);
+    match last {
+        Some(Action::Update(range, stamp)) => {
+            ensure((range.first..range.end()).any(|key| is_there(key, stamp)), || {
+                "the last transaction of a call was not committed".into()
+            })
+        }
+        _ => Err("no UPDATE was planned".into()),
+    }
+}
+
+fn batch_of_update(nonce: u64) -> Checked<Batch> {
+    batch(workload(100, 1)?, nonce, SchemaNo::FIRST, 1)
 }
 
 pub(super) fn hot_schema(subject: &Subject<'_>) -> Checked {

@@ -87,7 +87,14 @@ fn assert_plans_are_sound(profile: &Profile) {
             assert!(
                 listed.iter().all(|line| line.percent.is_none_or(|share| (0.0..=100.0).contains(&share)))
             );
-            let limits = Limits { schemas: 4, scan_blocks: 128, scale_blocks: 64, most_sessions: 64 };
+            let limits = Limits {
+                schemas: 4,
+                scan_blocks: 128,
+                scale_blocks: 64,
+                most_sessions: 64,
+                hot_mb: 0,
+                hot_blocks: 0,
+            };
             let mut costs = Costs::default();
             let planned = solve(&demand, &costs, &limits);
             let measured =
@@ -95,7 +102,7 @@ fn assert_plans_are_sound(profile: &Profile) {
             costs.learn(&planned.parameters, &measured, demand.reads_are, 128);
             for planned in [planned, solve(&demand, &costs, &limits)] {
                 let of = planned.parameters;
-                assert!(of.rate > 0 && of.update_pct <= 100 && of.scan_pct <= 100, "{of:?}");
+                assert!(of.rate > 0 && of.update_pct <= 100.0 && of.scan_pct <= 100.0, "{of:?}");
                 assert!(
                     (1..=64).contains(&of.work_unit) && (1..=64).contains(&of.update_work_unit),
                     "{of:?}"

@@ -9,7 +9,7 @@ use slob_record::{
     Interval, RECORD_VERSION, Record, RecordError, SeriesWanted, Status, list_runs, read_record,
     read_record_with, read_records,
 };
-use slob_spec::{HotSpot, ThinkTime};
+use slob_spec::{Every, HotSpot, ThinkTime};
 use slob_stats::{Histogram, Series};
 
 fn fixtures() -> PathBuf {
@@ -58,7 +58,7 @@ fn a_record_with_a_sentence_for_its_hot_spot_has_its_values() {
     let workload = read_record(&fixtures().join("words/20261122T085909Z-hot")).unwrap().workload;
     assert_eq!(
         workload.hot_spot,
-        Some(HotSpot { first_block: 129, blocks: 256, every: NonZeroU32::new(3).unwrap() })
+        Some(HotSpot { first_block: 129, blocks: 256, every: Every::new(3).unwrap() })
     );
     assert_eq!(
         workload.think_time,

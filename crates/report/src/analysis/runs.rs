@@ -258,9 +258,9 @@ pub fn run_of(all: &Figures<'_>) -> Option<Run> {
     if let Some(mb) = figures.get(figure::REDO_MB_PER_S.name) {
         figures.insert(REDO_BYTES.to_owned(), mb * 1e6);
     }
-    let model = match record.workload.update_pct.get() {
-        0 => READS_MODEL,
-        _ => write_model(&figures, BLOCKS.writes.name, f64::from(record.server.block_bytes)),
+    let model = match record.workload.redo_of_updates() {
+        None => READS_MODEL,
+        Some(_) => write_model(&figures, BLOCKS.writes.name, f64::from(record.server.block_bytes)),
     };
     let blocks = [BLOCKS.reads, BLOCKS.writes].map(|part| figures.get(part.name).copied());
     extend(&mut figures, [(UNKNOWN.reads.name, blocks[0]), (UNKNOWN.writes.name, blocks[1])]);

@@ -179,9 +179,9 @@ fn cards(figures: &Figures<'_>) -> [Markup; 5] {
         None => "The CPU of the database's processes can't be seen from here.",
         Some(_) => "No physical reads were counted.",
     };
-    let no_redo = match record.workload.update_pct.get() {
-        0 => "This run had no updates, and no redo was counted.",
-        _ => "The database does not count its redo.",
+    let no_redo = match record.workload.redo_of_updates() {
+        None => "This run had no updates, and no redo was counted.",
+        Some(_) => "The database does not count its redo.",
     };
     let no_ceiling = match &record.probe {
         _ if figures.is_above_probe() => &format!("Reads from the device: {ABOVE_PROBE}"),

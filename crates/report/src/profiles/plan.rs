@@ -34,11 +34,18 @@ fn reason(key: &str, parameters: &Parameters) -> &'static str {
         "RATE" => "operations per second: production's work, not as fast as possible",
         "ARRIVALS" if parameters.poisson => "as of many independent users",
         "ARRIVALS" => "at such a low rate, chance would hide any difference",
-        "UPDATE_PCT" => "each UPDATE commits once: this is the share of the commits",
+        "UPDATE_PCT" => "UPDATEs among the operations: the commits, COMMIT_EVERY of them for each",
         "SCAN_PCT" => "scans of a small table are the logical reads that hit",
         "WORK_UNIT" => "blocks of a SELECT: the physical reads",
         "UPDATE_WORK_UNIT" => "blocks of an UPDATE: the redo of a commit, and the writes",
         "REDO_STRESS" => "how much of each block changes",
+        "COMMIT_EVERY" => {
+            "UPDATEs of a transaction: the redo of a commit, where blocks are too coarse or too few"
+        }
+        "DO_HOTSPOT" if parameters.hot_every.is_some() => "visits that hit: there are more than reads",
+        "DO_HOTSPOT" => "every visit may read",
+        "HOTSPOT_MB" => "a small one, which stays in the cache",
+        "HOTSPOT_FREQUENCY" => "with 1.25 four of five visits",
         _ => "",
     }
 }
@@ -79,7 +86,7 @@ pub fn plan_table(view: &PlanView) -> String {
         _ => page
             .fact("Measured", "not yet: --target measures what an update costs, in up to three short runs"),
     }
-    page.section("Demanded and measured");
+    page.section(if view.runs.is_empty() { "Demanded and planned" } else { "Demanded and measured" });
     view.write_fit(&mut page);
     view.write_not_modelled(&mut page);
     page.into_text()
@@ -91,8 +98,7 @@ impl PlanView {
         let mut table = Table::of_numbers(Column::left("Per second"), heads);
         for line in &self.fit.lines {
             let cell = |value: Option<f64>| or_absent(value, |value| amount(line.unit, value));
-            // A plan always fits itself.
-            let percent = line.percent.filter(|_| line.measured.is_some());
+            let percent = line.percent;
             table.row([
                 line.what.words().to_owned(),
                 cell(Some(line.demanded)),
@@ -107,8 +113,9 @@ impl PlanView {
             if let Some(why) = &line.why {
                 let verb = match (line.percent, line.must) {
                     (None, _) => "not compared",
+                    _ if line.by_chance => "not certain",
                     (_, true) => "not met",
-                    (_, false) => "approached only",
+                    (_, false) => "left out of the choice",
                 };
                 page.hanging("  -", &format!("{words}: {verb}: {why}."));
             }
@@ -116,16 +123,9 @@ impl PlanView {
                 page.hanging("  -", &format!("{words}: {note}."));
             }
         }
-        if self.plan.parameters.scan_pct > 0 {
-            page.hanging(
-                "  -",
-                "The logical reads that hit are scans of a small table (SCAN_PCT), of which there can be any share; a hot spot takes \
-                 every operation, every second, every third or fewer, UPDATEs as well.",
-            );
-        }
         if self.fit.lines.iter().any(|line| line.measured.is_some()) && self.fit.is_met() {
             page.paragraph(
-                "Reads, redo, commits and writes, as far as they are known, lie within 5 % of the demand.",
+                "Reads, redo, commits and hits, as far as they are known, lie within 5 % of the demand.",
             );
         }
     }

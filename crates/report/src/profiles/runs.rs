@@ -52,7 +52,7 @@ pub(super) fn figures(record: &Record) -> Figures {
         (Figure::WriteBlocks, figure::PHYSICAL_WRITES_PER_S, 1.0),
         (Figure::RedoBytes, figure::REDO_MB_PER_S, 1e6),
         // Some databases also count commits of transactions without writes, which need no log.
-        (Figure::Commits, figure::UPDATES_PER_S, 1.0),
+        (Figure::Commits, figure::UPDATES_PER_S, 1.0 / record.workload.commit_every.get()),
         (Figure::Executions, figure::OPERATIONS_PER_S, 1.0),
         (Figure::DbTime, figure::AVERAGE_ACTIVE_SESSIONS, 1.0),
         (Figure::DbCpu, figure::DB_CPUS, 1.0),

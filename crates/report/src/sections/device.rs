@@ -316,7 +316,7 @@ fn costs(page: &mut Page, figures: &Figures<'_>, sync: Option<Step<'_>>) {
             significant(device)
         ));
     }
-    if figures.record.workload.update_pct.get() > 0 {
+    if !figures.record.workload.update_pct.is_zero() {
         page.paragraph("The run's updates are in its CPU time, and their log and writes shared the device.");
     }
     let delivered = figure::DATABASE_READS_PER_S.of(figures).zip(reads);

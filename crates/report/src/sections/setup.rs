@@ -1,10 +1,12 @@
 //! The test, the server and its host, the data, the configuration, notes and sources.
 
+use std::num::NonZeroU32;
+
 use slob_host::{Device, Disk};
 use slob_record::{
     ConfigEntry, HostRecord, LoadRecord, ObservedRecord, Record, SchemaRecord, ServerRecord, UntilSteady,
 };
-use slob_spec::{HotSpot, ThinkTime, Workload};
+use slob_spec::{Every, HotSpot, ThinkTime, Workload};
 use slob_stats::summary;
 
 use crate::figure::{self, Figures};
@@ -152,12 +154,7 @@ fn scale(workload: &Workload, block_bytes: u32) -> String {
 
 fn operations(workload: &Workload) -> String {
     let hot_spot = |hot: &HotSpot| {
-        format!(
-            "hot spot blocks {} to {} on {}",
-            hot.first_block,
-            hot.last_block(),
-            every(hot.every, "operation")
-        )
+        format!("hot spot blocks {} to {} on {}", hot.first_block, hot.last_block(), hot_share(hot.every))
     };
     let think_time = |think: &ThinkTime| {
         let (min, max) = (f64::from(think.min_us) / 1e6, f64::from(think.max_us) / 1e6);
@@ -171,10 +168,20 @@ fn operations(workload: &Workload) -> String {
         },
         format!("redo {}", workload.redo_stress.as_str()),
     ];
+    if workload.commit_every != Every::ONE {
+        parts.push(format!("a COMMIT for {} UPDATEs", workload.commit_every));
+    }
     parts.extend(workload.hot_spot.iter().map(hot_spot));
     parts.extend(workload.hot_schema_every.iter().map(|n| format!("{} to schema 1", every(*n, "operation"))));
     parts.extend(workload.think_time.iter().map(think_time));
     parts.join("; ")
+}
+
+fn hot_share(share: Every) -> String {
+    match share.whole().and_then(|n| NonZeroU32::new(n.try_into().ok()?)) {
+        Some(n) => every(n, "operation"),
+        None => format!("{} % of the operations", fixed(100.0 / share.get(), 2)),
+    }
 }
 
 fn until_steady_words(until: &UntilSteady) -> String {

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use slob_measure::{Counter, Peer};
 use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
+use slob_spec::Every;
 
 use super::thresholds::{
     COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_BYTES, OTHERS_MUCH,
@@ -16,7 +17,7 @@ use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
 use crate::measured::{
     all_operations, counter, db_time_s, device_counters, operations_within_and_touching, own_read_bytes,
-    physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows, updates,
+    physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows, transactions,
 };
 
 const DEVICE_BYTES: &str = "bytes read by the device";
@@ -364,12 +365,16 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
         let rows = ("rows of operations", total_rows(record));
         Pair::new(Rule::AtLeast, ("logical reads", logical), rows).with_slack(edge_blocks)
     });
-    let updates = updates(record).filter(|updates| *updates > 0);
-    let commits = counter(record, Counter::Commits).zip(updates).map(|(commits, updates)| {
+    let transactions = transactions(record).filter(|transactions| *transactions > 0);
+    // A transaction ends where its batch is cut, which is at the edges of the window.
+    let is_each = record.workload.commit_every == Every::ONE;
+    let slack = if is_each { under_way } else { under_way.max(f64::from(record.workload.sessions())) };
+    let commits = counter(record, Counter::Commits).zip(transactions).map(|(commits, transactions)| {
         // Servers also count transactions that only read, and those of other sessions.
         let rule = if record.server.embedded { Rule::Equal } else { Rule::AtLeast };
-        let updates = ("UPDATEs with commit", updates);
-        Pair::new(rule, ("commits of the database", commits), updates).with_slack(under_way)
+        let name = if is_each { "UPDATEs with commit" } else { "UPDATEs by COMMIT_EVERY" };
+        let updates = (name, transactions);
+        Pair::new(rule, ("commits of the database", commits), updates).with_slack(slack)
     });
     let rows = counter(record, Counter::TableRowsRead).map(|read| {
         let rows = ("rows of operations", total_rows(record));

@@ -103,7 +103,7 @@ fn an_empty_value_unsets_what_is_optional() {
     let error = resolve(Some("UPDATE_PCT=\n"), &[], &[]).unwrap_err().to_string();
     assert_eq!(
         error,
-        "UPDATE_PCT is empty (slob.conf line 1); it must be a whole number from 0 to 100. \
+        "UPDATE_PCT is empty (slob.conf line 1); it must be a number from 0 to 100, with up to two decimals. \
          Correct the line, or delete it for the default (25)."
     );
 }
@@ -157,7 +157,7 @@ fn all_bad_values_are_reported_together() {
     let text = error.to_string();
     assert_eq!(error.errors().len(), 6, "{text}");
     for part in [
-        "UPDATE_PCT is '110' (slob.conf line 1); it must be a whole number from 0 to 100. Correct the line",
+        "UPDATE_PCT is '110' (slob.conf line 1); it must be a number from 0 to 100, with up to two decimals. Correct the line",
         "SYSDBA_PASSWD is ******** (slob.conf line 2)",
         "delete it for the default (********)",
         "a port is not a number",
@@ -243,7 +243,9 @@ fn the_document_has_one_whole_row_for_each_parameter() {
         assert_eq!(row.replace("\\|", "").matches('|').count(), 8, "{row}");
     }
     assert!(text.contains("## Options of the engine demo"));
-    assert!(text.contains("| `UPDATE_PCT` | `--update-pct` | `10` | `25` | a whole number from 0 to 100 |"));
+    assert!(text.contains(
+        "| `UPDATE_PCT` | `--update-pct` | `10` | `25` | a number from 0 to 100, with up to two decimals |"
+    ));
     assert!(text.contains("a password \\| with a bar"));
     assert!(!text.contains("manager"));
 }
@@ -256,6 +258,12 @@ fn values(settings: &Settings) -> Vec<(&'static str, Option<crate::Value>)> {
 fn permitted_text(kind: Kind) -> BoxedStrategy<String> {
     match kind {
         Kind::Count { min, max } => (min..=max).prop_map(|value| value.to_string()).boxed(),
+        Kind::Percent => (0..=100_u32, 0..100_u32)
+            .prop_map(|(number, decimals)| if number < 100 { format!("{number}.{decimals:02}") } else { "100".into() })
+            .boxed(),
+        Kind::Every { max, .. } => {
+            (1..max, 0..1_000_000_u32).prop_map(|(number, decimals)| format!("{number}.{decimals:06}")).boxed()
+        }
         Kind::Seed => any::<u64>().prop_map(|value| value.to_string()).boxed(),
         Kind::Size { min, max } => {
             let bytes = (2_u64..1 << 20, prop::sample::select(vec!["M", "m", "G"]));

@@ -6,8 +6,8 @@ use std::time::Duration;
 use rstest::rstest;
 
 use crate::{
-    Checked, ConfFile, Group, Kind, Length, LoadSpec, Param, RunSpec, Secret, Settings, Size, SpecErrors,
-    Table,
+    Checked, ConfFile, Every, Group, Kind, Length, LoadSpec, Param, RunSpec, Secret, Settings, Size,
+    SpecErrors, Table,
 };
 
 static DEMO: &[Param] = &[
@@ -34,7 +34,7 @@ fn every(n: u32) -> Option<NonZeroU32> {
 fn the_defaults_make_a_run() {
     let Checked { spec, warnings } = run(&[]).unwrap();
     assert_eq!(warnings, Vec::<String>::new());
-    assert_eq!((spec.update_pct.get(), spec.scan_pct.get()), (10, 0));
+    assert_eq!((spec.update_pct.get(), spec.scan_pct.get(), spec.commit_every), (10.0, 0.0, Every::ONE));
     assert_eq!((spec.work_unit.get(), spec.update_work_unit.get()), (64, 64));
     assert_eq!((spec.scale, spec.scale_blocks(), spec.block_bytes()), (Size::Bytes(80 << 20), 10_240, 8192));
     assert_eq!((spec.length, spec.warmup), (Length::Time(Duration::from_secs(300)), Duration::from_secs(5)));
@@ -48,7 +48,7 @@ fn the_defaults_of_an_empty_file_make_a_run() {
     let file = ConfFile::parse("slob.conf", "").unwrap();
     let settings = Settings::resolve(&table, Some(&file), &[], &[]).unwrap().settings;
     let spec = RunSpec::from_settings(&settings).unwrap().spec;
-    assert_eq!((spec.update_pct.get(), spec.work_unit.get(), spec.scale_blocks()), (25, 256, 10_000));
+    assert_eq!((spec.update_pct.get(), spec.work_unit.get(), spec.scale_blocks()), (25.0, 256, 10_000));
     assert!(LoadSpec::from_settings(&settings).is_ok());
 }
 
@@ -86,7 +86,7 @@ fn every_part_of_a_run_is_read() {
     .unwrap()
     .spec;
     let hot = spec.hot_spot.unwrap();
-    assert_eq!((hot.size_mb.get(), hot.offset_mb, Some(hot.every)), (8, 16, every(3)));
+    assert_eq!((hot.size_mb.get(), hot.offset_mb, Some(hot.every)), (8, 16, Every::new(3)));
     let think = spec.think.unwrap();
     assert_eq!((Some(think.every), think.min_us, think.max_us), (every(5), 100_000, 500_000));
     assert_eq!((spec.hot_schema_every, spec.update_work_unit.get()), (every(7), 3));
@@ -183,15 +183,15 @@ fn a_password_among_the_hosts_is_not_shown() {
 }
 
 #[rstest]
-#[case(&[("WRITERS", "4"), ("READERS", "8"), ("SCHEMAS", "1")], (1, 12), (33, Some(4)))]
-#[case(&[("WRITERS", "4"), ("READERS", "8"), ("SCHEMAS", "64")], (12, 1), (33, Some(4)))]
-#[case(&[("READERS", "8"), ("SCHEMAS", "2")], (2, 4), (0, None))]
-#[case(&[("WRITERS", "8"), ("READERS", "0"), ("SCHEMAS", "8")], (8, 1), (100, None))]
-#[case(&[("WRITERS", "1"), ("READERS", "999")], (1, 1000), (1, Some(1)))]
+#[case(&[("WRITERS", "4"), ("READERS", "8"), ("SCHEMAS", "1")], (1, 12), (33.0, Some(4)))]
+#[case(&[("WRITERS", "4"), ("READERS", "8"), ("SCHEMAS", "64")], (12, 1), (33.0, Some(4)))]
+#[case(&[("READERS", "8"), ("SCHEMAS", "2")], (2, 4), (0.0, None))]
+#[case(&[("WRITERS", "8"), ("READERS", "0"), ("SCHEMAS", "8")], (8, 1), (100.0, None))]
+#[case(&[("WRITERS", "1"), ("READERS", "999")], (1, 1000), (1.0, Some(1)))]
 fn writers_and_readers_decide_the_sessions(
     #[case] flags: &[(&str, &str)],
     #[case] sessions: (u32, u32),
-    #[case] (update_pct, writers): (u8, Option<u32>),
+    #[case] (update_pct, writers): (f64, Option<u32>),
 ) {
     let Checked { spec, warnings } = run(flags).unwrap();
     assert_eq!((spec.schemas.get(), spec.threads_per_schema.get()), sessions);
@@ -199,9 +199,12 @@ fn writers_and_readers_decide_the_sessions(
     assert!(warnings.is_empty(), "{warnings:?}");
     let workload = spec.workload(8192, 1, 1);
     workload.check().unwrap();
-    let does = |session| workload.of_session(session).update_pct.get();
+    let does = |session| workload.of_session(session).update_pct.hundredths();
     if let Some(writers) = writers {
-        assert_eq!((does(0), does(writers - 1), does(writers), does(spec.sessions() - 1)), (100, 100, 0, 0));
+        assert_eq!(
+            (does(0), does(writers - 1), does(writers), does(spec.sessions() - 1)),
+            (10_000, 10_000, 0, 0)
+        );
     }
 }
 

@@ -23,7 +23,7 @@ fn plan() -> SessionPlan {
 }
 
 fn op(action: Action, schema: u16, pause_us: u32) -> Op {
-    Op { action, schema: SchemaNo::new(schema).unwrap(), pause_us }
+    Op { action, schema: SchemaNo::new(schema).unwrap(), pause_us, commits: true }
 }
 
 fn select(first: u64) -> Op {
