@@ -11,14 +11,13 @@ use jiff::Timestamp;
 use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
 use slob_host::ProbePlan;
 use slob_record::{
-    LoadCost, Record, RecordError, SavedLoad, Status, find_run, leave_mark, read_operations, read_record,
-    run_folder, save_load, save_probe,
+    LoadCost, RUN_FILE, Record, RecordError, SavedLoad, Status, find_run, leave_mark, read_digests,
+    read_operations, read_record, run_folder, save_load, save_probe,
 };
 use slob_report::format::count;
 use slob_report::html::run_page;
 use slob_report::{
-    Answer, Recheck, compact_summary, digest_in_report, digest_of_figures, recheck, recheck_operations,
-    text_report, verdicts,
+    Answer, Recheck, compact_summary, digest_in_report, recheck, recheck_operations, text_report, verdicts,
 };
 use slob_run::{
     Acknowledged, ExternalScript, LoadSummary, RunContext, RunEvent, RunObserver, ScriptMoment, load,
@@ -581,7 +580,7 @@ fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
     let record = read_record(&path)?;
     let mut lines: Vec<Line> = recheck(&record).into_iter().map(checked).collect();
     lines.extend(check_operations(&record, run_folder(&path)));
-    lines.extend(check_report(&record, run_folder(&path)));
+    lines.extend(check_digests(&path)?);
     lines.extend(check_plan(&record));
     let agrees = lines.iter().all(|(result, _)| *result != DIFFERS);
     let all = if agrees { "everything in it agrees" } else { "it contradicts itself" };
@@ -590,12 +589,20 @@ fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
     Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
 }
 
-/// Compares the digest in the report beside the record, if there is one.
-fn check_report(record: &Record, directory: &Path) -> Option<Line> {
-    let theirs = digest_in_report(&fs::read_to_string(directory.join(TEXT_REPORT)).ok()?)?;
-    let own = digest_of_figures(record);
-    let words = format!("the digest of the figures {own}, in {TEXT_REPORT} {theirs}");
-    Some(checked(Recheck { agrees: own == theirs, words }))
+/// Compares the record's digest with the one that it was saved with, and with that of the report beside it.
+fn check_digests(path: &Path) -> Result<Vec<Line>, RecordError> {
+    let (own, saved) = read_digests(path)?;
+    let same = |theirs: String, place: &str| {
+        let words = format!("the digest of the record {own}, in {place} {theirs}");
+        checked(Recheck { agrees: own == theirs, words })
+    };
+    let saved = match saved {
+        Some(saved) => same(saved, RUN_FILE),
+        None => (UNKNOWN, format!("{RUN_FILE} has no digest, as those of older releases")),
+    };
+    let report = fs::read_to_string(run_folder(path).join(TEXT_REPORT)).ok();
+    let report = report.and_then(|report| digest_in_report(&report));
+    Ok([saved].into_iter().chain(report.map(|theirs| same(theirs, TEXT_REPORT))).collect())
 }
 
 fn check_operations(record: &Record, directory: &Path) -> Vec<Line> {

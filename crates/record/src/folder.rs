@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::csv::series_csv;
 use crate::durable::{folder_of, sync_folder};
 use crate::error::RecordError;
+use crate::read::with_digest;
 use crate::record::{Mark, Record};
 
 /// The record in a run's folder.
@@ -117,8 +118,8 @@ impl RunDirectory {
         let path = self.temporary.join(RUN_FILE);
         let file = File::create(&path).map_err(RecordError::io("creating", &path))?;
         let mut writer = BufWriter::new(file);
-        serde_json::to_writer(&mut writer, record)
-            .map_err(|error| RecordError::io("writing", &path)(error.into()))?;
+        let json = with_digest(record).map_err(|error| RecordError::io("writing", &path)(error.into()))?;
+        writer.write_all(&json).map_err(RecordError::io("writing", &path))?;
         writer.write_all(END).map_err(RecordError::io("writing", &path))?;
         let file = writer.into_inner().map_err(|error| RecordError::io("writing", &path)(error.into()))?;
         file.sync_all().map_err(RecordError::io("writing", &path))?;

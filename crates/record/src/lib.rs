@@ -18,8 +18,8 @@ pub use durable::durable_write;
 pub use error::RecordError;
 pub use folder::{OPERATIONS_FILE, RUN_FILE, RunDirectory, leave_mark, runs_under_way};
 pub use read::{
-    SeriesWanted, find_run, find_runs, list_runs, on_all_cpus, read_record, read_record_with, read_records,
-    record_in_page, run_folder,
+    SeriesWanted, digest_of, find_run, find_runs, list_runs, on_all_cpus, read_digests, read_record,
+    read_record_with, read_records, record_in_page, run_folder,
 };
 pub use record::*;
 pub use saved::{SavedLoad, SavedProbe, latest_load, latest_probe, save_load, save_probe};

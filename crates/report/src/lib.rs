@@ -27,7 +27,7 @@ pub mod verdicts;
 pub use confidence::{Confidence, NoConfidence};
 pub use figure::{Figure, Figures, Standing};
 pub use measured::{Rate, operation_rates};
-pub use recheck::{Recheck, digest_in_report, digest_of_figures, recheck, recheck_operations};
+pub use recheck::{Recheck, digest_in_report, recheck, recheck_operations};
 pub use sections::{NoComparison, compact_summary, compare_probe_text, probe_text, text_report};
 pub use table::csv_cell;
 #[cfg(test)]

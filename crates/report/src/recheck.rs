@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-use sha2::{Digest as _, Sha256};
 use slob_host::CpuSplit;
 use slob_measure::{Counter, LatencyKind, OpKind};
-use slob_record::{Interval, KeptOperation, KindRecord, Record, SessionRecord, Status, Verification};
+use slob_record::{
+    Interval, KeptOperation, KindRecord, Record, SessionRecord, Status, Verification, digest_of,
+};
 use slob_stats::{Histogram, nearest_rank};
 
 use crate::figure::{self, Figures};
@@ -340,32 +340,10 @@ fn intervals_against_list(record: &Record, operations: &[KeptOperation]) -> Opti
     (intervals > 0).then_some(Recheck { agrees: differ == 0, words })
 }
 
-const DIGEST_NAME: &str = "Digest of these figures:";
-
-/// A digest of the measurements in hexadecimal: the first 8 bytes of the SHA-256 of the record's window, operations, sessions,
-/// counters, latencies, CPU and I/O as JSON. It tells two records apart and seals none.
-pub fn digest_of_figures(record: &Record) -> String {
-    let figures = json!([
-        record.id,
-        record.status,
-        record.window,
-        record.operations,
-        record.sessions,
-        record.counters,
-        record.latencies,
-        record.events,
-        record.db_cpu,
-        record.db_io,
-        record.client_cpu,
-        record.client_io,
-        record.verification,
-    ]);
-    let hash = Sha256::digest(figures.to_string());
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
+const DIGEST_NAME: &str = "Digest of the record:";
 
 pub(crate) fn digest_words(record: &Record) -> String {
-    format!("{DIGEST_NAME} {}", digest_of_figures(record))
+    format!("{DIGEST_NAME} {}", digest_of(record))
 }
 
 /// The digest in a report, wherever its lines break.
@@ -488,10 +466,10 @@ mod tests {
     fn a_report_holds_the_digest_of_its_record() {
         let record = fixture::direct_read_run();
         let report = text_report(&record);
-        assert_eq!(digest_in_report(&report), Some(digest_of_figures(&record)));
+        assert_eq!(digest_in_report(&report), Some(digest_of(&record)));
         let mut edited = record;
-        edited.sessions[0].rows += 1;
-        assert_ne!(digest_in_report(&report), Some(digest_of_figures(&edited)));
+        edited.configuration[0].value.push('0');
+        assert_ne!(digest_in_report(&report), Some(digest_of(&edited)));
         assert_eq!(digest_in_report("a report of an older release"), None);
     }
 }
