@@ -8,7 +8,7 @@ use slob_method::{Batch, RowView, SchemaNo, UpdateText};
 use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
 use crate::{
-    CapturedAnswer, Figures, Facts, Layout, Load, LoadProgress, Outcome, Result, SchemaState, Server,
+    CapturedAnswer, Facts, Figures, Layout, Load, LoadProgress, Outcome, Result, SchemaState, Server,
     ServerLocation, ServerReport, Slice, Snapshot, Workload,
 };
 

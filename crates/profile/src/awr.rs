@@ -106,7 +106,10 @@ fn working_set(advice: &[BufferPoolAdvice]) -> WorkingSet {
     };
     let at = tried.iter().position(|(_, reads)| *reads <= NO_MORE_READS * least).unwrap_or_default();
     let (bound, method) = match at {
-        0 => (Bound::AtMost, "physical reads are no fewer with more than the smallest cache of the buffer pool advisory"),
+        0 => (
+            Bound::AtMost,
+            "physical reads are no fewer with more than the smallest cache of the buffer pool advisory",
+        ),
         at if at + 1 == tried.len() => {
             (Bound::AtLeast, "physical reads still fall at the largest cache of the buffer pool advisory")
         }

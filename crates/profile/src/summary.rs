@@ -84,7 +84,8 @@ fn hit_percent(intervals: &[Interval]) -> Option<f64> {
         let direct = of(Figure::DirectReadBlocks).unwrap_or(0.0);
         Some((of(Figure::LogicalReads)?, of(Figure::ReadBlocks)? - direct))
     };
-    let (logical, read) = intervals.iter().filter_map(blocks).fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+    let (logical, read) =
+        intervals.iter().filter_map(blocks).fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
     (logical > 0.0 && (0.0..=logical).contains(&read)).then(|| 100.0 * (1.0 - read / logical))
 }
 

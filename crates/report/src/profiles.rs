@@ -17,17 +17,19 @@ pub use self::runs::{measured_by_run, sample_of_run};
 use jiff::civil::{DateTime, Weekday};
 use slob_measure::WorkingSet;
 use slob_profile::{
-    Change, Figure, FigureSummary, Interval, NotModelled, Place, Profile, Source, Subject, Summary, diff, length,
-    not_modelled,
+    Change, Figure, FigureSummary, Interval, NotModelled, Place, Profile, Source, Subject, Summary, diff,
+    length, not_modelled,
 };
 
-use crate::format::{duration_us, fixed, or_absent, percent, plain_number, plural, signed_percent, significant, size};
+use self::limits::is_page_cache;
+use crate::format::{
+    duration_us, fixed, or_absent, percent, plain_number, plural, signed_percent, significant, size,
+};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use crate::verdicts::thresholds::FLASH_READ;
-use self::limits::is_page_cache;
 
 const MOST_LISTED: usize = 12;
 
@@ -141,7 +143,9 @@ const FACTS: [(&str, FactOf); 6] = [
 fn working_set(of: &WorkingSet) -> String {
     match of {
         WorkingSet::Unknown { why } => format!("{NOT_KNOWN}: {why}"),
-        WorkingSet::Estimate { bytes, bound, method } => format!("{} {}: {method}", bound.words(), size(*bytes)),
+        WorkingSet::Estimate { bytes, bound, method } => {
+            format!("{} {}: {method}", bound.words(), size(*bytes))
+        }
     }
 }
 
@@ -153,7 +157,9 @@ fn to_load(working_set: Option<&WorkingSet>) -> String {
         }
         _ => "SCALE x schemas as you choose".into(),
     };
-    format!("{amount}, and more than the target's cache: physical reads of a plan are blocks that the cache lacks")
+    format!(
+        "{amount}, and more than the target's cache: physical reads of a plan are blocks that the cache lacks"
+    )
 }
 
 fn page_cache_sentence(profile: &Profile) -> Option<String> {
@@ -170,7 +176,8 @@ fn page_cache_sentence(profile: &Profile) -> Option<String> {
 /// Intervals whose reads the page cache served, and those whose mean read is known.
 pub fn page_cache_intervals(profile: &Profile) -> Option<(usize, usize)> {
     let known = profile.intervals.iter().filter_map(|interval| interval.figures.get(Figure::ReadUs));
-    let (cached, known) = known.fold((0, 0), |(cached, known), us| (cached + usize::from(is_page_cache(us)), known + 1));
+    let (cached, known) =
+        known.fold((0, 0), |(cached, known), us| (cached + usize::from(is_page_cache(us)), known + 1));
     (known > 0).then_some((cached, known))
 }
 
@@ -305,7 +312,8 @@ pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
     page.section("Facts");
     let mut table = Table::new(["", "First", "Second"].map(Column::left));
     for (name, of) in FACTS {
-        let known = [(one, &first), (other, &second)].map(|(profile, summary)| of(&profile.subject, Some(summary)));
+        let known =
+            [(one, &first), (other, &second)].map(|(profile, summary)| of(&profile.subject, Some(summary)));
         if known.iter().any(Option::is_some) {
             let [one, other] = known.map(|value| value.unwrap_or_else(|| NOT_KNOWN.into()));
             table.row([name.to_owned(), one, other]);
@@ -427,12 +435,15 @@ fn ticks(from: DateTime, to: DateTime) -> Vec<(DateTime, String)> {
     const MINUTE: i32 = 60;
     const HOUR: i32 = 60 * MINUTE;
     const DAY: i32 = 24 * HOUR;
-    let steps = [1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR]
-        .into_iter()
-        .chain([2, 3, 6, 12].map(|hours| hours * HOUR))
-        .chain((0..12).map(|doubled| DAY << doubled));
+    let steps =
+        [1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR]
+            .into_iter()
+            .chain([2, 3, 6, 12].map(|hours| hours * HOUR))
+            .chain((0..12).map(|doubled| DAY << doubled));
     let seconds = to.duration_since(from).as_secs_f64();
-    let Some(step) = steps.into_iter().find(|step| seconds / f64::from(*step) <= MOST) else { return Vec::new() };
+    let Some(step) = steps.into_iter().find(|step| seconds / f64::from(*step) <= MOST) else {
+        return Vec::new();
+    };
     let form = match step {
         ..MINUTE => "%H:%M:%S",
         MINUTE..HOUR => "%H:%M",
@@ -543,7 +554,10 @@ mod tests {
             let [from, to] = ["2026-11-23T10:00:07", to].map(|at| at.parse().unwrap());
             ticks(from, to).into_iter().map(|(_, label)| label).collect()
         };
-        assert_eq!(labels("2026-11-23T10:00:17"), ["10:00:08", "10:00:10", "10:00:12", "10:00:14", "10:00:16"]);
+        assert_eq!(
+            labels("2026-11-23T10:00:17"),
+            ["10:00:08", "10:00:10", "10:00:12", "10:00:14", "10:00:16"]
+        );
         assert_eq!(labels("2026-11-23T10:05:00"), ["10:01", "10:02", "10:03", "10:04", "10:05"]);
         let day = ["Mon 11-23\n12:00", "Mon 11-23\n18:00", "Tue 11-24\n00:00", "Tue 11-24\n06:00"];
         assert_eq!(labels("2026-11-24T10:00:00"), day);
@@ -562,7 +576,10 @@ mod tests {
         assert_eq!(page_cache_intervals(&cached), None);
         cached.intervals[0].figures.set(Figure::ReadUs, 23.0);
         let text = profile_text(&cached);
-        assert!(text.contains("it served reads in 1 of 1 interval: their mean read is shorter than flash"), "{text}");
+        assert!(
+            text.contains("it served reads in 1 of 1 interval: their mean read is shorter than flash"),
+            "{text}"
+        );
         cached.intervals[0].figures.set(Figure::ReadUs, 400.0);
         assert_eq!(page_cache_intervals(&cached), Some((0, 1)));
         assert!(!profile_text(&cached).contains("Page cache"));
@@ -577,8 +594,11 @@ mod tests {
             assert!(line.ends_with(NOT_KNOWN), "{line}");
         }
         profile.subject.facts.cache_bytes = Some(728 << 20);
-        profile.subject.facts.working_set =
-            Some(WorkingSet::Estimate { bytes: 360 << 20, bound: slob_measure::Bound::About, method: "x".into() });
+        profile.subject.facts.working_set = Some(WorkingSet::Estimate {
+            bytes: 360 << 20,
+            bound: slob_measure::Bound::About,
+            method: "x".into(),
+        });
         let text = profile_text(&profile);
         assert!(text.contains("728.0 MiB") && text.contains("SCALE x schemas of about 360.0 MiB"), "{text}");
     }

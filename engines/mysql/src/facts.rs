@@ -21,7 +21,9 @@ const FREE: &str = "Innodb_buffer_pool_pages_free";
 pub(crate) fn facts(conn: &mut Conn, product: &Product) -> Result<Facts> {
     let mut rows = Vec::new();
     for (kind, names) in [("VARIABLES", [CACHE, DEPTH, INSTANCES]), ("STATUS", [PAGE, DATA, FREE])] {
-        rows.extend(conn.rows(STEP, &format!("SHOW GLOBAL {kind} WHERE Variable_name IN ({})", literals(&names)))?);
+        rows.extend(
+            conn.rows(STEP, &format!("SHOW GLOBAL {kind} WHERE Variable_name IN ({})", literals(&names)))?,
+        );
     }
     let values = numbers(&rows);
     // It needs PROCESS.
@@ -45,7 +47,8 @@ fn working_set(values: &BTreeMap<&str, u64>) -> WorkingSet {
     };
     let kept_free = value(DEPTH).unwrap_or(1024) * value(INSTANCES).unwrap_or(1).max(1);
     if free > 2 * kept_free {
-        let method = "InnoDB's buffer pool has room: it holds all pages that were used since the start".into();
+        let method =
+            "InnoDB's buffer pool has room: it holds all pages that were used since the start".into();
         return WorkingSet::Estimate { bytes: data * page, bound: Bound::AtMost, method };
     }
     WorkingSet::unknown(format!(

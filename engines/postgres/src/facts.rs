@@ -21,7 +21,9 @@ pub(crate) fn facts(client: &mut Client, version: u32) -> Result<Facts> {
     let by_cache = schema.and_then(|schema| by_cache(client, version, &schema, block_bytes));
     let working_set = match by_cache {
         Some(estimate) => estimate,
-        None => by_relations(client, block_bytes).unwrap_or_else(|error| WorkingSet::unknown(error.to_string())),
+        None => {
+            by_relations(client, block_bytes).unwrap_or_else(|error| WorkingSet::unknown(error.to_string()))
+        }
     };
     Ok(Facts { database_bytes, cache_bytes, working_set: Some(working_set) })
 }
