@@ -610,4 +610,12 @@ mod tests {
         assert_eq!(whole.intervals.len(), 1);
         assert_eq!(whole.intervals[0].figures.get(Figure::Commits), Some(41.0));
     }
+
+    #[test]
+    fn a_profile_of_an_earlier_release_reads_and_its_facts_are_not_known() {
+        let text = r#"{"profile_version": 1, "source": "live", "subject": {"name": "PROD", "cpus": 4}, "intervals": [
+            {"source": "live", "begin": "2026-11-20T10:00:00", "seconds": 60.0, "figures": {"commits_per_s": 5.0}}]}"#;
+        let profile = Profile::read(text.as_bytes()).unwrap();
+        assert_eq!((profile.subject.cpus, profile.subject.facts), (Some(4), Facts::default()));
+    }
 }

@@ -103,6 +103,12 @@ fn write_facts(page: &mut Page, profile: &Profile, whole: &Profile, summary: Opt
     for (name, of) in FACTS {
         page.fact(name, &of(&profile.subject, summary).unwrap_or_else(|| NOT_KNOWN.into()));
     }
+    match &profile.subject.facts.working_set {
+        Some(WorkingSet::Unknown { why: origin } | WorkingSet::Estimate { method: origin, .. }) => {
+            page.fact("", origin)
+        }
+        None => {}
+    }
     page.fact("To load", &to_load(profile.subject.facts.working_set.as_ref()));
     if let Some(sentence) = page_cache_sentence(whole) {
         page.fact("Page cache", &sentence);
@@ -137,29 +143,25 @@ const FACTS: [(&str, FactOf); 6] = [
     ("Data", |subject, _| subject.facts.database_bytes.map(size)),
     ("Cache", |subject, _| subject.facts.cache_bytes.map(size)),
     ("Hits", |_, summary| Some(format!("{} % of the logical reads", percent(summary?.hit_percent?)))),
-    ("Working set", |subject, _| Some(working_set(subject.facts.working_set.as_ref()?))),
+    ("Working set", |subject, _| working_set(subject.facts.working_set.as_ref()?)),
 ];
 
-fn working_set(of: &WorkingSet) -> String {
+fn working_set(of: &WorkingSet) -> Option<String> {
     match of {
-        WorkingSet::Unknown { why } => format!("{NOT_KNOWN}: {why}"),
-        WorkingSet::Estimate { bytes, bound, method } => {
-            format!("{} {}: {method}", bound.words(), size(*bytes))
-        }
+        WorkingSet::Unknown { .. } => None,
+        WorkingSet::Estimate { bytes, bound, .. } => Some(format!("{} {}", bound.words(), size(*bytes))),
     }
 }
 
 /// The physical reads of a plan are misses, so its data must exceed the cache.
-fn to_load(working_set: Option<&WorkingSet>) -> String {
-    let amount = match working_set {
-        Some(WorkingSet::Estimate { bytes, bound, .. }) => {
-            format!("SCALE x schemas of {} {}, the working set", bound.words(), size(*bytes))
+fn to_load(set: Option<&WorkingSet>) -> String {
+    const WHY: &str = "physical reads of a plan are blocks that the cache lacks";
+    match set.and_then(working_set) {
+        Some(set) => {
+            format!("SCALE x schemas of {set}; more if that fits into the target's cache, since {WHY}")
         }
-        _ => "SCALE x schemas as you choose".into(),
-    };
-    format!(
-        "{amount}, and more than the target's cache: physical reads of a plan are blocks that the cache lacks"
-    )
+        None => format!("SCALE x schemas of more than the target's cache, since {WHY}"),
+    }
 }
 
 fn page_cache_sentence(profile: &Profile) -> Option<String> {
@@ -181,13 +183,16 @@ pub fn page_cache_intervals(profile: &Profile) -> Option<(usize, usize)> {
     (known > 0).then_some((cached, known))
 }
 
-/// Reads, redo and commits of an interval, for a line.
+/// Reads, redo and commits of an interval, short enough for a line of a terminal.
 pub fn interval_words(interval: &Interval) -> String {
-    let figure = |figure: Figure| Some(with_unit(figure, interval.figures.get(figure)?));
-    let reads = figure(Figure::ReadRequests).or_else(|| figure(Figure::ReadBlocks));
-    let words = [("reads", reads), ("redo", figure(Figure::RedoBytes)), ("commits", figure(Figure::Commits))];
-    let known = words.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?)));
-    known.collect::<Vec<_>>().join(", ")
+    let per_s = |name: &str, value: Option<f64>| Some(format!("{name} {}/s", significant(value?)));
+    let redo = interval
+        .figures
+        .get(Figure::RedoBytes)
+        .map(|redo| format!("redo {}", with_unit(Figure::RedoBytes, redo)));
+    let commits = per_s("commits", interval.figures.get(Figure::Commits));
+    let known = [per_s("reads", interval.figures.reads()), redo, commits];
+    known.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// A fact for each of the first lines, and the number of the others.
