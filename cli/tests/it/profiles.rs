@@ -92,9 +92,15 @@ fn a_saved_profile_follows_its_schema_and_is_shown_and_compared_again() {
     let subject = &saved["subject"];
     let known = ["cpus", "cache_bytes", "version", "working_set"].map(|fact| !subject[fact].is_null());
     assert!(known == [true; 4] && saved["summary"]["hit_percent"].is_number(), "{subject}");
-    assert!(subject["working_set"]["bytes"].is_number() && subject["database_bytes"].is_null(), "{subject}");
+    let why = subject["working_set"]["why"].as_str().unwrap();
+    assert!(why.contains("buffer pool advisory") && subject["database_bytes"].is_null(), "{subject}");
+    assert!(
+        text.contains(why)
+            && text.lines().any(|line| line.starts_with("Data ") && line.ends_with("not known")),
+        "{text}"
+    );
     assert_eq!(folder.slob("profile show").success().stdout, text);
-    folder.slob("profile diff profile.json profile.json").prints(&["Working set", "Logical reads", "0.0"]);
+    folder.slob("profile diff profile.json profile.json").prints(&["Cache", "Logical reads", "0.0"]);
     let page = folder.read("page.html");
     assert!(page.contains("over-time-redo_bytes_per_s-1") && page.contains("Content-Security-Policy"));
 }

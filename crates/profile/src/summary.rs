@@ -306,6 +306,21 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn hits_are_of_all_intervals_together_and_direct_reads_are_no_misses() {
+        let mut profile = hourly(&[1.0, 1.0, 1.0]);
+        let mut set = |nth: usize, logical, read, direct| {
+            let own = &mut profile.intervals[nth].figures;
+            own.set(Figure::LogicalReads, logical);
+            own.set(Figure::ReadBlocks, read);
+            own.set(Figure::DirectReadBlocks, direct);
+        };
+        set(0, 900.0, 250.0, 200.0);
+        set(1, 100.0, 50.0, 0.0);
+        assert_eq!(Summary::of(&profile).unwrap().hit_percent, Some(90.0));
+        assert_eq!(Summary::of(&hourly(&[1.0])).unwrap().hit_percent, None);
+    }
+
+    #[test]
     fn ranks_are_those_of_the_nearest() {
         assert_eq!([1, 2, 3, 20, 21, 100].map(|n| rank(n, 0.95)), [0, 1, 2, 18, 19, 94]);
         assert_eq!([1, 2, 3, 4].map(|n| rank(n, 0.5)), [0, 0, 1, 1]);
