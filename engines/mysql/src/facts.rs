@@ -39,7 +39,7 @@ pub(crate) fn facts(conn: &mut Conn, product: &Product) -> Result<Facts> {
 }
 
 /// InnoDB frees pages before it needs them, [`DEPTH`] in each instance of the pool. A pool with far more free pages never gave
-/// a page up. A full one tells nothing: the lists of young and old pages are fixed shares of it.
+/// a page up. Another tells nothing: the lists of young and old pages are fixed shares of it.
 fn working_set(values: &BTreeMap<&str, u64>) -> WorkingSet {
     let value = |name: &str| values.get(name).copied();
     let [Some(page), Some(data), Some(free)] = [PAGE, DATA, FREE].map(value) else {
@@ -52,8 +52,8 @@ fn working_set(values: &BTreeMap<&str, u64>) -> WorkingSet {
         return WorkingSet::Estimate { bytes: data * page, bound: Bound::AtMost, method };
     }
     WorkingSet::unknown(format!(
-        "InnoDB's buffer pool is full ({free} of {} pages are free), and its young and old pages are fixed shares of it",
-        data + free
+        "InnoDB's buffer pool may have given up pages ({free} are free, and it frees up to {kept_free} before it needs them); its \
+         young and old pages are fixed shares of it"
     ))
 }
 
@@ -67,6 +67,6 @@ mod tests {
         let WorkingSet::Estimate { bytes, bound, .. } = of(5000) else { panic!("{:?}", of(5000)) };
         assert_eq!((bytes, bound), (3000 * 16_384, Bound::AtMost));
         let WorkingSet::Unknown { why } = of(1536) else { panic!("{:?}", of(1536)) };
-        assert!(why.contains("1536 of 4536 pages"), "{why}");
+        assert!(why.contains("1536 are free"), "{why}");
     }
 }
