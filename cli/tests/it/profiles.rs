@@ -275,10 +275,7 @@ fn a_live_server_is_read_only_watched_by_one_connection_and_a_kill_leaves_a_gap_
     assert!(!profile["summary"]["gaps"].as_array().unwrap().is_empty(), "{profile:#}");
     let subject = &profile["subject"];
     let bytes = ["database_bytes", "cache_bytes"].map(|fact| subject[fact].as_u64().unwrap_or(0) > 1 << 20);
-    assert!(
-        bytes == [true; 2] && subject["cpus"].is_number() && subject["working_set"].is_object(),
-        "{subject}"
-    );
+    assert!(bytes == [true; 2] && subject["working_set"].is_object(), "{subject}");
     let figures = &profile["intervals"][0]["figures"];
     assert!(figures["logical_reads_per_s"].is_number() && figures["db_time_per_s"].is_number(), "{figures}");
     bench
