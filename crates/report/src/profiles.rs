@@ -103,13 +103,11 @@ fn write_facts(page: &mut Page, profile: &Profile, whole: &Profile, summary: Opt
     for (name, of) in FACTS {
         page.fact(name, &of(&profile.subject, summary).unwrap_or_else(|| NOT_KNOWN.into()));
     }
-    match &profile.subject.facts.working_set {
-        Some(WorkingSet::Unknown { why: origin } | WorkingSet::Estimate { method: origin, .. }) => {
-            page.fact("", origin)
-        }
-        None => {}
+    let set = profile.subject.facts.working_set.as_ref();
+    if let Some(WorkingSet::Unknown { why: origin } | WorkingSet::Estimate { method: origin, .. }) = set {
+        page.fact("", origin);
     }
-    page.fact("To load", &to_load(profile.subject.facts.working_set.as_ref()));
+    page.fact("To load", &to_load(set));
     if let Some(sentence) = page_cache_sentence(whole) {
         page.fact("Page cache", &sentence);
     }
