@@ -65,7 +65,7 @@ impl Progress {
         format!(", {} left", duration(elapsed / done as f64 * (of - done) as f64))
     }
 
-    fn say(&self, line: &str) {
+    pub(crate) fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| output::say(line)),
             None => output::say(line),

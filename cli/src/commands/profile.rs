@@ -13,19 +13,23 @@ use slob_profile::{
     LeftOut, Profile, Sample, Source, Subject, Summary, choose, collect, merge, unique_names,
 };
 use slob_record::{RUN_FILE, SeriesWanted, find_run, list_runs, read_records};
-use slob_report::profiles::{profile_diff_text, profile_page, profile_text, sample_of_run};
+use slob_report::profiles::{
+    interval_words, page_cache_intervals, profile_diff_text, profile_page, profile_text, sample_of_run,
+};
 use slob_run::{Watch, WatchEvent};
 use slob_spec::{Kind, Value};
 
 use super::awr::ReadReports;
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, PARTLY};
-use crate::progress::duration;
+use crate::progress::{Progress, duration};
 use crate::{interrupt, output, registry, settings};
 
 pub(super) const FILE: &str = "profile.json";
 /// More intervals than this are saved in groups.
 const SAVED_SINGLY: usize = 1000;
+/// A shorter watch shows no progress.
+const UNSEEN: Duration = Duration::from_secs(2);
 
 pub(super) fn profile(matches: &ArgMatches) -> Outcome {
     match matches.subcommand() {
@@ -150,11 +154,19 @@ struct WithSummary<'a> {
     #[serde(flatten)]
     profile: &'a Profile,
     summary: Option<Summary>,
+    /// Intervals whose reads the page cache served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_cache_intervals: Option<usize>,
 }
 
 impl<'a> WithSummary<'a> {
     fn of(profile: &'a Profile) -> Self {
-        Self { slob_version: env!("CARGO_PKG_VERSION"), profile, summary: Summary::of(profile) }
+        Self {
+            slob_version: env!("CARGO_PKG_VERSION"),
+            profile,
+            summary: Summary::of(profile),
+            page_cache_intervals: page_cache_intervals(&profile.together()).map(|(cached, _)| cached),
+        }
     }
 }
 
@@ -260,7 +272,9 @@ fn from_server(matches: &ArgMatches) -> Outcome {
     let mut watch = Watch::begin(engine.as_ref(), &spec.target)?;
     watch.profile.left_out.iter().for_each(|left| output::say(&format!("slob: not known: {}", left.why)));
     if let Ok(text) = fs::read(path) {
-        watch.profile = earlier(&text, &watch.profile.subject, path)?;
+        let subject = std::mem::take(&mut watch.profile.subject);
+        watch.profile = earlier(&text, &subject, path)?;
+        watch.profile.subject = subject.or(std::mem::take(&mut watch.profile.subject));
     }
     let pause = duration(every.as_secs_f64());
     output::say(&format!(
@@ -268,14 +282,23 @@ fn from_server(matches: &ArgMatches) -> Outcome {
         watch.profile.subject.name,
         duration(length.as_secs_f64())
     ));
-    let mut unsaved = 0;
+    let bar = (output::is_interactive() && length > UNSEEN).then(|| Progress::new("watching"));
+    let (mut unsaved, mut latest) = (0, String::new());
+    let say = |line: &str| bar.as_ref().map_or_else(|| output::say(line), |bar| bar.say(line));
     let ended = watch.watch(every, length, &stop, &mut |event| {
         match event {
-            WatchEvent::LeftOut(left) => output::say(&format!("slob: left out: {}", left.why)),
+            WatchEvent::LeftOut(left) => say(&format!("slob: left out: {}", left.why)),
+            WatchEvent::Waiting(elapsed) => {
+                if let Some(bar) = &bar {
+                    let [done, of] = [elapsed.min(length), length].map(|time| time.as_millis() as u64);
+                    bar.at(done, of, &latest);
+                }
+            }
             WatchEvent::NoAnswer(error) => {
-                output::say(&format!("slob: {error}; asking again in {pause}"));
+                say(&format!("slob: {error}; asking again in {pause}"));
             }
             WatchEvent::Interval(profile) => {
+                latest = profile.intervals.last().map(interval_words).unwrap_or_default();
                 unsaved += 1;
                 if is_save_due(unsaved, profile.intervals.len()) && !profile.intervals.is_empty() {
                     save(profile, path)?;
@@ -285,6 +308,9 @@ fn from_server(matches: &ArgMatches) -> Outcome {
         }
         Ok::<(), Failure>(())
     });
+    if let Some(bar) = &bar {
+        bar.finish();
+    }
     let profile = watch.profile;
     let saved = if unsaved > 0 && !profile.intervals.is_empty() { save(&profile, path) } else { Ok(()) };
     let ended = ended?;

@@ -111,7 +111,10 @@ fn a_plan_from_a_run_on_a_mariadb_is_like_that_run_and_it_is_watched_live() {
     let profile = crate::profiles::watch(&bench.folder, &bench.target, 2, Signal::INT);
     let figures = &profile["intervals"][0]["figures"];
     assert!(figures["executions_per_s"].is_number() && figures["redo_bytes_per_s"].is_number(), "{figures}");
-    assert!(profile["subject"]["version"].as_str().unwrap().starts_with("MariaDB"));
+    let subject = &profile["subject"];
+    assert!(subject["version"].as_str().unwrap().starts_with("MariaDB"));
+    assert_eq!(subject["cache_bytes"].as_u64(), Some(24 << 20));
+    assert!(subject["working_set"]["why"].as_str().unwrap().contains("given up pages"), "{subject}");
 }
 
 /// Every figure that must be met is, or the plan says why not.

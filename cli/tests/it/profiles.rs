@@ -89,8 +89,18 @@ fn a_saved_profile_follows_its_schema_and_is_shown_and_compared_again() {
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<String> = validator.iter_errors(&saved).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
+    let subject = &saved["subject"];
+    let known = ["cpus", "cache_bytes", "version", "working_set"].map(|fact| !subject[fact].is_null());
+    assert!(known == [true; 4] && saved["summary"]["hit_percent"].is_number(), "{subject}");
+    let why = subject["working_set"]["why"].as_str().unwrap();
+    assert!(why.contains("buffer pool advisory") && subject["database_bytes"].is_null(), "{subject}");
+    assert!(
+        text.contains(why)
+            && text.lines().any(|line| line.starts_with("Data ") && line.ends_with("not known")),
+        "{text}"
+    );
     assert_eq!(folder.slob("profile show").success().stdout, text);
-    folder.slob("profile diff profile.json profile.json").prints(&["Logical reads", "0.0"]);
+    folder.slob("profile diff profile.json profile.json").prints(&["Cache", "Logical reads", "0.0"]);
     let page = folder.read("page.html");
     assert!(page.contains("over-time-redo_bytes_per_s-1") && page.contains("Content-Security-Policy"));
 }
@@ -263,6 +273,9 @@ fn a_live_server_is_read_only_watched_by_one_connection_and_a_kill_leaves_a_gap_
     bench.server.sql("CREATE TABLE t AS SELECT generate_series(1, 1000) AS n");
     let profile = watch(&bench.folder, &target, 4, Signal::INT);
     assert!(!profile["summary"]["gaps"].as_array().unwrap().is_empty(), "{profile:#}");
+    let subject = &profile["subject"];
+    let bytes = ["database_bytes", "cache_bytes"].map(|fact| subject[fact].as_u64().unwrap_or(0) > 1 << 20);
+    assert!(bytes == [true; 2] && subject["working_set"].is_object(), "{subject}");
     let figures = &profile["intervals"][0]["figures"];
     assert!(figures["logical_reads_per_s"].is_number() && figures["db_time_per_s"].is_number(), "{figures}");
     bench

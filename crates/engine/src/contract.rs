@@ -8,7 +8,7 @@ use slob_method::{Batch, RowView, SchemaNo, UpdateText};
 use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
 use crate::{
-    CapturedAnswer, Figures, Layout, Load, LoadProgress, Outcome, Result, SchemaState, Server,
+    CapturedAnswer, Facts, Figures, Layout, Load, LoadProgress, Outcome, Result, SchemaState, Server,
     ServerLocation, ServerReport, Slice, Snapshot, Workload,
 };
 
@@ -105,6 +105,11 @@ pub trait Engine: Send + Sync {
     /// anything; `None` if it has none. [`Engine::snapshot`] may count a part of it.
     fn workload(&self) -> Result<Option<Workload>> {
         Ok(None)
+    }
+
+    /// Sizes of the whole server, through one connection and without changing or locking anything.
+    fn facts(&self) -> Result<Facts> {
+        Ok(Facts::default())
     }
 
     /// Reads the rows of a slice, in any order, for verification. It does not visit missing rows.

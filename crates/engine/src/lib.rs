@@ -37,6 +37,7 @@ pub use server::{
 pub use snapshot::{ServerSnapshot, Snapshot};
 // Engines need no other room for their measurements.
 pub use slob_measure::{
-    Counter, Counters, Figures, Latencies, Latency, LatencyKind, Peer, Setting, WaitEvent, WaitTotal,
+    Bound, Counter, Counters, Facts, Figures, Latencies, Latency, LatencyKind, Peer, Setting, WaitEvent,
+    WaitTotal, WorkingSet,
 };
 pub use waiting::{PendingAnswer, Unanswered, Unfinished, wait_for_unfinished, within};

@@ -7,7 +7,7 @@ use slob_method::{Batch, RowView, SchemaNo};
 use slob_spec::StatisticsType;
 
 use crate::{
-    Cancel, CapturedAnswer, Engine, Layout, Load, LoadProgress, Outcome, Result, RunPlan, SchemaState,
+    Cancel, CapturedAnswer, Engine, Facts, Layout, Load, LoadProgress, Outcome, Result, RunPlan, SchemaState,
     Server, ServerLocation, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 
@@ -117,6 +117,10 @@ impl Engine for RecordedEngine {
 
     fn workload(&self) -> Result<Option<Workload>> {
         self.recording.call("workload", || self.engine.workload())
+    }
+
+    fn facts(&self) -> Result<Facts> {
+        self.recording.call("facts", || self.engine.facts())
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>> {

@@ -7,14 +7,17 @@
 //! - [`Counters`]: cumulative figures of a server, by [`Counter`].
 //! - [`Latencies`]: durations of its reads, writes and syncs, by [`LatencyKind`].
 //! - [`WaitEvent`]: waits of its sessions.
+//! - [`Facts`]: sizes of a database, and how much of it is in use.
 //! - [`OpKind`] and [`OpCounts`]: the operations of the method.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 mod counters;
+mod facts;
 mod figures;
 mod latencies;
 
 pub use counters::{Counter, Counters};
+pub use facts::{Bound, Facts, WorkingSet};
 pub use figures::{Figures, OpCounts, OpKind, Peer, Setting};
 pub use latencies::{Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};

@@ -2,7 +2,8 @@
 
 use slob_awr::checks::{Checks, Weight};
 use slob_awr::info::{Head, Named, Row};
-use slob_awr::{EventHistogram, Kind, Rates, Report};
+use slob_awr::{BufferPoolAdvice, EventHistogram, Kind, Rates, Report};
+use slob_measure::{Bound, Facts, WorkingSet};
 
 use crate::{Bucket, Figure, Figures, Histograms, Sample, Subject};
 
@@ -69,7 +70,52 @@ fn subject(report: &Report) -> Subject {
         version: database.release.clone(),
         block_bytes: report.block_bytes().and_then(whole),
         cpus: report.cpus().and_then(whole),
+        facts: facts(report),
     }
+}
+
+/// Reports do not print the size of the database.
+fn facts(report: &Report) -> Facts {
+    let cache = report.cache_sizes.iter().find(|size| size.name.eq_ignore_ascii_case("buffer cache"));
+    let bytes = cache.and_then(|size| size.end_bytes.or(size.begin_bytes)).map(|size| size.value);
+    Facts {
+        database_bytes: None,
+        cache_bytes: bytes.filter(|bytes| *bytes >= 1.0).map(|bytes| bytes as u64),
+        working_set: Some(working_set(&report.buffer_pool_advice)),
+    }
+}
+
+/// Of the default pool, the smallest cache with at most this many times the physical reads of the largest that the advisory
+/// tried holds the working set.
+const NO_MORE_READS: f64 = 1.05;
+
+fn working_set(advice: &[BufferPoolAdvice]) -> WorkingSet {
+    let sizes = advice.iter().skip_while(|line| line.pool != "D").take_while(|line| line.pool == "D");
+    let reads = |line: &BufferPoolAdvice| line.thousand_reads.or(line.read_factor).map(|reads| reads.value);
+    let known = sizes.filter_map(|line| Some((line.size_mb?.value, reads(line)?)));
+    let mut tried: Vec<(f64, f64)> = Vec::new();
+    for (mb, reads) in known {
+        // Sizes begin anew with blocks of another size.
+        if tried.last().is_some_and(|(last, _)| mb <= *last) {
+            break;
+        }
+        tried.push((mb, reads));
+    }
+    let (Some((_, least)), true) = (tried.last().copied(), tried.len() > 1) else {
+        return WorkingSet::unknown("the reports print no buffer pool advisory");
+    };
+    let at = tried.iter().position(|(_, reads)| *reads <= NO_MORE_READS * least).unwrap_or_default();
+    let (bound, method) = match at {
+        0 => (
+            Bound::AtMost,
+            "physical reads are no fewer with more than the smallest cache of the buffer pool advisory",
+        ),
+        at if at + 1 == tried.len() => {
+            (Bound::AtLeast, "physical reads still fall at the largest cache of the buffer pool advisory")
+        }
+        _ => (Bound::About, "the cache at which physical reads stop falling by the buffer pool advisory"),
+    };
+    WorkingSet::Estimate { bytes: (tried[at].0 * MIB) as u64, bound, method: method.into() }
 }
 
 /// The instance of a cluster, unless the report is of all instances.
@@ -115,4 +161,42 @@ fn histograms(report: &Report) -> Histograms {
 
 fn bucket(bucket: &slob_awr::Bucket) -> Bucket {
     Bucket { from_us: bucket.from_us, to_us: bucket.to_us, waits: bucket.percent.value }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn advice(pool: &str, size_mb: f64, thousand_reads: f64) -> BufferPoolAdvice {
+        BufferPoolAdvice {
+            pool: pool.into(),
+            size_mb: Some(slob_awr::Figure::exact(size_mb)),
+            size_factor: None,
+            read_factor: None,
+            thousand_reads: Some(slob_awr::Figure::exact(thousand_reads)),
+        }
+    }
+
+    #[rstest]
+    #[case(&[(10.0, 900.0), (20.0, 104.0), (30.0, 101.0), (40.0, 100.0)], Some((20, Bound::About)))]
+    #[case(&[(10.0, 900.0), (20.0, 500.0), (30.0, 300.0)], Some((30, Bound::AtLeast)))]
+    #[case(&[(10.0, 4.0), (20.0, 4.0), (30.0, 4.0)], Some((10, Bound::AtMost)))]
+    // Blocks of another size begin a list of their own.
+    #[case(&[(10.0, 900.0), (20.0, 100.0), (30.0, 100.0), (5.0, 7.0), (6.0, 1.0)], Some((20, Bound::About)))]
+    #[case(&[(10.0, 900.0)], None)]
+    #[case(&[], None)]
+    fn the_working_set_is_the_cache_at_which_reads_stop_falling(
+        #[case] lines: &[(f64, f64)],
+        #[case] expected: Option<(u64, Bound)>,
+    ) {
+        let mut lines: Vec<_> = lines.iter().map(|(mb, reads)| advice("D", *mb, *reads)).collect();
+        lines.push(advice("K", 1.0, 1.0));
+        let found = match working_set(&lines) {
+            WorkingSet::Estimate { bytes, bound, .. } => Some((bytes >> 20, bound)),
+            WorkingSet::Unknown { .. } => None,
+        };
+        assert_eq!(found, expected);
+    }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
+use slob_measure::Facts;
 
 use crate::figure::{Figure, Figures, Kind};
 
@@ -51,11 +52,24 @@ pub struct Subject {
     pub block_bytes: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
+    #[serde(flatten)]
+    pub facts: Facts,
 }
 
 impl Subject {
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.name, &self.id, &self.container) == (&other.name, &other.id, &other.container)
+    }
+
+    /// This description, and that of another source where this one lacks a fact.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            version: self.version.or(other.version),
+            block_bytes: self.block_bytes.or(other.block_bytes),
+            cpus: self.cpus.or(other.cpus),
+            facts: self.facts.or(other.facts),
+            ..self
+        }
     }
 
     pub fn words(&self) -> String {
@@ -272,7 +286,7 @@ pub fn collect(samples: Vec<Sample>, source: Source) -> Vec<Profile> {
         let Subject { name, id, container, .. } = &sample.subject;
         let key = (name.clone(), id.clone(), container.clone());
         let profile = profiles.entry(key).or_insert_with(|| Profile::new(source, Subject::default()));
-        profile.subject = merged(&sample.subject, &profile.subject);
+        profile.subject = sample.subject.clone().or(std::mem::take(&mut profile.subject));
         match sample.checked() {
             Ok(interval) => profile.intervals.push(interval),
             Err(refused) => profile.left_out.push(refused),
@@ -281,18 +295,6 @@ pub fn collect(samples: Vec<Sample>, source: Source) -> Vec<Profile> {
     let mut profiles: Vec<Profile> = profiles.into_values().collect();
     profiles.iter_mut().for_each(Profile::order);
     profiles
-}
-
-/// Merges two descriptions; the first wins.
-fn merged(one: &Subject, other: &Subject) -> Subject {
-    Subject {
-        name: one.name.clone(),
-        id: one.id.clone(),
-        container: one.container.clone(),
-        version: one.version.clone().or_else(|| other.version.clone()),
-        block_bytes: one.block_bytes.or(other.block_bytes),
-        cpus: one.cpus.or(other.cpus),
-    }
 }
 
 impl Profile {
@@ -340,7 +342,7 @@ impl Profile {
 
     /// Merges another profile of the same database.
     pub fn add(&mut self, other: Self) {
-        self.subject = merged(&self.subject, &other.subject);
+        self.subject = std::mem::take(&mut self.subject).or(other.subject);
         self.source = if self.source == other.source { self.source } else { Source::Mixed };
         self.intervals.extend(other.intervals);
         self.left_out.extend(other.left_out);
@@ -607,5 +609,13 @@ mod tests {
         let whole = collect(samples, Source::Reports).remove(0).together();
         assert_eq!(whole.intervals.len(), 1);
         assert_eq!(whole.intervals[0].figures.get(Figure::Commits), Some(41.0));
+    }
+
+    #[test]
+    fn a_profile_of_an_earlier_release_reads_and_its_facts_are_not_known() {
+        let text = r#"{"profile_version": 1, "source": "live", "subject": {"name": "PROD", "cpus": 4}, "intervals": [
+            {"source": "live", "begin": "2026-11-20T10:00:00", "seconds": 60.0, "figures": {"commits_per_s": 5.0}}]}"#;
+        let profile = Profile::read(text.as_bytes()).unwrap();
+        assert_eq!((profile.subject.cpus, profile.subject.facts), (Some(4), Facts::default()));
     }
 }

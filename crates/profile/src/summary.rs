@@ -45,6 +45,9 @@ pub struct Summary {
     pub from: DateTime,
     pub to: DateTime,
     pub gaps: Vec<Gap>,
+    /// Share of the logical reads that needed no physical one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hit_percent: Option<f64>,
     pub figures: Vec<FigureSummary>,
     pub hides: Vec<String>,
 }
@@ -63,6 +66,7 @@ impl Summary {
             from: first.begin,
             to: last.end(),
             gaps: gaps(intervals),
+            hit_percent: hit_percent(intervals),
             figures: Figure::all().filter_map(|figure| of_figure(intervals, figure)).collect(),
             hides: hidden(profile),
         })
@@ -71,6 +75,18 @@ impl Summary {
     pub fn figure(&self, figure: Figure) -> Option<&FigureSummary> {
         self.figures.iter().find(|own| own.figure == figure)
     }
+}
+
+/// Of the intervals with both figures. Direct reads do not go through the cache.
+fn hit_percent(intervals: &[Interval]) -> Option<f64> {
+    let blocks = |interval: &Interval| {
+        let of = |figure| Some(interval.figures.get(figure)? * interval.seconds);
+        let direct = of(Figure::DirectReadBlocks).unwrap_or(0.0);
+        Some((of(Figure::LogicalReads)?, of(Figure::ReadBlocks)? - direct))
+    };
+    let (logical, read) =
+        intervals.iter().filter_map(blocks).fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+    (logical > 0.0 && (0.0..=logical).contains(&read)).then(|| 100.0 * (1.0 - read / logical))
 }
 
 pub(crate) fn gaps(intervals: &[Interval]) -> Vec<Gap> {
@@ -287,6 +303,21 @@ pub(crate) mod tests {
             intervals: (0..).zip(commits).map(interval).collect(),
             left_out: Vec::new(),
         }
+    }
+
+    #[test]
+    fn hits_are_of_all_intervals_together_and_direct_reads_are_no_misses() {
+        let mut profile = hourly(&[1.0, 1.0, 1.0]);
+        let mut set = |nth: usize, logical, read, direct| {
+            let own = &mut profile.intervals[nth].figures;
+            own.set(Figure::LogicalReads, logical);
+            own.set(Figure::ReadBlocks, read);
+            own.set(Figure::DirectReadBlocks, direct);
+        };
+        set(0, 900.0, 250.0, 200.0);
+        set(1, 100.0, 50.0, 0.0);
+        assert_eq!(Summary::of(&profile).unwrap().hit_percent, Some(90.0));
+        assert_eq!(Summary::of(&hourly(&[1.0])).unwrap().hit_percent, None);
     }
 
     #[test]

@@ -15,16 +15,21 @@ pub use self::replay::{RESPONSE, Replay, ReplayInterval, replay_page, replay_tex
 pub use self::runs::{measured_by_run, sample_of_run};
 
 use jiff::civil::{DateTime, Weekday};
+use slob_measure::WorkingSet;
 use slob_profile::{
-    Change, Figure, FigureSummary, Interval, NotModelled, Place, Profile, Source, Summary, diff, length,
-    not_modelled,
+    Change, Figure, FigureSummary, Interval, NotModelled, Place, Profile, Source, Subject, Summary, diff,
+    length, not_modelled,
 };
 
-use crate::format::{duration_us, fixed, or_absent, percent, plural, signed_percent, significant};
+use self::limits::is_page_cache;
+use crate::format::{
+    duration_us, fixed, or_absent, percent, plain_number, plural, signed_percent, significant, size,
+};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
+use crate::verdicts::thresholds::FLASH_READ;
 
 const MOST_LISTED: usize = 12;
 
@@ -81,10 +86,6 @@ fn write_profile(page: &mut Page, profile: &Profile) {
     write_by_time(page, &summary, "By day of the week (means)", "Day", &days, |own| &own.by_weekday);
     page.section("What this does not show");
     summary.hides.iter().for_each(|sentence| page.hanging("  -", sentence));
-    page.hanging(
-        "  -",
-        "How much of the data was active: counters do not tell, and the size of a test has to be chosen.",
-    );
     let reads = |interval: &&Interval| interval.figures.reads().unwrap_or(0.0);
     let peak = whole.intervals.iter().max_by(|one, other| reads(one).total_cmp(&reads(other)));
     let not_modelled = peak.map(|peak| not_modelled(&peak.figures, profile.subject.block_bytes));
@@ -99,8 +100,16 @@ fn write_facts(page: &mut Page, profile: &Profile, whole: &Profile, summary: Opt
         page.fact("Number", id);
     }
     page.fact("From", source_words(profile.source));
-    if let Some(version) = &profile.subject.version {
-        page.fact("Version", version);
+    for (name, of) in FACTS {
+        page.fact(name, &of(&profile.subject, summary).unwrap_or_else(|| NOT_KNOWN.into()));
+    }
+    let set = profile.subject.facts.working_set.as_ref();
+    if let Some(WorkingSet::Unknown { why: origin } | WorkingSet::Estimate { method: origin, .. }) = set {
+        page.fact("", origin);
+    }
+    page.fact("To load", &to_load(set));
+    if let Some(sentence) = page_cache_sentence(whole) {
+        page.fact("Page cache", &sentence);
     }
     if let Some(summary) = summary {
         let [shortest, _, longest] = summary.lengths_s.map(length);
@@ -121,6 +130,67 @@ fn write_facts(page: &mut Page, profile: &Profile, whole: &Profile, summary: Opt
     }
     let left_out = whole.left_out.iter().map(|left| format!("{}: {}", left.source, left.why));
     write_list(page, "Left out", left_out, "");
+}
+
+const NOT_KNOWN: &str = "not known";
+
+type FactOf = fn(&Subject, Option<&Summary>) -> Option<String>;
+const FACTS: [(&str, FactOf); 6] = [
+    ("Version", |subject, _| subject.version.clone()),
+    ("CPUs", |subject, _| Some(subject.cpus?.to_string())),
+    ("Data", |subject, _| subject.facts.database_bytes.map(size)),
+    ("Cache", |subject, _| subject.facts.cache_bytes.map(size)),
+    ("Hits", |_, summary| Some(format!("{} % of the logical reads", percent(summary?.hit_percent?)))),
+    ("Working set", |subject, _| working_set(subject.facts.working_set.as_ref()?)),
+];
+
+fn working_set(of: &WorkingSet) -> Option<String> {
+    match of {
+        WorkingSet::Unknown { .. } => None,
+        WorkingSet::Estimate { bytes, bound, .. } => Some(format!("{} {}", bound.words(), size(*bytes))),
+    }
+}
+
+/// The physical reads of a plan are misses, so its data must exceed the cache.
+fn to_load(set: Option<&WorkingSet>) -> String {
+    const WHY: &str = "physical reads of a plan are blocks that the cache lacks";
+    match set.and_then(working_set) {
+        Some(set) => {
+            format!("SCALE x schemas of {set}; more if that fits into the target's cache, since {WHY}")
+        }
+        None => format!("SCALE x schemas of more than the target's cache, since {WHY}"),
+    }
+}
+
+fn page_cache_sentence(profile: &Profile) -> Option<String> {
+    let (cached, known) = page_cache_intervals(profile)?;
+    (cached > 0).then(|| {
+        format!(
+            "it served reads in {cached} of {}: their mean read is shorter than flash needs ({} us), and says nothing of the device",
+            plural(known as u64, "interval"),
+            plain_number(FLASH_READ.value)
+        )
+    })
+}
+
+/// Intervals whose reads the page cache served, and those whose mean read is known.
+pub fn page_cache_intervals(profile: &Profile) -> Option<(usize, usize)> {
+    let known = profile.intervals.iter().filter_map(|interval| interval.figures.get(Figure::ReadUs));
+    let (cached, known) =
+        known.fold((0, 0), |(cached, known), us| (cached + usize::from(is_page_cache(us)), known + 1));
+    (known > 0).then_some((cached, known))
+}
+
+/// Reads, redo and commits of an interval, short enough for a line of a terminal.
+pub fn interval_words(interval: &Interval) -> String {
+    let per_s = |name: &str, value: Option<f64>| Some(format!("{name} {}/s", significant(value?)));
+    let redo = interval
+        .figures
+        .get(Figure::RedoBytes)
+        .map(|redo| format!("redo {}", with_unit(Figure::RedoBytes, redo)));
+    let commits = per_s("commits", interval.figures.get(Figure::Commits));
+    let known = [per_s("reads", interval.figures.reads()), redo, commits];
+    known.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// A fact for each of the first lines, and the number of the others.
@@ -242,6 +312,17 @@ pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
         page.paragraph("One of them holds no interval.");
         return page.into_text();
     };
+    page.section("Facts");
+    let mut table = Table::new(["", "First", "Second"].map(Column::left));
+    for (name, of) in FACTS {
+        let known =
+            [(one, &first), (other, &second)].map(|(profile, summary)| of(&profile.subject, Some(summary)));
+        if known.iter().any(Option::is_some) {
+            let [one, other] = known.map(|value| value.unwrap_or_else(|| NOT_KNOWN.into()));
+            table.row([name.to_owned(), one, other]);
+        }
+    }
+    page.table(&table);
     page.section("Figures");
     let mut table = Table::of_numbers(
         Column::left(FIGURE_HEAD),
@@ -323,7 +404,6 @@ fn axis(figure: Figure) -> (Axis, f64) {
 
 /// A line level over each interval; it breaks at gaps.
 fn over_time_chart(profile: &Profile, figure: Figure, colour: Colour, nth: u32) -> Chart {
-    const LABELS: usize = 5;
     let first = profile.intervals.first().map(|first| first.begin);
     let hours = |at: DateTime| first.map_or(0.0, |first| at.duration_since(first).as_secs_f64() / 3600.0);
     let (y_axis, scale) = axis(figure);
@@ -337,9 +417,9 @@ fn over_time_chart(profile: &Profile, figure: Figure, colour: Colour, nth: u32) 
         x.extend([begin, end]);
         y.extend([interval.figures.get(figure).map(|value| value * scale); 2]);
     }
-    let labelled = profile.intervals.iter().step_by(profile.intervals.len().div_ceil(LABELS).max(1));
-    let labels = labelled
-        .map(|interval| (hours(interval.begin), interval.begin.strftime("%a %m-%d\n%H:%M").to_string()));
+    let (first, last) = (profile.intervals.first(), profile.intervals.last());
+    let ticks = first.zip(last).map(|(first, last)| ticks(first.begin, last.end())).unwrap_or_default();
+    let labels = ticks.into_iter().map(|(at, label)| (hours(at), label));
     let line = Line::new(figure.title(), colour, x, y);
     let x_axis = Axis::linear("begin", Unit::Plain).named(labels);
     let drawing = Drawing::new(x_axis, y_axis, vec![Trace::Line(line)]);
@@ -350,6 +430,34 @@ fn over_time_chart(profile: &Profile, figure: Figure, colour: Colour, nth: u32) 
         source: source_words(profile.source).to_owned(),
         body: Ok(Drawing { is_timeline: true, ..drawing }),
     }
+}
+
+/// Round times of an axis and their labels, which differ.
+fn ticks(from: DateTime, to: DateTime) -> Vec<(DateTime, String)> {
+    const MOST: f64 = 6.0;
+    const MINUTE: i32 = 60;
+    const HOUR: i32 = 60 * MINUTE;
+    const DAY: i32 = 24 * HOUR;
+    let steps =
+        [1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR]
+            .into_iter()
+            .chain([2, 3, 6, 12].map(|hours| hours * HOUR))
+            .chain((0..12).map(|doubled| DAY << doubled));
+    let seconds = to.duration_since(from).as_secs_f64();
+    let Some(step) = steps.into_iter().find(|step| seconds / f64::from(*step) <= MOST) else {
+        return Vec::new();
+    };
+    let form = match step {
+        ..MINUTE => "%H:%M:%S",
+        MINUTE..HOUR => "%H:%M",
+        HOUR..DAY => "%a %m-%d\n%H:%M",
+        _ => "%a %Y-%m-%d",
+    };
+    let midnight = from.date().to_datetime(jiff::civil::Time::midnight());
+    let past = midnight.duration_until(from).as_secs_f64() / f64::from(step);
+    let at = |nth: i64| midnight.checked_add(jiff::SignedDuration::from_secs(nth * i64::from(step))).ok();
+    let round = (past.ceil() as i64..).map_while(at).take_while(|at| *at <= to);
+    round.map(|at| (at, at.strftime(form).to_string())).collect()
 }
 
 /// Means by hour of the day, if two hours or more have one.
@@ -441,5 +549,60 @@ mod tests {
         for name in ["PROD", "TEST"] {
             assert_eq!(both.matches(&format!("<h2>{name}</h2>")).count(), 1);
         }
+    }
+
+    #[test]
+    fn ticks_of_short_and_long_watches_are_round_and_differ() {
+        let labels = |to: &str| -> Vec<String> {
+            let [from, to] = ["2026-11-23T10:00:07", to].map(|at| at.parse().unwrap());
+            ticks(from, to).into_iter().map(|(_, label)| label).collect()
+        };
+        assert_eq!(
+            labels("2026-11-23T10:00:17"),
+            ["10:00:08", "10:00:10", "10:00:12", "10:00:14", "10:00:16"]
+        );
+        assert_eq!(labels("2026-11-23T10:05:00"), ["10:01", "10:02", "10:03", "10:04", "10:05"]);
+        let day = ["Mon 11-23\n12:00", "Mon 11-23\n18:00", "Tue 11-24\n00:00", "Tue 11-24\n06:00"];
+        assert_eq!(labels("2026-11-24T10:00:00"), day);
+        for seconds in (2..3_000_000).step_by(997) {
+            let from: DateTime = "2026-11-23T10:00:07.3".parse().unwrap();
+            let ticks = ticks(from, from.saturating_add(jiff::SignedDuration::from_secs(seconds)));
+            let mut labels: Vec<_> = ticks.iter().map(|(_, label)| label).collect();
+            labels.dedup();
+            assert!((1..=7).contains(&labels.len()) && labels.len() == ticks.len(), "{seconds}: {labels:?}");
+        }
+    }
+
+    #[test]
+    fn reads_below_the_latency_of_flash_are_said_to_be_the_page_caches() {
+        let mut cached = profile("PROD");
+        assert_eq!(page_cache_intervals(&cached), None);
+        cached.intervals[0].figures.set(Figure::ReadUs, 23.0);
+        let text = profile_text(&cached);
+        assert!(
+            text.contains("it served reads in 1 of 1 interval: their mean read is shorter than flash"),
+            "{text}"
+        );
+        cached.intervals[0].figures.set(Figure::ReadUs, 400.0);
+        assert_eq!(page_cache_intervals(&cached), Some((0, 1)));
+        assert!(!profile_text(&cached).contains("Page cache"));
+    }
+
+    #[test]
+    fn what_a_planner_asks_and_the_source_lacks_is_not_known() {
+        let mut profile = profile("PROD");
+        let text = profile_text(&profile);
+        for (name, _) in FACTS {
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+            assert!(line.ends_with(NOT_KNOWN), "{line}");
+        }
+        profile.subject.facts.cache_bytes = Some(728 << 20);
+        profile.subject.facts.working_set = Some(WorkingSet::Estimate {
+            bytes: 360 << 20,
+            bound: slob_measure::Bound::About,
+            method: "x".into(),
+        });
+        let text = profile_text(&profile);
+        assert!(text.contains("728.0 MiB") && text.contains("SCALE x schemas of about 360.0 MiB"), "{text}");
     }
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Zoned;
 use jiff::civil::DateTime;
-use slob_engine::{Counter, Engine, EngineError, Workload};
+use slob_engine::{Counter, Engine, EngineError, Facts, WorkingSet, Workload};
+use slob_observe::Observer;
 use slob_profile::{Figure, Figures, Histograms, LeftOut, Profile, Sample, Source, Subject};
 use slob_spec::Target;
 
@@ -32,6 +33,8 @@ pub enum WatchEvent<'a> {
     NoAnswer(&'a WatchError),
     /// An interval ended; the profile so far.
     Interval(&'a Profile),
+    /// Some time passed; the time since the begin.
+    Waiting(Duration),
 }
 
 /// The watch of one server, which appends an interval to its profile at each answer.
@@ -57,6 +60,11 @@ impl<'a> Watch<'a> {
             name: target.to_string(),
             version: first.work.version.clone(),
             block_bytes: first.work.block_bytes,
+            cpus: cpus(engine),
+            facts: engine.facts().unwrap_or_else(|error| Facts {
+                working_set: Some(WorkingSet::unknown(error.to_string())),
+                ..Facts::default()
+            }),
             ..Subject::default()
         };
         let mut profile = Profile::new(Source::Live, subject);
@@ -82,6 +90,7 @@ impl<'a> Watch<'a> {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(false);
                 }
+                on_event(WatchEvent::Waiting(begin.elapsed()))?;
                 thread::sleep(NAP.min(due.saturating_duration_since(Instant::now())));
             }
             match ask(self.engine) {
@@ -118,6 +127,14 @@ impl<'a> Watch<'a> {
         self.last = Some(now);
         Ok(())
     }
+}
+
+/// CPUs of this host, if the server runs here.
+fn cpus(engine: &dyn Engine) -> Option<u32> {
+    let server = engine.locations().into_iter().next()?;
+    let mut observer = Observer::local();
+    observer.find(server.clues).ok()?;
+    observer.hello().ok()?.host.cpus_online
 }
 
 fn ask(engine: &dyn Engine) -> Result<ServerWork, WatchError> {

@@ -173,7 +173,7 @@ fn data_reads(conn: &mut Conn) -> Row {
 }
 
 /// The variables whose values are numbers.
-fn numbers(status: &[Row]) -> BTreeMap<&str, u64> {
+pub(crate) fn numbers(status: &[Row]) -> BTreeMap<&str, u64> {
     status.iter().filter_map(|row| Some((row.0.first()?.as_deref()?, row.get(1)?))).collect()
 }
 

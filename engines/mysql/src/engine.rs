@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use mysql::Conn;
 use slob_engine::{
-    CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec, Result,
-    RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
+    CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Facts, Layout, Load, LoadProgress, OpenSpec,
+    Result, RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_server::{Clients, Connector as _, Environment, LoadedSchemas, LoopPlace, Servers, Task};
@@ -14,7 +14,7 @@ use crate::connect::Connector;
 use crate::globals::Globals;
 use crate::sql::Ask;
 use crate::statement::widest_stretch;
-use crate::{before_run, catalog, counters, load, rows, session, settings};
+use crate::{before_run, catalog, counters, facts, load, rows, session, settings};
 
 /// The line of this engine in the registry.
 pub const KIND: EngineKind = EngineKind {
@@ -150,6 +150,10 @@ impl Engine for MysqlEngine {
 
     fn workload(&self) -> Result<Option<Workload>> {
         self.0.servers.with(Task::Read, |conn| counters::workload(conn, &self.0.product)).map(Some)
+    }
+
+    fn facts(&self) -> Result<Facts> {
+        self.0.servers.with(Task::Read, |conn| facts::facts(conn, &self.0.product))
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>> {

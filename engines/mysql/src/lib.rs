@@ -15,6 +15,7 @@ mod catalog;
 mod connect;
 mod counters;
 mod engine;
+mod facts;
 mod globals;
 mod load;
 mod procedure;

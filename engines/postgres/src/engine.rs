@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use postgres::Client;
 use slob_engine::{
-    CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Layout, Load, LoadProgress, OpenSpec, Result,
-    RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
+    CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Facts, Layout, Load, LoadProgress, OpenSpec,
+    Result, RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_server::{Environment, LoadedSchemas, LoopPlace, Servers, Task};
@@ -15,7 +15,7 @@ use slob_spec::{Group, Kind, Param};
 use crate::connect::Connector;
 use crate::server::{DROP_PATIENCE, LOAD_PATIENCE, table_folder, with_lock_holders};
 use crate::sql::Ask;
-use crate::{before_run, catalog, counters, load, rows, session, settings};
+use crate::{before_run, catalog, counters, facts, load, rows, session, settings};
 
 const SCHEME: &str = "postgres";
 const OLDEST_VERSION: u32 = 13;
@@ -140,6 +140,10 @@ impl Engine for PostgresEngine {
 
     fn workload(&self) -> Result<Option<Workload>> {
         self.0.servers.with(Task::Read, |client| counters::workload(client, self.0.version)).map(Some)
+    }
+
+    fn facts(&self) -> Result<Facts> {
+        self.0.servers.with(Task::Read, |client| facts::facts(client, self.0.version))
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>> {

@@ -14,6 +14,7 @@ mod catalog;
 mod connect;
 mod counters;
 mod engine;
+mod facts;
 mod load;
 mod procedure;
 mod rows;

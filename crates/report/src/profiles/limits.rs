@@ -41,6 +41,11 @@ const DEFAULTS: [(&str, &str, Figure); 2] = [
     ("redo-mean", "redo_sync_mean_us", Figure::CommitUs),
 ];
 
+/// True for a mean read that is shorter than any device needs.
+pub(super) fn is_page_cache(read_us: f64) -> bool {
+    read_us < FLASH_READ.value
+}
+
 impl HeadroomLimit {
     /// Columns of the default limits.
     pub fn default_columns() -> impl Iterator<Item = &'static str> {
@@ -61,7 +66,7 @@ impl HeadroomLimit {
             let low_load_us =
                 low_load.and_then(|step| step.latency(column)).or_else(|| summary::minimum(&repeats));
             let is_read = figure == Figure::ReadUs;
-            let production_cached = is_read && production_us.is_some_and(|us| us < FLASH_READ.value);
+            let production_cached = is_read && production_us.is_some_and(is_page_cache);
             let counts = production_us.filter(|_| !production_cached);
             // The latency of a page cache varies with the load of the CPUs: a limit below a device's latency would break by chance.
             let least = (is_read && low_load_us.is_some()).then_some(FLASH_READ.value);

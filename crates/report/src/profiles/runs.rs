@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
-use slob_measure::{LatencyKind, OpCounts, OpKind};
+use slob_measure::{Bound, Facts, LatencyKind, OpCounts, OpKind, WorkingSet};
 use slob_profile::{Bucket, Figure, Figures, Histograms, Measured, Sample, Subject};
 use slob_record::{Interval, KindRecord, RateStepRecord, Record, Status, Window};
 use slob_stats::{Histogram, Merge, Point, Series};
@@ -29,6 +29,7 @@ pub fn sample_of_run(record: &Record) -> Sample {
             version: Some(format!("{} {}", record.server.product, record.server.version)),
             block_bytes: Some(record.server.block_bytes),
             cpus: record.host.as_ref().and_then(|host| host.info.cpus_online),
+            facts: facts(record),
             ..Subject::default()
         },
         source: record.id.clone(),
@@ -39,6 +40,20 @@ pub fn sample_of_run(record: &Record) -> Sample {
         figures: figures(record),
         histograms: histograms(record),
         faults: fault.into_iter().collect(),
+    }
+}
+
+/// The operations of a run visit all blocks of its SCALE.
+fn facts(record: &Record) -> Facts {
+    let Some(load) = &record.load else { return Facts::default() };
+    let blocks: u64 = load.schemas.iter().map(|schema| schema.all_blocks).sum();
+    let visited = record.workload.scale_blocks.saturating_mul(load.schemas.len() as u64);
+    let bytes = |blocks: u64| blocks.saturating_mul(u64::from(record.server.block_bytes));
+    let method = "SCALE x schemas of the run".to_owned();
+    Facts {
+        database_bytes: Some(bytes(blocks)),
+        cache_bytes: None,
+        working_set: Some(WorkingSet::Estimate { bytes: bytes(visited), bound: Bound::About, method }),
     }
 }
 
