@@ -629,8 +629,11 @@ impl Search<'_> {
         let selected = (ideal.visited - ideal.changed).max(0.0);
         let usual = (selected / ENOUGH_SELECTS).clamp(1.0, USUAL_BLOCKS);
         let is_unknown = costs.runs > 0 && mix.update_pct > 0.0 && !costs.knows_redo(mix.heavy);
-        let knobs = [mix.commit_every > 1.0, mix.hot_every.is_some(), mix.scan_pct > 0.0];
-        let knobs = knobs.into_iter().map(u8::from).sum::<u8>();
+        // A scan costs less CPU than SELECTs of a hot spot.
+        let of_hot_spot = if limits.scan_blocks > 0 && costs.scans_hit() { 2 } else { 1 };
+        let knobs = u8::from(mix.commit_every > 1.0)
+            + of_hot_spot * u8::from(mix.hot_every.is_some())
+            + u8::from(mix.scan_pct > 0.0);
         must + OF_BLOCKS * (f64::from(mix.work_unit) / usual).ln().abs()
             + OF_BLOCKS * mix.commit_every.ln()
             + OF_KNOB * f64::from(knobs)

@@ -29,9 +29,13 @@ impl Clients {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection of ours.
+    /// Adds a connection of ours. Questions to another server may have the number of a session of this one: it stays one.
     pub fn add(&self, part: Part, number: u64) {
-        self.known().ours.entry(number).or_insert_with(|| (part, Counters::default()));
+        let mut known = self.known();
+        let (known_part, _) = known.ours.entry(number).or_insert_with(|| (part, Counters::default()));
+        if part == Part::Session {
+            *known_part = part;
+        }
     }
 
     /// The numbers of our connections, those that are gone among them.
@@ -93,6 +97,17 @@ mod tests {
         let ours = [(Commits, 4), (LogicalReads, 10), (RedoBytes, 0)];
         assert_eq!(figures.counters, ours.into(), "session 2 has not worked yet");
         assert_eq!(figures.server, [(LogicalReads, 60), (RedoBytes, 9)].into());
+    }
+
+    #[test]
+    fn a_session_with_the_number_of_a_question_to_another_server_is_a_session() {
+        let clients = Clients::default();
+        for part in [Part::Monitor, Part::Session, Part::Monitor] {
+            clients.add(part, 1);
+        }
+        clients.count(1, [(LogicalReads, 10)].into());
+        let figures = clients.attribute(Counters::default(), &[(LogicalReads, 50)].into());
+        assert_eq!(figures.counters.get(LogicalReads), Some(10));
     }
 
     #[test]
