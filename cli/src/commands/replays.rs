@@ -25,7 +25,7 @@ const LENGTH: Kind = Kind::Duration { min_s: 60, max_s: 366 * 86_400 };
 const LEAST_STEP_S: u64 = 2;
 /// Name of the runs of a replay, whole or parts.
 const RUN: &str = "replay";
-/// Where the runs are kept.
+/// Folder of the runs.
 const DIRECTORY: &str = "replay";
 
 /// A stretch of production with the seconds of the replay at which each of its intervals begins.

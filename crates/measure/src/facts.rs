@@ -56,7 +56,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// In words: `about`, `at least`, `at most`.
+    /// The word before the size: `about`, `at least`, `at most`.
     pub fn words(self) -> &'static str {
         match self {
             Self::About => "about",

@@ -16,7 +16,7 @@ pub struct Figures {
     pub counters: Counters,
     /// The attributed counters once more, for all clients of the server; our questions to the server are left out.
     pub server: Counters,
-    /// How often each other client was seen at work.
+    /// The number of samples that found each other client at work.
     pub peers: BTreeMap<Peer, u64>,
     /// Latencies, if the database measures each wait.
     pub latencies: Latencies,

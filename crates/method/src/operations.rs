@@ -164,7 +164,7 @@ impl Batch {
         Duration::from_micros(self.ops().iter().map(|op| u64::from(op.pause_us)).sum())
     }
 
-    /// How many of the first `done` operations of [`Batch::ops`] remain if the transaction that they leave open is rolled back.
+    /// The number of the first `done` operations of [`Batch::ops`] that remain if the transaction that they leave open is rolled back.
     pub fn committed(&self, done: usize) -> usize {
         let done = &self.ops()[..done.min(self.ops().len())];
         done.iter().rposition(|op| op.commits).map_or(0, |last| last + 1)

@@ -22,9 +22,9 @@ pub(crate) const POISSON_FROM: f64 = 300.0;
 pub struct Parameters {
     pub rate: u32,
     pub poisson: bool,
-    /// With up to two decimals.
+    /// A percentage with up to two decimals.
     pub update_pct: f64,
-    /// With up to two decimals.
+    /// A percentage with up to two decimals.
     pub scan_pct: f64,
     pub work_unit: u16,
     pub update_work_unit: u16,
@@ -403,9 +403,9 @@ fn sessions(demand: &Demand, limits: &Limits) -> u32 {
 struct Work {
     commits: f64,
     changed: f64,
-    /// By SELECTs and UPDATEs.
+    /// Blocks visited by SELECTs and UPDATEs.
     visited: f64,
-    /// Of these, beside the hot spot or not kept by it.
+    /// Visited blocks that lie beside the hot spot or are not kept by it.
     cold: f64,
     scanned: f64,
 }
@@ -452,7 +452,7 @@ impl Wanted {
     }
 }
 
-/// What must be met first weighs more: where two figures contradict each other, one is missed alone.
+/// Figures that must be met first weigh more: where two contradict each other, one is missed alone.
 const WEIGHTS: [f64; 3] = [1e6, 1e3, 1.0];
 /// Weights of taste in a search of whole numbers: a knob less, and blocks as usual, are worth so much of a deviation.
 const OF_KNOB: f64 = 0.06;
@@ -582,7 +582,7 @@ impl Search<'_> {
             let percent = if selects + scans <= 0.0 { 100.0 } else { 100.0 * updates / rate };
             for update_pct in hundredths(percent) {
                 let others = rate * (1.0 - update_pct / 100.0);
-                // What is left over is scans, or SELECTs.
+                // The rest are scans, or SELECTs.
                 let of_scans =
                     [1.0 - selects / others, scans / others].map(|share| match scans > 0.0 && others > 0.0 {
                         true => 100.0 * share,

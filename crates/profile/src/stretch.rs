@@ -18,7 +18,7 @@ const GAP: f64 = 0.1;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
-    /// In order, without overlaps.
+    /// The intervals in order, without overlaps.
     pub slots: Vec<Slot>,
     pub notes: Vec<String>,
 }
@@ -33,7 +33,7 @@ pub struct Slot {
     pub from_s: f64,
     /// Multiple of the demand; 0 where nothing is known.
     pub share: f64,
-    /// What production did; `None` in a gap.
+    /// Production's figures; `None` in a gap.
     pub production: Option<Interval>,
 }
 
@@ -97,7 +97,7 @@ impl Stretch {
     }
 }
 
-/// What the stretch leaves out of production.
+/// Sentences on what the stretch leaves out of production.
 fn notes(slots: &[Slot], by: By, at_point: &Figures) -> Vec<String> {
     const FIGURES: [(&str, Figure); 4] = [
         ("logical reads", Figure::LogicalReads),

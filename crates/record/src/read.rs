@@ -179,7 +179,7 @@ const DIGEST: &str = "digest";
 pub(crate) fn with_digest(record: &Record) -> Result<Vec<u8>, serde_json::Error> {
     let mut json = serde_json::to_vec(record)?;
     let digest = format!(",\"{DIGEST}\":\"{}\"}}", digest_of(record));
-    // In place of the brace that ends the record.
+    // The digest replaces the brace that ends the record.
     json.pop();
     json.extend(digest.into_bytes());
     Ok(json)

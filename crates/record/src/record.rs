@@ -79,7 +79,7 @@ pub struct Record {
     pub latencies: Latencies,
     /// Wait events within the window.
     pub events: Vec<WaitEvent>,
-    /// What the database counted in each step of RATE; empty unless RATE is a schedule.
+    /// Counters of the database in each step of RATE; empty unless RATE is a schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_steps: Vec<RateStepRecord>,
     /// The server's own report of the window.

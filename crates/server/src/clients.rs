@@ -14,7 +14,7 @@ pub enum Part {
     Monitor,
 }
 
-/// What is known of the clients of one server.
+/// The known clients of one server.
 #[derive(Debug, Default)]
 pub struct Clients(Mutex<Known>);
 

@@ -25,7 +25,7 @@ pub struct Oracle {
     description: String,
     /// The ports of all instances.
     ports: Vec<u16>,
-    /// That of a listener that redirects to them in turn.
+    /// The port of a listener that redirects to them in turn.
     redirecting: Option<u16>,
 }
 

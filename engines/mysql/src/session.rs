@@ -68,7 +68,7 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
 }
 
-/// Where a session counts its own work.
+/// The counts of a session's own work.
 struct Own {
     clients: Arc<Clients>,
     is_mariadb: bool,

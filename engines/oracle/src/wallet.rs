@@ -56,7 +56,7 @@ fn parameter(text: &str, name: &str) -> Option<String> {
     None
 }
 
-/// Where the first parenthesis of a text is closed.
+/// Finds the place at which the first parenthesis of a text is closed.
 fn closed(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, letter) in text.char_indices() {

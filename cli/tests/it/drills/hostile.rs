@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 use crate::common::{Folder, ended, signal};
 
-/// What a peer does with one connection.
+/// The behaviour of a peer on one connection.
 type Peer = fn(&mut TcpStream) -> std::io::Result<()>;
 
 /// A port of loopback at which each connection meets the peer.

@@ -136,7 +136,7 @@ fn ninety_five_of_a_hundred_demands_are_met_and_the_others_are_named() {
             let reads = numbers.between(1.0, 50_000.0);
             let commits = numbers.between(0.05, 3000.0);
             let redo_bytes = commits * numbers.between(1.02 * redo[0], 300.0 * redo[0]);
-            // As many as reads and changes make at least.
+            // Reads and changes make so many at least.
             let least = visit * reads.max(redo_bytes / redo[0]);
             let demand = demand([
                 (Figure::ReadRequests, reads),

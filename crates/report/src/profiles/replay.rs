@@ -40,7 +40,7 @@ pub struct Replay {
     pub intervals: Vec<ReplayInterval>,
     /// Verdicts of each run of the replay.
     pub runs: Vec<ReplayRun>,
-    /// What of production is not replayed, in sentences.
+    /// Sentences on what of production is not replayed.
     pub notes: Vec<String>,
 }
 
