@@ -288,7 +288,7 @@ impl Goal {
         profile::parse_time(CALIBRATION, &self.calibration).unwrap_or_default()
     }
 
-    /// What distinguishes the runs for this demand on a target.
+    /// The facts that tell the runs for this demand on a target from others.
     pub(super) fn about(&self, settings: &Settings, target: &Target) -> serde_json::Value {
         json!({
             "database": self.database,
@@ -311,8 +311,7 @@ impl Goal {
             scan_blocks: scan_table.map_or(0, |size| size.blocks(block_bytes)),
             scale_blocks: scale.blocks(block_bytes),
             most_sessions: self.most_sessions,
-            hot_mb: 0,
-            hot_blocks: 0,
+            ..Limits::default()
         };
         Ok(limits.with_hot_spot(block_bytes))
     }
@@ -363,8 +362,7 @@ impl Target {
             scan_blocks: first.load.scan_blocks,
             scale_blocks,
             most_sessions: goal.most_sessions,
-            hot_mb: 0,
-            hot_blocks: 0,
+            ..Limits::default()
         };
         let block_bytes = server.block_bytes;
         Ok(Self { name: target.to_string(), limits: limits.with_hot_spot(block_bytes), block_bytes })

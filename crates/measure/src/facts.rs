@@ -1,4 +1,4 @@
-//! What is known of a database besides its work.
+//! Facts of a database besides its work: sizes, and how much of its data is in use.
 
 use serde::{Deserialize, Serialize};
 

@@ -85,8 +85,8 @@ fn facts(report: &Report) -> Facts {
     }
 }
 
-/// Of the default pool, the smallest cache with at most this many times the physical reads of the largest that the advisory
-/// tried holds the working set.
+/// The working set fits into the smallest default pool with at most this many times the physical reads of the largest that the
+/// advisory tried.
 const NO_MORE_READS: f64 = 1.05;
 
 fn working_set(advice: &[BufferPoolAdvice]) -> WorkingSet {

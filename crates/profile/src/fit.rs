@@ -433,6 +433,10 @@ mod tests {
         }
     }
 
+    fn limits(most_sessions: u32) -> Limits {
+        Limits { schemas: 1, scale_blocks: 10_000, most_sessions, ..Limits::default() }
+    }
+
     pub(crate) fn measured(factor: f64) -> Measured {
         let figures: Figures = demand().figures.times(factor);
         Measured {
@@ -447,14 +451,7 @@ mod tests {
     #[test]
     fn what_is_met_needs_no_reason_and_what_is_not_has_one() {
         let costs = Costs::default();
-        let limits = Limits {
-            schemas: 1,
-            scan_blocks: 0,
-            scale_blocks: 10_000,
-            most_sessions: 64,
-            hot_mb: 0,
-            hot_blocks: 0,
-        };
+        let limits = limits(64);
         let planned = solve(&demand(), &costs, &limits);
         let fit = compare(&demand(), &planned, Some(&measured(1.02)), &costs);
         assert!(fit.is_met() && fit.badness() < NEAR && fit.lines.iter().all(|line| line.why.is_none()));
@@ -506,14 +503,7 @@ mod tests {
     fn writes_that_came_after_the_interval_are_not_compared() {
         let mut late = demand();
         late.figures.set(Figure::WriteBlocks, 0.0);
-        let limits = Limits {
-            schemas: 1,
-            scan_blocks: 0,
-            scale_blocks: 10_000,
-            most_sessions: 64,
-            hot_mb: 0,
-            hot_blocks: 0,
-        };
+        let limits = limits(64);
         let planned = solve(&late, &Costs::default(), &limits);
         let fit = compare(&late, &planned, Some(&measured(1.0)), &Costs::default());
         let writes = fit.lines.iter().find(|line| line.what == Aim::PhysicalWrites).unwrap();
@@ -529,14 +519,7 @@ mod tests {
 
     #[test]
     fn a_different_unit_is_noted() {
-        let limits = Limits {
-            schemas: 1,
-            scan_blocks: 0,
-            scale_blocks: 10_000,
-            most_sessions: 64,
-            hot_mb: 0,
-            hot_blocks: 0,
-        };
+        let limits = limits(64);
         let planned = solve(&demand(), &Costs::default(), &limits);
         let figures = Figures::from([(Figure::ReadBlocks, 5000.0), (Figure::WriteBlocks, 800.0)]);
         let fit =
@@ -549,14 +532,7 @@ mod tests {
 
     #[test]
     fn few_commits_are_off_by_chance() {
-        let limits = Limits {
-            schemas: 1,
-            scan_blocks: 0,
-            scale_blocks: 10_000,
-            most_sessions: 64,
-            hot_mb: 0,
-            hot_blocks: 0,
-        };
+        let limits = limits(64);
         let planned = solve(&demand(), &Costs::default(), &limits);
         let selects_per_s = f64::from(planned.parameters.rate);
         let measured = Measured { seconds: 1.0, selects_per_s, ..measured(1.08) };
@@ -572,14 +548,7 @@ mod tests {
     /// 575 bytes per commit: an UPDATE of one block makes 419 bytes, of two blocks 838.
     #[test]
     fn redo_between_two_block_counts_is_met_by_updates_for_each_commit() {
-        let limits = Limits {
-            schemas: 1,
-            scan_blocks: 0,
-            scale_blocks: 10_000,
-            most_sessions: 8,
-            hot_mb: 0,
-            hot_blocks: 0,
-        };
+        let limits = limits(8);
         let mut demand = demand();
         demand.figures.set(Figure::RedoBytes, 57_500.0);
         let mut costs = Costs::default();
@@ -594,14 +563,7 @@ mod tests {
 
     #[test]
     fn redo_below_that_of_an_update_of_one_block_names_the_least() {
-        let limits = Limits {
-            schemas: 1,
-            scan_blocks: 0,
-            scale_blocks: 10_000,
-            most_sessions: 8,
-            hot_mb: 0,
-            hot_blocks: 0,
-        };
+        let limits = limits(8);
         let mut demand = demand();
         demand.figures.set(Figure::RedoBytes, 60_000.0);
         let planned = solve(&demand, &Costs::default(), &limits);
@@ -618,14 +580,7 @@ mod tests {
 
     #[test]
     fn hits_that_nothing_can_make_name_what_is_lacking() {
-        let limits = Limits {
-            schemas: 1,
-            scan_blocks: 0,
-            scale_blocks: 10_000,
-            most_sessions: 64,
-            hot_mb: 0,
-            hot_blocks: 0,
-        };
+        let limits = limits(64);
         let mut demand = demand();
         demand.figures.set(Figure::LogicalReads, 97_456.0);
         let of = |limits: &Limits| {
@@ -646,14 +601,7 @@ mod tests {
     #[test]
     fn reads_served_by_a_cache_name_the_cache() {
         let costs = Costs { reads_per_block: 0.001, ..Costs::default() };
-        let limits = Limits {
-            schemas: 1,
-            scan_blocks: 0,
-            scale_blocks: 10_000,
-            most_sessions: 64,
-            hot_mb: 0,
-            hot_blocks: 0,
-        };
+        let limits = limits(64);
         let planned = solve(&demand(), &costs, &limits);
         let mut cached = measured(1.2);
         cached.figures.set(Figure::ReadRequests, 3.0);

@@ -111,7 +111,7 @@ impl Parameters {
 }
 
 /// Limits of the loaded data and the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     pub schemas: u32,
     pub scan_blocks: u64,

@@ -77,7 +77,7 @@ impl Summary {
     }
 }
 
-/// Of the intervals with both figures. Direct reads do not go through the cache.
+/// The share of logical reads that hit, in the intervals that know both figures. Direct reads do not go through the cache.
 fn hit_percent(intervals: &[Interval]) -> Option<f64> {
     let blocks = |interval: &Interval| {
         let of = |figure| Some(interval.figures.get(figure)? * interval.seconds);

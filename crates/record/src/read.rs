@@ -178,7 +178,7 @@ const DIGEST: &str = "digest";
 /// The record as saved, with its digest.
 pub(crate) fn with_digest(record: &Record) -> Result<Vec<u8>, serde_json::Error> {
     let mut json = serde_json::to_vec(record)?;
-    let digest = format!(",\"{DIGEST}\":\"{}\"}}", digest_of(record));
+    let digest = format!(",\"{DIGEST}\":\"{}\"}}", digest_of_json(&serde_json::from_slice(&json)?));
     // The digest replaces the brace that ends the record.
     json.pop();
     json.extend(digest.into_bytes());

@@ -333,8 +333,8 @@ pub struct EndpointRecord {
     pub shares_with: Option<String>,
 }
 
-/// What the database counted while a step of RATE held, which a step that was cut short has not. Its edges are the samples
-/// next to the step's, at which sessions are at work.
+/// Counts of the database while a step of RATE held; a step that was cut short has none. Its edges are the samples next to the
+/// step's, at which sessions are at work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RateStepRecord {
     /// Begin of the step in seconds of the window, as in RATE.

@@ -1,4 +1,4 @@
-//! What later runs take over: probes of devices and loads of data, each a JSON file in a folder of the results.
+//! Probes of devices and loads of data, which later runs take over: each is a JSON file in a folder of the results.
 
 use std::fmt::Display;
 use std::fs;

@@ -65,7 +65,7 @@ const MARIADB: &[Source] = &[
     (Counter::RowsChanged, &["Handler_write", "Handler_update", "Handler_delete"]),
 ];
 
-/// What each session counts of its own work, by the variables that also add up that of all. Pages and log are counted for the
+/// The work that each session counts for itself, by the variables that also add up that of all. Pages and log are counted for the
 /// whole server alone. MySQL's sessions count a read that finds no further row too.
 const MYSQL_SESSION: &[Source] = &[
     (Counter::Commits, &["Com_commit"]),

@@ -10,14 +10,8 @@ use crate::{
 };
 
 fn limits(scan_blocks: u64) -> Limits {
-    let plain = Limits {
-        schemas: 4,
-        scan_blocks,
-        scale_blocks: 10_240,
-        most_sessions: 256,
-        hot_mb: 0,
-        hot_blocks: 0,
-    };
+    let plain =
+        Limits { schemas: 4, scan_blocks, scale_blocks: 10_240, most_sessions: 256, ..Limits::default() };
     plain.with_hot_spot(8192)
 }
 

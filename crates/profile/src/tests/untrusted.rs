@@ -92,8 +92,7 @@ fn assert_plans_are_sound(profile: &Profile) {
                 scan_blocks: 128,
                 scale_blocks: 64,
                 most_sessions: 64,
-                hot_mb: 0,
-                hot_blocks: 0,
+                ..Limits::default()
             };
             let mut costs = Costs::default();
             let planned = solve(&demand, &costs, &limits);
