@@ -257,6 +257,50 @@ fn an_observer_is_started_again(#[case] process: &str, #[case] signal: Signal, #
     });
 }
 
+/// An observer whose samples are bent by a statement of Python on the first sample and this one.
+fn install_liar(sshd: &Sshd, lie: &str) {
+    let script = format!(
+        r#"#!/usr/bin/env python3
+import json, subprocess, sys
+observer = subprocess.Popen(["{SLOB}", "observe"], stdin=sys.stdin, stdout=subprocess.PIPE)
+first = None
+def bend(value):
+    global first
+    if not isinstance(value, dict): return
+    if "at_s" in value:
+        first = first or dict(value)
+        {lie}
+    for inner in value.values(): bend(inner)
+for line in observer.stdout:
+    said = json.loads(line)
+    bend(said)
+    print(json.dumps(said), flush=True)
+"#
+    );
+    sshd.install_script("slob", &script);
+}
+
+#[test]
+fn figures_of_an_observer_that_lies_are_absent_with_a_note() {
+    let Some(sshd) = Sshd::start_or_skip() else { return };
+    let Some(bench) = postgres(Version::V15, &[("shared_buffers", "1MB")]) else { return };
+    bench.setup(1, "16M");
+    let half_speed = "value['at_s'] = (value['at_s'] + first['at_s']) / 2";
+    let backwards = "value['cpu']['user_s'] += 50 if value['at_s'] < first['at_s'] + 0.5 else 0";
+    for (lie, words) in [(half_speed, "its clock went on by"), (backwards, "its CPU time went back by")] {
+        install_liar(&sshd, lie);
+        let called = run(&bench.folder, Some(&sshd), "--run-time 2 --observe ssh:localhost");
+        let bent = assert_complete(called, &["is not believed", words, "its figures are missing"]);
+        assert!(bent["host"]["cpu"].is_null() && bent["db_cpu"].is_null(), "{bent}");
+        assert!(bent["host"]["device"]["counters"].is_null(), "{}", bent["host"]);
+    }
+    for another in [1, std::process::id()] {
+        let called = run(&bench.folder, None, format!("--run-time 1 --observe pid:{another}"));
+        let unseen = assert_complete(called, &[&format!("process {another} ("), "is not the server"]);
+        assert_eq!(unseen["db_cpu"], Value::Null);
+    }
+}
+
 #[test]
 fn a_copy_of_this_program_observes_and_leaves_nothing_behind() {
     let Some(sshd) = Sshd::start_or_skip() else { return };

@@ -22,9 +22,7 @@ const SAME_START_S: f64 = 5.0;
 /// Fails with a sentence on the missing evidence and its remedy.
 pub(crate) fn find(clues: &Clues) -> Result<(Candidate, String), String> {
     if let Some(pid) = clues.pid {
-        let candidate = stat(pid).as_ref().and_then(Candidate::of);
-        let candidate = candidate.ok_or_else(|| format!("there is no process {pid} on this host"))?;
-        return Ok((candidate, "as the process that was named".into()));
+        return named_by_user(pid, clues);
     }
     if clues.names.is_empty() {
         return Err(
@@ -58,6 +56,31 @@ pub(crate) fn find(clues: &Clues) -> Result<(Candidate, String), String> {
         )),
         (None, _) => Err(unproved(&fitting)),
     }
+}
+
+/// The process of this number, unless it is known to be another one than the server's.
+fn named_by_user(pid: u32, clues: &Clues) -> Result<(Candidate, String), String> {
+    let candidate = stat(pid).as_ref().and_then(Candidate::of);
+    let candidate = candidate.ok_or_else(|| format!("there is no process {pid} on this host"))?;
+    let how = "as the process that was named";
+    // Nothing tells the server's processes, or this program is the database.
+    if clues.names.is_empty() {
+        return Ok((candidate, how.into()));
+    }
+    match Evidence::of(&candidate, clues) {
+        Some(evidence) => Ok((candidate, format!("{how}, and {}", evidence.words(clues)))),
+        None if clues.child.is_some() || may_inspect(pid) => Err(format!(
+            "process {pid} ({}) is not the server: it neither serves this program's connection nor listens where the server does; \
+             name the server's first process, or use --observe auto",
+            candidate.name
+        )),
+        None => Ok((candidate, how.into())),
+    }
+}
+
+/// True if this account sees the sockets and files of a process, which are the evidence.
+pub(crate) fn may_inspect(pid: u32) -> bool {
+    process(pid).is_some_and(|process| process.fd().is_ok())
 }
 
 fn none_named(clues: &Clues) -> String {

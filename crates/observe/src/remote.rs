@@ -1,4 +1,5 @@
-//! An observer on another host. One that ends, hangs or sends implausible samples costs figures, and is started again.
+//! An observer on another host. One that ends or hangs costs figures, and is started again. One whose samples contradict the
+//! client's clock or each other is not asked again: what it said would look like a measurement.
 
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use slob_engine::Clues;
 use slob_spec::SshHost;
 
 use crate::protocol::{Hello, Reply, Request};
-use crate::sample::HostSample;
+use crate::sample::{HostSample, ServerFigures};
 use crate::ssh::{self, Copy, Ssh};
 
 /// Time for the hello: connecting and logging in.
@@ -34,6 +35,7 @@ pub(crate) struct RemoteObserver {
     state: State,
     /// Searches so far, which a successor repeats.
     searches: Vec<Search>,
+    check: SampleCheck,
     starts: u32,
     opened: Instant,
     faults: Vec<String>,
@@ -70,8 +72,8 @@ impl RemoteObserver {
             Ok(link) => State::Up(Box::new(link)),
             Err(fault) => State::Down(fault),
         };
-        let (searches, faults) = (Vec::new(), Vec::new());
-        Self { client, host, copy, state, searches, starts: 1, opened: Instant::now(), faults }
+        let (searches, check, faults) = (Vec::new(), SampleCheck::default(), Vec::new());
+        Self { client, host, copy, state, searches, check, starts: 1, opened: Instant::now(), faults }
     }
 
     /// The hello of the observer, or the reason why there is none.
@@ -126,8 +128,18 @@ impl RemoteObserver {
     /// The sample with its round trip, if it comes in time and is plausible.
     pub(crate) fn receive_sample(&mut self, sent: &Sent) -> Option<(HostSample, Duration)> {
         let State::Up(link) = &mut self.state else { return None };
-        let sample = link.receive_sample(sent);
-        sample.inspect_err(|fault| self.lose(fault)).ok()
+        let cpus = link.hello.host.cpus_online;
+        let (came, sample) = link.receive_sample(sent).inspect_err(|fault| self.lose(fault)).ok()?;
+        let timed = TimedSample { asked: sent.at, came, observer: sent.observer, sample };
+        if let Err(lie) = self.check.check(&timed, cpus) {
+            self.faults.push(format!(
+                "The observer of ssh:{} is not believed: {lie}. It is not asked again, and its figures are missing.",
+                self.host
+            ));
+            self.state = State::Down(lie);
+            return None;
+        }
+        Some((timed.sample, came - sent.at))
     }
 
     /// Gives up this observer and starts another, without waiting for it.
@@ -173,7 +185,6 @@ impl RemoteObserver {
 struct Link {
     ssh: Ssh,
     hello: Hello,
-    check: SampleCheck,
 }
 
 impl Link {
@@ -188,7 +199,7 @@ impl Link {
             patience = COPY_PATIENCE;
         }
         let hello = ssh.hello(host, patience)?;
-        Ok(Self { ssh, hello, check: SampleCheck::default() })
+        Ok(Self { ssh, hello })
     }
 
     /// Repeats the searches of a predecessor. A server that is missing now is absent from the samples.
@@ -220,54 +231,90 @@ impl Link {
         }
     }
 
-    fn receive_sample(&mut self, sent: &Sent) -> Result<(HostSample, Duration), String> {
+    fn receive_sample(&mut self, sent: &Sent) -> Result<(Instant, HostSample), String> {
         let (came, reply) = self.ssh.wait(sent.number, sent.at + SAMPLE_PATIENCE)?;
         let Reply::Sample(sample) = reply else { return Err("its answer is none to the question".into()) };
-        self.check.check(&sample, sent.at, came, self.hello.host.cpus_online)?;
-        Ok((*sample, came.duration_since(sent.at)))
+        Ok((came, *sample))
     }
 }
 
-/// Checks each sample against the one before.
+/// A sample that was taken between request and reply.
+#[derive(Clone, Debug)]
+struct TimedSample {
+    asked: Instant,
+    came: Instant,
+    observer: u32,
+    sample: HostSample,
+}
+
+/// Checks each sample against the first one and the one before: a wrong clock shows over time, a jump at once.
 #[derive(Debug, Default)]
 struct SampleCheck {
-    last: Option<(Instant, HostSample)>,
+    first: Option<TimedSample>,
+    last: Option<TimedSample>,
 }
 
 impl SampleCheck {
-    /// Tolerance of clocks and CPU times, as a share: ticks are coarse.
-    const TOLERANCE: f64 = 0.1;
-    /// Tolerance in addition.
-    const SLACK_S: f64 = 0.5;
+    /// Fails with the figure that can't be.
+    fn check(&mut self, now: &TimedSample, cpus: Option<u32>) -> Result<(), String> {
+        for earlier in self.first.iter().chain(&self.last) {
+            now.agrees_with(earlier, cpus)?;
+        }
+        self.first.get_or_insert_with(|| now.clone());
+        self.last = Some(now.clone());
+        Ok(())
+    }
+}
 
-    /// Checks a sample that was taken between request and reply. Fails with the implausible figure.
-    fn check(
-        &mut self,
-        sample: &HostSample,
-        asked: Instant,
-        came: Instant,
-        cpus: Option<u32>,
-    ) -> Result<(), String> {
-        if let Some((before, last)) = &self.last {
-            let ours_s = came.duration_since(*before).as_secs_f64();
-            let trip_s = came.duration_since(asked).as_secs_f64();
-            let theirs_s = sample.at_s - last.at_s;
-            let slack_s = Self::SLACK_S + trip_s + Self::TOLERANCE * ours_s;
-            if (theirs_s - ours_s).abs() > slack_s {
-                return Err(format!("its clock went on by {theirs_s:.1} s while {ours_s:.1} s went by"));
-            }
-            let most_s =
-                cpus.map(|cpus| f64::from(cpus) * (theirs_s * (1.0 + Self::TOLERANCE) + Self::SLACK_S));
-            let since = sample.since(last, true).unwrap_or_default();
-            let of_host = since.cpu.map(|cpu| cpu.total_s());
-            let of_servers = since.servers.iter().flatten().filter_map(|server| Some(server.cpu?.total_s()));
-            let used = of_servers.chain(of_host).fold(0.0, f64::max);
-            if let Some(most_s) = most_s.filter(|most_s| used > *most_s) {
-                return Err(format!("it tells of {used:.1} s of CPU time where there were {most_s:.1}"));
+impl TimedSample {
+    /// Most by which the speeds of two honest clocks differ.
+    const CLOCK_ERROR: f64 = 0.02;
+    /// Tolerance of a clock in addition.
+    const CLOCK_SLACK_S: f64 = 0.02;
+    /// Tolerance of CPU times, which the kernel counts in ticks and adds up now and then.
+    const CPU_ERROR: f64 = 0.1;
+    /// Tolerance of CPU times in addition, for each CPU.
+    const CPU_SLACK_S: f64 = 0.5;
+
+    fn agrees_with(&self, earlier: &Self, cpus: Option<u32>) -> Result<(), String> {
+        let (now, before) = (&self.sample, &earlier.sample);
+        let theirs_s = now.at_s - before.at_s;
+        let shortest_s = self.asked.saturating_duration_since(earlier.came).as_secs_f64();
+        let longest_s = (self.came - earlier.asked).as_secs_f64();
+        let permitted = shortest_s * (1.0 - Self::CLOCK_ERROR) - Self::CLOCK_SLACK_S
+            ..=longest_s * (1.0 + Self::CLOCK_ERROR) + Self::CLOCK_SLACK_S;
+        if !permitted.contains(&theirs_s) {
+            return Err(format!("its clock went on by {theirs_s:.2} s while {longest_s:.2} s went by"));
+        }
+        let slack_s = Self::CPU_SLACK_S * f64::from(cpus.unwrap_or(1));
+        let went_back = |now_s: f64, before_s: f64, slack_s: f64| {
+            let back_s = before_s - now_s;
+            let words = || format!("its CPU time went back by {back_s:.1} s");
+            if back_s > slack_s { Err(words()) } else { Ok(()) }
+        };
+        if let Some((now, before)) = now.cpu.zip(before.cpu) {
+            went_back(now.total_s(), before.total_s(), slack_s)?;
+        }
+        let same_observer = self.observer == earlier.observer;
+        for (now, before) in now.servers.iter().zip(&before.servers).filter(|_| same_observer) {
+            let Some((now, before)) = now.as_ref().zip(before.as_ref()) else { continue };
+            let sums = |figures: &ServerFigures| [figures.cpu, figures.sessions_cpu];
+            for (now, before) in sums(&now.figures).into_iter().zip(sums(&before.figures)) {
+                let Some((now, before)) = now.zip(before) else { continue };
+                went_back(now.total_s(), before.total_s(), Self::CLOCK_SLACK_S)?;
             }
         }
-        self.last = Some((came, sample.clone()));
-        Ok(())
+        let since = now.since(before, same_observer).unwrap_or_default();
+        let of_host = since.cpu.map(|cpu| cpu.total_s());
+        let of_servers = since.servers.iter().flatten().filter_map(|server| Some(server.cpu?.total_s()));
+        let used_s = of_servers.chain(of_host).fold(0.0, f64::max);
+        let most_s = cpus.map(|cpus| f64::from(cpus) * theirs_s * (1.0 + Self::CPU_ERROR) + slack_s);
+        match most_s.filter(|most_s| used_s > *most_s) {
+            Some(most_s) => {
+                Err(format!("it tells of {used_s:.1} s of CPU time where there were {most_s:.1}"))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -276,7 +323,7 @@ mod tests {
     use slob_host::{CpuSplit, CpuTimes};
 
     use super::*;
-    use crate::{ServerFigures, ServerSample};
+    use crate::ServerSample;
 
     fn sample(at_s: f64, host_s: f64, db_s: f64) -> HostSample {
         let none = CpuTimes {
@@ -295,27 +342,52 @@ mod tests {
         HostSample { at_s, cpu: Some(none), servers: vec![Some(server)], ..HostSample::default() }
     }
 
-    /// Checks a sample ten seconds after a first one.
-    fn check_second(second: &HostSample) -> Result<(), String> {
+    /// Checks samples at these seconds of the client, after a first one.
+    fn check(later: &[(f64, HostSample)]) -> Result<(), String> {
         let begun = Instant::now();
+        let at = |seconds: f64, sample: HostSample| {
+            let asked = begun + Duration::from_secs_f64(seconds);
+            TimedSample { asked, came: asked + Duration::from_millis(1), observer: 1, sample }
+        };
         let mut check = SampleCheck::default();
-        check.check(&sample(100.0, 50.0, 5.0), begun, begun, Some(2)).unwrap();
-        let later = begun + Duration::from_secs(10);
-        check.check(second, later, later, Some(2))
+        check.check(&at(0.0, sample(100.0, 50.0, 5.0)), Some(2)).unwrap();
+        later.iter().try_for_each(|(seconds, sample)| check.check(&at(*seconds, sample.clone()), Some(2)))
+    }
+
+    fn check_second(second: HostSample) -> Result<(), String> {
+        check(&[(10.0, second)])
     }
 
     #[test]
     fn more_cpu_time_than_two_cpus_have_in_ten_seconds_is_refused() {
-        assert_eq!(check_second(&sample(110.0, 70.0, 24.0)), Ok(()));
-        assert!(check_second(&sample(110.0, 70.0, 60.0)).unwrap_err().contains("CPU time"));
-        assert!(check_second(&sample(110.0, 150.0, 5.0)).unwrap_err().contains("CPU time"));
+        assert_eq!(check_second(sample(110.0, 70.0, 24.0)), Ok(()));
+        assert!(check_second(sample(110.0, 70.0, 60.0)).unwrap_err().contains("CPU time"));
+        assert!(check_second(sample(110.0, 150.0, 5.0)).unwrap_err().contains("CPU time"));
+    }
+
+    #[test]
+    fn cpu_time_that_goes_back_is_refused() {
+        for second in [sample(110.0, 0.0, 24.0), sample(110.0, 70.0, 4.9)] {
+            assert!(check_second(second).unwrap_err().contains("went back"));
+        }
+        // The kernel takes back a little of the idle time.
+        assert_eq!(check_second(sample(110.0, 49.9, 5.0)), Ok(()));
     }
 
     #[test]
     fn a_clock_of_another_speed_is_refused() {
-        assert_eq!(check_second(&sample(110.9, 70.0, 5.0)), Ok(()));
-        for at_s in [90.0, 100.0, 105.0, 115.0, 1e9] {
-            assert!(check_second(&sample(at_s, 50.0, 5.0)).unwrap_err().contains("clock"), "{at_s}");
+        assert_eq!(check_second(sample(110.1, 70.0, 5.0)), Ok(()));
+        for at_s in [90.0, 100.0, 105.0, 110.5, 115.0, 1e9] {
+            assert!(check_second(sample(at_s, 50.0, 5.0)).unwrap_err().contains("clock"), "{at_s}");
         }
+    }
+
+    #[test]
+    fn a_clock_at_half_speed_is_refused_though_each_step_is_short() {
+        let steps: Vec<_> = (1..=20).map(|n| 0.03 * f64::from(n)).collect();
+        let honest: Vec<_> = steps.iter().map(|s| (*s, sample(100.0 + s, 50.0 + s, 5.0))).collect();
+        assert_eq!(check(&honest), Ok(()));
+        let half: Vec<_> = steps.iter().map(|s| (*s, sample(100.0 + s / 2.0, 50.0 + s, 5.0))).collect();
+        assert!(check(&half).unwrap_err().contains("clock"));
     }
 }

@@ -48,6 +48,12 @@ impl Server {
     pub(crate) fn find(clues: Clues) -> Result<Self, String> {
         let (Candidate { pid, name, started, .. }, how) = find::find(&clues)?;
         let mut lacking = Vec::new();
+        if clues.pid.is_some() && !clues.names.is_empty() && clues.child.is_none() && !find::may_inspect(pid)
+        {
+            lacking.push(format!(
+                "This account could not check that process {pid} ({name}) is the server: run as root or as the server's account."
+            ));
+        }
         let data_path = clues.data.as_deref().and_then(|path| absolute(pid, path));
         let data = match &data_path {
             Some(path) => device(pid, path),

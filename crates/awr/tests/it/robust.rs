@@ -148,7 +148,7 @@ fn truncations_are_errors_with_the_part_before() {
         }
     }
     for path in real_files() {
-        cuts_are_errors(&path.display().to_string(), &std::fs::read(&path).unwrap(), 200);
+        cuts_are_errors(&path.display().to_string(), &std::fs::read(&path).unwrap(), 50);
     }
 }
 
