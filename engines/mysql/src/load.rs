@@ -37,7 +37,9 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
     let layout = RowLayout::of_page(page.unwrap_or_default(), step)?;
     // The server commits after each of these statements, so the row that remembers the load comes last: without it, the creation
     // was cut off, and is repeated.
-    match conn.query_drop(format!("CREATE DATABASE {} CHARACTER SET ascii", database(schema))) {
+    let created = conn.query_drop(format!("CREATE DATABASE {} CHARACTER SET ascii", database(schema)));
+    let is_new = created.is_ok();
+    match created {
         Ok(()) => {}
         Err(error) if code_of(&error) != Some(EXISTS) => return Err(failed(step, &error)),
         Err(_) if catalog::is_cut_off(conn, schema, step)? => {}
@@ -51,7 +53,12 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
             return Err(failed(step, &error).with_advice(remedy));
         }
     }
-    create_tables(conn, schema, layout).in_step(step)?;
+    let tables = create_tables(conn, schema, layout).in_step(step);
+    if is_new && tables.is_err() {
+        // On a full disk the server may have lost the character set, and with it the sign that the database is ours.
+        let _ = conn.query_drop(format!("DROP DATABASE {}", database(schema)));
+    }
+    tables?;
     conn.run(step, "START TRANSACTION")?;
     seed(conn, load, schema, layout).in_step(step)?;
     conn.run(step, &catalog::mark_begun(schema, load, layout.filler_bytes()))?;

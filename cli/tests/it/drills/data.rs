@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::process::Command;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
@@ -138,11 +139,15 @@ fn a_flipped_byte_of_mariadb_is_found() {
     let sound = fs::read(&file).unwrap();
     let pages = leaf_pages(&sound);
     assert!(pages.len() >= 256, "{} leaf pages", pages.len());
+    // The server's own check of its pages.
+    let is_sound = || Command::new("innochecksum").arg(&file).output().unwrap().status.success();
+    assert!(is_sound());
     let mut random = Random::new();
     for _ in 0..times(4, 200) {
         let page = pages[random.below(pages.len() as u64) as usize];
         // Of the row, which is what most of the page is.
         flip(&file, page + 128 + random.below(8192), &mut random);
+        assert!(!is_sound(), "page at {page}");
         bench.server.restart();
         let called = bench.verify();
         assert_ne!(called.code, 0, "page at {page}: {}", called.stdout);

@@ -15,7 +15,7 @@ use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::{Cluster, Version};
 
 use super::wire::{Weather, Wire};
-use crate::common::{Called, Folder, Signal, signal};
+use crate::common::{Called, Folder, Signal, mariadb, signal};
 
 /// A small file system in memory, with a file that can fill it up.
 struct Disk(TempDir);
@@ -250,4 +250,29 @@ fn a_postgresql_without_room_for_data_or_log_goes_on_when_there_is_some() {
     folder.slob(format!("verify --target {target}")).success();
     // Before the file systems that hold its files are gone.
     cluster.stop();
+}
+
+#[test]
+fn a_load_into_a_full_data_folder_of_mariadb_resumes() {
+    let Some(mut bench) = mariadb(&["innodb-log-file-size=16M"]) else { return };
+    let Some(disk) = Disk::mount_or_skip(384) else { return };
+    bench.server.stop();
+    let (folder, moved) = (bench.server.data_folder(), disk.path().join("data"));
+    assert!(Command::new("cp").arg("-a").args([&folder, &moved]).status().unwrap().success());
+    fs::remove_dir_all(&folder).unwrap();
+    symlink(&moved, &folder).unwrap();
+    bench.server.restart();
+    let setup = format!("setup --target {} --scale 64M --scan-table-sz 64 2", bench.target);
+    let before = bytes_below(&moved);
+    let child = bench.folder.start(&setup);
+    wait_for("the load begins", || bytes_below(&moved) > before + 8_000_000);
+    disk.fill_under(&child);
+    assert_failed(child, FULL);
+    disk.make_room();
+    bench.server.power_off();
+    bench.server.restart();
+    bench.folder.slob(&setup).success();
+    bench.verify().success();
+    // Before the file system that holds its files is gone.
+    bench.server.stop();
 }
