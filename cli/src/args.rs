@@ -31,7 +31,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["demo", "setup", "run", "mark", "probe", "saturate", "campaign", "profile", "plan", "headroom"],
     ),
     ("Look", &["list", "report", "info", "show", "export"]),
-    ("Compare", &["diff", "analyze", "ledger"]),
+    ("Compare", &["diff", "gate", "analyze", "ledger"]),
     (awr::HEADING, &["awr"]),
     (HOUSEKEEPING, &["doctor", "conf", "verify", "drop", "selftest", "observe", "completions", "man"]),
 ];
@@ -95,7 +95,8 @@ Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags; `slob 
 `slob COMMAND --help` explains a command. `slob` alone suggests what to do next.
 
 Exit codes: 0 success; 1 a verdict failed (--strict), data are damaged, or a record is unreadable;
-2 bad usage, nothing was changed; 3 the load or run failed, results are kept; 130 interrupted."
+2 bad usage, nothing was changed; 3 the load or run failed, results are kept; 4 `slob gate` can't tell;
+130 interrupted."
     )
 }
 

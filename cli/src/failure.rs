@@ -1,7 +1,8 @@
 //! Failures and their exit codes.
 //!
 //! 0 success; 1 a verdict failed with `--strict`, verification found faults, or some of several records could not be read;
-//! 2 bad usage or configuration, nothing was changed; 3 the load or run failed, results are kept; 130 interrupted.
+//! 2 bad usage or configuration, nothing was changed; 3 the load or run failed, results are kept; 4 a requirement of a gate is
+//! not known; 130 interrupted.
 
 use std::fmt::Display;
 use std::io;
@@ -24,6 +25,8 @@ pub(crate) fn judged(strict: bool, are_good: bool) -> ExitCode {
 pub(crate) const PARTLY: u8 = 1;
 const USAGE: u8 = 2;
 const FAILED: u8 = 3;
+/// No requirement of a gate failed, and one is not known.
+pub(crate) const NOT_KNOWN: u8 = 4;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 #[derive(Debug)]

@@ -3,16 +3,17 @@
 use clap::{Arg, ArgAction, ArgGroup, Command, value_parser};
 use clap_complete::ArgValueCompleter;
 use slob_report::Confidence;
+use slob_report::gate::{MaxLoss, Requirement};
 
-use super::{is_results_dir, option, output, position, strict, switch, with_params};
+use super::{file, is_results_dir, option, output, position, strict, switch, with_params};
 use crate::completing;
 
 /// The end of help texts: names of runs.
 const NAMING: &str = "\
 A RUN is a folder, an id, `latest`, `latest~1` for the one before, a RUN_NAME, or an unambiguous part of an id.";
 
-pub(super) fn commands() -> [Command; 6] {
-    [info(), list(), diff(), ledger(), show(), export()]
+pub(super) fn commands() -> [Command; 7] {
+    [info(), list(), diff(), gate(), ledger(), show(), export()]
 }
 
 pub(super) fn run_arg() -> Arg {
@@ -112,6 +113,48 @@ Examples:
         ])
         .group(ArgGroup::new("form").args(["json", "html"]))
         .group(ArgGroup::new("sides").args(["groups", "first", "group"]).required(true));
+    with_params(command, is_results_dir)
+}
+
+fn gate() -> Command {
+    let examples = "\
+Examples:
+  slob gate --require 'read-p99 < 2ms' --require physical        the latest run
+  slob gate --require 'iops_per_db_cpu_s > 40000' --require 'steady = doubt' r1 r2 r3
+  slob gate runs-new --baseline runs-old --max-loss 'iops 3 %'   is more than 3 % lost, beyond noise?
+  slob gate --require complete --junit gate.xml latest
+A figure goes by its name (`slob info --columns help`) or that of tables: iops, p99, read-p99. A verdict (physical, accounted, cpu-bound,
+steady, complete) must be GOOD, with `= doubt` at least DOUBT.
+Exit codes: 0 all passed; 1 one failed; 2 bad usage; 4 none failed, and one is not known.";
+    let runs = || ArgValueCompleter::new(completing::runs);
+    let command = Command::new("gate")
+        .about(
+            "Decide whether runs are good enough, for scripts: figures, verdicts, losses against a baseline",
+        )
+        .after_help(format!("{examples}\n{NAMING}"))
+        .args([
+            position("runs", "RUN|FOLDER", "Runs, or folders of runs [default: latest]")
+                .num_args(0..)
+                .add(runs()),
+            option("require", "REQUIREMENT", "A figure within a bound, or a verdict; once for each")
+                .action(ArgAction::Append)
+                .value_parser(value_parser!(Requirement)),
+            option("baseline", "RUN|FOLDER", "The runs to compare with").num_args(1..).add(runs()),
+            option(
+                "max-loss",
+                "FIGURE PERCENT",
+                "How much worse than the baseline a figure may be; once for each",
+            )
+            .action(ArgAction::Append)
+            .value_parser(value_parser!(MaxLoss))
+            .requires("baseline"),
+            confidence("The confidence level for repeated runs, in percent"),
+            file("junit", "Write the results as JUnit's XML to this file too"),
+            switch("json", "Print as JSON"),
+            switch("markdown", "Print as a Markdown table"),
+        ])
+        .group(ArgGroup::new("form").args(["json", "markdown"]))
+        .group(ArgGroup::new("required").args(["require", "max-loss"]).required(true).multiple(true));
     with_params(command, is_results_dir)
 }
 

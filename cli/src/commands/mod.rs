@@ -30,6 +30,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("info", matches)) => reports::info(matches),
         Some(("list", matches)) => reports::list(matches),
         Some(("diff", matches)) => reports::diff(matches),
+        Some(("gate", matches)) => reports::gate(matches),
         Some(("show", matches)) => reports::show(matches),
         Some(("export", matches)) => reports::export(matches),
         Some(("analyze", matches)) => reports::analyze(matches),

@@ -22,6 +22,7 @@ use slob_report::analysis::{
 use slob_report::diff::{Diff, NamedRuns};
 use slob_report::export::{hlog, prometheus};
 use slob_report::field::field;
+use slob_report::gate::{self, Gate, MaxLoss, Requirement};
 use slob_report::html::{analysis_page, diff_page, run_page};
 use slob_report::info::{
     self, AWR_COLUMNS, Column, all_columns, cells, column, did_you_mean, status_word, table,
@@ -35,7 +36,7 @@ use super::awr::{self, ReadReports};
 use super::campaigns::compare_headrooms;
 use super::runs::HTML_REPORT;
 use crate::args::Given;
-use crate::failure::{Failure, Outcome, PARTLY, judged};
+use crate::failure::{Failure, JUDGED, NOT_KNOWN, Outcome, PARTLY, judged};
 use crate::tables::{Form, Records};
 use crate::{index, output, settings};
 
@@ -258,6 +259,31 @@ pub(super) fn diff(matches: &ArgMatches) -> Outcome {
         output::print(&if json { output::json("the comparison", &diff)? } else { diff.text() })?;
     }
     Ok(judged(matches.get_flag("strict"), diff.are_good()))
+}
+
+/// `slob gate`: the exit code says whether runs are good enough.
+pub(super) fn gate(matches: &ArgMatches) -> Outcome {
+    let results = settings::results_dir_of(matches)?;
+    let read = |names: Vec<&str>| Records::read(&results, names, SeriesWanted::Counts, |record| record).all();
+    let named = matches.texts("runs");
+    let runs = read(if named.is_empty() { vec!["latest"] } else { named })?;
+    let baseline = read(matches.texts("baseline"))?;
+    let requirements: Vec<Requirement> = matches.get_many("require").unwrap_or_default().cloned().collect();
+    let losses: Vec<MaxLoss> = matches.get_many("max-loss").unwrap_or_default().cloned().collect();
+    let gate = Gate::of(&requirements, &losses, &runs, &baseline, matches.value("confidence"));
+    if let Some(path) = matches.path("junit") {
+        output::write_file(path, &gate.junit())?;
+    }
+    output::print(&match () {
+        () if matches.get_flag("json") => output::json("the gate", &gate)?,
+        () if matches.get_flag("markdown") => gate.table().markdown(),
+        () => gate.table().terminal(None),
+    })?;
+    Ok(ExitCode::from(match gate.outcome {
+        gate::Outcome::Passed => 0,
+        gate::Outcome::Failed => JUDGED,
+        gate::Outcome::NotKnown => NOT_KNOWN,
+    }))
 }
 
 /// The groups with their runs. Two are the first and the second; each of more has a name of its own.

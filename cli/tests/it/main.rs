@@ -18,6 +18,7 @@ mod exports;
 mod first_minute;
 mod fuzz;
 mod galera;
+mod gates;
 mod headrooms;
 mod html_report;
 mod index_page;

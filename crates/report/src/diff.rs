@@ -422,7 +422,12 @@ impl Ranking {
     }
 }
 
-fn compared(figure: &Figure, first: &[f64], second: &[f64], confidence: Confidence) -> Option<Comparison> {
+pub(crate) fn compared(
+    figure: &Figure,
+    first: &[f64],
+    second: &[f64],
+    confidence: Confidence,
+) -> Option<Comparison> {
     /// The error of the ratio of two percentiles of a histogram: each is within 1/128. Runs with percentiles in the same
     /// bucket would otherwise seem to have no noise at all.
     const PERCENTILE_PERCENT: f64 = 1.6;

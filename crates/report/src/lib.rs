@@ -11,6 +11,7 @@ pub mod export;
 pub mod field;
 pub mod figure;
 pub mod format;
+pub mod gate;
 pub mod html;
 pub mod info;
 pub mod ledger;

@@ -36,6 +36,14 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     Some((defined(mean - half)?, defined(mean + half)?))
 }
 
+/// Number of runs after which an interval that has this half width after `n` of them is narrower than `distance`, if their noise
+/// stays the same. `None` above 1,000.
+pub fn runs_to_tell(n: usize, half_width: f64, distance: f64, confidence: f64) -> Option<usize> {
+    let width = |n: usize| Some(two_sided_quantile(confidence, n as f64 - 1.0)? / (n as f64).sqrt());
+    let of_one = half_width / width(n)?;
+    (n + 1..=1000).find(|more| width(*more).is_some_and(|width| of_one * width < distance))
+}
+
 /// Sample standard deviation with `n - 1` in the denominator; needs 2 values.
 pub(crate) fn sample_std_dev(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {

@@ -46,7 +46,7 @@ impl Worst {
     }
 
     /// `Physical? of buffered is BAD (2 of 3 runs): No: ...`.
-    fn words(&self, name: &str) -> String {
+    pub(crate) fn words(&self, name: &str) -> String {
         let (title, answer) = (self.question.title(), self.answer.word());
         let runs = match self.of {
             1 => String::new(),
@@ -86,12 +86,13 @@ impl GroupVerdicts {
         !self.0.is_empty() && self.0.iter().all(|worst| worst.answer == Answer::Good)
     }
 
+    pub fn worst(&self, question: Question) -> Option<&Worst> {
+        self.0.iter().find(|worst| worst.question == question)
+    }
+
     /// The first BAD answer that a figure rests on.
     pub fn against(&self, rests_on: &[Question]) -> Option<&Worst> {
-        let bad = |question: &Question| {
-            self.0.iter().find(|worst| worst.question == *question && worst.answer == Answer::Bad)
-        };
-        rests_on.iter().find_map(bad)
+        rests_on.iter().filter_map(|question| self.worst(*question)).find(|worst| worst.answer == Answer::Bad)
     }
 
     /// The worst answer with the questions that have it: `BAD: Physical?, Steady?`; `GOOD` if all are.
@@ -122,10 +123,7 @@ pub(crate) fn write(page: &mut Page, groups: &[(&str, &GroupVerdicts)]) {
     let titles = Question::ALL.map(|question| Column::left(question.title()));
     let mut table = Table::new([&[Column::left("Verdicts").at_most(30)][..], &titles].concat());
     for (name, verdicts) in judged() {
-        let cell = |question| {
-            let worst = verdicts.0.iter().find(|worst| worst.question == question);
-            worst.map_or_else(String::new, Worst::cell)
-        };
+        let cell = |question| verdicts.worst(question).map_or_else(String::new, Worst::cell);
         table.row([(*name).to_owned()].into_iter().chain(Question::ALL.map(cell)));
     }
     page.table(&table);

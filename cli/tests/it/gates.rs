@@ -1,0 +1,22 @@
+//! Gates: the exit code decides, and JUnit's file says why.
+
+use crate::common::Folder;
+
+#[test]
+fn a_gate_passes_fails_or_is_not_known_by_its_exit_code() {
+    let folder = Folder::loaded(1, "8M");
+    for _ in 0..2 {
+        folder.slob("run 1 --run-time 1 --warmup 0").success();
+    }
+    folder.slob("gate --require complete --require 'iops > 1'").prints(&["PASSED"]);
+    folder.slob("gate --require 'iops > 1e' --junit gate.xml").refused(&["its unit is blocks/s"]);
+    assert!(!folder.at("gate.xml").exists());
+    let failed = folder.slob("gate --require complete --require 'p99 > 100s' --junit gate.xml").exits(1);
+    assert!(failed.stdout.contains("FAILED") && failed.stdout.contains("operation_p99_us > 100"));
+    let junit = std::fs::read_to_string(folder.at("gate.xml")).unwrap();
+    assert!(junit.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{junit}");
+    let single = folder.slob("gate latest --baseline latest~1 --max-loss 'iops 3 %' --json").exits(4).stdout;
+    assert!(single.contains("\"outcome\": \"not_known\"") && single.contains("two or more runs"), "{single}");
+    folder.slob("gate latest").refused(&["--require"]);
+    folder.slob("gate nonsense --require complete").refused(&["nonsense"]);
+}
