@@ -3,6 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use slob_host::CpuSplit;
 use slob_measure::{Counter, LatencyKind, OpKind};
 use slob_record::{
@@ -79,6 +82,7 @@ pub fn recheck(record: &Record) -> Vec<Recheck> {
         ),
         direct_io(record),
         rows_read_back(record),
+        name_and_date(record),
     ];
     checks.extend(stated_twice.into_iter().flatten());
     checks
@@ -266,6 +270,15 @@ fn rows_read_back(record: &Record) -> Option<Recheck> {
     Some(Recheck { agrees, words })
 }
 
+/// An id is the moment of the run's begin and its name. Preparations and a clock that is set take less than a day.
+fn name_and_date(record: &Record) -> Option<Recheck> {
+    let (stamp, name) = record.id.split_once('-')?;
+    let begun = DateTime::strptime("%Y%m%dT%H%M%SZ", stamp).ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    let is_near = begun.duration_since(record.started).abs() <= SignedDuration::from_hours(24);
+    let words = format!("the id {}, started {}, RUN_NAME {}", record.id, record.started, record.name);
+    Some(Recheck { agrees: is_near && name.starts_with(&record.name), words })
+}
+
 /// The record's histograms and series against the list of all operations.
 pub fn recheck_operations(record: &Record, operations: &[KeptOperation]) -> Vec<Recheck> {
     let mut checks: Vec<Recheck> = OpKind::ALL
@@ -343,16 +356,18 @@ fn intervals_against_list(record: &Record, operations: &[KeptOperation]) -> Opti
 const DIGEST_NAME: &str = "Digest of the record:";
 
 pub(crate) fn digest_words(record: &Record) -> String {
-    format!("{DIGEST_NAME} {}", digest_of(record))
+    digest_of(record).map_or_else(
+        |error| format!("The digest of the record is not known: {error}"),
+        |digest| format!("{DIGEST_NAME} {digest}"),
+    )
 }
 
-/// The digest in a report, wherever its lines break.
-pub fn digest_in_report(text: &str) -> Option<String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
+/// The digest in a report or a page, wherever its lines break.
+pub fn digest_in_report(text: &str) -> Option<&str> {
     let name: Vec<&str> = DIGEST_NAME.split(' ').collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
     let place = words.windows(name.len()).rposition(|found| found == name)?;
-    let digest = words.get(place + name.len())?;
-    Some(digest.trim_end_matches('.').to_owned())
+    words.get(place + name.len())?.split(|letter: char| !letter.is_ascii_hexdigit()).next()
 }
 
 #[cfg(test)]
@@ -387,6 +402,8 @@ mod tests {
     #[case("all modes", |record: &mut Record| record.host.as_mut().unwrap().cpu.as_mut().unwrap().idle_s /= 3.0)]
     #[case("the run was interrupted", |record: &mut Record| record.status = Status::Interrupted)]
     #[case("the run was completed", |record: &mut Record| record.workload.run_time_s = Some(90.0))]
+    #[case("RUN_NAME", |record: &mut Record| record.name = "another".into())]
+    #[case("started", |record: &mut Record| record.started += SignedDuration::from_hours(240))]
     #[case("rows read back", |record: &mut Record| record.verification.as_mut().unwrap().rows = 99)]
     #[case("rows read back", |record: &mut Record| record.verification.as_mut().unwrap().updated = 101)]
     #[case("direct_io is true", |record: &mut Record| {
@@ -466,10 +483,10 @@ mod tests {
     fn a_report_holds_the_digest_of_its_record() {
         let record = fixture::direct_read_run();
         let report = text_report(&record);
-        assert_eq!(digest_in_report(&report), Some(digest_of(&record)));
+        assert_eq!(digest_in_report(&report), Some(&*digest_of(&record).unwrap()));
         let mut edited = record;
         edited.configuration[0].value.push('0');
-        assert_ne!(digest_in_report(&report), Some(digest_of(&edited)));
+        assert_ne!(digest_in_report(&report), Some(&*digest_of(&edited).unwrap()));
         assert_eq!(digest_in_report("a report of an older release"), None);
     }
 }

@@ -1,0 +1,123 @@
+//! Signatures of records by Ed25519 keys, in OpenSSH's form: `ssh-keygen -Y sign` makes such signatures too, and
+//! `ssh-keygen -Y verify` checks them.
+
+use std::fs;
+use std::path::Path;
+
+use ring::signature::{ED25519, Ed25519KeyPair, UnparsedPublicKey};
+use ssh_key::public::KeyData;
+use ssh_key::{Algorithm, HashAlg, LineEnding, PrivateKey, PublicKey, Signature, SshSig};
+
+use crate::error::RecordError;
+
+/// OpenSSH's name for signatures of files: one that was given for another use does not count.
+const NAMESPACE: &str = "file";
+
+fn key_error(path: &Path, why: impl Into<String>) -> RecordError {
+    RecordError::Key { path: path.to_path_buf(), why: why.into() }
+}
+
+/// A private key.
+#[derive(Debug)]
+pub struct SigningKey {
+    pair: Ed25519KeyPair,
+    public: KeyData,
+}
+
+impl SigningKey {
+    /// Reads a private key of OpenSSH.
+    /// Fails if it can't be read, is encrypted, or is not of the kind Ed25519.
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        let text = fs::read(path).map_err(RecordError::io("reading", path))?;
+        let key = PrivateKey::from_openssh(text)
+            .map_err(|error| key_error(path, format!("is not a private key of OpenSSH ({error})")))?;
+        if key.is_encrypted() {
+            let why = "is encrypted; run without --sign, then `ssh-keygen -Y sign -f KEY -n file RUN/run.json` asks for the passphrase";
+            return Err(key_error(path, why));
+        }
+        let kind = key.algorithm();
+        let unfit =
+            || key_error(path, format!("is of the kind {kind}; `ssh-keygen -t ed25519` makes one that fits"));
+        let pair = key.key_data().ed25519().ok_or_else(unfit)?;
+        let pair = Ed25519KeyPair::from_seed_and_public_key(&pair.private.to_bytes(), &pair.public.0)
+            .map_err(|error| key_error(path, format!("does not fit its public half ({error})")))?;
+        Ok(Self { pair, public: key.public_key().key_data().clone() })
+    }
+
+    /// The signature of a message, as text.
+    pub(crate) fn sign(&self, message: &[u8]) -> Result<String, ssh_key::Error> {
+        let signed = SshSig::signed_data(NAMESPACE, HashAlg::Sha512, message)?;
+        let signature = Signature::new(Algorithm::Ed25519, self.pair.sign(&signed).as_ref())?;
+        SshSig::new(self.public.clone(), NAMESPACE, HashAlg::Sha512, signature)?.to_pem(LineEnding::LF)
+    }
+}
+
+/// A signature that proves nothing.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the names do not")]
+pub enum SignatureError {
+    #[error("can't be read: {0}")]
+    Form(ssh_key::Error),
+    #[error("was given for the use '{0}', not for files: `ssh-keygen -Y sign -n file` gives one")]
+    Use(String),
+    #[error("is of the kind {0}, which `ssh-keygen -Y verify` checks; here Ed25519 is")]
+    Kind(Algorithm),
+    #[error("is not of the record as it is: one of them was changed, or the key was another one")]
+    Broken,
+}
+
+/// The public key of whoever signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signer(KeyData);
+
+impl Signer {
+    /// The signer of a message.
+    /// Fails unless the signature is of that message.
+    pub fn of(message: &[u8], signature: &[u8]) -> Result<Self, SignatureError> {
+        let signature = SshSig::from_pem(signature).map_err(SignatureError::Form)?;
+        if signature.namespace() != NAMESPACE {
+            return Err(SignatureError::Use(signature.namespace().to_owned()));
+        }
+        let public = signature.public_key();
+        let key = public.ed25519().ok_or_else(|| SignatureError::Kind(public.algorithm()))?;
+        let signed =
+            SshSig::signed_data(NAMESPACE, signature.hash_alg(), message).map_err(SignatureError::Form)?;
+        let is_whole = UnparsedPublicKey::new(&ED25519, key.0).verify(&signed, signature.signature_bytes());
+        is_whole.map_err(|_| SignatureError::Broken)?;
+        Ok(Self(public.clone()))
+    }
+
+    /// The fingerprint that `ssh-keygen -l` shows.
+    pub fn fingerprint(&self) -> String {
+        self.0.fingerprint(HashAlg::Sha256).to_string()
+    }
+}
+
+/// Keys whose signatures count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signers(Vec<KeyData>);
+
+impl Signers {
+    /// Reads a public key, several of them, or a file of allowed signers; each line has a key, which principals may precede.
+    /// Fails if it can't be read or has another line: options of allowed signers are not known here.
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        let text = fs::read_to_string(path).map_err(RecordError::io("reading", path))?;
+        let is_key = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        let keys = text.lines().map(str::trim).filter(is_key).map(|line| {
+            let after_principals =
+                || PublicKey::from_openssh(line.split_once(char::is_whitespace)?.1.trim()).ok();
+            let key = PublicKey::from_openssh(line).ok().or_else(after_principals);
+            key.map(|key| key.key_data().clone())
+        });
+        let keys: Option<Vec<KeyData>> = keys.collect();
+        let keys = keys.filter(|keys| !keys.is_empty());
+        keys.map(Self).ok_or_else(|| {
+            key_error(path, "is not a public key such as ~/.ssh/id_ed25519.pub, nor signers and their keys, one a line, without options")
+        })
+    }
+
+    /// True if the signature of that signer counts.
+    pub fn include(&self, signer: &Signer) -> bool {
+        self.0.contains(&signer.0)
+    }
+}
