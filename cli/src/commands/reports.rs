@@ -34,6 +34,7 @@ use slob_report::{Figures, compact_summary, compare_probe_text, figure, text_rep
 use super::awr::{self, ReadReports};
 use super::campaigns::compare_headrooms;
 use super::runs::HTML_REPORT;
+use super::verify::with_digest;
 use crate::args::Given;
 use crate::failure::{Failure, Outcome, PARTLY, judged};
 use crate::tables::{Form, Records};
@@ -56,7 +57,7 @@ pub(super) fn report(matches: &ArgMatches) -> Outcome {
     let (path, record) = run_given(matches)?;
     if matches.get_flag("html") {
         let beside = run_folder(&path).join(HTML_REPORT);
-        output::write_page(&run_page(&record), matches.path("output").unwrap_or(&beside))?;
+        output::write_page(&with_digest(&run_page(&record)), matches.path("output").unwrap_or(&beside))?;
         return Ok(ExitCode::SUCCESS);
     }
     output::done(&if matches.get_flag("compare-probe") {

@@ -81,7 +81,8 @@ pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError
 
 /// The folder of a run that [`find_run`] found: itself, or that of its file.
 pub fn run_folder(run: &Path) -> &Path {
-    if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) }
+    let parent = || run.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if run.is_dir() { run } else { parent().unwrap_or(Path::new(".")) }
 }
 
 /// The published runs of a results folder, oldest first. A folder that does not exist holds none.
