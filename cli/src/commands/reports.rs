@@ -29,12 +29,12 @@ use slob_report::info::{
 use slob_report::profiles::{Headrooms, headrooms_page, headrooms_text};
 use slob_report::table::Cell;
 use slob_report::verdicts::thresholds;
-use slob_report::{Figures, compact_summary, compare_probe_text, figure, text_report};
+use slob_report::{
+    Figures, HTML_REPORT, compact_summary, compare_probe_text, figure, text_report, with_digest,
+};
 
 use super::awr::{self, ReadReports};
 use super::campaigns::compare_headrooms;
-use super::runs::HTML_REPORT;
-use super::verify::with_digest;
 use crate::args::Given;
 use crate::failure::{Failure, Outcome, PARTLY, judged};
 use crate::tables::{Form, Records};

@@ -15,7 +15,7 @@ use slob_record::{
     save_probe,
 };
 use slob_report::html::run_page;
-use slob_report::{Answer, compact_summary, text_report, verdicts};
+use slob_report::{Answer, HTML_REPORT, TEXT_REPORT, compact_summary, text_report, verdicts, with_digest};
 use slob_run::{
     ExternalScript, LoadSummary, RunContext, RunEvent, RunObserver, ScriptMoment, load, plan_load, prepare,
     script_of_load, script_of_run, script_of_server,
@@ -24,16 +24,11 @@ use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value, to_conf_text};
 
 use super::machine::{machine_checks, measure_device, warn_of};
 use super::replays;
-use super::verify::with_digest;
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
 use crate::progress::Progress;
 use crate::{index, interrupt, judged, output, registry, settings};
-
-/// Views in a run's folder.
-pub(super) const HTML_REPORT: &str = "report.html";
-pub(super) const TEXT_REPORT: &str = "report.txt";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Display {
