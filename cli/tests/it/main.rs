@@ -36,6 +36,7 @@ mod records;
 mod refusals;
 mod replays;
 mod saturate;
+mod sealed;
 mod selftest;
 mod server_jobs;
 mod tls_together;

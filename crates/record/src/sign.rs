@@ -29,15 +29,17 @@ impl SigningKey {
     /// Fails if it can't be read, is encrypted, or is not of the kind Ed25519.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
         let text = fs::read(path).map_err(RecordError::io("reading", path))?;
-        let key = PrivateKey::from_openssh(text)
-            .map_err(|error| key_error(path, format!("is not a private key of OpenSSH ({error})")))?;
+        let unfit = || {
+            key_error(
+                path,
+                "is not a private key of OpenSSH of the kind Ed25519; `ssh-keygen -t ed25519` makes one",
+            )
+        };
+        let key = PrivateKey::from_openssh(text).map_err(|_| unfit())?;
         if key.is_encrypted() {
             let why = "is encrypted; run without --sign, then `ssh-keygen -Y sign -f KEY -n file RUN/run.json` asks for the passphrase";
             return Err(key_error(path, why));
         }
-        let kind = key.algorithm();
-        let unfit =
-            || key_error(path, format!("is of the kind {kind}; `ssh-keygen -t ed25519` makes one that fits"));
         let pair = key.key_data().ed25519().ok_or_else(unfit)?;
         let pair = Ed25519KeyPair::from_seed_and_public_key(&pair.private.to_bytes(), &pair.public.0)
             .map_err(|error| key_error(path, format!("does not fit its public half ({error})")))?;
@@ -119,5 +121,62 @@ impl Signers {
     /// True if the signature of that signer counts.
     pub fn include(&self, signer: &Signer) -> bool {
         self.0.contains(&signer.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssh_key::private::{Ed25519Keypair, Ed25519PrivateKey};
+    use ssh_key::public::Ed25519PublicKey;
+
+    use super::*;
+
+    /// A private key in a file, and its public half as text.
+    fn key(folder: &Path, seed: u8) -> (SigningKey, String) {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap();
+        let public =
+            Ed25519PublicKey(ring::signature::KeyPair::public_key(&pair).as_ref().try_into().unwrap());
+        let private = Ed25519PrivateKey::from_bytes(&[seed; 32]);
+        let key = PrivateKey::from(Ed25519Keypair { public, private });
+        let file = folder.join("key");
+        fs::write(&file, key.to_openssh(LineEnding::LF).unwrap()).unwrap();
+        (SigningKey::read(&file).unwrap(), key.public_key().to_openssh().unwrap())
+    }
+
+    fn signers(folder: &Path, text: &str) -> Result<Signers, RecordError> {
+        let file = folder.join("signers");
+        fs::write(&file, text).unwrap();
+        Signers::read(&file)
+    }
+
+    #[test]
+    fn a_signature_is_of_one_message_and_one_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let ((key, public), (_, other)) = (key(folder.path(), 7), key(folder.path(), 8));
+        let signature = key.sign(b"a record").unwrap();
+        let signer = Signer::of(b"a record", signature.as_bytes()).unwrap();
+        assert!(signer.fingerprint().starts_with("SHA256:"));
+        let include = |text: &str| signers(folder.path(), text).unwrap().include(&signer);
+        assert!(include(&public) && include(&format!("# ours\n{other}\n\nme@here,you {public} a comment\n")));
+        assert!(!include(&other));
+        let refused =
+            |message: &[u8], signature: &str| Signer::of(message, signature.as_bytes()).unwrap_err();
+        assert!(matches!(refused(b"a Record", &signature), SignatureError::Broken));
+        assert!(matches!(refused(b"a record", "-----BEGIN SSH SIGNATURE-----"), SignatureError::Form(_)));
+    }
+
+    #[test]
+    fn a_file_that_holds_no_key_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, public) = key(folder.path(), 7);
+        let private = fs::read_to_string(folder.path().join("key")).unwrap();
+        for text in
+            ["", "# nothing\n", &private, &format!("me namespaces=\"git\" {public}"), "ssh-ed25519 AAAA"]
+        {
+            let refused = signers(folder.path(), text).unwrap_err().to_string();
+            assert!(refused.contains("is not a public key"), "{text}: {refused}");
+        }
+        let refused = SigningKey::read(&folder.path().join("signers")).unwrap_err().to_string();
+        assert!(refused.contains("ssh-keygen -t ed25519"), "{refused}");
     }
 }

@@ -93,7 +93,8 @@ fn is_page(view: &str) -> bool {
 fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
     let name = path.file_name()?.to_string_lossy();
     let saved = String::from_utf8_lossy(&fs::read(path).ok()?).into_owned();
-    if !is_page(&saved) && name != TEXT_REPORT {
+    let is_page = name == HTML_REPORT || is_page(&saved);
+    if !is_page && name != TEXT_REPORT {
         return None;
     }
     let differs = |why: &str| {
@@ -105,7 +106,7 @@ fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
     if has_digest && with_digest(view) != saved {
         return differs("was edited: its digest is another one");
     }
-    let made = if is_page(&saved) { run_page(record) } else { text_report(record) };
+    let made = if is_page { run_page(record) } else { text_report(record) };
     // Without its digest it was printed by `slob report`.
     if made == if has_digest { view } else { &saved } {
         return Some(Recheck::new(true, format!("{name} is what the record says")));
@@ -113,7 +114,7 @@ fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
     if !has_digest && record.files.is_empty() {
         return Some(Recheck::unknown(format!("{name} has no digest, as those of older releases")));
     }
-    let holds_it = || !is_page(view) || read_digests(path).is_ok_and(|(held, _)| held == digest);
+    let holds_it = || !is_page || read_digests(path).is_ok_and(|(held, _)| held == digest);
     if !has_digest || digest_in_report(view) != Some(digest) || !holds_it() {
         return differs("is not of this record");
     }
