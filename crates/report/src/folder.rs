@@ -25,7 +25,7 @@ pub fn check_run(path: &Path, signers: Option<&Signers>) -> Result<(Record, Vec<
     let record = read_record(path)?;
     let (digest, saved) = read_digests(path)?;
     let mut checks = recheck(&record);
-    checks.push(check_digest(&digest, saved));
+    checks.push(check_digest(&record, &digest, saved));
     if path.is_dir() || path.ends_with(RUN_FILE) {
         let folder = run_folder(path);
         checks.extend(check_operations(&record, folder));
@@ -39,11 +39,15 @@ pub fn check_run(path: &Path, signers: Option<&Signers>) -> Result<(Record, Vec<
     Ok((record, checks))
 }
 
-fn check_digest(own: &str, saved: Option<String>) -> Recheck {
+fn check_digest(record: &Record, own: &str, saved: Option<String>) -> Recheck {
     /// Letters of an older release's.
     const SHORTEST: usize = 16;
     let Some(saved) = saved else {
-        return Recheck::unknown(format!("{RUN_FILE} has no digest, as those of older releases"));
+        // Older releases did not note the files either.
+        return match record.files.is_empty() {
+            true => Recheck::unknown("the record has no digest, as those of older releases"),
+            false => Recheck::new(false, "the record has lost its digest"),
+        };
     };
     let agrees = saved.len() >= SHORTEST && own.starts_with(&saved);
     Recheck::new(agrees, format!("the digest of the record {own}, saved with it {saved}"))
