@@ -345,14 +345,19 @@ fn sessions_against_list(record: &Record, operations: &[KeptOperation]) -> Optio
     (sessions > 0).then_some(Recheck::new(differ == 0, words))
 }
 
-/// Operations of each interval of the series by their end; those that the warm-up left under way belong to its last interval.
+/// Operations of each interval of the series by their end. Those of calls that the warm-up left under way belong to its last
+/// interval: one call may have several, of which some even began within the window.
 fn intervals_against_list(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> {
     let width_ns = record.series.width_s().saturating_mul(1_000_000_000).max(1);
-    let begin_ns = record.window.map_or(0, |window| (window.begin_s * 1e9).round() as u64);
+    let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+    let (begin_ns, window_end_ns) =
+        record.window.map_or((0, 0), |window| (ns(window.begin_s), ns(window.begin_s + window.seconds)));
     let mut differences: BTreeMap<u64, i128> = BTreeMap::new();
     for operation in operations {
         let end_ns = operation.start_ns.saturating_add(operation.duration_ns);
-        let was_left_under_way = !operation.in_window && operation.start_ns < begin_ns && end_ns >= begin_ns;
+        let was_left_under_way = !operation.in_window
+            && end_ns >= begin_ns
+            && (operation.start_ns < begin_ns || end_ns < window_end_ns);
         let end_ns = if was_left_under_way { begin_ns - 1 } else { end_ns };
         *differences.entry(end_ns / width_ns).or_default() += 1;
     }
@@ -472,6 +477,26 @@ mod tests {
             "{words}"
         );
         assert!(disagreements(&list[1..])[0].contains("1,000, in the list 999"));
+    }
+
+    #[test]
+    fn operations_of_a_call_that_the_warm_up_left_under_way_are_not_accused() {
+        let mut record = fixture::direct_read_run();
+        record.window = Some(slob_record::Window { begin_s: 5.0, seconds: 3.0 });
+        record.series = slob_stats::Series::new(0, 1800);
+        for (second, selects) in [(4, 3), (6, 1), (8, 1)] {
+            let ops = slob_measure::OpCounts { selects, ..Default::default() };
+            record.series.push(second, Interval { ops, ..Default::default() }).unwrap();
+        }
+        let at = |start_ms: u64, in_window| KeptOperation {
+            start_ns: start_ms * 1_000_000,
+            in_window,
+            ..operation(2_000_000)
+        };
+        let mut list = [at(4990, false), at(4999, false), at(5001, false), at(6000, true), at(8000, false)];
+        assert!(!intervals_against_list(&record, &list).unwrap().differs());
+        list[3] = at(7000, true);
+        assert!(intervals_against_list(&record, &list).unwrap().differs());
     }
 
     /// 99.9 % of 1000 operations are 999 of them, in spite of floating point.
