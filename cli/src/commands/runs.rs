@@ -298,8 +298,9 @@ pub(super) fn measure_spec(
     let prepared = prepare(engine.as_ref(), spec)?;
     let measured = slob_run::run(&context, &prepared, observer)?;
     let (mut record, directory) = (measured.record, measured.directory);
-    let show = format!("slob show {} --field configuration", output::quoted(directory.id()));
-    write_view(directory.path(), CONF_FILE, &to_conf_text(settings), &show);
+    if let Err(error) = directory.write(CONF_FILE, &to_conf_text(settings)) {
+        output::say(&format!("warning: {error}; the record holds the configuration too"));
+    }
     // Views can be made again from the record.
     let folder = directory.publish(&mut record, extras.key).map_err(|error| not_kept(&error, &record))?;
     let report = report_command(&folder);

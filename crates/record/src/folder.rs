@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -161,17 +161,13 @@ impl RunDirectory {
 /// The SHA-256 of a file, as `sha256sum` shows it.
 /// Fails if it can't be read.
 pub fn file_digest(path: &Path) -> Result<String, RecordError> {
-    let mut hash = Sha256::new();
     let read = || {
-        let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+        let (mut file, mut hash, mut bytes) = (File::open(path)?, Sha256::new(), vec![0; 1 << 16]);
         loop {
-            let bytes = file.fill_buf()?;
-            if bytes.is_empty() {
-                return Ok(hex(&hash.finalize()));
+            match file.read(&mut bytes)? {
+                0 => return Ok(hex(&hash.finalize())),
+                length => hash.update(&bytes[..length]),
             }
-            hash.update(bytes);
-            let length = bytes.len();
-            file.consume(length);
         }
     };
     read().map_err(RecordError::io("reading", path))

@@ -150,7 +150,7 @@ pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
     const RANDOM: usize = 200;
     let folder = sqlite();
     let key = if folder.shell("ssh-keygen -q -t ed25519 -N '' -f key").code == 0 { "--sign key" } else { "" };
-    folder.run_json(format!("--run-time 3 --update-pct 25 --cache-mb 2 --keep-operations {key}"));
+    folder.run_json(format!("--run-time 2 --update-pct 25 --cache-mb 2 --keep-operations {key}"));
     let (run, copy) = (folder.last_run(), folder.at("copy"));
     let record: Value = serde_json::from_str(&fs::read_to_string(run.join("run.json")).unwrap()).unwrap();
     let sound = Sound { run: &run, copy: &copy, record: &record };
