@@ -76,7 +76,13 @@ impl Signer {
     /// The signer of a message.
     /// Fails unless the signature is of that message.
     pub fn of(message: &[u8], signature: &[u8]) -> Result<Self, SignatureError> {
-        let signature = SshSig::from_pem(signature).map_err(SignatureError::Form)?;
+        let text = signature;
+        let signature = SshSig::from_pem(text).map_err(SignatureError::Form)?;
+        // The reader lets wrong lengths pass, which `ssh-keygen` does not.
+        let again = signature.to_pem(LineEnding::LF).map_err(SignatureError::Form)?;
+        if !text.trim_ascii().eq(again.trim_end().as_bytes()) {
+            return Err(SignatureError::Form(ssh_key::Error::FormatEncoding));
+        }
         if signature.namespace() != NAMESPACE {
             return Err(SignatureError::Use(signature.namespace().to_owned()));
         }
@@ -163,6 +169,21 @@ mod tests {
             |message: &[u8], signature: &str| Signer::of(message, signature.as_bytes()).unwrap_err();
         assert!(matches!(refused(b"a Record", &signature), SignatureError::Broken));
         assert!(matches!(refused(b"a record", "-----BEGIN SSH SIGNATURE-----"), SignatureError::Form(_)));
+    }
+
+    /// A length that reached beyond the end passed.
+    #[test]
+    fn every_changed_letter_of_a_signature_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let signature = key(folder.path(), 7).0.sign(b"a record").unwrap();
+        for place in 0..signature.len() {
+            for other in [b'A', b'Q', b'9'] {
+                let mut changed = signature.clone().into_bytes();
+                changed[place] = other;
+                let is_seen = changed == signature.as_bytes() || Signer::of(b"a record", &changed).is_err();
+                assert!(is_seen, "{place}");
+            }
+        }
     }
 
     #[test]
