@@ -78,9 +78,10 @@ impl Signer {
     pub fn of(message: &[u8], signature: &[u8]) -> Result<Self, SignatureError> {
         let text = signature;
         let signature = SshSig::from_pem(text).map_err(SignatureError::Form)?;
-        // The reader lets wrong lengths pass, which `ssh-keygen` does not.
+        // The reader lets wrong lengths and versions pass, which `ssh-keygen` does not.
         let again = signature.to_pem(LineEnding::LF).map_err(SignatureError::Form)?;
-        if !text.trim_ascii().eq(again.trim_end().as_bytes()) {
+        let is_known = signature.version() == SshSig::VERSION && signature.reserved().is_empty();
+        if !is_known || text.trim_ascii() != again.trim_end().as_bytes() {
             return Err(SignatureError::Form(ssh_key::Error::FormatEncoding));
         }
         if signature.namespace() != NAMESPACE {
