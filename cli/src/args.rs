@@ -148,6 +148,7 @@ fn run() -> Command {
             print_sql(),
             plain(),
             file("durability", journal),
+            file("sign", "Sign the record with this private key of OpenSSH (ssh-ed25519), for `slob verify --run RUN --signed-by KEY.pub`"),
             option("metrics", "ADDRESS:PORT", metrics),
             file("demand", "Follow this profile, of `slob profile`: its mix, and its rate interval by interval"),
             option("from", "MOMENT", "With --demand, the begin [default: that of the day of the peak]").requires("demand"),
@@ -250,9 +251,10 @@ fn verify() -> Command {
             option("run", "RUN", "Check a run's record instead of the data")
                 .add(ArgValueCompleter::new(completing::runs))
                 .conflicts_with("durability"),
+            file("signed-by", "The record must be signed with this public key, or with one of the allowed signers in this file").requires("run"),
             file("durability", journal),
         ])
-        .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     checks the run's sums and counters and replays its plan; makes no connection\nExit codes: 0 everything is correct; 1 something is not; 2 bad usage; 3 not everything could be read; 130 interrupted.");
+        .after_help("Examples:\n  slob verify --target ...     every row of every schema\n  slob verify --run latest     checks the run's sums and counters and the files of its folder, and replays its plan; makes no connection\n  slob verify --run latest --signed-by ~/.ssh/id_ed25519.pub\nExit codes: 0 everything is correct; 1 something is not; 2 bad usage; 3 not everything could be read; 130 interrupted.");
     with_params(command, |param| {
         is_common(param) || is_results_dir(param) || param.key == "LOAD_PARALLEL_DEGREE"
     })

@@ -19,7 +19,7 @@ use slob_report::profiles::{Headrooms, Platform, SearchResult, headroom_page, he
 use slob_report::{Confidence, GroupVerdicts, Judged};
 use slob_spec::{Entry, RunSpec, Settings};
 
-use super::runs::{Quiet, measure_spec};
+use super::runs::{Extras, Quiet, measure_spec};
 use super::searches::{Goal, find_headroom};
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
@@ -201,7 +201,7 @@ impl Runs {
     fn measure_run(&self, settings: &Settings) -> Result<(String, Ended), Failure> {
         let settings = settings::of_run_as_loaded(settings)?;
         let spec = RunSpec::from_settings(&settings)?.spec;
-        let kept = measure_spec(&settings, &spec, None, &self.stop, &mut Quiet::new())?;
+        let kept = measure_spec(&settings, &spec, Extras::default(), &self.stop, &mut Quiet::new())?;
         if let Err(failure) = kept.end() {
             output::say(&format!("warning: {}", failure.text()));
         }

@@ -13,6 +13,7 @@ mod reports;
 mod runs;
 mod searches;
 mod selftest;
+mod verify;
 
 use clap::ArgMatches;
 
@@ -24,7 +25,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("setup", matches)) => runs::setup(matches),
         Some(("run", matches)) => runs::run(matches),
         Some(("mark", matches)) => runs::mark(matches),
-        Some(("verify", matches)) => runs::verify(matches),
+        Some(("verify", matches)) => verify::verify(matches),
         Some(("drop", matches)) => runs::remove(matches),
         Some(("report", matches)) => reports::report(matches),
         Some(("info", matches)) => reports::info(matches),

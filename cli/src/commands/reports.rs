@@ -30,11 +30,12 @@ use slob_report::info::{
 use slob_report::profiles::{Headrooms, headrooms_page, headrooms_text};
 use slob_report::table::Cell;
 use slob_report::verdicts::thresholds;
-use slob_report::{Figures, compact_summary, compare_probe_text, figure, text_report};
+use slob_report::{
+    Figures, HTML_REPORT, compact_summary, compare_probe_text, figure, text_report, with_digest,
+};
 
 use super::awr::{self, ReadReports};
 use super::campaigns::compare_headrooms;
-use super::runs::HTML_REPORT;
 use crate::args::Given;
 use crate::failure::{Failure, JUDGED, NOT_KNOWN, Outcome, PARTLY, judged};
 use crate::tables::{Form, Records};
@@ -57,7 +58,7 @@ pub(super) fn report(matches: &ArgMatches) -> Outcome {
     let (path, record) = run_given(matches)?;
     if matches.get_flag("html") {
         let beside = run_folder(&path).join(HTML_REPORT);
-        output::write_page(&run_page(&record), matches.path("output").unwrap_or(&beside))?;
+        output::write_page(&with_digest(&run_page(&record)), matches.path("output").unwrap_or(&beside))?;
         return Ok(ExitCode::SUCCESS);
     }
     output::done(&if matches.get_flag("compare-probe") {

@@ -1,4 +1,4 @@
-//! The commands that work on a target: `setup`, `run`, `verify`, `drop`, `demo`, and `mark`, which notes an event in a run.
+//! The commands that work on a target: `setup`, `run`, `drop`, `demo`, and `mark`, which notes an event in a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,31 +11,24 @@ use jiff::Timestamp;
 use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
 use slob_host::ProbePlan;
 use slob_record::{
-    LoadCost, RUN_FILE, Record, RecordError, SavedLoad, Status, find_run, leave_mark, read_digests,
-    read_operations, read_record, run_folder, save_load, save_probe,
+    CONF_FILE, LoadCost, Record, RecordError, SavedLoad, SigningKey, Status, leave_mark, save_load,
+    save_probe,
 };
-use slob_report::format::count;
 use slob_report::html::run_page;
-use slob_report::{
-    Answer, Recheck, compact_summary, digest_in_report, recheck, recheck_operations, text_report, verdicts,
-};
+use slob_report::{Answer, HTML_REPORT, TEXT_REPORT, compact_summary, text_report, verdicts, with_digest};
 use slob_run::{
-    Acknowledged, ExternalScript, LoadSummary, RunContext, RunEvent, RunObserver, ScriptMoment, load,
-    plan_load, prepare, replay, script_of_load, script_of_run, script_of_server,
+    ExternalScript, LoadSummary, RunContext, RunEvent, RunObserver, ScriptMoment, load, plan_load, prepare,
+    script_of_load, script_of_run, script_of_server,
 };
 use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value, to_conf_text};
 
 use super::machine::{machine_checks, measure_device, warn_of};
 use super::replays;
 use crate::args::Given;
-use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome, judged};
+use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
 use crate::progress::Progress;
 use crate::{index, interrupt, judged, output, registry, settings};
-
-/// Views in a run's folder.
-pub(super) const HTML_REPORT: &str = "report.html";
-const TEXT_REPORT: &str = "report.txt";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Display {
@@ -237,12 +230,13 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
         let open = registry::open_spec(engine, &spec.target, &spec.options, Purpose::Use, None);
         return output::done(&script_of_run(engine, &open, &spec)?);
     }
+    let key = matches.path("sign").map(SigningKey::read).transpose()?;
     let server = matches.text("metrics").map(MetricsServer::start).transpose()?;
     let stop = interrupt::flag()?;
     let watch = Watch {
         plain: matches.get_flag("plain"),
         figures: server.as_ref().map(MetricsServer::figures),
-        journal: matches.path("durability"),
+        extras: Extras { journal: matches.path("durability"), key: key.as_ref() },
     };
     let kept = measure(&settings, watch, &stop)?;
     drop(server);
@@ -264,7 +258,14 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
 struct Watch<'a> {
     plain: bool,
     figures: Option<Figures>,
+    extras: Extras<'a>,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct Extras<'a> {
     journal: Option<&'a Path>,
+    /// Signs the record.
+    key: Option<&'a SigningKey>,
 }
 
 /// Runs with a live display and keeps the record, also of a run that failed.
@@ -274,14 +275,14 @@ fn measure(asked: &Settings, watch: Watch<'_>, stop: &AtomicBool) -> Result<Kept
     settings::say_as_loaded(asked, &settings);
     warn_of(&machine_checks());
     let mut display = RunDisplay::new(&spec, watch.plain, watch.figures);
-    measure_spec(&settings, &spec, watch.journal, stop, &mut display)
+    measure_spec(&settings, &spec, watch.extras, stop, &mut display)
 }
 
 /// Runs a checked specification and keeps the record with its views.
 pub(super) fn measure_spec(
     settings: &Settings,
     spec: &RunSpec,
-    journal: Option<&Path>,
+    extras: Extras<'_>,
     stop: &AtomicBool,
     observer: &mut dyn RunObserver,
 ) -> Result<KeptRun, Failure> {
@@ -292,18 +293,20 @@ pub(super) fn measure_spec(
         configuration: settings::for_record(settings),
         slob_version: env!("CARGO_PKG_VERSION"),
         stop,
-        journal,
+        journal: extras.journal,
     };
     let prepared = prepare(engine.as_ref(), spec)?;
     let measured = slob_run::run(&context, &prepared, observer)?;
-    let record = measured.record;
+    let (mut record, directory) = (measured.record, measured.directory);
+    if let Err(error) = directory.write(CONF_FILE, &to_conf_text(settings)) {
+        output::say(&format!("warning: {error}; the record holds the configuration too"));
+    }
     // Views can be made again from the record.
-    let folder = measured.directory.publish(&record).map_err(|error| not_kept(&error, &record))?;
+    let folder = directory.publish(&mut record, extras.key).map_err(|error| not_kept(&error, &record))?;
     let report = report_command(&folder);
-    let show = format!("slob show {} --field configuration", output::quoted(&folder.display().to_string()));
-    write_view(&folder, TEXT_REPORT, &text_report(&record), &report);
-    let has_charts = write_view(&folder, HTML_REPORT, &run_page(&record), &format!("{report} --html"));
-    write_view(&folder, settings::DEFAULT_CONF, &to_conf_text(settings), &show);
+    write_view(&folder, TEXT_REPORT, &with_digest(&text_report(&record)), &report);
+    let page = with_digest(&run_page(&record));
+    let has_charts = write_view(&folder, HTML_REPORT, &page, &format!("{report} --html"));
     judged::keep(&folder);
     index::keep(&spec.results_dir);
     Ok(KeptRun { record, folder, has_charts, script: prepared.script })
@@ -316,7 +319,7 @@ pub(super) fn measure_step(
     resume: impl FnOnce(&Path) -> String,
 ) -> Result<Record, Failure> {
     let spec = RunSpec::from_settings(settings)?.spec;
-    let kept = measure_spec(settings, &spec, None, stop, &mut Quiet::new())?;
+    let kept = measure_spec(settings, &spec, Extras::default(), stop, &mut Quiet::new())?;
     kept.end()?;
     let id = &kept.record.id;
     match &kept.record.status {
@@ -387,13 +390,14 @@ impl KeptRun {
 
     fn place(&self) -> String {
         let (folder, report) = (self.folder.display(), report_command(&self.folder));
-        if self.has_charts {
-            format!("Full report: `{report}`\nCharts:      {folder}/{HTML_REPORT}\nRecord:      {folder}")
-        } else {
-            format!(
-                "Full report: `{report}`\nCharts:      `{report} --html`, once there is room for them\nRecord:      {folder}"
-            )
-        }
+        let charts = match self.has_charts {
+            true => format!("{folder}/{HTML_REPORT}"),
+            false => format!("`{report} --html`, once there is room for them"),
+        };
+        let digest = self.record.digest.as_deref().unwrap_or_default();
+        format!(
+            "Full report: `{report}`\nCharts:      {charts}\nRecord:      {folder}\nDigest:      {digest}"
+        )
     }
 
     /// Calls EXTERNAL_SCRIPT for the last time; the report precedes its failure.
@@ -523,132 +527,4 @@ fn drop_schemas(engine: &dyn Engine, schemas: &[SchemaState]) -> Result<(), Fail
         engine.drop_schema(state.schema).map_err(Failure::failed)?;
     }
     Ok(())
-}
-
-/// `slob verify`: reads every row back, or checks a run's record.
-pub(super) fn verify(matches: &ArgMatches) -> Outcome {
-    if let Some(name) = matches.text("run") {
-        return verify_run(matches, name);
-    }
-    let settings = settings::resolve(matches, &[])?;
-    let journal = matches.path("durability");
-    let acknowledged = journal.map(Acknowledged::read).transpose()?;
-    let stop = interrupt::flag()?;
-    let (spec, engine) = registry::open(&settings)?;
-    let progress = Progress::new("verifying");
-    let on_rows = |rows, of| progress.at(rows, of, "rows read");
-    let streams = spec.streams.get();
-    let found = slob_run::verify(engine.as_ref(), streams, acknowledged.as_ref(), &stop, &on_rows);
-    progress.finish();
-    let found = found?;
-    let mut text: String = found.faults.iter().map(|fault| format!("{fault}\n")).collect();
-    let unnamed = found.faulty - found.faults.len() as u64;
-    if unnamed > 0 {
-        text += &format!("and {unnamed} more\n");
-    }
-    text += &format!(
-        "{}: {} rows read back, {} of them updated since the load, {} faulty\n",
-        spec.target, found.rows, found.updated, found.faulty
-    );
-    if let Some((journal, acknowledged)) = journal.zip(acknowledged) {
-        text += &format!(
-            "{}: {} acknowledged updates of {} rows, {} rows lost one\n",
-            journal.display(),
-            acknowledged.updates,
-            acknowledged.rows(),
-            found.lost
-        );
-    }
-    output::print(&text)?;
-    Ok(ExitCode::from(if found.faulty > 0 { JUDGED } else { 0 }))
-}
-
-type Line = (&'static str, String);
-
-const AGREES: &str = "agrees";
-const DIFFERS: &str = "DIFFERS";
-/// Not comparable, and no fault.
-const UNKNOWN: &str = "unknown";
-
-fn checked(check: Recheck) -> Line {
-    (if check.agrees { AGREES } else { DIFFERS }, check.words)
-}
-
-/// `slob verify --run`: compares the figures of a record with each other, with the report and with the replayed plan.
-fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
-    let path = find_run(&settings::results_dir_of(matches)?, name)?;
-    let record = read_record(&path)?;
-    let mut lines: Vec<Line> = recheck(&record).into_iter().map(checked).collect();
-    lines.extend(check_operations(&record, run_folder(&path)));
-    lines.extend(check_digests(&path)?);
-    lines.extend(check_plan(&record));
-    let agrees = lines.iter().all(|(result, _)| *result != DIFFERS);
-    let all = if agrees { "everything in it agrees" } else { "it contradicts itself" };
-    let text: String = lines.iter().map(|(result, words)| format!("{result:<8} {words}\n")).collect();
-    output::print(&format!("{text}{}: {all}\n", record.id))?;
-    Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
-}
-
-/// Compares the record's digest with the one that it was saved with, and with that of the report beside it.
-fn check_digests(path: &Path) -> Result<Vec<Line>, RecordError> {
-    let (own, saved) = read_digests(path)?;
-    let same = |theirs: String, place: &str| {
-        let words = format!("the digest of the record {own}, in {place} {theirs}");
-        checked(Recheck { agrees: own == theirs, words })
-    };
-    let saved = match saved {
-        Some(saved) => same(saved, RUN_FILE),
-        None => (UNKNOWN, format!("{RUN_FILE} has no digest, as those of older releases")),
-    };
-    let report = fs::read_to_string(run_folder(path).join(TEXT_REPORT)).ok();
-    let report = report.and_then(|report| digest_in_report(&report));
-    Ok([saved].into_iter().chain(report.map(|theirs| same(theirs, TEXT_REPORT))).collect())
-}
-
-fn check_operations(record: &Record, directory: &Path) -> Vec<Line> {
-    match read_operations(directory) {
-        Ok(None) => Vec::new(),
-        Ok(Some(kept)) if kept.whole => {
-            recheck_operations(record, &kept.operations).into_iter().map(checked).collect()
-        }
-        Ok(Some(_)) => vec![(UNKNOWN, "the list of operations ends before the run does".into())],
-        Err(error) => vec![(DIFFERS, error.to_string())],
-    }
-}
-
-/// Replays the plan from the configuration in the record.
-fn check_plan(record: &Record) -> Vec<Line> {
-    let spec = match spec_of(record) {
-        Ok(spec) => spec,
-        Err(error) => {
-            let error = error.text();
-            return vec![(DIFFERS, format!("the record's configuration is not that of a run: {error}"))];
-        }
-    };
-    let progress = Progress::new("replaying the plan");
-    let replay = replay(record, &spec, &|done, of| progress.at(done, of, "operations replayed"));
-    progress.finish();
-    let replay = match replay {
-        Ok(replay) => replay,
-        Err(why) => return vec![(UNKNOWN, format!("the plan can't be replayed: {why}"))],
-    };
-    if replay.faulty == 0 {
-        let (operations, sessions) = (count(replay.operations), count(u64::from(replay.sessions)));
-        let words = format!(
-            "operations within the window {operations}, by kind and rows those that the plans have; sessions {sessions}"
-        );
-        return vec![(AGREES, words)];
-    }
-    let more = u64::from(replay.faulty).saturating_sub(replay.faults.len() as u64);
-    let more = (more > 0).then(|| format!("and {} sessions more", count(more)));
-    replay.faults.into_iter().chain(more).map(|fault| (DIFFERS, fault)).collect()
-}
-
-fn spec_of(record: &Record) -> Result<RunSpec, Failure> {
-    let table = registry::table();
-    let known = |key: &str| table.params().iter().any(|param| param.key == key);
-    let entries = record.configuration.iter().filter(|entry| known(&entry.key));
-    let flags: Vec<(String, String)> =
-        entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect();
-    Ok(RunSpec::from_settings(&Settings::resolve(&table, None, &[], &flags)?.settings)?.spec)
 }

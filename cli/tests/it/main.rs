@@ -37,6 +37,7 @@ mod records;
 mod refusals;
 mod replays;
 mod saturate;
+mod sealed;
 mod selftest;
 mod server_jobs;
 mod tls_together;

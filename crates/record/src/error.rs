@@ -9,6 +9,8 @@ pub enum RecordError {
     Io { step: &'static str, path: PathBuf, source: io::Error },
     #[error("{} is not a run record: {source}", path.display())]
     Json { path: PathBuf, source: serde_json::Error },
+    #[error("the key {} {why}", path.display())]
+    Key { path: PathBuf, why: String },
     #[error("{}, line {line}: not of the form {wanted}", path.display())]
     Line { path: PathBuf, line: usize, wanted: &'static str },
     #[error(

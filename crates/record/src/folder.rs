@@ -1,29 +1,36 @@
 //! Folders of runs: `RESULTS_DIR/<UTC timestamp>-<name>/`, hidden under a temporary name until the run ends; and the marks
 //! that others leave in a run that is under way.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::csv::series_csv;
 use crate::durable::{folder_of, sync_folder};
 use crate::error::RecordError;
-use crate::read::with_digest;
+use crate::read::{digest_of, hex};
 use crate::record::{Mark, Record};
+use crate::sign::SigningKey;
 
 /// The record in a run's folder.
 pub const RUN_FILE: &str = "run.json";
 /// The list of all operations in a run's folder, if it was kept.
 pub const OPERATIONS_FILE: &str = "operations.csv";
+/// The effective configuration in a run's folder.
+pub const CONF_FILE: &str = "slob.conf";
+/// The signature of the record in a run's folder, if it was signed.
+pub const SIGNATURE_FILE: &str = "run.json.sig";
 /// The series for spreadsheets, made from the record.
 const SERIES_FILE: &str = "series.csv";
 /// The marks of a run that is under way.
 const MARKS_FILE: &str = "marks";
 /// All files that this program writes into an unpublished folder.
-const OWN_FILES: [&str; 4] = [MARKS_FILE, RUN_FILE, SERIES_FILE, OPERATIONS_FILE];
+const OWN_FILES: [&str; 6] = [MARKS_FILE, RUN_FILE, SIGNATURE_FILE, CONF_FILE, SERIES_FILE, OPERATIONS_FILE];
 /// The end of an unpublished folder's name.
 const PARTIAL: &str = ".partial";
 /// The last byte of a record: a file without it was cut off.
@@ -98,11 +105,12 @@ impl RunDirectory {
         fs::write(&path, content).map_err(RecordError::io("writing", path))
     }
 
-    /// Writes the record and its series durably and renames the folder. Returns the published folder.
+    /// Seals the record with its digest and those of the files beside it, signs it if there is a key, writes it durably with its
+    /// series, and renames the folder. Returns the published folder.
     /// Fails if a file can't be written: then the folder is removed with everything in it, which frees its space. If it can't be
     /// renamed it stays, with the whole record.
-    pub fn publish(self, record: &Record) -> Result<PathBuf, RecordError> {
-        if let Err(error) = self.write_all(record) {
+    pub fn publish(self, record: &mut Record, key: Option<&SigningKey>) -> Result<PathBuf, RecordError> {
+        if let Err(error) = self.write_all(record, key) {
             self.discard();
             return Err(error);
         }
@@ -114,16 +122,33 @@ impl RunDirectory {
         Ok(self.published)
     }
 
-    fn write_all(&self, record: &Record) -> Result<(), RecordError> {
+    fn write_all(&self, record: &mut Record, key: Option<&SigningKey>) -> Result<(), RecordError> {
+        self.write(SERIES_FILE, &series_csv(record))?;
+        record.files = self.files(record)?;
         let path = self.temporary.join(RUN_FILE);
-        let file = File::create(&path).map_err(RecordError::io("creating", &path))?;
-        let mut writer = BufWriter::new(file);
-        let json = with_digest(record).map_err(|error| RecordError::io("writing", &path)(error.into()))?;
-        writer.write_all(&json).map_err(RecordError::io("writing", &path))?;
-        writer.write_all(END).map_err(RecordError::io("writing", &path))?;
-        let file = writer.into_inner().map_err(|error| RecordError::io("writing", &path)(error.into()))?;
-        file.sync_all().map_err(RecordError::io("writing", &path))?;
-        self.write(SERIES_FILE, &series_csv(record))
+        let mut json = || {
+            record.digest = Some(digest_of(record)?);
+            serde_json::to_vec(record)
+        };
+        let json = json().map_err(|error| RecordError::io("writing", &path)(error.into()))?;
+        let text = [&json, END].concat();
+        let mut file = File::create(&path).map_err(RecordError::io("creating", &path))?;
+        file.write_all(&text).and_then(|()| file.sync_all()).map_err(RecordError::io("writing", &path))?;
+        let sign = |key: &SigningKey| {
+            let error = |error: ssh_key::Error| {
+                RecordError::io("signing", &path)(std::io::Error::other(error.to_string()))
+            };
+            self.write(SIGNATURE_FILE, &key.sign(&text).map_err(error)?)
+        };
+        key.map_or(Ok(()), sign)
+    }
+
+    /// Digests of the run's files so far. Those that others left in the folder may still change.
+    fn files(&self, record: &Record) -> Result<BTreeMap<String, String>, RecordError> {
+        let of_server = record.server_report.iter().flat_map(|report| &report.files).map(String::as_str);
+        let own = [SERIES_FILE, CONF_FILE, OPERATIONS_FILE].into_iter().chain(of_server);
+        let present = own.filter(|name| self.temporary.join(name).is_file());
+        present.map(|name| Ok((name.to_owned(), file_digest(&self.temporary.join(name))?))).collect()
     }
 
     /// Removes the folder of a run that measured nothing.
@@ -131,6 +156,21 @@ impl RunDirectory {
         // A folder that can't be removed is hidden and does no harm.
         let _ = fs::remove_dir_all(&self.temporary);
     }
+}
+
+/// The SHA-256 of a file, as `sha256sum` shows it.
+/// Fails if it can't be read.
+pub fn file_digest(path: &Path) -> Result<String, RecordError> {
+    let read = || {
+        let (mut file, mut hash, mut bytes) = (File::open(path)?, Sha256::new(), vec![0; 1 << 16]);
+        loop {
+            match file.read(&mut bytes)? {
+                0 => return Ok(hex(&hash.finalize())),
+                length => hash.update(&bytes[..length]),
+            }
+        }
+    };
+    read().map_err(RecordError::io("reading", path))
 }
 
 /// The run whose unpublished folder has that name.

@@ -12,17 +12,22 @@ mod folder;
 mod read;
 mod record;
 mod saved;
+mod sign;
 
 pub use csv::{KeptOperation, KeptOperations, OperationsWriter, read_operations, series_csv};
 pub use durable::durable_write;
 pub use error::RecordError;
-pub use folder::{OPERATIONS_FILE, RUN_FILE, RunDirectory, leave_mark, runs_under_way};
+pub use folder::{
+    CONF_FILE, OPERATIONS_FILE, RUN_FILE, RunDirectory, SIGNATURE_FILE, file_digest, leave_mark,
+    runs_under_way,
+};
 pub use read::{
-    SeriesWanted, digest_of, find_run, find_runs, list_runs, on_all_cpus, read_digests, read_record,
-    read_record_with, read_records, record_in_page, run_folder,
+    SeriesWanted, digest_of, digest_of_text, find_run, find_runs, list_runs, on_all_cpus, read_digests,
+    read_record, read_record_with, read_records, record_in_page, run_folder,
 };
 pub use record::*;
 pub use saved::{SavedLoad, SavedProbe, latest_load, latest_probe, save_load, save_probe};
+pub use sign::{SignatureError, Signer, Signers, SigningKey};
 
 /// Version of the record's form. Readers accept this and every older version.
 pub const RECORD_VERSION: u32 = 1;

@@ -81,7 +81,8 @@ pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError
 
 /// The folder of a run that [`find_run`] found: itself, or that of its file.
 pub fn run_folder(run: &Path) -> &Path {
-    if run.is_dir() { run } else { run.parent().unwrap_or(Path::new(".")) }
+    let parent = || run.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if run.is_dir() { run } else { parent().unwrap_or(Path::new(".")) }
 }
 
 /// The published runs of a results folder, oldest first. A folder that does not exist holds none.
@@ -172,40 +173,39 @@ pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, Rec
     record.map_err(|source| RecordError::Json { path, source })
 }
 
-/// Key of the digest in `run.json`. It is of the file, not of the record, which a page holds without it.
-const DIGEST: &str = "digest";
-
-/// The record as saved, with its digest.
-pub(crate) fn with_digest(record: &Record) -> Result<Vec<u8>, serde_json::Error> {
-    let mut json = serde_json::to_vec(record)?;
-    let digest = format!(",\"{DIGEST}\":\"{}\"}}", digest_of_json(&serde_json::from_slice(&json)?));
-    // The digest replaces the brace that ends the record.
-    json.pop();
-    json.extend(digest.into_bytes());
-    Ok(json)
-}
-
-/// The digest of a record in hexadecimal: the first 8 bytes of the SHA-256 of everything that is saved, as JSON without spaces.
+/// The digest of a record, which [`Record::digest`] is to be: of everything that is saved but the digest, as JSON without spaces.
 /// It tells two records apart and seals none: whoever edits a record can write the digest of the edited one.
-pub fn digest_of(record: &Record) -> String {
-    let saved = serde_json::to_vec(record).and_then(|json| serde_json::from_slice(&json));
-    saved.map_or_else(|_| String::new(), |json: Value| digest_of_json(&json))
+/// Fails if the record can't be written as JSON.
+pub fn digest_of(record: &Record) -> Result<String, serde_json::Error> {
+    // Through text, as it will be read.
+    let mut json = serde_json::from_slice(&serde_json::to_vec(record)?)?;
+    Ok(take_digest(&mut json).0)
 }
 
-fn digest_of_json(json: &Value) -> String {
-    let hash = Sha256::digest(json.to_string());
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+/// The digest of a document, and the one that it holds.
+fn take_digest(json: &mut Value) -> (String, Option<String>) {
+    let saved = json.as_object_mut().and_then(|record| record.remove("digest"));
+    let saved = saved.map(|digest| digest.as_str().unwrap_or_default().to_owned());
+    (digest_of_text(&json.to_string()), saved)
 }
 
-/// The digest of a saved record, and the one that it was saved with; older releases saved none.
+/// The first 16 bytes of the SHA-256 in hexadecimal: what people can quote.
+pub fn digest_of_text(text: &str) -> String {
+    hex(&Sha256::digest(text)[..16])
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The digest of a saved record, and the one that it was saved with; older releases saved none, or the half of it.
 /// Fails if the file can't be read or is not JSON.
 pub fn read_digests(path: &Path) -> Result<(String, Option<String>), RecordError> {
     let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
     let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;
     let json = json_of(&text).and_then(|json| serde_json::from_slice(&json));
-    let mut json: Value = json.map_err(|source| RecordError::Json { path, source })?;
-    let saved = json.as_object_mut().and_then(|record| record.remove(DIGEST));
-    Ok((digest_of_json(&json), saved.map(|digest| digest.as_str().unwrap_or_default().to_owned())))
+    let mut json = json.map_err(|source| RecordError::Json { path, source })?;
+    Ok(take_digest(&mut json))
 }
 
 /// Reads many records on all CPUs, and keeps the result of `keep` for each, because all records may be larger than

@@ -116,6 +116,12 @@ pub struct Record {
     pub series: Series<Interval>,
     /// Notes for the reader.
     pub notes: Vec<String>,
+    /// SHA-256 of the files beside the record that are not made from it alone, by name. Empty in records of older releases.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+    /// [Digest](crate::digest_of) that it was saved with; absent in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// Outcome of a run.

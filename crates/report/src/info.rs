@@ -49,7 +49,7 @@ pub const VERDICTS_IN_SHORT: Column = Column {
     ..Column::words("verdicts", "the worst of the verdicts, with the questions that have it", |_| None)
 };
 
-const RUN: [Column; 13] = [
+const RUN: [Column; 14] = [
     ID,
     NAME,
     STATUS,
@@ -61,6 +61,11 @@ const RUN: [Column; 13] = [
     Column::words("slob_version", "the release that ran the test", |run| {
         Some(run.record.slob_version.clone())
     }),
+    Column::words(
+        "digest",
+        "the digest that the record was saved with: `slob verify --run` checks it",
+        |run| run.record.digest.clone(),
+    ),
     Column::words("host", "the host's name", |run| Some(run.record.host.as_ref()?.info.hostname.clone())),
     Column::words("device", "the block device behind the data", |run| {
         device_name(run.record).map(str::to_owned)

@@ -1,6 +1,6 @@
 //! OpenSLOB: verdicts and reports from saved records.
 //!
-//! Everything here is a function of a [`Record`](slob_record::Record): no clock, no network, no database, no printing. The same
+//! Everything here is a function of a [`Record`](slob_record::Record), or of its folder: no clock, no network, no database, no printing. The same
 //! record gives the same text for ever. Unknown figures are `None`, and shown as [`format::ABSENT`], never as 0.
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ pub mod diff;
 pub mod export;
 pub mod field;
 pub mod figure;
+mod folder;
 pub mod format;
 pub mod gate;
 pub mod html;
@@ -27,8 +28,9 @@ pub mod verdicts;
 
 pub use confidence::{Confidence, NoConfidence};
 pub use figure::{Figure, Figures, Standing};
+pub use folder::{HTML_REPORT, TEXT_REPORT, check_run, with_digest};
 pub use measured::{Rate, operation_rates};
-pub use recheck::{Recheck, digest_in_report, recheck, recheck_operations};
+pub use recheck::Recheck;
 pub use sections::{NoComparison, compact_summary, compare_probe_text, probe_text, text_report};
 pub use table::csv_cell;
 #[cfg(test)]

@@ -3,6 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use slob_host::CpuSplit;
 use slob_measure::{Counter, LatencyKind, OpKind};
 use slob_record::{
@@ -20,8 +23,23 @@ use crate::verdicts::{Pair, Rule, counter_pairs};
 /// The check of a number that a record holds twice, or that two counters counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recheck {
-    pub agrees: bool,
+    /// `None` if it can't be compared, which is no fault.
+    pub agrees: Option<bool>,
     pub words: String,
+}
+
+impl Recheck {
+    pub fn new(agrees: bool, words: impl Into<String>) -> Self {
+        Self { agrees: Some(agrees), words: words.into() }
+    }
+
+    pub fn unknown(words: impl Into<String>) -> Self {
+        Self { agrees: None, words: words.into() }
+    }
+
+    pub fn differs(&self) -> bool {
+        self.agrees == Some(false)
+    }
 }
 
 impl From<Pair> for Recheck {
@@ -29,7 +47,7 @@ impl From<Pair> for Recheck {
         let ((left, left_count), (right, right_count)) = (&pair.left, &pair.right);
         let than = if pair.rule == Rule::AtLeast { "at least " } else { "" };
         let words = format!("{left} {}, {than}{right} {}", count(*left_count), count(*right_count));
-        Self { agrees: pair.agrees(), words }
+        Self::new(pair.agrees(), words)
     }
 }
 
@@ -48,10 +66,10 @@ const SAMPLING_S: f64 = 1.0;
 const WINDOW_TOLERANCE: f64 = 0.01;
 
 /// All checks of a record: its own totals exactly, independent counters within 1 %.
-pub fn recheck(record: &Record) -> Vec<Recheck> {
+pub(crate) fn recheck(record: &Record) -> Vec<Recheck> {
     let mut checks = totals(record);
     if record.window.is_none() && record.status == Status::Completed {
-        checks.push(Recheck { agrees: false, words: "the run was completed, and has no window".into() });
+        checks.push(Recheck::new(false, "the run was completed, and has no window"));
     }
     checks.extend(counter_pairs(record).into_iter().map(Recheck::from));
     checks.extend(embedded_counters(record));
@@ -79,6 +97,7 @@ pub fn recheck(record: &Record) -> Vec<Recheck> {
         ),
         direct_io(record),
         rows_read_back(record),
+        name_and_date(record),
     ];
     checks.extend(stated_twice.into_iter().flatten());
     checks
@@ -173,7 +192,7 @@ fn between(
     let all: f64 = touching.iter().sum();
     let agrees = within <= total + slack && all + slack >= total;
     let words = format!("{name} {}, in the series {} to {}", show(total), show(within), show(all));
-    (!touching.is_empty()).then_some(Recheck { agrees, words })
+    (!touching.is_empty()).then_some(Recheck::new(agrees, words))
 }
 
 fn sampled(record: &Record) -> impl Iterator<Item = &Interval> {
@@ -186,7 +205,7 @@ fn series_in_itself(record: &Record) -> Option<Recheck> {
     let differ = intervals.iter().filter(|interval| interval.ops.total() != interval.latency.count()).count();
     let words =
         format!("operations and durations of {} intervals of the series; {differ} differ", intervals.len());
-    (!intervals.is_empty()).then_some(Recheck { agrees: differ == 0, words })
+    (!intervals.is_empty()).then_some(Recheck::new(differ == 0, words))
 }
 
 /// Little's law: sessions can't be busy for longer than the window, except for the operation that each was executing at its
@@ -200,7 +219,7 @@ fn time_within_window(record: &Record) -> Option<Recheck> {
     let words = format!(
         "seconds of all operations {busy_s:.3}, at most sessions times seconds of the window {available_s:.3}"
     );
-    Some(Recheck { agrees: busy_s <= available_s + sessions * longest_s, words })
+    Some(Recheck::new(busy_s <= available_s + sessions * longest_s, words))
 }
 
 /// A completed run has a window of its planned length, and an interrupted one has not.
@@ -214,7 +233,7 @@ fn ending(record: &Record) -> Option<Recheck> {
         Status::Failed { .. } => return None,
     };
     let words = format!("the run was {state}, its window took {:.2} of {planned_s:.2} s", window.seconds);
-    Some(Recheck { agrees, words })
+    Some(Recheck::new(agrees, words))
 }
 
 /// The CPU time of an embedded database is this program's.
@@ -222,7 +241,7 @@ fn embedded_cpu(record: &Record) -> Option<Recheck> {
     let (database, client) = (record.db_cpu.as_ref()?.cpu.total_s(), record.client_cpu.as_ref()?.total_s());
     let agrees = (database - client).abs() <= CPU_SLACK_S + CPU_TOLERANCE * database.max(client);
     let words = format!("s of DB CPU {database:.3}, of this program {client:.3}");
-    record.server.embedded.then_some(Recheck { agrees, words })
+    record.server.embedded.then_some(Recheck::new(agrees, words))
 }
 
 /// Each CPU is in one of the modes all the time.
@@ -234,7 +253,7 @@ fn host_cpu(record: &Record) -> Option<Recheck> {
         format!("s of the host's CPUs in all modes {sampled_s:.2}, CPUs times seconds {available_s:.2}");
     let agrees = sampled_s >= available_s * (1.0 - LOST_TICKS) - CPU_SLACK_S
         && sampled_s <= available_s * (1.0 + HOST_TOLERANCE) + cpus * SAMPLING_S;
-    Some(Recheck { agrees, words })
+    Some(Recheck::new(agrees, words))
 }
 
 fn series_cpu(record: &Record, name: &str, total_s: Option<f64>, of: Of) -> Option<Recheck> {
@@ -249,7 +268,7 @@ fn direct_io(record: &Record) -> Option<Recheck> {
     let direct = record.server.direct_io?;
     let setting = record.server.settings.iter().find(|setting| setting.name == SETTING)?;
     let words = format!("direct_io is {direct}, the setting {SETTING} is {}", setting.value);
-    Some(Recheck { agrees: direct == setting.value.starts_with("direct"), words })
+    Some(Recheck::new(direct == setting.value.starts_with("direct"), words))
 }
 
 /// All drawn rows are read back, unless some are damaged or unreadable.
@@ -263,11 +282,20 @@ fn rows_read_back(record: &Record) -> Option<Recheck> {
         verification.rows, verification.updated
     );
     let agrees = (least..=most).contains(&verification.rows) && verification.updated <= verification.rows;
-    Some(Recheck { agrees, words })
+    Some(Recheck::new(agrees, words))
+}
+
+/// An id is the moment of the run's begin and its name. Preparations and a clock that is set take less than a day.
+fn name_and_date(record: &Record) -> Option<Recheck> {
+    let (stamp, name) = record.id.split_once('-')?;
+    let begun = DateTime::strptime("%Y%m%dT%H%M%SZ", stamp).ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    let is_near = begun.duration_since(record.started).abs() <= SignedDuration::from_hours(24);
+    let words = format!("the id {}, started {}, RUN_NAME {}", record.id, record.started, record.name);
+    Some(Recheck::new(is_near && name.starts_with(&record.name), words))
 }
 
 /// The record's histograms and series against the list of all operations.
-pub fn recheck_operations(record: &Record, operations: &[KeptOperation]) -> Vec<Recheck> {
+pub(crate) fn recheck_operations(record: &Record, operations: &[KeptOperation]) -> Vec<Recheck> {
     let mut checks: Vec<Recheck> = OpKind::ALL
         .iter()
         .filter_map(|kind| Some((*kind, record.operations.get(kind)?)))
@@ -302,7 +330,7 @@ fn percentile(name: &str, p: f64, histogram: &Histogram, sorted: &[u64]) -> Opti
     let (of_histogram, listed) = (histogram.percentile(p)?, *sorted.get(rank - 1)?);
     let agrees = of_histogram.abs_diff(listed) as f64 <= RESOLUTION * listed as f64;
     let words = format!("p{p} of {name}s {} us, in the list {} us", to_us(of_histogram), to_us(listed));
-    Some(Recheck { agrees, words })
+    Some(Recheck::new(agrees, words))
 }
 
 fn sessions_against_list(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> {
@@ -314,17 +342,22 @@ fn sessions_against_list(record: &Record, operations: &[KeptOperation]) -> Optio
         |session: &&SessionRecord| listed.get(&session.session).copied().unwrap_or(0) != session.operations();
     let (sessions, differ) = (record.sessions.len(), record.sessions.iter().filter(differs).count());
     let words = format!("operations of {sessions} sessions, and the list; {differ} differ");
-    (sessions > 0).then_some(Recheck { agrees: differ == 0, words })
+    (sessions > 0).then_some(Recheck::new(differ == 0, words))
 }
 
-/// Operations of each interval of the series by their end; those that the warm-up left under way belong to its last interval.
+/// Operations of each interval of the series by their end. Those of calls that the warm-up left under way belong to its last
+/// interval: one call may have several, of which some even began within the window.
 fn intervals_against_list(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> {
     let width_ns = record.series.width_s().saturating_mul(1_000_000_000).max(1);
-    let begin_ns = record.window.map_or(0, |window| (window.begin_s * 1e9).round() as u64);
+    let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+    let (begin_ns, window_end_ns) =
+        record.window.map_or((0, 0), |window| (ns(window.begin_s), ns(window.begin_s + window.seconds)));
     let mut differences: BTreeMap<u64, i128> = BTreeMap::new();
     for operation in operations {
         let end_ns = operation.start_ns.saturating_add(operation.duration_ns);
-        let was_left_under_way = !operation.in_window && operation.start_ns < begin_ns && end_ns >= begin_ns;
+        let was_left_under_way = !operation.in_window
+            && end_ns >= begin_ns
+            && (operation.start_ns < begin_ns || end_ns < window_end_ns);
         let end_ns = if was_left_under_way { begin_ns - 1 } else { end_ns };
         *differences.entry(end_ns / width_ns).or_default() += 1;
     }
@@ -337,22 +370,24 @@ fn intervals_against_list(record: &Record, operations: &[KeptOperation]) -> Opti
     }
     let differ = differences.values().filter(|difference| **difference != 0).count();
     let words = format!("operations of {intervals} intervals of the series, and the list; {differ} differ");
-    (intervals > 0).then_some(Recheck { agrees: differ == 0, words })
+    (intervals > 0).then_some(Recheck::new(differ == 0, words))
 }
 
 const DIGEST_NAME: &str = "Digest of the record:";
 
 pub(crate) fn digest_words(record: &Record) -> String {
-    format!("{DIGEST_NAME} {}", digest_of(record))
+    digest_of(record).map_or_else(
+        |error| format!("The digest of the record is not known: {error}"),
+        |digest| format!("{DIGEST_NAME} {digest}"),
+    )
 }
 
-/// The digest in a report, wherever its lines break.
-pub fn digest_in_report(text: &str) -> Option<String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
+/// The digest in a report or a page, wherever its lines break.
+pub(crate) fn digest_in_report(text: &str) -> Option<&str> {
     let name: Vec<&str> = DIGEST_NAME.split(' ').collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
     let place = words.windows(name.len()).rposition(|found| found == name)?;
-    let digest = words.get(place + name.len())?;
-    Some(digest.trim_end_matches('.').to_owned())
+    words.get(place + name.len())?.split(|letter: char| !letter.is_ascii_hexdigit()).next()
 }
 
 #[cfg(test)]
@@ -364,7 +399,7 @@ mod tests {
     use crate::{fixture, text_report};
 
     fn disagreements(record: &Record) -> Vec<String> {
-        recheck(record).into_iter().filter(|check| !check.agrees).map(|check| check.words).collect()
+        recheck(record).into_iter().filter(|check| check.differs()).map(|check| check.words).collect()
     }
 
     #[test]
@@ -387,6 +422,8 @@ mod tests {
     #[case("all modes", |record: &mut Record| record.host.as_mut().unwrap().cpu.as_mut().unwrap().idle_s /= 3.0)]
     #[case("the run was interrupted", |record: &mut Record| record.status = Status::Interrupted)]
     #[case("the run was completed", |record: &mut Record| record.workload.run_time_s = Some(90.0))]
+    #[case("RUN_NAME", |record: &mut Record| record.name = "another".into())]
+    #[case("started", |record: &mut Record| record.started += SignedDuration::from_hours(240))]
     #[case("rows read back", |record: &mut Record| record.verification.as_mut().unwrap().rows = 99)]
     #[case("rows read back", |record: &mut Record| record.verification.as_mut().unwrap().updated = 101)]
     #[case("direct_io is true", |record: &mut Record| {
@@ -429,7 +466,7 @@ mod tests {
         record.sessions[0].selects = 1000;
         let disagreements = |list: &[KeptOperation]| {
             let checks = recheck_operations(&record, list);
-            checks.into_iter().filter(|check| !check.agrees).map(|check| check.words).collect::<Vec<_>>()
+            checks.into_iter().filter(|check| check.differs()).map(|check| check.words).collect::<Vec<_>>()
         };
         assert_eq!(disagreements(&list), [""; 0]);
         let mut slower = list.clone();
@@ -442,6 +479,26 @@ mod tests {
         assert!(disagreements(&list[1..])[0].contains("1,000, in the list 999"));
     }
 
+    #[test]
+    fn operations_of_a_call_that_the_warm_up_left_under_way_are_not_accused() {
+        let mut record = fixture::direct_read_run();
+        record.window = Some(slob_record::Window { begin_s: 5.0, seconds: 3.0 });
+        record.series = slob_stats::Series::new(0, 1800);
+        for (second, selects) in [(4, 3), (6, 1), (8, 1)] {
+            let ops = slob_measure::OpCounts { selects, ..Default::default() };
+            record.series.push(second, Interval { ops, ..Default::default() }).unwrap();
+        }
+        let at = |start_ms: u64, in_window| KeptOperation {
+            start_ns: start_ms * 1_000_000,
+            in_window,
+            ..operation(2_000_000)
+        };
+        let mut list = [at(4990, false), at(4999, false), at(5001, false), at(6000, true), at(8000, false)];
+        assert!(!intervals_against_list(&record, &list).unwrap().differs());
+        list[3] = at(7000, true);
+        assert!(intervals_against_list(&record, &list).unwrap().differs());
+    }
+
     /// 99.9 % of 1000 operations are 999 of them, in spite of floating point.
     #[test]
     fn the_slowest_of_a_thousand_operations_is_not_their_p999() {
@@ -449,7 +506,7 @@ mod tests {
         let sorted: Vec<u64> = (0..1000).map(|i| if i == 999 { 5_000_000 } else { 100_000 + i }).collect();
         sorted.iter().for_each(|ns| histogram.record(*ns));
         let check = percentile("select", 99.9, &histogram, &sorted).unwrap();
-        assert!(check.agrees, "{}", check.words);
+        assert!(!check.differs(), "{}", check.words);
     }
 
     #[test]
@@ -466,10 +523,10 @@ mod tests {
     fn a_report_holds_the_digest_of_its_record() {
         let record = fixture::direct_read_run();
         let report = text_report(&record);
-        assert_eq!(digest_in_report(&report), Some(digest_of(&record)));
+        assert_eq!(digest_in_report(&report), Some(&*digest_of(&record).unwrap()));
         let mut edited = record;
         edited.configuration[0].value.push('0');
-        assert_ne!(digest_in_report(&report), Some(digest_of(&edited)));
+        assert_ne!(digest_in_report(&report), Some(&*digest_of(&edited).unwrap()));
         assert_eq!(digest_in_report("a report of an older release"), None);
     }
 }

@@ -88,6 +88,9 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         series: measured.series.into_series(),
         window,
         notes,
+        // Sealed when it is saved.
+        files: BTreeMap::new(),
+        digest: None,
     }
 }
 

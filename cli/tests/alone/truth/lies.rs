@@ -46,7 +46,7 @@ pub(super) fn cases() -> Vec<Case> {
             "CPU-bound? yes",
             |_| one_full_cpu(),
         ),
-        lie("a record that was edited by hand", "the edit", "`verify --run` finds each", |random| {
+        lie("a run whose files were edited by hand", "the edit", "`verify --run` finds each", |random| {
             Some(edits::all_are_found(random))
         }),
     ]

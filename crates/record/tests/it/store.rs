@@ -6,8 +6,8 @@ use std::path::Path;
 use jiff::Timestamp;
 use slob_measure::OpCounts;
 use slob_record::{
-    RECORD_VERSION, Record, RecordError, RunDirectory, ServerRecord, Status, find_run, find_runs, list_runs,
-    read_record,
+    RECORD_VERSION, Record, RecordError, RunDirectory, ServerRecord, Status, digest_of, find_run, find_runs,
+    list_runs, read_record,
 };
 use slob_spec::{WorkUnit, Workload};
 use slob_stats::Series;
@@ -58,6 +58,8 @@ fn record(id: &str) -> Record {
         verification: None,
         series,
         notes: Vec::new(),
+        files: Default::default(),
+        digest: None,
     }
 }
 
@@ -80,7 +82,7 @@ fn server() -> ServerRecord {
 fn publish(results: &Path, name: &str) -> String {
     let directory = RunDirectory::create(results, Timestamp::UNIX_EPOCH, name).unwrap();
     let id = directory.id().to_owned();
-    directory.publish(&record(&id)).unwrap();
+    directory.publish(&mut record(&id), None).unwrap();
     id
 }
 
@@ -89,7 +91,9 @@ fn a_record_reads_back_and_its_series_is_a_table() {
     let folder = tempfile::tempdir().unwrap();
     let id = publish(folder.path(), "first");
     assert_eq!(id, "19700101T000000Z-first");
-    assert!(read_record(&folder.path().join(&id)).unwrap() == record(&id));
+    let read = read_record(&folder.path().join(&id)).unwrap();
+    assert_eq!((read.digest.as_deref(), read.files.len()), (Some(&*digest_of(&read).unwrap()), 1));
+    assert!(Record { files: record(&id).files, digest: None, ..read } == record(&id));
     let csv = fs::read_to_string(folder.path().join(&id).join("series.csv")).unwrap();
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 2);
@@ -104,7 +108,7 @@ fn a_run_is_not_seen_before_it_is_published() {
     directory.write("slob.conf", "").unwrap();
     assert!(list_runs(folder.path()).unwrap().is_empty());
     assert!(matches!(find_run(folder.path(), "last"), Err(RecordError::NoRun { .. })));
-    directory.publish(&record("x")).unwrap();
+    directory.publish(&mut record("x"), None).unwrap();
     assert_eq!(list_runs(folder.path()).unwrap().len(), 1);
 }
 
@@ -131,7 +135,7 @@ fn runs_are_found_by_age_beginning_and_part() {
         let started = Timestamp::from_second(second).unwrap();
         let directory = RunDirectory::create(folder.path(), started, name).unwrap();
         let id = directory.id().to_owned();
-        directory.publish(&record(&id)).unwrap();
+        directory.publish(&mut record(&id), None).unwrap();
         id
     };
     let ids = [at(0, "raw-xfs"), at(60, "raw-ext4"), at(7_200, "cooked")];
@@ -182,7 +186,7 @@ fn folders_of_killed_runs_go_away_and_a_run_that_goes_on_keeps_its_own() {
     let going_on = RunDirectory::create(folder.path(), Timestamp::UNIX_EPOCH, "slow").unwrap();
     publish(folder.path(), "other");
     assert!(going_on.path().exists());
-    going_on.publish(&record("slow")).unwrap();
+    going_on.publish(&mut record("slow"), None).unwrap();
     let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| !name.to_string_lossy().starts_with('.')));
     assert_eq!(list_runs(folder.path()).unwrap().len(), 2);

@@ -73,6 +73,8 @@ pub(crate) fn direct_read_run() -> Record {
         verification: Some(Verification { rows: 100, updated: 0, faults: Vec::new(), unread: None }),
         series: Series::new(0, 1800),
         notes: Vec::new(),
+        files: BTreeMap::new(),
+        digest: None,
     };
     with_device_read_share(&mut record, 0.998);
     with_series(&mut record, 72, |second| 298 + (second * 7) % 5);

@@ -55,8 +55,8 @@ struct Unchanged;
 impl Changes for Unchanged {}
 
 fn run_with(spec: &RunSpec, log: &mut Log<'_>, stop: &AtomicBool) -> Result<(Record, Record), RunError> {
-    let measured = measure(spec, Unchanged, log, stop)?;
-    let folder = measured.directory.publish(&measured.record).unwrap();
+    let mut measured = measure(spec, Unchanged, log, stop)?;
+    let folder = measured.directory.publish(&mut measured.record, None).unwrap();
     Ok((measured.record, read_record(&folder).unwrap()))
 }
 

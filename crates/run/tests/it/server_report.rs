@@ -75,8 +75,8 @@ fn run(fails_at: &'static str, parameters: &[(&str, &str)]) -> Done {
     let spec = spec(&[&fixed[..], parameters].concat());
     let log = Log::default();
     let changes = Reporting { log: log.clone(), fails_at };
-    let measured = measure(&spec, changes, &mut Watch(log.clone()), &AtomicBool::new(false)).unwrap();
-    let folder = measured.directory.publish(&measured.record).unwrap();
+    let mut measured = measure(&spec, changes, &mut Watch(log.clone()), &AtomicBool::new(false)).unwrap();
+    let folder = measured.directory.publish(&mut measured.record, None).unwrap();
     let log = log.lock().unwrap().clone();
     Done { record: measured.record, log, folder, _results: results }
 }

@@ -1,0 +1,114 @@
+//! `slob verify`: the rows of the loaded data, or a run's record with the files beside it.
+
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use slob_record::{Record, Signers, find_run};
+use slob_report::format::count;
+use slob_report::{Recheck, check_run};
+use slob_run::{Acknowledged, replay};
+use slob_spec::{RunSpec, Settings};
+
+use crate::args::Given;
+use crate::failure::{Failure, JUDGED, Outcome};
+use crate::progress::Progress;
+use crate::{interrupt, output, registry, settings};
+
+/// `slob verify`: reads every row back, or checks a run's record.
+pub(super) fn verify(matches: &ArgMatches) -> Outcome {
+    if let Some(name) = matches.text("run") {
+        return verify_run(matches, name);
+    }
+    let settings = settings::resolve(matches, &[])?;
+    let journal = matches.path("durability");
+    let acknowledged = journal.map(Acknowledged::read).transpose()?;
+    let stop = interrupt::flag()?;
+    let (spec, engine) = registry::open(&settings)?;
+    let progress = Progress::new("verifying");
+    let on_rows = |rows, of| progress.at(rows, of, "rows read");
+    let streams = spec.streams.get();
+    let found = slob_run::verify(engine.as_ref(), streams, acknowledged.as_ref(), &stop, &on_rows);
+    progress.finish();
+    let found = found?;
+    let mut text: String = found.faults.iter().map(|fault| format!("{fault}\n")).collect();
+    let unnamed = found.faulty - found.faults.len() as u64;
+    if unnamed > 0 {
+        text += &format!("and {unnamed} more\n");
+    }
+    text += &format!(
+        "{}: {} rows read back, {} of them updated since the load, {} faulty\n",
+        spec.target, found.rows, found.updated, found.faulty
+    );
+    if let Some((journal, acknowledged)) = journal.zip(acknowledged) {
+        text += &format!(
+            "{}: {} acknowledged updates of {} rows, {} rows lost one\n",
+            journal.display(),
+            acknowledged.updates,
+            acknowledged.rows(),
+            found.lost
+        );
+    }
+    output::print(&text)?;
+    Ok(ExitCode::from(if found.faulty > 0 { JUDGED } else { 0 }))
+}
+
+/// `slob verify --run`: compares the figures of a record with each other, with the files beside it and with the replayed plan.
+fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
+    let signers = matches.path("signed-by").map(Signers::read).transpose()?;
+    let path = find_run(&settings::results_dir_of(matches)?, name)?;
+    let (record, mut checks) = check_run(&path, signers.as_ref())?;
+    checks.extend(check_plan(&record));
+    let line = |check: &Recheck| {
+        let result = match check.agrees {
+            Some(true) => "agrees",
+            Some(false) => "DIFFERS",
+            None => "unknown",
+        };
+        format!("{result:<8} {}\n", check.words)
+    };
+    let text: String = checks.iter().map(line).collect();
+    let agrees = !checks.iter().any(Recheck::differs);
+    let all = if agrees { "everything agrees" } else { "not everything agrees" };
+    output::print(&format!("{text}{}: {all}\n", record.id))?;
+    Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
+}
+
+/// Replays the plan from the configuration in the record.
+fn check_plan(record: &Record) -> Vec<Recheck> {
+    let spec = match spec_of(record) {
+        Ok(spec) => spec,
+        Err(error) => {
+            let error = error.text();
+            return vec![Recheck::new(
+                false,
+                format!("the record's configuration is not that of a run: {error}"),
+            )];
+        }
+    };
+    let progress = Progress::new("replaying the plan");
+    let replay = replay(record, &spec, &|done, of| progress.at(done, of, "operations replayed"));
+    progress.finish();
+    let replay = match replay {
+        Ok(replay) => replay,
+        Err(why) => return vec![Recheck::unknown(format!("the plan can't be replayed: {why}"))],
+    };
+    if replay.faulty == 0 {
+        let (operations, sessions) = (count(replay.operations), count(u64::from(replay.sessions)));
+        let words = format!(
+            "operations within the window {operations}, by kind and rows those that the plans have; sessions {sessions}"
+        );
+        return vec![Recheck::new(true, words)];
+    }
+    let more = u64::from(replay.faulty).saturating_sub(replay.faults.len() as u64);
+    let more = (more > 0).then(|| format!("and {} sessions more", count(more)));
+    replay.faults.into_iter().chain(more).map(|fault| Recheck::new(false, fault)).collect()
+}
+
+fn spec_of(record: &Record) -> Result<RunSpec, Failure> {
+    let table = registry::table();
+    let known = |key: &str| table.params().iter().any(|param| param.key == key);
+    let entries = record.configuration.iter().filter(|entry| known(&entry.key));
+    let flags: Vec<(String, String)> =
+        entries.map(|entry| (entry.key.clone(), entry.value.clone())).collect();
+    Ok(RunSpec::from_settings(&Settings::resolve(&table, None, &[], &flags)?.settings)?.spec)
+}

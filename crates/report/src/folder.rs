@@ -1,0 +1,167 @@
+//! A run's folder: every file of it against the record, and the record's signature.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use slob_record::{
+    RUN_FILE, Record, RecordError, SIGNATURE_FILE, SignatureError, Signer, Signers, digest_of_text,
+    file_digest, read_digests, read_operations, read_record, run_folder,
+};
+
+use crate::html::run_page;
+use crate::recheck::{Recheck, digest_in_report, recheck, recheck_operations};
+use crate::sections::text_report;
+
+/// Views in a run's folder.
+pub const HTML_REPORT: &str = "report.html";
+pub const TEXT_REPORT: &str = "report.txt";
+
+/// Checks a record, the files of its folder and its signature, which must be by one of `signers` if there are any. A page or a
+/// record of another name stands alone: what lies beside it may be of other runs.
+/// Fails if a file can't be read.
+pub fn check_run(path: &Path, signers: Option<&Signers>) -> Result<(Record, Vec<Recheck>), RecordError> {
+    let record = read_record(path)?;
+    let (digest, saved) = read_digests(path)?;
+    let mut checks = recheck(&record);
+    checks.push(check_digest(&record, &digest, saved));
+    if path.is_dir() || path.ends_with(RUN_FILE) {
+        let folder = run_folder(path);
+        checks.extend(check_operations(&record, folder));
+        checks.extend(check_files(&record, folder)?);
+        let views = [TEXT_REPORT, HTML_REPORT].map(|view| folder.join(view));
+        checks.extend(views.iter().filter_map(|view| check_view(&record, &digest, view)));
+    } else {
+        checks.extend(check_view(&record, &digest, path));
+    }
+    checks.extend(check_signature(path, signers)?);
+    Ok((record, checks))
+}
+
+fn check_digest(record: &Record, own: &str, saved: Option<String>) -> Recheck {
+    /// Letters of an older release's.
+    const SHORTEST: usize = 16;
+    let Some(saved) = saved else {
+        // Older releases did not note the files either.
+        return match record.files.is_empty() {
+            true => Recheck::unknown("the record has no digest, as those of older releases"),
+            false => Recheck::new(false, "the record has lost its digest"),
+        };
+    };
+    let agrees = saved.len() >= SHORTEST && own.starts_with(&saved);
+    Recheck::new(agrees, format!("the digest of the record {own}, saved with it {saved}"))
+}
+
+/// The files beside a record that are not made from it alone. Anything may be added to a folder, and a file may stay behind when
+/// the record is given away.
+fn check_files(record: &Record, folder: &Path) -> Result<Vec<Recheck>, RecordError> {
+    let check = |(name, saved): (&String, &String)| {
+        let path = folder.join(name);
+        // A record of others must not have any file of this machine read.
+        if Path::new(name).file_name() != Some(OsStr::new(name)) || !path.is_file() {
+            return Ok(Recheck::unknown(format!("{name} is not here")));
+        }
+        let agrees = file_digest(&path)? == *saved;
+        let words = if agrees { "is as it was saved" } else { "was changed after the run" };
+        Ok(Recheck::new(agrees, format!("{name} {words}")))
+    };
+    let mut lines: Vec<Recheck> = record.files.iter().map(check).collect::<Result<_, RecordError>>()?;
+    let known = |name: &str| {
+        [RUN_FILE, SIGNATURE_FILE, TEXT_REPORT, HTML_REPORT].contains(&name)
+            || record.files.contains_key(name)
+    };
+    let entries = fs::read_dir(folder).map_err(RecordError::io("reading", folder))?;
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut others: Vec<String> = names.filter(|name| !known(name)).collect();
+    others.sort();
+    lines.extend(
+        others.into_iter().map(|name| Recheck::unknown(format!("{name} is not known to the record"))),
+    );
+    Ok(lines)
+}
+
+const DIGEST_OF_VIEW: &str = "Digest of all above:";
+
+/// A view of a record with a last line that tells whether somebody edited it. It is for other releases, which make other views.
+pub fn with_digest(view: &str) -> String {
+    let line = format!("{DIGEST_OF_VIEW} {}", digest_of_text(view));
+    if is_page(view) { format!("{view}<!-- {line} -->\n") } else { format!("{view}{line}\n") }
+}
+
+fn is_page(view: &str) -> bool {
+    view.starts_with("<!DOCTYPE html>")
+}
+
+/// A report or a page against the record that it must have been made from.
+fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
+    let name = path.file_name()?.to_string_lossy();
+    let saved = String::from_utf8_lossy(&fs::read(path).ok()?).into_owned();
+    let is_page = name == HTML_REPORT || is_page(&saved);
+    if !is_page && name != TEXT_REPORT {
+        return None;
+    }
+    let differs = |why: &str| {
+        Some(Recheck::new(false, format!("{name} {why}; `slob report` shows what the record says")))
+    };
+    let last = saved.trim_end().rfind('\n').map_or(0, |end| end + 1);
+    let (view, line) = saved.split_at(last);
+    let has_digest = line.contains(DIGEST_OF_VIEW);
+    if has_digest && with_digest(view) != saved {
+        return differs("was edited: its digest is another one");
+    }
+    let made = if is_page { run_page(record) } else { text_report(record) };
+    // Without its digest it was printed by `slob report`.
+    if made == if has_digest { view } else { &saved } {
+        return Some(Recheck::new(true, format!("{name} is what the record says")));
+    }
+    if !has_digest && record.files.is_empty() {
+        return Some(Recheck::unknown(format!("{name} has no digest, as those of older releases")));
+    }
+    let holds_it = || !is_page || read_digests(path).is_ok_and(|(held, _)| held == digest);
+    if !has_digest || digest_in_report(view) != Some(digest) || !holds_it() {
+        return differs("is not of this record");
+    }
+    Some(Recheck::unknown(format!("{name} was made by another release, whose views are others")))
+}
+
+/// The signature beside the record.
+fn check_signature(path: &Path, signers: Option<&Signers>) -> Result<Option<Recheck>, RecordError> {
+    let record = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
+    let mut place = record.clone().into_os_string();
+    place.push(".sig");
+    let signature = match fs::read(&place) {
+        Ok(signature) => signature,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let words = "the record is not signed: `slob run --sign KEY` does, or `ssh-keygen -Y sign -f KEY -n file run.json`";
+            return Ok(signers.map(|_| Recheck::new(false, words)));
+        }
+        Err(error) => return Err(RecordError::io("reading", place)(error)),
+    };
+    let text = fs::read(&record).map_err(RecordError::io("reading", &record))?;
+    Ok(Some(match (Signer::of(&text, &signature), signers) {
+        (Err(error @ SignatureError::Kind(_)), None) => Recheck::unknown(format!("the signature {error}")),
+        (Err(error), _) => Recheck::new(false, format!("the signature {error}")),
+        (Ok(signer), signers) => {
+            let agrees = signers.is_none_or(|signers| signers.include(&signer));
+            let whose = match (signers, agrees) {
+                (None, _) => "--signed-by KEY.pub tells whether it is theirs",
+                (Some(_), true) => "as it must be",
+                (Some(_), false) => "and by none that --signed-by names",
+            };
+            Recheck::new(
+                agrees,
+                format!("the record is signed with the key {}, {whose}", signer.fingerprint()),
+            )
+        }
+    }))
+}
+
+fn check_operations(record: &Record, folder: &Path) -> Vec<Recheck> {
+    match read_operations(folder) {
+        Ok(None) => Vec::new(),
+        Ok(Some(kept)) if kept.whole => recheck_operations(record, &kept.operations),
+        Ok(Some(_)) => vec![Recheck::unknown("the list of operations ends before the run does")],
+        Err(error) => vec![Recheck::new(false, error.to_string())],
+    }
+}
