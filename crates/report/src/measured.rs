@@ -489,6 +489,9 @@ pub(crate) fn asked_rate(record: &Record, mean_per_s: f64) -> String {
     }
 }
 
+/// Seconds of arrivals that may be under way without being a backlog.
+pub(crate) const BACKLOG_S: f64 = 0.5;
+
 /// Open loop: the operations that were due in the window or in a step of its RATE, and those that were done.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct OfferedLoad {
@@ -550,9 +553,9 @@ impl OfferedLoad {
         const DEVIATIONS: f64 = 4.0;
         let is_random = record.workload.arrivals == Some(ArrivalProcess::Poisson);
         let chance = if is_random { DEVIATIONS * due.sqrt() } else { 0.0 };
-        let slack = chance + f64::from(record.workload.sessions());
-        let steps = record.workload.rate_per_s.as_ref().map_or(0, |rate| rate.steps().len());
         let rate_per_s = ratio(due, seconds).unwrap_or_default();
+        let slack = chance + f64::from(record.workload.sessions()).min(BACKLOG_S * rate_per_s);
+        let steps = record.workload.rate_per_s.as_ref().map_or(0, |rate| rate.steps().len());
         Self { done, due, slack, rate_per_s, seconds, step_from_s: None, steps }
     }
 
