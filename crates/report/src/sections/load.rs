@@ -9,9 +9,9 @@ use slob_stats::Histogram;
 use crate::figure::{self, Figure, Figures};
 use crate::format::{Format, capitalised, count, duration_us, fixed, or_absent, percent, plain_number, size};
 use crate::measured::{
-    BACKLOG_S, OfferedLoad, TIMED_WAITS, TimedEvent, all_operations, all_responses, asked_rate, counter, distribution,
-    is_coarse, latency, latency_mean_us, latency_percentile_us, ratio, saturating_sum, timed_events,
-    total_rows,
+    BACKLOG_S, OfferedLoad, TIMED_WAITS, TimedEvent, all_operations, all_responses, asked_rate, counter,
+    distribution, is_coarse, latency, latency_mean_us, latency_percentile_us, ratio, saturating_sum,
+    timed_events, total_rows,
 };
 use crate::page::{Column, Page};
 use crate::table::{Cell, Table};

@@ -16,8 +16,9 @@ use super::{DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, wors
 use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
 use crate::measured::{
-    all_operations, counter, counter_of_all, db_time_s, device_counters, operations_within_and_touching, own_read_bytes,
-    physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows, transactions,
+    all_operations, counter, counter_of_all, db_time_s, device_counters, operations_within_and_touching,
+    own_read_bytes, physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows,
+    transactions,
 };
 
 const DEVICE_BYTES: &str = "bytes read by the device";

@@ -87,6 +87,8 @@ thresholds! {
             "from here on sessions wait for hardly anything but CPU";
         DEVICE_WRITES = "device_writes", 10.0, "% of requests",
             "above it writes keep the device busy, which a probe of reads does not explain";
+        IO_LIMIT = "io_limit", 90.0, "% of the limit",
+            "from here on a control group's limit on I/O is the limit of the run";
         STEAL = "steal", 2.0, "% of CPU time",
             "from here on what the hypervisor withholds is more than noise";
         THROTTLED = "throttled", 10.0, "% of periods",
