@@ -149,10 +149,9 @@ impl<'a> Measured<'a> {
             let device_us = self.device(|used, _| used.mean_read_us())?;
             (record.server.direct_io == Some(true)).then_some(device_us * waited_for? / 1e6)
         };
+        let memory_s = MEMORY_READ.value * waited_for.unwrap_or(0.0) / 1e6;
         let read_s = match timed {
-            Some(read_s) => {
-                Some(read_s).filter(|read_s| read_s * 1e6 >= MEMORY_READ.value * waited_for.unwrap_or(0.0))
-            }
+            Some(read_s) => Some(if read_s < memory_s { 0.0 } else { read_s }),
             None => by_device(),
         };
         let written = [LatencyKind::PhysicalWrite, LatencyKind::RedoSync].into_iter().filter(|_| embedded);
