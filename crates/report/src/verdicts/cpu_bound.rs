@@ -155,44 +155,46 @@ pub struct IoLimit {
 impl IoLimit {
     /// The limit on the device of the data that was used most.
     fn worst(figures: &Figures<'_>) -> Option<Self> {
-        let limits = figures.record.observed.iter().flat_map(|server| {
-            let lines = server.limits.iter().flat_map(|limits| &limits.io);
-            lines.flat_map(|line| Self::of_line(figures, server, line)).collect::<Vec<_>>()
-        });
-        limits.max_by(|one, other| one.used.0.total_cmp(&other.used.0))
+        let lines = |server: &ObservedRecord| server.limits.clone().map_or_else(Vec::new, |limits| limits.io);
+        let of_server = |server| {
+            lines(server)
+                .iter()
+                .filter_map(|line| Self::of_line(figures.record, server, line))
+                .reduce(Self::fuller)
+        };
+        figures.record.observed.iter().filter_map(of_server).reduce(Self::fuller)
     }
 
-    /// The limits in a line of `io.max`: `254:0 rbps=max wbps=max riops=2000 wiops=max`.
-    fn of_line(figures: &Figures<'_>, server: &ObservedRecord, line: &str) -> Vec<Self> {
-        let record = figures.record;
-        let host_device = record.host.as_ref().and_then(|host| host.device.as_ref());
-        let Some(device) = server.device.as_ref().or(host_device) else { return Vec::new() };
-        let mut words = line.split_whitespace();
-        let ids = device.device.top.iter().chain(device.device.disks.iter().map(|disk| &disk.id));
-        let number = words.next();
-        if !ids.into_iter().any(|id| number == Some(format!("{}:{}", id.major, id.minor).as_str())) {
-            return Vec::new();
-        }
+    fn fuller(self, other: Self) -> Self {
+        if other.used.0 > self.used.0 { other } else { self }
+    }
+
+    /// That of a line of `io.max`: `254:0 rbps=max wbps=max riops=2000 wiops=max`.
+    fn of_line(record: &Record, server: &ObservedRecord, line: &str) -> Option<Self> {
+        let host_device = || record.host.as_ref()?.device.as_ref();
+        let device = server.device.as_ref().or_else(host_device)?;
+        let (number, limits) = line.split_once(' ')?;
+        let mut ids = device.device.top.iter().chain(device.device.disks.iter().map(|disk| &disk.id));
+        ids.find(|id| format!("{}:{}", id.major, id.minor) == number)?;
+        // The device counts everybody's requests.
+        let (used, own) = (device.counters?.used, server.io.or_else(|| own_io(record)));
+        let requests = counter_of_all(record, Counter::PhysicalReadRequests);
+        let requests = requests.or_else(|| counter_of_all(record, Counter::PhysicalReads));
         let limit = |word: &str| {
             let (key, most) = word.split_once('=')?;
-            let (used, most, seconds) = (device.counters?.used, most.parse::<f64>().ok()?, server.seconds?);
-            let io = server.io.or_else(|| own_io(record));
-            let requests = counter_of_all(record, Counter::PhysicalReadRequests);
-            let requests = requests.or_else(|| counter_of_all(record, Counter::PhysicalReads));
-            // The device counts everybody's requests.
-            let (what, unit, done) = match key {
-                "riops" => ("reads/s", 1.0, used.reads.min(requests.unwrap_or(u64::MAX))),
-                "wiops" => ("writes/s", 1.0, used.writes),
-                "rbps" => ("MB/s of reads", 1e6, io.map_or(used.read_bytes, |io| io.read_bytes)),
-                "wbps" => {
-                    ("MB/s of writes", 1e6, used.write_bytes.min(io.map_or(u64::MAX, |io| io.write_bytes)))
-                }
+            let (what, unit, all, own) = match key {
+                "riops" => ("reads/s", 1.0, used.reads, requests),
+                "wiops" => ("writes/s", 1.0, used.writes, None),
+                "rbps" => ("MB/s of reads", 1e6, used.read_bytes, own.map(|own| own.read_bytes)),
+                "wbps" => ("MB/s of writes", 1e6, used.write_bytes, own.map(|own| own.write_bytes)),
                 _ => return None,
             };
-            let used = Percent(ratio(100.0 * done as f64, seconds * most)?);
-            Some(Self { endpoint: server.endpoint.clone(), what, most_per_s: Tenths(most / unit), used })
+            let (done, most) = (own.unwrap_or(all).min(all) as f64, most.parse::<f64>().ok()?);
+            let (used, most_per_s) =
+                (Percent(ratio(100.0 * done, server.seconds? * most)?), Tenths(most / unit));
+            Some(Self { endpoint: server.endpoint.clone(), what, most_per_s, used })
         };
-        words.filter_map(limit).collect()
+        limits.split_whitespace().filter_map(limit).reduce(Self::fuller)
     }
 }
 
