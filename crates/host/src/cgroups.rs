@@ -183,10 +183,13 @@ impl Group {
             ("riops", "blkio.throttle.read_iops_device"),
             ("wiops", "blkio.throttle.write_iops_device"),
         ];
-        let text = |file| self.own("blkio", file).and_then(|path| attribute(&path)).unwrap_or_default();
         if self.version == 2 {
-            return text("io.max").lines().map(str::to_owned).collect();
+            // Those of the groups above hold too.
+            let folders = self.levels("blkio").map(|levels| levels.folders.as_slice()).unwrap_or_default();
+            let texts = folders.iter().filter_map(|folder| attribute(&folder.join("io.max")));
+            return texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
         }
+        let text = |file| self.own("blkio", file).and_then(|path| attribute(&path)).unwrap_or_default();
         let limits = |(name, file)| -> Vec<String> {
             let text = text(file);
             let lines = text.lines().filter_map(|line| line.split_once(' '));

@@ -30,6 +30,8 @@ pub enum Counter {
     PhysicalReadTimeNs,
     /// Blocks that the buffer cache had to ask the operating system for.
     PhysicalReads,
+    /// Those of them that the database read ahead, a whole extent at a time.
+    PhysicalReadsAhead,
     /// Bytes of physical writes.
     PhysicalWriteBytes,
     /// Requests made for physical writes.

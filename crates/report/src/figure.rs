@@ -210,6 +210,10 @@ impl<'a> Figures<'a> {
         bad.map_or(Standing::Sound, |question| Standing::Invalid(*question))
     }
 
+    pub(crate) fn on_cpu_and_waiting(&self) -> Option<(f64, Option<f64>)> {
+        self.measured.as_ref()?.on_cpu_and_waiting()
+    }
+
     /// True if the run read more than the probe's best step, by more than chance: then the probe did not find the ceiling.
     pub(crate) fn is_above_probe(&self) -> bool {
         let share = self.measured.as_ref().and_then(percent_of_ceiling);

@@ -12,7 +12,7 @@ use slob_stats::{Histogram, Point};
 
 use crate::format::{ABSENT, Format, count, fixed, percent, plain_number};
 use crate::table::Cell;
-use crate::verdicts::thresholds::{RATE_MET, RATE_MISSED};
+use crate::verdicts::thresholds::{MEMORY_READ, RATE_MET, RATE_MISSED};
 
 /// `amount / of` if that is defined.
 pub(crate) fn ratio(amount: f64, of: f64) -> Option<f64> {
@@ -122,6 +122,40 @@ impl<'a> Measured<'a> {
     pub(crate) fn sessions_cpu_s(&self) -> Option<f64> {
         let db = self.record.db_cpu.as_ref()?;
         Some(db.sessions.unwrap_or(db.cpu).total_s())
+    }
+
+    /// The part of DB time that sessions were on a CPU, in percent, and the part that they waited for storage, where that is known.
+    /// CPU time outside of operations, as between those of an open loop, and of threads in the background is no part of DB time:
+    /// the first part is at most what the second one leaves.
+    pub(crate) fn on_cpu_and_waiting(&self) -> Option<(f64, Option<f64>)> {
+        let percent = |seconds| ratio(100.0 * seconds, db_time_s(self.record)?);
+        let waited = self.storage_wait_s().and_then(percent).map(|waited| waited.min(100.0));
+        let most = 100.0 - waited.unwrap_or(0.0);
+        Some((percent(self.sessions_cpu_s()?)?.min(most), waited))
+    }
+
+    /// Time in physical reads and, of an embedded database, writes and log flushes. Where the database does not time its reads past
+    /// the page cache, each of them took the device's time, unless it was read ahead. Reads at memory speed are CPU time.
+    fn storage_wait_s(&self) -> Option<f64> {
+        let (record, embedded) = (self.record, self.record.server.embedded);
+        let reads =
+            counter(record, Counter::PhysicalReadRequests).or(counter(record, Counter::PhysicalReads));
+        let waited_for = reads.map(|reads| {
+            reads.saturating_sub(counter_of_all(record, Counter::PhysicalReadsAhead).unwrap_or(0)) as f64
+        });
+        let timed = latency_sum_s(record, LatencyKind::PhysicalRead)
+            .or_else(|| Some(self.counted(Counter::PhysicalReadTimeNs)? / 1e9));
+        let by_device = || {
+            let device_us = self.device(|used, _| used.mean_read_us())?;
+            (record.server.direct_io == Some(true)).then_some(device_us * waited_for? / 1e6)
+        };
+        let memory_s = MEMORY_READ.value * waited_for.unwrap_or(0.0) / 1e6;
+        let read_s = match timed {
+            Some(read_s) => Some(if read_s < memory_s { 0.0 } else { read_s }),
+            None => by_device(),
+        };
+        let written = [LatencyKind::PhysicalWrite, LatencyKind::RedoSync].into_iter().filter(|_| embedded);
+        written.filter_map(|kind| latency_sum_s(record, kind)).chain(read_s).reduce(|a, b| a + b)
     }
 
     /// CPU time of this program; with an embedded database it is the database's too.
@@ -489,6 +523,9 @@ pub(crate) fn asked_rate(record: &Record, mean_per_s: f64) -> String {
     }
 }
 
+/// Seconds of arrivals that may be under way without being a backlog.
+pub(crate) const BACKLOG_S: f64 = 0.5;
+
 /// Open loop: the operations that were due in the window or in a step of its RATE, and those that were done.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct OfferedLoad {
@@ -550,9 +587,9 @@ impl OfferedLoad {
         const DEVIATIONS: f64 = 4.0;
         let is_random = record.workload.arrivals == Some(ArrivalProcess::Poisson);
         let chance = if is_random { DEVIATIONS * due.sqrt() } else { 0.0 };
-        let slack = chance + f64::from(record.workload.sessions());
-        let steps = record.workload.rate_per_s.as_ref().map_or(0, |rate| rate.steps().len());
         let rate_per_s = ratio(due, seconds).unwrap_or_default();
+        let slack = chance + f64::from(record.workload.sessions()).min(BACKLOG_S * rate_per_s);
+        let steps = record.workload.rate_per_s.as_ref().map_or(0, |rate| rate.steps().len());
         Self { done, due, slack, rate_per_s, seconds, step_from_s: None, steps }
     }
 

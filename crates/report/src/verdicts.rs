@@ -18,7 +18,7 @@ use strum::IntoStaticStr;
 pub use self::accounted::{AccountedFinding, Pair};
 pub(crate) use self::accounted::{Rule, counter_pairs};
 pub use self::complete::CompleteFinding;
-pub use self::cpu_bound::{ConfinedServer, CpuFinding, DeviceLoad};
+pub use self::cpu_bound::{ConfinedServer, CpuFinding, DeviceLoad, IoLimit, SessionsCpu};
 pub use self::group::{GroupVerdicts, Judged, Worst};
 pub use self::physical::{Hits, PhysicalFinding, Witness, Writes};
 pub use self::steady::SteadyFinding;

@@ -131,10 +131,8 @@ impl<'a, 'b> Phases<'a, 'b> {
             }
         };
         let now = Instant::now();
-        if last.is_idle() {
-            // The counters did not change since the sample.
-            sample.taken = now;
-        }
+        // Sessions rest: counters change by the work of stragglers alone, and the clock stands still until now.
+        sample.taken = now;
         self.timeline.tally.clock.rest(now.saturating_duration_since(last.closed));
         let follows_another = self.last_sample.is_some();
         self.add_sample(sample.clone());

@@ -41,6 +41,7 @@ const COMMON: &[Source] = &[
     (Counter::LogicalReads, &["Innodb_buffer_pool_read_requests"]),
     // Pages of read-ahead are among them.
     (Counter::PhysicalReads, &["Innodb_pages_read"]),
+    (Counter::PhysicalReadsAhead, &["Innodb_buffer_pool_read_ahead"]),
     (Counter::PhysicalReadRequests, &["Innodb_data_reads"]),
     (Counter::PhysicalReadBytes, &["Innodb_data_read"]),
     (Counter::PhysicalWrites, &["Innodb_pages_written"]),

@@ -48,6 +48,7 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     let own = Own { clients, is_mariadb: databases.product.is_mariadb };
     let interrupt = KillQuery { connection: conn.connection_id(), endpoint, connector };
     if databases.loop_place == LoopPlace::Client {
+        own.count(&mut conn)?;
         let statements = ClientStatements { conn, own, is_open: false };
         let work = ClientLoop::new(statements, plan, &step)?;
         return Ok(Box::new(Cancellable::new(work, endpoint, interrupt)));
@@ -65,6 +66,8 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     for form in [Form::Any, Form::Selects(1)] {
         work.call(&[], form, None, |_| 0)?;
     }
+    // What it read so far is no work of the run.
+    work.own.count(&mut work.conn)?;
     Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
 }
 

@@ -136,6 +136,18 @@ fn task_limits_of_outer_groups_and_of_both_versions_count() {
 }
 
 #[test]
+fn limits_on_io_of_outer_groups_count() {
+    let dir = tempfile::tempdir().unwrap();
+    write(&dir.path().join("two/outer"), &[("io.max", "254:0 rbps=max wbps=max riops=2000 wiops=max\n")]);
+    write(
+        &dir.path().join("two/outer/inner"),
+        &[("io.max", "8:0 rbps=1048576 wbps=max riops=max wiops=max\n")],
+    );
+    let limits = group(dir.path(), "0::/outer/inner\n", TWO).unwrap().limits();
+    assert!(limits.io[0].starts_with("8:0 ") && limits.io[1].contains("riops=2000"), "{limits:?}");
+}
+
+#[test]
 fn the_root_group_is_none() {
     let dir = tempfile::tempdir().unwrap();
     write(&dir.path().join("two"), &[("cpu.stat", "usage_usec 1\n")]);

@@ -297,7 +297,8 @@ fn bottleneck(figures: &Figures<'_>) -> (Bottleneck, String) {
         let text = format!("{share} % of DB time was '{}': sessions waited for each other.", event.name);
         return (Bottleneck::Locks, text);
     }
-    if let Some(share) = at_its_limit(figure::DB_CPU_PERCENT_OF_DB_TIME) {
+    let on_cpu = figures.on_cpu_and_waiting().map(|(share, _)| share);
+    if let Some(share) = on_cpu.filter(|share| *share >= 90.0) {
         let text = format!("CPU was {} % of DB time: sessions hardly waited for anything.", percent(share));
         return (Bottleneck::DatabaseCpu, text);
     }

@@ -9,9 +9,9 @@ use slob_stats::Histogram;
 use crate::figure::{self, Figure, Figures};
 use crate::format::{Format, capitalised, count, duration_us, fixed, or_absent, percent, plain_number, size};
 use crate::measured::{
-    OfferedLoad, TIMED_WAITS, TimedEvent, all_operations, all_responses, asked_rate, counter, distribution,
-    is_coarse, latency, latency_mean_us, latency_percentile_us, ratio, saturating_sum, timed_events,
-    total_rows,
+    BACKLOG_S, OfferedLoad, TIMED_WAITS, TimedEvent, all_operations, all_responses, asked_rate, counter,
+    distribution, is_coarse, latency, latency_mean_us, latency_percentile_us, ratio, saturating_sum,
+    timed_events, total_rows,
 };
 use crate::page::{Column, Page};
 use crate::table::{Cell, Table};
@@ -195,8 +195,6 @@ pub(super) fn roles(page: &mut Page, figures: &Figures<'_>) {
 }
 
 fn responses(page: &mut Page, record: &Record, all: &Histogram) {
-    /// Seconds of arrivals that may be under way without being a backlog.
-    const BACKLOG_S: f64 = 0.5;
     let Some(load) = OfferedLoad::of_window(record) else { return };
     let (rate, done_per_s) = load.per_second();
     let responses = all_responses(record);

@@ -4,20 +4,21 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
-use slob_measure::{Counter, Peer};
+use slob_measure::{Counter, OpKind, Peer};
 use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
 use slob_spec::Every;
 
 use super::thresholds::{
     COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_BYTES, OTHERS_MUCH,
-    OTHERS_READS, OTHERS_VISITS, OTHERS_WORK,
+    OTHERS_READS, OTHERS_VISITS, OTHERS_WORK, UNWRITTEN_AHEAD,
 };
 use super::{DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
 use crate::measured::{
-    all_operations, counter, db_time_s, device_counters, operations_within_and_touching, own_read_bytes,
-    physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows, transactions,
+    all_operations, counter, counter_of_all, db_time_s, device_counters, operations_within_and_touching,
+    own_read_bytes, physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows,
+    transactions,
 };
 
 const DEVICE_BYTES: &str = "bytes read by the device";
@@ -408,7 +409,8 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
     let direct = record.server.direct_io == Some(true);
     let pair = |rule, name, read: u64| {
         let rule = if direct { rule } else { Rule::Shown };
-        let pair = Pair::new(rule, (name, read), (REQUESTED_BYTES, bytes)).with_slack(edge_bytes);
+        let slack = edge_bytes + unwritten_bytes(record);
+        let pair = Pair::new(rule, (name, read), (REQUESTED_BYTES, bytes)).with_slack(slack);
         Pair { incidental: incidental_bytes(record), ..pair }
     };
     let process = own_read_bytes(record).map(|fetched| match record.server.embedded {
@@ -432,6 +434,16 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
 pub(super) fn incidental_bytes(record: &Record) -> f64 {
     let redo = counter(record, Counter::RedoBytes).unwrap_or(0);
     INCIDENTAL_READS.value * f64::from(1 << 20) + LOG_READ_BACK.share() * redo as f64
+}
+
+/// Bytes read ahead that no storage had to deliver: the extent at a table's end has pages that were never written, whose zeros the
+/// file system knows. At most one extent of each scan.
+pub(super) fn unwritten_bytes(record: &Record) -> f64 {
+    let block_bytes = f64::from(record.server.block_bytes);
+    let extent = UNWRITTEN_AHEAD.value * block_bytes.max(f64::from(1 << 14));
+    let scans = record.operations.get(&OpKind::Scan).map_or(0, |scans| scans.operations);
+    let ahead = counter_of_all(record, Counter::PhysicalReadsAhead).unwrap_or(0);
+    (ahead as f64 * block_bytes).min(scans as f64 * extent)
 }
 
 /// This program's own totals, summed in different ways.

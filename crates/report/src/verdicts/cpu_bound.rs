@@ -4,15 +4,17 @@ use std::fmt;
 use std::net::IpAddr;
 
 use serde::Serialize;
-use slob_measure::WaitEvent;
+use slob_measure::{Counter, WaitEvent};
 use slob_record::{ObservedRecord, Record};
 
 use super::physical::is_cached_test;
-use super::thresholds::{CPU_FULL, DEVICE_FULL, DEVICE_WRITES, SESSIONS_ON_CPU, STEAL, THROTTLED};
+use super::thresholds::{CPU_FULL, DEVICE_FULL, DEVICE_WRITES, IO_LIMIT, SESSIONS_ON_CPU, STEAL, THROTTLED};
 use super::{Answer, BAD, DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_first};
 use crate::figure::{self, Figures};
-use crate::format::{Hundredths, Percent, Seconds, fixed};
-use crate::measured::{device_counters, has_quota, ratio, server_used_percent, throttled_percent};
+use crate::format::{Hundredths, Percent, Seconds, Tenths, fixed};
+use crate::measured::{
+    counter_of_all, device_counters, has_quota, own_io, ratio, server_used_percent, throttled_percent,
+};
 
 findings! {
     CpuFinding {
@@ -40,14 +42,18 @@ findings! {
             "Now and then: {server}{device}.";
         // CPUs of the host were free.
         Free { busy: Percent, device: DeviceLoad } = GOOD.by(&CPU_FULL) => "No: CPUs {busy} % busy{device}.";
-        CachedSessions { db_time: Percent, busy: Percent } = GOOD.by(&SESSIONS_ON_CPU) =>
-            "Yes, in each session, as expected of a test of cached reads: {}; the host's CPUs were {busy} % busy.",
-            of_db_time(*db_time);
-        SessionsOnCpu { db_time: Percent, busy: Percent, device: DeviceLoad } =
-            DOUBT.by(&SESSIONS_ON_CPU).remedy("More sessions would load the storage more.") =>
-            "Yes, in each session: {}, hardly any of it was spent waiting for the device; the host's CPUs were {busy} % \
-             busy{device}.",
-            of_db_time(*db_time);
+        CachedSessions { sessions: SessionsCpu, busy: Percent } = GOOD.by(&SESSIONS_ON_CPU) =>
+            "Yes{}, as expected of a test of cached reads: {sessions}; the host's CPUs were {busy} % busy.",
+            sessions.place();
+        SessionsOnCpu { sessions: SessionsCpu, busy: Percent, device: DeviceLoad } =
+            DOUBT.by(&SESSIONS_ON_CPU).remedy(sessions.remedy()) =>
+            "{}{}: {sessions}; the host's CPUs were {busy} % busy{device}.",
+            if sessions.waited.is_some() { "Yes" } else { "Possibly" }, sessions.place();
+        // A control group holds the server's I/O.
+        IoLimited { limit: IoLimit, busy: Percent } =
+            BAD.by(&IO_LIMIT).remedy("Raise the limit, or compare only runs that are held so.") =>
+            "No, but not the storage either: {limit}: the figures show that limit; CPUs {busy} % busy.";
+        IoLimitFree { limit: IoLimit } = OBSERVATION.by(&IO_LIMIT) => "I/O is limited: {limit}.";
         // All CPUs of the host were busy.
         CachedTest { busy: Percent } = GOOD.by(&CPU_FULL) =>
             "Yes, as expected of a test of cached reads: CPUs {busy} % busy.";
@@ -80,18 +86,127 @@ findings! {
             "The database used {cpu_s} of CPU time{}{}.",
             of_host.map(|share| format!(", {share} % of the host's")).unwrap_or_default(),
             of_db_time.map(|share| format!(", {share} % of DB time")).unwrap_or_default();
-        OutsideOperations = OBSERVATION =>
-            "That is more than DB time: some of it was used outside of operations, for instance by checkpoints.";
+        OutsideOperations { embedded: bool } = OBSERVATION =>
+            "That is more than DB time: some of it was used outside of operations, for instance by checkpoints{}.",
+            if *embedded { "" } else { " or while no operation was due" };
         ClientUsed { cpus: Hundredths } = OBSERVATION => "This program used {cpus} CPUs.";
     }
 }
 
 const MORE_CPUS: &str = "Give it more CPUs, or compare only runs that are held so.";
 
-/// Background threads that can't be told from sessions work outside of DB time.
-fn of_db_time(share: Percent) -> String {
-    let background = if share.0 > 100.0 { ", background threads included" } else { "" };
-    format!("CPU was {share} % of DB time{background}")
+/// The CPU time of sessions within DB time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SessionsCpu {
+    /// At most what waits left.
+    of_db_time: Percent,
+    /// Waits for storage in percent of DB time.
+    waited: Option<Percent>,
+    /// False if threads in the background are included.
+    only_sessions: bool,
+    /// With RATE, which sets the load.
+    open_loop: bool,
+}
+
+impl SessionsCpu {
+    /// `None` if sessions mostly did something else.
+    fn of(figures: &Figures<'_>) -> Option<Self> {
+        let (record, (on_cpu, waited)) = (figures.record, figures.on_cpu_and_waiting()?);
+        (on_cpu >= SESSIONS_ON_CPU.value).then_some(Self {
+            of_db_time: Percent(on_cpu),
+            waited: waited.map(Percent),
+            only_sessions: record.server.embedded || record.db_cpu.as_ref()?.sessions.is_some(),
+            open_loop: record.workload.rate_per_s.is_some(),
+        })
+    }
+
+    fn place(&self) -> &'static str {
+        if self.only_sessions { ", in each session" } else { "" }
+    }
+
+    fn remedy(&self) -> &'static str {
+        match self.open_loop {
+            true => "RATE sets the load: latencies show the CPU rather than the storage.",
+            false => "More sessions would load the storage more.",
+        }
+    }
+}
+
+impl fmt::Display for SessionsCpu {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let background = if self.only_sessions { "" } else { ", background threads included" };
+        write!(out, "CPU was {} % of DB time{background}, ", self.of_db_time)?;
+        match self.waited {
+            Some(waited) => write!(out, "waits for storage {waited} %"),
+            None => write!(out, "and what sessions waited for is not known"),
+        }
+    }
+}
+
+/// A limit of a control group on the I/O of a server's processes, and its use.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IoLimit {
+    endpoint: Option<String>,
+    what: &'static str,
+    most_per_s: Tenths,
+    used: Percent,
+}
+
+impl IoLimit {
+    /// The limit on the device of the data that was used most.
+    fn worst(figures: &Figures<'_>) -> Option<Self> {
+        let lines = |server: &ObservedRecord| server.limits.clone().map_or_else(Vec::new, |limits| limits.io);
+        let of_server = |server| {
+            lines(server)
+                .iter()
+                .filter_map(|line| Self::of_line(figures.record, server, line))
+                .reduce(Self::fuller)
+        };
+        figures.record.observed.iter().filter_map(of_server).reduce(Self::fuller)
+    }
+
+    fn fuller(self, other: Self) -> Self {
+        if other.used.0 > self.used.0 { other } else { self }
+    }
+
+    /// That of a line of `io.max`: `254:0 rbps=max wbps=max riops=2000 wiops=max`.
+    fn of_line(record: &Record, server: &ObservedRecord, line: &str) -> Option<Self> {
+        let host_device = || record.host.as_ref()?.device.as_ref();
+        let device = server.device.as_ref().or_else(host_device)?;
+        let (number, limits) = line.split_once(' ')?;
+        let mut ids = device.device.top.iter().chain(device.device.disks.iter().map(|disk| &disk.id));
+        ids.find(|id| format!("{}:{}", id.major, id.minor) == number)?;
+        // The device counts everybody's requests.
+        let (used, own) = (device.counters?.used, server.io.or_else(|| own_io(record)));
+        let requests = counter_of_all(record, Counter::PhysicalReadRequests);
+        let requests = requests.or_else(|| counter_of_all(record, Counter::PhysicalReads));
+        let limit = |word: &str| {
+            let (key, most) = word.split_once('=')?;
+            let (what, unit, all, own) = match key {
+                "riops" => ("reads/s", 1.0, used.reads, requests),
+                "wiops" => ("writes/s", 1.0, used.writes, None),
+                "rbps" => ("MB/s of reads", 1e6, used.read_bytes, own.map(|own| own.read_bytes)),
+                "wbps" => ("MB/s of writes", 1e6, used.write_bytes, own.map(|own| own.write_bytes)),
+                _ => return None,
+            };
+            let (done, most) = (own.unwrap_or(all).min(all) as f64, most.parse::<f64>().ok()?);
+            let (used, most_per_s) =
+                (Percent(ratio(100.0 * done, server.seconds? * most)?), Tenths(most / unit));
+            Some(Self { endpoint: server.endpoint.clone(), what, most_per_s, used })
+        };
+        limits.split_whitespace().filter_map(limit).reduce(Self::fuller)
+    }
+}
+
+impl fmt::Display for IoLimit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let server = self.endpoint.as_ref().map(|endpoint| format!(" of {endpoint}")).unwrap_or_default();
+        let Self { what, most_per_s, used, .. } = self;
+        write!(
+            out,
+            "the control group of the server{server} may do {most_per_s} {what}, of which it used {used} %"
+        )
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -193,8 +308,12 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
             .collect();
     };
     let site = Site::of(record);
+    let io_limit = IoLimit::worst(figures);
     let main = match site {
-        Site::Seen => confined(figures).unwrap_or_else(|| on_its_host(figures, busy)),
+        Site::Seen => match io_limit.clone().filter(|limit| limit.used.0 >= IO_LIMIT.value) {
+            Some(limit) => CpuFinding::IoLimited { limit, busy },
+            None => confined(figures).unwrap_or_else(|| on_its_host(figures, busy)),
+        },
         Site::Elsewhere if busy.0 >= CPU_FULL.value => CpuFinding::ClientSideFull { busy },
         Site::Elsewhere => CpuFinding::Elsewhere { busy },
         Site::Unseen if busy.0 >= CPU_FULL.value => CpuFinding::UnseenAndFull { busy },
@@ -215,6 +334,8 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
         }
         Answer::Doubt | Answer::Bad => std::iter::once(main).chain(of_site).chain(beside).collect(),
     };
+    let io_limit = io_limit.filter(|limit| limit.used.0 < IO_LIMIT.value);
+    findings.extend(io_limit.map(|limit| CpuFinding::IoLimitFree { limit }));
     findings.extend(observations(figures));
     findings
 }
@@ -238,10 +359,9 @@ fn confined(figures: &Figures<'_>) -> Option<CpuFinding> {
 fn on_its_host(figures: &Figures<'_>, busy: Percent) -> CpuFinding {
     let (device, cached) = (DeviceLoad::of(figures), is_cached_test(figures));
     if busy.0 < CPU_FULL.value {
-        let on_cpu = figure::SESSIONS_CPU_PERCENT_OF_DB_TIME.of(figures);
-        return match on_cpu.filter(|share| *share >= SESSIONS_ON_CPU.value).map(Percent) {
-            Some(db_time) if cached => CpuFinding::CachedSessions { db_time, busy },
-            Some(db_time) => CpuFinding::SessionsOnCpu { db_time, busy, device },
+        return match SessionsCpu::of(figures) {
+            Some(sessions) if cached => CpuFinding::CachedSessions { sessions, busy },
+            Some(sessions) => CpuFinding::SessionsOnCpu { sessions, busy, device },
             None => CpuFinding::Free { busy, device },
         };
     }
@@ -339,10 +459,11 @@ fn observations(figures: &Figures<'_>) -> impl Iterator<Item = CpuFinding> {
     let of_db_time = figure::DB_CPU_PERCENT_OF_DB_TIME.of(figures);
     let database = figure::DB_CPU_S.of(figures).map(|cpu_s| {
         let of_host = figure::DB_CPU_PERCENT_OF_HOST.of(figures).map(Percent);
-        CpuFinding::DatabaseUsed { cpu_s: Seconds(cpu_s), of_host, of_db_time: of_db_time.map(Percent) }
+        let of_db_time = of_db_time.filter(|share| *share <= 100.0).map(Percent);
+        CpuFinding::DatabaseUsed { cpu_s: Seconds(cpu_s), of_host, of_db_time }
     });
     let outside =
-        of_db_time.filter(|share| embedded && *share > 100.0).map(|_| CpuFinding::OutsideOperations);
+        of_db_time.filter(|share| *share > 100.0).map(|_| CpuFinding::OutsideOperations { embedded });
     let client_s = figure::CLIENT_CPU_S.of(figures).filter(|_| !embedded);
     let cpus = client_s
         .zip(figure::WINDOW_S.of(figures))

@@ -6,7 +6,7 @@ use serde::Serialize;
 use slob_measure::{Counter, LatencyKind};
 use slob_record::Record;
 
-use super::accounted::incidental_bytes;
+use super::accounted::{incidental_bytes, unwritten_bytes};
 use super::thresholds::{CACHED_HITS, DELIVERED, EXCESS, MEMORY_READ, MOSTLY_CACHED, WRITE_RATE, WRITE_TIME};
 use super::{Answer, BAD, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
@@ -257,7 +257,10 @@ fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFi
     // Incidental reads are no excess, but they do not make up for missing ones.
     let share = |(witness, read): &(Witness, u64)| {
         let (read, bytes) = (*read as f64, bytes as f64);
-        let read = if read > bytes { bytes.max(read - incidental_bytes(record)) } else { read };
+        let read = match read > bytes {
+            true => bytes.max(read - incidental_bytes(record)),
+            false => bytes.min(read + unwritten_bytes(record)),
+        };
         Some((*witness, ratio(read, bytes).map(Share)?))
     };
     let shares: Vec<(Witness, Share)> = witnesses.iter().filter_map(share).collect();

@@ -11,8 +11,10 @@ use super::thresholds::{
 };
 use super::{Answer, DOUBT, GOOD, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
-use crate::format::{Count, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
-use crate::measured::{Rate, alike, operation_rates, own_read_bytes, ratio, window_intervals};
+use crate::format::{Count, Duration, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
+use crate::measured::{
+    Rate, alike, all_operations, all_responses, operation_rates, own_read_bytes, ratio, window_intervals,
+};
 
 findings! {
     SteadyFinding {
@@ -53,6 +55,13 @@ findings! {
                 0 => String::new(),
                 others => format!("; so did {}, for less", plural(*others, "other session")),
             };
+        /// Stalls that are short each, by their share of the window.
+        ShortStalls {
+            times: usize, intervals: usize, least: Duration, longest: Duration, seconds: Tenths, percent: Percent,
+        } = DOUBT.by(&STANDSTILL_OF_WINDOW) =>
+            "Not all the time: in {times} of {} operations waited {least} to {longest}, {} times what is usual or more: \
+             together {seconds} s, {percent} % of the window.",
+            plural(*intervals as u64, "interval"), STANDSTILL_OPERATIONS.value;
         Behind { session: u32, operations: Count, share: Share } = DOUBT.by(&BEHIND) =>
             "Not evenly: session {session} did {operations} operations, {share} % of what the median session did.";
         ForeignCpu { percent: Percent } = DOUBT.by(&FOREIGN_CPU) =>
@@ -84,12 +93,10 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
         Some(steadiness) if even.judgement().answer() == Answer::Good => uneven(&rates, steadiness, width_s),
         _ => Vec::new(),
     };
-    let is_even = uneven.is_empty();
-    let beside = standstill(figures)
-        .into_iter()
-        .chain(behind(record))
-        .chain(foreign_cpu(figures))
-        .chain(foreign_reads(figures));
+    let still = standstill(figures).or_else(|| short_stalls(figures));
+    let is_even = uneven.is_empty() && still.is_none();
+    let beside =
+        still.into_iter().chain(behind(record)).chain(foreign_cpu(figures)).chain(foreign_reads(figures));
     let mut findings = worst_first(uneven.into_iter().chain(beside).collect(), SteadyFinding::judgement);
     findings.extend(is_even.then_some(even));
     findings.extend(neighbours(record));
@@ -177,6 +184,36 @@ fn standstill(figures: &Figures<'_>) -> Option<SteadyFinding> {
         percent: Percent(100.0 * wait.seconds / window_s),
         at_s: Tenths(wait.at_s),
         others: still.len() as u64 - 1,
+    })
+}
+
+/// The longest operation of each interval that is far longer than usual, while others of the interval are not. With RATE it
+/// counts from its intended start: a server that halts while sessions wait for arrivals delays these.
+fn short_stalls(figures: &Figures<'_>) -> Option<SteadyFinding> {
+    let record = figures.record;
+    let is_open = record.workload.rate_per_s.is_some();
+    let all = if is_open { all_responses(record) } else { all_operations(record) };
+    let means_ns = record.operations.values().filter_map(|kind| kind.latency.mean());
+    let usual_ns = means_ns.chain(all.percentile(50.0).map(|ns| ns as f64)).reduce(f64::max)?;
+    let least_ns = STANDSTILL_OPERATIONS.value * usual_ns;
+    let intervals = window_intervals(record);
+    let stall_ns = |(_, interval): &(u64, Option<&Interval>)| {
+        let Interval { response, latency, .. } = (*interval)?;
+        let waits = if is_open { response } else { latency };
+        let is_stall = waits.max()? as f64 >= least_ns && (waits.percentile(50.0)? as f64) < least_ns;
+        is_stall.then_some(waits.max()? as f64)
+    };
+    let stalls: Vec<f64> = intervals.iter().filter_map(stall_ns).collect();
+    let (seconds, window_s) = (stalls.iter().sum::<f64>() / 1e9, figure::WINDOW_S.of(figures)?);
+    let is_much = seconds >= STANDSTILL.value.max(STANDSTILL_OF_WINDOW.share() * window_s);
+    let of_us = |choose: fn(f64, f64) -> f64| Some(Duration(stalls.iter().copied().reduce(choose)? / 1e3));
+    (is_much && stalls.len() > 1).then_some(SteadyFinding::ShortStalls {
+        times: stalls.len(),
+        intervals: intervals.len(),
+        least: of_us(f64::min)?,
+        longest: of_us(f64::max)?,
+        seconds: Tenths(seconds),
+        percent: Percent(100.0 * seconds / window_s),
     })
 }
 

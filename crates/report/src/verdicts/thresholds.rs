@@ -64,13 +64,16 @@ thresholds! {
             "above it other clients decide what the server's totals say";
         OTHERS_VISITS = "others_visits", 1000.0, "visits, rows or commits",
             "other clients that did less do no harm, however little the run does";
-        OTHERS_BYTES = "others_bytes", 1.0, "MiB",
+        OTHERS_BYTES = "others_bytes", 4.0, "MiB",
             "other clients that read or logged less do no harm, however little the run does";
         OTHERS_READS = "others_reads", 5.0, "%",
             "above it further reads of the device are mentioned";
-        INCIDENTAL_READS = "incidental_reads", 1.0, "MiB",
+        INCIDENTAL_READS = "incidental_reads", 4.0, "MiB",
             "the kernel may fetch this much more than the database asked for: pages of the program and of its libraries, \
              and directories";
+        UNWRITTEN_AHEAD = "unwritten_ahead", 64.0, "blocks of 16 KiB per scan",
+            "a database that reads whole extents ahead also asks for blocks of a table's last one that were never written: the file \
+             system knows their zeros, and no storage is asked";
         LOG_READ_BACK = "log_read_back", 1.0, "% of redo",
             "the kernel may also fetch this much of the log that the page cache lost before a write or a checkpoint \
              needed it";
@@ -84,6 +87,8 @@ thresholds! {
             "from here on sessions wait for hardly anything but CPU";
         DEVICE_WRITES = "device_writes", 10.0, "% of requests",
             "above it writes keep the device busy, which a probe of reads does not explain";
+        IO_LIMIT = "io_limit", 90.0, "% of the limit",
+            "from here on a control group's limit on I/O is the limit of the run";
         STEAL = "steal", 2.0, "% of CPU time",
             "from here on what the hypervisor withholds is more than noise";
         THROTTLED = "throttled", 10.0, "% of periods",

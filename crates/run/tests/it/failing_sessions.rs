@@ -23,6 +23,8 @@ enum Fault {
     IsLost,
     /// Its server, where the loop runs, becomes ten thousand times slower and reports a batch only at its end.
     Stalls,
+    /// Its first call outlasts the warm-up and the rest after it, and whoever looks at the host takes long.
+    OutlastsTheWarmUp,
 }
 
 struct FaultySession {
@@ -49,6 +51,10 @@ impl Session for FaultySession {
             Fault::ConflictsNowAndThen if batches % 2 == 1 => {
                 outcome.clear();
                 Err(EngineError::new(ErrorKind::Retryable, "executing", "conflict"))
+            }
+            Fault::OutlastsTheWarmUp if batches == 0 => {
+                thread::sleep(Duration::from_millis(3600));
+                self.inner.execute(batch, deadline, outcome)
             }
             Fault::Stalls => {
                 self.inner.execute(batch, None, outcome)?;
@@ -91,6 +97,14 @@ impl FaultySession {
 }
 
 impl Changes for Fault {
+    fn snapshot(&self, null: &dyn Engine) -> Result<slob_engine::Snapshot> {
+        let snapshot = null.snapshot();
+        if *self == Fault::OutlastsTheWarmUp {
+            thread::sleep(Duration::from_millis(700));
+        }
+        snapshot
+    }
+
     fn session(&self, null: &dyn Engine, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         let inner = null.session(plan)?;
         if plan.number != 1 || (*self == Fault::IsLost && plan.attempt > 2) {
@@ -113,6 +127,27 @@ impl RunObserver for Silent {
 
 fn run(fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
     run_tolerating("fail", fault, length)
+}
+
+/// The window of a busy host began at second 0, before the warm-up: the rest was subtracted from a moment within it.
+#[test]
+fn a_slow_sample_beside_a_session_at_work_moves_no_edge() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().display().to_string();
+    let parameters = [
+        ("TARGET", "null:?latency_us=200"),
+        ("RESULTS_DIR", &results),
+        ("WARMUP", "1"),
+        ("RUN_TIME", "1"),
+        ("THREADS_PER_SCHEMA", "3"),
+        ("UPDATE_PCT", "0"),
+    ];
+    let spec = spec(&parameters);
+    let measured = measure(&spec, Fault::OutlastsTheWarmUp, &mut Silent, &AtomicBool::new(false)).unwrap();
+    let record = measured.record;
+    let (window, edges) = (record.window.unwrap(), record.edges.unwrap());
+    assert_eq!(edges.begin.sessions_at_work, 1);
+    assert!(window.begin_s >= 0.99, "{window:?}");
 }
 
 fn run_tolerating(loss: &str, fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {

@@ -16,6 +16,9 @@ pub(crate) trait Changes: Send + Sync {
     fn session(&self, null: &dyn Engine, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         null.session(plan)
     }
+    fn snapshot(&self, null: &dyn Engine) -> Result<Snapshot> {
+        null.snapshot()
+    }
     fn open_server_report(&self, _: StatisticsType) -> Result<Option<Box<dyn ServerReport>>> {
         Ok(None)
     }
@@ -49,7 +52,7 @@ impl<C: Changes> Engine for Changed<C> {
         self.changes.session(self.null.as_ref(), plan)
     }
     fn snapshot(&self) -> Result<Snapshot> {
-        self.null.snapshot()
+        self.changes.snapshot(self.null.as_ref())
     }
     fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
         self.null.read_rows(slice, visit)
