@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use rustix::fs::{Mode, OFlags};
 use slob_engine::{Engine, Purpose, Server};
 use slob_host::{
-    CpuTimes, Device, DeviceCounters, HostInfo, MachineSettings, ProbeEvent, ProbePlan, free_space, run_probe,
+    CpuTimes, Device, DeviceCounters, HostInfo, MachineSettings, Priority, ProbeEvent, ProbePlan, free_space,
+    run_probe,
 };
 use slob_observe::{FoundServer, Hello, HostInterval, Observer};
 use slob_record::{SavedProbe, latest_probe, save_probe};
@@ -20,7 +21,8 @@ use slob_report::format::{fixed, limits, percent};
 use slob_report::probe_text;
 use slob_report::verdicts::thresholds::FOREIGN_CPU;
 use slob_run::{
-    Hosts, LoadPlan, Loaded, LocalData, ObservedHost, ObservedServer, Site, page_cache_advice, prepare,
+    Hosts, LoadPlan, Loaded, LocalData, NO_PRIORITY, ObservedHost, ObservedServer, Site, page_cache_advice,
+    prepare, shared_cpus,
 };
 use slob_spec::{Entry, LoadSpec, Observe, Origin, RunSpec, Settings, SshHost, Value};
 
@@ -311,7 +313,32 @@ fn data(
         Site::Servers(hosts) => page_cache_advice(&prepared, &hosts.topology),
         Site::Here(_) | Site::Nowhere => None,
     };
-    [good].into_iter().chain(cached.map(|advice| Check::advice(subject, advice))).collect()
+    let shared = match site {
+        Site::Servers(hosts) => shared_cpus(&hosts.topology, server),
+        Site::Here(_) | Site::Nowhere => None,
+    };
+    let priority = shared.and_then(|cpus| priority(prepared.homes.len(), cpus));
+    let cached = cached.map(|advice| Check::advice(subject, advice));
+    [good].into_iter().chain(cached).chain(priority).collect()
+}
+
+/// Absent where each session has a CPU.
+fn priority(sessions: usize, shared_cpus: u32) -> Option<Check> {
+    let subject = "Priority";
+    let shared = format!("{sessions} sessions share {shared_cpus} CPUs with their server");
+    (sessions > shared_cpus as usize).then(|| match Priority::raise() {
+        Ok(raised) => {
+            Check::good(subject, format!("{shared}; this program has priority in a run ({raised})"))
+        }
+        Err(error) => {
+            let finding = format!("{shared}, and this program may not raise its priority: {error}");
+            Check::warning(
+                subject,
+                format!("{finding}; they will wait for a CPU outside operations"),
+                NO_PRIORITY,
+            )
+        }
+    })
 }
 
 fn not_loaded(load: &LoadSpec, engine: &dyn Engine, server: &Server, site: &Site) -> Check {

@@ -71,6 +71,23 @@ fn counts_equal_the_plan<S: TestServer>(
     MIXES.map(equal_the_plan).into()
 }
 
+/// The client's threads share the CPUs with 64 processes of the server.
+#[test]
+fn each_second_of_many_sessions_is_accounted_and_each_session_works() {
+    let Some(bench) = postgres(Version::V15, &[]) else { return };
+    bench.setup(1, "8M");
+    let record = bench.run("-s 1 -t 64 --run-time 3 --update-pct 0 --scan-pct 0 --work-unit 16");
+    let (sessions, window_s) = (record["sessions"].as_array().unwrap(), &record["window"]["seconds"]);
+    let us = |session: &Value| {
+        ["busy_us", "idle_us", "waiting_us"].map(|part| session[part].as_f64().unwrap()).iter().sum::<f64>()
+    };
+    let share = sessions.iter().map(us).sum::<f64>() / (64e6 * window_s.as_f64().unwrap());
+    assert!((share - 1.0).abs() < 0.01, "{share}");
+    let idle = sessions.iter().filter(|session| session["selects"] == 0).count();
+    assert_eq!((sessions.len(), idle), (64, 0));
+    assert!(record["dispatch"]["count"].as_u64() >= Some(64), "{}", record["dispatch"]);
+}
+
 #[rstest]
 #[case::of_15(Version::V15, "server")]
 #[case::of_15_statement_by_statement(Version::V15, "statement")]

@@ -1,7 +1,8 @@
 //! The host: CPUs, processes, control groups, limits, the device behind a path, and the device probe. Linux only.
 //!
-//! Everything here only reads the host, with three exceptions: [`check_thread_limits`] may raise the soft limit of open
-//! files, [`run_probe`] writes to a scratch file without a name, and [`end_connections`] ends those of this process.
+//! Everything here only reads the host, with four exceptions: [`check_thread_limits`] may raise the soft limit of open
+//! files, [`Priority`] raises this process's, [`run_probe`] writes to a scratch file without a name, and [`end_connections`]
+//! ends those of this process.
 
 #![deny(unsafe_code)]
 
@@ -13,6 +14,7 @@ mod files;
 mod limits;
 mod machine;
 mod mounts;
+mod priority;
 mod probe;
 mod processes;
 mod sockets;
@@ -24,6 +26,7 @@ pub use error::HostError;
 pub use files::{free_space, open_within};
 pub use limits::{ThreadLimit, check_thread_limits};
 pub use machine::{HostInfo, MachineSettings};
+pub use priority::{Priority, raise_thread};
 pub use probe::{
     IoInterface, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, StepFigures, StepKind, StepPlan, run_probe,
 };

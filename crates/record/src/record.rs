@@ -48,6 +48,10 @@ pub struct Record {
     /// Open loop: operations due and not done at the end of the window, from the mean arrival rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog: Option<u64>,
+    /// Waits for the first operation of each batch, from the moment at which its session was ready or the operation due to its
+    /// start; empty in records of older releases.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub dispatch: Histogram,
     /// Operations of the whole run that were repeated after a conflict, by the database's error code.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub conflicts: BTreeMap<String, u64>,
@@ -259,7 +263,8 @@ pub struct KindRecord {
     pub rows: u64,
     /// Durations (service times).
     pub latency: Histogram,
-    /// Open loop: response times, from the intended start to the end.
+    /// Response times: in an open loop from the moment at which an operation is due, else from the moment at which its session is
+    /// ready for it, to its end. Empty for a closed loop in records of older releases.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
 }
@@ -287,6 +292,13 @@ pub struct SessionRecord {
     pub rows: u64,
     /// Time inside these operations, in microseconds.
     pub busy_us: u64,
+    /// Think time, and time in which nothing was due or left to do, in microseconds; absent in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_us: Option<u64>,
+    /// Rest of the window, in microseconds: the session was ready, and no operation of it was at work. It waited for this program,
+    /// the network or a CPU, or an attempt failed. Absent in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_us: Option<u64>,
     /// Longest of these operations, in microseconds.
     pub max_us: Option<f64>,
     /// Longest time without the end of an operation; absent in records of older releases.

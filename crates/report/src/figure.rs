@@ -17,7 +17,7 @@ use slob_stats::Histogram;
 use crate::format::Format;
 use crate::measured::{
     Measured, Role, commits, counter, counter_of_all, db_time_s, device_counters, event_mean_us, is_coarse,
-    latency_mean_us, latency_percentile_us, mean_rate, mean_us, own_read_bytes, percentile_us,
+    latency_mean_us, latency_percentile_us, mean_rate, mean_us, outside_s, own_read_bytes, percentile_us,
     physical_read_bytes, ratio, total_operations, total_rows,
 };
 use crate::table::Cell;
@@ -66,8 +66,10 @@ enum Get {
 #[derive(Clone, Copy, Debug)]
 enum Durations {
     Operations,
-    /// Open loop: from the intended start to the end.
+    /// From the moment at which an operation was due or its session ready to the end.
     Responses,
+    /// Waits for the first operation of a batch.
+    Dispatch,
     OfRole(Role),
     Database(LatencyKind),
 }
@@ -138,6 +140,7 @@ impl Figure {
                 match of {
                     Durations::Operations => at(run.operations()),
                     Durations::Responses => at(run.responses()),
+                    Durations::Dispatch => at(&run.record.dispatch),
                     Durations::OfRole(role) => at(&run.durations_of(role)?),
                     Durations::Database(kind) => latency_percentile_us(run.record, kind, percent),
                 }?
@@ -259,7 +262,7 @@ macro_rules! figures {
     };
 }
 
-use Durations::{Database, OfRole, Operations, Responses};
+use Durations::{Database, Dispatch, OfRole, Operations, Responses};
 use Get::{Count, Number, Percentile, Set, SetDecimal, SetNumber};
 
 /// Nothing: the figure was set.
@@ -280,7 +283,9 @@ const OURS: &str = "operations that ended in the window, counted by this program
 const COUNTED: &str = "the database's counters between two snapshots";
 const COMMITTED: &str = "the database's count, or else the UPDATEs";
 const TIMED: &str = "the duration of every operation of the window";
-const RESPONSE: &str = "with RATE: from the moment at which an operation was due to its end";
+const RESPONSE: &str = "from the moment at which a session was ready for an operation, with RATE at which it was due, to its end";
+const DISPATCH: &str =
+    "from the moment at which a session was ready for a batch to the start of its first operation";
 const OF_ROLE: &str =
     "with WRITERS and READERS: operations of the window of the sessions of this role, timed by this program";
 const READ_TIMES: &str = "physical reads, as the database timed them";
@@ -407,7 +412,7 @@ figures! {
     OPERATION_P90_US = "operation_p90_us", "Operation, p90", "us", Lower, TIMED, WORK, Percentile(Operations, 90.0);
     OPERATION_P95_US = "operation_p95_us", "Operation, p95", "us", Lower, TIMED, WORK, Percentile(Operations, 95.0);
     OPERATION_P99_US = "operation_p99_us", "Operation, p99", "us", Lower, TIMED, WORK, Percentile(Operations, 99.0),
-        heading: "p99 of an operation", short: "p99";
+        heading: "p99 service time", short: "p99";
     OPERATION_P999_US = "operation_p999_us", "Operation, p99.9", "us", Lower, TIMED, WORK, Percentile(Operations, 99.9);
     OPERATION_MAX_US = "operation_max_us", "Operation, max", "us", Lower, TIMED, WORK, Percentile(Operations, 100.0);
     WRITER_OPERATION_MEAN_US = "writer_operation_mean_us", "Operation of a writer, mean", "us", Lower, OF_ROLE, WORK,
@@ -423,6 +428,16 @@ figures! {
     RESPONSE_P50_US = "response_p50_us", "Response, p50", "us", Lower, RESPONSE, WORK, Percentile(Responses, 50.0);
     RESPONSE_P99_US = "response_p99_us", "Response, p99", "us", Lower, RESPONSE, WORK, Percentile(Responses, 99.0);
     RESPONSE_MAX_US = "response_max_us", "Response, max", "us", Lower, RESPONSE, WORK, Percentile(Responses, 100.0);
+    DISPATCH_MEAN_US = "dispatch_mean_us", "Dispatch, mean", "us", Lower, DISPATCH, LOAD,
+        Number(|run| mean_us(&run.record.dispatch));
+    DISPATCH_P99_US = "dispatch_p99_us", "Dispatch, p99", "us", Lower, DISPATCH, LOAD, Percentile(Dispatch, 99.0);
+    // For this program, the network or a CPU; think time and waits for arrivals do not count.
+    WAITING_PERCENT = "waiting_percent", "Waiting outside operations (% of the sessions' time)", "%", Lower,
+        "time in which sessions were ready and no operation of theirs was at work", LOAD,
+        Number(|run| {
+            let waiting_s = outside_s(run.record, |session| session.waiting_us)?;
+            ratio(100.0 * waiting_s, run.window_s * run.record.sessions.len() as f64)
+        });
     BACKLOG = "backlog", "Operations due and not done", "", Lower,
         "with RATE: operations that were due at the end of the window and not done", COUNTS,
         Count(|run| run.record.backlog);

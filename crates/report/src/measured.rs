@@ -270,7 +270,19 @@ pub(crate) fn all_operations(record: &Record) -> Histogram {
     merged(record.operations.values().map(|kind| &kind.latency))
 }
 
-/// Open loop: response times of all operations of the window, from the intended start to the end.
+/// A part of the time of the sessions outside operations; absent if one of them has none, as in records of older releases.
+pub(crate) fn outside_s(record: &Record, part_us: fn(&SessionRecord) -> Option<u64>) -> Option<f64> {
+    record.window?;
+    let parts: Option<Vec<u64>> = record.sessions.iter().map(part_us).collect();
+    parts.filter(|parts| !parts.is_empty()).map(|parts| saturating_sum(parts) as f64 / 1e6)
+}
+
+/// True if a session ended no operation in the window, and not because none was due.
+pub(crate) fn did_nothing(session: &SessionRecord) -> bool {
+    session.operations() == 0 && session.waiting_us != Some(0)
+}
+
+/// Response times of all operations of the window, from the moment at which each was due or its session ready to its end.
 pub(crate) fn all_responses(record: &Record) -> Histogram {
     merged(record.operations.values().map(|kind| &kind.response))
 }

@@ -445,10 +445,10 @@ mod tests {
         let mut record = fixture::direct_read_run();
         let (window_s, host) = (record.window.unwrap().seconds, record.host.as_mut().unwrap());
         host.cpu.as_mut().unwrap().idle_s += 10.0 * f64::from(host.info.cpus_online.unwrap());
-        assert!(!host_cpu(&record).unwrap().agrees);
+        assert_eq!(host_cpu(&record).unwrap().agrees, Some(false));
         record.observed =
             vec![slob_record::ObservedRecord { seconds: Some(window_s + 10.0), ..Default::default() }];
-        assert!(host_cpu(&record).unwrap().agrees);
+        assert_eq!(host_cpu(&record).unwrap().agrees, Some(true));
     }
 
     fn double_physical_reads(record: &mut Record) {

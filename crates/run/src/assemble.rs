@@ -51,6 +51,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         load: load(prepared, context.spec),
         operations: if window.is_some() { tally.window(None) } else { BTreeMap::new() },
         backlog: window.and_then(|window| backlog(&prepared.workload, window, tally)),
+        dispatch: tally.dispatch(),
         conflicts,
         losses: losses(&measured),
         marks: measured.marks.0.clone(),
@@ -219,6 +220,8 @@ fn sessions(
         scans: end.totals.operations.scans,
         rows: end.totals.rows,
         busy_us: end.totals.busy_ns / 1000,
+        idle_us: Some(end.totals.idle_ns / 1000),
+        waiting_us: Some(end.totals.waiting_ns / 1000),
         max_us: end.totals.max_ns.map(|ns| ns as f64 / 1000.0),
         longest_wait: end.totals.longest_wait(),
         whole_window: end.losses.is_empty()

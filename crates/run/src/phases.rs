@@ -154,7 +154,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             Length::Time(length) => Some(length),
             Length::Operations(_) => None,
         });
-        self.timeline.tally.begin_phase(warmup);
+        self.timeline.tally.begin_phase(now, warmup);
         self.until = length.map(|length| now + length);
         self.sessions.shared.rendezvous.release(self.until);
     }
@@ -304,6 +304,10 @@ impl<'a, 'b> Phases<'a, 'b> {
         }
         measured.until_steady = self.steady.as_ref().map(SteadyStop::record);
         measured.sessions = sessions.ended;
+        let window = timeline.tally.window_ns();
+        for (_, end) in &mut measured.sessions {
+            end.totals.finish(&window, end.next_due_ns);
+        }
         measured
     }
 }

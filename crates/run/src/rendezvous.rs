@@ -1,10 +1,16 @@
 //! Sessions rest here before, between and after the phases of a run: connected, with no operation in flight. At an edge of the
 //! window no session is at work, so every counter covers the same operations.
+//!
+//! Sessions only read what they share, or count in it. A session that holds a lock and gets no CPU would keep all others from
+//! their work.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use slob_record::EdgeRecord;
+use slob_stats::nanoseconds;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Order {
@@ -15,81 +21,105 @@ enum Order {
     Leave,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    order: Order,
-    /// Phases begun so far: a session that rests before its phase is over waits for the next one.
-    phase: u32,
-    /// Sessions that wait for a phase to begin.
-    resting: u32,
-    /// Sessions that have not come to rest since the phase began.
-    engaged: u32,
-    /// Operations that the database has and has not returned.
-    in_flight: u64,
-    last_work: Option<Instant>,
-}
-
-impl State {
-    fn is_working(&self) -> bool {
-        match self.order {
-            Order::Work(until) => until.is_none_or(|until| Instant::now() < until),
-            Order::Rest | Order::Leave => false,
+impl Order {
+    fn is_work(self) -> bool {
+        match self {
+            Self::Work(until) => until.is_none_or(|until| Instant::now() < until),
+            Self::Rest | Self::Leave => false,
         }
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Orders {
+    order: Order,
+    /// Phases begun so far: a session that rests before its phase is over waits for the next one.
+    phase: u32,
+}
+
+#[derive(Debug)]
 pub(crate) struct Rendezvous {
-    state: Mutex<State>,
-    /// Wakes the sessions.
-    ordered: Condvar,
+    /// The timeline alone writes.
+    orders: RwLock<Orders>,
+    /// Sessions that wait for a phase to begin.
+    resting: AtomicU32,
+    /// Sessions that have not come to rest since the phase began.
+    engaged: AtomicU32,
+    /// Operations that the database has and has not returned.
+    in_flight: AtomicU64,
+    start: Instant,
+    /// The return of the last operation of the phase, in nanoseconds after `start`; 0 is none.
+    last_work_ns: AtomicU64,
+    /// Threads of the sessions, which the timeline wakes.
+    threads: Mutex<Vec<Thread>>,
     /// Wakes the timeline.
-    rested: Condvar,
+    rested: (Mutex<()>, Condvar),
+}
+
+impl Default for Rendezvous {
+    fn default() -> Self {
+        Self {
+            orders: RwLock::default(),
+            resting: AtomicU32::new(0),
+            engaged: AtomicU32::new(0),
+            in_flight: AtomicU64::new(0),
+            start: Instant::now(),
+            last_work_ns: AtomicU64::new(0),
+            threads: Mutex::default(),
+            rested: Default::default(),
+        }
+    }
 }
 
 impl Rendezvous {
     /// Begins a phase, which ends at `until` if that is known: all resting sessions go to work.
     pub(crate) fn release(&self, until: Option<Instant>) {
-        let mut state = self.lock();
-        state.order = Order::Work(until);
-        state.phase += 1;
-        state.engaged += std::mem::take(&mut state.resting);
-        state.last_work = None;
-        self.ordered.notify_all();
+        self.last_work_ns.store(0, Ordering::SeqCst);
+        self.give(|orders| {
+            *orders = Orders { order: Order::Work(until), phase: orders.phase + 1 };
+            self.engaged.fetch_add(self.resting.swap(0, Ordering::SeqCst), Ordering::SeqCst);
+        });
     }
 
     pub(crate) fn close(&self) {
-        self.order(Order::Rest);
+        self.give(|orders| orders.order = Order::Rest);
     }
 
     /// Orders all sessions to disconnect.
     pub(crate) fn leave(&self) {
-        self.order(Order::Leave);
+        self.give(|orders| orders.order = Order::Leave);
     }
 
-    fn order(&self, order: Order) {
-        self.lock().order = order;
-        self.ordered.notify_all();
+    fn give(&self, change: impl FnOnce(&mut Orders)) {
+        change(&mut self.orders.write().unwrap_or_else(PoisonError::into_inner));
+        lock(&self.threads).iter().for_each(Thread::unpark);
     }
 
     /// Waits at most `patience` until all sessions rest. Returns those that do not.
     pub(crate) fn wait_for_rest(&self, patience: Duration) -> EdgeRecord {
-        let waited = self.rested.wait_timeout_while(self.lock(), patience, |state| state.engaged > 0);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        EdgeRecord { sessions_at_work: state.engaged, operations_under_way: state.in_flight }
+        let (mutex, rested) = &self.rested;
+        let engaged = || self.engaged.load(Ordering::SeqCst);
+        drop(rested.wait_timeout_while(lock(mutex), patience, |()| engaged() > 0));
+        let operations_under_way = self.in_flight.load(Ordering::SeqCst);
+        EdgeRecord { sessions_at_work: engaged(), operations_under_way }
     }
 
     /// The return of the last operation of the phase.
     pub(crate) fn last_work(&self) -> Option<Instant> {
-        self.lock().last_work
+        let ns = self.last_work_ns.load(Ordering::SeqCst);
+        (ns > 0).then(|| self.start + Duration::from_nanos(ns))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn orders(&self) -> RwLockReadGuard<'_, Orders> {
+        self.orders.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A session in the rendezvous. Once dropped, for whatever reason, it is not waited for.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A session in the rendezvous, made by its thread. Once dropped, for whatever reason, it is not waited for.
 #[derive(Debug)]
 pub(crate) struct Participant<'a> {
     rendezvous: &'a Rendezvous,
@@ -109,77 +139,87 @@ pub(crate) struct InFlight<'a> {
 
 impl<'a> Participant<'a> {
     pub(crate) fn new(rendezvous: &'a Rendezvous) -> Self {
+        lock(&rendezvous.threads).push(thread::current());
         Self { rendezvous, engaged: false, phase: 0 }
     }
 
     /// Rests until the next phase; false if the session must disconnect.
     pub(crate) fn rest(&mut self) -> bool {
         self.step_out();
-        let mut state = self.rendezvous.lock();
-        let missed_its_begin = matches!(state.order, Order::Work(_)) && state.phase != self.phase;
-        if missed_its_begin {
-            state.engaged += 1;
+        let rendezvous = self.rendezvous;
+        let orders = rendezvous.orders();
+        let mut now = *orders;
+        if matches!(now.order, Order::Work(_)) && now.phase != self.phase {
+            // It missed the begin.
+            rendezvous.engaged.fetch_add(1, Ordering::SeqCst);
+            drop(orders);
         } else {
-            state.resting += 1;
-            let own = state.phase;
-            let waits = |state: &mut State| state.order != Order::Leave && state.phase == own;
-            let waited = self.rendezvous.ordered.wait_while(state, waits);
-            state = waited.unwrap_or_else(PoisonError::into_inner);
+            rendezvous.resting.fetch_add(1, Ordering::SeqCst);
+            drop(orders);
+            let own = now.phase;
+            while now.order != Order::Leave && now.phase == own {
+                thread::park();
+                now = *rendezvous.orders();
+            }
         }
-        if state.order == Order::Leave {
+        if now.order == Order::Leave {
             return false;
         }
-        (self.phase, self.engaged) = (state.phase, true);
+        (self.phase, self.engaged) = (now.phase, true);
         true
     }
 
     /// Stops the timeline from waiting for this session: its database is gone.
     pub(crate) fn step_out(&mut self) {
-        if std::mem::take(&mut self.engaged) {
-            let mut state = self.rendezvous.lock();
-            state.engaged -= 1;
-            if state.engaged == 0 {
-                self.rendezvous.rested.notify_all();
-            }
+        if std::mem::take(&mut self.engaged) && self.rendezvous.engaged.fetch_sub(1, Ordering::SeqCst) == 1 {
+            let (mutex, rested) = &self.rendezvous.rested;
+            drop(lock(mutex));
+            rested.notify_all();
         }
     }
 
     /// Continues the phase with a new connection; false if the phase is over.
     pub(crate) fn step_in(&mut self) -> bool {
-        let mut state = self.rendezvous.lock();
-        if !state.is_working() {
+        let orders = self.rendezvous.orders();
+        if !orders.order.is_work() {
             return false;
         }
-        state.engaged += 1;
-        (self.phase, self.engaged) = (state.phase, true);
+        self.rendezvous.engaged.fetch_add(1, Ordering::SeqCst);
+        (self.phase, self.engaged) = (orders.phase, true);
         true
     }
 
     pub(crate) fn is_working(&self) -> bool {
-        self.rendezvous.lock().is_working()
+        self.rendezvous.orders().order.is_work()
     }
 
     pub(crate) fn is_to_leave(&self) -> bool {
-        self.rendezvous.lock().order == Order::Leave
+        self.rendezvous.orders().order == Order::Leave
     }
 
     pub(crate) fn begin(&self, operations: usize) -> Option<InFlight<'a>> {
-        let mut state = self.rendezvous.lock();
-        let Order::Work(until) = state.order else { return None };
+        let orders = self.rendezvous.orders();
+        let Order::Work(until) = orders.order else { return None };
         let operations = operations as u64;
-        state.is_working().then(|| {
-            state.in_flight += operations;
+        orders.order.is_work().then(|| {
+            self.rendezvous.in_flight.fetch_add(operations, Ordering::SeqCst);
             InFlight { rendezvous: self.rendezvous, operations, until }
         })
     }
 
     /// Sleeps that long, or until the phase is over.
     pub(crate) fn sleep(&self, wait: Duration) {
-        let state = self.rendezvous.lock();
-        let Order::Work(until) = state.order else { return };
-        let left = until.map_or(wait, |until| wait.min(until.saturating_duration_since(Instant::now())));
-        let order = state.order;
-        drop(self.rendezvous.ordered.wait_timeout_while(state, left, |state| state.order == order));
+        let order = self.rendezvous.orders().order;
+        let Order::Work(until) = order else { return };
+        let end = Instant::now() + wait;
+        let end = until.map_or(end, |until| until.min(end));
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.rendezvous.orders().order != order {
+                return;
+            }
+            thread::park_timeout(left);
+        }
     }
 }
 
@@ -191,22 +231,22 @@ impl Drop for Participant<'_> {
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        let mut state = self.rendezvous.lock();
-        state.in_flight -= self.operations;
-        state.last_work = Some(Instant::now());
+        self.rendezvous.in_flight.fetch_sub(self.operations, Ordering::SeqCst);
+        self.rendezvous
+            .last_work_ns
+            .fetch_max(nanoseconds(self.rendezvous.start.elapsed()), Ordering::SeqCst);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread;
 
     const LONG: Duration = Duration::from_secs(60);
 
     /// Waits until that many sessions rest.
     fn wait_for(rendezvous: &Rendezvous, resting: u32) {
-        while rendezvous.lock().resting < resting {
+        while rendezvous.resting.load(Ordering::SeqCst) < resting {
             thread::yield_now();
         }
     }
@@ -260,7 +300,7 @@ mod tests {
             });
             wait_for(&rendezvous, 1);
             rendezvous.release(None);
-            while rendezvous.lock().in_flight == 0 {
+            while rendezvous.in_flight.load(Ordering::SeqCst) == 0 {
                 thread::yield_now();
             }
             rendezvous.close();
@@ -318,7 +358,7 @@ mod tests {
         assert!(!participant.is_working());
         rendezvous.release(None);
         thread::scope(|scope| {
-            scope.spawn(|| participant.sleep(LONG));
+            scope.spawn(|| Participant::new(&rendezvous).sleep(LONG));
             thread::sleep(Duration::from_millis(5));
             rendezvous.close();
         });

@@ -13,7 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use slob_engine::{Engine, Outcome, RunPlan, SessionPlan, within};
+use slob_engine::{Engine, Outcome, RunPlan, Server, SessionPlan, within};
+use slob_host::Priority;
 use slob_method::{Batch, Planner, RowContent, SchemaNo};
 use slob_record::{ConfigEntry, Record, RunDirectory, SavedProbe, latest_probe};
 use slob_spec::{Length, RunSpec};
@@ -29,12 +30,15 @@ use crate::rendezvous::Rendezvous;
 use crate::sampler::Sampler;
 use crate::sampler::{Hosts, Topology};
 use crate::sessions::Sessions;
-use crate::sessions::{BatchSize, Message, SessionEnd, Shared, Worker};
+use crate::sessions::{BatchSize, Gate, Message, SessionEnd, Shared, Worker};
 use crate::tally::{RunClock, Tally};
+use crate::turns::Turns;
 use crate::{RunError, verify};
 
 /// Stack of a session's thread in bytes; only touched pages take memory.
 const SESSION_STACK: usize = 1 << 20;
+/// The remedy for sessions that wait for a CPU.
+pub const NO_PRIORITY: &str = "run it as root or with CAP_SYS_NICE, or on another host";
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The parts of a run that its preparation does not need.
@@ -143,20 +147,42 @@ impl Timeline<'_> {
     /// Connects the sessions, runs all phases, and ends the sessions.
     fn measure(&mut self, sampler: &mut Sampler, journal: Option<Journal>) -> Result<Measurements, RunError> {
         let (sender, messages) = mpsc::channel();
+        let sessions_count = self.prepared.homes.len() as u32;
+        let shared_cpus =
+            shared_cpus(&self.topology, &self.prepared.server).filter(|cpus| sessions_count > *cpus);
+        let denied = shared_cpus.and_then(|_| Priority::raise().err());
         let shared = Arc::new(Shared {
             rendezvous: Rendezvous::default(),
             tally: Arc::clone(&self.tally),
             operations: AtomicU64::new(0),
+            connecting: Gate::default(),
+            turns: Turns::new(shared_cpus.filter(|_| denied.is_some())),
             journal,
         });
-        let workers = self.workers(&shared, &sender);
+        let workers = self.workers(&shared, &sender, shared_cpus);
         drop(sender);
         let mut sessions = Sessions::new(shared, messages, workers.len() as u32);
         let result = self.spawn(workers).and_then(|()| self.connect(&mut sessions));
         if result.is_err() {
             sessions.shared.rendezvous.leave();
         }
-        result.map(|()| Phases::new(self, sampler, sessions).carry_out())
+        result?;
+        // Scripts were started before, and are started after: they do not inherit it.
+        let priority = shared_cpus.filter(|_| denied.is_none()).and_then(|_| Priority::raise().ok());
+        let note = shared_cpus.map(|cpus| {
+            let shared = format!("{sessions_count} sessions share {cpus} CPUs with their server");
+            match (&priority, denied) {
+                (Some(raised), _) => format!("{shared}; this program's threads have priority ({raised})."),
+                (None, error) => format!(
+                    "{shared}, and this program's threads have no priority ({}): a bounded number of batches is in flight while \
+                     the CPUs are busy; {NO_PRIORITY}.",
+                    error.map_or_else(|| "refused".to_owned(), |error| error.to_string())
+                ),
+            }
+        });
+        let mut measured = Phases::new(self, sampler, sessions).carry_out();
+        measured.notes.extend(note);
+        Ok(measured)
     }
 
     /// Starts a thread for each session. The threads are not joined: one that hangs in its database must not hold up the
@@ -179,7 +205,12 @@ impl Timeline<'_> {
         Ok(())
     }
 
-    fn workers(&self, shared: &Arc<Shared>, messages: &mpsc::Sender<Message>) -> Vec<Worker> {
+    fn workers(
+        &self,
+        shared: &Arc<Shared>,
+        messages: &mpsc::Sender<Message>,
+        shared_cpus: Option<u32>,
+    ) -> Vec<Worker> {
         let prepared = self.prepared;
         let workload = &prepared.workload;
         let load = prepared.schemas.first().map(|state| state.load);
@@ -200,7 +231,8 @@ impl Timeline<'_> {
                 Length::Operations(count) => Some(count),
                 Length::Time(_) => None,
             },
-            size: BatchSize::new(number, prepared.homes.len() as u32),
+            size: BatchSize::new(number, prepared.homes.len() as u32, shared_cpus),
+            has_priority: shared_cpus.is_some(),
             on_loss: self.context.spec.session_loss,
             shared: Arc::clone(shared),
             messages: messages.clone(),
@@ -263,6 +295,14 @@ impl Timeline<'_> {
         let has_failed = measured.unfinished > 0 || measured.error.is_some();
         measured.verification = verify::sample(&self.context.engine, &self.prepared.schemas, has_failed);
     }
+}
+
+/// The CPUs of this host, if the server uses them too or its host is not known; an embedded database has no threads of its own.
+pub fn shared_cpus(topology: &Topology, server: &Server) -> Option<u32> {
+    let mut hosts = topology.hosts_of_database().peekable();
+    let is_here = hosts.peek().is_none() || hosts.any(|(_, host)| host.is_here);
+    let cpus = thread::available_parallelism().ok()?.get();
+    (is_here && !server.capabilities.embedded).then_some(cpus as u32)
 }
 
 fn connection_error(end: &SessionEnd) -> RunError {

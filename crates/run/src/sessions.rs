@@ -2,20 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Cancel, Engine, EngineError, ErrorKind, Outcome, Result, Session, SessionPlan};
-use slob_method::{Batch, Planner};
+use slob_engine::{Cancel, Engine, EngineError, ErrorKind, OpOutcome, Outcome, Result, Session, SessionPlan};
+use slob_host::CpuTimes;
+use slob_method::{Action, Batch, Op, Planner};
 use slob_record::{EdgeRecord, LossRecord, error_of_session};
 use slob_spec::SessionLoss;
 
 use crate::journal::Journal;
 use crate::rendezvous::{Participant, Rendezvous};
 use crate::tally::{RunClock, SessionTotals, Tally, seconds};
+use crate::turns::Turns;
 
 /// First and longest wait of a session that lost its database before it connects again.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
@@ -28,7 +30,37 @@ pub(crate) struct Shared {
     pub(crate) rendezvous: Rendezvous,
     pub(crate) tally: Arc<Tally>,
     pub(crate) operations: AtomicU64,
+    pub(crate) connecting: Gate,
+    pub(crate) turns: Turns,
     pub(crate) journal: Option<Journal>,
+}
+
+/// Sessions that connect at the same time. Servers let at least 50 connections queue by default; where more come, the kernel
+/// drops some, and resets those that it answered with SYN cookies.
+const CONNECTING: u32 = 32;
+
+#[derive(Debug)]
+pub(crate) struct Gate {
+    free: Mutex<u32>,
+    freed: Condvar,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self { free: Mutex::new(CONNECTING), freed: Condvar::new() }
+    }
+}
+
+impl Gate {
+    fn pass<T>(&self, work: impl FnOnce() -> T) -> T {
+        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.freed.wait_while(free(), |free| *free == 0);
+        *waited.unwrap_or_else(PoisonError::into_inner) -= 1;
+        let result = work();
+        *free() += 1;
+        self.freed.notify_one();
+        result
+    }
 }
 
 pub(crate) enum Message {
@@ -47,6 +79,8 @@ pub(crate) struct SessionEnd {
     pub(crate) endpoint: usize,
     /// All operations, with those of the warm-up.
     pub(crate) operations: u64,
+    /// When its next operation is due by the clock; never if it has done all.
+    pub(crate) next_due_ns: u64,
     /// Operations repeated because of a conflict, by the server's code.
     pub(crate) conflicts: BTreeMap<String, u64>,
     /// The times that it was without its database: the first [`MOST_LOSSES`], and how many more.
@@ -87,6 +121,8 @@ pub(crate) struct Worker {
     pub(crate) planner: Planner,
     pub(crate) operations: Option<u64>,
     pub(crate) size: BatchSize,
+    /// Its thread gets priority where that is allowed.
+    pub(crate) has_priority: bool,
     pub(crate) on_loss: SessionLoss,
     pub(crate) shared: Arc<Shared>,
     pub(crate) messages: Sender<Message>,
@@ -100,8 +136,15 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn work(mut self, engine: &dyn Engine) {
         let mut end = SessionEnd { session: self.plan.number, ..SessionEnd::default() };
+        if self.has_priority {
+            let _ = slob_host::raise_thread();
+        }
         // If an engine panics, the others must not wait for this session.
         let worked = catch_unwind(AssertUnwindSafe(|| self.connect_and_execute(engine, &mut end)));
+        let is_done = self.operations.is_some_and(|all| all == end.operations);
+        let planned_ns = self.batch.dues_ns().and_then(|dues| dues.first().copied());
+        let due_ns = planned_ns.or_else(|| self.planner.next_due_ns()).unwrap_or(0);
+        end.next_due_ns = if is_done { u64::MAX } else { due_ns };
         end.error = worked.unwrap_or_else(|_| Err(panicked("the session"))).err();
         // If the receiver is gone, the run is over.
         let _ = self.messages.send(Message::Ended(Box::new(end)));
@@ -110,13 +153,25 @@ impl Worker {
     /// Keeps the connection until the order to leave, even when all operations are done: a server's process that is gone
     /// can't report its CPU time.
     fn connect_and_execute(&mut self, engine: &dyn Engine, end: &mut SessionEnd) -> Result<()> {
-        let mut session = engine.session(&self.plan)?;
+        let mut session = Arc::clone(&self.shared).connecting.pass(|| {
+            let mut session = engine.session(&self.plan)?;
+            self.try_out(session.as_mut())?;
+            session.publish()?;
+            Ok(session)
+        })?;
         end.endpoint = session.endpoint();
         let _ = self.messages.send(Message::Ready(self.plan.number, session.canceller()));
         let shared = Arc::clone(&self.shared);
         let clock = &shared.tally.clock;
         let mut participant = Participant::new(&shared.rendezvous);
-        let mut is_at_work = participant.rest();
+        let rest = |participant: &mut Participant<'_>, end: &mut SessionEnd| {
+            let is_at_work = participant.rest();
+            if is_at_work {
+                end.totals.begin_phase(shared.tally.phase_begin_ns());
+            }
+            is_at_work
+        };
+        let mut is_at_work = rest(&mut participant, end);
         while is_at_work {
             let Err(error) = self.execute_all(session.as_mut(), &participant, end) else {
                 // The database's counters must hold all that the session did. A failure shows when they are compared with
@@ -126,7 +181,7 @@ impl Worker {
                     participant.step_out();
                     let _ = self.messages.send(Message::DoneAll(self.plan.number));
                 }
-                is_at_work = participant.rest();
+                is_at_work = rest(&mut participant, end);
                 continue;
             };
             if error.kind() != ErrorKind::Connection {
@@ -154,9 +209,21 @@ impl Worker {
                 (loss.back_s, loss.back_endpoint) = (Some(seconds(back_ns)), Some(endpoint as u32));
             }
             end.totals.was_busy_until(back_ns);
-            is_at_work = participant.step_in() || participant.rest();
+            is_at_work = participant.step_in() || rest(&mut participant, end);
         }
         Ok(())
+    }
+
+    /// Executes a SELECT that is not of the plan: no session's first operation lies in the window.
+    fn try_out(&mut self, session: &mut dyn Session) -> Result<()> {
+        let mut first = Batch::default();
+        self.planner.clone().fill(&mut first, 1);
+        let Some(Action::Select(keys) | Action::Update(keys, _)) = first.ops().first().map(|op| op.action)
+        else {
+            return Ok(());
+        };
+        let op = Op { action: Action::Select(keys), schema: self.plan.home, pause_us: 0, commits: true };
+        session.execute(&vec![op].into(), None, &mut self.outcome)
     }
 
     /// Tries one endpoint after the other until one answers; `None` if the run ends before that.
@@ -206,6 +273,12 @@ impl Worker {
                     Next::AllDone => return Ok(()),
                 }
             }
+            // A batch that waits in the server for its time needs no CPU meanwhile.
+            let needs_turn = self.batch.dues_ns().is_none() && self.batch.pauses().is_zero();
+            let turn = match needs_turn.then(|| shared.turns.take(|| participant.is_working())) {
+                Some(None) => break,
+                turn => turn,
+            };
             let Some(in_flight) = participant.begin(self.batch.ops().len()) else { break };
             let begun = Instant::now();
             self.batch.hand_over(tally.clock.ns(begun));
@@ -220,10 +293,10 @@ impl Worker {
             }
             end.endpoint = session.endpoint();
             tally.add(number, end.endpoint, begun, &self.batch, self.outcome.ops(), &mut end.totals);
-            drop(in_flight);
+            drop((in_flight, turn));
             let answered = &self.batch.ops()[..self.outcome.ops().len()];
             journal.map_or(Ok(()), |journal| journal.answered(number, answered))?;
-            let done = self.learn(elapsed.saturating_sub(planned_pauses));
+            let done = self.learn();
             end.operations += done as u64;
             shared.operations.fetch_add(done as u64, Ordering::Relaxed);
             match result {
@@ -260,15 +333,10 @@ impl Worker {
         Next::Planned
     }
 
-    /// Removes the done operations from the batch and learns from the time they took without pauses. Returns their number.
-    fn learn(&mut self, took: Duration) -> usize {
+    /// Removes the done operations from the batch and learns from their durations. Returns their number.
+    fn learn(&mut self) -> usize {
         let done = self.outcome.ops().len();
-        let took = match self.batch.dues_ns() {
-            // Waiting for an operation to become due is not work.
-            Some(_) => Duration::from_nanos(self.outcome.ops().iter().map(|op| op.duration_ns).sum()),
-            None => took,
-        };
-        self.size.learn(done, took);
+        self.size.learn(self.outcome.ops());
         self.batch.advance(done);
         done
     }
@@ -297,6 +365,8 @@ pub(crate) fn panicked(who: &str) -> EngineError {
 
 /// A batch is sized to last this long: it bounds how late a stop is noticed, and keeps the live figures fresh.
 const BATCH: Duration = Duration::from_millis(200);
+/// Where sessions share the CPUs of this host with their server, the work of one batch of each of them.
+const ROUND: Duration = Duration::from_millis(500);
 /// Most time beyond its pauses for a batch whose operations are slower than the last ones. Less than [`GRACE`].
 pub(crate) const LONGEST_BATCH: Duration = Duration::from_secs(1);
 /// Larger batches of the quickest operations cost no less per operation.
@@ -307,12 +377,19 @@ const OPERATIONS_AT_ONCE: usize = 1 << 19;
 const SMALLEST_BOUND: usize = 64;
 /// From this number on, batches of slow operations may last longer: many sessions still report each second.
 const MANY_SESSIONS: u32 = 16;
+/// Operations of a batch whose median is taken.
+const SAMPLED: usize = 15;
 
 /// The number of operations in a session's next batch, learned from its last one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BatchSize {
     fitting: usize,
     largest: usize,
+    /// Time for operations of median duration. Where CPUs are shared, a few operations of a batch include the turns of other
+    /// sessions. A size by their mean would let sessions that had luck get more of the CPUs than others, for good.
+    work: Duration,
+    /// Time for operations of mean duration.
+    most: Duration,
     /// Operations and time of a longer batch, used where [`BATCH`] holds only one or two slow operations, each of which
     /// would cost a round trip. They differ between sessions: batches then do not end together, and the server's counters
     /// grow steadily.
@@ -320,26 +397,40 @@ pub(crate) struct BatchSize {
 }
 
 impl BatchSize {
-    /// The size of the first batch of session `number` of `sessions`.
-    pub(crate) fn new(number: u32, sessions: u32) -> Self {
+    /// The size of the first batch of session `number` of `sessions`, which share so many CPUs with their server, if they do.
+    pub(crate) fn new(number: u32, sessions: u32, shared_cpus: Option<u32>) -> Self {
         let largest = (OPERATIONS_AT_ONCE / (sessions as usize).max(1)).clamp(SMALLEST_BOUND, LARGEST);
         let few = (sessions >= MANY_SESSIONS).then(|| {
             let kind = number % 8;
             (8 + kind as usize, Duration::from_millis(400) + Duration::from_millis(50) * kind)
         });
-        Self { fitting: 1, largest, few }
+        let turn = shared_cpus.filter(|cpus| sessions > *cpus).map(|cpus| ROUND * cpus / sessions);
+        let (work, most) = turn.map_or((BATCH, BATCH), |turn| (turn.min(BATCH), LONGEST_BATCH / 2));
+        Self { fitting: 1, largest, work, most, few }
     }
 
     /// Grows at most fourfold: one lucky batch of cache hits must not make a very long one.
-    fn learn(&mut self, done: usize, elapsed: Duration) {
-        if done == 0 {
+    fn learn(&mut self, done: &[OpOutcome]) {
+        if done.is_empty() {
             return;
         }
-        let per_second = done as f64 / elapsed.as_secs_f64().max(1e-9);
-        let within = |time: Duration| (per_second * time.as_secs_f64()) as usize;
-        let few = self.few.map_or(0, |(operations, time)| within(time).min(operations));
-        self.fitting = within(BATCH).max(few).clamp(1, (self.fitting * 4).min(self.largest));
+        let within = |time: Duration, each_ns: f64| (time.as_nanos() as f64 / each_ns.max(1e-3)) as usize;
+        let sum_ns: u64 = done.iter().map(|op| op.duration_ns).sum();
+        let mean_ns = sum_ns as f64 / done.len() as f64;
+        let few = self.few.map_or(0, |(operations, time)| within(time, mean_ns).min(operations));
+        let fitting = within(self.work, median_ns(done) as f64).min(within(self.most, mean_ns)).max(few);
+        self.fitting = fitting.clamp(1, (self.fitting * 4).min(self.largest));
     }
+}
+
+/// The median of some durations, spread over all.
+fn median_ns(done: &[OpOutcome]) -> u64 {
+    let count = done.len().min(SAMPLED);
+    let mut sampled = [0; SAMPLED];
+    for (index, ns) in sampled[..count].iter_mut().enumerate() {
+        *ns = done[index * done.len() / count].duration_ns;
+    }
+    *sampled[..count].select_nth_unstable(count / 2).1
 }
 
 /// Time for sessions to finish their batches when a phase ends. Then the run goes on without their rest, or cancels them.
@@ -358,6 +449,8 @@ pub(crate) struct Sessions {
     pub(crate) ended: Vec<(Instant, SessionEnd)>,
     pub(crate) count: u32,
     done: BTreeSet<u32>,
+    /// The use of CPUs when the bound of [`Turns`] was adapted.
+    cpus: Option<CpuTimes>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -392,7 +485,7 @@ pub(crate) enum EarlyEnd {
 impl Sessions {
     pub(crate) fn new(shared: Arc<Shared>, messages: Receiver<Message>, count: u32) -> Self {
         let (cancellers, ended, done) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
-        Self { shared, messages, cancellers, ended, count, done }
+        Self { shared, messages, cancellers, ended, count, done, cpus: None }
     }
 
     /// Waits until a moment, or until there is a reason to end the phase.
@@ -401,6 +494,7 @@ impl Sessions {
             if stop.load(Ordering::Relaxed) {
                 return Some(EarlyEnd::Interrupted);
             }
+            self.shared.turns.adapt(&mut self.cpus);
             let left = moment.saturating_duration_since(Instant::now());
             // Short waits, so that the user's wish to stop is noticed soon.
             match self.messages.recv_timeout(left.min(Duration::from_millis(100))) {
@@ -504,26 +598,31 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slob_stats::nanoseconds;
+
+    fn done(count: usize, each: Duration) -> Vec<OpOutcome> {
+        vec![OpOutcome { start_ns: 0, duration_ns: nanoseconds(each), rows: 1 }; count]
+    }
 
     #[test]
     fn batches_grow_towards_their_time_and_shrink_at_once() {
-        let mut size = BatchSize::new(0, 1);
-        size.learn(1, Duration::from_micros(10));
+        let mut size = BatchSize::new(0, 1, None);
+        size.learn(&done(1, Duration::from_micros(10)));
         assert_eq!(size.fitting, 4);
-        size.learn(4, Duration::from_micros(40));
+        size.learn(&done(4, Duration::from_micros(10)));
         assert_eq!(size.fitting, 16);
-        size.learn(16, Duration::from_secs(16));
+        size.learn(&done(16, Duration::from_secs(1)));
         assert_eq!(size.fitting, 1);
         size.fitting = 8000;
-        size.learn(8000, Duration::from_micros(1));
+        size.learn(&done(8000, Duration::ZERO));
         assert_eq!(size.fitting, LARGEST);
     }
 
     #[test]
     fn slow_operations_of_many_sessions_share_longer_batches() {
         let fitting = |number, sessions, each_ms| {
-            let mut size = BatchSize { fitting: 100, ..BatchSize::new(number, sessions) };
-            size.learn(10, Duration::from_millis(each_ms) * 10);
+            let mut size = BatchSize { fitting: 100, ..BatchSize::new(number, sessions, None) };
+            size.learn(&done(10, Duration::from_millis(each_ms)));
             size.fitting
         };
         assert_eq!([1, 10, 30, 100, 900].map(|each_ms| fitting(7, 15, each_ms)), [200, 20, 6, 2, 1]);
@@ -532,8 +631,22 @@ mod tests {
     }
 
     #[test]
+    fn sessions_that_share_cpus_take_turns_of_the_same_work() {
+        let fitting = |sessions, waits_ms: &[u64]| {
+            let mut size = BatchSize { fitting: 4000, ..BatchSize::new(0, sessions, Some(2)) };
+            let mut batch = done(40, Duration::from_micros(50));
+            batch.iter_mut().zip(waits_ms).for_each(|(op, ms)| op.duration_ns += ms * 1_000_000);
+            size.learn(&batch);
+            size.fitting
+        };
+        assert_eq!([1, 2, 3, 64, 512].map(|sessions| fitting(sessions, &[])), [4000, 4000, 4000, 312, 39]);
+        assert_eq!(fitting(512, &[200, 100]), 39, "a wait for a CPU changes nothing");
+        assert_eq!(fitting(512, &[1000, 1000]), 9, "but no batch lasts for seconds");
+    }
+
+    #[test]
     fn batches_of_all_sessions_together_are_bounded() {
-        let largest = [1, 64, 1024, 1 << 20].map(|sessions| BatchSize::new(0, sessions).largest);
+        let largest = [1, 64, 1024, 1 << 20].map(|sessions| BatchSize::new(0, sessions, None).largest);
         assert_eq!(largest, [8192, 8192, 512, 64]);
     }
 }

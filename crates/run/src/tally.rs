@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use slob_engine::OpOutcome;
 use slob_measure::{OpCounts, OpKind};
 use slob_method::{Action, Batch, Op};
 use slob_record::{Interval, KeptOperation, KindRecord, LongestWait};
-use slob_stats::{Merge, Series, nanoseconds};
+use slob_stats::{Histogram, Merge, Series, nanoseconds};
 
 use crate::sampler::Sample;
 use crate::sessions::LONGEST_BATCH;
@@ -63,10 +64,16 @@ pub(crate) struct SessionTotals {
     pub(crate) rows: u64,
     pub(crate) busy_ns: u64,
     pub(crate) max_ns: Option<u64>,
+    /// Think time, and time in which nothing was due or left to do.
+    pub(crate) idle_ns: u64,
+    /// Time outside operations in which the session was ready for the next one.
+    pub(crate) waiting_ns: u64,
     /// End of the last operation or failed attempt, within the window or not.
     last_end_ns: u64,
     /// End of the last pause: from here on the next operation could start.
     ready_ns: u64,
+    /// All time of the window up to here is busy, idle or waiting.
+    accounted_ns: u64,
     /// The longest time during which the session was ready and no operation ended: its begin and length.
     longest_wait: Option<(u64, u64)>,
 }
@@ -84,15 +91,47 @@ impl SessionTotals {
         self.last_end_ns = self.last_end_ns.max(ns);
     }
 
-    /// Time from the intended start of an operation to its end. If the session was idle when the operation became due,
-    /// the delay is the timer's and not the database's: the response time is then the duration.
-    fn response_ns(&self, due_ns: u64, end_ns: u64, done: &OpOutcome) -> u64 {
-        if self.last_end_ns <= due_ns { done.duration_ns } else { end_ns.saturating_sub(due_ns) }
+    /// Begins a phase: the session is ready from its begin on.
+    pub(crate) fn begin_phase(&mut self, begin_ns: u64) {
+        (self.ready_ns, self.accounted_ns) = (begin_ns, begin_ns);
+    }
+
+    /// Accounts for the time from the last operation to one that is due, starts and ends at these moments. Time inside it is
+    /// waiting too unless it is counted.
+    fn spend(&mut self, window: &Range<u64>, due_ns: u64, start_ns: u64, end_ns: u64, is_counted: bool) {
+        let within = |from: u64, to: u64| to.min(window.end).saturating_sub(from.max(window.start));
+        let ready_ns = self.ready_ns.max(due_ns).clamp(self.accounted_ns, start_ns.max(self.accounted_ns));
+        self.idle_ns += within(self.accounted_ns, ready_ns);
+        self.waiting_ns += within(ready_ns, if is_counted { start_ns } else { end_ns });
+        self.accounted_ns = end_ns.max(self.accounted_ns);
+    }
+
+    /// Accounts for the rest of the window. The next operation is due at `due_ns`.
+    pub(crate) fn finish(&mut self, window: &Range<u64>, due_ns: u64) {
+        self.spend(window, due_ns, window.end, window.end, false);
+        if self.ready_ns.max(due_ns) < window.end {
+            self.waited(window, window.end, due_ns);
+        }
+    }
+
+    /// Time in which the session is ready for an operation that has not started.
+    fn dispatch_ns(&self, due_ns: u64, start_ns: u64) -> u64 {
+        start_ns.saturating_sub(self.ready_ns.max(due_ns))
+    }
+
+    /// Time from the intended start of an operation to its end; in a closed loop, from the moment at which the session was ready
+    /// for it. If the session was idle when the operation became due, the delay is the timer's and not the database's: the
+    /// response time is then the duration.
+    fn response_ns(&self, due_ns: Option<u64>, end_ns: u64, done: &OpOutcome) -> u64 {
+        match due_ns {
+            Some(due_ns) if self.last_end_ns <= due_ns => done.duration_ns,
+            _ => end_ns.saturating_sub(due_ns.unwrap_or(self.ready_ns)).max(done.duration_ns),
+        }
     }
 
     /// Notes a wait for the end of an operation; in an open loop it begins when the operation is due, at the earliest.
-    fn waited(&mut self, until_ns: u64, due_ns: Option<u64>) {
-        let since_ns = self.ready_ns.max(due_ns.unwrap_or(0));
+    fn waited(&mut self, window: &Range<u64>, until_ns: u64, due_ns: u64) {
+        let since_ns = self.ready_ns.max(due_ns).max(window.start);
         let wait_ns = until_ns.saturating_sub(since_ns);
         if self.longest_wait.is_none_or(|(_, longest_ns)| wait_ns > longest_ns) {
             self.longest_wait = Some((since_ns, wait_ns));
@@ -123,6 +162,8 @@ pub(crate) struct Tally {
     pub(crate) clock: RunClock,
     window_begin: OnceLock<Instant>,
     window_end: OnceLock<Instant>,
+    /// Begin of the phase by the clock.
+    phase_begin_ns: AtomicU64,
     /// Operations that end later count to this second: what a phase leaves in flight does not belong to the next one.
     last_second: AtomicU64,
     /// Step of the clock that times operations, in nanoseconds, if it is known.
@@ -138,6 +179,8 @@ struct Shard {
     /// The key is endpoint and kind.
     window: BTreeMap<(usize, OpKind), KindRecord>,
     seconds: BTreeMap<u64, Interval>,
+    /// Waits for the first operation of each batch of the window.
+    dispatch: Histogram,
     /// Operations from the start of the run to the end of the window.
     until_end: u64,
     /// Every operation since the last drain, if operations are kept.
@@ -159,6 +202,7 @@ impl Tally {
             clock,
             window_begin: OnceLock::new(),
             window_end: OnceLock::new(),
+            phase_begin_ns: AtomicU64::new(0),
             last_second: AtomicU64::new(u64::MAX),
             clock_step,
             keeps_operations,
@@ -167,8 +211,13 @@ impl Tally {
         }
     }
 
+    pub(crate) fn phase_begin_ns(&self) -> u64 {
+        self.phase_begin_ns.load(Ordering::Relaxed)
+    }
+
     /// Begins a phase, which lasts until the clock shows `end`, if that is known.
-    pub(crate) fn begin_phase(&self, end: Option<Duration>) {
+    pub(crate) fn begin_phase(&self, begin: Instant, end: Option<Duration>) {
+        self.phase_begin_ns.store(self.clock.ns(begin), Ordering::Relaxed);
         let last = end.map_or(u64::MAX, |end| end.saturating_sub(Duration::from_nanos(1)).as_secs());
         self.last_second.store(last, Ordering::Relaxed);
     }
@@ -183,16 +232,6 @@ impl Tally {
         let _ = self.window_end.set(at);
     }
 
-    /// True if an operation that ended at `moment` belongs to the window. An unset edge counts as later. It is set
-    /// microseconds after its snapshot, so at most one operation per session is on the wrong side.
-    fn is_in_window(&self, moment: Instant) -> bool {
-        self.window_begin.get().is_some_and(|begin| moment >= *begin) && !self.is_after_window(moment)
-    }
-
-    fn is_after_window(&self, moment: Instant) -> bool {
-        self.window_end.get().is_some_and(|end| moment > *end)
-    }
-
     /// Adds the outcomes of the first operations of a batch that was handed over at `begun`. The end of an operation
     /// decides its second and whether it belongs to the window.
     pub(crate) fn add(
@@ -205,26 +244,31 @@ impl Tally {
         totals: &mut SessionTotals,
     ) {
         let handed_over_ns = self.clock.ns(begun);
+        let window = self.window_ns();
         let last_second = self.last_second.load(Ordering::Relaxed);
         let keeps = self.keeps(outcomes.len());
-        let mut shard = lock(&self.shards[session as usize % SHARDS]);
+        let mut shard = self.free_shard(session);
         for (index, (op, done)) in batch.ops().iter().zip(outcomes).enumerate() {
-            let end = begun + Duration::from_nanos(done.start_ns + done.duration_ns);
             let kind = kind_of(op);
-            let end_ns = handed_over_ns + done.start_ns + done.duration_ns;
-            let due_ns = batch.dues_ns().and_then(|dues| dues.get(index));
-            let response_ns = due_ns.map(|due_ns| totals.response_ns(*due_ns, end_ns, done));
+            let start_ns = handed_over_ns + done.start_ns;
+            let end_ns = start_ns + done.duration_ns;
+            let (in_window, is_after) = (end_ns >= window.start && end_ns <= window.end, end_ns > window.end);
+            let due_of_schedule_ns = batch.dues_ns().and_then(|dues| dues.get(index)).copied();
+            let due_ns = due_of_schedule_ns.unwrap_or(0);
+            let response_ns = totals.response_ns(due_of_schedule_ns, end_ns, done);
             totals.last_end_ns = end_ns;
-            shard.until_end += u64::from(!self.is_after_window(end));
-            let second = self.clock.at(end).as_secs().min(last_second);
-            shard.add_to_series(second, kind, done, response_ns);
-            let in_window = self.is_in_window(end);
-            if let Some(until_ns) = self.ns_in_window(end) {
-                totals.waited(until_ns, due_ns.copied());
+            totals.spend(&window, due_ns, start_ns, end_ns, in_window);
+            shard.until_end += u64::from(!is_after);
+            let second = (end_ns / 1_000_000_000).min(last_second);
+            shard.add_to_series(second, kind, done, due_of_schedule_ns.map(|_| response_ns));
+            if end_ns >= window.start {
+                totals.waited(&window, end_ns.min(window.end), due_ns);
+            }
+            if in_window && index == 0 {
+                shard.dispatch.record(totals.dispatch_ns(due_ns, start_ns));
             }
             totals.ready_after(end_ns, op.pause_us);
             if keeps {
-                let start_ns = handed_over_ns + done.start_ns;
                 let OpOutcome { duration_ns, rows, .. } = *done;
                 shard.kept.push(KeptOperation { session, kind, start_ns, duration_ns, rows, in_window });
             }
@@ -233,18 +277,27 @@ impl Tally {
                 record.operations += 1;
                 record.rows += done.rows;
                 record.latency.record(done.duration_ns);
-                response_ns.into_iter().for_each(|ns| record.response.record(ns));
+                record.response.record(response_ns);
                 totals.add(kind, done);
-            } else if !self.is_after_window(end) {
+            } else if !is_after {
                 totals.before_window += 1;
             }
         }
     }
 
-    /// The end of a wait that ended at `moment`, cut at the end of the window; `None` before the window.
-    fn ns_in_window(&self, moment: Instant) -> Option<u64> {
-        self.window_begin.get().filter(|begin| moment >= **begin)?;
-        Some(self.clock.ns(self.window_end.get().map_or(moment, |end| moment.min(*end))))
+    /// Another shard than the session's own if the owner of that one's lock has no CPU. Kept operations stay in order.
+    fn free_shard(&self, session: u32) -> MutexGuard<'_, Shard> {
+        let own = session as usize % SHARDS;
+        let mut others = (own..own + SHARDS).map(|shard| self.shards[shard % SHARDS].try_lock());
+        let free = if self.keeps_operations { None } else { others.find_map(Result::ok) };
+        free.unwrap_or_else(|| lock(&self.shards[own]))
+    }
+
+    /// The window by the clock. An unset edge counts as later. It is set microseconds after its snapshot, so at most one operation
+    /// per session is on the wrong side.
+    pub(crate) fn window_ns(&self) -> Range<u64> {
+        let ns = |edge: &OnceLock<Instant>| edge.get().map_or(u64::MAX, |at| self.clock.ns(*at));
+        ns(&self.window_begin)..ns(&self.window_end)
     }
 
     fn keeps(&self, more: usize) -> bool {
@@ -290,6 +343,13 @@ impl Tally {
             Drain::All => Some(lock(shard)),
             Drain::Unlocked => lock_before(shard, limit),
         })
+    }
+
+    /// Waits for the first operation of each batch, from the moment at which its session was ready.
+    pub(crate) fn dispatch(&self) -> Histogram {
+        let mut all = Histogram::new();
+        self.guards(Drain::All).for_each(|shard| all.merge(&shard.dispatch));
+        all
     }
 
     /// The operations within the window, by kind; of one endpoint's sessions if `endpoint` is given.
@@ -431,6 +491,7 @@ impl GrowingSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rstest::rstest;
     use slob_method::{KeyRange, SchemaNo};
 
     #[test]
@@ -448,17 +509,84 @@ mod tests {
     fn pauses_and_operations_not_yet_due_are_no_waits() {
         let mut totals = SessionTotals::default();
         let ms = |ms: u64| ms * 1_000_000;
-        totals.waited(ms(10), None);
+        let window = 0..ms(3000);
+        totals.waited(&window, ms(10), 0);
         totals.ready_after(ms(10), 500_000);
-        totals.waited(ms(530), None);
+        totals.waited(&window, ms(530), 0);
         totals.ready_after(ms(530), 0);
-        totals.waited(ms(2025), Some(ms(2000)));
+        totals.waited(&window, ms(2025), ms(2000));
         let longest = totals.longest_wait().unwrap();
         assert_eq!((longest.at_s, longest.seconds), (2.0, 0.025));
         totals.ready_after(ms(2025), 0);
-        totals.waited(ms(2100), Some(ms(2001)));
+        totals.waited(&window, ms(2100), ms(2001));
         let longest = totals.longest_wait().unwrap();
         assert_eq!((longest.at_s, longest.seconds), (2.025, 0.075));
+    }
+
+    /// Operations of a session in a window from 1 s to 3 s: when each is due, starts and ends, and its pause, in milliseconds.
+    fn times_of(operations: &[(u64, u64, u64, u32)], next_due: u64) -> SessionTotals {
+        let (ms, start) = (|ms: u64| ms * 1_000_000, Instant::now());
+        let tally = Tally::new(RunClock::new(start), None, false);
+        tally.begin_window(start + Duration::from_secs(1));
+        let mut totals = SessionTotals::default();
+        totals.begin_phase(ms(1000));
+        for &(due, begin, end, pause) in operations {
+            let op = Op { pause_us: pause * 1000, ..select() };
+            let batch = if due > 0 { Batch::due([(op, ms(due))]) } else { vec![op].into() };
+            let done = OpOutcome { start_ns: 0, duration_ns: ms(end - begin), rows: 4 };
+            tally.add(0, 0, start + Duration::from_millis(begin), &batch, &[done], &mut totals);
+        }
+        tally.end_window(start + Duration::from_secs(3));
+        totals.finish(&tally.window_ns(), ms(next_due));
+        totals
+    }
+
+    #[rstest]
+    #[case::closed(&[(0, 1200, 1500, 0), (0, 1500, 1800, 0)], 0, [600, 0, 1400])]
+    #[case::think_time(&[(0, 1100, 1500, 500), (0, 2040, 3000, 100)], 0, [1360, 500, 140])]
+    #[case::a_pause_over_the_end(&[(0, 1000, 2500, 900)], 0, [1500, 500, 0])]
+    #[case::open(&[(1300, 1310, 1500, 0), (1400, 1500, 1600, 0)], 2900, [290, 1600, 110])]
+    #[case::no_operation(&[], 0, [0, 0, 2000])]
+    #[case::all_done(&[(0, 1000, 1600, 0)], 1 << 40, [600, 1400, 0])]
+    fn each_second_of_a_session_is_accounted_once(
+        #[case] operations: &[(u64, u64, u64, u32)],
+        #[case] next_due: u64,
+        #[case] busy_idle_waiting_ms: [u64; 3],
+    ) {
+        let totals = times_of(operations, next_due);
+        let found = [totals.busy_ns, totals.idle_ns, totals.waiting_ns].map(|ns| ns / 1_000_000);
+        assert_eq!(found, busy_idle_waiting_ms);
+        assert_eq!(found.iter().sum::<u64>(), 2000);
+    }
+
+    #[test]
+    fn a_session_without_an_operation_waited_for_the_whole_window() {
+        let longest = times_of(&[], 0).longest_wait().unwrap();
+        assert_eq!((longest.at_s, longest.seconds), (1.0, 2.0));
+        assert_eq!(times_of(&[], 5000).longest_wait(), None, "nothing was due");
+    }
+
+    #[test]
+    fn response_times_of_a_closed_loop_begin_when_the_session_is_ready() {
+        let start = Instant::now();
+        let tally = Tally::new(RunClock::new(start), None, false);
+        tally.begin_window(start);
+        let ms = |ms: u64| ms * 1_000_000;
+        let outcomes = [(30, 5), (35, 5)].map(|(start, duration)| OpOutcome {
+            start_ns: ms(start),
+            duration_ns: ms(duration),
+            rows: 4,
+        });
+        let mut totals = SessionTotals::default();
+        for begun in [0, 50] {
+            let begun = start + Duration::from_millis(begun);
+            tally.add(0, 0, begun, &vec![select(); 2].into(), &outcomes, &mut totals);
+        }
+        let record = &tally.window(None)[&OpKind::Select];
+        assert_eq!((record.latency.sum(), record.response.sum()), (ms(20), ms(90)), "N = X R");
+        let dispatch = tally.dispatch();
+        assert_eq!((dispatch.count(), dispatch.sum(), dispatch.max()), (2, ms(30 + 40), Some(ms(40))));
+        assert_eq!(totals.waiting_ns, dispatch.sum());
     }
 
     fn select() -> Op {

@@ -10,7 +10,7 @@ use slob_record::{
     list_runs, read_record,
 };
 use slob_spec::{WorkUnit, Workload};
-use slob_stats::Series;
+use slob_stats::{Histogram, Series};
 
 fn record(id: &str) -> Record {
     let mut series = Series::new(0, 10);
@@ -33,6 +33,7 @@ fn record(id: &str) -> Record {
         window: None,
         operations: Default::default(),
         backlog: None,
+        dispatch: Histogram::new(),
         conflicts: Default::default(),
         losses: Vec::new(),
         marks: Vec::new(),

@@ -183,7 +183,10 @@ impl Curve {
             shown(|point| point.operation_p99_us, duration_us),
             plural(runs.len() as u64, "run"),
         ));
-        if let Some((low, high)) = values(|point| point.response_p99_us).and_then(|values| ends(&values)) {
+        if let Some((low, high)) =
+            values(|point| point.response_p99_us.filter(|_| point.rate_per_s.is_some()))
+                .and_then(|values| ends(&values))
+        {
             let (low, high) = (duration_us(low), duration_us(high));
             sentences.push(format!("p99 of response times there: {low} to {high}."));
         }

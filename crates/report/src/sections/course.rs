@@ -200,6 +200,17 @@ pub(super) fn sessions(page: &mut Page, figures: &Figures<'_>) {
             sessions.iter().filter_map(|session| session_mean_us(record, session)).collect();
         table.row(spread_row(&format!("Operations{of_role}"), &operations, Format::Whole));
         table.row(spread_row(&format!("Mean latency (us){of_role}"), &means, Format::Micros));
+        let window_us = figure::WINDOW_S.of(figures).map(|seconds| seconds * 1e6);
+        let waiting =
+            sessions.iter().filter_map(|session| ratio(100.0 * session.waiting_us? as f64, window_us?));
+        let waiting: Vec<f64> = waiting.collect();
+        if !waiting.is_empty() {
+            table.row(spread_row(
+                &format!("Waiting outside operations (%){of_role}"),
+                &waiting,
+                Format::Percent,
+            ));
+        }
         is_wide |= spread_percent(&means).is_some_and(|spread| spread > WIDE_PERCENT);
     }
     page.table(&table);

@@ -7,7 +7,9 @@ use slob_spec::ArrivalProcess;
 use slob_stats::Histogram;
 
 use crate::figure::{self, Figure, Figures};
-use crate::format::{Format, capitalised, count, duration_us, fixed, or_absent, percent, plain_number, size};
+use crate::format::{
+    ABSENT, Format, capitalised, count, duration_us, fixed, or_absent, percent, plain_number, size,
+};
 use crate::measured::{
     BACKLOG_S, OfferedLoad, TIMED_WAITS, TimedEvent, all_operations, all_responses, asked_rate, counter,
     distribution, is_coarse, latency, latency_mean_us, latency_percentile_us, ratio, saturating_sum,
@@ -162,7 +164,7 @@ pub(super) fn operations(page: &mut Page, figures: &Figures<'_>) {
         table.row(latency_row("all", &all));
     }
     page.table(&table);
-    responses(page, record, &all);
+    responses(page, figures, &all);
     if let Some(step) = all.clock_step().filter(|step| all.min() < Some(step.get())) {
         page.paragraph(&format!(
             "The server's clock timed them in steps of {}: means and percentiles below one step are not known.",
@@ -194,18 +196,34 @@ pub(super) fn roles(page: &mut Page, figures: &Figures<'_>) {
     page.table(&table);
 }
 
-fn responses(page: &mut Page, record: &Record, all: &Histogram) {
-    let Some(load) = OfferedLoad::of_window(record) else { return };
-    let (rate, done_per_s) = load.per_second();
+fn responses(page: &mut Page, figures: &Figures<'_>, all: &Histogram) {
+    let record = figures.record;
     let responses = all_responses(record);
-    let mut table = Table::of_numbers(Column::left("Open loop"), LATENCY_HEADS);
+    if responses.is_empty() {
+        return;
+    }
+    let load = OfferedLoad::of_window(record);
+    let head = if load.is_some() { "Open loop" } else { "Closed loop" };
+    let mut table = Table::of_numbers(Column::left(head), LATENCY_HEADS);
     table.row(latency_row("service", all));
     table.row(latency_row("response", &responses));
+    if !record.dispatch.is_empty() {
+        table.row(latency_row("dispatch", &record.dispatch));
+    }
     page.table(&table);
+    let waiting = figure::WAITING_PERCENT.of(figures).map(percent);
+    page.paragraph(&format!(
+        "Service time is that of the operation{}; response time counts from the moment at which its session was ready for \
+         it, or, with RATE, at which it was due. Dispatch is the wait for the first operation of a batch. Sessions waited \
+         outside operations for {} % of their time.",
+        if record.server.batches_in_server { " in the server" } else { "" },
+        waiting.unwrap_or_else(|| ABSENT.to_owned()),
+    ));
+    let Some(load) = load else { return };
+    let (rate, done_per_s) = load.per_second();
     let arrivals = record.workload.arrivals.map_or("", ArrivalProcess::as_str);
     page.paragraph(&format!(
-        "{} were to start ({arrivals} arrivals), {} were done ({}). Service time is that of the operation, \
-         response time counts from the intended start.",
+        "{} were to start ({arrivals} arrivals), {} were done ({}).",
         asked_rate(record, rate),
         fixed(done_per_s, 1),
         or_absent(ratio(100.0 * done_per_s, rate), |share| format!("{share:.1} %")),

@@ -40,6 +40,7 @@ pub(crate) fn direct_read_run() -> Record {
         window: Some(Window { begin_s: 10.25, seconds: WINDOW_S }),
         operations: BTreeMap::from([(OpKind::Select, parts::kind(&reads, 64))]),
         backlog: None,
+        dispatch: Default::default(),
         conflicts: BTreeMap::new(),
         losses: Vec::new(),
         marks: Vec::new(),

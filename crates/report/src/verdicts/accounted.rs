@@ -458,6 +458,17 @@ fn own_pairs(record: &Record) -> Vec<Pair> {
         // Each session's time is cut to whole microseconds.
         pairs.push(Pair::new(Rule::Equal, busy, durations).with_slack(record.sessions.len() as f64));
     }
+    // Little's law: throughput times the mean of response and think time is the number of sessions.
+    let whole = || record.sessions.iter().filter(|session| session.whole_window);
+    let spent_us = |session: &SessionRecord| {
+        Some(saturating_sum([session.busy_us, session.idle_us?, session.waiting_us?]))
+    };
+    let spent: Option<Vec<u64>> = whole().map(spent_us).collect();
+    if let Some((spent, window)) = spent.filter(|spent| !spent.is_empty()).zip(record.window) {
+        let all = (window.seconds * 1e6 * spent.len() as f64) as u64;
+        let spent = ("us in operations, idle and waiting", saturating_sum(spent));
+        pairs.push(Pair::new(Rule::Equal, ("us of all sessions in the window", all), spent));
+    }
     if let Some((within, touching)) = operations_within_and_touching(record) {
         let inner = ("operations of the seconds within the window", within);
         let outer = ("operations of the seconds that touch the window", touching);

@@ -1,11 +1,11 @@
 //! Complete? Did everything run as planned, on sound data?
 
-use slob_record::{Interval, Record, Status, error_of_session};
+use slob_record::{Interval, Record, SessionRecord, Status, error_of_session};
 
 use super::thresholds::{LATE, LATE_SECONDS, RATE_MET, RATE_MISSED, ROWS_PER_BLOCK, SHORT_WINDOW, TOO_LATE};
 use super::{BAD, DOUBT, GOOD, OBSERVATION, bad_if, findings, worst_first};
 use crate::format::{Count, Hundredths, Seconds, capitalised, plural};
-use crate::measured::{OfferedLoad, ratio, window_intervals};
+use crate::measured::{OfferedLoad, did_nothing, ratio, window_intervals};
 
 findings! {
     CompleteFinding {
@@ -124,7 +124,8 @@ fn sessions_lost(record: &Record) -> Option<CompleteFinding> {
     // Before the window sessions can't miss a part of it.
     record.window?;
     let sessions = u64::from(record.workload.sessions());
-    let whole = record.sessions.iter().filter(|session| session.whole_window).count() as u64;
+    let is_whole = |session: &&SessionRecord| session.whole_window && !did_nothing(session);
+    let whole = record.sessions.iter().filter(is_whole).count() as u64;
     let lost = sessions.checked_sub(whole).filter(|lost| *lost > 0).map(Count)?;
     let failed = record.sessions.iter().find_map(|session| Some((session.session, session.error.as_ref()?)));
     let first = failed.or_else(|| record.losses.first().map(|loss| (loss.session, &loss.error)));

@@ -1,19 +1,20 @@
 //! Steady? Was the load even over the window and the sessions, and alone on host and device?
 
-use slob_record::{Interval, Record, SessionRecord};
+use slob_record::{Interval, LongestWait, Record, SessionRecord};
 use slob_stats::{Steadiness, nearest_rank};
 
 use super::thresholds::{
     BEHIND, COMPARABLE_OPERATIONS, FOREIGN_CPU, FOREIGN_READ_RATE, FOREIGN_READS, HIDDEN_TREND,
     LEAST_INTERVALS, LEAST_OPERATIONS, MANY_STALLS, NEIGHBOUR, NEIGHBOUR_ALWAYS, NEIGHBOUR_INTERVALS,
     NEIGHBOUR_RATE, STALL, STANDSTILL, STANDSTILL_OF_WINDOW, STANDSTILL_OPERATIONS, STEEP_TREND, TREND,
-    VARIATION, WILD_VARIATION,
+    VARIATION, WAITING, WILD_VARIATION,
 };
 use super::{Answer, DOUBT, GOOD, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
 use crate::measured::{
-    Rate, alike, all_operations, all_responses, operation_rates, own_read_bytes, ratio, window_intervals,
+    Rate, alike, all_operations, all_responses, did_nothing, operation_rates, own_read_bytes, ratio,
+    window_intervals,
 };
 
 findings! {
@@ -64,6 +65,12 @@ findings! {
             plural(*intervals as u64, "interval"), STANDSTILL_OPERATIONS.value;
         Behind { session: u32, operations: Count, share: Share } = DOUBT.by(&BEHIND) =>
             "Not evenly: session {session} did {operations} operations, {share} % of what the median session did.";
+        NoOperation { sessions: Count, of: u64 } = DOUBT.by(&BEHIND) =>
+            "Not evenly: {sessions} of {} ended no operation in the window.", plural(*of, "session");
+        /// Latencies of operations say little of the sessions' time.
+        Waiting { percent: Percent } = DOUBT.by(&WAITING).remedy(PRIORITY) =>
+            "Not all the time: sessions waited outside operations for {percent} % of it, for this program, the network \
+             or a CPU.";
         ForeignCpu { percent: Percent } = DOUBT.by(&FOREIGN_CPU) =>
             "Not alone: other programs and the kernel's own threads used {percent} % of the host's CPU time.";
         ForeignReads { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_READS) =>
@@ -82,6 +89,8 @@ findings! {
     }
 }
 
+const PRIORITY: &str = "Where they share CPUs with their server, run this program as root or with CAP_SYS_NICE, or on another host.";
+
 pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     let record = figures.record;
     let width_s = record.series.width_s() as f64;
@@ -95,8 +104,13 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     };
     let still = standstill(figures).or_else(|| short_stalls(figures));
     let is_even = uneven.is_empty() && still.is_none();
-    let beside =
-        still.into_iter().chain(behind(record)).chain(foreign_cpu(figures)).chain(foreign_reads(figures));
+    let beside = still
+        .into_iter()
+        .chain(no_operation(record))
+        .chain(behind(record))
+        .chain(waiting(figures))
+        .chain(foreign_cpu(figures))
+        .chain(foreign_reads(figures));
     let mut findings = worst_first(uneven.into_iter().chain(beside).collect(), SteadyFinding::judgement);
     findings.extend(is_even.then_some(even));
     findings.extend(neighbours(record));
@@ -172,7 +186,9 @@ fn standstill(figures: &Figures<'_>) -> Option<SteadyFinding> {
     let least_s = STANDSTILL.value.max(STANDSTILL_OF_WINDOW.share() * window_s);
     let standstill = |session: &SessionRecord| {
         let mean_s = ratio(session.busy_us as f64 / 1e6, session.operations() as f64).unwrap_or(0.0);
-        let wait = session.longest_wait?;
+        let begin_s = || figures.record.window.map(|window| window.begin_s);
+        let whole = || Some(LongestWait { at_s: begin_s()?, seconds: window_s });
+        let wait = session.longest_wait.or_else(|| did_nothing(session).then(whole)?)?;
         (wait.seconds >= least_s && wait.seconds >= STANDSTILL_OPERATIONS.value * mean_s)
             .then_some((session.session, wait))
     };
@@ -217,6 +233,18 @@ fn short_stalls(figures: &Figures<'_>) -> Option<SteadyFinding> {
     })
 }
 
+fn no_operation(record: &Record) -> Option<SteadyFinding> {
+    let none = record.sessions.iter().filter(|session| did_nothing(session)).count() as u64;
+    let of = record.sessions.len() as u64;
+    (none > 0 && none < of).then_some(SteadyFinding::NoOperation { sessions: Count(none), of })
+}
+
+/// An embedded database works in the sessions' own threads.
+fn waiting(figures: &Figures<'_>) -> Option<SteadyFinding> {
+    let percent = figure::WAITING_PERCENT.of(figures).filter(|share| *share >= WAITING.value)?;
+    (!figures.record.server.embedded).then_some(SteadyFinding::Waiting { percent: Percent(percent) })
+}
+
 /// The session that did least, if others with the same work did much more.
 fn behind(record: &Record) -> Option<SteadyFinding> {
     // With WORK_LOOP all do the same number; 'Complete?' names lost sessions.
@@ -237,7 +265,8 @@ fn behind_others(sessions: &[&SessionRecord]) -> Option<SteadyFinding> {
     let least = whole.min_by_key(|session| session.operations())?;
     let operations = least.operations();
     let share = ratio(operations as f64, median as f64).filter(|share| *share < BEHIND.share())?;
-    let is_comparable = median as f64 >= COMPARABLE_OPERATIONS.value;
+    let by_chance = COMPARABLE_OPERATIONS.value * (median as f64).sqrt();
+    let is_comparable = (median - operations) as f64 >= by_chance;
     is_comparable.then_some(SteadyFinding::Behind {
         session: least.session,
         operations: Count(operations),

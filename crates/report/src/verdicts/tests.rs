@@ -447,12 +447,25 @@ mod accounted {
     #[case::lost_operations(direct_read_run(), |record: &mut Record| record.sessions[1].selects /= 2, Answer::Doubt,
         "operations by session")]
     #[case::lost_time(direct_read_run(), |record: &mut Record| record.sessions[1].busy_us /= 2, Answer::Doubt, "us of all sessions")]
+    #[case::whole_sessions(direct_read_run(), |record: &mut Record| account(record, 0), Answer::Good, "")]
+    #[case::seconds_that_count_twice(direct_read_run(), |record: &mut Record| account(record, 3_600_000), Answer::Doubt,
+        "us of all sessions in the window 240,000,000, us in operations, idle and waiting 243,600,000")]
     #[case::no_counters(direct_read_run(), |record: &mut Record| record.counters = Counters::default(), Answer::Unknown, "")]
     #[case::a_scan_at_each_edge(direct_read_run(), |record: &mut Record| with_scan_at_edges(record, 10), Answer::Good, "")]
     #[case::no_scan_at_the_edges(direct_read_run(), |record: &mut Record| with_scan_at_edges(record, 0), Answer::Doubt, "")]
     fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
         edit(&mut record);
         assert_says(Question::Accounted, &record, answer, words);
+    }
+
+    /// Accounts for all time of the sessions, and for so much more of the first one's.
+    fn account(record: &mut Record, more_us: u64) {
+        let window_us = (record.window.unwrap().seconds * 1e6) as u64;
+        for session in &mut record.sessions {
+            (session.idle_us, session.waiting_us) =
+                (Some(0), Some(window_us.saturating_sub(session.busy_us)));
+        }
+        *record.sessions[0].waiting_us.as_mut().unwrap() += more_us;
     }
 
     /// A run of 2,506 reads without operations under way at its edges, for which the kernel fetched `more` bytes.
@@ -1028,6 +1041,27 @@ mod steady {
         record.sessions.iter_mut().for_each(|session| session.busy_us = session.operations() * 700_000);
     }, Answer::Good, "")]
     #[case::a_session_behind(fall_behind, Answer::Doubt, "Not evenly: session 1 did ")]
+    #[case::behind_in_few_operations(|record: &mut Record| {
+        record.sessions.iter_mut().for_each(|session| session.selects = 33);
+        record.sessions[1].selects = 5;
+    }, Answer::Doubt, "Not evenly: session 1 did 5 operations")]
+    #[case::by_chance(|record: &mut Record| {
+        record.sessions.iter_mut().for_each(|session| session.selects = 33);
+        record.sessions[1].selects = 15;
+    }, Answer::Good, "")]
+    #[case::without_an_operation(|record: &mut Record| record.sessions[1].selects = 0, Answer::Doubt,
+        "Not all the time: session 1 stood still for 60.0 s, 100.0 % of the window")]
+    #[case::of_sessions_without_an_operation(|record: &mut Record| record.sessions[1].selects = 0, Answer::Doubt,
+        "- Not evenly: 1 of 4 sessions ended no operation in the window.")]
+    #[case::nothing_was_due(|record: &mut Record| {
+        record.sessions[1].selects = 0;
+        record.sessions[1].waiting_us = Some(0);
+        record.workload.work_loop = Some(4500);
+    }, Answer::Good, "")]
+    #[case::waiting_outside_operations(|record: &mut Record| {
+        record.server.embedded = false;
+        record.sessions.iter_mut().for_each(|session| session.waiting_us = Some(30_000_000));
+    }, Answer::Doubt, "waited outside operations for 50.0 % of it")]
     #[case::with_work_loop(|record: &mut Record| {
         fall_behind(record);
         record.workload.work_loop = Some(4500);
@@ -1169,6 +1203,8 @@ mod complete {
         let unread = Some("no answer within 30 s".to_owned());
         record.verification = Some(Verification { rows: 0, unread, ..ROWS });
     }, Answer::Doubt, "Not known: the rows could not be read back: no answer within 30 s.")]
+    #[case::a_session_without_an_operation(|record: &mut Record| record.sessions[1].selects = 0, Answer::Doubt,
+        "1 of 4 sessions did not work through the whole window")]
     #[case::interrupted(|record: &mut Record| record.status = Status::Interrupted, Answer::Doubt, "in 60 s is valid")]
     #[case::interrupted_early(|record: &mut Record| {
         record.status = Status::Interrupted;

@@ -1,0 +1,168 @@
+//! A bound on the batches in flight, for sessions that share CPUs with their server.
+//!
+//! Without priority this program is one of hundreds of processes that want a CPU. With few batches in flight its threads get
+//! their share, and sessions get their turns in the order of asking. The bound rises while CPUs are idle, so that it does not
+//! hold back a load of I/O.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+
+use slob_host::CpuTimes;
+
+const UNBOUND: usize = usize::MAX;
+/// The least bound, for each CPU: the threads of this program then get a CPU in good time, and the CPU is never idle.
+const FOR_EACH_CPU: usize = 16;
+/// From here on CPUs are busy, in percent.
+const BUSY: f64 = 90.0;
+
+/// CPU time in all modes that ticks measure well enough.
+const ENOUGH_S: f64 = 0.1;
+
+#[derive(Debug)]
+pub(crate) struct Turns {
+    least: usize,
+    bound: AtomicUsize,
+    taken: AtomicUsize,
+    waiting: Mutex<VecDeque<Arc<Waiting>>>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    thread: Thread,
+    is_called: AtomicBool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Turn<'a>(&'a Turns);
+
+impl Turns {
+    /// Bounds the batches of sessions that share so many CPUs, if they do.
+    pub(crate) fn new(shared_cpus: Option<u32>) -> Self {
+        let least = shared_cpus.map_or(UNBOUND, |cpus| FOR_EACH_CPU * cpus as usize);
+        let (bound, taken) = (AtomicUsize::new(least), AtomicUsize::new(0));
+        Self { least, bound, taken, waiting: Mutex::default() }
+    }
+
+    /// Waits for a turn; `None` if the phase ends before.
+    pub(crate) fn take(&self, is_working: impl Fn() -> bool) -> Option<Turn<'_>> {
+        if self.least == UNBOUND {
+            return Some(Turn(self));
+        }
+        let mut waiting = self.waiting();
+        if waiting.is_empty() && self.taken.load(SeqCst) < self.bound.load(SeqCst) {
+            self.taken.fetch_add(1, SeqCst);
+            return Some(Turn(self));
+        }
+        let own = Arc::new(Waiting { thread: thread::current(), is_called: AtomicBool::new(false) });
+        waiting.push_back(Arc::clone(&own));
+        drop(waiting);
+        while !own.is_called.load(SeqCst) && is_working() {
+            thread::park();
+        }
+        let mut waiting = self.waiting();
+        if !own.is_called.load(SeqCst) {
+            waiting.retain(|other| !Arc::ptr_eq(other, &own));
+        }
+        drop(waiting);
+        own.is_called.load(SeqCst).then(|| Turn(self))
+    }
+
+    fn call(&self) {
+        let mut waiting = self.waiting();
+        while self.taken.load(SeqCst) < self.bound.load(SeqCst) {
+            let Some(next) = waiting.pop_front() else { return };
+            self.taken.fetch_add(1, SeqCst);
+            next.is_called.store(true, SeqCst);
+            next.thread.unpark();
+        }
+    }
+
+    /// Adapts the bound to the use of the CPUs since the last time.
+    pub(crate) fn adapt(&self, last: &mut Option<CpuTimes>) {
+        if self.least == UNBOUND {
+            return;
+        }
+        let Ok(now) = CpuTimes::read() else { return };
+        let used = now.since(last.get_or_insert(now));
+        let Some(busy) = used.busy_percent().filter(|_| used.total_s() >= ENOUGH_S) else { return };
+        *last = Some(now);
+        let bound = self.bound.load(SeqCst);
+        self.bound.store(adapted(bound, self.least, busy), SeqCst);
+        self.call();
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Arc<Waiting>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The next bound, if the CPUs were busy for so many percent.
+fn adapted(bound: usize, least: usize, busy: f64) -> usize {
+    /// Far more than there are sessions.
+    const MOST: usize = 1 << 20;
+    if busy < BUSY { (2 * bound).min(MOST) } else { (bound - bound / 4).max(least) }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.0.least != UNBOUND {
+            self.0.taken.fetch_sub(1, SeqCst);
+            self.0.call();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_come_in_the_order_of_asking_and_no_more_than_the_bound() {
+        let turns = Turns::new(Some(1));
+        let (order, most) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
+        let first: Vec<_> = (0..FOR_EACH_CPU).map(|_| turns.take(|| true).unwrap()).collect();
+        thread::scope(|scope| {
+            for number in 0..8 {
+                let (turns, order, most) = (&turns, &order, &most);
+                scope.spawn(move || {
+                    let turn = turns.take(|| true).unwrap();
+                    most.fetch_max(turns.taken.load(SeqCst), SeqCst);
+                    order.lock().unwrap().push(number);
+                    drop(turn);
+                });
+                while turns.waiting().len() <= number {
+                    thread::yield_now();
+                }
+            }
+            let mut held = first;
+            // With one free turn they follow each other.
+            held.truncate(FOR_EACH_CPU - 1);
+            while order.lock().unwrap().len() < 8 {
+                thread::yield_now();
+            }
+        });
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert!(most.load(SeqCst) <= FOR_EACH_CPU);
+        assert_eq!(turns.taken.load(SeqCst), 0);
+    }
+
+    #[test]
+    fn who_waits_leaves_with_the_phase() {
+        let turns = Turns::new(Some(1));
+        let all: Vec<_> = (0..FOR_EACH_CPU).map(|_| turns.take(|| true)).collect();
+        assert!(turns.take(|| false).is_none());
+        assert!(turns.waiting().is_empty());
+        drop(all);
+        assert!(turns.take(|| false).is_some(), "a free turn needs no wait");
+    }
+
+    #[test]
+    fn the_bound_rises_while_cpus_are_idle() {
+        let after = |bound, busy: &[f64]| busy.iter().fold(bound, |bound, busy| adapted(bound, 8, *busy));
+        assert_eq!(after(8, &[40.0; 7]), 1024);
+        assert_eq!(after(8, &[99.0; 7]), 8);
+        assert_eq!(after(64, &[99.0, 99.0]), 36);
+    }
+}
