@@ -24,7 +24,7 @@ use slob_record::{KindRecord, Record};
 use slob_report::analysis::{Curve, CurvePoint, curve_page};
 use slob_report::profiles::{
     Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, headroom_page, headroom_text,
-    measured_by_run, plan_conf, plan_table, times,
+    known_facts, measured_by_run, plan_conf, plan_table, times,
 };
 use slob_report::verdicts::thresholds::LOW_LOAD;
 use slob_report::{Figures as RunFigures, figure};
@@ -232,8 +232,6 @@ pub(super) struct Goal {
     pub(super) profile: Profile,
     pub(super) choice: Choice,
     pub(super) database: String,
-    /// Its version and CPUs, if known.
-    pub(super) production: Option<String>,
     block_bytes: Option<u32>,
     pub(super) demand: slob_profile::Demand,
     /// Length of a calibration run, as a text of `slob.conf`.
@@ -269,11 +267,8 @@ impl Goal {
             return Err(Failure::usage(format!("calibration is {calibration}; it must be {permitted}")));
         }
         let subject = &profile.subject;
-        let cpus = subject.cpus.map(|cpus| output::plural(u64::from(cpus), "CPU"));
-        let known: Vec<String> = subject.version.clone().into_iter().chain(cpus).collect();
         Ok(Self {
             database: subject.words(),
-            production: (!known.is_empty()).then(|| known.join(", ")),
             block_bytes: subject.block_bytes,
             demand,
             calibration: calibration.clone(),
@@ -368,6 +363,13 @@ impl Target {
         Ok(Self { name: target.to_string(), limits: limits.with_hot_spot(block_bytes), block_bytes })
     }
 
+    /// Keys and values of a run of these operations on this target.
+    pub(super) fn pairs(&self, parameters: &Parameters) -> Vec<(&'static str, String)> {
+        let mut pairs = parameters.pairs();
+        pairs.extend([("SCALE", self.limits.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
+        pairs
+    }
+
     /// Calibrates a plan with short runs, which `measure` makes from a name and parameters.
     pub(super) fn calibrate(
         &self,
@@ -376,11 +378,9 @@ impl Target {
         measure: impl Fn(&str, &[(&str, String)]) -> Result<Record, Failure>,
     ) -> Result<Calibrated, Failure> {
         calibrate(&goal.demand, &self.limits, |nth, parameters| {
-            let mut pairs = parameters.pairs();
+            let mut pairs = self.pairs(parameters);
             pairs.extend([
-                ("SCALE", self.limits.scale_blocks.to_string()),
                 ("RUN_TIME", goal.calibration.clone()),
-                ("WORK_LOOP", "0".to_owned()),
                 ("UNTIL_STEADY", "FALSE".to_owned()),
             ]);
             if !settings::is_set(settings, "WARMUP") {
@@ -472,6 +472,7 @@ fn refuse_flags_of_a_target(matches: &ArgMatches, settings: &Settings) -> Result
 pub(super) fn plan_view(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> PlanView {
     PlanView {
         database: goal.database.clone(),
+        production: known_facts(&goal.profile),
         demand: goal.demand.clone(),
         plan: calibrated.planned,
         fit: calibrated.fit,
@@ -589,7 +590,7 @@ pub(super) fn find_headroom(
     let mut search = StepSearch {
         runs,
         parameters,
-        loaded: target.limits,
+        target: &target,
         columns: asked
             .limits
             .iter()
@@ -608,7 +609,6 @@ pub(super) fn find_headroom(
     let amount = |key| settings.entry(key).and_then(Entry::value).and_then(Amount::from_value);
     let headroom = Headroom {
         plan: plan_view(goal, Some(&target), calibrated),
-        production: goal.production.clone(),
         measured: search.measured,
         limits: search.limits,
         why: found.words(asked.rules),
@@ -654,7 +654,7 @@ impl SearchRuns<'_> {
 struct StepSearch<'a> {
     runs: SearchRuns<'a>,
     parameters: Parameters,
-    loaded: Limits,
+    target: &'a Target,
     /// Columns of latencies that limits may need.
     columns: BTreeSet<&'static str>,
     limits: Vec<HeadroomLimit>,
@@ -695,7 +695,7 @@ impl StepSearch<'_> {
     /// that can't be lowered has no such run.
     fn measure_low_load(&mut self) -> Result<bool, Failure> {
         let factor = LOW_LOAD.value / 100.0;
-        if self.parameters.times(factor, &self.loaded).rate == self.parameters.rate {
+        if self.parameters.times(factor, &self.target.limits).rate == self.parameters.rate {
             return Ok(true);
         }
         for nth in 1..=1 + SPOILED_REPEATS {
@@ -739,8 +739,7 @@ impl StepSearch<'_> {
 
     /// Makes the run of a step; `None` if the user interrupts it.
     fn run(&mut self, name: &str, factor: f64) -> Result<Option<HeadroomStep>, Failure> {
-        let mut pairs = self.parameters.times(factor, &self.loaded).pairs();
-        pairs.extend([("SCALE", self.loaded.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
+        let pairs = self.target.pairs(&self.parameters.times(factor, &self.target.limits));
         let record = match self.runs.measure(name, &pairs) {
             Err(failure) if failure.is_interruption() => {
                 self.interruption = Some(failure);
