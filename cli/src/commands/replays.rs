@@ -209,7 +209,8 @@ fn carry_out(
         .chain(HeadroomLimit::default_columns())
         .chain([RESPONSE])
         .collect();
-    let ended = replay_parts(&runs, &mut replay, &columns, |first| timetable.pairs(&target, &mix, &rates, first));
+    let ended =
+        replay_parts(&runs, &mut replay, &columns, |first| timetable.pairs(&target, &mix, &rates, first));
     replay.judge(&limits.iter().map(asked_limit).collect::<Vec<_>>());
     Ok((replay, ended))
 }

@@ -399,7 +399,7 @@ fn sessions(demand: &Demand, limits: &Limits) -> u32 {
 }
 
 /// Work per second: commits, and blocks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Work {
     commits: f64,
     changed: f64,
@@ -473,11 +473,13 @@ impl Search<'_> {
     /// The best parameters, and how far they are from the demand.
     fn best(&self, base: &Parameters) -> (f64, Parameters) {
         // Where cached visits of the index nearly suffice, no further hits are made.
-        let few_hits = Work { scanned: 0.0, ..self.work(base.heavy, true) };
         let by_scans = self.work(base.heavy, true);
+        let few_hits = Work { scanned: 0.0, ..by_scans };
         let by_hot_spot = self.work(base.heavy, false);
-        let best = [few_hits, by_scans, by_hot_spot].map(|work| self.best_of(&work, base));
-        best.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((f64::INFINITY, *base))
+        let mut works = vec![few_hits, by_scans, by_hot_spot];
+        works.dedup();
+        let best = works.iter().map(|work| self.best_of(work, base));
+        best.min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((f64::INFINITY, *base))
     }
 
     fn best_of(&self, work: &Work, base: &Parameters) -> (f64, Parameters) {
@@ -583,12 +585,15 @@ impl Search<'_> {
             for update_pct in hundredths(percent) {
                 let others = rate * (1.0 - update_pct / 100.0);
                 // The rest are scans, or SELECTs.
-                let of_scans =
-                    [1.0 - selects / others, scans / others].map(|share| match scans > 0.0 && others > 0.0 {
-                        true => 100.0 * share,
-                        false => 0.0,
-                    });
-                for scan_pct in of_scans.into_iter().flat_map(hundredths) {
+                let mut of_scans = match scans > 0.0 && others > 0.0 {
+                    true => [1.0 - selects / others, scans / others]
+                        .into_iter()
+                        .flat_map(|share| hundredths(100.0 * share))
+                        .collect(),
+                    false => vec![0.0],
+                };
+                of_scans.dedup();
+                for scan_pct in of_scans {
                     let mix = Parameters { rate: rate as u32, update_pct, scan_pct, ..*base };
                     mixes.push(self.with_hot_spot(mix, work));
                 }

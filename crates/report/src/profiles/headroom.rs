@@ -214,7 +214,8 @@ pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) ->
 impl PlanView {
     /// Production, and the platform where it is known, as facts.
     pub(super) fn ends(&self, measured: Option<&Measured>) -> [(&'static str, Option<String>); 2] {
-        let joined = |parts: [Option<String>; 2], by| parts.into_iter().flatten().collect::<Vec<_>>().join(by);
+        let joined =
+            |parts: [Option<String>; 2], by| parts.into_iter().flatten().collect::<Vec<_>>().join(by);
         let production = joined([Some(self.database.clone()), self.production.clone()], ", ");
         let platform = joined([self.target.clone(), measured.map(Measured::words)], ": ");
         [("Production", Some(production)), ("Platform", Some(platform))]
@@ -281,19 +282,19 @@ impl Headroom {
         };
         let bottleneck = |step: &HeadroomStep| Some(format!("{}: {}", step.bottleneck?, step.reason));
         let spoiled = |why: &String| {
-            format!("each time that step was repeated, so that more may be carried. {why}")
+            format!("by others, each time that the step that broke was repeated: more may be carried. {why}")
         };
         let [production, platform] = self.plan.ends(self.measured.as_ref());
         let facts = [
             ("Breaks", broken.map(breaks)),
             ("Bottleneck", broken.and_then(|(step, _)| bottleneck(step))),
-            ("Spoiled", broken.and_then(|(step, _)| step.spoiled.as_ref().map(spoiled))),
-            ("Demand", Some(self.demand())),
             production,
             platform,
+            ("Demand", Some(self.demand())),
             ("Mean read", self.mean_reads()),
             ("Limits", Some(self.limits_in_words())),
             ("Search", Some(self.why.clone())),
+            ("Spoiled", broken.and_then(|(step, _)| step.spoiled.as_ref().map(spoiled))),
         ];
         facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
     }
@@ -381,9 +382,16 @@ impl Headroom {
         if let Some(why) = cached.first() {
             page.paragraph(&format!("{} not counted: {why}", plural(cached.len() as u64, "step")));
         }
-        for step in self.steps.iter().filter(|step| step.not_counted == Some(NotCounted::Repeated)) {
-            let why = step.spoiled.as_deref().unwrap_or_default();
-            page.paragraph(&format!("Repeated at {} times: {why}", times(step.factor)));
+        let repeated = |step: &&HeadroomStep| step.not_counted == Some(NotCounted::Repeated);
+        let repeated: Vec<&HeadroomStep> = self.steps.iter().filter(repeated).collect();
+        if let Some(why) = repeated.last().and_then(|step| step.spoiled.as_deref()) {
+            let mut at: Vec<String> = repeated.iter().map(|step| times(step.factor)).collect();
+            at.dedup();
+            page.paragraph(&format!(
+                "{} repeated, at {} times the demand. The last: {why}",
+                plural(repeated.len() as u64, "step"),
+                at.join(", ")
+            ));
         }
     }
 
