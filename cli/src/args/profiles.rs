@@ -78,7 +78,7 @@ fn of_demand(command: Command) -> Command {
     let names: Vec<&str> = By::NAMES.iter().map(|(name, _)| *name).collect();
     let by = "What peak, p95 and median are by; `each` takes each figure at its own";
     let peak_factor = "By how much the busiest minutes of a long interval exceeded its mean";
-    let calibration = "Length of each of the up to three short runs that measure what operations cost";
+    let calibration = "Length of each of the up to four short runs that measure what operations cost";
     command.args([
         saved("profile")
             .default_value("profile.json")
@@ -100,7 +100,7 @@ fn plan() -> Command {
     let examples = "\
 Examples:
   slob plan profile.json > slob.conf                                the parameters that make the demand of the peak
-  slob plan profile.json --target \"$NEW\" > slob.conf                measured there: up to three short runs
+  slob plan profile.json --target \"$NEW\" > slob.conf                measured there: up to four short runs
   slob plan profile.json --at p95 --grow 1.5
   slob plan profile.json --at '2026-11-20 10:00' --by commits
 Reads, redo, commits and hits are each met within 5 %, or it says which are not, and why. Load the data first

@@ -545,7 +545,7 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
 
 /// Parameters of a step that are not set otherwise: runs of the default length would take more than an hour together.
 const STEP: [(&str, &str); 1] = [("RUN_TIME", "60")];
-/// With `--quick` fifteen steps and three calibrations take less than five minutes.
+/// With `--quick` fifteen steps and four calibrations take less than five minutes.
 const QUICK_STEP: [(&str, &str); 2] = [("RUN_TIME", "12"), ("WARMUP", "2")];
 const QUICK_CALIBRATION: &str = "6s";
 

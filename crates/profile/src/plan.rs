@@ -527,7 +527,7 @@ impl Search<'_> {
             (Work { commits, changed, visited, cold: visited, scanned }, squares)
         };
         let (all_cold, squares) = work(&equations);
-        let Some(cold) = wanted.reads.filter(|_| limits.hot_blocks > 0).map(|reads| reads / read) else {
+        let Some(cold) = wanted.reads.filter(|_| self.can_be_hot()).map(|reads| reads / read) else {
             return all_cold;
         };
         // A hot spot takes the visits beyond the reads, which are then met whatever the others are.
@@ -536,6 +536,11 @@ impl Search<'_> {
             true => Work { cold, ..with_hot_spot },
             false => all_cold,
         }
+    }
+
+    /// False without a hot spot, or if most of its visits read.
+    fn can_be_hot(&self) -> bool {
+        self.limits.hot_blocks > 0 && self.costs.hot_misses() < 0.5
     }
 
     /// Blocks of an UPDATE, and UPDATEs of a transaction.
@@ -606,7 +611,7 @@ impl Search<'_> {
     fn with_hot_spot(&self, mix: Parameters, work: &Work) -> Parameters {
         let visited = mix.visited_per_s();
         // The nearest whole numbers may visit a little more.
-        if self.limits.hot_blocks == 0 || self.wanted.reads.is_none() || visited <= 1.02 * work.cold {
+        if !self.can_be_hot() || self.wanted.reads.is_none() || visited <= 1.02 * work.cold {
             return mix;
         }
         let misses = self.costs.hot_misses();
@@ -738,18 +743,6 @@ mod tests {
         hot_blocks: 256,
     };
 
-    fn demand(figures: impl Into<Figures>) -> Demand {
-        Demand {
-            name: "peak hour".into(),
-            point: "peak".into(),
-            grow: 1.0,
-            figures: figures.into(),
-            reads_are: ReadsAre::Requests,
-            histograms: Default::default(),
-            notes: Vec::new(),
-        }
-    }
-
     fn percent_off(planned: &Figures, demand: &Demand, figure: Figure) -> f64 {
         let wanted = demand.figures.get(figure).unwrap();
         100.0 * (planned.get(figure).unwrap() / wanted - 1.0).abs()
@@ -757,7 +750,7 @@ mod tests {
 
     #[test]
     fn a_mixed_demand_is_met_by_whole_numbers() {
-        let demand = demand([
+        let demand = Demand::of_peak([
             (Figure::LogicalReads, 100_000.0),
             (Figure::ReadRequests, 17_000.0),
             (Figure::Commits, 410.0),
@@ -776,18 +769,18 @@ mod tests {
 
     #[test]
     fn reads_alone_need_no_update_and_commits_alone_no_select() {
-        let reads = solve(&demand([(Figure::ReadRequests, 5000.0)]), &Costs::default(), &LIMITS);
+        let reads = solve(&Demand::of_peak([(Figure::ReadRequests, 5000.0)]), &Costs::default(), &LIMITS);
         assert_eq!((reads.parameters.update_pct, reads.parameters.scan_pct), (0.0, 0.0));
         let visited = reads.parameters.rate * u32::from(reads.parameters.work_unit);
         assert!((4950..=5050).contains(&visited), "{reads:?}");
-        let redo = demand([(Figure::Commits, 100.0), (Figure::RedoBytes, 100.0 * 12_000.0)]);
+        let redo = Demand::of_peak([(Figure::Commits, 100.0), (Figure::RedoBytes, 100.0 * 12_000.0)]);
         let redo = solve(&redo, &Costs::default(), &LIMITS);
         assert_eq!((redo.parameters.rate, redo.parameters.update_pct), (100, 100.0));
     }
 
     #[test]
     fn reads_are_met_though_hardly_anything_is_committed() {
-        let demand = demand([
+        let demand = Demand::of_peak([
             (Figure::LogicalReads, 68_000.0),
             (Figure::ReadRequests, 8000.0),
             (Figure::Commits, 0.123),
@@ -801,7 +794,7 @@ mod tests {
     /// changed ones read fewer.
     #[test]
     fn redo_is_not_made_of_so_many_blocks_that_updates_read_more_than_is_demanded() {
-        let demand = demand([
+        let demand = Demand::of_peak([
             (Figure::ReadRequests, 101.4),
             (Figure::Commits, 20.63),
             (Figure::RedoBytes, 20.63 * 7084.0),
@@ -831,7 +824,7 @@ mod tests {
     #[test]
     fn wholly_cached_reads_are_visited_as_often_as_production_read() {
         let costs = Costs { reads_per_block: 0.001, ..Costs::default() };
-        let planned = solve(&demand([(Figure::ReadRequests, 5000.0)]), &costs, &LIMITS);
+        let planned = solve(&Demand::of_peak([(Figure::ReadRequests, 5000.0)]), &costs, &LIMITS);
         let visited = planned.parameters.rate * u32::from(planned.parameters.work_unit);
         assert!((4900..5100).contains(&visited), "{planned:?}");
     }
@@ -845,7 +838,7 @@ mod tests {
             per_block in 0.3..1.2_f64,
         ) {
             let costs = Costs { reads_per_block: per_block, ..Costs::default() };
-            let demand = demand([
+            let demand = Demand::of_peak([
                 (Figure::ReadRequests, commits * reads_per_commit),
                 (Figure::Commits, commits),
                 (Figure::RedoBytes, commits * f64::from(blocks) * 1200.0),
