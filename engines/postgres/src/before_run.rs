@@ -11,7 +11,7 @@ use slob_server::{INDEX, Kind, LoopPlace, Task, schema_name};
 use crate::engine::Database;
 use crate::server::OTHERS;
 use crate::session::publish;
-use crate::sql::{Ask, failed, has_code, namespace, table};
+use crate::sql::{Ask, InStep, failed, has_code, namespace, table};
 use crate::statement::{statement, stretch};
 use crate::{catalog, procedure};
 
@@ -36,8 +36,8 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
             }
             check_plans(client, *schema, *loop_place == LoopPlace::Server)?;
         }
-        let mut notes = prune(client, run.schemas)?;
-        notes.extend(checkpoint(client)?.map(str::to_owned));
+        let pruned = prune(client, run.schemas)?;
+        let notes: Vec<String> = pruned.into_iter().chain(checkpoint(client)?.map(str::to_owned)).collect();
         if database.prewarm {
             run.schemas.iter().try_for_each(|schema| prewarm(client, *schema))?;
         }
@@ -71,27 +71,26 @@ fn prewarm(client: &mut Client, schema: SchemaNo) -> Result<()> {
 /// Prunes the old versions that UPDATEs of earlier runs left: who reads a block next would do it, log it, and make the block dirty.
 /// Blocks without any are skipped. An interrupted VACUUM has pruned what it came to.
 fn prune(client: &mut Client, schemas: &[SchemaNo]) -> Result<Option<String>> {
-    let of = |error: &postgres::Error| failed("pruning old versions of rows", error);
+    const STEP: &str = "pruning old versions of rows";
     let begun = Instant::now();
     let mut pruned = Ok(());
     for schema in schemas {
         let left = PRUNING.saturating_sub(begun.elapsed()).as_millis().max(1);
-        client.batch_execute(&format!("SET statement_timeout = {left}")).map_err(|error| of(&error))?;
+        client.run(STEP, &format!("SET statement_timeout = {left}"))?;
         let main = table(*schema, Table::Main);
-        pruned = client
-            .batch_execute(&format!("VACUUM (INDEX_CLEANUP FALSE, TRUNCATE FALSE, SKIP_LOCKED) {main}"));
+        let sql = format!("VACUUM (INDEX_CLEANUP FALSE, TRUNCATE FALSE, SKIP_LOCKED) {main}");
+        pruned = client.batch_execute(&sql);
         if pruned.is_err() {
             break;
         }
     }
-    client.batch_execute("RESET statement_timeout").map_err(|error| of(&error))?;
+    client.run(STEP, "RESET statement_timeout")?;
     match pruned {
-        Ok(()) => Ok(None),
         Err(error) if has_code(&error, "57014") => Ok(Some(format!(
             "Old versions of rows that earlier runs left were not all pruned within {} s, so this run prunes and logs them.",
             PRUNING.as_secs()
         ))),
-        Err(error) => Err(of(&error)),
+        pruned => pruned.in_step(STEP).map(|()| None),
     }
 }
 
