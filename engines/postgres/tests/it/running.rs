@@ -300,7 +300,7 @@ fn a_server_with_numbers_of_its_own_is_found() {
 #[case(Version::V18)]
 fn old_versions_of_rows_are_pruned_before_a_run(#[case] version: Version) {
     let Some(loaded) = loaded(version, &[("fsync", "off")], &[]) else { return };
-    let logged = || loaded.server.ask::<i64>("SELECT (pg_current_wal_lsn() - '0/0')::bigint");
+    let logged = || loaded.server.ask::<i64>("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint");
     let logged_by_reads = || {
         let before = logged();
         loaded.server.ask::<i64>("SELECT sum(length(c2))::bigint FROM slob1.cf1");
