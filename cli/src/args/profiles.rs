@@ -133,7 +133,7 @@ Examples:
   slob headroom profile.json --replay day --compress 360             the day of the peak in 4 minutes, interval by interval
   slob headroom profile.json --replay 2026-11-20 --multiply 2        that day in an hour, with twice the work
 The demand is made at low load, at 1x, then twice as much and so on, until a limit breaks; then the gap is divided. Limits: latencies, and
-the rate within 5 %. Each step is a run of WARMUP + RUN_TIME (60 s unless set; 12 s with --quick); there are about ten to fifteen. A step that others
+the rate within 5 %. Each step is a run of WARMUP + RUN_TIME (45 s unless set; 8 s with --quick); there are about ten to twenty. A step that others
 spoil is repeated; one whose reads the page cache served does not count.
 Exit codes: 0 the demand is carried; 1 it is not, or a verdict is not good with --strict; 2 bad usage; 3 a run failed; 130 interrupted, what is
 known is printed.";
@@ -150,7 +150,7 @@ known is printed.";
                 .help("Where its runs are kept"),
             number("most", "TIMES", "64", "The most times the demand to try"),
             repeats("How often both ends are measured, in all"),
-            switch("quick", "Steps of 12 s and calibrations of 6 s, unless their lengths are set: within 5 minutes"),
+            switch("quick", "Steps of 8 s and calibrations of 5 s, unless their lengths are set, and none repeated because others spoil it: within 5 minutes"),
             option("replay", "WHEN", "Replay the day of production's peak instead (`day`), or 24 h from a moment such as 2026-11-20")
                 .conflicts_with_all(["most", "repeats", "quick"]),
             number("compress", "TIMES", "24", "How many times as fast a replay is").requires("replay"),

@@ -529,7 +529,9 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     let step: Vec<_> = step.into_iter().map(|(key, value)| (key, value.to_owned())).collect();
     let settings = settings::overridden(&settings, &step, "headroom")?;
     output::say(&expectation(&settings, &goal, asked.rules)?);
-    let (headroom, interruption) = find_headroom(settings, &goal, &asked, directory, None, &stop)?;
+    let spoiled_repeats = if is_quick { 0 } else { SPOILED_REPEATS };
+    let (headroom, interruption) =
+        find_headroom(settings, &goal, &asked, directory, None, spoiled_repeats, &stop)?;
     let beside = directory.join("headroom.html");
     output::write_page(&headroom_page(&headroom), matches.path("html").unwrap_or(&beside))?;
     output::print(&match matches.get_flag("json") {
@@ -544,15 +546,15 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
 }
 
 /// Parameters of a step that are not set otherwise: runs of the default length would take more than an hour together.
-const STEP: [(&str, &str); 1] = [("RUN_TIME", "60")];
-/// With `--quick` fifteen steps and four calibrations take less than five minutes.
-const QUICK_STEP: [(&str, &str); 2] = [("RUN_TIME", "12"), ("WARMUP", "2")];
-const QUICK_CALIBRATION: &str = "6s";
+const STEP: [(&str, &str); 1] = [("RUN_TIME", "45")];
+/// With `--quick` 21 steps and four calibrations take less than five minutes.
+const QUICK_STEP: [(&str, &str); 2] = [("RUN_TIME", "8"), ("WARMUP", "1")];
+const QUICK_CALIBRATION: &str = "5s";
 
 /// A sentence on how long a search takes.
 fn expectation(settings: &Settings, goal: &Goal, rules: HeadroomRules) -> Result<String, Failure> {
     /// Steps of a search beside repeats: doublings and halvings of the gap.
-    const FURTHER_STEPS: [u32; 2] = [3, 9];
+    const FURTHER_STEPS: [u32; 2] = [3, 12];
     /// Start and end of a run.
     const OVERHEAD_S: f64 = 2.0;
     let seconds = |key| match settings.value(key) {
@@ -581,6 +583,7 @@ pub(super) fn find_headroom(
     asked: &Demand,
     directory: &Path,
     conditions: Option<serde_json::Value>,
+    spoiled_repeats: usize,
     stop: &AtomicBool,
 ) -> Result<(Headroom, Option<Failure>), Failure> {
     let target = Target::of(&settings, goal)?;
@@ -603,6 +606,7 @@ pub(super) fn find_headroom(
             .collect(),
         limits: asked.limits.iter().map(asked_limit).collect(),
         count_cached: asked.count_cached,
+        spoiled_repeats,
         measured: None,
         low_load: None,
         steps: Vec::new(),
@@ -663,6 +667,8 @@ struct StepSearch<'a> {
     columns: BTreeSet<&'static str>,
     limits: Vec<HeadroomLimit>,
     count_cached: bool,
+    /// How often the steps of a level are repeated because others spoiled them.
+    spoiled_repeats: usize,
     measured: Option<Measured>,
     low_load: Option<HeadroomStep>,
     steps: Vec<HeadroomStep>,
@@ -702,7 +708,7 @@ impl StepSearch<'_> {
         if self.parameters.times(factor, &self.target.limits).rate == self.parameters.rate {
             return Ok(true);
         }
-        for nth in 1..=1 + SPOILED_REPEATS {
+        for nth in 1..=1 + self.spoiled_repeats {
             let Some(step) = self.run(&format!("low-load-{nth}"), factor)? else { return Ok(false) };
             let is_last = step.spoiled.is_none();
             output::say(&format!("low load, {} operations/s: {}", step.rate, step.outcome()));
@@ -724,7 +730,7 @@ impl StepSearch<'_> {
                 other.factor == factor && other.not_counted == Some(NotCounted::Repeated)
             };
             let is_spoiled = step.spoiled.is_some() && step.not_counted.is_none() && matters(&step);
-            if is_spoiled && self.steps.iter().filter(repeated).count() < SPOILED_REPEATS {
+            if is_spoiled && self.steps.iter().filter(repeated).count() < self.spoiled_repeats {
                 step.not_counted = Some(NotCounted::Repeated);
             }
             output::say(&format!(
@@ -758,8 +764,7 @@ impl StepSearch<'_> {
     }
 }
 
-/// How often the steps of a level are repeated because others spoiled them.
-const SPOILED_REPEATS: usize = 2;
+pub(super) const SPOILED_REPEATS: usize = 2;
 
 /// `None` for a step that is repeated.
 fn result_of(step: &HeadroomStep) -> Option<SearchStep> {
