@@ -78,7 +78,7 @@ fn of_demand(command: Command) -> Command {
     let names: Vec<&str> = By::NAMES.iter().map(|(name, _)| *name).collect();
     let by = "What peak, p95 and median are by; `each` takes each figure at its own";
     let peak_factor = "By how much the busiest minutes of a long interval exceeded its mean";
-    let calibration = "Length of each of the up to three short runs that measure what operations cost";
+    let calibration = "Length of each of the up to four short runs that measure what operations cost";
     command.args([
         saved("profile")
             .default_value("profile.json")
@@ -100,7 +100,7 @@ fn plan() -> Command {
     let examples = "\
 Examples:
   slob plan profile.json > slob.conf                                the parameters that make the demand of the peak
-  slob plan profile.json --target \"$NEW\" > slob.conf                measured there: up to three short runs
+  slob plan profile.json --target \"$NEW\" > slob.conf                measured there: up to four short runs
   slob plan profile.json --at p95 --grow 1.5
   slob plan profile.json --at '2026-11-20 10:00' --by commits
 Reads, redo, commits and hits are each met within 5 %, or it says which are not, and why. Load the data first
@@ -127,12 +127,13 @@ fn headroom() -> Command {
     let examples = "\
 Examples:
   slob headroom profile.json --target \"$NEW\"                         how many times production's peak does it carry?
+  slob headroom profile.json --quick                                 a rough answer within 5 minutes
   slob headroom profile.json --at p95 --limit read-p99=2ms --run-time 60 --html headroom.html
   slob headroom profile.json --directory headroom/array-b            the same command goes on where it was stopped
   slob headroom profile.json --replay day --compress 360             the day of the peak in 4 minutes, interval by interval
   slob headroom profile.json --replay 2026-11-20 --multiply 2        that day in an hour, with twice the work
 The demand is made at low load, at 1x, then twice as much and so on, until a limit breaks; then the gap is divided. Limits: latencies, and
-the rate within 5 %. Each step is a run of WARMUP + RUN_TIME (60 s unless set); there are about ten to fifteen. A step that others
+the rate within 5 %. Each step is a run of WARMUP + RUN_TIME (45 s unless set; 8 s with --quick); there are about ten to twenty. A step that others
 spoil is repeated; one whose reads the page cache served does not count.
 Exit codes: 0 the demand is carried; 1 it is not, or a verdict is not good with --strict; 2 bad usage; 3 a run failed; 130 interrupted, what is
 known is printed.";
@@ -149,8 +150,9 @@ known is printed.";
                 .help("Where its runs are kept"),
             number("most", "TIMES", "64", "The most times the demand to try"),
             repeats("How often both ends are measured, in all"),
+            switch("quick", "Steps of 8 s and calibrations of 5 s, unless their lengths are set, and none repeated because others spoil it: within 5 minutes"),
             option("replay", "WHEN", "Replay the day of production's peak instead (`day`), or 24 h from a moment such as 2026-11-20")
-                .conflicts_with_all(["most", "repeats"]),
+                .conflicts_with_all(["most", "repeats", "quick"]),
             number("compress", "TIMES", "24", "How many times as fast a replay is").requires("replay"),
             number("multiply", "TIMES", "1", "Replay this many times the work").requires("replay"),
             switch("count-cached", "Count steps whose reads the page cache served"),

@@ -20,7 +20,7 @@ use slob_report::{Confidence, GroupVerdicts, Judged};
 use slob_spec::{Entry, RunSpec, Settings};
 
 use super::runs::{Extras, Quiet, measure_spec};
-use super::searches::{Goal, find_headroom};
+use super::searches::{Goal, SPOILED_REPEATS, find_headroom};
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::progress::duration;
@@ -255,8 +255,15 @@ fn search(
     let results = conditions.remove("RESULTS_DIR").unwrap_or_default();
     let id = conditions.remove("RUN_NAME").unwrap_or_default();
     let directory = Path::new(&results).join(&id);
-    let (headroom, interruption) =
-        find_headroom(settings.clone(), goal, demand, &directory, Some(json!(conditions)), stop)?;
+    let (headroom, interruption) = find_headroom(
+        settings.clone(),
+        goal,
+        demand,
+        &directory,
+        Some(json!(conditions)),
+        SPOILED_REPEATS,
+        stop,
+    )?;
     if let Some(failure) = interruption {
         return Err(failure);
     }

@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use jiff::civil::DateTime;
 use serde_json::json;
 use slob_campaign::{DemandPoint, LatencyLimit, Trail, is_set_by_plan};
-use slob_profile::{CALIBRATION_RUNS, Slot, Stretch, length};
+use slob_profile::{CALIBRATION_RUNS, Parameters, Slot, Stretch, length};
 use slob_report::profiles::{HeadroomLimit, RESPONSE, Replay, ReplayInterval, replay_page, replay_text};
 use slob_spec::{Kind, Origin, RateSchedule, RateStep, RunSpec, Settings};
 
@@ -84,8 +84,14 @@ impl Timetable {
         self.slots.iter().map(|slot| (f64::from(whole) * slot.share * multiply).round() as u32).collect()
     }
 
-    /// RATE from interval number `first` on, and the seconds it takes.
-    fn schedule(&self, rates: &[u32], first: usize) -> Result<(RateSchedule, u64), Failure> {
+    /// Keys and values of a run with these operations from interval number `first` on, and the seconds it takes.
+    fn pairs(
+        &self,
+        target: &Target,
+        mix: &Parameters,
+        rates: &[u32],
+        first: usize,
+    ) -> Result<(Vec<(&'static str, String)>, u64), Failure> {
         let begin_s = self.begins_s[first];
         let step = |(at_s, rate): (&u64, &u32)| RateStep {
             from: std::time::Duration::from_secs(at_s - begin_s),
@@ -97,7 +103,15 @@ impl Timetable {
                 "this stretch can't be replayed: expected {error}; say --multiply, or another one"
             ))
         })?;
-        Ok((schedule, self.seconds - begin_s))
+        let seconds = self.seconds - begin_s;
+        let mut pairs = target.pairs(mix);
+        pairs.retain(|(key, _)| *key != "RATE");
+        pairs.extend([
+            ("RATE", schedule.to_string()),
+            ("RUN_TIME", seconds.to_string()),
+            ("UNTIL_STEADY", "FALSE".to_owned()),
+        ]);
+        Ok((pairs, seconds))
     }
 }
 
@@ -170,10 +184,7 @@ fn carry_out(
     let calibrated = target.calibrate(goal, &runs.settings, |name, pairs| runs.measure(name, pairs))?;
     let parameters = calibrated.planned.parameters;
     let most = timetable.slots.iter().map(|slot| slot.share).fold(1.0, f64::max);
-    let mut pairs = parameters.times(most * multiply, &target.limits).pairs();
-    pairs.retain(|(key, _)| *key != "RATE");
-    pairs.push(("SCALE", target.limits.scale_blocks.to_string()));
-    pairs.extend([("WORK_LOOP", "0".to_owned()), ("UNTIL_STEADY", "FALSE".to_owned())]);
+    let mix = parameters.times(most * multiply, &target.limits);
     let rates = timetable.rates(parameters.rate, multiply);
     let interval = |(slot, rate): (&Slot, &u32)| ReplayInterval {
         slot: slot.clone(),
@@ -185,7 +196,6 @@ fn carry_out(
     let mut replay = Replay {
         intervals: timetable.slots.iter().zip(&rates).map(interval).collect(),
         plan: plan_view(goal, Some(&target), calibrated),
-        production: goal.production.clone(),
         measured: None,
         multiply,
         compress,
@@ -199,7 +209,8 @@ fn carry_out(
         .chain(HeadroomLimit::default_columns())
         .chain([RESPONSE])
         .collect();
-    let ended = replay_parts(&runs, timetable, &rates, &pairs, &mut replay, &columns);
+    let ended =
+        replay_parts(&runs, &mut replay, &columns, |first| timetable.pairs(&target, &mix, &rates, first));
     replay.judge(&limits.iter().map(asked_limit).collect::<Vec<_>>());
     Ok((replay, ended))
 }
@@ -208,13 +219,11 @@ fn carry_out(
 /// end.
 fn replay_parts(
     runs: &SearchRuns<'_>,
-    timetable: &Timetable,
-    rates: &[u32],
-    pairs: &[(&'static str, String)],
     replay: &mut Replay,
     columns: &[&str],
+    pairs_from: impl Fn(usize) -> Result<(Vec<(&'static str, String)>, u64), Failure>,
 ) -> Result<ExitCode, Failure> {
-    let all = rates.len();
+    let all = replay.intervals.len();
     // A schedule has two steps at least.
     let begin_after = |done: usize| done.min(all - 2);
     let mut done = 0;
@@ -231,9 +240,7 @@ fn replay_parts(
         return Ok(ExitCode::SUCCESS);
     }
     let first = begin_after(done);
-    let (schedule, seconds) = timetable.schedule(rates, first)?;
-    let mut pairs = pairs.to_vec();
-    pairs.extend([("RATE", schedule.to_string()), ("RUN_TIME", seconds.to_string())]);
+    let (pairs, seconds) = pairs_from(first)?;
     let directory = &runs.trail.directory;
     let resume = format!("; the same command goes on from the runs in {}", directory.display());
     output::say(&format!("{} of {all} intervals to replay, in {}", all - first, duration(seconds as f64)));
@@ -281,12 +288,8 @@ pub(super) fn of_run(matches: &ArgMatches, settings: &Settings) -> Result<Option
     let calibrated = target
         .calibrate(&goal, settings, |name, pairs| measure(settings, name, pairs, &stop, &directory, ""))?;
     let parameters = calibrated.planned.parameters;
-    let (schedule, seconds) = timetable.schedule(&timetable.rates(parameters.rate, 1.0), 0)?;
-    let mut pairs = parameters.pairs();
-    pairs.retain(|(key, _)| *key != "RATE");
-    pairs.extend([("RATE", schedule.to_string()), ("RUN_TIME", seconds.to_string())]);
-    pairs.push(("SCALE", target.limits.scale_blocks.to_string()));
-    pairs.extend([("WORK_LOOP", "0".to_owned()), ("UNTIL_STEADY", "FALSE".to_owned())]);
+    let rates = timetable.rates(parameters.rate, 1.0);
+    let (pairs, _) = timetable.pairs(&target, &parameters, &rates, 0)?;
     timetable.notes.iter().for_each(|note| output::say(note));
     settings::overridden(settings, &pairs, "--demand").map(Some)
 }

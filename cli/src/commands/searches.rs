@@ -24,7 +24,7 @@ use slob_record::{KindRecord, Record};
 use slob_report::analysis::{Curve, CurvePoint, curve_page};
 use slob_report::profiles::{
     Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, headroom_page, headroom_text,
-    measured_by_run, plan_conf, plan_table, times,
+    known_facts, measured_by_run, plan_conf, plan_table, times,
 };
 use slob_report::verdicts::thresholds::LOW_LOAD;
 use slob_report::{Figures as RunFigures, figure};
@@ -232,8 +232,6 @@ pub(super) struct Goal {
     pub(super) profile: Profile,
     pub(super) choice: Choice,
     pub(super) database: String,
-    /// Its version and CPUs, if known.
-    pub(super) production: Option<String>,
     block_bytes: Option<u32>,
     pub(super) demand: slob_profile::Demand,
     /// Length of a calibration run, as a text of `slob.conf`.
@@ -269,11 +267,8 @@ impl Goal {
             return Err(Failure::usage(format!("calibration is {calibration}; it must be {permitted}")));
         }
         let subject = &profile.subject;
-        let cpus = subject.cpus.map(|cpus| output::plural(u64::from(cpus), "CPU"));
-        let known: Vec<String> = subject.version.clone().into_iter().chain(cpus).collect();
         Ok(Self {
             database: subject.words(),
-            production: (!known.is_empty()).then(|| known.join(", ")),
             block_bytes: subject.block_bytes,
             demand,
             calibration: calibration.clone(),
@@ -368,6 +363,13 @@ impl Target {
         Ok(Self { name: target.to_string(), limits: limits.with_hot_spot(block_bytes), block_bytes })
     }
 
+    /// Keys and values of a run of these operations on this target.
+    pub(super) fn pairs(&self, parameters: &Parameters) -> Vec<(&'static str, String)> {
+        let mut pairs = parameters.pairs();
+        pairs.extend([("SCALE", self.limits.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
+        pairs
+    }
+
     /// Calibrates a plan with short runs, which `measure` makes from a name and parameters.
     pub(super) fn calibrate(
         &self,
@@ -376,13 +378,8 @@ impl Target {
         measure: impl Fn(&str, &[(&str, String)]) -> Result<Record, Failure>,
     ) -> Result<Calibrated, Failure> {
         calibrate(&goal.demand, &self.limits, |nth, parameters| {
-            let mut pairs = parameters.pairs();
-            pairs.extend([
-                ("SCALE", self.limits.scale_blocks.to_string()),
-                ("RUN_TIME", goal.calibration.clone()),
-                ("WORK_LOOP", "0".to_owned()),
-                ("UNTIL_STEADY", "FALSE".to_owned()),
-            ]);
+            let mut pairs = self.pairs(parameters);
+            pairs.extend([("RUN_TIME", goal.calibration.clone()), ("UNTIL_STEADY", "FALSE".to_owned())]);
             if !settings::is_set(settings, "WARMUP") {
                 pairs.push(("WARMUP", "3".to_owned()));
             }
@@ -472,6 +469,7 @@ fn refuse_flags_of_a_target(matches: &ArgMatches, settings: &Settings) -> Result
 pub(super) fn plan_view(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> PlanView {
     PlanView {
         database: goal.database.clone(),
+        production: known_facts(&goal.profile),
         demand: goal.demand.clone(),
         plan: calibrated.planned,
         fit: calibrated.fit,
@@ -505,7 +503,11 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     if let Some(when) = matches.text("replay") {
         return replays::replay(matches, when);
     }
-    let point = point(matches);
+    let mut point = point(matches);
+    let is_quick = matches.get_flag("quick");
+    if is_quick && matches.value_source("calibration") != Some(ValueSource::CommandLine) {
+        QUICK_CALIBRATION.clone_into(&mut point.calibration);
+    }
     let goal = Goal::of(&point)?;
     let settings = settings::resolve(matches, &[])?;
     refuse_roles(&settings)?;
@@ -522,13 +524,14 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     }
     let directory = matches.path("directory").unwrap_or(Path::new("headroom"));
     let stop = interrupt::flag()?;
-    // Runs of the default length would take more than an hour together.
-    let settings = match settings::is_set(&settings, "RUN_TIME") {
-        true => settings,
-        false => settings::overridden(&settings, &[("RUN_TIME", STEP_S.to_string())], "headroom")?,
-    };
+    let mut step = if is_quick { QUICK_STEP.to_vec() } else { STEP.to_vec() };
+    step.retain(|(key, _)| !settings::is_set(&settings, key));
+    let step: Vec<_> = step.into_iter().map(|(key, value)| (key, value.to_owned())).collect();
+    let settings = settings::overridden(&settings, &step, "headroom")?;
     output::say(&expectation(&settings, &goal, asked.rules)?);
-    let (headroom, interruption) = find_headroom(settings, &goal, &asked, directory, None, &stop)?;
+    let spoiled_repeats = if is_quick { 0 } else { SPOILED_REPEATS };
+    let (headroom, interruption) =
+        find_headroom(settings, &goal, &asked, directory, None, spoiled_repeats, &stop)?;
     let beside = directory.join("headroom.html");
     output::write_page(&headroom_page(&headroom), matches.path("html").unwrap_or(&beside))?;
     output::print(&match matches.get_flag("json") {
@@ -542,12 +545,16 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     Ok(judged(true, is_carried && (headroom.are_good() || !matches.get_flag("strict"))))
 }
 
-const STEP_S: u32 = 60;
+/// Parameters of a step that are not set otherwise: runs of the default length would take more than an hour together.
+const STEP: [(&str, &str); 1] = [("RUN_TIME", "45")];
+/// With `--quick` 21 steps and four calibrations take less than five minutes.
+const QUICK_STEP: [(&str, &str); 2] = [("RUN_TIME", "8"), ("WARMUP", "1")];
+const QUICK_CALIBRATION: &str = "5s";
 
 /// A sentence on how long a search takes.
 fn expectation(settings: &Settings, goal: &Goal, rules: HeadroomRules) -> Result<String, Failure> {
     /// Steps of a search beside repeats: doublings and halvings of the gap.
-    const FURTHER_STEPS: [u32; 2] = [3, 9];
+    const FURTHER_STEPS: [u32; 2] = [3, 12];
     /// Start and end of a run.
     const OVERHEAD_S: f64 = 2.0;
     let seconds = |key| match settings.value(key) {
@@ -576,6 +583,7 @@ pub(super) fn find_headroom(
     asked: &Demand,
     directory: &Path,
     conditions: Option<serde_json::Value>,
+    spoiled_repeats: usize,
     stop: &AtomicBool,
 ) -> Result<(Headroom, Option<Failure>), Failure> {
     let target = Target::of(&settings, goal)?;
@@ -589,7 +597,7 @@ pub(super) fn find_headroom(
     let mut search = StepSearch {
         runs,
         parameters,
-        loaded: target.limits,
+        target: &target,
         columns: asked
             .limits
             .iter()
@@ -598,6 +606,7 @@ pub(super) fn find_headroom(
             .collect(),
         limits: asked.limits.iter().map(asked_limit).collect(),
         count_cached: asked.count_cached,
+        spoiled_repeats,
         measured: None,
         low_load: None,
         steps: Vec::new(),
@@ -608,7 +617,6 @@ pub(super) fn find_headroom(
     let amount = |key| settings.entry(key).and_then(Entry::value).and_then(Amount::from_value);
     let headroom = Headroom {
         plan: plan_view(goal, Some(&target), calibrated),
-        production: goal.production.clone(),
         measured: search.measured,
         limits: search.limits,
         why: found.words(asked.rules),
@@ -654,11 +662,13 @@ impl SearchRuns<'_> {
 struct StepSearch<'a> {
     runs: SearchRuns<'a>,
     parameters: Parameters,
-    loaded: Limits,
+    target: &'a Target,
     /// Columns of latencies that limits may need.
     columns: BTreeSet<&'static str>,
     limits: Vec<HeadroomLimit>,
     count_cached: bool,
+    /// How often the steps of a level are repeated because others spoiled them.
+    spoiled_repeats: usize,
     measured: Option<Measured>,
     low_load: Option<HeadroomStep>,
     steps: Vec<HeadroomStep>,
@@ -695,10 +705,10 @@ impl StepSearch<'_> {
     /// that can't be lowered has no such run.
     fn measure_low_load(&mut self) -> Result<bool, Failure> {
         let factor = LOW_LOAD.value / 100.0;
-        if self.parameters.times(factor, &self.loaded).rate == self.parameters.rate {
+        if self.parameters.times(factor, &self.target.limits).rate == self.parameters.rate {
             return Ok(true);
         }
-        for nth in 1..=1 + SPOILED_REPEATS {
+        for nth in 1..=1 + self.spoiled_repeats {
             let Some(step) = self.run(&format!("low-load-{nth}"), factor)? else { return Ok(false) };
             let is_last = step.spoiled.is_none();
             output::say(&format!("low load, {} operations/s: {}", step.rate, step.outcome()));
@@ -720,7 +730,7 @@ impl StepSearch<'_> {
                 other.factor == factor && other.not_counted == Some(NotCounted::Repeated)
             };
             let is_spoiled = step.spoiled.is_some() && step.not_counted.is_none() && matters(&step);
-            if is_spoiled && self.steps.iter().filter(repeated).count() < SPOILED_REPEATS {
+            if is_spoiled && self.steps.iter().filter(repeated).count() < self.spoiled_repeats {
                 step.not_counted = Some(NotCounted::Repeated);
             }
             output::say(&format!(
@@ -739,8 +749,7 @@ impl StepSearch<'_> {
 
     /// Makes the run of a step; `None` if the user interrupts it.
     fn run(&mut self, name: &str, factor: f64) -> Result<Option<HeadroomStep>, Failure> {
-        let mut pairs = self.parameters.times(factor, &self.loaded).pairs();
-        pairs.extend([("SCALE", self.loaded.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
+        let pairs = self.target.pairs(&self.parameters.times(factor, &self.target.limits));
         let record = match self.runs.measure(name, &pairs) {
             Err(failure) if failure.is_interruption() => {
                 self.interruption = Some(failure);
@@ -755,8 +764,7 @@ impl StepSearch<'_> {
     }
 }
 
-/// How often the steps of a level are repeated because others spoiled them.
-const SPOILED_REPEATS: usize = 2;
+pub(super) const SPOILED_REPEATS: usize = 2;
 
 /// `None` for a step that is repeated.
 fn result_of(step: &HeadroomStep) -> Option<SearchStep> {

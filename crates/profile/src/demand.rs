@@ -445,6 +445,21 @@ fn transactions(figures: &Figures) -> Option<f64> {
 }
 
 #[cfg(test)]
+impl Demand {
+    pub(crate) fn of_peak(figures: impl Into<Figures>) -> Self {
+        Self {
+            name: "peak hour".into(),
+            point: "peak".into(),
+            grow: 1.0,
+            figures: figures.into(),
+            reads_are: ReadsAre::Requests,
+            histograms: Default::default(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::summary::tests::hourly;

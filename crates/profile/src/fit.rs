@@ -59,6 +59,11 @@ impl Aim {
         self.figures().iter().copied().find(|figure| demand.figures.get(*figure).is_some())
     }
 
+    /// Where two figures contradict each other, reads and commits are met.
+    fn weight(self) -> f64 {
+        if matches!(self, Self::PhysicalReads | Self::Commits) { 3.0 } else { 1.0 }
+    }
+
     fn of(self, figures: &Figures) -> Option<f64> {
         figures.first(self.figures())
     }
@@ -170,7 +175,8 @@ impl Fit {
     }
 
     pub(crate) fn badness(&self) -> f64 {
-        self.lines.iter().filter(|line| line.must && !line.by_chance).map(FitLine::beyond).sum()
+        let weighed = |line: &FitLine| line.beyond() * line.what.weight();
+        self.lines.iter().filter(|line| line.must && !line.by_chance).map(weighed).sum()
     }
 }
 
@@ -416,21 +422,12 @@ mod tests {
     use crate::plan::{Limits, solve};
 
     pub(crate) fn demand() -> Demand {
-        Demand {
-            name: "peak hour".into(),
-            point: "peak".into(),
-            grow: 1.0,
-            figures: [
-                (Figure::ReadRequests, 5000.0),
-                (Figure::Commits, 100.0),
-                (Figure::RedoBytes, 120_000.0),
-                (Figure::WriteBlocks, 800.0),
-            ]
-            .into(),
-            reads_are: crate::ReadsAre::Requests,
-            histograms: Default::default(),
-            notes: Vec::new(),
-        }
+        Demand::of_peak([
+            (Figure::ReadRequests, 5000.0),
+            (Figure::Commits, 100.0),
+            (Figure::RedoBytes, 120_000.0),
+            (Figure::WriteBlocks, 800.0),
+        ])
     }
 
     fn limits(most_sessions: u32) -> Limits {

@@ -399,7 +399,7 @@ fn sessions(demand: &Demand, limits: &Limits) -> u32 {
 }
 
 /// Work per second: commits, and blocks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Work {
     commits: f64,
     changed: f64,
@@ -473,11 +473,13 @@ impl Search<'_> {
     /// The best parameters, and how far they are from the demand.
     fn best(&self, base: &Parameters) -> (f64, Parameters) {
         // Where cached visits of the index nearly suffice, no further hits are made.
-        let few_hits = Work { scanned: 0.0, ..self.work(base.heavy, true) };
         let by_scans = self.work(base.heavy, true);
+        let few_hits = Work { scanned: 0.0, ..by_scans };
         let by_hot_spot = self.work(base.heavy, false);
-        let best = [few_hits, by_scans, by_hot_spot].map(|work| self.best_of(&work, base));
-        best.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((f64::INFINITY, *base))
+        let mut works = vec![few_hits, by_scans, by_hot_spot];
+        works.dedup();
+        let best = works.iter().map(|work| self.best_of(work, base));
+        best.min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((f64::INFINITY, *base))
     }
 
     fn best_of(&self, work: &Work, base: &Parameters) -> (f64, Parameters) {
@@ -525,7 +527,7 @@ impl Search<'_> {
             (Work { commits, changed, visited, cold: visited, scanned }, squares)
         };
         let (all_cold, squares) = work(&equations);
-        let Some(cold) = wanted.reads.filter(|_| limits.hot_blocks > 0).map(|reads| reads / read) else {
+        let Some(cold) = wanted.reads.filter(|_| self.can_be_hot()).map(|reads| reads / read) else {
             return all_cold;
         };
         // A hot spot takes the visits beyond the reads, which are then met whatever the others are.
@@ -534,6 +536,11 @@ impl Search<'_> {
             true => Work { cold, ..with_hot_spot },
             false => all_cold,
         }
+    }
+
+    /// False without a hot spot, or if most of its visits read.
+    fn can_be_hot(&self) -> bool {
+        self.limits.hot_blocks > 0 && self.costs.hot_misses() < 0.5
     }
 
     /// Blocks of an UPDATE, and UPDATEs of a transaction.
@@ -583,12 +590,15 @@ impl Search<'_> {
             for update_pct in hundredths(percent) {
                 let others = rate * (1.0 - update_pct / 100.0);
                 // The rest are scans, or SELECTs.
-                let of_scans =
-                    [1.0 - selects / others, scans / others].map(|share| match scans > 0.0 && others > 0.0 {
-                        true => 100.0 * share,
-                        false => 0.0,
-                    });
-                for scan_pct in of_scans.into_iter().flat_map(hundredths) {
+                let mut of_scans = match scans > 0.0 && others > 0.0 {
+                    true => [1.0 - selects / others, scans / others]
+                        .into_iter()
+                        .flat_map(|share| hundredths(100.0 * share))
+                        .collect(),
+                    false => vec![0.0],
+                };
+                of_scans.dedup();
+                for scan_pct in of_scans {
                     let mix = Parameters { rate: rate as u32, update_pct, scan_pct, ..*base };
                     mixes.push(self.with_hot_spot(mix, work));
                 }
@@ -601,7 +611,7 @@ impl Search<'_> {
     fn with_hot_spot(&self, mix: Parameters, work: &Work) -> Parameters {
         let visited = mix.visited_per_s();
         // The nearest whole numbers may visit a little more.
-        if self.limits.hot_blocks == 0 || self.wanted.reads.is_none() || visited <= 1.02 * work.cold {
+        if !self.can_be_hot() || self.wanted.reads.is_none() || visited <= 1.02 * work.cold {
             return mix;
         }
         let misses = self.costs.hot_misses();
@@ -733,18 +743,6 @@ mod tests {
         hot_blocks: 256,
     };
 
-    fn demand(figures: impl Into<Figures>) -> Demand {
-        Demand {
-            name: "peak hour".into(),
-            point: "peak".into(),
-            grow: 1.0,
-            figures: figures.into(),
-            reads_are: ReadsAre::Requests,
-            histograms: Default::default(),
-            notes: Vec::new(),
-        }
-    }
-
     fn percent_off(planned: &Figures, demand: &Demand, figure: Figure) -> f64 {
         let wanted = demand.figures.get(figure).unwrap();
         100.0 * (planned.get(figure).unwrap() / wanted - 1.0).abs()
@@ -752,7 +750,7 @@ mod tests {
 
     #[test]
     fn a_mixed_demand_is_met_by_whole_numbers() {
-        let demand = demand([
+        let demand = Demand::of_peak([
             (Figure::LogicalReads, 100_000.0),
             (Figure::ReadRequests, 17_000.0),
             (Figure::Commits, 410.0),
@@ -771,18 +769,18 @@ mod tests {
 
     #[test]
     fn reads_alone_need_no_update_and_commits_alone_no_select() {
-        let reads = solve(&demand([(Figure::ReadRequests, 5000.0)]), &Costs::default(), &LIMITS);
+        let reads = solve(&Demand::of_peak([(Figure::ReadRequests, 5000.0)]), &Costs::default(), &LIMITS);
         assert_eq!((reads.parameters.update_pct, reads.parameters.scan_pct), (0.0, 0.0));
         let visited = reads.parameters.rate * u32::from(reads.parameters.work_unit);
         assert!((4950..=5050).contains(&visited), "{reads:?}");
-        let redo = demand([(Figure::Commits, 100.0), (Figure::RedoBytes, 100.0 * 12_000.0)]);
+        let redo = Demand::of_peak([(Figure::Commits, 100.0), (Figure::RedoBytes, 100.0 * 12_000.0)]);
         let redo = solve(&redo, &Costs::default(), &LIMITS);
         assert_eq!((redo.parameters.rate, redo.parameters.update_pct), (100, 100.0));
     }
 
     #[test]
     fn reads_are_met_though_hardly_anything_is_committed() {
-        let demand = demand([
+        let demand = Demand::of_peak([
             (Figure::LogicalReads, 68_000.0),
             (Figure::ReadRequests, 8000.0),
             (Figure::Commits, 0.123),
@@ -796,7 +794,7 @@ mod tests {
     /// changed ones read fewer.
     #[test]
     fn redo_is_not_made_of_so_many_blocks_that_updates_read_more_than_is_demanded() {
-        let demand = demand([
+        let demand = Demand::of_peak([
             (Figure::ReadRequests, 101.4),
             (Figure::Commits, 20.63),
             (Figure::RedoBytes, 20.63 * 7084.0),
@@ -826,7 +824,7 @@ mod tests {
     #[test]
     fn wholly_cached_reads_are_visited_as_often_as_production_read() {
         let costs = Costs { reads_per_block: 0.001, ..Costs::default() };
-        let planned = solve(&demand([(Figure::ReadRequests, 5000.0)]), &costs, &LIMITS);
+        let planned = solve(&Demand::of_peak([(Figure::ReadRequests, 5000.0)]), &costs, &LIMITS);
         let visited = planned.parameters.rate * u32::from(planned.parameters.work_unit);
         assert!((4900..5100).contains(&visited), "{planned:?}");
     }
@@ -840,7 +838,7 @@ mod tests {
             per_block in 0.3..1.2_f64,
         ) {
             let costs = Costs { reads_per_block: per_block, ..Costs::default() };
-            let demand = demand([
+            let demand = Demand::of_peak([
                 (Figure::ReadRequests, commits * reads_per_commit),
                 (Figure::Commits, commits),
                 (Figure::RedoBytes, commits * f64::from(blocks) * 1200.0),

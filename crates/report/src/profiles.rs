@@ -144,6 +144,21 @@ const FACTS: [(&str, FactOf); 6] = [
     ("Working set", |subject, _| working_set(subject.facts.working_set.as_ref()?)),
 ];
 
+/// Version, CPUs, sizes and hits of a profile's database, as far as they are known.
+pub fn known_facts(profile: &Profile) -> Option<String> {
+    let Subject { version, cpus, facts, .. } = &profile.subject;
+    let hits = Summary::of(profile).and_then(|summary| summary.hit_percent);
+    let facts = [
+        version.clone(),
+        cpus.map(|cpus| plural(u64::from(cpus), "CPU")),
+        facts.database_bytes.map(|bytes| format!("{} of data", size(bytes))),
+        facts.cache_bytes.map(|bytes| format!("{} of cache", size(bytes))),
+        hits.map(|hits| format!("{} % of the logical reads hit", percent(hits))),
+    ];
+    let known: Vec<String> = facts.into_iter().flatten().collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
 fn working_set(of: &WorkingSet) -> Option<String> {
     match of {
         WorkingSet::Unknown { .. } => None,

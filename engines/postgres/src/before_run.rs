@@ -1,20 +1,24 @@
 //! Before the sessions of a run are opened: the server is brought to a known state, and its plans are checked. An operation must
 //! visit exactly its blocks, one by one.
 
+use std::time::{Duration, Instant};
+
 use postgres::Client;
 use slob_engine::{EngineError, ErrorKind, Result, RunPlan};
-use slob_method::SchemaNo;
+use slob_method::{SchemaNo, Table};
 use slob_server::{INDEX, Kind, LoopPlace, Task, schema_name};
 
 use crate::engine::Database;
 use crate::server::OTHERS;
 use crate::session::publish;
-use crate::sql::{Ask, failed, has_code, namespace};
+use crate::sql::{Ask, InStep, failed, has_code, namespace, table};
 use crate::statement::{statement, stretch};
 use crate::{catalog, procedure};
 
 /// In the plan of a stretch: the deadline would be checked after an operation, and not before it.
 const LATE: &str = "Join Filter";
+/// The longest wait for old versions of rows to be pruned.
+const PRUNING: Duration = Duration::from_secs(60);
 const NO_CHECKPOINT: &str = "The role may not make a checkpoint, so blocks left dirty by earlier work may be written during the run: GRANT pg_checkpoint to it (15 and later), or run as a superuser.";
 
 /// Prepares the server, and refuses a run that would not do what its parameters say. Returns what the role may not do or see.
@@ -32,7 +36,8 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
             }
             check_plans(client, *schema, *loop_place == LoopPlace::Server)?;
         }
-        let notes: Vec<String> = checkpoint(client)?.into_iter().map(str::to_owned).collect();
+        let pruned = prune(client, run.schemas)?;
+        let notes: Vec<String> = pruned.into_iter().chain(checkpoint(client)?.map(str::to_owned)).collect();
         if database.prewarm {
             run.schemas.iter().try_for_each(|schema| prewarm(client, *schema))?;
         }
@@ -61,6 +66,32 @@ fn check_logged(client: &mut Client, schema: SchemaNo, step: &str) -> Result<()>
 fn prewarm(client: &mut Client, schema: SchemaNo) -> Result<()> {
     let sql = statement(Kind::Select, schema, ["1", "9223372036854775807"], |_| String::new());
     client.row(&format!("reading {} into the cache", namespace(schema)), &sql).map(drop)
+}
+
+/// Prunes the old versions that UPDATEs of earlier runs left: who reads a block next would do it, log it, and make the block dirty.
+/// Blocks without any are skipped. An interrupted VACUUM has pruned what it came to.
+fn prune(client: &mut Client, schemas: &[SchemaNo]) -> Result<Option<String>> {
+    const STEP: &str = "pruning old versions of rows";
+    let begun = Instant::now();
+    let mut pruned = Ok(());
+    for schema in schemas {
+        let left = PRUNING.saturating_sub(begun.elapsed()).as_millis().max(1);
+        client.run(STEP, &format!("SET statement_timeout = {left}"))?;
+        let main = table(*schema, Table::Main);
+        let sql = format!("VACUUM (INDEX_CLEANUP FALSE, TRUNCATE FALSE, SKIP_LOCKED) {main}");
+        pruned = client.batch_execute(&sql);
+        if pruned.is_err() {
+            break;
+        }
+    }
+    client.run(STEP, "RESET statement_timeout")?;
+    match pruned {
+        Err(error) if has_code(&error, "57014") => Ok(Some(format!(
+            "Old versions of rows that earlier runs left were not all pruned within {} s, so this run prunes and logs them.",
+            PRUNING.as_secs()
+        ))),
+        pruned => pruned.in_step(STEP).map(|()| None),
+    }
 }
 
 /// Writes out dirty blocks, so that a run starts without the debts of the one before it.

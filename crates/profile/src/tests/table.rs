@@ -5,26 +5,13 @@ use std::fs;
 use slob_awr::info::Named;
 
 use crate::{
-    At, By, Choice, Costs, Demand, Figure, Figures, Fit, Limits, Planned, ReadsAre, Sample, Source, collect,
-    compare, solve,
+    At, By, Choice, Costs, Demand, Figure, Fit, Limits, Planned, Sample, Source, collect, compare, solve,
 };
 
 fn limits(scan_blocks: u64) -> Limits {
     let plain =
         Limits { schemas: 4, scan_blocks, scale_blocks: 10_240, most_sessions: 256, ..Limits::default() };
     plain.with_hot_spot(8192)
-}
-
-fn demand(figures: impl Into<Figures>) -> Demand {
-    Demand {
-        name: "peak hour".into(),
-        point: "peak".into(),
-        grow: 1.0,
-        figures: figures.into(),
-        reads_are: ReadsAre::Requests,
-        histograms: Default::default(),
-        notes: Vec::new(),
-    }
 }
 
 fn planned(demand: &Demand, costs: &Costs, limits: &Limits) -> (Planned, Fit) {
@@ -81,7 +68,12 @@ fn plans_for_real_reports_meet_each_figure_or_name_the_cause() {
 fn demands_of_every_shape_are_met() {
     use Figure::{Commits, LogicalReads, ReadRequests, RedoBytes};
     let of = |reads, logical, commits, redo| {
-        demand([(ReadRequests, reads), (LogicalReads, logical), (Commits, commits), (RedoBytes, redo)])
+        Demand::of_peak([
+            (ReadRequests, reads),
+            (LogicalReads, logical),
+            (Commits, commits),
+            (RedoBytes, redo),
+        ])
     };
     let shapes = [
         ("logical reads are nearly all hits", of(101.4, 97_456.0, 20.63, 146_100.0)),
@@ -132,7 +124,7 @@ fn ninety_five_of_a_hundred_demands_are_met_and_the_others_are_named() {
             let redo_bytes = commits * numbers.between(1.02 * redo[0], 300.0 * redo[0]);
             // Reads and changes make so many at least.
             let least = visit * reads.max(redo_bytes / redo[0]);
-            let demand = demand([
+            let demand = Demand::of_peak([
                 (Figure::ReadRequests, reads),
                 (Figure::LogicalReads, least * numbers.between(1.0, 1000.0)),
                 (Figure::Commits, commits),
@@ -153,7 +145,9 @@ fn ninety_five_of_a_hundred_demands_are_met_and_the_others_are_named() {
 fn what_the_method_can_not_do_is_named_with_its_cause() {
     use Figure::{Commits, LogicalReads, ReadRequests, RedoBytes};
     let why = |figures: [(Figure, f64); 4], limits: &Limits| {
-        let fit = planned(&demand(figures), &Costs { logical_per_block: 3.0, ..Costs::default() }, limits).1;
+        let fit =
+            planned(&Demand::of_peak(figures), &Costs { logical_per_block: 3.0, ..Costs::default() }, limits)
+                .1;
         let missed: Vec<_> =
             fit.missed().map(|line| (line.what.words(), line.why.clone().unwrap())).collect();
         assert_eq!(missed.len(), 1, "{fit:?}");

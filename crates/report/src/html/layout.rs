@@ -146,7 +146,7 @@ impl View {
 }
 
 pub(crate) fn lead(text: &str) -> String {
-    format!("<p class=\"lead\">{}</p>\n", escape::prose(text))
+    if text.is_empty() { String::new() } else { format!("<p class=\"lead\">{}</p>\n", escape::prose(text)) }
 }
 
 pub(crate) struct Section {

@@ -24,8 +24,6 @@ use crate::{Figures as RecordFigures, figure};
 pub struct Headroom {
     /// The plan as it was calibrated at 1x.
     pub plan: PlanView,
-    /// Version and CPUs of production, if known.
-    pub production: Option<String>,
     pub measured: Option<Measured>,
     pub limits: Vec<HeadroomLimit>,
     /// The run that shows this platform's own latencies; absent if no lower rate than that of 1x can be asked for.
@@ -94,7 +92,7 @@ impl Measured {
         Self { at: record.started, server: format!("{product} {version}"), host }
     }
 
-    pub(super) fn words(&self) -> String {
+    fn words(&self) -> String {
         let at = self.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
         let host = self.host.as_ref().map(|host| format!(", seen from {host}")).unwrap_or_default();
         format!("{}{host}, {at}", self.server)
@@ -214,6 +212,15 @@ pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) ->
 }
 
 impl PlanView {
+    /// Production, and the platform where it is known, as facts.
+    pub(super) fn ends(&self, measured: Option<&Measured>) -> [(&'static str, Option<String>); 2] {
+        let joined =
+            |parts: [Option<String>; 2], by| parts.into_iter().flatten().collect::<Vec<_>>().join(by);
+        let production = joined([Some(self.database.clone()), self.production.clone()], ", ");
+        let platform = joined([self.target.clone(), measured.map(Measured::words)], ": ");
+        [("Production", Some(production)), ("Platform", Some(platform))]
+    }
+
     /// A caution if the test asks for less than production did, and so proves less.
     pub(super) fn shortfall(&self) -> Option<String> {
         let short = self.fit.lines.iter().filter(|line| line.must && !line.is_met());
@@ -246,18 +253,19 @@ impl Headroom {
     /// The answer in a line: `Carries 2.4x (2.1 to 2.7) your peak hour`.
     fn headline(&self) -> String {
         let name = &self.plan.demand.name;
-        let range = match (self.at_least, self.less_than) {
-            (Some(low), Some(high)) => format!(" ({} to {})", times(low), times(high)),
-            _ => String::new(),
+        let Some(carries) = self.carries else {
+            return match self.counted().next() {
+                None => "Headroom is not known".to_owned(),
+                Some(_) => format!("Does not carry your {name}"),
+            };
         };
-        match self.carries {
-            _ if self.counted().next().is_none() => "Headroom is not known".to_owned(),
-            None => format!("Does not carry your {name}"),
-            Some(carries) if self.less_than.is_none() => {
-                format!("Carries {}x your {name} at least", times(carries))
-            }
-            Some(carries) => format!("Carries {}x{range} your {name}", times(carries)),
-        }
+        let (range, end) = match (self.at_least, self.less_than) {
+            (Some(low), Some(high)) => (format!(" ({} to {})", times(low), times(high)), ""),
+            (Some(low), None) if low < carries => (format!(" ({} in every run)", times(low)), " at least"),
+            (_, None) => (String::new(), " at least"),
+            (None, Some(_)) => (String::new(), ""),
+        };
+        format!("Carries {}x{range} your {name}{end}", times(carries))
     }
 
     /// The step that broke nearest above what is carried.
@@ -268,85 +276,63 @@ impl Headroom {
 
     /// The facts of the first screen.
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let plan = &self.plan;
-        let production =
-            self.production.iter().fold(plan.database.clone(), |all, one| format!("{all}, {one}"));
-        let measured = self.measured.as_ref().map(Measured::words);
-        let platform = plan.target.iter().cloned().chain(measured).collect::<Vec<_>>().join(": ");
-        let bottleneck =
-            |step: &HeadroomStep| step.bottleneck.map(|bottleneck| format!("{bottleneck}: {}", step.reason));
-        let breaks =
-            self.broken().map(|(step, broke)| format!("at {} times: {}", times(step.factor), broke.words()));
+        let broken = self.broken();
+        let breaks = |(step, broke): (&HeadroomStep, &Break)| {
+            format!("at {} times: {}", times(step.factor), broke.words())
+        };
+        let bottleneck = |step: &HeadroomStep| Some(format!("{}: {}", step.bottleneck?, step.reason));
+        let spoiled = |why: &String| {
+            format!("by others, each time that the step that broke was repeated: more may be carried. {why}")
+        };
+        let [production, platform] = self.plan.ends(self.measured.as_ref());
         let facts = [
-            ("Breaks", breaks),
-            ("Bottleneck", self.broken().and_then(|(step, _)| bottleneck(step))),
-            ("Production", Some(production)),
-            ("Platform", Some(platform)),
+            ("Breaks", broken.map(breaks)),
+            ("Bottleneck", broken.and_then(|(step, _)| bottleneck(step))),
+            production,
+            platform,
+            ("Demand", Some(self.demand())),
+            ("Mean read", self.mean_reads()),
             ("Limits", Some(self.limits_in_words())),
             ("Search", Some(self.why.clone())),
+            ("Spoiled", broken.and_then(|(step, _)| step.spoiled.as_ref().map(spoiled))),
         ];
         facts.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
     }
 
-    /// The answer in sentences: multiple, limit, and the mean reads of production and of this platform.
-    fn answer(&self) -> String {
-        let refused =
-            self.steps.iter().find_map(refused).map(|why| format!("This result can't be relied on. {why}"));
-        let price = if refused.is_none() { self.price() } else { None };
-        let mut sentences: Vec<String> = refused.into_iter().chain([self.carried()]).chain(price).collect();
-        match self.broken() {
-            Some((step, broke)) => {
-                sentences.push(format!("Beyond that {}. {}", broke.words(), step.reason));
-                sentences.extend(step.spoiled.as_ref().map(|why| {
-                    format!(
-                        "Others spoiled that step each time it was repeated, so more may be carried. {why}"
-                    )
-                }));
-            }
-            None if self.carries.is_some() => sentences.push(self.why.clone()),
-            None => {}
-        }
-        sentences.extend(self.plan.shortfall());
-        sentences.extend(self.limits.iter().find_map(HeadroomLimit::caution));
-        let production = self.plan.demand.figures.get(Figure::ReadUs);
-        let here = self.at_one().and_then(|step| step.figures.get(Figure::ReadUs));
-        if let Some((production, here)) = production.zip(here) {
-            let [production, here] = [production, here].map(duration_us);
-            sentences
-                .push(format!("Production's mean read was {production}; here, at the same demand, {here}."));
-        }
-        sentences.join(" ")
-    }
-
-    fn carried(&self) -> String {
+    fn demand(&self) -> String {
         let figures = &self.plan.demand.figures;
-        let demand = [
-            self.plan.demand.figures.reads().map(|reads| format!("{} reads/s", significant(reads))),
+        let parts = [
+            figures.reads().map(|reads| format!("{} reads/s", significant(reads))),
             figures.get(Figure::RedoBytes).map(|redo| format!("{} redo", with_unit(Figure::RedoBytes, redo))),
             figures.get(Figure::Commits).map(|commits| format!("{} commits/s", significant(commits))),
         ];
-        let demand: Vec<String> = demand.into_iter().flatten().collect();
-        let demand = format!("{}; {}", self.plan.demand.point, demand.join(", "));
-        if self.counted().next().is_none() {
-            let why = self.steps.iter().find_map(HeadroomStep::why_cached).unwrap_or_default();
-            return format!("Nothing is known of headroom: no step counts. {why}").trim_end().to_owned();
-        }
-        let Some(carries) = self.carries else {
-            return format!(
-                "This platform does not carry this demand ({demand}), nor the least part of it that was tried."
-            );
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        format!("{}; {}", self.plan.demand.point, parts.join(", "))
+    }
+
+    fn mean_reads(&self) -> Option<String> {
+        let production = self.plan.demand.figures.get(Figure::ReadUs)?;
+        let here = self.at_one()?.figures.get(Figure::ReadUs)?;
+        let [production, here] = [production, here].map(duration_us);
+        Some(format!("{production} in production; here, at the same demand, {here}"))
+    }
+
+    /// What beside the headline decides, in sentences: what the answer can't be relied on for, the price, what the test lacks.
+    fn answer(&self) -> String {
+        let refused = self.steps.iter().find_map(refused);
+        let price = if refused.is_none() { self.price() } else { None };
+        let uncounted = match (self.counted().next(), self.carries) {
+            (None, _) => {
+                let why = self.steps.iter().find_map(HeadroomStep::why_cached).unwrap_or_default();
+                Some(format!("No step counts. {why}").trim_end().to_owned())
+            }
+            (Some(_), None) => Some("The least part of it that was tried is not carried either.".to_owned()),
+            _ => None,
         };
-        let within = match (self.at_least, self.less_than) {
-            (Some(low), Some(high)) => format!(" (at least {}, less than {})", times(low), times(high)),
-            (Some(low), None) if low < carries => format!(" at least ({})", times(low)),
-            (Some(_), None) => " at least".to_owned(),
-            _ => String::new(),
-        };
-        let often = match times(carries).as_str() {
-            "1" => "this demand once".to_owned(),
-            more => format!("{more} times this demand"),
-        };
-        format!("This platform carries {often}{within}: {demand}.")
+        let refused = refused.map(|why| format!("This result can't be relied on. {why}"));
+        let caution = self.limits.iter().find_map(HeadroomLimit::caution);
+        let sentences = [refused, uncounted, price, self.plan.shortfall(), caution];
+        sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     /// The price of the platform for each time that it carries the demand.
@@ -396,9 +382,16 @@ impl Headroom {
         if let Some(why) = cached.first() {
             page.paragraph(&format!("{} not counted: {why}", plural(cached.len() as u64, "step")));
         }
-        for step in self.steps.iter().filter(|step| step.not_counted == Some(NotCounted::Repeated)) {
-            let why = step.spoiled.as_deref().unwrap_or_default();
-            page.paragraph(&format!("Repeated at {} times: {why}", times(step.factor)));
+        let repeated = |step: &&HeadroomStep| step.not_counted == Some(NotCounted::Repeated);
+        let repeated: Vec<&HeadroomStep> = self.steps.iter().filter(repeated).collect();
+        if let Some(why) = repeated.last().and_then(|step| step.spoiled.as_deref()) {
+            let mut at: Vec<String> = repeated.iter().map(|step| times(step.factor)).collect();
+            at.dedup();
+            page.paragraph(&format!(
+                "{} repeated, at {} times the demand. The last: {why}",
+                plural(repeated.len() as u64, "step"),
+                at.join(", ")
+            ));
         }
     }
 

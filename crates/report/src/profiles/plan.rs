@@ -12,6 +12,9 @@ use crate::page::{Column, Page, Table};
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanView {
     pub database: String,
+    /// Version, CPUs, sizes and hits of production, as far as they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub production: Option<String>,
     pub demand: Demand,
     pub plan: Planned,
     /// The demand beside the plan and its measurements.

@@ -28,8 +28,6 @@ const COMPARED: [(Figure, &str); 2] = [(Figure::ReadUs, "reads take"), (Figure::
 pub struct Replay {
     /// The plan of the mix, as it was calibrated at 1x.
     pub plan: PlanView,
-    /// Version and CPUs of production, if known.
-    pub production: Option<String>,
     pub measured: Option<Measured>,
     /// Times production's work.
     pub multiply: f64,
@@ -222,13 +220,10 @@ impl Replay {
         sentences.join(" ")
     }
 
-    fn facts(&self) -> Vec<(&'static str, String)> {
-        let plan = &self.plan;
-        let production =
-            self.production.iter().fold(plan.database.clone(), |all, one| format!("{all}, {one}"));
-        let measured = self.measured.as_ref().map(Measured::words);
-        let platform = plan.target.iter().cloned().chain(measured).collect::<Vec<_>>().join(": ");
-        vec![("Production", production), ("Platform", platform), ("Mix", plan.demand.point.clone())]
+    fn facts(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let [production, platform] = self.plan.ends(self.measured.as_ref());
+        let mix = ("Mix", Some(self.plan.demand.point.clone()));
+        [production, platform, mix].into_iter().filter_map(|(name, fact)| Some((name, fact?)))
     }
 
     fn work(&self) -> Table {
@@ -350,7 +345,7 @@ pub fn replay_text(replay: &Replay) -> String {
     let mut page = Page::default();
     page.section(&replay.headline());
     page.paragraph(&replay.answer());
-    replay.facts().iter().for_each(|(name, fact)| page.fact(name, fact));
+    replay.facts().for_each(|(name, fact)| page.fact(name, &fact));
     replay.notes.iter().chain(&replay.plan.notes).for_each(|note| page.fact("", note));
     page.section("What was asked for, and what was done");
     page.table(&replay.work());
@@ -365,7 +360,7 @@ pub fn replay_text(replay: &Replay) -> String {
 
 pub fn replay_page(replay: &Replay) -> String {
     let answer = Section::new("answer", "At a glance").part("", |page| {
-        replay.facts().iter().for_each(|(name, fact)| page.fact(name, fact));
+        replay.facts().for_each(|(name, fact)| page.fact(name, &fact));
         replay.notes.iter().chain(&replay.plan.notes).for_each(|note| page.hanging("  -", note));
     });
     let peak = replay.peak();

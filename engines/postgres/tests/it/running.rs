@@ -294,6 +294,26 @@ fn a_server_with_numbers_of_its_own_is_found() {
     assert!(server.data.is_some_and(|device| device.path == cluster.data_folder()));
 }
 
+/// A run after one of nothing but UPDATEs logged twice as much as the same run a little later.
+#[rstest]
+#[case(Version::V15)]
+#[case(Version::V18)]
+fn old_versions_of_rows_are_pruned_before_a_run(#[case] version: Version) {
+    let Some(loaded) = loaded(version, &[("fsync", "off")], &[]) else { return };
+    let logged = || loaded.server.ask::<i64>("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint");
+    let logged_by_reads = || {
+        let before = logged();
+        loaded.server.ask::<i64>("SELECT sum(length(c2))::bigint FROM slob1.cf1");
+        logged() - before
+    };
+    loaded.server.run("UPDATE slob1.cf1 SET c2 = c3");
+    let unpruned = logged_by_reads();
+    loaded.server.run("UPDATE slob1.cf1 SET c2 = c4");
+    assert_eq!(as_superuser(&loaded.target).before_run(&RUN).expect("all is well"), Vec::<String>::new());
+    let pruned = logged_by_reads();
+    assert!(pruned < unpruned / 20, "{pruned} bytes logged by reads, {unpruned} without");
+}
+
 #[test]
 fn a_warm_cache_reads_nothing() {
     let flags = [("PREWARM", "cache")];

@@ -109,7 +109,7 @@
       ...(from.is_hidden && { visible: "legendonly" }),
     };
   }
-  // More bars, as those of a histogram, have no room for their numbers.
+  // More bars, as those of a histogram, have no room for their numbers, nor have those that others overlap.
   const MOST_NUMBERED = 48;
   function bars(from, unit) {
     const each = (of) => from.bars.map(of);
@@ -122,7 +122,7 @@
       type: "bar", orientation: from.is_horizontal ? "h" : "v", name: from.name,
       x: from.is_horizontal ? lengths : places, y: from.is_horizontal ? places : lengths, width: each((bar) => bar.width),
       hovertext: each((bar) => bar.hover), hovertemplate: "%{hovertext}<extra></extra>", marker,
-      ...(from.bars.length <= MOST_NUMBERED && {
+      ...(from.bars.length <= MOST_NUMBERED && from.opacity > 0.6 && {
         texttemplate: UNITS[unit].bar.replace("value", from.is_horizontal ? "x" : "y"), cliponaxis: false,
         textposition: hasIntervals ? "inside" : "auto", insidetextanchor: hasIntervals ? "start" : "end",
       }),
@@ -290,11 +290,10 @@
     const [factor, unit] = [[1e-9, "ns"], [1e-6, "µs"], [1e-3, "ms"]].find(([factor]) => value < factor * 999.5) || [1, "s"];
     return +(value / factor).toPrecision(3) + " " + unit;
   }
-  // Ticks of a logarithmic axis of times: as many as there is room for. They stay when a part is zoomed into.
-  function timeTicks(values) {
-    const low = Math.min(...values), high = Math.max(...values);
-    const decades = Math.log10(high / low);
-    const digits = decades > 3.5 ? [1] : decades > 1.2 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 7];
+  // Ticks of a logarithmic axis of times: as many as there is room for, in lengths of a name. They stay when a part is zoomed into.
+  function timeTicks([low, high], room) {
+    const ofDecade = room / Math.max(0.1, Math.log10(high / low));
+    const digits = ofDecade < 3.4 ? [1] : ofDecade < 10.5 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 7];
     const tickvals = [];
     for (let power = -9; power <= 4; power++) {
       for (const digit of digits) tickvals.push(digit * 10 ** power);
@@ -364,7 +363,7 @@
     if (chart.traces[0].type === "heat") {
       traces.forEach((drawn, nth) => { if (chart.traces[nth].stroke === "solid") drawn.line.width = 3; });
     }
-    const log = (name) => (chart[name].is_log && chart[name].names.length === 0 ? timeTicks(extent(traces, name)) : {});
+    const log = (name) => (chart[name].is_log && chart[name].names.length === 0 ? timeTicks(extent(traces, name), name === "x" ? across / 46 : up / 16) : {});
     const time = series ? intervalAxis(series, range, marks) : range && { range };
     const layout = {
       autosize: true,
@@ -392,8 +391,10 @@
         })),
       ],
       annotations: [
+        // Beside its line, away from that of the mark before it.
         ...chart.marks.map(([x, text]) => ({
-          x: chart.x.is_log ? Math.log10(x) : x, xref: "x", y: 1, yref: "paper", text, textangle: -90, showarrow: false, xanchor: "right", yanchor: "top",
+          x: chart.x.is_log ? Math.log10(x) : x, xref: "x", y: 1, yref: "paper", text, textangle: -90, showarrow: false, yanchor: "top",
+          xanchor: chart.marks.some(([other]) => other < x && other > 0.85 * x) ? "left" : "right",
           font: { size: 11, color: colour("text-2") },
         })),
         ...chart.traces.flatMap((from) => (from.bars || []).filter((bar) => bar.cut)).map((bar) => ({
