@@ -403,7 +403,11 @@ fn param_arg(param: &Param) -> Option<Arg> {
         }
         Kind::Choice(choices) => {
             let words = PossibleValuesParser::new(choices.iter().map(|(word, _)| *word));
-            arg.value_parser(words).ignore_case(true).value_name("WORD")
+            let arg = arg.value_parser(words).ignore_case(true).value_name("WORD");
+            match param.bare_flag {
+                Some(word) => arg.num_args(0..=1).require_equals(true).default_missing_value(word),
+                None => arg,
+            }
         }
         Kind::Path => arg.value_name("VALUE").allow_hyphen_values(true).value_hint(ValueHint::AnyPath),
         _ => arg.value_name("VALUE").allow_hyphen_values(true),

@@ -25,6 +25,7 @@ use slob_run::{
     prepare, shared_cpus,
 };
 use slob_spec::{Entry, LoadSpec, Observe, Origin, RunSpec, Settings, SshHost, Value};
+use slob_trace::Tracer;
 
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
@@ -117,6 +118,23 @@ fn clock(machine: &MachineSettings) -> Check {
     }
 }
 
+/// Loads the programs of a trace where the data are, or here, and removes them again.
+fn tracing(site: &mut Site) -> Check {
+    /// Any will do: nothing is read.
+    const BLOCK_BYTES: u32 = 8192;
+    let obstacles = match site {
+        Site::Servers(hosts) => hosts.trace(BLOCK_BYTES),
+        Site::Here(_) | Site::Nowhere => {
+            Tracer::start(BLOCK_BYTES).err().map(|why| why.to_string()).into_iter().collect()
+        }
+    };
+    match obstacles.first() {
+        None => Check::good("Tracing", "possible: `slob run --trace` shows where the time of a read goes"),
+        // No test needs it.
+        Some(why) => Check::good("Tracing", format!("not possible: {}", why.trim_end_matches('.'))),
+    }
+}
+
 fn results(folder: &Path) -> Check {
     let subject = "Results";
     // A run creates missing folders.
@@ -157,6 +175,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Outcome {
     checks.extend(activity.cpu.as_ref().map(cpu_use));
     checks.extend(at_target.checks);
     let mut sections = vec![Section { heading: format!("Before a test of {target}"), checks }];
+    sections[0].checks.push(tracing(&mut at_target.site));
     if let Some(server) = &at_target.server {
         match &at_target.site {
             Site::Nowhere => {}

@@ -13,7 +13,9 @@ use slob_report::profiles::{HeadroomLimit, RESPONSE, Replay, ReplayInterval, rep
 use slob_spec::{Kind, Origin, RateSchedule, RateStep, RunSpec, Settings};
 
 use super::profile;
-use super::searches::{Goal, SearchRuns, Target, asked_limit, measure, plan_view, point, refuse_roles};
+use super::searches::{
+    Goal, Pairs, SearchRuns, Target, asked_limit, measure, plan_view, point, refuse_roles,
+};
 use crate::args::Given;
 use crate::failure::{Failure, Outcome, judged};
 use crate::progress::duration;
@@ -91,7 +93,7 @@ impl Timetable {
         mix: &Parameters,
         rates: &[u32],
         first: usize,
-    ) -> Result<(Vec<(&'static str, String)>, u64), Failure> {
+    ) -> Result<(Pairs, u64), Failure> {
         let begin_s = self.begins_s[first];
         let step = |(at_s, rate): (&u64, &u32)| RateStep {
             from: std::time::Duration::from_secs(at_s - begin_s),
@@ -221,7 +223,7 @@ fn replay_parts(
     runs: &SearchRuns<'_>,
     replay: &mut Replay,
     columns: &[&str],
-    pairs_from: impl Fn(usize) -> Result<(Vec<(&'static str, String)>, u64), Failure>,
+    pairs_from: impl Fn(usize) -> Result<(Pairs, u64), Failure>,
 ) -> Result<ExitCode, Failure> {
     let all = replay.intervals.len();
     // A schedule has two steps at least.

@@ -170,7 +170,7 @@ fn run_command(matches: &ArgMatches, settings: &Settings) -> String {
         else {
             continue;
         };
-        let between = if matches!(param.kind, Kind::Flag) { '=' } else { ' ' };
+        let between = if matches!(param.kind, Kind::Flag) || param.bare_flag.is_some() { '=' } else { ' ' };
         command += &format!(" --{flag}{between}{}", output::quoted(&value));
     }
     if matches.get_flag(settings::ASK_PASSWORD) {

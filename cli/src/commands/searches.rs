@@ -327,6 +327,9 @@ pub(super) fn point(matches: &ArgMatches) -> DemandPoint {
     }
 }
 
+/// Keys and values of parameters.
+pub(super) type Pairs = Vec<(&'static str, String)>;
+
 pub(super) struct Target {
     name: String,
     pub(super) limits: Limits,
@@ -364,7 +367,7 @@ impl Target {
     }
 
     /// Keys and values of a run of these operations on this target.
-    pub(super) fn pairs(&self, parameters: &Parameters) -> Vec<(&'static str, String)> {
+    pub(super) fn pairs(&self, parameters: &Parameters) -> Pairs {
         let mut pairs = parameters.pairs();
         pairs.extend([("SCALE", self.limits.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
         pairs

@@ -24,6 +24,7 @@ pub(super) enum Stage {
     WarmUp,
     Window,
     Stopping,
+    Tracing,
     Verifying,
 }
 
@@ -92,6 +93,7 @@ impl RunState {
             RunEvent::Tick(tick) => line = self.tick(tick),
             RunEvent::SoFar(record) => self.verdicts = verdicts(record).into(),
             RunEvent::WindowEnded => (self.stage, self.left) = (Stage::Stopping, None),
+            RunEvent::Tracing(_) => self.stage = Stage::Tracing,
             RunEvent::Verifying => self.stage = Stage::Verifying,
             RunEvent::Connected { .. } | RunEvent::Interrupted => {}
         }
@@ -127,7 +129,7 @@ impl RunState {
         };
         let share = (all > 0.0).then(|| (done / all).clamp(0.0, 1.0))?;
         match self.stage {
-            Stage::Stopping | Stage::Verifying => Some(share),
+            Stage::Stopping | Stage::Tracing | Stage::Verifying => Some(share),
             _ => self.started.then_some(share),
         }
     }
@@ -149,6 +151,9 @@ pub(super) fn sentence(event: &RunEvent<'_>) -> Option<String> {
             Some(format!("{sessions} connected in {:.1} s", took.as_secs_f64()))
         }
         RunEvent::Script(moment) => Some(format!("calling EXTERNAL_SCRIPT {moment}")),
+        RunEvent::Tracing(time) => {
+            Some(format!("the window is over; tracing reads and writes for {} s more", time.as_secs()))
+        }
         RunEvent::Interrupted => Some("interrupted: the results so far are kept".into()),
         _ => None,
     }

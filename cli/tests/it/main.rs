@@ -41,4 +41,5 @@ mod sealed;
 mod selftest;
 mod server_jobs;
 mod tls_together;
+mod tracing;
 mod without_library;

@@ -114,6 +114,24 @@ impl Device {
         resolve::Resolver::of_this_host().device_seen_by(pid, path)
     }
 
+    /// Numbers of all devices whose requests compete with those of this one: its top, the disks at the bottom and their
+    /// partitions. Below a loop device only the top counts, because the kernel itself reads there for everybody.
+    pub fn competitors(&self) -> Vec<(u32, u32)> {
+        let has_loop = self.stack.iter().any(|name| name.starts_with("loop"));
+        let disks = self.disks.iter().filter(|_| !has_loop).flat_map(|disk| {
+            let folder = format!("/sys/dev/block/{}:{}", disk.id.major, disk.id.minor);
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+            let partitions = entries.filter(|path| path.join("partition").exists());
+            let numbers = partitions.filter_map(|path| {
+                let numbers = attribute(&path.join("dev"))?;
+                let (major, minor) = numbers.split_once(':')?;
+                Some((major.parse().ok()?, minor.parse().ok()?))
+            });
+            numbers.chain([(disk.id.major, disk.id.minor)]).collect::<Vec<_>>()
+        });
+        disks.chain(self.top.iter().map(|top| (top.major, top.minor))).collect()
+    }
+
     /// Cumulative counters of `top`, with the bytes that the disks below it read; `None` without a single top device.
     pub fn counters(&self) -> Result<Option<DeviceCounters>, HostError> {
         self.counters_in(&Roots::default())

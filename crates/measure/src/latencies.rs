@@ -108,6 +108,14 @@ impl From<Histogram> for Latency {
 }
 
 impl Latency {
+    /// Mean in microseconds, of the values and not of the bounds of their buckets.
+    pub fn mean_us(&self) -> Option<f64> {
+        match self.exact {
+            Some(exact) => (exact.waits > 0).then(|| exact.time_us as f64 / exact.waits as f64),
+            None => self.histogram.mean().map(|ns| ns / 1e3),
+        }
+    }
+
     fn since(&self, earlier: &Self) -> Self {
         let exact = self.exact.map(|total| total.since(earlier.exact.unwrap_or_default()));
         Self { histogram: self.histogram.since(&earlier.histogram), exact }

@@ -7,6 +7,7 @@
 //! - [`Counters`]: cumulative figures of a server, by [`Counter`].
 //! - [`Latencies`]: durations of its reads, writes and syncs, by [`LatencyKind`].
 //! - [`WaitEvent`]: waits of its sessions.
+//! - [`KernelTrace`]: where the time of its reads and writes went in the kernel, by [`Span`].
 //! - [`Facts`]: sizes of a database, and how much of it is in use.
 //! - [`OpKind`] and [`OpCounts`]: the operations of the method.
 #![forbid(unsafe_code)]
@@ -16,8 +17,10 @@ mod counters;
 mod facts;
 mod figures;
 mod latencies;
+mod trace;
 
 pub use counters::{Counter, Counters};
 pub use facts::{Bound, Facts, WorkingSet};
 pub use figures::{Figures, OpCounts, OpKind, Peer, Setting};
 pub use latencies::{Latencies, Latency, LatencyKind, WaitEvent, WaitTotal};
+pub use trace::{KernelTrace, Requests, SlowReads, Span};

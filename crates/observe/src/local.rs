@@ -10,6 +10,8 @@ use slob_host::{
     AllProcessesCpu, CpuTimes, Device, HostInfo, MachineSettings, ProbeEvent, ProbePlan, run_probe,
 };
 
+use slob_trace::Tracer;
+
 use crate::protocol::{Hello, PROTOCOL, Reply, Request};
 use crate::sample::HostSample;
 use crate::server::Server;
@@ -24,6 +26,7 @@ pub(crate) struct LocalObserver {
     /// At the last edge.
     processes_cpu: Option<AllProcessesCpu>,
     others_cpu_s: f64,
+    tracer: Option<Tracer>,
 }
 
 impl LocalObserver {
@@ -35,6 +38,7 @@ impl LocalObserver {
             boot: boot(),
             numbering: pid_namespace(),
             machine: Some(MachineSettings::read()),
+            traces: true,
         }
     }
 
@@ -44,6 +48,10 @@ impl LocalObserver {
             Request::Find { clues, asker } => self.find(clues, asker),
             Request::Sample { edge } => Reply::Sample(Box::new(self.sample(edge))),
             Request::Probe { plan } => probe(&plan, progress),
+            Request::Trace { block_bytes } => match self.trace(block_bytes) {
+                Ok(()) => Reply::Tracing,
+                Err(why) => Reply::Failed(why),
+            },
         }
     }
 
@@ -60,13 +68,40 @@ impl LocalObserver {
         reply
     }
 
+    fn trace(&mut self, block_bytes: u32) -> Result<(), String> {
+        if self.servers.iter().all(Option::is_none) {
+            return Err(
+                "the server was not found on its host; name its process or its host (--observe)".into()
+            );
+        }
+        let tracer = Tracer::start(block_bytes).map_err(|why| why.to_string())?;
+        let found = self.servers.iter().flatten().map(|server| &server.found);
+        let devices =
+            found.flat_map(|found| found.data.iter().chain(&found.log)).flat_map(Device::competitors);
+        tracer.count_neighbours(devices).map_err(|error| error.to_string())?;
+        self.tracer = Some(tracer);
+        self.watch();
+        Ok(())
+    }
+
+    /// Traces the servers' processes, among them those that have started since.
+    fn watch(&self) {
+        if let Some(tracer) = &self.tracer {
+            // More processes than the kernel's table holds are not traced.
+            let _ = tracer.watch(self.servers.iter().flatten().flat_map(Server::processes));
+        }
+    }
+
     pub(crate) fn sample(&mut self, edge: bool) -> HostSample {
         // Rates divide the CPU time by the clock, so both are read at once. Reading all processes takes far longer.
         let (at_s, cpu) = (since_boot_s(), CpuTimes::read().ok());
+        self.watch();
+        let tracer = self.tracer.as_ref().filter(|_| edge);
         HostSample {
             at_s,
             cpu,
             servers: self.servers.iter_mut().map(|server| server.as_mut()?.sample(edge)).collect(),
+            trace: tracer.and_then(|tracer| tracer.counts().ok()),
             others_cpu_s: if edge { self.add_others() } else { None },
             load_1m: procfs::LoadAverage::current().ok().map(|load| f64::from(load.one)),
             memory_available_bytes: procfs::Meminfo::current().ok().and_then(|memory| memory.mem_available),

@@ -110,6 +110,21 @@ impl Observer {
         }
     }
 
+    /// Traces the servers that were found, for all samples at edges from now on. Fails with a clause on the obstacle.
+    pub fn trace(&mut self, block_bytes: u32) -> Result<(), String> {
+        if !self.hello()?.traces {
+            return Err(
+                "the slob there is older and cannot trace; install this release there, or use --observe-copy"
+                    .into(),
+            );
+        }
+        match self.request(Request::Trace { block_bytes }, &mut |_| true)? {
+            Reply::Tracing => Ok(()),
+            Reply::Failed(why) => Err(why),
+            _ => Err("the observer's answer is none to the question for a trace".into()),
+        }
+    }
+
     fn request(
         &mut self,
         request: Request,

@@ -30,6 +30,9 @@ pub struct Hello {
     /// The pid namespace of the observer: within it, a number means the same process.
     pub numbering: Option<String>,
     pub machine: Option<MachineSettings>,
+    /// True if it knows [`Request::Trace`].
+    #[serde(default)]
+    pub traces: bool,
 }
 
 /// A message with its number.
@@ -59,6 +62,8 @@ pub(crate) enum Request {
     },
     /// Measure the device behind a folder.
     Probe { plan: ProbePlan },
+    /// Trace all servers that were found, for later samples at edges. Reads of whole blocks are those of data files.
+    Trace { block_bytes: u32 },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,7 +84,8 @@ pub enum Reply {
         result: Box<ProbeResult>,
         device: Option<Box<Device>>,
     },
-    /// The reason of a failed probe.
+    Tracing,
+    /// The reason of a failed probe, or of a trace that could not begin.
     Failed(String),
 }
 

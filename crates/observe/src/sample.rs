@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, GroupLimits, GroupUse, ProcessIo};
+use slob_measure::KernelTrace;
 
 /// A server that was found on its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,8 @@ pub struct HostSample {
     pub load_1m: Option<f64>,
     /// Memory that is available without swapping.
     pub memory_available_bytes: Option<u64>,
+    /// The trace of all servers, at edges, once it has begun.
+    pub trace: Option<KernelTrace>,
     /// Servers in the order of the searches; `None` if one is not running.
     pub servers: Vec<Option<ServerSample>>,
 }
@@ -79,6 +82,7 @@ pub struct HostInterval {
     pub others_cpu_s: Option<f64>,
     /// At the end.
     pub load_1m: Option<f64>,
+    pub trace: Option<KernelTrace>,
     /// The order is that of [`HostSample::servers`].
     pub servers: Vec<Option<ServerFigures>>,
 }
@@ -98,6 +102,7 @@ impl HostSample {
             cpu: self.cpu.zip(earlier.cpu).map(|(later, earlier)| later.since(&earlier)),
             others_cpu_s: others.map(|(later, earlier)| later - earlier).filter(|seconds| *seconds >= 0.0),
             load_1m: self.load_1m,
+            trace: both(&self.trace, &earlier.trace, KernelTrace::since).filter(|_| same_observer),
             servers: self.servers.iter().enumerate().map(server).collect(),
         })
     }

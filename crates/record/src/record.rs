@@ -8,8 +8,8 @@ use serde_with::skip_serializing_none;
 use slob_host::{
     CpuSplit, CpuTimes, Device, DeviceCounters, DeviceUse, GroupLimits, GroupUse, HostInfo, ProcessIo,
 };
-use slob_measure::{Counters, Latencies, OpCounts, OpKind, Peer, Setting, WaitEvent};
-use slob_spec::Workload;
+use slob_measure::{Counters, KernelTrace, Latencies, OpCounts, OpKind, Peer, Setting, WaitEvent};
+use slob_spec::{TraceWhen, Workload};
 use slob_stats::{Histogram, Series, merge_fields};
 
 use crate::saved::SavedProbe;
@@ -109,6 +109,9 @@ pub struct Record {
     /// Observed servers; empty with NO_OS_PERF_DATA, and in records of older releases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<ObservedRecord>,
+    /// The kernel's durations of reads and writes, and what the database counted meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceRecord>,
     /// This program's host, unless it is the database's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_host: Option<ClientHostRecord>,
@@ -469,6 +472,22 @@ pub struct ObservedRecord {
     pub device: Option<DeviceRecord>,
     /// Device behind its log, if that is another one.
     pub log_device: Option<DeviceRecord>,
+}
+
+/// A traced stretch of a run: the window, or some time behind it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceRecord {
+    /// Which one, as in TRACE.
+    pub when: TraceWhen,
+    /// Its length.
+    pub seconds: f64,
+    /// Counters of the whole server in it.
+    pub counters: Counters,
+    /// Latencies that the database measured in it.
+    #[serde(flatten)]
+    pub latencies: Latencies,
+    /// Durations by the kernels of all its hosts together.
+    pub kernel: KernelTrace,
 }
 
 /// This program's host within the window, unless it is the database's.

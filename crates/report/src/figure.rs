@@ -9,12 +9,13 @@ use std::cell::OnceCell;
 
 use serde::Serialize;
 use slob_host::DeviceUse;
-use slob_measure::{Counter, LatencyKind, OpKind};
+use slob_measure::{Counter, LatencyKind, OpKind, Span};
 use slob_record::{LoadCost, Record, SavedProbe};
 use slob_spec::Amount;
 use slob_stats::Histogram;
 
 use crate::format::Format;
+use crate::ladder::cached_share;
 use crate::measured::{
     Measured, Role, commits, counter, counter_of_all, db_time_s, device_counters, event_mean_us, is_coarse,
     latency_mean_us, latency_percentile_us, mean_rate, mean_us, outside_s, own_read_bytes, percentile_us,
@@ -293,6 +294,7 @@ const SYNCS: &str = "forced writes of the log, as the database timed them";
 const HOST: &str = "/proc/stat of the host";
 const DB_CPU: &str = "CPU time of the database's processes";
 const KERNEL: &str = "the kernel's counters of the device, for everybody on the host";
+const TRACED: &str = "the kernel's trace of the server's reads (TRACE)";
 const PROBE: &str = "the probe of the device that the record holds";
 
 figures! {
@@ -456,6 +458,18 @@ figures! {
         Number(|run| latency_mean_us(run.record, LatencyKind::RedoSync));
     REDO_SYNC_P99_US = "redo_sync_p99_us", "Redo sync, p99", "us", Lower, SYNCS, LOAD,
         Percentile(Database(LatencyKind::RedoSync), 99.0);
+
+    // Of the traced stretch.
+    READ_CALL_MEAN_US = "read_call_mean_us", "Read call, mean", "us", Lower, TRACED, READS,
+        Number(|run| mean_us(&run.record.trace.as_ref()?.kernel.reads()));
+    READ_IN_QUEUE_MEAN_US = "read_in_queue_mean_us", "Read request in the queue, mean", "us", Lower, TRACED, READS,
+        Number(|run| span_mean_us(run, Span::ReadInQueue));
+    READ_IN_DEVICE_MEAN_US = "read_in_device_mean_us", "Read request in the device, mean", "us", Lower, TRACED, READS,
+        Number(|run| span_mean_us(run, Span::ReadInDevice));
+    READ_WAKE_UP_MEAN_US = "read_wake_up_mean_us", "Read, from the device's answer to the return, mean", "us", Lower,
+        TRACED, READS, Number(|run| span_mean_us(run, Span::ReadWakeUp));
+    PAGE_CACHE_PERCENT = "page_cache_percent", "Reads from the page cache (%)", "%", Neither, TRACED, READS,
+        Number(|run| Some(100.0 * cached_share(run.record.trace.as_ref()?)?));
 
     // Further columns of `awr_info`. Its latencies are those of Oracle's wait events: the mean of an event of that name, or else
     // the same thing as this database measured it. The block device's times never replace them: behind a page cache they are
@@ -658,6 +672,10 @@ fn load(record: &Record) -> Option<LoadCost> {
 
 fn mib(mb: f64) -> f64 {
     mb * 1e6 / 1_048_576.0
+}
+
+fn span_mean_us(run: &Measured<'_>, span: Span) -> Option<f64> {
+    mean_us(run.record.trace.as_ref()?.kernel.span(span)?)
 }
 
 /// Blocks may arrive ahead of their visits, so that physical reads exceed logical ones: that is a ratio of 0.

@@ -15,6 +15,7 @@ pub mod format;
 pub mod gate;
 pub mod html;
 pub mod info;
+mod ladder;
 pub mod ledger;
 mod measured;
 mod page;

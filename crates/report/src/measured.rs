@@ -343,11 +343,8 @@ pub(crate) fn is_coarse(record: &Record, kind: LatencyKind) -> bool {
 
 /// Mean of a latency of the database, of the values and not of the bounds of their buckets.
 pub(crate) fn latency_mean_us(record: &Record, kind: LatencyKind) -> Option<f64> {
-    let histogram = latency(record, kind)?;
-    match exact(record, kind) {
-        Some(exact) => ratio(exact.time_us as f64, exact.waits as f64),
-        None => mean_us(histogram),
-    }
+    latency(record, kind)?;
+    record.latencies.get(kind)?.mean_us()
 }
 
 /// Sum of a latency of the database, of the values and not of the bounds of their buckets.

@@ -72,6 +72,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section::of_window(Group::Figures, load::roles),
     Section::of_window(Group::Figures, load::histograms),
     Section::of_window(Group::Figures, device::device),
+    Section::of_window(Group::Figures, crate::ladder::section),
     Section::of_window(Group::Figures, course::endpoints),
     Section::of_window(Group::Figures, course::hosts),
     Section::new(Group::Probe, device::probe),

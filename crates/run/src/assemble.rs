@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use slob_engine::{Peer, ServerSnapshot, Snapshot};
 use slob_host::HostInfo;
+use slob_measure::Figures;
 use slob_record::{
     ClientHostRecord, DbCpu, DeviceRecord, Edges, EndpointRecord, HostRecord, LoadRecord, LossRecord,
-    ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord, Status, Window,
-    error_of_session, latest_load,
+    ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord, Status, TraceRecord,
+    Window, error_of_session, latest_load,
 };
-use slob_spec::{Length, RunSpec, Workload};
+use slob_spec::{Length, RunSpec, TraceWhen, Workload};
 
 use crate::phases::{Edge, Measurements};
 use crate::prepare::{Prepared, page_cache_advice};
@@ -82,6 +83,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         host: context.spec.host_counters.then(|| host(topology, &hosts)),
         observed: observed(topology, &measured, &hosts),
         client_host: client_host(topology, samples),
+        trace: trace(context.spec, &measured, samples),
         probe: timeline.probe.clone(),
         rate_steps: measured.steps,
         server_report: measured.server_report,
@@ -97,6 +99,22 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
 
 /// So many names are enough to find those who disturb.
 const NAMED_CLIENTS: usize = 20;
+
+/// The traced stretch: the one behind the window, or the window.
+fn trace(spec: &RunSpec, measured: &Measurements, window: Option<(&Sample, &Sample)>) -> Option<TraceRecord> {
+    let when = spec.trace?;
+    let (begin, end) = match when {
+        TraceWhen::After => measured.traced.as_ref().map(|(begin, end)| (begin, end))?,
+        TraceWhen::Window => window?,
+    };
+    let figures = begin.snapshot.as_ref().zip(end.snapshot.as_ref()).map(|(begin, end)| end.since(begin));
+    let Figures { mut counters, server, latencies, .. } = figures.unwrap_or_default();
+    // The kernel traces the whole server.
+    server.iter().for_each(|(counter, all)| counters.set(counter, all));
+    let kernel = end.hosts.since(&begin.hosts).trace()?;
+    let seconds = (end.taken - begin.taken).as_secs_f64();
+    Some(TraceRecord { when, seconds, counters, latencies, kernel })
+}
 
 fn busiest(seen: BTreeMap<Peer, u64>) -> Vec<Peer> {
     let mut seen: Vec<(Peer, u64)> = seen.into_iter().collect();

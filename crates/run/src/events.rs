@@ -67,6 +67,8 @@ pub enum RunEvent<'a> {
     SoFar(&'a Record),
     /// Snapshot B is taken: the window is over.
     WindowEnded,
+    /// The sessions go on for a trace behind the window.
+    Tracing(Duration),
     Interrupted,
     Verifying,
 }

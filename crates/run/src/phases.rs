@@ -8,7 +8,7 @@ use slob_measure::Figures;
 use slob_record::{
     EdgeRecord, Mark, RateStepRecord, ServerReportRecord, UntilSteady as SteadyRecord, Verification,
 };
-use slob_spec::{Length, SessionLoss, UntilSteady};
+use slob_spec::{Length, SessionLoss, TraceWhen, UntilSteady};
 use slob_stats::{SteadyRule, SteadyWatch};
 
 use crate::assemble::assemble;
@@ -19,6 +19,8 @@ use crate::sessions::SessionEnd;
 use crate::sessions::{EarlyEnd, PhaseEnd, Sessions};
 use crate::tally::{Drain, GrowingSeries};
 
+/// Length of a trace behind the window, if the window is not shorter.
+const TRACE_TIME: Duration = Duration::from_secs(10);
 /// Seconds of the window between two records that observers get.
 const SHOWN_EVERY_S: u64 = 5;
 
@@ -31,6 +33,8 @@ pub(crate) struct Measurements {
     pub(crate) begin: Option<Edge>,
     pub(crate) end: Option<Edge>,
     pub(crate) series: GrowingSeries,
+    /// Samples at both ends of a trace behind the window.
+    pub(crate) traced: Option<(Sample, Sample)>,
     /// The whole steps of RATE so far.
     pub(crate) steps: Vec<RateStepRecord>,
     pub(crate) until_steady: Option<SteadyRecord>,
@@ -118,7 +122,46 @@ impl<'a, 'b> Phases<'a, 'b> {
             }
         }
         self.end(&end);
+        if reason.is_none() && self.traces(TraceWhen::After) {
+            end = self.trace_behind_window();
+        }
         (end, reason)
+    }
+
+    /// Begins the trace if it is wanted at this moment. False if not, or if no host can be traced.
+    fn traces(&mut self, when: TraceWhen) -> bool {
+        if self.timeline.context.spec.trace != Some(when) {
+            return false;
+        }
+        let notes = self.sampler.hosts.trace(self.timeline.prepared.server.block_bytes);
+        let is_traced = notes.is_empty();
+        self.measured.notes.extend(notes);
+        is_traced
+    }
+
+    /// Lets the sessions go on while the kernel counts. Their operations are no part of the measurements, so whatever ends them
+    /// early leaves the run completed.
+    fn trace_behind_window(&mut self) -> PhaseEnd {
+        let time = match self.timeline.context.spec.length {
+            Length::Time(window) => window.min(TRACE_TIME),
+            Length::Operations(_) => TRACE_TIME,
+        };
+        self.timeline.tally.close();
+        self.timeline.observer.on_run(&RunEvent::Tracing(time));
+        let begin = self.sampler.sample(true, |_| ());
+        let end = Instant::now() + time;
+        self.sessions.shared.rendezvous.release(Some(end));
+        let mut reason = None;
+        while reason.is_none() && Instant::now() < end {
+            let next_second = Instant::now() + Duration::from_secs(1);
+            reason = self.sessions.wait_until(end.min(next_second), self.timeline.context.stop);
+            // Finds processes of the server that have started since.
+            self.sampler.sample(false, |_| ());
+        }
+        let rest = self.sessions.rest(Some(end), reason);
+        let sample = self.sampler.sample(true, |_| ());
+        self.measured.traced = Some((begin, sample));
+        rest
     }
 
     /// Samples while the sessions rest, then begins a phase.
@@ -127,6 +170,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             Phase::WarmUp => self.sampler.sample(false, |_| ()),
             Phase::Window => {
                 self.timeline.server_report.open(&self.timeline.context.engine);
+                self.traces(TraceWhen::Window);
                 self.sampler.sample(true, |_| ())
             }
         };

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use slob_engine::{Counter, Engine, PendingAnswer, Result, ServerLocation, Snapshot, Unanswered};
 use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, HostInfo, ProcessIo};
+use slob_measure::KernelTrace;
 use slob_observe::{FoundServer, Hello, HostInterval, Observation, Observer, PendingSample, ServerFigures};
 use slob_record::Interval;
 use slob_spec::{Observe, Observers, SshHost};
@@ -255,6 +256,21 @@ impl Hosts {
         self.answers(asked).since(&begin).hosts
     }
 
+    /// Traces all servers from now on. Returns a note for each host that can't be traced.
+    pub fn trace(&mut self, block_bytes: u32) -> Vec<String> {
+        let traced = self.observers.iter_mut().zip(&self.topology.hosts);
+        let failed = traced.filter_map(|(observer, host)| Some((observer.trace(block_bytes).err()?, host)));
+        let note = |(why, host): (String, &ObservedHost)| {
+            let on = host.ssh.as_ref().map(|ssh| format!(" on {ssh}")).unwrap_or_default();
+            format!("Reads and writes{on} were not traced: {why}.")
+        };
+        let notes: Vec<String> = failed.map(note).collect();
+        match self.observers.is_empty() {
+            true => vec!["Reads and writes were not traced: this target has no server of its own.".into()],
+            false => notes,
+        }
+    }
+
     pub(crate) fn faults(&self) -> Vec<String> {
         self.observers.iter().flat_map(Observer::faults).cloned().collect()
     }
@@ -386,6 +402,15 @@ impl HostsInterval {
 
     pub(crate) fn host_cpu(&self) -> Option<CpuTimes> {
         sum(self.of_database().into_iter().map(|host| host?.cpu))
+    }
+
+    /// The traces of all hosts together; `None` if one is missing.
+    pub(crate) fn trace(&self) -> Option<KernelTrace> {
+        let mut sum: Option<KernelTrace> = None;
+        for host in self.of_database() {
+            sum.get_or_insert_default().add(host?.trace.as_ref()?);
+        }
+        sum
     }
 
     pub(crate) fn load_1m(&self) -> Option<f64> {

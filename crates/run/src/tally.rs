@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -166,6 +166,8 @@ pub(crate) struct Tally {
     phase_begin_ns: AtomicU64,
     /// Operations that end later count to this second: what a phase leaves in flight does not belong to the next one.
     last_second: AtomicU64,
+    /// Set behind the window: what sessions do for a trace is not counted.
+    is_closed: AtomicBool,
     /// Step of the clock that times operations, in nanoseconds, if it is known.
     clock_step: Option<NonZeroU64>,
     keeps_operations: bool,
@@ -204,6 +206,7 @@ impl Tally {
             window_end: OnceLock::new(),
             phase_begin_ns: AtomicU64::new(0),
             last_second: AtomicU64::new(u64::MAX),
+            is_closed: AtomicBool::new(false),
             clock_step,
             keeps_operations,
             kept: AtomicU64::new(0),
@@ -232,6 +235,11 @@ impl Tally {
         let _ = self.window_end.set(at);
     }
 
+    /// Counts no more operations.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+    }
+
     /// Adds the outcomes of the first operations of a batch that was handed over at `begun`. The end of an operation
     /// decides its second and whether it belongs to the window.
     pub(crate) fn add(
@@ -243,6 +251,9 @@ impl Tally {
         outcomes: &[OpOutcome],
         totals: &mut SessionTotals,
     ) {
+        if self.is_closed.load(Ordering::Relaxed) {
+            return;
+        }
         let handed_over_ns = self.clock.ns(begun);
         let window = self.window_ns();
         let last_second = self.last_second.load(Ordering::Relaxed);

@@ -56,6 +56,8 @@ pub struct Param {
     pub note: Option<&'static str>,
     /// Name of the flag, if it is not that of the key.
     flag: Option<&'static str>,
+    /// Value of the flag without one.
+    pub bare_flag: Option<&'static str>,
     /// True if the bare key is an environment variable too, as in the original kit.
     pub bare_environment: bool,
 }
@@ -73,6 +75,7 @@ impl Param {
             original: None,
             note: None,
             flag: None,
+            bare_flag: None,
             bare_environment: false,
         }
     }
@@ -104,6 +107,10 @@ impl Param {
 
     pub const fn named_flag(self, flag: &'static str) -> Self {
         Self { flag: Some(flag), ..self }
+    }
+
+    pub const fn bare_flag(self, value: &'static str) -> Self {
+        Self { bare_flag: Some(value), ..self }
     }
 
     pub const fn bare_environment(self) -> Self {

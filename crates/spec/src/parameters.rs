@@ -2,7 +2,9 @@
 
 use crate::param::{Group, Kind, Param};
 use crate::table::MAX_SESSIONS;
-use crate::types::{ArrivalProcess, MAX_SCALE_BLOCKS, RedoStress, SessionLoss, StatisticsType, WorkUnit};
+use crate::types::{
+    ArrivalProcess, MAX_SCALE_BLOCKS, RedoStress, SessionLoss, StatisticsType, TraceWhen, WorkUnit,
+};
 
 const SESSIONS: Kind = Kind::Count { min: 1, max: MAX_SESSIONS };
 const ROLES: Kind = Kind::Count { min: 0, max: MAX_SESSIONS };
@@ -35,6 +37,12 @@ const STATISTICS: Kind = Kind::Choice(&[
     StatisticsType::CHOICES[0],
     StatisticsType::CHOICES[1],
     ("none", "not even if a file says so"),
+]);
+
+const TRACE: Kind = Kind::Choice(&[
+    TraceWhen::CHOICES[0],
+    TraceWhen::CHOICES[1],
+    ("off", "no trace: nothing is loaded into the kernel"),
 ]);
 
 pub(crate) static PARAMETERS: &[Param] = &[
@@ -216,6 +224,13 @@ pub(crate) static PARAMETERS: &[Param] = &[
             of the slob that is installed",
         )
         .shipped("FALSE"),
+    Param::new("TRACE", TRACE, Group::Run)
+        .meaning(
+            "count in the kernel of the database's host, by eBPF, how long each read and write takes and where; needs \
+            root, or CAP_BPF and CAP_PERFMON, there",
+        )
+        .shipped("off")
+        .bare_flag("after"),
     Param::new("NO_OS_PERF_DATA", Kind::Flag, Group::Run)
         .meaning("do not collect the host's counters (CPU, disks)")
         .shipped("FALSE")

@@ -12,7 +12,7 @@ use crate::table::{DEFAULT_BLOCK_BYTES, MAX_SESSIONS};
 use crate::target::Target;
 use crate::types::{
     Every, HotSpotSize, Length, MASK, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType,
-    UntilSteady, WorkUnit, format_seconds,
+    TraceWhen, UntilSteady, WorkUnit, format_seconds,
 };
 use crate::workload::{Roles, ThinkTime, Workload};
 
@@ -132,6 +132,8 @@ pub struct RunSpec {
     pub observe: Observers,
     /// Remote observers are copies of this program.
     pub observe_copy: bool,
+    /// When the kernel traces reads and writes, if at all.
+    pub trace: Option<TraceWhen>,
     pub block_sz: Option<u32>,
     /// The server's own report to take, only if the user asks for one, whatever the default: it costs the server work,
     /// and may need a licence.
@@ -181,6 +183,7 @@ impl RunSpec {
             host_counters: !skip_host,
             observe: settings.required("OBSERVE")?,
             observe_copy: settings.required("OBSERVE_COPY")?,
+            trace: settings.optional("TRACE"),
             block_sz: settings.block_sz(),
             statistics_type: statistics_type(settings),
             options: EngineOptions::from_settings(settings),
@@ -190,6 +193,7 @@ impl RunSpec {
         spec.check_blocks(&mut errors);
         spec.check_pace(&mut errors);
         spec.check_schedule(&mut errors);
+        spec.check_trace(&mut errors);
         spec.check_scans(settings, &mut errors, &mut warnings);
         SpecErrors::check(errors)?;
         Ok(Checked { spec, warnings })
@@ -338,6 +342,22 @@ impl RunSpec {
                 format_seconds(run_time)
             )),
             _ => {}
+        }
+    }
+
+    fn check_trace(&self, errors: &mut Vec<String>) {
+        if self.trace.is_some() && !self.host_counters {
+            errors.push(
+                "TRACE looks into the database's host, but NO_OS_PERF_DATA=TRUE forbids that. Set TRACE=off, or leave out \
+                 NO_OS_PERF_DATA."
+                    .to_owned(),
+            );
+        }
+        if let (Some(TraceWhen::After), Length::Operations(operations)) = (self.trace, self.length) {
+            errors.push(format!(
+                "TRACE=after goes on behind the window, but WORK_LOOP={operations} leaves no operations for that. Set \
+                 TRACE=window, or WORK_LOOP=0."
+            ));
         }
     }
 

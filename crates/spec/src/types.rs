@@ -500,6 +500,14 @@ choice! {
     }
 }
 
+choice! {
+    /// When the kernel traces the server's reads and writes.
+    TraceWhen {
+        After = "after", "for ten seconds more behind the window, or its length if that is shorter; the window stays undisturbed";
+        Window = "window", "in the whole window";
+    }
+}
+
 /// The rate of an open loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {

@@ -18,7 +18,7 @@ const RANGE_BITS: u32 = 42;
 pub const RANGE_NS: u64 = 1 << RANGE_BITS;
 
 /// Number of buckets.
-pub(crate) const BUCKETS: usize = SUB_BUCKETS * (RANGE_BITS - SUB_BITS + 1) as usize;
+pub const BUCKETS: usize = SUB_BUCKETS * (RANGE_BITS - SUB_BITS + 1) as usize;
 
 /// Bucket of a value in nanoseconds; the last one takes everything from [`RANGE_NS`] on.
 #[inline]

@@ -124,6 +124,13 @@ impl Histogram {
         Self::reconciled(counts, Exact { sum, beyond, ..self.exact })
     }
 
+    /// A histogram of counts by [`bucket_index`], and the exact sum of the values. Its smallest and largest values are the bounds
+    /// of the outermost buckets.
+    pub fn of_counts(counts: &[u64; BUCKETS], sum: u64) -> Self {
+        let exact = Exact { min: 0, max: u64::MAX, sum, beyond: 0, clock_step: None };
+        Self::reconciled(Box::new(*counts), exact)
+    }
+
     /// A histogram of these bucket counts, with the exact figures brought within the limits of the counts.
     pub(crate) fn reconciled(counts: Box<Counts>, seen: Exact) -> Self {
         let beyond = seen.beyond.min(counts[BUCKETS - 1]);

@@ -23,7 +23,7 @@ mod student;
 pub mod summary;
 mod trend;
 
-pub use bucket::{RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
+pub use bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
 pub use comparison::{Comparison, PercentInterval};
 pub use histogram::{Histogram, nanoseconds, nearest_rank};
 pub use series::{Merge, Point, Series, SeriesError};

@@ -55,6 +55,7 @@ fn record(id: &str) -> Record {
         host: None,
         observed: Vec::new(),
         client_host: None,
+        trace: None,
         probe: None,
         verification: None,
         series,

@@ -23,13 +23,18 @@ pub(crate) fn groups(record: &Record, figures: &Figures<'_>) -> Vec<Section> {
     let latency = latency.chain([percentiles(record), read_histogram(record)]).collect();
     let waits = [top_events(figures)].into_iter().chain(sessions(record)).collect();
     let group = |id: &str, title: &str, charts| Section::new(id, title).charts(charts);
-    vec![
+    let ladder = crate::ladder::charts(record);
+    let mut groups = vec![
         group("latency", "Latency", latency),
         group("throughput", "Throughput", vec![reads(&time), operations(&time)]),
         group("cpu", "CPU", vec![host_cpu(&time), database_cpu(&time, figures)]),
         group("device", "Device", device(&time).into()),
         group("waits", "Waits and sessions", waits),
-    ]
+    ];
+    if !ladder.is_empty() {
+        groups.insert(1, group("ladder-of-a-read", "Where a read's time goes", ladder));
+    }
+    groups
 }
 
 /// The intervals of a run on the axis of time.

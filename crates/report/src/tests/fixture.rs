@@ -70,6 +70,7 @@ pub(crate) fn direct_read_run() -> Record {
         host: Some(parts::host()),
         observed: Vec::new(),
         client_host: None,
+        trace: None,
         probe: Some(parts::probe()),
         verification: Some(Verification { rows: 100, updated: 0, faults: Vec::new(), unread: None }),
         series: Series::new(0, 1800),
@@ -235,7 +236,7 @@ pub(crate) fn eventful_run() -> Record {
         seconds: Some(61.5),
         pairs: vec![ReportedPair { what: "Logical reads/s".into(), ours: 86_400.0, reported: 86_000.0 }],
     });
-    record
+    crate::ladder::tests::traced(record, 0)
 }
 
 /// A run that failed while its sessions connected: nearly everything is absent.

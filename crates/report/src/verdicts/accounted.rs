@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
-use slob_measure::{Counter, OpKind, Peer};
+use slob_measure::{Counter, OpKind, Peer, Span};
 use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
 use slob_spec::Every;
+use slob_stats::Histogram;
 
 use super::thresholds::{
     COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_BYTES, OTHERS_MUCH,
@@ -15,6 +16,7 @@ use super::thresholds::{
 use super::{DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
+use crate::ladder::database_reads;
 use crate::measured::{
     all_operations, counter, counter_of_all, db_time_s, device_counters, operations_within_and_touching,
     own_read_bytes, physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows,
@@ -381,7 +383,14 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
         let rows = ("rows of operations", total_rows(record));
         Pair::new(Rule::AtLeast, ("rows read in the run's tables", read), rows).with_slack(edge_blocks)
     });
-    logical.into_iter().chain(rows).chain(commits).chain(read_pairs(record, edge_bytes)).collect()
+    let traced = traced_pair(record);
+    logical
+        .into_iter()
+        .chain(rows)
+        .chain(commits)
+        .chain(read_pairs(record, edge_bytes))
+        .chain(traced)
+        .collect()
 }
 
 /// Operations under way at an edge of the window: one of each session if they did not rest there.
@@ -428,6 +437,22 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
         pair(rule, DEVICE_BYTES, device.used.read_bytes)
     });
     process.into_iter().chain(groups).chain(device).collect()
+}
+
+/// Read calls of the traced stretch beside the database's count. Requests without read calls are asynchronous reads, whose calls
+/// are not known.
+fn traced_pair(record: &Record) -> Option<Pair> {
+    let trace = record.trace.as_ref()?;
+    let kernel = &trace.kernel;
+    let count = |span| kernel.span(span).map_or(0, Histogram::count);
+    let is_synchronous = count(Span::ReadFromDevice) as f64
+        >= (1.0 - COUNTERS_DIFFER.share()) * count(Span::ReadInDevice) as f64;
+    let reads = database_reads(trace)?;
+    let calls = ("read calls that the kernel traced", kernel.reads().count());
+    let slack = f64::from(record.workload.sessions());
+    is_synchronous.then(|| {
+        Pair::new(Rule::AtLeast, calls, ("reads counted by the database then", reads)).with_slack(slack)
+    })
 }
 
 /// Bytes that the kernel may fetch on top of physical reads.

@@ -11,6 +11,7 @@ use super::thresholds::{CACHED_HITS, DELIVERED, EXCESS, MEMORY_READ, MOSTLY_CACH
 use super::{Answer, BAD, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, Tenths, Whole, shown};
+use crate::ladder::cached_share;
 use crate::measured::{
     counter, device_counters, device_name, latency_sum_s, own_io, own_read_bytes, physical_read_bytes,
     physical_read_bytes_of_all, ratio,
@@ -44,6 +45,14 @@ findings! {
              cache below the database served most of them.";
         Delivered { witness: Witness, share: Share, blocks: Count } = GOOD.by(&DELIVERED) =>
             "Yes: of {blocks} blocks that the buffer cache asked for, the {witness} delivered {share} %.";
+        /// Read by read, in the traced stretch.
+        ReadByRead { reads: Count, share: Share } = traced_judgement(share.0) =>
+            "{}: of {reads} reads that the kernel traced one by one, {share} % waited for their data.",
+            match share.0 {
+                share if share < MOSTLY_CACHED.share() => "No",
+                share if share < DELIVERED.share() => "Not certain",
+                _ => "Yes",
+            };
         /// The kernel fetched everything, and the device read more for others.
         DeliveredBesideOthers { share: Share, more: Share } = GOOD.by(&DELIVERED).detail(format!(
                 "The device read {more} % more than that: other programs used it."
@@ -85,6 +94,14 @@ findings! {
             DOUBT.advice("Use the disk itself, or a loop device with direct I/O (losetup --direct-io=on).") =>
             "Not certain: {device} reads the file behind it through the page cache, so that what it delivered may not \
              have come from a disk.";
+    }
+}
+
+fn traced_judgement(share: f64) -> Judgement {
+    match share < DELIVERED.share() {
+        true => bad_if(share < MOSTLY_CACHED.share(), &MOSTLY_CACHED, &DELIVERED)
+            .detail("The others came from the page cache, without a request."),
+        false => GOOD.by(&DELIVERED),
     }
 }
 
@@ -278,12 +295,21 @@ fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFi
         }
         _ => all_there(&shares, blocks),
     };
-    let by_times = (first.0 != Witness::Kernel).then(|| behind_the_total(figures)).flatten();
+    let traced = read_by_read(record);
+    let is_total_alone = first.0 != Witness::Kernel && traced.is_none();
+    let by_times = is_total_alone.then(|| behind_the_total(figures)).flatten();
     let below = cached_device(record)
         .map(|device| PhysicalFinding::FileThroughPageCache { device: device.to_owned() });
-    let mut findings = worst_first(by_times.into_iter().chain(below).collect(), PhysicalFinding::judgement);
+    let mut findings =
+        worst_first(by_times.into_iter().chain(traced).chain(below).collect(), PhysicalFinding::judgement);
     findings.push(main);
     findings
+}
+
+fn read_by_read(record: &Record) -> Option<PhysicalFinding> {
+    let trace = record.trace.as_ref()?;
+    let share = Share(1.0 - cached_share(trace)?);
+    Some(PhysicalFinding::ReadByRead { reads: Count(trace.kernel.reads().count()), share })
 }
 
 /// Bytes read below the page cache: the kernel's count first, because others' reads must not hide what a cache served.

@@ -18,7 +18,7 @@ pub struct Threshold {
 
 impl Threshold {
     /// A value in percent as a share.
-    pub(super) fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         self.value / 100.0
     }
 }

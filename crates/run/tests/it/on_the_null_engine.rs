@@ -30,6 +30,7 @@ impl RunObserver for Log<'_> {
             RunEvent::Tick(_) => "tick",
             RunEvent::SoFar(_) => "so far",
             RunEvent::WindowEnded => "window ended",
+            RunEvent::Tracing(_) => "tracing",
             RunEvent::Interrupted => "interrupted",
             RunEvent::Verifying => "verifying",
         };

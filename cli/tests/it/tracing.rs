@@ -1,0 +1,110 @@
+//! `slob run --trace` on real databases. Where the kernel can't be traced these tests say so and pass, unless CI=true.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::Value;
+use slob_testing::as_nobody;
+use slob_testing::postgres::Version;
+
+use crate::common::{Folder, SLOB, assert_contains, operations, postgres, unwrapped};
+
+/// True if the run has a trace; false, with a line on stderr, if the kernel can't be traced here.
+fn is_traced(record: &Value) -> bool {
+    if record["trace"].is_object() {
+        return true;
+    }
+    assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{}", record["notes"]);
+    let _ = writeln!(std::io::stderr(), "skipped: {}", record["notes"]);
+    false
+}
+
+fn count(record: &Value, span: &str) -> u64 {
+    record["trace"]["kernel"]["spans"][span]["count"].as_u64().unwrap_or(0)
+}
+
+fn sum_us(record: &Value, span: &str) -> f64 {
+    record["trace"]["kernel"]["spans"][span]["sum"].as_f64().unwrap_or(0.0) / 1e3
+}
+
+#[test]
+fn a_trace_behind_the_window_leaves_it_alone_and_sees_each_read_of_sqlite() {
+    let folder = Folder::loaded(1, "64M");
+    let record = folder.run_json("-s 1 -t 2 --update-pct 0 --work-unit 16 --run-time 1 --trace");
+    if !is_traced(&record) {
+        return;
+    }
+    assert_eq!(record["trace"]["when"], "after");
+    let of_series: u64 = record["series"]["points"]
+        .as_array()
+        .map(|points| points.iter().filter_map(|point| point["ops"]["selects"].as_u64()).sum())
+        .unwrap_or_default();
+    assert!(
+        of_series <= operations(&record, "select"),
+        "operations of the trace are not counted: {of_series}"
+    );
+    let read = &record["trace"]["latencies"]["physical_read"];
+    let (calls, reads) = (
+        count(&record, "read_from_cache") + count(&record, "read_from_device"),
+        read["count"].as_u64().unwrap_or(0),
+    );
+    assert!(reads > 0 && calls >= reads && calls - reads < 50 + reads / 50, "{calls} calls, {reads} reads");
+    let by_kernel_us = sum_us(&record, "read_from_cache") + sum_us(&record, "read_from_device");
+    let by_database_us = read["sum"].as_f64().unwrap() / 1e3;
+    assert!(by_kernel_us < 1.05 * by_database_us, "{by_kernel_us} us of {by_database_us} us");
+    let id = record["id"].as_str().unwrap();
+    let report = unwrapped(&folder.slob(format!("report {id}")).success().stdout);
+    assert_contains(
+        &report,
+        &["Where a read's time goes", "that a read takes by the database's clock:", "behind the window"],
+    );
+}
+
+#[test]
+fn a_trace_within_the_window_sees_the_backends_of_postgresql() {
+    let Some(bench) = postgres(Version::V15, &[("shared_buffers", "1MB"), ("track_io_timing", "on")]) else {
+        return;
+    };
+    bench.setup(1, "32M");
+    let record = bench.run("-t 2 --update-pct 20 --run-time 2 --trace=window");
+    if !is_traced(&record) {
+        return;
+    }
+    let calls = count(&record, "read_from_cache") + count(&record, "read_from_device");
+    let reads = record["counters"]["physical_reads"].as_u64().unwrap();
+    assert!(reads > 100 && calls as f64 > 0.95 * reads as f64, "{calls} calls, {reads} reads");
+    assert!(count(&record, "sync") > 0, "commits flush the log");
+}
+
+#[test]
+fn without_rights_a_run_goes_on_and_says_what_a_trace_needs() {
+    let folder = Folder::in_temp();
+    fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    let called = |line: &str| {
+        let mut command = as_nobody(Path::new(SLOB))?;
+        Some(command.args(line.split(' ')).current_dir(folder.path()).output().unwrap())
+    };
+    let Some(loaded) = called("setup --target sqlite:./d --scale 2M 1") else { return };
+    assert!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
+    let output = called("run --target sqlite:./d --scale 2M --warmup 0 --run-time 1 --trace --json").unwrap();
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(record["status"]["state"], "completed");
+    assert!(record["trace"].is_null());
+    assert_contains(
+        &record["notes"].to_string(),
+        &["were not traced", "run as root, or with CAP_BPF and CAP_PERFMON"],
+    );
+}
+
+#[test]
+fn a_trace_that_can_not_be_is_refused_beforehand() {
+    let folder = Folder::new();
+    folder.slob("run --target null: --work-loop 5 --trace").refused(&[
+        "TRACE=after",
+        "WORK_LOOP=5",
+        "TRACE=window",
+    ]);
+    folder.slob("run --target null: --trace --no-os-perf-data").refused(&["TRACE", "NO_OS_PERF_DATA"]);
+}

@@ -1,0 +1,209 @@
+//! Durations of a server's reads and writes and of their requests, counted by its kernel.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use slob_stats::Histogram;
+use strum::{EnumString, IntoStaticStr};
+
+use crate::counters::known_names;
+
+/// What a duration of the kernel spans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+#[repr(i32)]
+pub enum Span {
+    /// Calls that read whole blocks without waiting: from the page cache.
+    ReadFromCache,
+    /// Calls that read whole blocks and caused requests.
+    ReadFromDevice,
+    /// Calls that read whole blocks and waited without requests of their own: another thread reads the same block, or a control
+    /// group throttles.
+    ReadWaited,
+    /// Of calls with requests, from the start of the call to its first queued request: the file system.
+    ReadSubmit,
+    /// Read requests from the queue to the driver.
+    ReadInQueue,
+    /// Read requests from the driver to the device's answer.
+    ReadInDevice,
+    /// From the last answer of the device to the end of the call: interrupt, waiting for a CPU, copying.
+    ReadWakeUp,
+    /// Calls that write 512 bytes or more.
+    Write,
+    /// Write requests from the queue to the driver.
+    WriteInQueue,
+    /// Write requests from the driver to the device's answer.
+    WriteInDevice,
+    /// fsync and fdatasync.
+    Sync,
+    /// Read requests of others on the same devices.
+    NeighbourRead,
+    /// Write requests of others on the same devices, among them the kernel's own writing of dirty pages.
+    NeighbourWrite,
+}
+
+impl Span {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 13] = [
+        Self::ReadFromCache,
+        Self::ReadFromDevice,
+        Self::ReadWaited,
+        Self::ReadSubmit,
+        Self::ReadInQueue,
+        Self::ReadInDevice,
+        Self::ReadWakeUp,
+        Self::Write,
+        Self::WriteInQueue,
+        Self::WriteInDevice,
+        Self::Sync,
+        Self::NeighbourRead,
+        Self::NeighbourWrite,
+    ];
+
+    /// Name in records.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// Reads from the device that took some time or longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowReads {
+    /// Number of these reads.
+    pub reads: u64,
+    /// Those of them whose requests spent as much time in the device.
+    pub in_device: u64,
+}
+
+/// Requests of one kind and size at one device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requests {
+    /// Name of the device.
+    pub device: String,
+    /// [`Span::name`] of their time in the device.
+    pub span: String,
+    /// The largest power of two that their size reaches, in bytes.
+    pub bytes: u64,
+    /// Number of requests.
+    pub requests: u64,
+    /// Their time in the device, in nanoseconds.
+    pub time_ns: u64,
+}
+
+/// Everything that the kernel counted: since some moment, or between two.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KernelTrace {
+    /// Durations; spans that did not occur are absent.
+    #[serde(deserialize_with = "known_names")]
+    pub spans: BTreeMap<Span, Histogram>,
+    /// Slow reads by the least duration in nanoseconds, powers of two.
+    pub slow_reads: BTreeMap<u64, SlowReads>,
+    /// Requests by device, kind and size.
+    pub requests: Vec<Requests>,
+}
+
+impl KernelTrace {
+    /// The durations of a span, if it occurred.
+    pub fn span(&self, span: Span) -> Option<&Histogram> {
+        self.spans.get(&span).filter(|histogram| !histogram.is_empty())
+    }
+
+    /// All reads of whole blocks.
+    pub fn reads(&self) -> Histogram {
+        let mut all = Histogram::new();
+        let spans = [Span::ReadFromCache, Span::ReadFromDevice, Span::ReadWaited];
+        spans.into_iter().filter_map(|span| self.span(span)).for_each(|one| all.merge(one));
+        all
+    }
+
+    /// The counts since an earlier moment of the same trace.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let spans = self.spans.iter().map(|(span, now)| {
+            (*span, earlier.spans.get(span).map_or_else(|| now.clone(), |before| now.since(before)))
+        });
+        let slow_reads = self.slow_reads.iter().map(|(ns, now)| {
+            let before = earlier.slow_reads.get(ns).copied().unwrap_or_default();
+            let reads = now.reads.saturating_sub(before.reads);
+            (*ns, SlowReads { reads, in_device: now.in_device.saturating_sub(before.in_device) })
+        });
+        let requests = self.requests.iter().map(|now| {
+            let before = earlier.requests.iter().find(|before| before.is_like(now));
+            let (requests, time_ns) = before.map_or((0, 0), |before| (before.requests, before.time_ns));
+            Requests {
+                requests: now.requests.saturating_sub(requests),
+                time_ns: now.time_ns.saturating_sub(time_ns),
+                ..now.clone()
+            }
+        });
+        Self {
+            spans: spans.filter(|(_, durations)| !durations.is_empty()).collect(),
+            slow_reads: slow_reads.filter(|(_, slow)| slow.reads > 0).collect(),
+            requests: requests.filter(|some| some.requests > 0).collect(),
+        }
+    }
+
+    /// Adds the counts of another host.
+    pub fn add(&mut self, other: &Self) {
+        for (span, durations) in &other.spans {
+            self.spans.entry(*span).or_default().merge(durations);
+        }
+        for (ns, slow) in &other.slow_reads {
+            let sum = self.slow_reads.entry(*ns).or_default();
+            sum.reads = sum.reads.saturating_add(slow.reads);
+            sum.in_device = sum.in_device.saturating_add(slow.in_device);
+        }
+        self.requests.extend(other.requests.iter().cloned());
+    }
+}
+
+impl Requests {
+    fn is_like(&self, other: &Self) -> bool {
+        (&self.device, &self.span, self.bytes) == (&other.device, &other.span, other.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace(reads: &[u64], requests: u64) -> KernelTrace {
+        let mut durations = Histogram::new();
+        reads.iter().for_each(|ns| durations.record(*ns));
+        let slow = SlowReads { reads: requests, in_device: requests / 2 };
+        let of_device = Requests {
+            device: "vda".into(),
+            span: Span::ReadInDevice.name().into(),
+            bytes: 8192,
+            requests,
+            time_ns: 100 * requests,
+        };
+        KernelTrace {
+            spans: [(Span::ReadFromDevice, durations)].into(),
+            slow_reads: [(1 << 20, slow)].into(),
+            requests: vec![of_device],
+        }
+    }
+
+    #[test]
+    fn a_trace_between_two_moments_holds_what_was_counted_there() {
+        let (before, after) = (trace(&[100], 2), trace(&[100, 7, 7], 6));
+        assert_eq!(after.since(&before), trace(&[7, 7], 4));
+        assert_eq!(after.since(&after), KernelTrace::default());
+        let mut both = trace(&[7, 7], 4);
+        both.add(&trace(&[5], 1));
+        assert_eq!(both.reads().count(), 3);
+        assert_eq!(both.slow_reads[&(1 << 20)], SlowReads { reads: 5, in_device: 2 });
+    }
+
+    #[test]
+    fn a_saved_trace_reads_back_without_spans_of_other_releases() {
+        let text = serde_json::to_string(&trace(&[7], 1)).unwrap();
+        assert_eq!(serde_json::from_str::<KernelTrace>(&text).unwrap(), trace(&[7], 1));
+        let other = text.replace("read_from_device", "read_from_the_moon");
+        assert!(serde_json::from_str::<KernelTrace>(&other).unwrap().spans.is_empty());
+        assert!(Span::ALL.iter().enumerate().all(|(number, span)| *span as usize == number));
+    }
+}

@@ -1,0 +1,92 @@
+//! Layout of the running kernel's structures, from its own type information (BTF).
+
+use std::fs;
+
+use btfparse::{Error, ErrorKind, Offset, Readable, TypeInformation, TypeVariant};
+
+/// Where the kernel publishes its types.
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+/// Byte offsets within the kernel's structures, and the form of its block tracepoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) bio_flags: i32,
+    pub(crate) bio_device: BioDevice,
+    pub(crate) request_bio: i32,
+    pub(crate) request_bytes: i32,
+    /// How often a task gave up its CPU to wait.
+    pub(crate) task_waits: i32,
+    /// Index of the request among the arguments of `block_rq_issue`, and of the bio among those of `block_bio_queue`: kernels
+    /// before 5.11 pass the queue first.
+    pub(crate) subject: i16,
+}
+
+/// How a bio names its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BioDevice {
+    /// `bio->bi_bdev->bd_dev`, from 5.12 on.
+    Number { bdev: i32, number: i32 },
+    /// `bio->bi_disk` with the numbers of the whole disk.
+    Disk { disk: i32, major: i32, first_minor: i32 },
+}
+
+impl Layout {
+    /// Reads the layout of the running kernel.
+    ///
+    /// # Errors
+    /// A phrase: the kernel publishes no types, or lacks a structure that is needed.
+    pub(crate) fn of_running_kernel() -> Result<Self, String> {
+        let bytes = fs::read(TYPES).map_err(|error| format!("{TYPES}: {error} (CONFIG_DEBUG_INFO_BTF)"))?;
+        let types = TypeInformation::new(&Bytes(bytes)).map_err(|error| format!("{TYPES}: {error:?}"))?;
+        let at =
+            |structure: &str, member: &str| match types.offset_of(types.id_of(structure)?, member).ok()?.1 {
+                Offset::ByteOffset(offset) => i32::try_from(offset).ok(),
+                Offset::BitOffsetAndSize(..) => None,
+            };
+        let need = |structure: &str, member: &str| {
+            at(structure, member)
+                .ok_or_else(|| format!("this kernel's `struct {structure}` has no `{member}`"))
+        };
+        let bio_device = match (at("bio", "bi_bdev"), at("block_device", "bd_dev")) {
+            (Some(bdev), Some(number)) => BioDevice::Number { bdev, number },
+            _ => BioDevice::Disk {
+                disk: need("bio", "bi_disk")?,
+                major: need("gendisk", "major")?,
+                first_minor: need("gendisk", "first_minor")?,
+            },
+        };
+        Ok(Self {
+            bio_flags: need("bio", "bi_opf")?,
+            bio_device,
+            request_bio: need("request", "bio")?,
+            request_bytes: need("request", "__data_len")?,
+            task_waits: need("task_struct", "nvcsw")?,
+            subject: arguments(&types, "block_rq_issue")
+                .ok_or("this kernel has no tracepoint block_rq_issue")?
+                - 1,
+        })
+    }
+}
+
+/// The number of arguments of a tracepoint.
+fn arguments(types: &TypeInformation, tracepoint: &str) -> Option<i16> {
+    let pointer = types.id_of(&format!("btf_trace_{tracepoint}"))?;
+    match types.from_id(types.pointee_tid(pointer).ok()?)? {
+        // The first parameter is the tracepoint's own data.
+        TypeVariant::FuncProto(function) => i16::try_from(function.parameter_list().len() - 1).ok(),
+        _ => None,
+    }
+}
+
+struct Bytes(Vec<u8>);
+
+impl Readable for Bytes {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> btfparse::Result<()> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let found = from.checked_add(buffer.len()).and_then(|to| self.0.get(from..to));
+        let found =
+            found.ok_or_else(|| Error::new(ErrorKind::InvalidOffset, "beyond the end of the types"))?;
+        buffer.copy_from_slice(found);
+        Ok(())
+    }
+}

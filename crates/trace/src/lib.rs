@@ -1,0 +1,272 @@
+//! OpenSLOB: where the time of a server's reads and writes goes, counted in the kernel.
+//!
+//! Five eBPF programs at raw tracepoints count durations into histograms: of system calls of the server's processes, and of the
+//! requests that they cause, from the queue to the device's answer. Nothing is compiled or installed on the user's machine: the
+//! programs are assembled here for the running kernel, whose structures are found by its own type information. Everything
+//! ends with the [`Tracer`], or with the process.
+//!
+//! Requests are attributed to the process that queued them. Requests of others on the same devices are counted apart.
+#![deny(missing_docs)]
+
+mod asm;
+mod bpf;
+mod kernel;
+mod programs;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use slob_measure::{KernelTrace, Requests, SlowReads, Span};
+use slob_stats::{BUCKETS, Histogram};
+
+use bpf::{Attached, Counters, Hash, attach};
+use kernel::Layout;
+use programs::{REQUEST_BYTES, SYSTEM_CALLS, THREAD_BYTES};
+
+/// Kinds of system calls that are traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    Read = 1,
+    Write = 2,
+    Sync = 3,
+    /// Calls that submit or await asynchronous I/O: their requests count, their own durations do not.
+    Asynchronous = 4,
+}
+
+const CALLS: [(libc::c_long, Call); 15] = [
+    (libc::SYS_read, Call::Read),
+    (libc::SYS_pread64, Call::Read),
+    (libc::SYS_readv, Call::Read),
+    (libc::SYS_preadv, Call::Read),
+    (libc::SYS_preadv2, Call::Read),
+    (libc::SYS_write, Call::Write),
+    (libc::SYS_pwrite64, Call::Write),
+    (libc::SYS_writev, Call::Write),
+    (libc::SYS_pwritev, Call::Write),
+    (libc::SYS_pwritev2, Call::Write),
+    (libc::SYS_fsync, Call::Sync),
+    (libc::SYS_fdatasync, Call::Sync),
+    (libc::SYS_io_submit, Call::Asynchronous),
+    (libc::SYS_io_getevents, Call::Asynchronous),
+    (libc::SYS_io_uring_enter, Call::Asynchronous),
+];
+
+/// Slots of a histogram in the kernel: the next power of two.
+const SLOTS: usize = BUCKETS.next_power_of_two();
+/// Powers of two of the joint distribution, as bits of an index.
+const JOINT_BITS: i32 = 6;
+/// Powers of two for slow reads, in nanoseconds: a microsecond to more than a minute.
+const SLOW: std::ops::Range<usize> = 10..37;
+/// Threads and processes.
+const ENTRIES: u32 = 8192;
+/// Devices, and kinds of requests at them.
+const DEVICES: u32 = 2048;
+/// Requests in flight.
+const REQUESTS: u32 = 16_384;
+
+#[derive(Debug)]
+pub(crate) struct Maps {
+    calls: Counters,
+    histograms: Counters,
+    sums: Counters,
+    joint: Counters,
+    processes: Hash<4, 4>,
+    devices: Hash<4, 4>,
+    threads: Hash<4, THREAD_BYTES>,
+    bios: Hash<8, REQUEST_BYTES>,
+    requests: Hash<8, REQUEST_BYTES>,
+    by_device: Hash<8, 16>,
+}
+
+/// Why the kernel cannot be traced, with the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{cause}; {remedy}")]
+pub struct Unavailable {
+    cause: String,
+    remedy: &'static str,
+}
+
+/// Programs at work. They are detached on drop, or with the process.
+#[derive(Debug)]
+pub struct Tracer {
+    maps: Maps,
+    _programs: Vec<Attached>,
+}
+
+impl Tracer {
+    /// Loads and attaches the programs; no process is watched yet. Reads of other lengths than whole blocks are not those of
+    /// data files.
+    ///
+    /// # Errors
+    /// If the kernel, its configuration or the rights of this process do not allow it.
+    pub fn start(block_bytes: u32) -> Result<Self, Unavailable> {
+        find_obstacle()?;
+        let layout = Layout::of_running_kernel().map_err(|cause| Unavailable { cause, remedy: KERNEL })?;
+        let maps = Maps::new().map_err(|error| unavailable("creating its maps", &error))?;
+        let programs = [
+            // In the order of a request's way back, so that nothing is half counted when they start.
+            ("block_rq_complete", programs::completed(&maps)),
+            ("block_rq_issue", programs::issued(&maps, &layout)),
+            ("block_bio_queue", programs::queued(&maps, &layout)),
+            ("sys_exit", programs::leave(&maps, &layout, block_bytes)),
+            ("sys_enter", programs::enter(&maps, &layout)),
+        ];
+        let attached = programs.into_iter().map(|(tracepoint, code)| {
+            attach(tracepoint, &code)
+                .map_err(|error| unavailable(&format!("attaching to {tracepoint}"), &error))
+        });
+        Ok(Self { _programs: attached.collect::<Result<_, _>>()?, maps })
+    }
+
+    /// Watches processes from now on; those that are watched already stay so.
+    ///
+    /// # Errors
+    /// If the kernel refuses more of them.
+    pub fn watch(&self, processes: impl IntoIterator<Item = u32>) -> io::Result<()> {
+        processes.into_iter().try_for_each(|pid| self.maps.processes.set(pid.to_ne_bytes(), [0; 4]))
+    }
+
+    /// Counts requests of others on devices, by major and minor number.
+    ///
+    /// # Errors
+    /// If the kernel refuses more of them.
+    pub fn count_neighbours(&self, devices: impl IntoIterator<Item = (u32, u32)>) -> io::Result<()> {
+        let mut numbers = devices.into_iter().map(|(major, minor)| major << 20 | minor);
+        numbers.try_for_each(|number| self.maps.devices.set(number.to_ne_bytes(), [0; 4]))
+    }
+
+    /// Everything counted since the start.
+    ///
+    /// # Errors
+    /// If the kernel's tables cannot be read.
+    pub fn counts(&self) -> io::Result<KernelTrace> {
+        let (slots, sums) = (self.maps.histograms.read(), self.maps.sums.read());
+        let histogram = |span: Span| {
+            let counts = slots.get(span as usize * SLOTS..)?.first_chunk::<BUCKETS>()?;
+            let histogram = Histogram::of_counts(counts, *sums.get(span as usize)?);
+            Some((span, histogram)).filter(|(_, histogram)| !histogram.is_empty())
+        };
+        Ok(KernelTrace {
+            spans: Span::ALL.into_iter().filter_map(histogram).collect(),
+            slow_reads: slow_reads(&self.maps.joint.read()),
+            requests: self.maps.by_device.entries()?.iter().filter_map(requests).collect(),
+        })
+    }
+}
+
+fn slow_reads(joint: &[u64]) -> BTreeMap<u64, SlowReads> {
+    let slow = |power: usize| {
+        let mut slow = SlowReads::default();
+        for (index, count) in joint.iter().enumerate() {
+            let (call, device) = (index >> JOINT_BITS, index & ((1 << JOINT_BITS) - 1));
+            if call >= power {
+                slow.reads += count;
+                slow.in_device += if device >= power { *count } else { 0 };
+            }
+        }
+        (1 << power, slow)
+    };
+    SLOW.map(slow).filter(|(_, slow)| slow.reads > 0).collect()
+}
+
+/// An entry of the table by device: the number of the device, the span with the size, the count and the time.
+fn requests((key, value): &([u8; 8], [u8; 16])) -> Option<Requests> {
+    let [device, what] = [&key[..4], &key[4..]].map(|half| half.try_into().map(u32::from_ne_bytes));
+    let [requests, time_ns] = [&value[..8], &value[8..]].map(|half| half.try_into().map(u64::from_ne_bytes));
+    let (device, what) = (device.ok()?, what.ok()?);
+    Some(Requests {
+        device: device_name(device >> 20, device & 0xf_ffff),
+        span: Span::ALL.get(what as usize & 0xff)?.name().to_owned(),
+        bytes: 1 << (what >> 8),
+        requests: requests.ok()?,
+        time_ns: time_ns.ok()?,
+    })
+}
+
+/// The kernel's name of a block device, or its numbers.
+fn device_name(major: u32, minor: u32) -> String {
+    let numbers = format!("{major}:{minor}");
+    let link = fs::read_link(format!("/sys/dev/block/{numbers}")).ok();
+    let name = link.and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
+    name.unwrap_or(numbers)
+}
+
+impl Maps {
+    fn new() -> io::Result<Self> {
+        let maps = Self {
+            calls: Counters::new(SYSTEM_CALLS)?,
+            histograms: Counters::new(16 * SLOTS)?,
+            sums: Counters::new(16)?,
+            joint: Counters::new(1 << (2 * JOINT_BITS))?,
+            processes: Hash::new(ENTRIES)?,
+            devices: Hash::new(DEVICES)?,
+            threads: Hash::new(ENTRIES)?,
+            // Only here do entries stay: a bio that is merged into a request is never issued.
+            bios: Hash::least_recently_used(REQUESTS)?,
+            requests: Hash::new(REQUESTS)?,
+            by_device: Hash::new(DEVICES)?,
+        };
+        for (number, call) in CALLS {
+            maps.calls.set(number as usize, call as u64);
+        }
+        Ok(maps)
+    }
+}
+
+const KERNEL: &str = "use a kernel from 5.8 on, with type information (CONFIG_DEBUG_INFO_BTF)";
+
+/// Finds out what the kernel's refusal would not say.
+fn find_obstacle() -> Result<(), Unavailable> {
+    /// The kernel's number of its first pid namespace.
+    const FIRST_NAMESPACE: &str = "pid:[4026531836]";
+    let refuse = |cause: &str, remedy| Err(Unavailable { cause: cause.to_owned(), remedy });
+    let namespace = fs::read_link("/proc/self/ns/pid");
+    if namespace.is_ok_and(|link| link.as_os_str() != FIRST_NAMESPACE) {
+        return refuse(
+            "processes have other numbers here than in the kernel, as in a container",
+            "run slob on the host itself, or share its process numbers (--pid=host)",
+        );
+    }
+    let lockdown = fs::read_to_string("/sys/kernel/security/lockdown");
+    if lockdown.is_ok_and(|modes| modes.contains("[confidentiality]")) {
+        return refuse("the kernel is locked down", "boot it without lockdown=confidentiality");
+    }
+    Ok(())
+}
+
+fn unavailable(step: &str, error: &io::Error) -> Unavailable {
+    let remedy = match error.raw_os_error() {
+        Some(libc::EPERM) => "run as root, or with CAP_BPF and CAP_PERFMON (a container needs both, too)",
+        _ => KERNEL,
+    };
+    Unavailable { cause: format!("{step}: {error}"), remedy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_reads_are_those_that_took_a_power_of_two_or_more() {
+        let mut joint = vec![0; 1 << (2 * JOINT_BITS)];
+        joint[21 << JOINT_BITS | 21] = 5;
+        joint[21 << JOINT_BITS | 12] = 2;
+        joint[11 << JOINT_BITS | 10] = 9;
+        let slow = slow_reads(&joint);
+        assert_eq!(slow[&(1 << 21)], SlowReads { reads: 7, in_device: 5 });
+        assert_eq!(slow[&(1 << 11)], SlowReads { reads: 16, in_device: 7 });
+        assert_eq!(slow.last_key_value().map(|(ns, _)| *ns), Some(1 << 21));
+    }
+
+    #[test]
+    fn an_entry_by_device_names_its_device_span_and_size() {
+        let key = [254_u32 << 20 | 7, 13 << 8 | Span::ReadInDevice as u32].map(u32::to_ne_bytes).concat();
+        let value = [3_u64, 900].map(u64::to_ne_bytes).concat();
+        let found = requests(&(key.try_into().unwrap(), value.try_into().unwrap())).unwrap();
+        assert_eq!(
+            (found.span.as_str(), found.bytes, found.requests, found.time_ns),
+            ("read_in_device", 8192, 3, 900)
+        );
+    }
+}

@@ -1,0 +1,545 @@
+//! The programs in the kernel. Each of them is a straight walk from its tracepoint to one or two histograms.
+//!
+//! A system call of a watched process notes its start by thread (`enter`). The block layer notes when its request was queued,
+//! issued and completed (`queued`, `issued`, `completed`). The end of the call (`leave`) sorts it by whether the block layer took
+//! part, and counts its parts.
+
+use crate::asm::Helper::{
+    CurrentPidTgid, CurrentTask, KtimeNs, MapDelete, MapLookup, MapUpdate, ProbeReadKernel,
+};
+use crate::asm::Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
+use crate::asm::Width::{Eight, Four};
+use crate::asm::{Assembler, If, Op, Register};
+use crate::kernel::{BioDevice, Layout};
+use crate::{Call, JOINT_BITS, Maps};
+use slob_measure::Span;
+use slob_stats::BUCKETS;
+
+use std::os::fd::AsFd;
+
+/// Fields of a thread's state.
+mod thread {
+    pub(super) const ENTERED: i16 = 0;
+    pub(super) const CALL: i16 = 8;
+    pub(super) const REQUESTS: i16 = 16;
+    pub(super) const FIRST_QUEUED: i16 = 24;
+    pub(super) const COMPLETED: i16 = 32;
+    pub(super) const IN_DEVICE: i16 = 40;
+    /// Its process: the kernel gives numbers of ended threads to others.
+    pub(super) const PROCESS: i16 = 48;
+    /// How often it had waited when the call began.
+    pub(super) const WAITS: i16 = 56;
+}
+pub(crate) const THREAD_BYTES: usize = 64;
+
+/// Fields of a bio's or a request's state.
+mod request {
+    pub(super) const SINCE: i16 = 0;
+    /// 0 if no watched thread waits for it.
+    pub(super) const THREAD: i16 = 8;
+    /// Index of its histogram of the device.
+    pub(super) const DEVICE_HISTOGRAM: i16 = 16;
+    pub(super) const DEVICE: i16 = 24;
+    pub(super) const BYTES: i16 = 32;
+    /// Start of the thread's call: a call does not wait for requests of an earlier one.
+    pub(super) const ENTERED: i16 = 40;
+}
+pub(crate) const REQUEST_BYTES: usize = 48;
+
+/// Highest number of a system call that is looked at.
+pub(crate) const SYSTEM_CALLS: usize = 512;
+
+const OP_MASK: i32 = 0xff;
+const WRITE: i32 = 1;
+const LAST_BUCKET: i32 = BUCKETS as i32 - 1;
+const SPANS: i32 = Span::ALL.len() as i32;
+/// Shorter writes are messages of other kinds.
+const SHORTEST_WRITE: i32 = 512;
+
+/// Start of a system call: `sys_enter(regs, id)`.
+pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
+    const STATE: i16 = -80;
+    let mut asm = Assembler::default();
+    let (out, known, create) = (asm.label(), asm.label(), asm.label());
+    asm.load(Eight, R7, R1, 8);
+    asm.jump_if(If::Above, R7, SYSTEM_CALLS as i32 - 1, out);
+    asm.op_imm(Op::Shl, R7, 3);
+    asm.array_value(R1, maps.calls.as_fd(), 0);
+    asm.op(Op::Add, R1, R7);
+    asm.load(Eight, R8, R1, 0);
+    asm.jump_if(If::Equal, R8, 0, out);
+    current_thread(&mut asm);
+    lookup(&mut asm, maps.threads.as_fd(), -4);
+    asm.jump_if(If::NotEqual, R0, 0, known);
+    lookup(&mut asm, maps.processes.as_fd(), -8);
+    asm.jump_if(If::NotEqual, R0, 0, create);
+    asm.jump(out);
+    asm.place(create);
+    asm.op_imm(Op::Mov, R1, 0);
+    for field in (0..THREAD_BYTES as i16).step_by(8) {
+        asm.store(Eight, R10, STATE + field, R1);
+    }
+    asm.load(Four, R1, R10, -8);
+    asm.store(Eight, R10, STATE + thread::PROCESS, R1);
+    update(&mut asm, maps.threads.as_fd(), -4, STATE);
+    lookup(&mut asm, maps.threads.as_fd(), -4);
+    asm.jump_if(If::Equal, R0, 0, out);
+    asm.place(known);
+    asm.op(Op::Mov, R6, R0);
+    asm.load(Eight, R1, R6, thread::PROCESS);
+    asm.load(Four, R2, R10, -8);
+    asm.op(Op::Sub, R1, R2);
+    asm.jump_if(If::NotEqual, R1, 0, out);
+    asm.call(KtimeNs);
+    asm.store(Eight, R6, thread::ENTERED, R0);
+    waits(&mut asm, layout, -16);
+    asm.load(Eight, R1, R10, -16);
+    asm.store(Eight, R6, thread::WAITS, R1);
+    asm.op_imm(Op::Mov, R1, 0);
+    for field in [thread::REQUESTS, thread::FIRST_QUEUED, thread::COMPLETED, thread::IN_DEVICE] {
+        asm.store(Eight, R6, field, R1);
+    }
+    asm.store(Eight, R6, thread::CALL, R8);
+    asm.place(out);
+    asm.exit();
+    asm.finish()
+}
+
+/// End of a system call: `sys_exit(regs, result)`.
+pub(crate) fn leave(maps: &Maps, layout: &Layout, block_bytes: u32) -> Vec<u8> {
+    let mut asm = Assembler::default();
+    let [out, write, sync, no_request, waited, not_completed] = std::array::from_fn(|_| asm.label());
+    asm.load(Eight, R7, R1, 8);
+    current_thread(&mut asm);
+    lookup(&mut asm, maps.threads.as_fd(), -4);
+    asm.jump_if(If::Equal, R0, 0, out);
+    asm.op(Op::Mov, R6, R0);
+    asm.load(Eight, R9, R6, thread::CALL);
+    asm.jump_if(If::Equal, R9, 0, out);
+    asm.op_imm(Op::Mov, R1, 0);
+    asm.store(Eight, R6, thread::CALL, R1);
+    asm.call(KtimeNs);
+    asm.store(Eight, R10, -16, R0);
+    asm.op(Op::Mov, R8, R0);
+    asm.load(Eight, R1, R6, thread::ENTERED);
+    asm.op(Op::Sub, R8, R1);
+    asm.jump_if(If::Equal, R9, Call::Sync as i32, sync);
+    asm.jump_if(If::Equal, R9, Call::Write as i32, write);
+    asm.jump_if(If::NotEqual, R9, Call::Read as i32, out);
+    asm.jump_if(If::SignedAtMost, R7, 0, out);
+    // Reads of anything but whole blocks are not those of data files.
+    asm.op_imm(Op::Mod, R7, block_bytes as i32);
+    asm.jump_if(If::NotEqual, R7, 0, out);
+    asm.load(Eight, R1, R6, thread::REQUESTS);
+    asm.jump_if(If::Equal, R1, 0, no_request);
+    count(&mut asm, maps, Span::ReadFromDevice);
+    joint(&mut asm, maps);
+    asm.load(Eight, R8, R6, thread::FIRST_QUEUED);
+    asm.load(Eight, R1, R6, thread::ENTERED);
+    asm.op(Op::Sub, R8, R1);
+    count(&mut asm, maps, Span::ReadSubmit);
+    asm.load(Eight, R1, R6, thread::COMPLETED);
+    asm.jump_if(If::Equal, R1, 0, not_completed);
+    asm.load(Eight, R8, R10, -16);
+    asm.op(Op::Sub, R8, R1);
+    count(&mut asm, maps, Span::ReadWakeUp);
+    asm.place(not_completed);
+    asm.jump(out);
+    asm.place(no_request);
+    waits(&mut asm, layout, -24);
+    asm.load(Eight, R1, R10, -24);
+    asm.load(Eight, R2, R6, thread::WAITS);
+    asm.op(Op::Sub, R1, R2);
+    asm.jump_if(If::NotEqual, R1, 0, waited);
+    count(&mut asm, maps, Span::ReadFromCache);
+    asm.jump(out);
+    asm.place(waited);
+    count(&mut asm, maps, Span::ReadWaited);
+    asm.jump(out);
+    asm.place(write);
+    asm.jump_if(If::SignedAtMost, R7, SHORTEST_WRITE - 1, out);
+    count(&mut asm, maps, Span::Write);
+    asm.jump(out);
+    asm.place(sync);
+    count(&mut asm, maps, Span::Sync);
+    asm.place(out);
+    asm.exit();
+    asm.finish()
+}
+
+/// A bio enters the block layer: `block_bio_queue([queue,] bio)`.
+pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
+    let mut asm = Assembler::default();
+    let [out, own, again, others, chosen, write, neighbours_write] = std::array::from_fn(|_| asm.label());
+    asm.load(Eight, R6, R1, 8 * layout.subject);
+    asm.store(Eight, R10, -16, R6);
+    probe(&mut asm, R6, layout.bio_flags, -24, 4);
+    asm.load(Four, R7, R10, -24);
+    asm.op_imm(Op::And, R7, OP_MASK);
+    asm.jump_if(If::Above, R7, WRITE, out);
+    device(&mut asm, layout, -32);
+    asm.call(KtimeNs);
+    asm.op(Op::Mov, R9, R0);
+    asm.op_imm(Op::Mov, R1, 0);
+    asm.store(Eight, R10, -48, R1);
+    current_thread(&mut asm);
+    asm.op_imm(Op::Mov, R8, 0);
+    lookup(&mut asm, maps.threads.as_fd(), -4);
+    asm.jump_if(If::NotEqual, R0, 0, own);
+    lookup(&mut asm, maps.processes.as_fd(), -8);
+    asm.jump_if(If::NotEqual, R0, 0, again);
+    asm.jump(others);
+    asm.place(own);
+    // Bios outside of a traced call, such as those of io_uring's workers, have no thread that waits for them.
+    asm.load(Eight, R1, R0, thread::CALL);
+    asm.jump_if(If::Equal, R1, 0, again);
+    asm.load(Four, R8, R10, -4);
+    asm.load(Eight, R1, R0, thread::ENTERED);
+    asm.store(Eight, R10, -48, R1);
+    asm.load(Eight, R1, R0, thread::REQUESTS);
+    asm.op(Op::Mov, R2, R1);
+    asm.op_imm(Op::Add, R2, 1);
+    asm.store(Eight, R0, thread::REQUESTS, R2);
+    asm.jump_if(If::NotEqual, R1, 0, again);
+    asm.store(Eight, R0, thread::FIRST_QUEUED, R9);
+    asm.place(again);
+    asm.jump_if(If::Equal, R7, WRITE, write);
+    asm.op_imm(Op::Mov, R1, Span::ReadInDevice as i32);
+    asm.jump(chosen);
+    asm.place(write);
+    asm.op_imm(Op::Mov, R1, Span::WriteInDevice as i32);
+    asm.jump(chosen);
+    asm.place(others);
+    lookup(&mut asm, maps.devices.as_fd(), -32);
+    asm.jump_if(If::Equal, R0, 0, out);
+    asm.jump_if(If::Equal, R7, WRITE, neighbours_write);
+    asm.op_imm(Op::Mov, R1, Span::NeighbourRead as i32);
+    asm.jump(chosen);
+    asm.place(neighbours_write);
+    asm.op_imm(Op::Mov, R1, Span::NeighbourWrite as i32);
+    asm.place(chosen);
+    const STATE: i16 = -96;
+    asm.store(Eight, R10, STATE + request::SINCE, R9);
+    asm.load(Eight, R2, R10, -48);
+    asm.store(Eight, R10, STATE + request::ENTERED, R2);
+    asm.store(Eight, R10, STATE + request::THREAD, R8);
+    asm.store(Eight, R10, STATE + request::DEVICE_HISTOGRAM, R1);
+    asm.load(Four, R1, R10, -32);
+    asm.store(Eight, R10, STATE + request::DEVICE, R1);
+    asm.op_imm(Op::Mov, R1, 0);
+    asm.store(Eight, R10, STATE + request::BYTES, R1);
+    update(&mut asm, maps.bios.as_fd(), -16, STATE);
+    asm.place(out);
+    asm.exit();
+    asm.finish()
+}
+
+/// A request goes to the driver: `block_rq_issue([queue,] request)`.
+pub(crate) fn issued(maps: &Maps, layout: &Layout) -> Vec<u8> {
+    let mut asm = Assembler::default();
+    let (out, write, keep) = (asm.label(), asm.label(), asm.label());
+    asm.load(Eight, R6, R1, 8 * layout.subject);
+    asm.store(Eight, R10, -16, R6);
+    probe(&mut asm, R6, layout.request_bio, -24, 8);
+    lookup(&mut asm, maps.bios.as_fd(), -24);
+    asm.jump_if(If::Equal, R0, 0, out);
+    asm.op(Op::Mov, R7, R0);
+    asm.call(KtimeNs);
+    const STATE: i16 = -88;
+    asm.store(Eight, R10, STATE + request::SINCE, R0);
+    asm.op(Op::Mov, R8, R0);
+    asm.load(Eight, R1, R7, request::SINCE);
+    asm.op(Op::Sub, R8, R1);
+    for field in [request::THREAD, request::DEVICE_HISTOGRAM, request::DEVICE, request::ENTERED] {
+        asm.load(Eight, R1, R7, field);
+        asm.store(Eight, R10, STATE + field, R1);
+    }
+    probe(&mut asm, R6, layout.request_bytes, -32, 4);
+    asm.load(Four, R1, R10, -32);
+    asm.store(Eight, R10, STATE + request::BYTES, R1);
+    delete(&mut asm, maps.bios.as_fd(), -24);
+    asm.load(Eight, R1, R10, STATE + request::DEVICE_HISTOGRAM);
+    asm.jump_if(If::Equal, R1, Span::WriteInDevice as i32, write);
+    asm.jump_if(If::NotEqual, R1, Span::ReadInDevice as i32, keep);
+    count(&mut asm, maps, Span::ReadInQueue);
+    asm.jump(keep);
+    asm.place(write);
+    count(&mut asm, maps, Span::WriteInQueue);
+    asm.place(keep);
+    update(&mut asm, maps.requests.as_fd(), -16, STATE);
+    asm.place(out);
+    asm.exit();
+    asm.finish()
+}
+
+/// The device has answered: `block_rq_complete(request, status, bytes)`.
+pub(crate) fn completed(maps: &Maps) -> Vec<u8> {
+    let mut asm = Assembler::default();
+    let (out, done) = (asm.label(), asm.label());
+    asm.load(Eight, R6, R1, 0);
+    asm.store(Eight, R10, -16, R6);
+    lookup(&mut asm, maps.requests.as_fd(), -16);
+    asm.jump_if(If::Equal, R0, 0, out);
+    asm.op(Op::Mov, R6, R0);
+    asm.call(KtimeNs);
+    asm.store(Eight, R10, -24, R0);
+    asm.op(Op::Mov, R8, R0);
+    asm.load(Eight, R1, R6, request::SINCE);
+    asm.op(Op::Sub, R8, R1);
+    asm.jump_if(If::SignedAtMost, R8, -1, done);
+    asm.load(Eight, R7, R6, request::DEVICE_HISTOGRAM);
+    asm.jump_if(If::Above, R7, SPANS - 1, done);
+    count_at(&mut asm, maps, R7);
+    by_device(&mut asm, maps);
+    asm.load(Eight, R1, R6, request::THREAD);
+    asm.jump_if(If::Equal, R1, 0, done);
+    asm.store(Four, R10, -4, R1);
+    lookup(&mut asm, maps.threads.as_fd(), -4);
+    asm.jump_if(If::Equal, R0, 0, done);
+    asm.load(Eight, R1, R0, thread::ENTERED);
+    asm.load(Eight, R2, R6, request::ENTERED);
+    asm.op(Op::Sub, R1, R2);
+    asm.jump_if(If::NotEqual, R1, 0, done);
+    asm.load(Eight, R1, R10, -24);
+    asm.store(Eight, R0, thread::COMPLETED, R1);
+    asm.atomic_add(R0, thread::IN_DEVICE, R8);
+    asm.place(done);
+    delete(&mut asm, maps.requests.as_fd(), -16);
+    asm.place(out);
+    asm.exit();
+    asm.finish()
+}
+
+/// Adds a request of `R6` that took `R8` ns to the counts of its device, size and histogram `R7`.
+fn by_device(asm: &mut Assembler, maps: &Maps) {
+    let (known, done) = (asm.label(), asm.label());
+    // Key: device, and which histogram; the size as a power of two.
+    asm.load(Eight, R1, R6, request::DEVICE);
+    asm.store(Four, R10, -40, R1);
+    asm.load(Eight, R1, R6, request::BYTES);
+    asm.op(Op::Mov, R9, R1);
+    log2(asm, R9, R2, R3);
+    asm.op_imm(Op::Shl, R2, 8);
+    asm.op(Op::Or, R2, R7);
+    asm.store(Four, R10, -36, R2);
+    lookup(asm, maps.by_device.as_fd(), -40);
+    asm.jump_if(If::NotEqual, R0, 0, known);
+    asm.op_imm(Op::Mov, R1, 1);
+    asm.store(Eight, R10, -56, R1);
+    asm.store(Eight, R10, -48, R8);
+    update(asm, maps.by_device.as_fd(), -40, -56);
+    asm.jump(done);
+    asm.place(known);
+    asm.op_imm(Op::Mov, R1, 1);
+    asm.atomic_add(R0, 0, R1);
+    asm.atomic_add(R0, 8, R8);
+    asm.place(done);
+}
+
+/// Writes the current thread to the stack at -4 and its process at -8.
+fn current_thread(asm: &mut Assembler) {
+    asm.call(CurrentPidTgid);
+    asm.store(Four, R10, -4, R0);
+    asm.op_imm(Op::Shr, R0, 32);
+    asm.store(Four, R10, -8, R0);
+}
+
+/// `R0` is the address of the value whose key lies on the stack, or 0.
+fn lookup(asm: &mut Assembler, map: std::os::fd::BorrowedFd<'_>, key: i16) {
+    asm.map(R1, map);
+    stack(asm, R2, key);
+    asm.call(MapLookup);
+}
+
+fn update(asm: &mut Assembler, map: std::os::fd::BorrowedFd<'_>, key: i16, value: i16) {
+    asm.map(R1, map);
+    stack(asm, R2, key);
+    stack(asm, R3, value);
+    asm.op_imm(Op::Mov, R4, 0);
+    asm.call(MapUpdate);
+}
+
+fn delete(asm: &mut Assembler, map: std::os::fd::BorrowedFd<'_>, key: i16) {
+    asm.map(R1, map);
+    stack(asm, R2, key);
+    asm.call(MapDelete);
+}
+
+fn stack(asm: &mut Assembler, register: Register, offset: i16) {
+    asm.op(Op::Mov, register, R10);
+    asm.op_imm(Op::Add, register, i32::from(offset));
+}
+
+/// Reads bytes of a kernel structure at `base` to the stack.
+fn probe(asm: &mut Assembler, base: Register, offset: i32, to: i16, bytes: i32) {
+    asm.op(Op::Mov, R3, base);
+    asm.op_imm(Op::Add, R3, offset);
+    stack(asm, R1, to);
+    asm.op_imm(Op::Mov, R2, bytes);
+    asm.call(ProbeReadKernel);
+}
+
+/// Writes to the stack how often the current task gave up its CPU to wait.
+fn waits(asm: &mut Assembler, layout: &Layout, to: i16) {
+    asm.call(CurrentTask);
+    probe(asm, R0, layout.task_waits, to, 8);
+}
+
+/// Writes the device number of the bio in `R6` to the stack, four bytes.
+fn device(asm: &mut Assembler, layout: &Layout, to: i16) {
+    match layout.bio_device {
+        BioDevice::Number { bdev, number } => {
+            probe(asm, R6, bdev, to - 8, 8);
+            asm.load(Eight, R8, R10, to - 8);
+            probe(asm, R8, number, to, 4);
+        }
+        BioDevice::Disk { disk, major, first_minor } => {
+            probe(asm, R6, disk, to - 8, 8);
+            asm.load(Eight, R8, R10, to - 8);
+            probe(asm, R8, major, to, 4);
+            probe(asm, R8, first_minor, to - 8, 4);
+            asm.load(Four, R1, R10, to);
+            asm.op_imm(Op::Shl, R1, 20);
+            asm.load(Four, R2, R10, to - 8);
+            asm.op(Op::Or, R1, R2);
+            asm.store(Four, R10, to, R1);
+        }
+    }
+}
+
+/// Counts `R8` ns in a histogram.
+fn count(asm: &mut Assembler, maps: &Maps, span: Span) {
+    asm.op_imm(Op::Mov, R7, span as i32);
+    count_at(asm, maps, R7);
+}
+
+/// Counts `R8` ns in the histogram whose index is in `which`, below [`SPANS`]: the bucket of
+/// [`slob_stats::bucket_index`], and the sum. A negative time is not counted: read ahead may be completed after its call, and
+/// clocks of CPUs differ.
+fn count_at(asm: &mut Assembler, maps: &Maps, which: Register) {
+    let negative = asm.label();
+    asm.jump_if(If::SignedAtMost, R8, -1, negative);
+    bucket(asm);
+    // Again for the verifier, which follows values and not what they mean.
+    asm.op_imm(Op::And, R9, 0xfff);
+    asm.op(Op::Mov, R1, which);
+    asm.op_imm(Op::And, R1, 0xf);
+    asm.op_imm(Op::Shl, R1, 12);
+    asm.op(Op::Add, R9, R1);
+    asm.op_imm(Op::Shl, R9, 3);
+    asm.array_value(R1, maps.histograms.as_fd(), 0);
+    asm.op(Op::Add, R1, R9);
+    asm.op_imm(Op::Mov, R2, 1);
+    asm.atomic_add(R1, 0, R2);
+    asm.op(Op::Mov, R2, which);
+    asm.op_imm(Op::And, R2, 0xf);
+    asm.op_imm(Op::Shl, R2, 3);
+    asm.array_value(R1, maps.sums.as_fd(), 0);
+    asm.op(Op::Add, R1, R2);
+    asm.atomic_add(R1, 0, R8);
+    asm.place(negative);
+}
+
+/// Sets `R9` to the bucket of `R8` ns.
+fn bucket(asm: &mut Assembler) {
+    let (beyond, fits) = (asm.label(), asm.label());
+    asm.op(Op::Mov, R9, R8);
+    asm.op_imm(Op::Or, R9, 64);
+    log2(asm, R9, R2, R3);
+    asm.op_imm(Op::Sub, R2, 6);
+    asm.op(Op::Mov, R9, R8);
+    asm.op(Op::Shr, R9, R2);
+    asm.op_imm(Op::Shl, R2, 6);
+    asm.op(Op::Add, R9, R2);
+    asm.jump_if(If::Above, R9, LAST_BUCKET, beyond);
+    asm.jump(fits);
+    asm.place(beyond);
+    asm.op_imm(Op::Mov, R9, LAST_BUCKET);
+    asm.place(fits);
+}
+
+/// Counts a read of `R8` ns beside the time that the device took for it, both by powers of two.
+fn joint(asm: &mut Assembler, maps: &Maps) {
+    asm.op(Op::Mov, R9, R8);
+    log2(asm, R9, R2, R3);
+    asm.op(Op::Mov, R7, R2);
+    asm.load(Eight, R9, R6, thread::IN_DEVICE);
+    log2(asm, R9, R2, R3);
+    asm.op_imm(Op::And, R7, (1 << JOINT_BITS) - 1);
+    asm.op_imm(Op::And, R2, (1 << JOINT_BITS) - 1);
+    asm.op_imm(Op::Shl, R7, JOINT_BITS);
+    asm.op(Op::Or, R7, R2);
+    asm.op_imm(Op::Shl, R7, 3);
+    asm.array_value(R1, maps.joint.as_fd(), 0);
+    asm.op(Op::Add, R1, R7);
+    asm.op_imm(Op::Mov, R2, 1);
+    asm.atomic_add(R1, 0, R2);
+}
+
+/// The position of the highest bit of `value`, which is destroyed; 0 for 0.
+fn log2(asm: &mut Assembler, value: Register, result: Register, scratch: Register) {
+    asm.op_imm(Op::Mov, result, 0);
+    for bits in [32, 16, 8, 4, 2, 1] {
+        let small = asm.label();
+        asm.op(Op::Mov, scratch, value);
+        asm.op_imm(Op::Shr, scratch, bits);
+        asm.jump_if(If::Equal, scratch, 0, small);
+        asm.op(Op::Mov, value, scratch);
+        asm.op_imm(Op::Add, result, bits);
+        asm.place(small);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_stats::bucket_index;
+
+    /// Executes instructions on 64 bits and jumps, up to the exit.
+    fn execute(code: &[u8], registers: &mut [u64; 11]) {
+        let mut at = 0;
+        loop {
+            let [op, sides, low, high, a, b, c, d] = code[8 * at..].first_chunk().copied().unwrap();
+            let immediate = i64::from(i32::from_le_bytes([a, b, c, d])) as u64;
+            let (left, right) = (usize::from(sides & 0xf), usize::from(sides >> 4));
+            let right = if op & 0x08 == 0 { immediate } else { registers[right] };
+            let value = registers[left];
+            let jumps = match op & !0x08 {
+                0x95 => return,
+                0x05 => true,
+                0x15 => value == right,
+                0x25 => value > right,
+                _ => false,
+            };
+            match op & !0x08 {
+                0x07 => registers[left] = value.wrapping_add(right),
+                0x17 => registers[left] = value.wrapping_sub(right),
+                0x47 => registers[left] = value | right,
+                0x67 => registers[left] = value << right,
+                0x77 => registers[left] = value >> right,
+                0xb7 => registers[left] = right,
+                _ => {}
+            }
+            at += 1;
+            if jumps {
+                at = (at as i64 + i64::from(i16::from_le_bytes([low, high]))) as usize;
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_sorts_durations_into_the_buckets_of_our_histograms() {
+        let mut asm = Assembler::default();
+        bucket(&mut asm);
+        asm.exit();
+        let code = asm.finish();
+        let around = (0..64).flat_map(|bit| [-1, 0, 1].map(|more| (1_u64 << bit).wrapping_add_signed(more)));
+        let spread = (0..4000_u64).map(|number| number * number * number * 31);
+        for ns in around.chain(spread).chain([u64::MAX]) {
+            let mut registers = [0; 11];
+            registers[8] = ns;
+            execute(&code, &mut registers);
+            assert_eq!(registers[9] as usize, bucket_index(ns), "{ns} ns");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Traces of this very process, where the kernel lets it. Elsewhere these tests say so and pass, unless CI=true.
+#![allow(clippy::unwrap_used)]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use slob_host::Device;
+use slob_measure::{KernelTrace, Span};
+use slob_trace::Tracer;
+
+const BLOCK: usize = 8192;
+const READS: u64 = 200;
+
+fn tracer() -> Option<Tracer> {
+    match Tracer::start(BLOCK as u32) {
+        Ok(tracer) => Some(tracer),
+        Err(why) => {
+            assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{why}");
+            let _ = writeln!(std::io::stderr(), "skipped: {why}");
+            None
+        }
+    }
+}
+
+/// A block at an address that direct I/O takes.
+#[repr(align(4096))]
+struct Aligned([u8; BLOCK]);
+
+/// Reads blocks from the file's begin on. Returns the time by this program's clock.
+fn read(file: &File, blocks: u64) -> Duration {
+    let mut block = Box::new(Aligned([0; BLOCK]));
+    let begun = Instant::now();
+    for number in 0..blocks {
+        file.read_exact_at(&mut block.0, number * BLOCK as u64).unwrap();
+    }
+    begun.elapsed()
+}
+
+fn count(trace: &KernelTrace, span: Span) -> u64 {
+    trace.span(span).map_or(0, |durations| durations.count())
+}
+
+#[test]
+fn reads_are_counted_by_where_they_come_from() {
+    let Some(tracer) = tracer() else { return };
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("data");
+    File::create(&path).unwrap().write_all(&vec![7; BLOCK * READS as usize]).unwrap();
+    File::open(&path).unwrap().sync_all().unwrap();
+    let Ok(direct) = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(&path) else { return };
+    let devices = Device::behind(&path).unwrap().competitors();
+    tracer.count_neighbours(devices.iter().copied()).unwrap();
+    tracer.watch([std::process::id()]).unwrap();
+    let before = tracer.counts().unwrap();
+    let took = read(&direct, READS);
+    direct.read_at(&mut Aligned([0; BLOCK]).0[..4096], 0).unwrap();
+    let after = tracer.counts().unwrap();
+    let trace = after.since(&before);
+    assert_eq!(count(&trace, Span::ReadFromDevice), READS, "half a block is no read of data");
+    assert_eq!(count(&trace, Span::ReadFromCache), 0);
+    assert_eq!(count(&trace, Span::ReadSubmit), READS);
+    assert!(count(&trace, Span::ReadInDevice) >= READS);
+    let sum_ns = |spans: &[Span]| -> u64 { spans.iter().map(|span| trace.span(*span).unwrap().sum()).sum() };
+    let calls_ns = sum_ns(&[Span::ReadFromDevice]);
+    assert!(u128::from(calls_ns) <= took.as_nanos(), "no more than by our clock: {calls_ns} ns, {took:?}");
+    assert!(u128::from(calls_ns) >= took.as_nanos() / 2, "{calls_ns} ns, {took:?}");
+    let parts_ns = sum_ns(&[Span::ReadSubmit, Span::ReadInQueue, Span::ReadInDevice, Span::ReadWakeUp]);
+    assert!(parts_ns.abs_diff(calls_ns) * 10 < calls_ns, "{parts_ns} of {calls_ns} ns");
+
+    let buffered = File::open(&path).unwrap();
+    read(&buffered, READS);
+    let before = tracer.counts().unwrap();
+    read(&buffered, READS);
+    let trace = tracer.counts().unwrap().since(&before);
+    assert_eq!((count(&trace, Span::ReadFromCache), count(&trace, Span::ReadInDevice)), (READS, 0));
+
+    let before = tracer.counts().unwrap();
+    let from = format!("if={}", path.display());
+    let copied = Command::new("dd").args([&from, "of=/dev/null", "bs=8k", "iflag=direct"]).output().unwrap();
+    assert!(copied.status.success());
+    let trace = tracer.counts().unwrap().since(&before);
+    assert_eq!((count(&trace, Span::ReadFromDevice), count(&trace, Span::ReadInDevice)), (0, 0));
+    assert!(devices.is_empty() || count(&trace, Span::NeighbourRead) >= READS, "{trace:?}");
+}
+
+/// The child of the next test.
+#[test]
+#[ignore = "the child of another test"]
+fn traces_until_it_is_killed() {
+    let _tracer = tracer();
+    // Not through the harness, which keeps what a test prints.
+    writeln!(std::io::stderr(), "traces").unwrap();
+    thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn nothing_stays_in_the_kernel_after_a_kill() {
+    if tracer().is_none() {
+        return;
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "traces_until_it_is_killed", "--ignored", "--nocapture"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "traces"));
+    let infos = fs::read_dir(format!("/proc/{}/fdinfo", child.id())).unwrap();
+    let infos: Vec<String> = infos.map(|info| fs::read_to_string(info.unwrap().path()).unwrap()).collect();
+    let ids: Vec<u32> = infos
+        .iter()
+        .flat_map(|info| info.lines())
+        .filter_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok())
+        .collect();
+    assert!(ids.len() >= 5 && ids.iter().all(|id| is_loaded(*id)), "{ids:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let begun = Instant::now();
+    while ids.iter().any(|id| is_loaded(*id)) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{ids:?} are still there");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// True if the kernel has a program of this number.
+fn is_loaded(id: u32) -> bool {
+    const GET_BY_ID: u32 = 13;
+    let mut attributes = [0_u32; 32];
+    attributes[0] = id;
+    let size = size_of_val(&attributes);
+    // SAFETY: the buffer is as long as the call is told.
+    let fd = unsafe { libc::syscall(libc::SYS_bpf, GET_BY_ID, attributes.as_mut_ptr(), size) };
+    let Ok(fd) = i32::try_from(fd) else { return false };
+    if fd < 0 {
+        return false;
+    }
+    // SAFETY: the descriptor is new and ours.
+    let file = unsafe { <File as std::os::fd::FromRawFd>::from_raw_fd(fd) };
+    file.as_raw_fd() >= 0
+}
