@@ -115,7 +115,7 @@ fn what_ssh_keygen_signs_is_verified_and_what_is_signed_here_ssh_keygen_verifies
     folder.slob(format!("{RUN} --sign key")).success();
     let file = folder.last_run().join("run.json");
     let place = file.display();
-    folder.shell(&format!("echo \"me $(cat key.pub)\" > allowed; echo \"you $(cat other.pub)\" >> allowed"));
+    folder.shell("echo \"me $(cat key.pub)\" > allowed; echo \"you $(cat other.pub)\" >> allowed");
     let theirs = format!("-Y verify -f allowed -I me -n file -s {place}.sig < {place}");
     assert!(keygen(&folder, &theirs));
     let verify = |flags: &str| folder.slob(format!("verify --run latest {flags}"));
