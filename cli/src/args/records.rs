@@ -129,7 +129,7 @@ Exit codes: 0 all passed; 1 one failed; 2 bad usage; 4 none failed, and one is n
     let runs = || ArgValueCompleter::new(completing::runs);
     let command = Command::new("gate")
         .about(
-            "Decide whether runs are good enough, for scripts: figures, verdicts, losses against a baseline",
+            "Decide for scripts whether runs are good enough",
         )
         .after_help(format!("{examples}\n{NAMING}"))
         .args([

@@ -116,7 +116,7 @@ fn gauges(metrics: &mut Metrics, now: &Second, labels: Labels<'_>) {
 
 const MOST_BYTES: usize = 8192;
 /// Time limit of a request and its answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 2000 });
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 #[derive(Debug)]

@@ -162,9 +162,9 @@ mod tests {
     fn a_timeout_kills_the_whole_process_group() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("late");
-        let command = format!("(sleep 1; touch {0}) & sleep 60", file.display());
+        let command = format!("(sleep 0.4; touch {0}) & sleep 60", file.display());
         assert!(matches!(call(&command, 100), Err(HookError::Timeout(_))));
-        thread::sleep(Duration::from_millis(1300));
+        thread::sleep(Duration::from_millis(500));
         assert!(!file.exists());
     }
 

@@ -427,7 +427,7 @@ mod tests {
     #[test]
     fn a_queue_dropped_with_requests_in_flight_waits_for_them() {
         let file = numbered_file(64);
-        for _ in 0..20 {
+        for _ in 0..10 {
             each_queue(&file, 64, |queue| {
                 for slot in 0..64 {
                     queue.prepare(slot, (slot * BLOCK) as u64).unwrap();

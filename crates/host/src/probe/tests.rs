@@ -10,7 +10,7 @@ fn plan(dir: &Path) -> ProbePlan {
     let direct = Scratch::create(dir).unwrap().reopen(true).is_ok();
     ProbePlan {
         file_bytes: 8 << 20,
-        seconds_per_step: 0.2,
+        seconds_per_step: 0.1,
         sync_sessions: vec![1, 3],
         async_depths: vec![4],
         direct,
