@@ -128,9 +128,7 @@ steady, complete) must be GOOD, with `= doubt` at least DOUBT.
 Exit codes: 0 all passed; 1 one failed; 2 bad usage; 4 none failed, and one is not known.";
     let runs = || ArgValueCompleter::new(completing::runs);
     let command = Command::new("gate")
-        .about(
-            "Decide for scripts whether runs are good enough",
-        )
+        .about("Decide for scripts whether runs are good enough")
         .after_help(format!("{examples}\n{NAMING}"))
         .args([
             position("runs", "RUN|FOLDER", "Runs, or folders of runs [default: latest]")

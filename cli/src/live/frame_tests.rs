@@ -71,8 +71,7 @@ fn no_size_is_too_small_or_too_large() {
         state.alive = Some(5);
         // Each width for one of the three windows.
         let widths = (first as u16..90).step_by(3);
-        for (width, height) in widths.flat_map(|width| [0, 1, 2, 4, 8, 17, 24].map(|h| (width, h)))
-        {
+        for (width, height) in widths.flat_map(|width| [0, 1, 2, 4, 8, 17, 24].map(|h| (width, h))) {
             screen(&state, PLAIN, width, height);
         }
         screen(&state, PLAIN, 500, 200);

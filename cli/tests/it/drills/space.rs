@@ -200,7 +200,7 @@ fn pages_that_find_no_room_are_not_there_and_not_recommended() {
     assert_eq!(fs::read_to_string(&page).unwrap(), "as it was");
     disk.make_room();
     folder.slob(&html).success();
-    assert!(fs::read_to_string(&page).unwrap().ends_with("</html>\n"), "the whole page");
+    assert!(fs::read_to_string(&page).unwrap().contains("</html>\n"), "the whole page");
 }
 
 #[test]

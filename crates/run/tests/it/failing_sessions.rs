@@ -23,7 +23,7 @@ enum Fault {
     IsLost,
     /// Its server, where the loop runs, becomes ten thousand times slower and reports a batch only at its end.
     Stalls,
-    /// Its first call outlasts the warm-up and the rest after it, and whoever looks at the host takes long.
+    /// Its first counted call outlasts the warm-up and the rest after it, and whoever looks at the host takes long.
     OutlastsTheWarmUp,
 }
 
@@ -52,7 +52,7 @@ impl Session for FaultySession {
                 outcome.clear();
                 Err(EngineError::new(ErrorKind::Retryable, "executing", "conflict"))
             }
-            Fault::OutlastsTheWarmUp if batches == 0 => {
+            Fault::OutlastsTheWarmUp if batches == 1 => {
                 thread::sleep(Duration::from_millis(3600));
                 self.inner.execute(batch, deadline, outcome)
             }

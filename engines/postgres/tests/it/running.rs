@@ -137,7 +137,8 @@ fn redo_and_commits_follow_the_updates(#[case] version: Version) {
     let Some(loaded) = loaded(version, &[("full_page_writes", "off")], &[]) else { return };
     jobs::redo_follows_the_updates(&loaded, |counters| {
         let commits = counters.get(Counter::Commits).expect("counted");
-        assert!((100..130).contains(&commits), "{commits} commits of 100 updates");
+        // Those of the sampler count too, ten in a second.
+        assert!((100..200).contains(&commits), "{commits} commits of 100 updates");
         let rows = counters.get(Counter::RowsChanged);
         assert!(rows.is_some_and(|rows| (800..900).contains(&rows)), "{counters:?}");
         let syncs = counters.get(Counter::RedoSyncs);
