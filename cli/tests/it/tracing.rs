@@ -45,6 +45,13 @@ fn a_trace_behind_the_window_leaves_it_alone_and_sees_each_read_of_sqlite() {
         of_series <= operations(&record, "select"),
         "operations of the trace are not counted: {of_series}"
     );
+    // Sessions account for the window and not for the trace.
+    for session in record["sessions"].as_array().unwrap() {
+        let spent_us: f64 =
+            ["busy_us", "idle_us", "waiting_us"].iter().map(|part| session[part].as_f64().unwrap()).sum();
+        let window_us = 1e6 * record["window"]["seconds"].as_f64().unwrap();
+        assert!((spent_us / window_us - 1.0).abs() < 0.01, "{spent_us} us of {window_us}: {session}");
+    }
     let read = &record["trace"]["latencies"]["physical_read"];
     let (calls, reads) = (
         count(&record, "read_from_cache") + count(&record, "read_from_device"),

@@ -166,8 +166,8 @@ impl Worker {
         let mut participant = Participant::new(&shared.rendezvous);
         let rest = |participant: &mut Participant<'_>, end: &mut SessionEnd| {
             let is_at_work = participant.rest();
-            if is_at_work {
-                end.totals.begin_phase(shared.tally.phase_begin_ns());
+            if is_at_work && let Some(begin_ns) = shared.tally.phase_begin_ns() {
+                end.totals.begin_phase(begin_ns);
             }
             is_at_work
         };

@@ -214,8 +214,10 @@ impl Tally {
         }
     }
 
-    pub(crate) fn phase_begin_ns(&self) -> u64 {
-        self.phase_begin_ns.load(Ordering::Relaxed)
+    /// Begin of the phase; `None` behind the window, of which sessions account for the rest.
+    pub(crate) fn phase_begin_ns(&self) -> Option<u64> {
+        let is_closed = self.is_closed.load(Ordering::Relaxed);
+        (!is_closed).then(|| self.phase_begin_ns.load(Ordering::Relaxed))
     }
 
     /// Begins a phase, which lasts until the clock shows `end`, if that is known.
