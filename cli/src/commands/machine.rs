@@ -328,24 +328,17 @@ fn data(
     };
     let schemas = output::plural(u64::from(loaded.schemas), "schema");
     let good = Check::good(subject, format!("{schemas} of {}: a run can start", loaded.scale()));
-    let cached = match site {
-        Site::Servers(hosts) => page_cache_advice(&prepared, &hosts.topology),
-        Site::Here(_) | Site::Nowhere => None,
-    };
-    let shared = match site {
-        Site::Servers(hosts) => shared_cpus(&hosts.topology, server),
-        Site::Here(_) | Site::Nowhere => None,
-    };
-    let priority = shared.and_then(|cpus| priority(prepared.homes.len(), cpus));
-    let cached = cached.map(|advice| Check::advice(subject, advice));
+    let Site::Servers(hosts) = site else { return vec![good] };
+    let cached = page_cache_advice(&prepared, &hosts.topology).map(|advice| Check::advice(subject, advice));
+    let sessions = prepared.homes.len() as u32;
+    let priority = shared_cpus(&hosts.topology, server, sessions).map(|cpus| priority(sessions, cpus));
     [good].into_iter().chain(cached).chain(priority).collect()
 }
 
-/// Absent where each session has a CPU.
-fn priority(sessions: usize, shared_cpus: u32) -> Option<Check> {
+fn priority(sessions: u32, shared_cpus: u32) -> Check {
     let subject = "Priority";
     let shared = format!("{sessions} sessions share {shared_cpus} CPUs with their server");
-    (sessions > shared_cpus as usize).then(|| match Priority::raise() {
+    match Priority::raise() {
         Ok(raised) => {
             Check::good(subject, format!("{shared}; this program has priority in a run ({raised})"))
         }
@@ -357,7 +350,7 @@ fn priority(sessions: usize, shared_cpus: u32) -> Option<Check> {
                 NO_PRIORITY,
             )
         }
-    })
+    }
 }
 
 fn not_loaded(load: &LoadSpec, engine: &dyn Engine, server: &Server, site: &Site) -> Check {

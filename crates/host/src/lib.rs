@@ -14,7 +14,6 @@ mod files;
 mod limits;
 mod machine;
 mod mounts;
-mod priority;
 mod probe;
 mod processes;
 mod sockets;
@@ -24,9 +23,8 @@ pub use cpu::{CpuSplit, CpuTimes};
 pub use device::{BlockId, Device, DeviceCounters, DeviceUse, Disk};
 pub use error::HostError;
 pub use files::{free_space, open_within};
-pub use limits::{ThreadLimit, check_thread_limits};
+pub use limits::{Priority, ThreadLimit, check_thread_limits, raise_thread};
 pub use machine::{HostInfo, MachineSettings};
-pub use priority::{Priority, raise_thread};
 pub use probe::{
     IoInterface, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, StepFigures, StepKind, StepPlan, run_probe,
 };

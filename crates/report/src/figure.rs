@@ -459,7 +459,7 @@ figures! {
     REDO_SYNC_P99_US = "redo_sync_p99_us", "Redo sync, p99", "us", Lower, SYNCS, LOAD,
         Percentile(Database(LatencyKind::RedoSync), 99.0);
 
-    // Of the traced stretch.
+    // The kernel's, from the traced stretch.
     READ_CALL_MEAN_US = "read_call_mean_us", "Read call, mean", "us", Lower, TRACED, READS,
         Number(|run| mean_us(&run.record.trace.as_ref()?.kernel.reads()));
     READ_IN_QUEUE_MEAN_US = "read_in_queue_mean_us", "Read request in the queue, mean", "us", Lower, TRACED, READS,

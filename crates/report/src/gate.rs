@@ -84,26 +84,21 @@ pub enum BadRequirement {
 fn figure_named(name: &str) -> Result<&'static Figure, BadRequirement> {
     let plain = |name: &str| name.trim().to_lowercase().replace(['-', ' '], "_");
     let wanted = plain(name);
-    let by_name = || figure::ALL.iter().find(|figure| figure.name == wanted);
     let by_short = || figure::ALL.iter().find(|figure| plain(figure.short) == wanted);
-    by_name().or_else(by_short).ok_or(BadRequirement::Name { name: wanted.clone() })
+    figure::named(&wanted).or_else(by_short).ok_or(BadRequirement::Name { name: wanted.clone() })
 }
 
 /// A number in the unit of a figure. Durations have a unit of their own.
 fn amount(figure: &'static Figure, text: &str) -> Result<f64, BadRequirement> {
     let bad = || BadRequirement::Amount { amount: text.to_owned(), figure: figure.name, unit: figure.unit };
+    if figure.unit == "us" {
+        return slob_awr::duration_us(text, Some(1.0)).map(|duration| duration.value).ok_or_else(bad);
+    }
     let end = text.find(|char: char| !matches!(char, '0'..='9' | '.' | '-' | '+')).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
-    let factor = match (unit.trim(), figure.unit) {
-        ("us", "us") => 1.0,
-        ("ms", "us") => 1e3,
-        ("s", "us") => 1e6,
-        (unit, own) if unit.eq_ignore_ascii_case(own) => 1.0,
-        ("", _) => 1.0,
-        _ => return Err(bad()),
-    };
-    let number: f64 = number.parse().map_err(|_| bad())?;
-    Some(number * factor).filter(|number| number.is_finite()).ok_or_else(bad)
+    let is_its = unit.trim().is_empty() || unit.trim().eq_ignore_ascii_case(figure.unit);
+    let number = number.parse().ok().filter(|number: &f64| is_its && number.is_finite());
+    number.ok_or_else(bad)
 }
 
 fn question_named(name: &str) -> Option<Question> {

@@ -19,14 +19,14 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use slob_engine::{EngineError, ErrorKind, Result, SchemaState};
 use slob_method::{Action, KeyRange, Op, RowState, SchemaNo, Stamp};
 
-use crate::RunError;
 use crate::prepare::Prepared;
+use crate::{RunError, lock};
 
 const TITLE: &str = "openslob-updates 1";
 
@@ -89,7 +89,7 @@ impl Journal {
 
     /// Takes the time under the lock, so that lines are in order of their times.
     fn note(&self, write: impl FnOnce(&mut String, u128) -> std::fmt::Result) -> Result<()> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = lock(&self.writer);
         let (file, text) = &mut *writer;
         text.clear();
         // Writing into memory does not fail.

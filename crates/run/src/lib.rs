@@ -36,3 +36,10 @@ pub use sampler::{Hosts, ObservedHost, ObservedServer, Topology};
 pub use site::{Activity, Site};
 pub use verify::{VerifySummary, verify};
 pub use watch::{Watch, WatchError, WatchEvent};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex whether or not a thread panicked with it: the session that panicked is reported by itself.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,10 +18,10 @@ use slob_method::SchemaNo;
 use slob_observe::Observer;
 use slob_spec::{LoadSpec, Size};
 
-use crate::RunError;
 use crate::events::{LoadEvent, LoadObserver};
 use crate::prepare::{check_block_size, fresh_seed, schema_count};
 use crate::sessions::panicked;
+use crate::{RunError, lock};
 
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
@@ -382,10 +382,6 @@ impl<'a> Loader<'a> {
         most.max(1)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The body of a stream: one step after the other until nothing is left or something failed.
     fn stream(&self) {
         while let Some((i, step)) = self.next_step() {
@@ -393,7 +389,7 @@ impl<'a> Loader<'a> {
             // If an engine panics, the other streams must not wait for this one.
             let result = catch_unwind(AssertUnwindSafe(|| self.perform(work, &step)))
                 .unwrap_or_else(|_| Err(panicked("a stream of the load")));
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             state.schemas[i].busy -= 1;
             state.schemas[i].exclusive = false;
             state.touched |= result.is_ok();
@@ -412,7 +408,7 @@ impl<'a> Loader<'a> {
     }
 
     fn next_step(&self) -> Option<(usize, Step)> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             if self.progress.stopped() || state.schemas.iter().all(|schema| schema.steps.is_empty()) {
                 return None;

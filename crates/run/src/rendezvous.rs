@@ -5,12 +5,14 @@
 //! their work.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use slob_record::EdgeRecord;
 use slob_stats::nanoseconds;
+
+use crate::lock;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Order {
@@ -113,10 +115,6 @@ impl Rendezvous {
     fn orders(&self) -> RwLockReadGuard<'_, Orders> {
         self.orders.read().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A session in the rendezvous, made by its thread. Once dropped, for whatever reason, it is not waited for.

@@ -148,8 +148,7 @@ impl Timeline<'_> {
     fn measure(&mut self, sampler: &mut Sampler, journal: Option<Journal>) -> Result<Measurements, RunError> {
         let (sender, messages) = mpsc::channel();
         let sessions_count = self.prepared.homes.len() as u32;
-        let shared_cpus =
-            shared_cpus(&self.topology, &self.prepared.server).filter(|cpus| sessions_count > *cpus);
+        let shared_cpus = shared_cpus(&self.topology, &self.prepared.server, sessions_count);
         let denied = shared_cpus.and_then(|_| Priority::raise().err());
         let shared = Arc::new(Shared {
             rendezvous: Rendezvous::default(),
@@ -297,12 +296,13 @@ impl Timeline<'_> {
     }
 }
 
-/// The CPUs of this host, if the server uses them too or its host is not known; an embedded database has no threads of its own.
-pub fn shared_cpus(topology: &Topology, server: &Server) -> Option<u32> {
+/// The CPUs of this host, if more sessions share them with a server. An embedded database has no threads of its own, and a
+/// server whose host is not known counts as one here.
+pub fn shared_cpus(topology: &Topology, server: &Server, sessions: u32) -> Option<u32> {
     let mut hosts = topology.hosts_of_database().peekable();
     let is_here = hosts.peek().is_none() || hosts.any(|(_, host)| host.is_here);
-    let cpus = thread::available_parallelism().ok()?.get();
-    (is_here && !server.capabilities.embedded).then_some(cpus as u32)
+    let cpus = thread::available_parallelism().ok()?.get() as u32;
+    (is_here && !server.capabilities.embedded && sessions > cpus).then_some(cpus)
 }
 
 fn connection_error(end: &SessionEnd) -> RunError {

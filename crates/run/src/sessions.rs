@@ -15,6 +15,7 @@ use slob_record::{EdgeRecord, LossRecord, error_of_session};
 use slob_spec::SessionLoss;
 
 use crate::journal::Journal;
+use crate::lock;
 use crate::rendezvous::{Participant, Rendezvous};
 use crate::tally::{RunClock, SessionTotals, Tally, seconds};
 use crate::turns::Turns;
@@ -53,7 +54,7 @@ impl Default for Gate {
 
 impl Gate {
     fn pass<T>(&self, work: impl FnOnce() -> T) -> T {
-        let free = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = || lock(&self.free);
         let waited = self.freed.wait_while(free(), |free| *free == 0);
         *waited.unwrap_or_else(PoisonError::into_inner) -= 1;
         let result = work();
@@ -404,7 +405,7 @@ impl BatchSize {
             let kind = number % 8;
             (8 + kind as usize, Duration::from_millis(400) + Duration::from_millis(50) * kind)
         });
-        let turn = shared_cpus.filter(|cpus| sessions > *cpus).map(|cpus| ROUND * cpus / sessions);
+        let turn = shared_cpus.map(|cpus| ROUND * cpus / sessions);
         let (work, most) = turn.map_or((BATCH, BATCH), |turn| (turn.min(BATCH), LONGEST_BATCH / 2));
         Self { fitting: 1, largest, work, most, few }
     }

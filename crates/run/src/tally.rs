@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
 use std::time::{Duration, Instant};
 
 use slob_engine::OpOutcome;
@@ -16,6 +16,7 @@ use slob_method::{Action, Batch, Op};
 use slob_record::{Interval, KeptOperation, KindRecord, LongestWait};
 use slob_stats::{Histogram, Merge, Series, nanoseconds};
 
+use crate::lock;
 use crate::sampler::Sample;
 use crate::sessions::LONGEST_BATCH;
 
@@ -394,10 +395,6 @@ impl Shard {
         interval.latency.record(done.duration_ns);
         response_ns.into_iter().for_each(|ns| interval.response.record(ns));
     }
-}
-
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn lock_before(shard: &Mutex<Shard>, limit: Instant) -> Option<MutexGuard<'_, Shard>> {

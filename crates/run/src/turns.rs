@@ -6,10 +6,12 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, Thread};
 
 use slob_host::CpuTimes;
+
+use crate::lock;
 
 const UNBOUND: usize = usize::MAX;
 /// The least bound, for each CPU: the threads of this program then get a CPU in good time, and the CPU is never idle.
@@ -50,7 +52,7 @@ impl Turns {
         if self.least == UNBOUND {
             return Some(Turn(self));
         }
-        let mut waiting = self.waiting();
+        let mut waiting = lock(&self.waiting);
         if waiting.is_empty() && self.taken.load(SeqCst) < self.bound.load(SeqCst) {
             self.taken.fetch_add(1, SeqCst);
             return Some(Turn(self));
@@ -61,7 +63,7 @@ impl Turns {
         while !own.is_called.load(SeqCst) && is_working() {
             thread::park();
         }
-        let mut waiting = self.waiting();
+        let mut waiting = lock(&self.waiting);
         if !own.is_called.load(SeqCst) {
             waiting.retain(|other| !Arc::ptr_eq(other, &own));
         }
@@ -70,7 +72,7 @@ impl Turns {
     }
 
     fn call(&self) {
-        let mut waiting = self.waiting();
+        let mut waiting = lock(&self.waiting);
         while self.taken.load(SeqCst) < self.bound.load(SeqCst) {
             let Some(next) = waiting.pop_front() else { return };
             self.taken.fetch_add(1, SeqCst);
@@ -91,10 +93,6 @@ impl Turns {
         let bound = self.bound.load(SeqCst);
         self.bound.store(adapted(bound, self.least, busy), SeqCst);
         self.call();
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, VecDeque<Arc<Waiting>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -132,7 +130,7 @@ mod tests {
                     order.lock().unwrap().push(number);
                     drop(turn);
                 });
-                while turns.waiting().len() <= number {
+                while lock(&turns.waiting).len() <= number {
                     thread::yield_now();
                 }
             }
@@ -153,7 +151,7 @@ mod tests {
         let turns = Turns::new(Some(1));
         let all: Vec<_> = (0..FOR_EACH_CPU).map(|_| turns.take(|| true)).collect();
         assert!(turns.take(|| false).is_none());
-        assert!(turns.waiting().is_empty());
+        assert!(lock(&turns.waiting).is_empty());
         drop(all);
         assert!(turns.take(|| false).is_some(), "a free turn needs no wait");
     }

@@ -10,9 +10,9 @@ use slob_engine::{Engine, EngineError, ErrorKind, Load, Result, SchemaState, Sli
 use slob_method::{RowState, Table};
 use slob_record::Verification;
 
-use crate::RunError;
 use crate::journal::Acknowledged;
 use crate::prepare::fresh_seed;
+use crate::{RunError, lock};
 
 /// Rows of one piece of a full verification.
 const PIECE: u64 = 4096;
@@ -75,12 +75,12 @@ pub fn verify(
         for _ in 0..streams.max(1) {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    let Some(piece) = next.lock().unwrap_or_else(PoisonError::into_inner).next() else {
+                    let Some(piece) = lock(&next).next() else {
                         break;
                     };
                     let result = reader.check(piece);
                     on_rows(read.fetch_add(piece.rows(), Ordering::Relaxed) + piece.rows(), total);
-                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut found = lock(&found);
                     match (found.as_mut(), result) {
                         (Ok(found), Ok(part)) => found.add(part),
                         (Ok(_), Err(error)) => {

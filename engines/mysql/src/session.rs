@@ -66,7 +66,7 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     for form in [Form::Any, Form::Selects(1)] {
         work.call(&[], form, None, |_| 0)?;
     }
-    // What it read so far is no work of the run.
+    // The reads of its preparation are no work of the run: count from here.
     work.own.count(&mut work.conn)?;
     Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
 }

@@ -317,7 +317,7 @@ impl Headroom {
         Some(format!("{production} in production; here, at the same demand, {here}"))
     }
 
-    /// What beside the headline decides, in sentences: what the answer can't be relied on for, the price, what the test lacks.
+    /// Sentences beside the headline: why the answer may not be relied on, its price, and what the test lacks.
     fn answer(&self) -> String {
         let refused = self.steps.iter().find_map(refused);
         let price = if refused.is_none() { self.price() } else { None };

@@ -169,7 +169,7 @@ impl IoLimit {
         if other.used.0 > self.used.0 { other } else { self }
     }
 
-    /// That of a line of `io.max`: `254:0 rbps=max wbps=max riops=2000 wiops=max`.
+    /// The limit nearest to its end in a line of `io.max`: `254:0 rbps=max wbps=max riops=2000 wiops=max`.
     fn of_line(record: &Record, server: &ObservedRecord, line: &str) -> Option<Self> {
         let host_device = || record.host.as_ref()?.device.as_ref();
         let device = server.device.as_ref().or_else(host_device)?;
