@@ -227,7 +227,7 @@ fn a_postgresql_without_room_for_data_or_log_goes_on_when_there_is_some() {
     let slow = format!("postgres://postgres@127.0.0.1:{}/postgres", wire.port());
     let child = folder.start(setup.replace(&target, &slow));
     wait_for("the load begins", || bytes_below(&space) > 1_000_000);
-    data.fill();
+    data.fill_under(&child);
     assert_failed(child, FULL);
     data.make_room();
     folder.slob(&setup).success();
