@@ -107,10 +107,14 @@ fn frozen_session() -> Option<Result<(), String>> {
     let (mut admin, folder) = (bench.server.admin(), &bench.folder);
     let frozen_s = thread::scope(|scope| {
         let run = scope.spawn(|| folder.run_json("--run-time 5 --update-pct 0 -t 2 --rate 400"));
-        thread::sleep(Duration::from_secs(2));
         let one = "SELECT pid FROM pg_stat_activity WHERE usename = 'plain' AND query LIKE 'CALL%' LIMIT 1";
-        let pid: i32 = admin.query_one(one, &[]).unwrap().get(0);
-        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        let pid = loop {
+            thread::sleep(Duration::from_secs(1));
+            if let Some(row) = admin.query_opt(one, &[]).unwrap() {
+                break rustix::process::Pid::from_raw(row.get(0)).unwrap();
+            }
+            assert!(!run.is_finished(), "the run ended before its sessions were seen");
+        };
         let begun = std::time::Instant::now();
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
         thread::sleep(FROZEN);
