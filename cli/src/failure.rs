@@ -12,21 +12,31 @@ use slob_campaign::CampaignError;
 use slob_engine::{EngineError, ErrorKind};
 use slob_host::HostError;
 use slob_record::RecordError;
+use slob_report::gate;
 use slob_run::{RunError, RunErrorKind, WatchError};
 use slob_spec::SpecErrors;
 
-/// A verdict failed with `--strict`, or data are damaged.
+/// A verdict failed with `--strict`, a requirement of a gate failed, or data are damaged.
 pub(crate) const JUDGED: u8 = 1;
 
 pub(crate) fn judged(strict: bool, are_good: bool) -> ExitCode {
     ExitCode::from(if strict && !are_good { JUDGED } else { 0 })
 }
+
+pub(crate) fn decided(outcome: gate::Outcome) -> ExitCode {
+    ExitCode::from(match outcome {
+        gate::Outcome::Passed => 0,
+        gate::Outcome::Failed => JUDGED,
+        gate::Outcome::NotKnown => NOT_KNOWN,
+    })
+}
+
 /// Some of several records could not be read.
 pub(crate) const PARTLY: u8 = 1;
 const USAGE: u8 = 2;
 const FAILED: u8 = 3;
 /// No requirement of a gate failed, and one is not known.
-pub(crate) const NOT_KNOWN: u8 = 4;
+const NOT_KNOWN: u8 = 4;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 #[derive(Debug)]

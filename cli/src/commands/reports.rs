@@ -37,7 +37,7 @@ use slob_report::{
 use super::awr::{self, ReadReports};
 use super::campaigns::compare_headrooms;
 use crate::args::Given;
-use crate::failure::{Failure, JUDGED, NOT_KNOWN, Outcome, PARTLY, judged};
+use crate::failure::{Failure, Outcome, PARTLY, decided, judged};
 use crate::tables::{Form, Records};
 use crate::{index, output, settings};
 
@@ -269,8 +269,12 @@ pub(super) fn gate(matches: &ArgMatches) -> Outcome {
     let named = matches.texts("runs");
     let runs = read(if named.is_empty() { vec!["latest"] } else { named })?;
     let baseline = read(matches.texts("baseline"))?;
-    let requirements: Vec<Requirement> = matches.get_many("require").unwrap_or_default().cloned().collect();
+    let mut requirements: Vec<Requirement> =
+        matches.get_many("require").unwrap_or_default().cloned().collect();
     let losses: Vec<MaxLoss> = matches.get_many("max-loss").unwrap_or_default().cloned().collect();
+    if requirements.is_empty() && losses.is_empty() {
+        requirements = configured(&runs)?;
+    }
     let gate = Gate::of(&requirements, &losses, &runs, &baseline, matches.value("confidence"));
     if let Some(path) = matches.path("junit") {
         output::write_file(path, &gate.junit())?;
@@ -280,11 +284,22 @@ pub(super) fn gate(matches: &ArgMatches) -> Outcome {
         () if matches.get_flag("markdown") => gate.table().markdown(),
         () => gate.table().terminal(None),
     })?;
-    Ok(ExitCode::from(match gate.outcome {
-        gate::Outcome::Passed => 0,
-        gate::Outcome::Failed => JUDGED,
-        gate::Outcome::NotKnown => NOT_KNOWN,
-    }))
+    Ok(decided(gate.outcome))
+}
+
+/// The requirements of the runs' own configuration.
+fn configured(runs: &[Record]) -> Result<Vec<Requirement>, Failure> {
+    let mut texts = runs.iter().map(gate::required_of);
+    let first = texts.next().unwrap_or_default();
+    if texts.any(|text| text != first) {
+        return Err(Failure::usage("these runs have different GATEs: say with --require what must hold"));
+    }
+    match gate::requirements(first) {
+        Ok(required) if required.is_empty() => {
+            Err(Failure::usage("nothing is required: use --require or --max-loss, or set GATE for runs"))
+        }
+        required => required.map_err(|error| Failure::usage(format!("GATE: {error}"))),
+    }
 }
 
 /// The groups with their runs. Two are the first and the second; each of more has a name of its own.

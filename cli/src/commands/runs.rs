@@ -14,8 +14,11 @@ use slob_record::{
     CONF_FILE, LoadCost, Record, RecordError, SavedLoad, SigningKey, Status, leave_mark, save_load,
     save_probe,
 };
+use slob_report::gate::{self, Gate, Requirement};
 use slob_report::html::run_page;
-use slob_report::{Answer, HTML_REPORT, TEXT_REPORT, compact_summary, text_report, verdicts, with_digest};
+use slob_report::{
+    Answer, Confidence, HTML_REPORT, TEXT_REPORT, compact_summary, text_report, verdicts, with_digest,
+};
 use slob_run::{
     ExternalScript, LoadSummary, RunContext, RunEvent, RunObserver, ScriptMoment, load, plan_load, prepare,
     script_of_load, script_of_run, script_of_server,
@@ -25,7 +28,7 @@ use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value, to_conf_text};
 use super::machine::{machine_checks, measure_device, warn_of};
 use super::replays;
 use crate::args::Given;
-use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
+use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
 use crate::progress::Progress;
 use crate::{index, interrupt, judged, output, registry, settings};
@@ -230,6 +233,7 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
         let open = registry::open_spec(engine, &spec.target, &spec.options, Purpose::Use, None);
         return output::done(&script_of_run(engine, &open, &spec)?);
     }
+    let required = gated(&settings)?;
     let key = matches.path("sign").map(SigningKey::read).transpose()?;
     let server = matches.text("metrics").map(MetricsServer::start).transpose()?;
     let stop = interrupt::flag()?;
@@ -251,7 +255,23 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
     };
     kept.end()?;
     printed?;
-    conclude(record, matches.get_flag("strict"))
+    let code = conclude(record, matches.get_flag("strict"))?;
+    if required.is_empty() || code != ExitCode::SUCCESS || record.status != Status::Completed {
+        return Ok(code);
+    }
+    let gate = Gate::of(&required, &[], std::slice::from_ref(record), &[], Confidence::default());
+    let table = format!("\n{}", gate.table().terminal(None));
+    match matches.get_flag("json") {
+        true => output::say(table.trim_end()),
+        false => output::print(&table)?,
+    }
+    Ok(decided(gate.outcome))
+}
+
+/// The requirements of GATE.
+pub(super) fn gated(settings: &Settings) -> Result<Vec<Requirement>, Failure> {
+    let text = settings::shown(settings, "GATE").unwrap_or_default();
+    gate::requirements(&text).map_err(|error| Failure::usage(format!("GATE: {error}")))
 }
 
 #[derive(Default)]

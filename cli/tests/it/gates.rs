@@ -17,6 +17,20 @@ fn a_gate_passes_fails_or_is_not_known_by_its_exit_code() {
     assert!(junit.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{junit}");
     let single = folder.slob("gate latest --baseline latest~1 --max-loss 'iops 3 %' --json").exits(4).stdout;
     assert!(single.contains("\"outcome\": \"not_known\"") && single.contains("two or more runs"), "{single}");
-    folder.slob("gate latest").refused(&["--require"]);
+    folder.slob("gate latest").refused(&["--require", "GATE"]);
     folder.slob("gate nonsense --require complete").refused(&["nonsense"]);
+}
+
+#[test]
+fn a_run_is_gated_by_its_configuration() {
+    let folder = Folder::loaded(1, "8M");
+    folder.slob("run 1 --gate 'iops >' --run-time 1").refused(&["GATE", "its unit is"]);
+    assert!(!folder.at("runs").exists());
+    let run = "run 1 --run-time 1 --warmup 0";
+    let passed = folder.slob(format!("{run} --gate 'complete; iops > 1'")).success();
+    assert_eq!(passed.stdout.matches("PASSED").count(), 2, "{}", passed.stdout);
+    folder.slob("gate latest").prints(&["PASSED", "operations_per_s > 1"]);
+    let failed = folder.slob(format!("{run} --json --gate 'p99 > 100s'")).exits(1);
+    assert!(failed.stderr.contains("FAILED") && failed.json()["status"]["state"] == "completed");
+    folder.slob("gate latest latest~1").refused(&["different GATEs"]);
 }

@@ -207,6 +207,17 @@ pub struct Gate {
     pub checks: Vec<Check>,
 }
 
+/// Requirements with semicolons between, as in GATE.
+pub fn requirements(text: &str) -> Result<Vec<Requirement>, BadRequirement> {
+    text.split(';').map(str::trim).filter(|text| !text.is_empty()).map(str::parse).collect()
+}
+
+/// The text of GATE in the configuration of a run; empty without one.
+pub fn required_of(record: &Record) -> &str {
+    let entry = record.configuration.iter().find(|entry| entry.key == "GATE");
+    entry.map_or("", |entry| &entry.value)
+}
+
 /// Runs with their verdicts.
 struct Side<'a> {
     name: &'static str,

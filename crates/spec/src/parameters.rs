@@ -208,6 +208,11 @@ pub(crate) static PARAMETERS: &[Param] = &[
         .meaning("price of the platform per hour, in your currency, for figures per price: \"4.20 EUR\""),
     Param::new("LICENSED_CORES", Kind::Amount, Group::Run)
         .meaning("cores of the platform that licences are paid for, for figures per licence: \"16 cores\""),
+    Param::new("GATE", Kind::Text, Group::Run)
+        .meaning(
+            "what must hold of the run, as `slob gate --require` takes it, with semicolons between: its exit code is \
+            that of `slob gate`",
+        ),
     Param::new("EXTERNAL_SCRIPT", Kind::Path, Group::Run)
         .meaning("program called with 'pre', 'post' and 'end' around the run; it must exit with 0")
         .original("its exit status was ignored"),
