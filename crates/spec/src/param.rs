@@ -9,7 +9,8 @@ use crate::observe::{Observe, Observers};
 use crate::rate::RateSchedule;
 use crate::target::Target;
 use crate::types::{
-    Amount, BadValue, Decimal, MASK, RunName, Secret, Size, WorkUnit, format_seconds, parse_seconds, whole,
+    Amount, BadValue, Decimal, Every, MASK, Percent, RunName, Secret, Size, WorkUnit, format_seconds,
+    parse_seconds, whole,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
@@ -381,6 +382,8 @@ from_value! {
     NonZeroU32: Value::Count(value) => u32::try_from(*value).ok().and_then(Self::new);
     NonZeroU64: Value::Count(value) => Self::new(*value);
     WorkUnit: Value::Count(value) => u16::try_from(*value).ok().and_then(|blocks| Self::new(blocks).ok());
+    Percent: Value::Decimal(value) => (*value).try_into().ok();
+    Every: Value::Decimal(value) => (*value).try_into().ok();
     Size: Value::Size(value) => Some(*value);
     Duration: Value::Duration(value) => Some(*value);
     bool: Value::Flag(value) => Some(*value);
