@@ -27,7 +27,6 @@ pub struct DiffTable {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiffRow {
     pub name: String,
-    /// The value of each report.
     pub first: Option<Value>,
     pub second: Option<Value>,
     /// The second relative to the first; absent if one is absent or the first is 0.
@@ -321,7 +320,6 @@ fn sql_rows(
         .collect()
 }
 
-/// Characters of a statement beside its id.
 const SQL_CHARS: usize = 48;
 
 fn sql_name(key: &str, sides: [Option<&SqlStatement>; 2]) -> String {

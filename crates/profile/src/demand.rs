@@ -242,7 +242,6 @@ fn short_name(at: At, seconds: f64) -> String {
     }
 }
 
-/// The interval at a point.
 pub(crate) fn chosen(intervals: &[Interval], at: At, by: By) -> Result<&Interval, ChoiceError> {
     let mut known: Vec<&Interval> =
         intervals.iter().filter(|interval| by.value(&interval.figures).is_some()).collect();
@@ -298,7 +297,6 @@ fn moment(interval: &Interval) -> String {
     interval.begin.strftime(form).to_string()
 }
 
-/// Notes on figures that peak in other intervals.
 fn elsewhere(intervals: &[Interval], chosen: &Interval, by: By) -> Vec<String> {
     let others = By::ALL.iter().filter(|other| **other != by);
     others

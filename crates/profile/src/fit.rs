@@ -157,7 +157,6 @@ impl Fit {
         }
     }
 
-    /// The figures that must be met and are not.
     pub fn missed(&self) -> impl Iterator<Item = &FitLine> {
         self.lines.iter().filter(|line| line.is_missed())
     }

@@ -130,7 +130,6 @@ impl Interval {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bucket {
     pub from_us: f64,
-    /// Upper end; `None` if open.
     pub to_us: Option<f64>,
     /// A count or a percentage: only proportions matter.
     pub waits: f64,
@@ -168,7 +167,6 @@ pub enum ProfileError {
 }
 
 impl Profile {
-    /// A profile without intervals.
     pub fn new(source: Source, subject: Subject) -> Self {
         let (intervals, left_out) = (Vec::new(), Vec::new());
         Self { profile_version: PROFILE_VERSION, source, subject, intervals, left_out }
@@ -213,7 +211,6 @@ impl Profile {
 const APART_S: f64 = 30.0;
 const APART_SHARE: f64 = 0.05;
 
-/// An unchecked interval of a source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     pub subject: Subject,
@@ -337,7 +334,6 @@ impl Profile {
         &self.left_out[known..]
     }
 
-    /// Merges another profile of the same database.
     pub fn add(&mut self, other: Self) {
         self.subject = std::mem::take(&mut self.subject).or(other.subject);
         self.source = if self.source == other.source { self.source } else { Source::Mixed };

@@ -28,11 +28,9 @@ impl fmt::Debug for Assignment {
 /// The assignments of a file. [`crate::Settings::resolve`] checks keys and values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfFile {
-    /// Name in messages.
     pub(crate) name: String,
     /// In the order of their lines, one for each key: the last one counts, as in a shell.
     pub(crate) assignments: Vec<Assignment>,
-    /// Keys with several assignments.
     pub(crate) warnings: Vec<String>,
 }
 

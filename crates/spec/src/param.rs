@@ -49,7 +49,6 @@ pub struct Param {
     /// Default for a file that lacks the key. `None`: the same as `shipped`.
     pub if_deleted: Option<&'static str>,
     pub group: Group,
-    /// Meaning in one line, for help and documents.
     pub meaning: &'static str,
     /// Range or behaviour of the original kit, if it differs.
     pub original: Option<&'static str>,
@@ -132,7 +131,6 @@ impl Param {
         self.if_deleted.or(self.shipped)
     }
 
-    /// The key and its aliases.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(self.key).chain(self.aliases.iter().copied())
     }

@@ -36,7 +36,6 @@ pub struct Percent(u16);
 impl Percent {
     pub const ALL: Self = Self(10_000);
 
-    /// A whole percentage.
     pub fn new(percent: u8) -> Result<Self, BadValue> {
         Self::of_hundredths(100 * u64::from(percent))
             .ok_or_else(|| BadValue::expected("a percentage from 0 to 100"))
@@ -284,7 +283,6 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
 pub struct Amount {
     /// Finite and above 0.
     number: f64,
-    /// As it was given.
     text: String,
 }
 
@@ -441,7 +439,6 @@ choice! {
 }
 
 choice! {
-    /// Reaction to a session that loses its database.
     SessionLoss {
         Fail = "fail", "the run ends as failed";
         Reconnect = "reconnect", "the session reconnects, to an endpoint that answers";
@@ -450,7 +447,6 @@ choice! {
 }
 
 choice! {
-    /// Gaps between the intended starts of operations, in an open loop.
     ArrivalProcess {
         Steady = "steady", "all equal";
         Poisson = "poisson", "exponential, as from many independent users";
@@ -474,7 +470,6 @@ choice! {
     }
 }
 
-/// The rate of an open loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
     pub schedule: RateSchedule,
