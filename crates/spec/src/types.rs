@@ -149,11 +149,6 @@ impl Every {
         Decimal(Decimal::ONE * u64::from(number)).try_into().ok()
     }
 
-    /// `None` below one.
-    pub fn of_millionths(number: u64) -> Option<Self> {
-        Decimal(number).try_into().ok()
-    }
-
     pub fn get(self) -> f64 {
         self.0.0 as f64 / Decimal::ONE as f64
     }

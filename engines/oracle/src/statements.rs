@@ -15,7 +15,7 @@ use slob_method::{COLUMN_BYTES, SchemaNo, Table, UpdateText};
 use slob_server::{COMMENT, Kind, column_list, columns, homes};
 
 use crate::client::Bind;
-use crate::options::{BufferPool, Commit, Options};
+use crate::options::{Commit, Options};
 use crate::session::WIDTH;
 
 /// The longest prefix: with a number it must fit the 30 characters of old releases.
@@ -89,7 +89,7 @@ pub(crate) struct SchemaSql {
     schema: SchemaNo,
     /// The tablespace of the tables; `None` for the account's own.
     pub(crate) tablespace: Option<String>,
-    pool: BufferPool,
+    pool: &'static str,
 }
 
 impl SchemaSql {
@@ -121,7 +121,7 @@ impl SchemaSql {
         let declared = declared.join(", ");
         // Short scans don't evict the blocks of CF1, as in the original kit.
         let create_table = |(table, cache): (Table, &str)| {
-            let storage = self.pool.clause();
+            let storage = self.pool;
             let values =
                 [("table", table.name()), ("columns", &*declared), ("cache", cache), ("storage", storage)];
             fill(&self.fill(include_str!("../sql/create_table.sql")), &values)
