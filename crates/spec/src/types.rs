@@ -146,7 +146,12 @@ impl Every {
 
     /// `None` for 0.
     pub fn new(number: u32) -> Option<Self> {
-        Decimal(Decimal::ONE * u64::from(number)).try_into().ok()
+        Self::of_millionths(Decimal::ONE * u64::from(number))
+    }
+
+    /// `None` below one.
+    pub fn of_millionths(number: u64) -> Option<Self> {
+        Decimal(number).try_into().ok()
     }
 
     pub fn get(self) -> f64 {
