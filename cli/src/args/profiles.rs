@@ -75,7 +75,7 @@ Exit codes: 0 good; 1 some could not be read; 2 none could, or bad usage; 130 in
 
 /// The point of a profile, and the multiple of its demand.
 fn of_demand(command: Command) -> Command {
-    let names: Vec<&str> = By::NAMES.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = By::ALL.iter().map(|by| by.name()).collect();
     let by = "What peak, p95 and median are by; `each` takes each figure at its own";
     let peak_factor = "By how much the busiest minutes of a long interval exceeded its mean";
     let calibration = "Length of each of the up to four short runs that measure what operations cost";

@@ -10,7 +10,7 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql};
 use slob_awr::Scope;
 use slob_awr::info::{Named, Value};
-use slob_awr::relations::{RELATIONS, RelationColumn, report_columns, report_row};
+use slob_awr::relations::{RELATIONS, RelationColumn};
 use slob_report::csv_cell;
 
 use super::awr::ReadReports;
@@ -50,15 +50,13 @@ struct Rows(Vec<Vec<Cells>>);
 
 impl Rows {
     fn of(named: &Named) -> Self {
-        let own = vec![report_row(named)];
-        Self([own].into_iter().chain(RELATIONS.iter().map(|table| table.rows(&named.report))).collect())
+        Self(RELATIONS.iter().map(|table| table.rows(named)).collect())
     }
 }
 
 /// The tables with their columns; each begins with the report's number.
 fn tables() -> impl Iterator<Item = (&'static str, Vec<RelationColumn>)> {
-    let others = RELATIONS.iter().map(|table| (table.name, table.columns().collect()));
-    [("reports", report_columns().collect())].into_iter().chain(others)
+    RELATIONS.iter().map(|table| (table.name, table.columns().collect()))
 }
 
 struct Writer {
@@ -140,7 +138,7 @@ impl Writer {
         match (self.error, self.target) {
             (Some(error), _) => Err(error),
             (None, Target::Database(database, part)) => {
-                let indices = RELATIONS
+                let indices = RELATIONS[1..]
                     .iter()
                     .map(|table| format!("CREATE INDEX {0}_of_report ON {0} (report_id)", table.name));
                 let end = indices.chain(["COMMIT".to_owned()]).collect::<Vec<_>>().join("; ");

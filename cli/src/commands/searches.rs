@@ -242,10 +242,10 @@ pub(super) struct Goal {
 impl Goal {
     /// Reads the profile and takes the demand at the point that was asked for.
     pub(super) fn of(asked: &DemandPoint) -> Result<Self, Failure> {
-        let names = || By::NAMES.map(|(name, _)| name).join(", ");
+        let names = || By::ALL.iter().map(|by| by.name()).collect::<Vec<_>>().join(", ");
         let by = asked.by.as_deref().map(|name| {
-            By::named(name)
-                .ok_or_else(|| Failure::usage(format!("by is '{name}'; it must be one of {}", names())))
+            name.parse::<By>()
+                .map_err(|_| Failure::usage(format!("by is '{name}'; it must be one of {}", names())))
         });
         let choice = Choice {
             at: asked.at.parse::<At>().map_err(Failure::usage)?,

@@ -47,7 +47,6 @@ pub struct Rows {
     pub agree: usize,
 }
 
-/// Two figures of the same thing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     pub what: String,
@@ -58,7 +57,6 @@ pub struct Pair {
     /// The second relative to the first; absent if the first is 0.
     pub difference_percent: Option<f64>,
     pub verdict: Verdict,
-    /// The likely cause of a difference.
     pub note: Option<&'static str>,
 }
 
@@ -115,16 +113,16 @@ pub struct Warning {
 impl Checks {
     pub fn of(named: &Named) -> Self {
         let report = &named.report;
-        let mut pairs: Vec<Pair> = COMPARISONS.iter().filter_map(|own| own.pair(report)).collect();
+        let mut pairs = comparisons(report);
         pairs.extend(waits(report));
         let mut rows = Vec::new();
-        for family in rows::FAMILIES {
-            let mut own = family.pairs(report);
+        for family in rows::families(report) {
+            let (what, [first_source, second_source]) = (family.what, family.sources);
+            let mut own = family.pairs();
             let count = own.len();
             own.retain(|pair| pair.verdict != Verdict::Agree);
-            let [first_source, second_source] = family.sources;
             let agree = count - own.len();
-            rows.push(Rows { what: family.what, first_source, second_source, pairs: count, agree });
+            rows.push(Rows { what, first_source, second_source, pairs: count, agree });
             pairs.append(&mut own);
         }
         rows.retain(|own| own.pairs > 0);
@@ -170,37 +168,15 @@ fn pair_of(what: String, [first_source, second_source]: [&'static str; 2], figur
     Pair { what, first_source, first, second_source, second, difference_percent, verdict, note: None }
 }
 
-struct Comparison {
-    what: &'static str,
+/// A pair whose likely cause of a difference is known; `None` if the report lacks one of the figures.
+fn noted(
+    what: &str,
     sources: [&'static str; 2],
-    /// Empty if there is no likely cause of a difference.
     note: &'static str,
-    figures: fn(&Report) -> [Option<Figure>; 2],
-    /// True for two values that a known fault of Oracle's makes different.
-    is_explained: fn(f64, f64) -> bool,
-}
-
-impl Comparison {
-    const fn of(
-        what: &'static str,
-        sources: [&'static str; 2],
-        note: &'static str,
-        figures: fn(&Report) -> [Option<Figure>; 2],
-    ) -> Self {
-        Self { what, sources, note, figures, is_explained: |_, _| false }
-    }
-
-    /// `None` if the report lacks one of the figures.
-    fn pair(&self, report: &Report) -> Option<Pair> {
-        let [first, second] = (self.figures)(report);
-        let (first, second) = first.zip(second)?;
-        let mut pair = pair_of(self.what.to_owned(), self.sources, [first, second]);
-        if pair.verdict > Verdict::Agree && (self.is_explained)(first.value, second.value) {
-            pair.verdict = Verdict::Explained;
-        }
-        pair.note = Some(self.note).filter(|note| pair.verdict != Verdict::Agree && !note.is_empty());
-        Some(pair)
-    }
+    [first, second]: [Option<Figure>; 2],
+) -> Option<Pair> {
+    let pair = pair_of(what.to_owned(), sources, [first?, second?]);
+    Some(Pair { note: Some(note).filter(|_| pair.verdict != Verdict::Agree), ..pair })
 }
 
 const ALL_IO: [&str; 2] = ["IOStat by Function", "Instance Activity"];
@@ -214,87 +190,102 @@ const WAITS_NOTE: &str = "the histogram is of foreground and background together
 const FILES: [&str; 2] = ["Tablespace IO Stats", "File IO Stats"];
 const FILES_NOTE: &str = "in some releases the columns of Tablespace IO Stats are printed under each other's headings: use the files";
 
-const COMPARISONS: &[Comparison] = &[
+fn comparisons(report: &Report) -> Vec<Pair> {
+    let statistic = |name: &str| report.statistic_per_s(name);
     // Statistics with 'total' in their names count the I/O that IOStat counts.
-    Comparison::of("read requests/s", ALL_IO, ALL_IO_NOTE, |report| {
-        let requests = io(report, |line| line.reads_per_s);
-        [requests, report.statistic_per_s("physical read total IO requests")]
-    }),
-    Comparison::of("bytes read/s", ALL_IO, ALL_IO_NOTE, |report| {
-        let bytes = data_per_s(report, |line| line.read_bytes, |line| line.read_bytes_per_s);
-        [bytes, report.statistic_per_s("physical read total bytes")]
-    }),
-    Comparison::of("write requests/s", ALL_IO, ALL_IO_NOTE, |report| {
-        let requests = io(report, |line| line.writes_per_s).filter(|_| has_all_writes(report));
-        [requests, report.statistic_per_s("physical write total IO requests")]
-    }),
-    Comparison::of("bytes written/s", ALL_IO, ALL_IO_NOTE, |report| {
-        let bytes = data_per_s(report, |line| line.written_bytes, |line| line.written_bytes_per_s);
-        [bytes.filter(|_| has_all_writes(report)), report.statistic_per_s("physical write total bytes")]
-    }),
-    Comparison::of("read requests/s", TWO_IOSTATS, TWO_IOSTATS_NOTE, |report| {
-        [&report.io_by_function, &report.io_by_file_type].map(|lines| total_of(lines)?.reads_per_s)
-    }),
-    Comparison::of("write requests/s", TWO_IOSTATS, TWO_IOSTATS_NOTE, |report| {
-        [&report.io_by_function, &report.io_by_file_type].map(|lines| total_of(lines)?.writes_per_s)
-    }),
-    Comparison::of("blocks read/s", LOAD, LOAD_NOTE, |report| load(report, &PHYSICAL_READS)),
-    Comparison::of("blocks written/s", LOAD, LOAD_NOTE, |report| load(report, &PHYSICAL_WRITES)),
-    Comparison::of("logical reads/s", LOAD, LOAD_NOTE, |report| load(report, &LOGICAL_READS)),
-    Comparison::of("bytes of redo/s", LOAD, LOAD_NOTE, |report| load(report, &REDO)),
-    Comparison::of("executions/s", LOAD, LOAD_NOTE, |report| load(report, &EXECUTES)),
-    Comparison::of("user calls/s", LOAD, LOAD_NOTE, |report| load(report, &USER_CALLS)),
-    Comparison::of(
-        "bytes read/s by the application",
-        ["physical reads x block size", "physical read bytes"],
-        "tablespaces of another block size, or direct reads, are counted apart",
-        |report| {
-            let blocks = report.statistic_per_s("physical reads").zip(report.block_bytes());
-            let bytes = blocks.map(|(blocks, size)| blocks.times(size));
-            [bytes, report.statistic_per_s("physical read bytes")]
-        },
-    ),
-    Comparison::of("DB time (s)", ["header", "Time Model"], "one of them is of another interval", |report| {
-        [report.interval.db_time_s, report.time_model_s("DB time")]
-    }),
-    Comparison::of("DB CPU (s)", ["top events", "Time Model"], "", |report| {
-        let top = report.top_events.iter().find(|event| event.name == "DB CPU");
-        [top.and_then(|event| event.total_s), report.time_model_s("DB CPU")]
-    }),
-    Comparison::of(
-        "elapsed (s)",
-        ["header", "times of the snapshots"],
-        "the host's clock was moved between the snapshots",
-        |report| [report.interval.elapsed_s, report.interval.by_clock()],
-    ),
-    Comparison::of(
-        "writes of the log",
-        ["Instance Activity 'redo writes'", "waits 'log file parallel write'"],
-        "each write of the log is one wait; statistics count one member of a group",
-        |report| {
-            let writes =
-                report.statistic_total("redo writes").map(|writes| read_apart(writes, WAITS_BETWEEN));
-            [writes, waits_of(report, &report.background_events, "log file parallel write")]
-        },
-    ),
-    Comparison {
-        // Idle CPUs that stop their ticks, and CPUs that a hypervisor takes, are counted as neither.
-        is_explained: |possible, counted| counted < possible && counted > possible / 2.0,
-        ..Comparison::of(
-            "CPU seconds of the host",
-            ["CPUs x elapsed time", "BUSY_TIME + IDLE_TIME"],
-            "the host took CPUs away (a hypervisor does), counts threads as CPUs, or the interval is another",
-            |report| {
-                let possible = report.cpus().zip(report.elapsed_s()).map(|(cpus, seconds)| cpus * seconds);
-                let times = report.os("BUSY_TIME").zip(report.os("IDLE_TIME"));
-                let counted = times.map(|(busy, idle)| busy * 0.01 + idle * 0.01);
-                [possible, counted].map(|seconds| Some(Figure { value: seconds?, resolution: 1.0 }))
-            },
+    let all_io =
+        |what, of_io: Option<Figure>, name: &str| noted(what, ALL_IO, ALL_IO_NOTE, [of_io, statistic(name)]);
+    let written = |figure: Option<Figure>| figure.filter(|_| has_all_writes(report));
+    let two_iostats = |what, of: fn(&IoLine) -> Option<Figure>| {
+        let tables = [&report.io_by_function, &report.io_by_file_type];
+        noted(what, TWO_IOSTATS, TWO_IOSTATS_NOTE, tables.map(|lines| of(&total_of(lines)?)))
+    };
+    let load = |what, rate: &Rate| noted(what, LOAD, LOAD_NOTE, load(report, rate));
+    let files = |what, of: fn(&FileIo) -> Option<Figure>| noted(what, FILES, FILES_NOTE, files(report, of));
+    let blocks = statistic("physical reads").zip(report.block_bytes());
+    let top_cpu = report.top_events.iter().find(|event| event.name == "DB CPU");
+    let log_writes = report.statistic_total("redo writes");
+    let pairs = [
+        all_io("read requests/s", io(report, |line| line.reads_per_s), "physical read total IO requests"),
+        all_io(
+            "bytes read/s",
+            data_per_s(report, |line| line.read_bytes, |line| line.read_bytes_per_s),
+            "physical read total bytes",
+        ),
+        all_io(
+            "write requests/s",
+            written(io(report, |line| line.writes_per_s)),
+            "physical write total IO requests",
+        ),
+        all_io(
+            "bytes written/s",
+            written(data_per_s(report, |line| line.written_bytes, |line| line.written_bytes_per_s)),
+            "physical write total bytes",
+        ),
+        two_iostats("read requests/s", |line| line.reads_per_s),
+        two_iostats("write requests/s", |line| line.writes_per_s),
+        load("blocks read/s", &PHYSICAL_READS),
+        load("blocks written/s", &PHYSICAL_WRITES),
+        load("logical reads/s", &LOGICAL_READS),
+        load("bytes of redo/s", &REDO),
+        load("executions/s", &EXECUTES),
+        load("user calls/s", &USER_CALLS),
+        noted(
+            "bytes read/s by the application",
+            ["physical reads x block size", "physical read bytes"],
+            "tablespaces of another block size, or direct reads, are counted apart",
+            [blocks.map(|(blocks, size)| blocks.times(size)), statistic("physical read bytes")],
+        ),
+        noted(
+            "DB time (s)",
+            ["header", "Time Model"],
+            "one of them is of another interval",
+            [report.interval.db_time_s, report.time_model_s("DB time")],
+        ),
+        noted(
+            "DB CPU (s)",
+            ["top events", "Time Model"],
+            "",
+            [top_cpu.and_then(|event| event.total_s), report.time_model_s("DB CPU")],
         )
-    },
-    Comparison::of("reads of files", FILES, FILES_NOTE, |report| files(report, |file| file.reads)),
-    Comparison::of("writes of files", FILES, FILES_NOTE, |report| files(report, |file| file.writes)),
-];
+        .map(|pair| Pair { note: None, ..pair }),
+        noted(
+            "elapsed (s)",
+            ["header", "times of the snapshots"],
+            "the host's clock was moved between the snapshots",
+            [report.interval.elapsed_s, report.interval.by_clock()],
+        ),
+        noted(
+            "writes of the log",
+            ["Instance Activity 'redo writes'", "waits 'log file parallel write'"],
+            "each write of the log is one wait; statistics count one member of a group",
+            [
+                log_writes.map(|writes| read_apart(writes, WAITS_BETWEEN)),
+                waits_of(report, &report.background_events, "log file parallel write"),
+            ],
+        ),
+        cpu_seconds(report),
+        files("reads of files", |file| file.reads),
+        files("writes of files", |file| file.writes),
+    ];
+    pairs.into_iter().flatten().collect()
+}
+
+/// Idle CPUs that stop their ticks, and CPUs that a hypervisor takes, are counted as neither busy nor idle.
+fn cpu_seconds(report: &Report) -> Option<Pair> {
+    let possible = report.cpus().zip(report.elapsed_s()).map(|(cpus, seconds)| cpus * seconds);
+    let times = report.os("BUSY_TIME").zip(report.os("IDLE_TIME"));
+    let counted = times.map(|(busy, idle)| busy * 0.01 + idle * 0.01);
+    let pair = noted(
+        "CPU seconds of the host",
+        ["CPUs x elapsed time", "BUSY_TIME + IDLE_TIME"],
+        "the host took CPUs away (a hypervisor does), counts threads as CPUs, or the interval is another",
+        [possible, counted].map(|seconds| Some(Figure { value: seconds?, resolution: 1.0 })),
+    )?;
+    let is_explained = pair.second < pair.first && pair.second > pair.first / 2.0;
+    let verdict = if is_explained { pair.verdict.min(Verdict::Explained) } else { pair.verdict };
+    Some(Pair { verdict, ..pair })
+}
 
 fn io(report: &Report, of: fn(&IoLine) -> Option<Figure>) -> Option<Figure> {
     of(&report.io_total()?)

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::figure::Figure;
 use crate::info::{
     BACKGROUND_CPU, BLOCK_CHANGES, DB_CPU, DB_TIME, EXECUTES, HARD_PARSES, LOGICAL_READS, LOGONS, PARSES,
-    PHYSICAL_READS, PHYSICAL_WRITES, REDO, Rate, USER_CALLS, Value, db_cpu_per_s, db_time_per_s,
+    PHYSICAL_READS, PHYSICAL_WRITES, REDO, USER_CALLS, Value, db_cpu_per_s, db_time_per_s,
 };
 use crate::lookup::{EVENTS, FUNCTIONS, OS_STATISTICS, Paired, STATISTICS, TIME_MODEL, is_idle, pairs};
 use crate::report::{IoLine, LoadLine, OsStatistic, Report, SqlStatement, WaitEvent};
@@ -27,7 +27,6 @@ pub struct DiffTable {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiffRow {
     pub name: String,
-    /// The value of each report.
     pub first: Option<Value>,
     pub second: Option<Value>,
     /// The second relative to the first; absent if one is absent or the first is 0.
@@ -138,50 +137,32 @@ const HOST: &[Line<f64>] = &[
     ("Waiting for I/O (%)", |report| Some(report.host_cpu.as_ref()?.wait_percent?.value)),
 ];
 
-/// Lines of the load profile, which releases and formats name differently.
-const LOAD: &[Line<Figure>] = &[
-    ("DB time (s)", db_time_per_s),
-    ("DB CPU (s)", db_cpu_per_s),
-    ("Redo size (bytes)", |report| REDO.per_s(report)),
-    ("Logical reads (blocks)", |report| LOGICAL_READS.per_s(report)),
-    ("Block changes", |report| BLOCK_CHANGES.in_load_profile(report)),
-    ("Physical reads (blocks)", |report| PHYSICAL_READS.per_s(report)),
-    ("Physical writes (blocks)", |report| PHYSICAL_WRITES.per_s(report)),
-    ("Read requests", |report| report.statistic_per_s("physical read IO requests")),
-    ("Write requests", |report| report.statistic_per_s("physical write IO requests")),
-    ("User calls", |report| USER_CALLS.in_load_profile(report)),
-    ("Parses", |report| PARSES.in_load_profile(report)),
-    ("Hard parses", |report| HARD_PARSES.in_load_profile(report)),
-    ("Logons", |report| LOGONS.in_load_profile(report)),
-    ("Executes", |report| EXECUTES.per_s(report)),
-    ("Transactions", |report| report.load(&[TRANSACTIONS])?.per_second),
+/// Lines of the load profile, with the names that releases and formats give them.
+const LOAD: &[(&[&str], Line<Figure>)] = &[
+    (DB_TIME, ("DB time (s)", db_time_per_s)),
+    (DB_CPU, ("DB CPU (s)", db_cpu_per_s)),
+    (REDO.names, ("Redo size (bytes)", |report| REDO.per_s(report))),
+    (LOGICAL_READS.names, ("Logical reads (blocks)", |report| LOGICAL_READS.per_s(report))),
+    (BLOCK_CHANGES.names, ("Block changes", |report| BLOCK_CHANGES.in_load_profile(report))),
+    (PHYSICAL_READS.names, ("Physical reads (blocks)", |report| PHYSICAL_READS.per_s(report))),
+    (PHYSICAL_WRITES.names, ("Physical writes (blocks)", |report| PHYSICAL_WRITES.per_s(report))),
+    (&[], ("Read requests", |report| report.statistic_per_s("physical read IO requests"))),
+    (&[], ("Write requests", |report| report.statistic_per_s("physical write IO requests"))),
+    (USER_CALLS.names, ("User calls", |report| USER_CALLS.in_load_profile(report))),
+    (PARSES.names, ("Parses", |report| PARSES.in_load_profile(report))),
+    (HARD_PARSES.names, ("Hard parses", |report| HARD_PARSES.in_load_profile(report))),
+    (LOGONS.names, ("Logons", |report| LOGONS.in_load_profile(report))),
+    (EXECUTES.names, ("Executes", |report| EXECUTES.per_s(report))),
+    (&[TRANSACTIONS], (TRANSACTIONS, |report| report.load(&[TRANSACTIONS])?.per_second)),
 ];
-
-/// Rates whose lines of the load profile [`LOAD`] has under one name.
-const RATES: [Rate; 10] = [
-    REDO,
-    LOGICAL_READS,
-    BLOCK_CHANGES,
-    PHYSICAL_READS,
-    PHYSICAL_WRITES,
-    USER_CALLS,
-    PARSES,
-    HARD_PARSES,
-    LOGONS,
-    EXECUTES,
-];
-
-/// True for a line of the load profile that [`LOAD`] has under one name.
-fn is_named(line: &str) -> bool {
-    let others = [DB_TIME, DB_CPU, &[BACKGROUND_CPU, TRANSACTIONS]];
-    RATES.iter().map(|rate| rate.names).chain(others).any(|names| names.contains(&line))
-}
 
 /// Lines of the load profile. A comparison's are as printed, with their printed difference.
 fn workload(both: Both<'_>) -> Vec<DiffRow> {
     let [first, second] = both.map(|report| (report.load_profile.as_slice(), report.format));
     let is_one_report = both.iter().all(|report| report.period.is_some());
     let lines: Vec<Paired<'_, LoadLine>> = pairs([first, second], |line| &line.name, &[]);
+    // DB CPU includes that of the background.
+    let is_named = |name: &str| name == BACKGROUND_CPU || LOAD.iter().any(|(names, _)| names.contains(&name));
     let is_own = |name: &str| is_one_report || !is_named(name);
     let printed = lines.into_iter().filter(|(name, _)| is_own(name)).filter_map(|(name, sides)| {
         let row = numbers(name, sides.map(|side| Some(side?.per_second?.value)))?;
@@ -189,7 +170,8 @@ fn workload(both: Both<'_>) -> Vec<DiffRow> {
         Some(DiffRow { change_percent: difference.or(row.change_percent.filter(|_| !is_one_report)), ..row })
     });
     let value = |of: fn(&Report) -> Option<Figure>| both.map(|report| Some(of(report)?.value));
-    let named = LOAD.iter().filter(|_| !is_one_report).filter_map(|(name, of)| numbers(name, value(*of)));
+    let named =
+        LOAD.iter().filter(|_| !is_one_report).filter_map(|(_, (name, of))| numbers(name, value(*of)));
     named.chain(printed).collect()
 }
 
@@ -321,7 +303,6 @@ fn sql_rows(
         .collect()
 }
 
-/// Characters of a statement beside its id.
 const SQL_CHARS: usize = 48;
 
 fn sql_name(key: &str, sides: [Option<&SqlStatement>; 2]) -> String {

@@ -21,17 +21,14 @@ pub struct EventHistogram {
     pub sections: Vec<HistogramSection>,
 }
 
-/// An event's cells in a section.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistogramSection {
-    /// Sum of all shares.
     pub sum: Figure,
     /// Waits within the section's range, and their share.
     pub waits: Option<Figure>,
     pub share: Figure,
 }
 
-/// Waits of one duration up to another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bucket {
     pub from_us: f64,

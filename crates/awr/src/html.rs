@@ -239,7 +239,6 @@ struct Grid {
 #[derive(Clone, Default)]
 struct GridCell {
     is_head: bool,
-    /// Columns and rows.
     spans: (usize, usize),
     text: String,
 }
@@ -317,7 +316,6 @@ fn heads(rows: &[Vec<GridCell>]) -> Vec<Head> {
     lowest.iter().enumerate().map(head).collect()
 }
 
-/// Replaces a text by a name in lower case.
 fn set_lower(text: &mut String, name: &[u8]) {
     text.clear();
     text.push_str(&String::from_utf8_lossy(name));

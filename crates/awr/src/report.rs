@@ -152,7 +152,6 @@ pub struct Percentage {
     pub percent: Option<Figure>,
 }
 
-/// The whole of a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShareOf {
@@ -261,7 +260,6 @@ rows! {
         pub(crate) difference_percent: Option<Figure> = number("%diff"),
     }
 
-    /// A wait event, or a class of them.
     pub struct WaitEvent {
         /// Text cuts it at 26, 28 or 30 characters.
         pub name: String,
@@ -368,7 +366,6 @@ rows! {
         pub written: Option<Figure> = number("write*"),
     }
 
-    /// I/O of a tablespace or a file.
     pub struct FileIo {
         pub tablespace: String = name(FIRST),
         pub file: Option<String> = words("filename"),
@@ -435,7 +432,6 @@ rows! {
     }
     if |row| row.target_mb.is_some();
 
-    /// An event by the samples of ASH.
     pub struct AshEvent {
         pub event: String = name(FIRST),
         pub class: Option<String> = words("*class"),

@@ -259,7 +259,6 @@ fn labels(report: &mut Report, document: &Document) {
     }
 }
 
-/// A label without its colon.
 fn label(name: &str) -> Option<&str> {
     name.strip_suffix(':').map(str::trim)
 }

@@ -255,12 +255,10 @@ fn squeeze(text: &str) -> String {
 }
 
 impl Table {
-    /// The headings with the numbers of their columns.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (usize, &Head)> + Clone {
         self.heads.iter().enumerate()
     }
 
-    /// The first column whose heading fits.
     pub(crate) fn column(&self, patterns: &str) -> Option<usize> {
         find_head(&self.columns(), patterns).map(|(at, _)| at)
     }
@@ -274,7 +272,6 @@ impl Table {
         Columns::of(&self.columns(), T::FIELDS).lines(&self.rows).filter(T::is_complete)
     }
 
-    /// Sets the fields of a value from a row.
     pub(crate) fn fill<T>(&self, row: &Row, value: &mut T, fields: &[Field<T>]) {
         Columns::of(&self.columns(), fields).fill(row, value);
     }

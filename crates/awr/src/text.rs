@@ -241,7 +241,6 @@ fn bare(line: &Line) -> Option<String> {
     TITLES.into_iter().find(|title| is_near && line.words().starts_with(title)).map(str::to_owned)
 }
 
-/// The parts of a line between two blanks or more.
 fn pieces(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -415,7 +414,6 @@ fn share(columns: &[Range<usize>], run: &Range<usize>, heading: &str, shared: &m
     below.for_each(|(_, shared)| shared.push_str(heading));
 }
 
-/// The words of a line with their bytes.
 fn words(line: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
     let start_of = move |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
     line.split_whitespace().map(move |word| (word, start_of(word)..start_of(word) + word.len()))

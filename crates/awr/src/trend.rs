@@ -78,7 +78,6 @@ impl Trend {
     }
 }
 
-/// Mean wait of sessions for the log.
 pub fn log_file_sync_us(report: &Report) -> Option<f64> {
     report.foreground("log file sync")?.mean_us()?.known()
 }

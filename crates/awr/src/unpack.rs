@@ -138,7 +138,6 @@ fn tar_entries<'a>(mut input: impl Read + 'a) -> impl FnMut() -> io::Result<Opti
     }
 }
 
-/// The decoded texts and attachments of the mails in a file.
 fn mail_parts<'a>(input: impl Read) -> io::Result<impl FnMut() -> io::Result<Option<Vec<u8>>> + 'a> {
     let bytes = content(input, "the mail")?;
     let mails: Vec<Vec<u8>> = match bytes.starts_with(b"From ") {

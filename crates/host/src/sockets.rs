@@ -1,4 +1,5 @@
-//! The connections of this process, ended from outside of the libraries that hold them.
+//! The connections of this process, ended from outside of the libraries that hold them. It is a file of its own because it needs
+//! `unsafe`.
 
 use std::fs;
 use std::mem;

@@ -8,7 +8,7 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::counters::known_names;
 
-/// What a duration of the kernel spans.
+/// A part of a read, a write or a sync that the kernel times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -21,7 +21,7 @@ pub enum Span {
     /// Calls that read whole blocks and waited without requests of their own: another thread reads the same block, or a control
     /// group throttles.
     ReadWaited,
-    /// Of calls with requests, from the start of the call to its first queued request: the file system.
+    /// The file system's part of calls with requests: from the start of the call to its first queued request.
     ReadSubmit,
     /// Read requests from the queue to the driver.
     ReadInQueue,

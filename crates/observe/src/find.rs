@@ -17,10 +17,17 @@ use slob_engine::Clues;
 /// Tolerance of the server's start: its clock may have been set since, and counts whole seconds.
 const SAME_START_S: f64 = 5.0;
 
-/// Finds the first process of a server, with the evidence in words that follow 'found'.
-///
-/// Fails with a sentence on the missing evidence and its remedy.
-pub(crate) fn find(clues: &Clues) -> Result<(Candidate, String), String> {
+/// The first process of a server.
+pub(crate) struct Found {
+    pub(crate) candidate: Candidate,
+    /// The evidence, in words that follow 'found'.
+    pub(crate) how: String,
+    /// A sentence on evidence that this account can't read.
+    pub(crate) lacking: Option<String>,
+}
+
+/// Finds the first process of a server. Fails with a sentence on the missing evidence and its remedy.
+pub(crate) fn find(clues: &Clues) -> Result<Found, String> {
     if let Some(pid) = clues.pid {
         return named_by_user(pid, clues);
     }
@@ -49,7 +56,9 @@ pub(crate) fn find(clues: &Clues) -> Result<(Candidate, String), String> {
         best.iter().filter(|(_, candidate)| has_connection(candidate, clues)).copied().collect();
     let best = if best.len() > 1 && connected.len() == 1 { connected } else { best };
     match (best.first(), best.get(1)) {
-        (Some((evidence, candidate)), None) => Ok(((*candidate).clone(), evidence.words(clues))),
+        (Some((evidence, candidate)), None) => {
+            Ok(Found { candidate: (*candidate).clone(), how: evidence.words(clues), lacking: None })
+        }
         (Some((_, one)), Some((_, other))) => Err(format!(
             "several processes could be the server, such as {} and {}: name it (pid:N)",
             one.pid, other.pid
@@ -59,28 +68,31 @@ pub(crate) fn find(clues: &Clues) -> Result<(Candidate, String), String> {
 }
 
 /// The process of this number, unless it is known to be another one than the server's.
-fn named_by_user(pid: u32, clues: &Clues) -> Result<(Candidate, String), String> {
+fn named_by_user(pid: u32, clues: &Clues) -> Result<Found, String> {
     let candidate = stat(pid).as_ref().and_then(Candidate::of);
     let candidate = candidate.ok_or_else(|| format!("there is no process {pid} on this host"))?;
-    let how = "as the process that was named";
+    let (name, how) = (candidate.name.clone(), "as the process that was named".to_owned());
     // Nothing tells the server's processes, or this program is the database.
     if clues.names.is_empty() {
-        return Ok((candidate, how.into()));
+        return Ok(Found { candidate, how, lacking: None });
     }
+    // This account sees the sockets and files of the process, which are the evidence.
+    let may_inspect = || process(pid).is_some_and(|process| process.fd().is_ok());
     match Evidence::of(&candidate, clues) {
-        Some(evidence) => Ok((candidate, format!("{how}, and {}", evidence.words(clues)))),
-        None if clues.child.is_some() || may_inspect(pid) => Err(format!(
-            "process {pid} ({}) is not the server: it neither serves this program's connection nor listens where the server does; \
-             name the server's first process, or use --observe auto",
-            candidate.name
+        Some(evidence) => {
+            Ok(Found { candidate, how: format!("{how}, and {}", evidence.words(clues)), lacking: None })
+        }
+        None if clues.child.is_some() || may_inspect() => Err(format!(
+            "process {pid} ({name}) is not the server: it neither serves this program's connection nor listens where the server does; \
+             name the server's first process, or use --observe auto"
         )),
-        None => Ok((candidate, how.into())),
+        None => {
+            let lacking = Some(format!(
+                "This account could not check that process {pid} ({name}) is the server: run as root or as the server's account."
+            ));
+            Ok(Found { candidate, how, lacking })
+        }
     }
-}
-
-/// True if this account sees the sockets and files of a process, which are the evidence.
-pub(crate) fn may_inspect(pid: u32) -> bool {
-    process(pid).is_some_and(|process| process.fd().is_ok())
 }
 
 fn none_named(clues: &Clues) -> String {

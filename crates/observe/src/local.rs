@@ -16,12 +16,10 @@ use crate::protocol::{Hello, PROTOCOL, Reply, Request};
 use crate::sample::HostSample;
 use crate::server::Server;
 
-/// Samples the host that it runs on, and servers there.
 #[derive(Debug, Default)]
 pub(crate) struct LocalObserver {
     /// One for each search, in order.
     servers: Vec<Option<Server>>,
-    /// Processes of clients.
     clients: BTreeSet<u32>,
     /// At the last edge.
     processes_cpu: Option<AllProcessesCpu>,
@@ -122,7 +120,6 @@ impl LocalObserver {
     }
 }
 
-/// The kernel's name for this boot.
 pub(crate) fn boot() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(text.trim().to_owned())

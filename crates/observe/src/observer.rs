@@ -21,7 +21,6 @@ enum Kind {
     Remote(Box<RemoteObserver>),
 }
 
-/// A sample with its circumstances.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub sample: HostSample,
@@ -39,7 +38,6 @@ pub struct PendingSample {
 }
 
 impl Observer {
-    /// An observer of this host.
     pub fn local() -> Self {
         Self(Kind::Local(Box::default(), Box::new(LocalObserver::hello())))
     }
@@ -63,7 +61,6 @@ impl Observer {
         }
     }
 
-    /// True if this process runs on the observed host.
     pub fn is_this_host(&self) -> bool {
         matches!(self.0, Kind::Local(..)) || self.agrees(|hello| &hello.boot, local::boot)
     }

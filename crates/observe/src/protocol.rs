@@ -22,7 +22,6 @@ pub(crate) const LONGEST_LINE: usize = 4 << 20;
 pub struct Hello {
     /// Its [`PROTOCOL`].
     pub slob_observe: u32,
-    /// Its release.
     pub version: String,
     pub host: HostInfo,
     /// The kernel's name for this boot: two observers with the same name are on one host.
@@ -35,7 +34,6 @@ pub struct Hello {
     pub traces: bool,
 }
 
-/// A message with its number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Numbered<T> {
     pub number: u64,
@@ -49,7 +47,6 @@ pub type Answer = Numbered<Reply>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "ask")]
 pub(crate) enum Request {
-    /// Find a server, and include it in all later samples.
     Find {
         clues: Clues,
         /// The client's process, if it is on the same host. Its CPU time is not others'.

@@ -23,10 +23,8 @@ const SAMPLE_PATIENCE: Duration = Duration::from_secs(3);
 const FIND_PATIENCE: Duration = Duration::from_secs(30);
 /// Time between two messages of a probe: a step, or a part of its scratch file.
 const PROBE_PATIENCE: Duration = Duration::from_secs(3600);
-/// Most starts of an observer.
 const MOST_STARTS: u32 = 5;
 
-/// An observer at the end of an ssh connection.
 #[derive(Debug)]
 pub(crate) struct RemoteObserver {
     client: PathBuf,
@@ -51,13 +49,11 @@ struct Search {
 #[derive(Debug)]
 enum State {
     Up(Box<Link>),
-    /// A successor is being started.
     Starting(JoinHandle<Result<Link, String>>),
     /// There is no observer, for this reason.
     Down(String),
 }
 
-/// A request for a sample.
 #[derive(Debug)]
 pub(crate) struct Sent {
     number: u64,
@@ -89,7 +85,6 @@ impl RemoteObserver {
         &self.faults
     }
 
-    /// Sends a search or a probe, and waits for the reply.
     pub(crate) fn request(
         &mut self,
         request: Request,
@@ -238,7 +233,6 @@ impl Link {
     }
 }
 
-/// A sample that was taken between request and reply.
 #[derive(Clone, Debug)]
 struct TimedSample {
     asked: Instant,
@@ -277,15 +271,25 @@ impl TimedSample {
     const CPU_SLACK_S: f64 = 0.5;
 
     fn agrees_with(&self, earlier: &Self, cpus: Option<u32>) -> Result<(), String> {
-        let (now, before) = (&self.sample, &earlier.sample);
-        let theirs_s = now.at_s - before.at_s;
+        self.check_clock(earlier)?;
+        self.check_cpu(earlier, cpus)
+    }
+
+    fn check_clock(&self, earlier: &Self) -> Result<(), String> {
+        let theirs_s = self.sample.at_s - earlier.sample.at_s;
         let shortest_s = self.asked.saturating_duration_since(earlier.came).as_secs_f64();
         let longest_s = (self.came - earlier.asked).as_secs_f64();
         let permitted = shortest_s * (1.0 - Self::CLOCK_ERROR) - Self::CLOCK_SLACK_S
             ..=longest_s * (1.0 + Self::CLOCK_ERROR) + Self::CLOCK_SLACK_S;
-        if !permitted.contains(&theirs_s) {
-            return Err(format!("its clock went on by {theirs_s:.2} s while {longest_s:.2} s went by"));
+        if permitted.contains(&theirs_s) {
+            return Ok(());
         }
+        Err(format!("its clock went on by {theirs_s:.2} s while {longest_s:.2} s went by"))
+    }
+
+    /// CPU times neither go back nor exceed what all CPUs have.
+    fn check_cpu(&self, earlier: &Self, cpus: Option<u32>) -> Result<(), String> {
+        let (now, before) = (&self.sample, &earlier.sample);
         let slack_s = Self::CPU_SLACK_S * f64::from(cpus.unwrap_or(1));
         let went_back = |now_s: f64, before_s: f64, slack_s: f64| {
             let back_s = before_s - now_s;
@@ -308,7 +312,8 @@ impl TimedSample {
         let of_host = since.cpu.map(|cpu| cpu.total_s());
         let of_servers = since.servers.iter().flatten().filter_map(|server| Some(server.cpu?.total_s()));
         let used_s = of_servers.chain(of_host).fold(0.0, f64::max);
-        let most_s = cpus.map(|cpus| f64::from(cpus) * theirs_s * (1.0 + Self::CPU_ERROR) + slack_s);
+        let passed_s = now.at_s - before.at_s;
+        let most_s = cpus.map(|cpus| f64::from(cpus) * passed_s * (1.0 + Self::CPU_ERROR) + slack_s);
         match most_s.filter(|most_s| used_s > *most_s) {
             Some(most_s) => {
                 Err(format!("it tells of {used_s:.1} s of CPU time where there were {most_s:.1}"))

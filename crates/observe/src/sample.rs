@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use slob_host::{CpuSplit, CpuTimes, Device, DeviceCounters, GroupLimits, GroupUse, ProcessIo};
 use slob_measure::KernelTrace;
 
-/// A server that was found on its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundServer {
     /// Number of its first process on the host.
@@ -14,16 +13,12 @@ pub struct FoundServer {
     pub name: String,
     /// The evidence, in words that follow 'found'.
     pub how: String,
-    /// Device behind the data.
     pub data: Option<Device>,
     /// Device behind the log, if it is another one.
     pub log: Option<Device>,
-    /// Path of the data on the host itself.
     pub path: Option<PathBuf>,
-    /// Free bytes of the data's file system.
     pub free_bytes: Option<u64>,
     pub limits: Option<GroupLimits>,
-    /// CPUs in its affinity mask.
     pub cpus_allowed: Option<u32>,
     /// A sentence for each fact that this account can't read.
     pub lacking: Vec<String>,
@@ -40,7 +35,6 @@ pub struct HostSample {
     pub cpu: Option<CpuTimes>,
     /// CPU time of processes other than the servers and the client. It grows at edges only.
     pub others_cpu_s: Option<f64>,
-    /// The kernel's load average over one minute.
     pub load_1m: Option<f64>,
     /// Memory that is available without swapping.
     pub memory_available_bytes: Option<u64>,

@@ -35,7 +35,6 @@ pub(crate) struct Server {
     io: Option<ProcessIo>,
 }
 
-/// A process at the last sample.
 #[derive(Clone, Copy, Debug)]
 struct ProcessCpu {
     cpu: CpuSplit,
@@ -46,14 +45,9 @@ struct ProcessCpu {
 impl Server {
     /// Finds a server. Fails with a sentence on the missing evidence.
     pub(crate) fn find(clues: Clues) -> Result<Self, String> {
-        let (Candidate { pid, name, started, .. }, how) = find::find(&clues)?;
-        let mut lacking = Vec::new();
-        if clues.pid.is_some() && !clues.names.is_empty() && clues.child.is_none() && !find::may_inspect(pid)
-        {
-            lacking.push(format!(
-                "This account could not check that process {pid} ({name}) is the server: run as root or as the server's account."
-            ));
-        }
+        let found = find::find(&clues)?;
+        let (Candidate { pid, name, started, .. }, how) = (found.candidate, found.how);
+        let mut lacking = Vec::from_iter(found.lacking);
         let data_path = clues.data.as_deref().and_then(|path| absolute(pid, path));
         let data = match &data_path {
             Some(path) => device(pid, path),
@@ -135,7 +129,7 @@ impl Server {
     fn find_again(&mut self) -> Option<()> {
         // Age and child were those of the process before.
         let clues = Clues { age_s: None, child: None, ..self.clues.clone() };
-        let (again, _) = find::find(&clues).ok().filter(|_| self.clues.pid.is_none())?;
+        let again = find::find(&clues).ok().filter(|_| self.clues.pid.is_none())?.candidate;
         self.group = Group::of_process(again.pid);
         (self.found.pid, self.started) = (again.pid, again.started);
         self.times_found += 1;

@@ -17,7 +17,6 @@ use crate::protocol::{Answer, Hello, LONGEST_LINE, PROTOCOL, Question, Reply, Re
 /// The remote command. It is the same for all hosts, so that no text of a target reaches a shell.
 pub(crate) const OBSERVE: &str = "exec slob observe";
 
-/// Time for an ssh to end by itself.
 const END_PATIENCE: Duration = Duration::from_millis(500);
 /// Bytes of stderr that are kept, the last ones.
 const KEPT_BYTES: usize = 4096;
@@ -137,7 +136,6 @@ impl Ssh {
         }
     }
 
-    /// The last line of stderr that is not empty.
     fn last_line(&self) -> String {
         let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&stderr);
@@ -174,7 +172,6 @@ fn read_lines(output: Option<impl Read + Send + 'static>) -> Receiver<(Instant, 
     receiver
 }
 
-/// Keeps the end of stderr.
 fn keep_stderr(errors: Option<impl Read + Send + 'static>, kept: &Arc<Mutex<Vec<u8>>>) {
     let kept = Arc::clone(kept);
     let read = move || {
@@ -237,7 +234,6 @@ fn other_version(hello: &Hello) -> String {
     )
 }
 
-/// The file of this program, with its length and its SHA-256.
 #[derive(Debug)]
 pub(crate) struct Copy {
     file: File,

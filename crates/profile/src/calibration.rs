@@ -5,7 +5,6 @@ use crate::{Costs, Demand, Fit, Limits, Measured, Parameters, Planned, compare, 
 /// Costs of visits, then hits by scans, hits by a hot spot, and a plan without them where neither hit.
 pub const CALIBRATION_RUNS: usize = 4;
 
-/// The best measured plan.
 #[derive(Clone, Debug)]
 pub struct Calibrated {
     pub planned: Planned,

@@ -49,8 +49,11 @@ impl fmt::Display for At {
     }
 }
 
-/// The figure that orders intervals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The figure that orders intervals, by its name on the command line.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum By {
     #[default]
     Reads,
@@ -63,18 +66,10 @@ pub enum By {
 }
 
 impl By {
-    pub const NAMES: [(&'static str, Self); 7] = [
-        ("reads", Self::Reads),
-        ("writes", Self::Writes),
-        ("redo", Self::Redo),
-        ("commits", Self::Commits),
-        ("logical-reads", Self::LogicalReads),
-        ("db-time", Self::DbTime),
-        ("each", Self::Each),
-    ];
+    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
 
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.into_iter().find(|(own, _)| *own == name).map(|(_, by)| by)
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Its words, and its figures: the first one known counts. [`By::Each`] has none.
@@ -247,7 +242,6 @@ fn short_name(at: At, seconds: f64) -> String {
     }
 }
 
-/// The interval at a point.
 pub(crate) fn chosen(intervals: &[Interval], at: At, by: By) -> Result<&Interval, ChoiceError> {
     let mut known: Vec<&Interval> =
         intervals.iter().filter(|interval| by.value(&interval.figures).is_some()).collect();
@@ -303,11 +297,10 @@ fn moment(interval: &Interval) -> String {
     interval.begin.strftime(form).to_string()
 }
 
-/// Notes on figures that peak in other intervals.
 fn elsewhere(intervals: &[Interval], chosen: &Interval, by: By) -> Vec<String> {
-    let others = By::NAMES.into_iter().filter(|(_, other)| *other != by);
+    let others = By::ALL.iter().filter(|other| **other != by);
     others
-        .filter_map(|(name, other)| {
+        .filter_map(|other| {
             let here = other.value(&chosen.figures)?;
             let most = |one: &&Interval, another: &&Interval| {
                 let value = |interval: &Interval| other.value(&interval.figures).unwrap_or(0.0);
@@ -322,9 +315,10 @@ fn elsewhere(intervals: &[Interval], chosen: &Interval, by: By) -> Vec<String> {
                     "here there were none".into()
                 };
                 format!(
-                    "{} peak at another time, {}: {times}; --by {name} plans for that one, --by each for all at once.",
+                    "{} peak at another time, {}: {times}; --by {} plans for that one, --by each for all at once.",
                     capitalised(other.words()),
                     moment(peak),
+                    other.name(),
                 )
             })
         })

@@ -13,85 +13,64 @@ pub enum Kind {
     Mean,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Figure {
+/// Declares the figures in display order: each with its name in files, its title and its unit.
+macro_rules! figures {
+    ($($(#[$doc:meta])* $figure:ident = $name:literal, $title:literal, $unit:literal;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Figure {
+            $($(#[$doc])* $figure,)*
+        }
+
+        const TABLE: &[(Figure, &str, &str, &str)] = &[$((Figure::$figure, $name, $title, $unit),)*];
+    };
+}
+
+figures! {
     /// Visits of blocks in the buffer cache.
-    LogicalReads,
+    LogicalReads = "logical_reads_per_s", "Logical reads (blocks)", "blocks/s";
     /// Requests for physical reads, of the application's blocks.
-    ReadRequests,
+    ReadRequests = "physical_read_requests_per_s", "Physical read requests", "1/s";
     /// Blocks of these requests.
-    ReadBlocks,
-    ReadBytes,
+    ReadBlocks = "physical_read_blocks_per_s", "Physical reads (blocks)", "blocks/s";
+    ReadBytes = "physical_read_bytes_per_s", "Physical reads (bytes)", "bytes/s";
     /// Bytes of all reads, the server's own included.
-    AllReadBytes,
-    SingleBlockReads,
+    AllReadBytes = "all_read_bytes_per_s", "All reads (bytes)", "bytes/s";
+    SingleBlockReads = "single_block_reads_per_s", "Waits for a single block", "1/s";
     /// Blocks read around the buffer cache.
-    DirectReadBlocks,
+    DirectReadBlocks = "direct_read_blocks_per_s", "Direct reads (blocks)", "blocks/s";
     /// Bytes of sorts and joins read back.
-    TempReadBytes,
+    TempReadBytes = "temp_read_bytes_per_s", "Temporary data read", "bytes/s";
     /// Requests for physical writes, of the application's blocks.
-    WriteRequests,
-    WriteBlocks,
+    WriteRequests = "physical_write_requests_per_s", "Physical write requests", "1/s";
+    WriteBlocks = "physical_write_blocks_per_s", "Physical writes (blocks)", "blocks/s";
     /// Bytes of all writes, the server's own included.
-    AllWriteBytes,
+    AllWriteBytes = "all_write_bytes_per_s", "All writes (bytes)", "bytes/s";
     /// Bytes of sorts and joins written.
-    TempWriteBytes,
-    RedoBytes,
-    Commits,
-    Rollbacks,
-    Executions,
-    Parses,
-    HardParses,
-    NetworkBytes,
+    TempWriteBytes = "temp_write_bytes_per_s", "Temporary data written", "bytes/s";
+    RedoBytes = "redo_bytes_per_s", "Redo", "bytes/s";
+    Commits = "commits_per_s", "Commits", "1/s";
+    Rollbacks = "rollbacks_per_s", "Rollbacks", "1/s";
+    Executions = "executions_per_s", "Executions", "1/s";
+    Parses = "parses_per_s", "Parses", "1/s";
+    HardParses = "hard_parses_per_s", "Hard parses", "1/s";
+    NetworkBytes = "network_bytes_per_s", "Network", "bytes/s";
     /// Seconds in calls, of all sessions: average active sessions.
-    DbTime,
-    DbCpu,
+    DbTime = "db_time_per_s", "Average active sessions (DB time)", "s/s";
+    DbCpu = "db_cpu_per_s", "DB CPU", "s/s";
     /// Mean read of one block; of all reads where the source has no others.
-    ReadUs,
+    ReadUs = "single_block_read_us", "Read of a block, mean", "us";
     /// Mean read around the buffer cache.
-    DirectReadUs,
+    DirectReadUs = "direct_read_us", "Direct read, mean", "us";
     /// Mean read of several blocks at a time that do not lie together.
-    ParallelReadUs,
-    BlockWriteUs,
-    LogWriteUs,
-    CommitUs,
+    ParallelReadUs = "parallel_read_us", "Parallel read, mean", "us";
+    BlockWriteUs = "block_write_us", "Write of blocks, mean", "us";
+    LogWriteUs = "log_write_us", "Write of the log, mean", "us";
+    CommitUs = "commit_wait_us", "Wait for a commit, mean", "us";
 }
 
 use Figure::*;
 
-/// Figure, name in files, title, unit; in the order of [`Figure`], which a test checks.
-const TABLE: [(Figure, &str, &str, &str); 27] = [
-    (LogicalReads, "logical_reads_per_s", "Logical reads (blocks)", "blocks/s"),
-    (ReadRequests, "physical_read_requests_per_s", "Physical read requests", "1/s"),
-    (ReadBlocks, "physical_read_blocks_per_s", "Physical reads (blocks)", "blocks/s"),
-    (ReadBytes, "physical_read_bytes_per_s", "Physical reads (bytes)", "bytes/s"),
-    (AllReadBytes, "all_read_bytes_per_s", "All reads (bytes)", "bytes/s"),
-    (SingleBlockReads, "single_block_reads_per_s", "Waits for a single block", "1/s"),
-    (DirectReadBlocks, "direct_read_blocks_per_s", "Direct reads (blocks)", "blocks/s"),
-    (TempReadBytes, "temp_read_bytes_per_s", "Temporary data read", "bytes/s"),
-    (WriteRequests, "physical_write_requests_per_s", "Physical write requests", "1/s"),
-    (WriteBlocks, "physical_write_blocks_per_s", "Physical writes (blocks)", "blocks/s"),
-    (AllWriteBytes, "all_write_bytes_per_s", "All writes (bytes)", "bytes/s"),
-    (TempWriteBytes, "temp_write_bytes_per_s", "Temporary data written", "bytes/s"),
-    (RedoBytes, "redo_bytes_per_s", "Redo", "bytes/s"),
-    (Commits, "commits_per_s", "Commits", "1/s"),
-    (Rollbacks, "rollbacks_per_s", "Rollbacks", "1/s"),
-    (Executions, "executions_per_s", "Executions", "1/s"),
-    (Parses, "parses_per_s", "Parses", "1/s"),
-    (HardParses, "hard_parses_per_s", "Hard parses", "1/s"),
-    (NetworkBytes, "network_bytes_per_s", "Network", "bytes/s"),
-    (DbTime, "db_time_per_s", "Average active sessions (DB time)", "s/s"),
-    (DbCpu, "db_cpu_per_s", "DB CPU", "s/s"),
-    (ReadUs, "single_block_read_us", "Read of a block, mean", "us"),
-    (DirectReadUs, "direct_read_us", "Direct read, mean", "us"),
-    (ParallelReadUs, "parallel_read_us", "Parallel read, mean", "us"),
-    (BlockWriteUs, "block_write_us", "Write of blocks, mean", "us"),
-    (LogWriteUs, "log_write_us", "Write of the log, mean", "us"),
-    (CommitUs, "commit_wait_us", "Wait for a commit, mean", "us"),
-];
-
 impl Figure {
-    /// All figures in display order.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|(figure, ..)| *figure)
     }

@@ -1,35 +1,33 @@
 //! How well a run meets the demand it was planned for, and why it does not.
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::demand::Demand;
 use crate::figure::{Figure, Figures, READS, WRITES};
 use crate::plan::{CACHED, Costs, Measured, Planned, Rates};
 
 /// A figure that a plan must meet, saved by [`Aim::words`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::VariantArray, strum::IntoStaticStr)]
 #[serde(into = "&'static str")]
+#[strum(serialize_all = "lowercase")]
 pub enum Aim {
+    #[strum(serialize = "physical reads")]
     PhysicalReads,
     Redo,
     Commits,
+    #[strum(serialize = "physical writes")]
     PhysicalWrites,
+    #[strum(serialize = "logical reads")]
     LogicalReads,
 }
 
 impl Aim {
     /// In display order.
-    pub const ALL: [Self; 5] =
-        [Self::PhysicalReads, Self::Redo, Self::Commits, Self::PhysicalWrites, Self::LogicalReads];
+    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
 
     pub fn words(self) -> &'static str {
-        match self {
-            Self::PhysicalReads => "physical reads",
-            Self::Redo => "redo",
-            Self::Commits => "commits",
-            Self::PhysicalWrites => "physical writes",
-            Self::LogicalReads => "logical reads",
-        }
+        self.into()
     }
 
     /// True if a plan must meet it. Checkpoints decide when changed blocks are written, so that the writes of a short run say
@@ -91,35 +89,25 @@ impl Aim {
     }
 }
 
-impl From<Aim> for &'static str {
-    fn from(aim: Aim) -> Self {
-        aim.words()
-    }
-}
-
 /// A figure is met within this deviation from the demand.
 pub const TOLERANCE_PERCENT: f64 = 5.0;
 
 /// A demanded figure beside its planned and measured values.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitLine {
     pub what: Aim,
     pub unit: &'static str,
     pub demanded: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub planned: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
     /// Deviation of the measured value, or else the planned one, from the demand.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
     pub must: bool,
     /// True if the run had so few commits that chance explains the deviation.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_chance: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
 }
 
@@ -169,7 +157,6 @@ impl Fit {
         }
     }
 
-    /// The figures that must be met and are not.
     pub fn missed(&self) -> impl Iterator<Item = &FitLine> {
         self.lines.iter().filter(|line| line.is_missed())
     }
@@ -191,7 +178,7 @@ const NOTHING: f64 = 1e-6;
 
 /// Compares a plan, and its measured run if there is one, with the demand.
 pub fn compare(demand: &Demand, planned: &Planned, measured: Option<&Measured>, costs: &Costs) -> Fit {
-    let lines = Aim::ALL.into_iter().filter_map(|aim| line(aim, demand, planned, measured, costs));
+    let lines = Aim::ALL.iter().filter_map(|aim| line(*aim, demand, planned, measured, costs));
     Fit { lines: lines.collect() }
 }
 
@@ -467,7 +454,8 @@ mod tests {
     fn a_run_without_hits_is_not_preferred_to_one_whose_writes_are_those_of_the_run_before() {
         let fit = |percents: [f64; 5]| Fit {
             lines: Aim::ALL
-                .into_iter()
+                .iter()
+                .copied()
                 .zip(percents)
                 .map(|(what, percent)| FitLine {
                     what,

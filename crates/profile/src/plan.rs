@@ -59,7 +59,6 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Multiplies rate and sessions.
     pub fn times(&self, factor: f64, limits: &Limits) -> Self {
         let rate = (f64::from(self.rate) * factor).round().max(1.0) as u32;
         let wanted = (f64::from(self.schemas * self.threads) * factor).ceil() as u32;
@@ -78,7 +77,6 @@ impl Parameters {
         self.hot_every.map_or(1.0, |every| 1.0 - 1.0 / every)
     }
 
-    /// Blocks that a transaction changes.
     pub(crate) fn blocks_of_commit(&self) -> f64 {
         f64::from(self.update_work_unit) * self.commit_every
     }
@@ -110,7 +108,6 @@ impl Parameters {
     }
 }
 
-/// Limits of the loaded data and the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     pub schemas: u32,
@@ -346,7 +343,6 @@ pub struct Planned {
     pub can_be_hot: bool,
 }
 
-/// Parameters for a demand, given the costs of operations.
 pub fn solve(demand: &Demand, costs: &Costs, limits: &Limits) -> Planned {
     let search = Search { wanted: Wanted::of(demand, costs), costs, limits };
     let base = Parameters {
@@ -543,7 +539,6 @@ impl Search<'_> {
         self.limits.hot_blocks > 0 && self.costs.hot_misses() < 0.5
     }
 
-    /// Blocks of an UPDATE, and UPDATEs of a transaction.
     fn transactions(&self, work: &Work, threads: u32) -> Vec<(u16, f64)> {
         if work.commits <= 0.0 {
             return vec![(1, 1.0)];
@@ -567,7 +562,6 @@ impl Search<'_> {
         }
     }
 
-    /// Blocks of a SELECT to try.
     fn work_units(&self, work: &Work) -> Vec<u16> {
         if work.visited <= work.changed {
             return vec![1];
@@ -652,7 +646,6 @@ impl Search<'_> {
     }
 }
 
-/// The whole numbers beside a number.
 fn both(number: f64, least: f64, most: f64) -> [f64; 2] {
     [number.floor(), number.ceil()].map(|whole| whole.clamp(least, most))
 }
@@ -661,7 +654,6 @@ fn six_decimals(number: f64) -> f64 {
     (1e6 * number).round() / 1e6
 }
 
-/// The percentages with two decimals beside a percentage.
 fn hundredths(percent: f64) -> [f64; 2] {
     both(100.0 * percent, 0.0, 10_000.0).map(|hundredths| hundredths / 100.0)
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use slob_measure::Facts;
 
 use crate::figure::{Figure, Figures, Kind};
@@ -38,19 +39,15 @@ pub enum Source {
     Mixed,
 }
 
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Subject {
     pub name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The container of a database within a database.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_bytes: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
     #[serde(flatten)]
     pub facts: Facts,
@@ -80,11 +77,11 @@ impl Subject {
     }
 }
 
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub source: String,
     /// The instance of a cluster; `None` if the interval is of the whole database.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
     /// Start by the source's clock.
     pub begin: DateTime,
@@ -129,11 +126,10 @@ impl Interval {
     }
 }
 
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bucket {
     pub from_us: f64,
-    /// Upper end; `None` if open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_us: Option<f64>,
     /// A count or a percentage: only proportions matter.
     pub waits: f64,
@@ -142,10 +138,10 @@ pub struct Bucket {
 /// Histograms by name: `read` of one block, `commit` of waits for the log.
 pub type Histograms = BTreeMap<String, Vec<Bucket>>;
 
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     pub source: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<DateTime>,
     pub why: String,
 }
@@ -171,7 +167,6 @@ pub enum ProfileError {
 }
 
 impl Profile {
-    /// A profile without intervals.
     pub fn new(source: Source, subject: Subject) -> Self {
         let (intervals, left_out) = (Vec::new(), Vec::new());
         Self { profile_version: PROFILE_VERSION, source, subject, intervals, left_out }
@@ -216,7 +211,6 @@ impl Profile {
 const APART_S: f64 = 30.0;
 const APART_SHARE: f64 = 0.05;
 
-/// An unchecked interval of a source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     pub subject: Subject,
@@ -340,7 +334,6 @@ impl Profile {
         &self.left_out[known..]
     }
 
-    /// Merges another profile of the same database.
     pub fn add(&mut self, other: Self) {
         self.subject = std::mem::take(&mut self.subject).or(other.subject);
         self.source = if self.source == other.source { self.source } else { Source::Mixed };

@@ -9,7 +9,6 @@ use crate::profile::{Gap, Interval, Profile};
 
 /// A gap between intervals is at least this share of the earlier one.
 const GAP: f64 = 0.05;
-/// Number of peaks that are named.
 const WORST: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -261,7 +260,6 @@ impl Change {
     }
 }
 
-/// Changes of all figures that both know.
 pub fn diff(one: &Summary, other: &Summary) -> Vec<Change> {
     let change = |figure: Figure| {
         let (one, other) = (one.figure(figure)?, other.figure(figure)?);

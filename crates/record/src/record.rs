@@ -1,4 +1,7 @@
 //! The record itself: every type that is saved in `run.json`.
+//!
+//! `docs/run.schema.json` describes every field. Comments here say what its name does not.
+#![expect(missing_docs, reason = "docs/run.schema.json describes every field")]
 
 use std::collections::BTreeMap;
 
@@ -19,25 +22,19 @@ use crate::saved::SavedProbe;
 pub struct Record {
     /// [`crate::RECORD_VERSION`] of the release that wrote it.
     pub record_version: u32,
-    /// Release that wrote the record.
     pub slob_version: String,
     /// Name of the run's folder.
     pub id: String,
-    /// RUN_NAME.
     pub name: String,
-    /// Outcome of the run.
     pub status: Status,
-    /// Start of the sessions.
     pub started: Timestamp,
     /// Moment at which all sessions had stopped.
     pub ended: Timestamp,
     /// The target, without a password.
     pub target: String,
-    /// The server.
     pub server: ServerRecord,
     /// Effective configuration with the origin of each value, without secrets.
     pub configuration: Vec<ConfigEntry>,
-    /// The workload of the sessions.
     pub workload: Workload,
     /// The loaded data; absent if the engine stores none.
     pub load: Option<LoadRecord>,
@@ -55,19 +52,15 @@ pub struct Record {
     /// Operations of the whole run that were repeated after a conflict, by the database's error code.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub conflicts: BTreeMap<String, u64>,
-    /// Lost connections, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<LossRecord>,
-    /// Marks left during the run, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
     /// Sessions at work at the edges of the window; absent in records of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edges: Option<Edges>,
-    /// Outcome of UNTIL_STEADY.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_steady: Option<UntilSteady>,
-    /// All sessions.
     pub sessions: Vec<SessionRecord>,
     /// Counters of the database within the window: those that `server_counters` has too are of this run's sessions alone, all
     /// others of the whole server.
@@ -81,18 +74,15 @@ pub struct Record {
     /// Latencies measured by the database within the window.
     #[serde(flatten)]
     pub latencies: Latencies,
-    /// Wait events within the window.
     pub events: Vec<WaitEvent>,
     /// Counters of the database in each step of RATE; empty unless RATE is a schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_steps: Vec<RateStepRecord>,
-    /// The server's own report of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_report: Option<ServerReportRecord>,
     /// Endpoints; empty if the target is one server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointRecord>,
-    /// CPU time of the database within the window.
     pub db_cpu: Option<DbCpu>,
     /// The kernel's I/O counts of the database's processes within the window; absent without permission, and in records of older
     /// releases.
@@ -115,13 +105,10 @@ pub struct Record {
     /// This program's host, unless it is the database's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_host: Option<ClientHostRecord>,
-    /// Probe of the device.
     pub probe: Option<SavedProbe>,
-    /// Rows read back after the run.
     pub verification: Option<Verification>,
     /// The run second by second, including warm-up; second 0 is the common start of the sessions.
     pub series: Series<Interval>,
-    /// Notes for the reader.
     pub notes: Vec<String>,
     /// SHA-256 of the files beside the record that are not made from it alone, by name. Empty in records of older releases.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -131,7 +118,6 @@ pub struct Record {
     pub digest: Option<String>,
 }
 
-/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum Status {
@@ -140,24 +126,16 @@ pub enum Status {
     /// The user ended the run; the measurements up to then are valid.
     Interrupted,
     /// An error ended the run; the measurements up to then are kept.
-    Failed {
-        /// The error.
-        error: String,
-    },
+    Failed { error: String },
 }
 
 /// The engine's description of the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
-    /// Product name.
     pub product: String,
-    /// Version.
     pub version: String,
-    /// Block size in bytes.
     pub block_bytes: u32,
-    /// Settings that change results.
     pub settings: Vec<Setting>,
-    /// Advice about the settings.
     pub advice: Vec<String>,
     /// True if the database runs inside this program.
     pub embedded: bool,
@@ -175,18 +153,13 @@ pub struct ServerRecord {
     pub data_path: Option<String>,
 }
 
-/// A parameter with its value and the value's origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigEntry {
-    /// Name of the parameter.
     pub key: String,
-    /// Its value.
     pub value: String,
-    /// Origin of the value.
     pub origin: String,
 }
 
-/// The loaded data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// The seed of scatter and content.
@@ -204,10 +177,8 @@ pub struct LoadRecord {
     pub cost: Option<LoadCost>,
 }
 
-/// Size and duration of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadCost {
-    /// End of the load.
     pub ended: Timestamp,
     /// Rows, one per block.
     pub rows: u64,
@@ -220,7 +191,6 @@ pub struct LoadCost {
 /// Layout of a schema's rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchemaRecord {
-    /// Number of the schema.
     pub schema: u16,
     /// Rows of its main table.
     pub rows: u64,
@@ -230,7 +200,6 @@ pub struct SchemaRecord {
     pub all_blocks: u64,
 }
 
-/// The measured window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// Seconds from the start of the sessions to the begin of the window, without the rest between them.
@@ -239,19 +208,15 @@ pub struct Window {
     pub seconds: f64,
 }
 
-/// The edges of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Edges {
-    /// Begin of the window.
     pub begin: EdgeRecord,
-    /// End of the window.
     pub end: EdgeRecord,
 }
 
 /// Sessions rest at an edge while the counters are read. A session inside an operation of several seconds does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EdgeRecord {
-    /// Sessions still at work.
     pub sessions_at_work: u32,
     /// Most operations that these sessions can have been executing.
     pub operations_under_way: u64,
@@ -260,7 +225,6 @@ pub struct EdgeRecord {
 /// Operations of one kind that ended within the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KindRecord {
-    /// Number of operations.
     pub operations: u64,
     /// Rows, hence blocks, counted or changed.
     pub rows: u64,
@@ -273,17 +237,15 @@ pub struct KindRecord {
 }
 
 /// A session; its figures are of the window.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionRecord {
     /// Number of the session, from 0.
     pub session: u32,
-    /// Schema of the session.
     pub schema: u16,
     /// Last endpoint, as an index of [`Record::endpoints`]; absent if there is only one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<u32>,
     /// Operations that ended before the window; absent in records of older releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_window: Option<u64>,
     /// SELECTs that ended within the window.
     pub selects: u64,
@@ -291,25 +253,21 @@ pub struct SessionRecord {
     pub updates: u64,
     /// Scans that ended within the window.
     pub scans: u64,
-    /// Rows of these operations.
     pub rows: u64,
     /// Time inside these operations, in microseconds.
     pub busy_us: u64,
     /// Think time, and time in which nothing was due or left to do, in microseconds; absent in records of older releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_us: Option<u64>,
     /// Rest of the window, in microseconds: the session was ready, and no operation of it was at work. It waited for this program,
     /// the network or a CPU, or an attempt failed. Absent in records of older releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_us: Option<u64>,
-    /// Longest of these operations, in microseconds.
+    #[serialize_always]
     pub max_us: Option<f64>,
     /// Longest time without the end of an operation; absent in records of older releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_wait: Option<LongestWait>,
     /// True if the session worked through the whole window, or did all operations of WORK_LOOP.
     pub whole_window: bool,
-    /// Error that ended the session.
+    #[serialize_always]
     pub error: Option<String>,
 }
 
@@ -318,7 +276,6 @@ pub struct SessionRecord {
 pub struct LongestWait {
     /// Begin, in seconds from the start of the sessions.
     pub at_s: f64,
-    /// Length in seconds.
     pub seconds: f64,
 }
 
@@ -331,7 +288,6 @@ pub fn error_of_session(session: u32, error: &str) -> String {
 }
 
 impl SessionRecord {
-    /// Operations of all kinds that ended within the window.
     pub fn operations(&self) -> u64 {
         self.selects.saturating_add(self.updates).saturating_add(self.scans)
     }
@@ -340,11 +296,9 @@ impl SessionRecord {
 /// Operations and counters of one endpoint within the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndpointRecord {
-    /// Host and port.
     pub endpoint: String,
     /// Sessions whose last endpoint it was.
     pub sessions: u32,
-    /// Operations by kind.
     pub operations: BTreeMap<OpKind, KindRecord>,
     /// Counters of its server; absent if the server was unreachable at an edge of the window, was restarted, or belongs to an
     /// earlier endpoint.
@@ -364,16 +318,12 @@ pub struct RateStepRecord {
     pub begin_s: f64,
     /// Length of that interval, which rates are divided by.
     pub seconds: f64,
-    /// Counters of the database.
     pub counters: Counters,
-    /// Latencies that it measured.
     #[serde(flatten)]
     pub latencies: Latencies,
-    /// Its wait events.
     pub events: Vec<WaitEvent>,
 }
 
-/// CPU time of the database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DbCpu {
     /// User and system time within the window.
@@ -388,9 +338,7 @@ pub struct DbCpu {
 /// A host within the window; sums if there are several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostRecord {
-    /// Description.
     pub info: HostInfo,
-    /// CPU time by mode.
     pub cpu: Option<CpuTimes>,
     /// CPU seconds of other programs by their processes' clocks. Absent if not all processes could be seen, and in records of
     /// older releases.
@@ -401,27 +349,22 @@ pub struct HostRecord {
     pub load_1m: Option<f64>,
     /// The device behind the data.
     pub device: Option<DeviceRecord>,
-    /// Reason for a missing device.
     pub device_note: Option<String>,
 }
 
-/// The block device behind the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRecord {
-    /// Description.
     pub device: Device,
     /// Use within the window, by all programs of the host.
     pub counters: Option<DeviceCounters>,
 }
 
-/// Rows that were read back after the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
     /// Rows read, drawn at random.
     pub rows: u64,
     /// Rows changed by an update, with all columns consistent.
     pub updated: u64,
-    /// Damaged rows.
     pub faults: Vec<String>,
     /// Reason for which no more rows could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -454,13 +397,10 @@ pub struct ObservedRecord {
     pub round_trip_s: Option<f64>,
     /// CPUs that the server may use: the minimum of host, affinity and control group.
     pub cpus: Option<f64>,
-    /// Limits of its control group.
     pub limits: Option<GroupLimits>,
-    /// Use of its control group.
     pub group: Option<GroupUse>,
     /// Available memory of its host at the end, in bytes.
     pub memory_available_bytes: Option<u64>,
-    /// CPU time of its processes.
     pub cpu: Option<CpuSplit>,
     /// I/O of its processes, if there are several servers.
     pub io: Option<ProcessIo>,
@@ -477,9 +417,7 @@ pub struct ObservedRecord {
 /// A traced stretch of a run: the window, or some time behind it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceRecord {
-    /// Which one, as in TRACE.
     pub when: TraceWhen,
-    /// Its length.
     pub seconds: f64,
     /// Counters of the whole server in it.
     pub counters: Counters,
@@ -493,24 +431,18 @@ pub struct TraceRecord {
 /// This program's host within the window, unless it is the database's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientHostRecord {
-    /// Name.
     pub hostname: String,
-    /// CPUs.
     pub cpus_online: Option<u32>,
-    /// CPU time by mode.
     pub cpu: Option<CpuTimes>,
 }
 
-/// A lost connection of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LossRecord {
-    /// The session.
     pub session: u32,
     /// Lost endpoint, as an index of [`Record::endpoints`], or 0.
     pub endpoint: u32,
     /// Moment, in seconds from the start of the sessions.
     pub at_s: f64,
-    /// Error of the failed operation.
     pub error: String,
     /// Moment of the reconnection; absent if there was none.
     pub back_s: Option<f64>,
@@ -521,16 +453,13 @@ pub struct LossRecord {
     pub refused: Option<String>,
 }
 
-/// A marked moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// Moment, in seconds from the start of the sessions; negative before it.
     pub at_s: f64,
-    /// Text of the mark.
     pub text: String,
 }
 
-/// UNTIL_STEADY with its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UntilSteady {
     /// True if the last windows agreed, which ended the run.
@@ -541,7 +470,6 @@ pub struct UntilSteady {
     pub window_s: u64,
     /// Begin of the first compared window, in seconds from the start of the sessions; absent if the run was too short.
     pub since_s: Option<u64>,
-    /// Operations per second of each compared window.
     pub operations_per_s: Vec<f64>,
 }
 
@@ -571,14 +499,11 @@ impl ServerReportRecord {
     }
 }
 
-/// A figure of the run and of the server's report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportedPair {
     /// Name of the figure with its unit.
     pub what: String,
-    /// Value of the run.
     pub ours: f64,
-    /// Value of the report.
     pub reported: f64,
 }
 
@@ -593,10 +518,8 @@ impl ReportedPair {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Operations that ended in the interval.
     #[serde(default)]
     pub ops: OpCounts,
-    /// Rows of these operations.
     #[serde(default)]
     pub rows: u64,
     /// Durations of these operations of all kinds.
@@ -605,22 +528,16 @@ pub struct Interval {
     /// Open loop: response times, from the intended start to the end.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
-    /// Physical reads counted by the database.
     pub physical_reads: Option<u64>,
-    /// Logical reads counted by the database.
     pub logical_reads: Option<u64>,
-    /// Log bytes counted by the database.
     pub redo_bytes: Option<u64>,
     /// Seconds between the two samples of this interval.
     pub sampled_s: Option<f64>,
     /// Seconds between the samples by the clock of the database's host; absent if it was not observed, and in records of older
     /// releases.
     pub observed_s: Option<f64>,
-    /// CPU time of the whole host by mode.
     pub host_cpu: Option<CpuTimes>,
-    /// CPU time of the database's processes.
     pub db_cpu: Option<CpuSplit>,
-    /// Use of the block device.
     pub device: Option<DeviceUse>,
 }
 

@@ -5,8 +5,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::iter::Peekable;
-use std::str::Chars;
 
 use crate::settings::SpecErrors;
 
@@ -30,11 +28,9 @@ impl fmt::Debug for Assignment {
 /// The assignments of a file. [`crate::Settings::resolve`] checks keys and values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfFile {
-    /// Name in messages.
     pub(crate) name: String,
     /// In the order of their lines, one for each key: the last one counts, as in a shell.
     pub(crate) assignments: Vec<Assignment>,
-    /// Keys with several assignments.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -130,7 +126,7 @@ fn read_line(line: &str) -> Result<Option<(String, String)>, LineFault> {
         return Err(LineFault::NotAnAssignment);
     }
     if let Some(value) = rest.strip_prefix('=') {
-        return ValueReader::read(key, value).map(|value| Some((key.to_owned(), value)));
+        return read_value(key, value).map(|value| Some((key.to_owned(), value)));
     }
     if rest.trim_start().starts_with('=') {
         return Err(LineFault::SpaceBesideEquals { key: key.to_owned() });
@@ -149,101 +145,53 @@ fn is_list_of_keys(rest: &str) -> bool {
         .all(|word| word.chars().all(is_key_char))
 }
 
-/// Reads a value as a shell does.
-struct ValueReader<'a> {
-    key: &'a str,
-    chars: Peekable<Chars<'a>>,
-    value: String,
-    /// True if the last character closed a quote.
-    after_quote: bool,
-}
-
-impl<'a> ValueReader<'a> {
-    /// Reads the text after `KEY=`.
-    fn read(key: &'a str, text: &'a str) -> Result<String, LineFault> {
-        let mut reader =
-            Self { key, chars: text.chars().peekable(), value: String::new(), after_quote: false };
-        while let Some(&next) = reader.chars.peek() {
-            if next.is_whitespace() || (next == '#' && reader.after_quote) {
-                break;
+/// Reads the text after `KEY=` as a shell does.
+fn read_value(key: &str, text: &str) -> Result<String, LineFault> {
+    let own_key = || key.to_owned();
+    let mut chars = text.chars().peekable();
+    let (mut value, mut quote, mut after_quote) = (String::new(), None, false);
+    // A '#' begins a comment only at the start of a word, as in a shell; the text after '=' continues a word.
+    let ends = |next: char, after_quote| next.is_whitespace() || (next == '#' && after_quote);
+    while let Some(next) = chars.next_if(|next| quote.is_some() || !ends(*next, after_quote)) {
+        let plain = match (quote, next) {
+            (Some(open), _) if next == open => {
+                (quote, after_quote) = (None, true);
+                continue;
             }
-            // A '#' begins a comment only at the start of a word, as in a shell; the text after '=' continues a word.
-            reader.chars.next();
-            match next {
-                '\'' => reader.single_quoted()?,
-                '"' => reader.double_quoted()?,
-                plain => reader.unquoted(plain)?,
+            (None, '\'' | '"') => {
+                quote = Some(next);
+                continue;
             }
-            reader.after_quote = matches!(next, '\'' | '"');
-        }
-        reader.end(text)
-    }
-
-    fn unquoted(&mut self, next: char) -> Result<(), LineFault> {
-        let key = self.key.to_owned();
-        match next {
-            found if UNQUOTED_SYNTAX.contains(&found) => Err(LineFault::ShellSyntax { key, found }),
-            '\\' => Err(LineFault::Backslash { key }),
-            '~' if self.value.is_empty() => Err(LineFault::Tilde { key }),
-            plain => self.push(plain),
-        }
-    }
-
-    fn single_quoted(&mut self) -> Result<(), LineFault> {
-        loop {
-            match self.chars.next() {
-                None => return Err(self.unterminated('\'')),
-                Some('\'') => return Ok(()),
-                Some(plain) => self.push(plain)?,
+            (Some('"'), found @ ('$' | '`')) => return Err(LineFault::ShellSyntax { key: own_key(), found }),
+            // A backslash in double quotes escapes only special characters.
+            (Some('"'), '\\') => chars.next_if(|next| matches!(next, '"' | '\\' | '$' | '`')).unwrap_or('\\'),
+            (None, found) if UNQUOTED_SYNTAX.contains(&found) => {
+                return Err(LineFault::ShellSyntax { key: own_key(), found });
             }
-        }
-    }
-
-    fn double_quoted(&mut self) -> Result<(), LineFault> {
-        loop {
-            match self.chars.next() {
-                None => return Err(self.unterminated('"')),
-                Some('"') => return Ok(()),
-                Some(found @ ('$' | '`')) => {
-                    return Err(LineFault::ShellSyntax { key: self.key.to_owned(), found });
-                }
-                // A backslash in double quotes escapes only special characters.
-                Some('\\') => match self.chars.next_if(|next| matches!(next, '"' | '\\' | '$' | '`')) {
-                    Some(escaped) => self.push(escaped)?,
-                    None => self.push('\\')?,
-                },
-                Some(plain) => self.push(plain)?,
-            }
-        }
-    }
-
-    fn push(&mut self, plain: char) -> Result<(), LineFault> {
+            (None, '\\') => return Err(LineFault::Backslash { key: own_key() }),
+            (None, '~') if value.is_empty() => return Err(LineFault::Tilde { key: own_key() }),
+            (_, plain) => plain,
+        };
         if plain.is_control() && plain != '\t' {
-            return Err(LineFault::Control { key: self.key.to_owned() });
+            return Err(LineFault::Control { key: own_key() });
         }
-        self.value.push(plain);
-        Ok(())
+        value.push(plain);
+        after_quote = false;
     }
-
-    fn unterminated(&self, quote: char) -> LineFault {
-        LineFault::Unterminated { key: self.key.to_owned(), quote }
+    if let Some(quote) = quote {
+        return Err(LineFault::Unterminated { key: own_key(), quote });
     }
-
-    /// Accepts white space and a comment after the value, and nothing else.
-    fn end(self, text: &str) -> Result<String, LineFault> {
-        let rest: String = self.chars.collect();
-        let rest = rest.trim_start();
-        if rest.is_empty() || rest.starts_with('#') {
-            return Ok(self.value);
+    let rest: String = chars.collect();
+    let rest = rest.trim_start();
+    match rest.chars().next() {
+        None | Some('#') => Ok(value),
+        Some(_) if text.starts_with(char::is_whitespace) => {
+            Err(LineFault::SpaceBesideEquals { key: own_key() })
         }
-        let key = self.key.to_owned();
-        if text.starts_with(char::is_whitespace) {
-            return Err(LineFault::SpaceBesideEquals { key });
+        Some(found) if UNQUOTED_SYNTAX.contains(&found) => {
+            Err(LineFault::ShellSyntax { key: own_key(), found })
         }
-        match rest.chars().next().filter(|next| UNQUOTED_SYNTAX.contains(next)) {
-            Some(found) => Err(LineFault::ShellSyntax { key, found }),
-            None => Err(LineFault::TextAfterValue { key }),
-        }
+        Some(_) => Err(LineFault::TextAfterValue { key: own_key() }),
     }
 }
 

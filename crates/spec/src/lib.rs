@@ -49,6 +49,6 @@ pub use table::{MAX_SESSIONS, Table};
 pub use target::{BadTarget, Endpoint, Target};
 pub use types::{
     Amount, ArrivalProcess, BadValue, Decimal, Every, HotSpotSize, Length, MAX_SCALE_BLOCKS, Percent, Rate,
-    RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, TraceWhen, UntilSteady, Within, WorkUnit,
+    RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, TraceWhen, UntilSteady, WorkUnit,
 };
 pub use workload::{HotSpot, Roles, ThinkTime, Workload, WorkloadError};

@@ -9,7 +9,8 @@ use crate::observe::{Observe, Observers};
 use crate::rate::RateSchedule;
 use crate::target::Target;
 use crate::types::{
-    Amount, BadValue, Decimal, MASK, RunName, Secret, Size, WorkUnit, format_seconds, parse_seconds, whole,
+    Amount, BadValue, Decimal, Every, MASK, Percent, RunName, Secret, Size, WorkUnit, format_seconds,
+    parse_seconds, whole,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
@@ -48,7 +49,6 @@ pub struct Param {
     /// Default for a file that lacks the key. `None`: the same as `shipped`.
     pub if_deleted: Option<&'static str>,
     pub group: Group,
-    /// Meaning in one line, for help and documents.
     pub meaning: &'static str,
     /// Range or behaviour of the original kit, if it differs.
     pub original: Option<&'static str>,
@@ -131,7 +131,6 @@ impl Param {
         self.if_deleted.or(self.shipped)
     }
 
-    /// The key and its aliases.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(self.key).chain(self.aliases.iter().copied())
     }
@@ -381,6 +380,8 @@ from_value! {
     NonZeroU32: Value::Count(value) => u32::try_from(*value).ok().and_then(Self::new);
     NonZeroU64: Value::Count(value) => Self::new(*value);
     WorkUnit: Value::Count(value) => u16::try_from(*value).ok().and_then(|blocks| Self::new(blocks).ok());
+    Percent: Value::Decimal(value) => (*value).try_into().ok();
+    Every: Value::Decimal(value) => (*value).try_into().ok();
     Size: Value::Size(value) => Some(*value);
     Duration: Value::Duration(value) => Some(*value);
     bool: Value::Flag(value) => Some(*value);

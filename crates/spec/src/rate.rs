@@ -58,7 +58,6 @@ impl RateSchedule {
         &self.0
     }
 
-    /// The rate, if it does not change.
     pub fn only(&self) -> Option<u32> {
         match *self.0 {
             [RateStep { per_second, .. }] => Some(per_second),
@@ -66,7 +65,6 @@ impl RateSchedule {
         }
     }
 
-    /// The lowest and the highest rate.
     pub fn range(&self) -> (u32, u32) {
         let rates = || self.0.iter().map(|step| step.per_second);
         (rates().min().unwrap_or(0), rates().max().unwrap_or(0))

@@ -57,7 +57,6 @@ fn init_lines(param: &Param) -> String {
     format!("\n# {meaning}\n# Permitted: {permitted}\n# Default: {default}{if_deleted}\n{assignment}\n")
 }
 
-/// The parameters, group by group.
 fn groups(table: &Table) -> impl Iterator<Item = &[Param]> {
     table.params().chunk_by(|one, next| one.group == next.group)
 }

@@ -21,7 +21,6 @@ impl SpecErrors {
         if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
     }
 
-    /// All errors, in the order of file or table.
     pub fn errors(&self) -> &[String] {
         &self.0
     }
@@ -95,7 +94,6 @@ pub struct Settings {
     entries: Vec<Entry>,
 }
 
-/// Settings and warnings about probable mistakes.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     pub settings: Settings,
@@ -185,7 +183,6 @@ impl Settings {
         self.entries.iter()
     }
 
-    /// The entry of a key or alias.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.param.keys().any(|name| name == key))
     }
@@ -215,7 +212,6 @@ impl Settings {
     }
 }
 
-/// Prefix of our environment variables.
 const PREFIX: &str = "SLOB_";
 
 /// The strongest text for each parameter so far, by its key.
@@ -303,7 +299,6 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Errors and warnings found so far.
 #[derive(Default)]
 struct Diagnostics {
     errors: Vec<String>,

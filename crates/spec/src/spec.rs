@@ -33,11 +33,9 @@ pub struct LoadSpec {
     pub target: Target,
     /// 1 to 65,535.
     pub schemas: NonZeroU32,
-    /// Size of each schema's main table.
     pub scale: Size,
     /// Size of each schema's table for short scans, at least one block; `None` makes none.
     pub scan_table: Option<Size>,
-    /// Parallel streams.
     pub streams: NonZeroU32,
     /// False lets the engine use as many streams as its server gains from.
     pub streams_are_set: bool,
@@ -93,16 +91,12 @@ pub struct RunSpec {
     pub schemas: NonZeroU32,
     pub threads_per_schema: NonZeroU32,
     pub update_pct: Percent,
-    /// UPDATEs for each COMMIT.
     pub commit_every: Every,
     /// Sessions that only update beside others that only read; `None` if all sessions are alike.
     pub writers: Option<NonZeroU32>,
     pub scan_pct: Percent,
-    /// Blocks of a SELECT.
     pub work_unit: WorkUnit,
-    /// Blocks of an UPDATE.
     pub update_work_unit: WorkUnit,
-    /// Active data set of each schema.
     pub scale: Size,
     pub scan_table: Option<Size>,
     pub redo: RedoStress,
@@ -118,21 +112,17 @@ pub struct RunSpec {
     pub think: Option<ThinkTime>,
     /// `None` is a closed loop: each operation follows the one before.
     pub rate: Option<Rate>,
-    /// Program to call around the run.
     pub external_script: Option<PathBuf>,
     /// `None`: the runner draws one.
     pub seed: Option<u64>,
     pub run_name: RunName,
-    /// Folder for the run's own folder.
     pub results_dir: PathBuf,
     /// Lists every operation in a file beside the record.
     pub keep_operations: bool,
-    /// Samples the host's counters.
     pub host_counters: bool,
     pub observe: Observers,
     /// Remote observers are copies of this program.
     pub observe_copy: bool,
-    /// When the kernel traces reads and writes, if at all.
     pub trace: Option<TraceWhen>,
     pub block_sz: Option<u32>,
     /// The server's own report to take, only if the user asks for one, whatever the default: it costs the server work,

@@ -13,7 +13,6 @@ pub const MAX_SESSIONS: u64 = u16::MAX as u64;
 /// Similarity, 0 to 1, from which a key is suggested for an unknown one.
 const SUGGESTION_LIKENESS: f64 = 0.65;
 
-/// All parameters: this crate's and the engines' own.
 #[derive(Clone, Debug)]
 pub struct Table {
     params: Vec<Param>,

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use crate::types::{Secret, whole};
 
-/// One host of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     /// Name or address, decoded; an IPv6 address without its brackets.
@@ -34,7 +33,6 @@ pub struct Target {
 }
 
 impl Target {
-    /// The scheme in lower case.
     pub fn scheme(&self) -> &str {
         &self.scheme
     }

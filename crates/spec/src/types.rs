@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::param::{FromValue, Value};
@@ -28,18 +28,14 @@ impl BadValue {
     }
 }
 
-/// A whole number from `MIN` to `MAX`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, derive_more::Display)]
-pub struct Within<T, const MIN: u16, const MAX: u16>(T);
-
 /// A percentage in hundredths of a percent. Saved as a number, a whole one without decimals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "Decimal", try_from = "Decimal")]
 pub struct Percent(u16);
 
 impl Percent {
     pub const ALL: Self = Self(10_000);
 
-    /// A whole percentage.
     pub fn new(percent: u8) -> Result<Self, BadValue> {
         Self::of_hundredths(100 * u64::from(percent))
             .ok_or_else(|| BadValue::expected("a percentage from 0 to 100"))
@@ -63,28 +59,32 @@ impl Percent {
     }
 }
 
+impl From<Percent> for Decimal {
+    fn from(percent: Percent) -> Self {
+        Self(Self::ONE / 100 * u64::from(percent.0))
+    }
+}
+
+impl TryFrom<Decimal> for Percent {
+    type Error = BadValue;
+
+    fn try_from(Decimal(scaled): Decimal) -> Result<Self, BadValue> {
+        const HUNDREDTH: u64 = Decimal::ONE / 100;
+        let percent = scaled.is_multiple_of(HUNDREDTH).then(|| Self::of_hundredths(scaled / HUNDREDTH));
+        let bad = || BadValue::expected("a percentage from 0 to 100 with up to two decimals");
+        percent.flatten().ok_or_else(bad)
+    }
+}
+
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Decimal(Decimal::ONE / 100 * u64::from(self.0)).fmt(f)
-    }
-}
-
-impl Serialize for Percent {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        Decimal(Decimal::ONE / 100 * u64::from(self.0)).serialize(to)
-    }
-}
-
-impl<'de> Deserialize<'de> for Percent {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let percent = Decimal::deserialize(from)?;
-        Self::from_value(&Value::Decimal(percent))
-            .ok_or_else(|| D::Error::custom("expected a percentage from 0 to 100 with up to two decimals"))
+        Decimal::from(*self).fmt(f)
     }
 }
 
 /// A number with up to six decimals, in millionths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "f64")]
 pub struct Decimal(pub(crate) u64);
 
 impl Decimal {
@@ -121,20 +121,24 @@ impl Serialize for Decimal {
     }
 }
 
-impl<'de> Deserialize<'de> for Decimal {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let number = f64::deserialize(from)?;
+impl TryFrom<f64> for Decimal {
+    type Error = BadValue;
+
+    fn try_from(number: f64) -> Result<Self, BadValue> {
         let scaled = (number * Self::ONE as f64).round();
         // Larger numbers have no exact millionths.
         let is_sound = (0.0..9e15).contains(&scaled);
         is_sound
             .then_some(Self(scaled as u64))
-            .ok_or_else(|| D::Error::custom("expected a number that is not negative"))
+            .ok_or_else(|| BadValue::expected("a number that is not negative"))
     }
 }
 
 /// N of 'every Nth': 1 at least, with up to six decimals. Every 1.25th are four of five, evenly spread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::Display,
+)]
+#[serde(try_from = "Decimal")]
 pub struct Every(Decimal);
 
 impl Every {
@@ -142,16 +146,12 @@ impl Every {
 
     /// `None` for 0.
     pub fn new(number: u32) -> Option<Self> {
-        Self::of(Decimal(Decimal::ONE * u64::from(number)))
+        Self::of_millionths(Decimal::ONE * u64::from(number))
     }
 
     /// `None` below one.
     pub fn of_millionths(number: u64) -> Option<Self> {
-        Self::of(Decimal(number))
-    }
-
-    fn of(number: Decimal) -> Option<Self> {
-        (number.0 >= Decimal::ONE).then_some(Self(number))
+        Decimal(number).try_into().ok()
     }
 
     pub fn get(self) -> f64 {
@@ -170,62 +170,40 @@ impl Every {
     }
 }
 
-impl fmt::Display for Every {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+impl TryFrom<Decimal> for Every {
+    type Error = BadValue;
 
-impl<'de> Deserialize<'de> for Every {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::of(Decimal::deserialize(from)?).ok_or_else(|| D::Error::custom("expected 1 or more"))
-    }
-}
-
-impl FromValue for Percent {
-    fn from_value(value: &Value) -> Option<Self> {
-        let Value::Decimal(Decimal(scaled)) = value else { return None };
-        const HUNDREDTH: u64 = Decimal::ONE / 100;
-        scaled.is_multiple_of(HUNDREDTH).then(|| Self::of_hundredths(scaled / HUNDREDTH)).flatten()
-    }
-}
-
-impl FromValue for Every {
-    fn from_value(value: &Value) -> Option<Self> {
-        if let Value::Decimal(number) = value { Self::of(*number) } else { None }
+    fn try_from(number: Decimal) -> Result<Self, BadValue> {
+        if number >= Self::ONE.0 { Ok(Self(number)) } else { Err(BadValue::expected("1 or more")) }
     }
 }
 
 /// Blocks of one operation.
-pub type WorkUnit = Within<u16, 1, 1024>;
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::Display,
+)]
+#[serde(try_from = "u16")]
+pub struct WorkUnit(u16);
 
-impl<T: Copy + Into<u16>, const MIN: u16, const MAX: u16> Within<T, MIN, MAX> {
-    pub(crate) const MIN: u16 = MIN;
-    pub(crate) const MAX: u16 = MAX;
+impl WorkUnit {
+    pub(crate) const MIN: u16 = 1;
+    pub(crate) const MAX: u16 = 1024;
 
-    pub fn new(number: T) -> Result<Self, BadValue> {
-        let is_within = (MIN..=MAX).contains(&number.into());
-        let bad = || BadValue::expected(format!("a whole number from {MIN} to {MAX}"));
-        if is_within { Ok(Self(number)) } else { Err(bad()) }
+    pub fn new(blocks: u16) -> Result<Self, BadValue> {
+        let bad = || BadValue::expected(format!("a whole number from {} to {}", Self::MIN, Self::MAX));
+        if (Self::MIN..=Self::MAX).contains(&blocks) { Ok(Self(blocks)) } else { Err(bad()) }
     }
 
-    pub fn get(self) -> T {
+    pub fn get(self) -> u16 {
         self.0
     }
 }
 
-impl<'de, T, const MIN: u16, const MAX: u16> Deserialize<'de> for Within<T, MIN, MAX>
-where
-    T: Copy + Into<u16> + Deserialize<'de>,
-{
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::new(T::deserialize(from)?).map_err(D::Error::custom)
-    }
-}
+impl TryFrom<u16> for WorkUnit {
+    type Error = BadValue;
 
-impl<T: Default, const MAX: u16> Default for Within<T, 0, MAX> {
-    fn default() -> Self {
-        Self(T::default())
+    fn try_from(blocks: u16) -> Result<Self, BadValue> {
+        Self::new(blocks)
     }
 }
 
@@ -305,7 +283,6 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
 pub struct Amount {
     /// Finite and above 0.
     number: f64,
-    /// As it was given.
     text: String,
 }
 
@@ -345,30 +322,17 @@ impl FromStr for Amount {
     }
 }
 
-const MICROS_PER_S: u64 = 1_000_000;
-/// Digits after the point, for microseconds.
-const MAX_DECIMALS: usize = 6;
-
 /// Reads `300`, `.5`, `90s`, `15m`, `8h`, `1d` exactly, without floating point. `None` if it is not such a number,
 /// has more than six decimals or does not fit.
 pub(crate) fn parse_seconds(text: &str) -> Option<Duration> {
     let (number, unit_s) = split_unit(text, &[('S', 1), ('M', 60), ('H', 3600), ('D', 86_400)]);
-    let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
-    let digits = whole.bytes().chain(decimals.bytes()).all(|byte| byte.is_ascii_digit());
-    if !digits || whole.len() + decimals.len() == 0 || decimals.len() > MAX_DECIMALS {
-        return None;
-    }
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let fraction_us: u64 = format!("{decimals:0<MAX_DECIMALS$}").parse().ok()?;
-    let micros =
-        whole.checked_mul(MICROS_PER_S)?.checked_add(fraction_us)?.checked_mul(unit_s.unwrap_or(1))?;
-    Some(Duration::from_micros(micros))
+    let Decimal(micros) = Decimal::parse(number, 6)?;
+    micros.checked_mul(unit_s.unwrap_or(1)).map(Duration::from_micros)
 }
 
 /// Writes decimal seconds to the microsecond, without needless zeros: `300`, `0.5`.
 pub(crate) fn format_seconds(span: Duration) -> String {
-    let text = format!("{}.{:06}", span.as_secs(), span.subsec_micros());
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    Decimal(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)).to_string()
 }
 
 /// A password. It is neither printable nor serialisable; a search for [`Secret::expose`] finds every use of its text.
@@ -475,7 +439,6 @@ choice! {
 }
 
 choice! {
-    /// Reaction to a session that loses its database.
     SessionLoss {
         Fail = "fail", "the run ends as failed";
         Reconnect = "reconnect", "the session reconnects, to an endpoint that answers";
@@ -484,7 +447,6 @@ choice! {
 }
 
 choice! {
-    /// Gaps between the intended starts of operations, in an open loop.
     ArrivalProcess {
         Steady = "steady", "all equal";
         Poisson = "poisson", "exponential, as from many independent users";
@@ -508,7 +470,6 @@ choice! {
     }
 }
 
-/// The rate of an open loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
     pub schedule: RateSchedule,

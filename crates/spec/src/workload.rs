@@ -17,7 +17,6 @@ pub struct Workload {
     pub update_work_unit: WorkUnit,
     /// Share of operations that are UPDATEs; with `writers` their share of the sessions.
     pub update_pct: Percent,
-    /// UPDATEs for each COMMIT.
     #[serde(default = "each", skip_serializing_if = "is_each")]
     pub commit_every: Every,
     /// So many sessions, the first ones, only update, and the others only read. `None`: all sessions are alike.
@@ -30,7 +29,6 @@ pub struct Workload {
     pub run_time_s: Option<f64>,
     /// Operations of each session, with WORK_LOOP.
     pub work_loop: Option<u64>,
-    /// Seconds before the window.
     pub warmup_s: f64,
     /// Decides every key, kind and pause.
     pub seed: u64,
@@ -104,9 +102,7 @@ impl HotSpot {
 pub struct ThinkTime {
     /// N: a pause follows every Nth operation.
     pub every: NonZeroU32,
-    /// Shortest pause in microseconds.
     pub min_us: u32,
-    /// Longest pause in microseconds.
     pub max_us: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Sizes of a server, and how much of its data is in use.
+//! Sizes of a server, and how much of its data is in use. Each engine of a server has such a file.
 
 use std::collections::BTreeMap;
 

@@ -16,7 +16,6 @@ use crate::load::SliceRows;
 use crate::native::{Native, client_version};
 use crate::wallet::Wallet;
 
-/// A value bound to a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bind {
     Number(i64),
@@ -65,12 +64,10 @@ pub(crate) struct BlockOutput {
     pub(crate) ops: String,
     /// The block's working time, in microseconds.
     pub(crate) took_us: i64,
-    /// The error that ended it.
     pub(crate) fault: Option<Fault>,
 }
 
 impl BlockOutput {
-    /// Takes the block's output variables.
     pub(crate) fn new(ops: Option<String>, took_us: i64, code: i32, message: Option<String>) -> Self {
         let fault = (code != 0).then(|| Fault::new(code.abs(), message.unwrap_or_default()));
         Self { ops: ops.unwrap_or_default(), took_us, fault }
@@ -80,19 +77,16 @@ impl BlockOutput {
 /// The way to cancel a call from another thread.
 #[derive(Clone)]
 pub(crate) enum Cancellation {
-    /// The connection can break its own call.
     Break(Arc<dyn Fn() + Send + Sync>),
     /// A connection of the administrator must execute this statement.
     #[cfg_attr(not(any(test, feature = "thin")), expect(dead_code, reason = "only the thin driver needs it"))]
     Statement(String),
 }
 
-/// One connection.
 pub(crate) trait Client: Send {
     /// Executes a statement other than a query. Nothing is committed.
     fn execute(&mut self, sql: &str, binds: &[Bind]) -> Result<(), Fault>;
 
-    /// Executes a query and returns all its rows.
     fn query(&mut self, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault>;
 
     /// Executes a block that leaves a whole number in `:answer`.
@@ -129,7 +123,6 @@ pub(crate) trait Client: Send {
     }
 }
 
-/// An account, and the privilege to connect with.
 #[derive(Clone, Debug)]
 pub(crate) struct Login {
     /// User and password; `None` for the account of the operating system.
@@ -138,27 +131,22 @@ pub(crate) struct Login {
 }
 
 impl Login {
-    /// The account's name in messages.
     pub(crate) fn name(&self) -> &str {
         self.user.as_ref().map_or("the account of the operating system", |(user, _)| user)
     }
 }
 
-/// Makes connections.
 pub(crate) trait Driver: Send + Sync {
     /// Connects to a net service name, an easy connect string, or the local instance if `service` is empty.
     fn connect(&self, login: &Login, service: &str) -> Result<Box<dyn Client>, Fault>;
 
-    /// Name and version.
     fn name(&self) -> String;
 
-    /// A note for the run's record.
     fn note(&self) -> Option<String> {
         None
     }
 }
 
-/// Values of `?driver=`.
 pub(crate) const DRIVERS: [&str; 2] = ["oci", THIN];
 const THIN: &str = "thin";
 
@@ -208,13 +196,11 @@ pub(crate) fn available_drivers() -> String {
     format!("{thin}OCI by ODPI-C ({library})")
 }
 
-/// A failure as the server or the driver reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The number of an ORA- error; `None` if it has another origin.
     pub(crate) code: Option<i32>,
     pub(crate) message: String,
-    /// The driver's advice.
     pub(crate) remedy: Option<&'static str>,
 }
 
@@ -242,7 +228,6 @@ impl<T> During<T> for Result<T, Fault> {
 /// Numbers of errors, their kinds, and advice. Numbers that are missing are fatal.
 const ERRORS: &str = include_str!("errors.txt");
 
-/// The error of a step.
 pub(crate) fn failed(step: &str, fault: &Fault) -> EngineError {
     let message = fault.message.trim();
     let message =
@@ -281,7 +266,6 @@ fn holds(range: &str, code: i32) -> bool {
     first.parse().is_ok_and(|first: i32| first <= code) && last.parse().is_ok_and(|last: i32| code <= last)
 }
 
-/// The variant of that name.
 fn error_kind(name: &str) -> Option<ErrorKind> {
     use ErrorKind::{Cancelled, Connection, Data, Fatal, Privilege, Retryable, Space, Usage};
     let kinds = [Cancelled, Connection, Data, Fatal, Privilege, Retryable, Space, Usage];

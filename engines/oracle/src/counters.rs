@@ -17,7 +17,6 @@ use crate::database::{Database, Role};
 use crate::release::{CONTAINERS, MICROSECOND_HISTOGRAMS, Scope, Version};
 use crate::statements::{fill, literals};
 
-/// Statistics of the server, and their counters.
 const STATISTICS: &[(&str, Counter)] = &[
     ("session logical reads", Counter::LogicalReads),
     ("physical reads", Counter::PhysicalReads),
@@ -80,7 +79,6 @@ pub(crate) fn unwanted_sql(views: Views) -> String {
     fill(&views.fill(include_str!("../sql/sysstat.sql")), &[("names", &literals(&[CLEANOUTS, LOB_WRITES]))])
 }
 
-/// Waits for blocks of tables and indexes.
 const READS: &[&str] = &[
     "db file sequential read",
     "db file scattered read",
@@ -113,17 +111,13 @@ fn is_variety_of(event: &str, known: &str) -> bool {
     event.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
 }
 
-/// The views of one instance, or of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Views {
-    /// V$.
     Instance,
-    /// GV$.
     Cluster,
 }
 
 impl Views {
-    /// A query from its template.
     pub(crate) fn fill(self, template: &str) -> String {
         self.fill_with(template, "")
     }
@@ -140,7 +134,6 @@ impl Views {
     }
 }
 
-/// The names of [`queries`].
 pub(crate) const QUERIES: [&str; 5] = ["statistics", "waits", "time model", "histograms", "I/O by function"];
 
 /// The queries of a snapshot. The first column of each is the instance.
@@ -336,7 +329,6 @@ fn wait_events(rows: &[Row]) -> Vec<WaitEvent> {
     rows.iter().flat_map(|row| [of(row, [2, 3], false), of(row, [4, 5], true)]).flatten().collect()
 }
 
-/// Reads rows of function, waits and microseconds.
 fn io_by_function(rows: &[Row]) -> Vec<WaitEvent> {
     rows.iter().filter_map(|row| wait_event(row, BY_FUNCTION, [1, 2], true)).collect()
 }

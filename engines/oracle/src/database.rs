@@ -34,7 +34,6 @@ pub(crate) struct Connections {
     pub(crate) passwords: Passwords,
     /// Settings of every connection, once the release of the server is known.
     settings: OnceLock<Vec<&'static str>>,
-    /// Settings that the server refused, and why.
     refused: Mutex<BTreeMap<&'static str, String>>,
     idle: Pool<Role, Box<dyn Client>>,
     /// Schemas whose marks are known to be there: a load has thousands of slices.
@@ -80,7 +79,6 @@ impl Connections {
         self.idle.with(role, |_| true, || self.connect(role), |client| work(client.as_mut()))
     }
 
-    /// Closes the idle connections of a schema's account.
     pub(crate) fn close(&self, schema: SchemaNo) {
         self.idle.close(Role::Schema(schema));
     }
@@ -91,7 +89,6 @@ impl Connections {
         self.connect_to(role, root.unwrap_or(&self.access.admin_service))
     }
 
-    /// Connects to one of the services of the sessions.
     pub(crate) fn connect_to_endpoint(
         &self,
         role: Role,
@@ -140,7 +137,6 @@ impl Connections {
         Ok(())
     }
 
-    /// Notes on settings that the server refused.
     pub(crate) fn refused_settings(&self) -> Vec<String> {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let note = |(sql, why): (&&str, &String)| {
@@ -164,13 +160,11 @@ impl Connections {
         });
     }
 
-    /// The account of a schema.
     pub(crate) fn user(&self, schema: SchemaNo) -> String {
         self.options.prefix.user(schema)
     }
 }
 
-/// A database, on one or several instances.
 pub(crate) struct Database {
     pub(crate) connections: Connections,
     pub(crate) version: Version,
@@ -178,7 +172,6 @@ pub(crate) struct Database {
     pub(crate) scope: Scope,
     /// The instance behind each endpoint, once queried; `None` if endpoints and instances do not correspond.
     pub(crate) instances: OnceLock<Option<Vec<u64>>>,
-    /// The instances of sums over all of them.
     pub(crate) summed: OnceLock<Vec<u64>>,
     pub(crate) complete: LoadedSchemas,
     /// The time of calls outside of their operations.
@@ -235,7 +228,6 @@ impl Database {
         *self.clock_step_us.get_or_init(measure)
     }
 
-    /// Works as the administrator.
     pub(crate) fn as_admin<T>(
         &self,
         work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
@@ -243,7 +235,6 @@ impl Database {
         self.connections.with(Role::Admin, work)
     }
 
-    /// Works where counters are read.
     pub(crate) fn with_counters<T>(
         &self,
         work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,

@@ -16,7 +16,6 @@ const TEXT_CHARACTERS: u32 = 32_767 / 4;
 const TEXT: OracleType = OracleType::Varchar2(TEXT_CHARACTERS);
 /// The longest error text, in characters.
 const ERROR_TEXT: OracleType = OracleType::Varchar2(4000);
-/// Rows fetched at once.
 const FETCH_ROWS: u32 = 256;
 
 /// The client library of this machine.

@@ -121,30 +121,12 @@ pub(crate) const PARAMS: &[Param] = &[
     .shipped("19"),
 ];
 
-/// The buffer pool of a load's tables.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum BufferPool {
-    #[default]
-    Default,
-    Keep,
-    Recycle,
-}
-
-impl BufferPool {
-    const ALL: [(&'static str, Self); 3] =
-        [("default", Self::Default), ("keep", Self::Keep), ("recycle", Self::Recycle)];
-
-    fn of(name: &str) -> Self {
-        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, pool)| pool).unwrap_or_default()
-    }
-
-    /// The clause of a table.
-    pub(crate) fn clause(self) -> &'static str {
-        match self {
-            Self::Default => "",
-            Self::Keep => " STORAGE (BUFFER_POOL KEEP)",
-            Self::Recycle => " STORAGE (BUFFER_POOL RECYCLE)",
-        }
+/// The clause of a load's tables for their buffer pool.
+fn buffer_pool(name: Option<&str>) -> &'static str {
+    match name {
+        Some("keep") => " STORAGE (BUFFER_POOL KEEP)",
+        Some("recycle") => " STORAGE (BUFFER_POOL RECYCLE)",
+        _ => "",
     }
 }
 
@@ -157,7 +139,8 @@ pub(crate) struct Options {
     /// The tablespace of a load.
     pub(crate) tablespace: Option<String>,
     pub(crate) commit: Commit,
-    pub(crate) buffer_pool: BufferPool,
+    /// The clause of a load's tables.
+    pub(crate) buffer_pool: &'static str,
     /// The release that scripts are written for.
     pub(crate) release: Version,
 }
@@ -183,7 +166,7 @@ impl Options {
             password_file: options.get("ORACLE_PASSWORD_FILE"),
             tablespace: spec.tablespace.clone(),
             commit: if is_of_kit { COMMIT_OF_KIT } else { COMMIT_WAITS },
-            buffer_pool: BufferPool::of(options.get("ORACLE_BUFFER_POOL").unwrap_or_default()),
+            buffer_pool: buffer_pool(options.get("ORACLE_BUFFER_POOL")),
             release: Version::parse(options.get("ORACLE_RELEASE").unwrap_or("19")),
         })
     }

@@ -38,7 +38,6 @@ pub(crate) fn is_needed(setting: &str) -> bool {
 pub(crate) struct Version {
     /// The first four numbers; missing ones are 0.
     number: [u32; 4],
-    /// The server's own text.
     pub(crate) text: String,
 }
 
@@ -48,7 +47,6 @@ impl Version {
         Self { number: [0; 4].map(|_: u32| parts.next().unwrap_or(0)), text: text.to_owned() }
     }
 
-    /// True if this release has what came with that one.
     pub(crate) fn has(&self, since: [u32; 4]) -> bool {
         self.number >= since
     }
@@ -58,7 +56,6 @@ impl Version {
         if self.has(SESSION_SLEEP) { "DBMS_SESSION.SLEEP" } else { "DBMS_LOCK.SLEEP" }
     }
 
-    /// The settings of every connection.
     pub(crate) fn settings(&self) -> Vec<&'static str> {
         SETTINGS.iter().copied().chain(self.has(HINTS_CAN_BE_IGNORED).then_some(OBEY_HINTS)).collect()
     }
@@ -85,7 +82,6 @@ pub(crate) fn ask(client: &mut dyn Client) -> Result<(Version, Container), Engin
 const ROOT: u64 = 1;
 const ASKING_CONTAINER: &str = "asking for the container";
 
-/// The container that a connection is in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Container {
     name: String,
@@ -99,7 +95,6 @@ impl Container {
         Ok(Self::of(rows.first()))
     }
 
-    /// Reads a row of `container.sql`.
     pub(crate) fn of(row: Option<&Row>) -> Self {
         let name = row.and_then(|row| text(row, 0)).unwrap_or_default().to_owned();
         Self { name, id: row.and_then(|row| number(row, 1)) }
@@ -125,14 +120,12 @@ impl Container {
 const COUNTERS_OF_PROCESSES: &[Counter] =
     &[Counter::PhysicalWrites, Counter::PhysicalWriteBytes, Counter::RedoWrites, Counter::Checkpoints];
 
-/// The scope of counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// The instance, or all instances of a cluster; with the container that is queried, if there are any.
     Whole(Option<u64>),
     /// The same, queried in the root, which is another service.
     Root,
-    /// The pluggable database of that number.
     Pluggable(u64),
 }
 
@@ -177,7 +170,6 @@ impl Scope {
         matches!(self, Self::Pluggable(_))
     }
 
-    /// A note for the run's record.
     pub(crate) fn note(&self) -> Option<String> {
         self.is_pluggable().then(|| {
             "Counters are those of the pluggable database alone: the work of the server's own processes (physical writes, redo \

@@ -20,10 +20,8 @@ const NO_COLUMN: i32 = 904;
 const MAIN: &str = "CF1";
 const SCAN: &str = "CF2";
 
-/// A schema with our marker.
 struct Marked {
     state: SchemaState,
-    /// True if a load created its account.
     made_user: bool,
 }
 
@@ -109,7 +107,6 @@ fn damaged_marker(prefix: &Prefix, schema: SchemaNo, step: &str) -> EngineError 
         .with_advice("remove it with `slob drop`, then load it again with `slob setup`")
 }
 
-/// The numbers of the schemas with our marker.
 pub(crate) fn marked(
     client: &mut dyn Client,
     prefix: &Prefix,
@@ -228,7 +225,6 @@ fn of_kit(client: &mut dyn Client, prefix: &Prefix, step: &str) -> Result<Vec<Sc
     Ok(states)
 }
 
-/// The row of a table in `kit.sql`.
 fn kit_table<'a>(tables: &'a [Row], owner: &str, name: &str) -> Option<&'a Row> {
     tables.iter().find(|row| text(row, 0) == Some(owner) && text(row, 1) == Some(name))
 }

@@ -18,7 +18,6 @@ use crate::statements::{
 
 pub(crate) static SCRIPTS: Scripts = Scripts { load, run, init };
 
-/// Statements, with comments between them.
 #[derive(Default)]
 pub(crate) struct Script(pub(crate) String);
 
@@ -164,7 +163,6 @@ fn report(script: &mut Script, kind: StatisticsType, version: &Version) {
 
 /// Index and segment headers, as a share of the rows' blocks.
 const OVERHEAD_PERCENT: u64 = 10;
-/// The rest of a tablespace.
 const ROOM_MIB: u64 = 64;
 /// The limit of a bigfile tablespace (Database Reference, physical database limits).
 const MAX_BLOCKS: u64 = 1 << 32;

@@ -21,7 +21,6 @@ pub(crate) fn open(database: &Database, kind: StatisticsType) -> Result<Box<dyn 
     Ok(Box::new(Report { client, kind, version: database.version.clone(), snapshots: [first, first] }))
 }
 
-/// Takes a snapshot.
 pub(crate) fn snapshot_sql(kind: StatisticsType) -> &'static str {
     match kind {
         StatisticsType::Awr => include_str!("../sql/awr_snapshot.sql"),

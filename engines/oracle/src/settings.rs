@@ -37,7 +37,6 @@ fn parameter_names() -> Vec<&'static str> {
     PARAMETERS.split(' ').collect()
 }
 
-/// Queries for settings, by name.
 pub(crate) fn queries(views: Views) -> [(&'static str, String); 6] {
     [
         (
@@ -56,7 +55,6 @@ fn add(found: &mut ServerSettings, name: &str, value: Option<impl ToString>) {
     found.0.extend(value.map(|value| Setting::new(name, value.to_string())));
 }
 
-/// The settings that the account may see.
 fn find(client: &mut dyn Client, views: Views) -> (ServerSettings, Vec<Row>) {
     let answers = queries(views).map(|(_, sql)| client.query(&sql, &[]).unwrap_or_default());
     let first = answers.each_ref().map(|rows| rows.first().cloned().unwrap_or_default());

@@ -15,7 +15,7 @@ use slob_method::{COLUMN_BYTES, SchemaNo, Table, UpdateText};
 use slob_server::{COMMENT, Kind, column_list, columns, homes};
 
 use crate::client::Bind;
-use crate::options::{BufferPool, Commit, Options};
+use crate::options::{Commit, Options};
 use crate::session::WIDTH;
 
 /// The longest prefix: with a number it must fit the 30 characters of old releases.
@@ -44,7 +44,6 @@ impl Prefix {
         Bind::Text(self.0.clone())
     }
 
-    /// The account of a schema.
     pub(crate) fn user(&self, schema: SchemaNo) -> String {
         format!("{}{schema}", self.0)
     }
@@ -63,13 +62,11 @@ pub(crate) fn identifier(name: &str) -> String {
     if is_plain { name.to_ascii_uppercase() } else { format!("\"{}\"", name.replace('"', "")) }
 }
 
-/// Texts in a list of a query.
 pub(crate) fn literals(texts: &[&str]) -> String {
     let quoted: Vec<String> = texts.iter().map(|text| format!("'{}'", text.replace('\'', "''"))).collect();
     quoted.join(", ")
 }
 
-/// A statement from its template.
 pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let replace = |sql: String, (name, value): &(&str, &str)| sql.replace(&format!("{{{name}}}"), value);
     values.iter().fold(template.trim_end().to_owned(), replace)
@@ -86,14 +83,13 @@ pub(crate) const DROP_USER: &str = "DROP USER {user}";
 /// Tables of a schema in the order of their creation: the marker is last, so that a marked schema is whole.
 const TABLES: [&str; 4] = ["cf1", "cf2", "slob_slice", "slob_load"];
 
-/// Statements on one schema.
 #[derive(Clone, Debug)]
 pub(crate) struct SchemaSql {
     pub(crate) user: String,
     schema: SchemaNo,
     /// The tablespace of the tables; `None` for the account's own.
     pub(crate) tablespace: Option<String>,
-    pool: BufferPool,
+    pool: &'static str,
 }
 
 impl SchemaSql {
@@ -125,7 +121,7 @@ impl SchemaSql {
         let declared = declared.join(", ");
         // Short scans don't evict the blocks of CF1, as in the original kit.
         let create_table = |(table, cache): (Table, &str)| {
-            let storage = self.pool.clause();
+            let storage = self.pool;
             let values =
                 [("table", table.name()), ("columns", &*declared), ("cache", cache), ("storage", storage)];
             fill(&self.fill(include_str!("../sql/create_table.sql")), &values)
@@ -156,7 +152,6 @@ impl SchemaSql {
         fill(&self.fill(include_str!("../sql/clean_out.sql")), &[("table", table.name())])
     }
 
-    /// Lets another account work in this schema.
     pub(crate) fn share_with(&self, other: &str) -> [String; 2] {
         let grant =
             |table: Table| format!("GRANT SELECT, UPDATE ON {}.{} TO {other}", self.user, table.name());

@@ -24,18 +24,15 @@ use crate::wallet::{self, Wallet};
 
 /// The driver's release; a test compares it with the manifest.
 pub(crate) const VERSION: &str = "26.0.0-beta.5";
-/// Rows fetched at once.
 const FETCH_ROWS: u32 = 256;
 /// The driver's number for SYSDBA.
 const SYSDBA: u8 = 4;
-/// The time limit for closing a connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Thin {
     wallet: Wallet,
     /// The folder of Oracle's files: TNS_ADMIN.
     admin: Option<PathBuf>,
-    /// True if the target names this driver.
     is_chosen: bool,
     login_timeout: Duration,
 }
@@ -359,7 +356,6 @@ fn fault_of_panic(Panic { place, words }: &Panic) -> Fault {
     )
 }
 
-/// A panic of the driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Panic {
     /// File within the driver's source, and line.

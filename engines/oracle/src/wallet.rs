@@ -12,9 +12,7 @@ pub(crate) const FILE: &str = "ewallet.pem";
 /// Certificates, and perhaps a private key, of connections by TLS.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wallet {
-    /// The folder that the target names.
     pub(crate) folder: Option<String>,
-    /// The password of its private key.
     pub(crate) password: Option<Secret>,
 }
 
@@ -33,7 +31,6 @@ pub(crate) fn named_by_files(service: &str, admin: Option<&Path>) -> Option<Stri
     of_descriptor(service).or_else(of_name).or_else(of_sqlnet)
 }
 
-/// True if the wallet has a private key.
 pub(crate) fn has_key(folder: &str) -> bool {
     let file = PathBuf::from(folder).join(FILE);
     std::fs::read_to_string(file).is_ok_and(|text| text.contains("PRIVATE KEY-----"))

@@ -51,7 +51,6 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// The queue of the sessions that want to write a schema.
     pub(crate) fn write_turn(&self, schema: SchemaNo) -> Arc<WriteTurn> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(turns.entry(schema).or_default())
@@ -258,7 +257,6 @@ impl Tally {
         counts
     }
 
-    /// Keeps the counts of a session that ends.
     pub(crate) fn close(&self, counts: &Arc<SessionCounts>) {
         let mut state = self.lock();
         if let Some(at) = state.working.iter().position(|working| Arc::ptr_eq(working, counts)) {

@@ -18,7 +18,6 @@ pub(crate) const FILLER_BYTES: usize = 1700;
 /// Parameters of the INSERT: id, custid, c2 to c20, filler.
 const PARAMETERS: usize = COLUMNS + 3;
 
-/// Makes rows in reused memory.
 pub(crate) struct RowBuffer {
     content: RowContent,
     schema: SchemaNo,

@@ -32,7 +32,6 @@ pub(crate) struct SqliteSession {
     links: Vec<(SchemaNo, Link)>,
     counts: Arc<SessionCounts>,
     canceller: Arc<Canceller>,
-    /// The last report of block visits.
     published: Instant,
     inner: Arc<Inner>,
 }

@@ -93,7 +93,6 @@ fn parent(folder: &Path) -> &Path {
     folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The schema of a file with a canonical name.
 fn schema_of(path: &Path) -> Option<SchemaNo> {
     let number = path.file_name()?.to_str()?.strip_prefix("slob")?.strip_suffix(".db")?;
     let schema = number.parse().ok().and_then(SchemaNo::new)?;
@@ -101,7 +100,6 @@ fn schema_of(path: &Path) -> Option<SchemaNo> {
     (schema.to_string() == number).then_some(schema)
 }
 
-/// The files that SQLite may make beside a database file.
 pub(crate) fn companions(file: &Path) -> impl Iterator<Item = PathBuf> + '_ {
     ["-journal", "-wal", "-shm"].into_iter().map(move |suffix| {
         let mut name = file.as_os_str().to_owned();

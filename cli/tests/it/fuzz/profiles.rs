@@ -66,7 +66,7 @@ fn damaged_profiles_do_no_harm() {
         if random.one_in(8) {
             let _ = profile_page(std::slice::from_ref(&profile));
         }
-        let (_, by) = By::NAMES[random.below(By::NAMES.len())];
+        let by = By::ALL[random.below(By::ALL.len())];
         let at = [At::Peak, At::P95, At::Median][random.below(3)];
         let Ok(demand) = profile.demand(&Choice { at, by, ..Choice::default() }) else { return };
         let _ = not_modelled(&demand.figures, profile.subject.block_bytes);

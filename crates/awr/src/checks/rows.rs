@@ -11,28 +11,31 @@ use crate::figure::{Figure, MIB};
 use crate::histogram::EventHistogram;
 use crate::kind::Kind;
 use crate::lookup::{STATISTICS, is_idle, total_of};
-use crate::report::{FileIo, IoLine, Report, ShareOf, SqlRow, SqlSection, WaitEvent};
+use crate::report::{
+    Activity, FileIo, IoLine, IoProfileLine, Report, ShareOf, SqlRow, SqlSection, WaitEvent,
+};
 
 /// Rounded figures may be off by their last digits, and by so much that the database computed with more digits.
 const ROUNDING_PERCENT: f64 = 1.0;
 /// A quotient this precise shows what the rows of a table have in common.
 const PRECISE: f64 = 0.05;
 
+/// Rows that are compared by the same arithmetic.
 pub(super) struct Family {
     pub(super) what: &'static str,
     pub(super) sources: [&'static str; 2],
-    rows: fn(&Report) -> Vec<Row>,
+    rows: Vec<Row>,
 }
 
 type Row = (String, Figure, Figure);
 
 impl Family {
-    pub(super) fn pairs(&self, report: &Report) -> Vec<Pair> {
+    pub(super) fn pairs(self) -> Vec<Pair> {
         let pair = |(what, first, second): Row| {
             let verdict = verdict(first, second);
             Pair { verdict, ..pair_of(what, self.sources, [first, second]) }
         };
-        (self.rows)(report).into_iter().map(pair).collect()
+        self.rows.into_iter().map(pair).collect()
     }
 }
 
@@ -52,110 +55,90 @@ const PER_SECOND: &str = "per second = total / elapsed time";
 const PER_TRANSACTION: &str = "per transaction = total / (commits + rollbacks)";
 const SUMS: &str = "total = sum of the lines";
 const SAME: &str = "the same figure";
+const SQL: &str = "SQL ordered by ...";
+/// The quotient of figures per second and their totals.
+const ELAPSED: &str = "elapsed time (s)";
 
-pub(super) const FAMILIES: &[Family] = &[
-    family(WAITS, ["Top events", "waits x mean"], |report| waits_by_mean(&report.top_events)),
-    family(WAITS, ["Foreground Wait Class", "waits x mean"], |report| waits_by_mean(&report.wait_classes)),
-    family(WAITS, ["Wait classes", "waits x mean"], |report| waits_by_mean(&report.all_wait_classes)),
-    family(WAITS, ["Foreground Wait Events", "waits x mean"], |report| {
-        waits_by_mean(&report.foreground_events)
-    }),
-    family(WAITS, ["Background Wait Events", "waits x mean"], |report| {
-        waits_by_mean(&report.background_events)
-    }),
-    family(WAITS, ["Wait Events", "waits x mean"], |report| waits_by_mean(&report.all_events)),
-    family(SHARES, ["Top events", "time / whole"], |report| shares(report, &report.top_events)),
-    family(SHARES, ["Foreground Wait Class", "time / whole"], |report| shares(report, &report.wait_classes)),
-    family(SHARES, ["Wait classes", "time / whole"], |report| shares(report, &report.all_wait_classes)),
-    family(SHARES, ["Foreground Wait Events", "time / whole"], |report| {
-        shares(report, &report.foreground_events)
-    }),
-    family(SHARES, ["Background Wait Events", "time / whole"], |report| {
-        shares(report, &report.background_events)
-    }),
-    family(SHARES, ["Time Model", "time / DB time"], |report| {
-        let line =
-            |line: &crate::report::TimeModelLine| (line.name.clone(), line.seconds, line.percent_of_db_time);
-        proportional("DB time (s)", report.time_model.iter().map(line), report.db_time_s(), 100.0)
-    }),
-    family(PER_TRANSACTION, ["Foreground Wait Events", "waits / transactions"], |report| {
-        waits_per_transaction(report, &report.foreground_events)
-    }),
-    family(PER_TRANSACTION, ["Background Wait Events", "waits / transactions"], |report| {
-        waits_per_transaction(report, &report.background_events)
-    }),
-    family(SAME, ["Top events", "events of sessions"], top_and_events),
-    family(PER_SECOND, ["Instance Activity", "total / elapsed time"], |report| {
-        let lines =
-            report.activity.iter().map(|line| (line.name.clone(), counted(line.total), line.per_second));
-        proportional("elapsed time (s)", lines, report.elapsed(), 1.0)
-    }),
-    family(PER_TRANSACTION, ["Instance Activity", "total / transactions"], |report| {
-        let lines =
-            report.activity.iter().map(|line| (line.name.clone(), counted(line.total), line.per_transaction));
-        proportional("transactions", lines, transactions(report), 1.0)
-    }),
-    family("per hour = total / elapsed time", ["Thread Activity", "total / elapsed time"], |report| {
-        let lines =
-            report.thread_activity.iter().map(|line| (line.name.clone(), counted(line.total), line.per_hour));
-        proportional("elapsed time (s)", lines, report.elapsed(), 3600.0)
-    }),
-    family(SAME, ["Key Instance Activity", "Instance Activity"], key_statistics),
-    family(SAME, ["Load Profile", "Instance Activity, total by elapsed time"], load_and_statistics),
-    family(PER_TRANSACTION, ["Load Profile", "per second / transactions per second"], |report| {
-        let lines =
-            report.load_profile.iter().map(|line| (line.name.clone(), line.per_second, line.per_transaction));
-        let per_second = report.per_second(transactions(report));
-        let printed = report.load(&["Transactions"]).and_then(|line| line.per_second);
-        proportional("transactions per second", lines, Figure::finer(printed, per_second), 1.0)
-    }),
-    family("time per execution and per call", ["Load Profile", "time / executions or calls"], load_per_call),
-    family("efficiency", ["Instance Efficiency", "Instance Activity"], efficiency),
-    family("busy CPUs", ["Host CPU", "Operating System Statistics"], host),
-    family("I/O of all kinds", ["IO Profile", "read + written"], |report| {
-        let lines = report.io_profile.iter();
-        lines
-            .filter_map(|line| {
-                Some((line.name.clone(), line.both?, Figure::sum([Some(line.read?), line.written])?))
-            })
-            .collect()
-    }),
-    family(SAME, ["IO Profile", "Instance Activity"], io_profile),
-    family(SUMS, ["IOStat by Function", "sum of the functions"], |report| io_sums(&report.io_by_function)),
-    family(SUMS, ["IOStat by Filetype", "sum of the file types"], |report| io_sums(&report.io_by_file_type)),
-    family(PER_SECOND, ["IOStat by Function", "data / elapsed time"], |report| {
-        io_rates(report, &report.io_by_function)
-    }),
-    family(PER_SECOND, ["IOStat by Filetype", "data / elapsed time"], |report| {
-        io_rates(report, &report.io_by_file_type)
-    }),
-    family(SUMS, ["Tablespace IO Stats", "sum of its files"], files_of_tablespaces),
-    family(PER_SECOND, ["Tablespace IO Stats", "total / elapsed time"], |report| {
-        file_rates(report, &report.tablespaces)
-    }),
-    family(PER_SECOND, ["File IO Stats", "total / elapsed time"], |report| file_rates(report, &report.files)),
-    family("share = value / whole", ["Segments", "value / whole"], segments),
-    family("share = value / whole", ["SQL ordered by ...", "value / whole"], sql_shares),
-    family(
-        "per execution = value / executions",
-        ["SQL ordered by ...", "value / executions"],
-        sql_per_execution,
-    ),
-    family("share = time / elapsed time", ["SQL ordered by ...", "time / elapsed time"], sql_of_elapsed),
-    family(SAME, ["SQL ordered by ...", "its other sections"], sql_of_other_sections),
-    family("shares add up to 100 %", ["Wait Event Histogram", "100 %"], |report| {
-        let sums = report
-            .histograms
-            .iter()
-            .flat_map(|own| own.sections.iter().map(|part| (own.event.clone(), part.sum)));
-        sums.map(|(event, sum)| (event, sum, Figure::exact(100.0))).collect()
-    }),
-    family(
+pub(super) fn families(report: &Report) -> Vec<Family> {
+    let mut all = Vec::new();
+    let mut add = |what, sources, rows| all.push(Family { what, sources, rows });
+    let events: [(&str, &[WaitEvent]); 6] = [
+        ("Top events", &report.top_events),
+        ("Foreground Wait Class", &report.wait_classes),
+        ("Wait classes", &report.all_wait_classes),
+        ("Foreground Wait Events", &report.foreground_events),
+        ("Background Wait Events", &report.background_events),
+        ("Wait Events", &report.all_events),
+    ];
+    for (source, events) in events {
+        add(WAITS, [source, "waits x mean"], waits_by_mean(events));
+    }
+    for (source, events) in &events[..5] {
+        add(SHARES, [source, "time / whole"], shares(report, events));
+    }
+    let lines = report.time_model.iter();
+    let lines = lines.map(|line| (line.name.clone(), line.seconds, line.percent_of_db_time));
+    let rows = proportional("DB time (s)", lines, report.db_time_s(), 100.0);
+    add(SHARES, ["Time Model", "time / DB time"], rows);
+    for (source, events) in &events[3..5] {
+        add(PER_TRANSACTION, [source, "waits / transactions"], waits_per_transaction(report, events));
+    }
+    add(SAME, ["Top events", "events of sessions"], top_and_events(report));
+    let totals = |part: fn(&Activity) -> Option<Figure>| {
+        report.activity.iter().map(move |line| (line.name.clone(), counted(line.total), part(line)))
+    };
+    let rows = proportional(ELAPSED, totals(|line| line.per_second), report.elapsed(), 1.0);
+    add(PER_SECOND, ["Instance Activity", "total / elapsed time"], rows);
+    let rows = proportional("transactions", totals(|line| line.per_transaction), transactions(report), 1.0);
+    add(PER_TRANSACTION, ["Instance Activity", "total / transactions"], rows);
+    let lines = report.thread_activity.iter();
+    let lines = lines.map(|line| (line.name.clone(), counted(line.total), line.per_hour));
+    let rows = proportional(ELAPSED, lines, report.elapsed(), 3600.0);
+    add("per hour = total / elapsed time", ["Thread Activity", "total / elapsed time"], rows);
+    add(SAME, ["Key Instance Activity", "Instance Activity"], key_statistics(report));
+    add(SAME, ["Load Profile", "Instance Activity, total by elapsed time"], load_and_statistics(report));
+    add(
+        PER_TRANSACTION,
+        ["Load Profile", "per second / transactions per second"],
+        load_per_transaction(report),
+    );
+    add(
+        "time per execution and per call",
+        ["Load Profile", "time / executions or calls"],
+        load_per_call(report),
+    );
+    add("efficiency", ["Instance Efficiency", "Instance Activity"], efficiency(report));
+    add("busy CPUs", ["Host CPU", "Operating System Statistics"], host(report));
+    let lines = report.io_profile.iter();
+    let sum = |line: &IoProfileLine| Figure::sum([Some(line.read?), line.written]);
+    let rows = lines.filter_map(|line| Some((line.name.clone(), line.both?, sum(line)?))).collect();
+    add("I/O of all kinds", ["IO Profile", "read + written"], rows);
+    add(SAME, ["IO Profile", "Instance Activity"], io_profile(report));
+    add(SUMS, ["IOStat by Function", "sum of the functions"], io_sums(&report.io_by_function));
+    add(SUMS, ["IOStat by Filetype", "sum of the file types"], io_sums(&report.io_by_file_type));
+    let rates = |lines| io_rates(report, lines);
+    add(PER_SECOND, ["IOStat by Function", "data / elapsed time"], rates(&report.io_by_function));
+    add(PER_SECOND, ["IOStat by Filetype", "data / elapsed time"], rates(&report.io_by_file_type));
+    add(SUMS, ["Tablespace IO Stats", "sum of its files"], files_of_tablespaces(report));
+    let rates = |files| file_rates(report, files);
+    add(PER_SECOND, ["Tablespace IO Stats", "total / elapsed time"], rates(&report.tablespaces));
+    add(PER_SECOND, ["File IO Stats", "total / elapsed time"], rates(&report.files));
+    add("share = value / whole", ["Segments", "value / whole"], segments(report));
+    add("share = value / whole", [SQL, "value / whole"], sql_shares(report));
+    add("per execution = value / executions", [SQL, "value / executions"], sql_per_execution(report));
+    add("share = time / elapsed time", [SQL, "time / elapsed time"], sql_of_elapsed(report));
+    add(SAME, [SQL, "its other sections"], sql_of_other_sections(report));
+    let sum = |own: &EventHistogram, sum: Figure| (own.event.clone(), sum, Figure::exact(100.0));
+    let histograms = report.histograms.iter();
+    let rows = histograms.flat_map(|own| own.sections.iter().map(move |part| sum(own, part.sum))).collect();
+    add("shares add up to 100 %", ["Wait Event Histogram", "100 %"], rows);
+    add(
         "waits of a range = share x total",
         ["Wait Event Histogram", "its other sections"],
-        histogram_ranges,
-    ),
-];
+        histogram_ranges(report),
+    );
+    all
+}
 
 fn of_sql(what: &str, id: &str, section: &SqlSection) -> String {
     format!("{what} of {id} in '{}'", section.title)
@@ -229,10 +212,6 @@ fn sql_of_other_sections(report: &Report) -> Vec<Row> {
         }
     }
     rows
-}
-
-const fn family(what: &'static str, sources: [&'static str; 2], rows: fn(&Report) -> Vec<Row>) -> Family {
-    Family { what, sources, rows }
 }
 
 /// The product with the precision that its factors leave it.
@@ -374,7 +353,7 @@ fn key_statistics(report: &Report) -> Vec<Row> {
     repeated.collect()
 }
 
-/// Lines of the load profile beyond those of [`super::COMPARISONS`], their statistics, and the load profile's unit.
+/// Lines of the load profile beyond those of `super::comparisons`, their statistics, and the load profile's unit.
 const LOAD: &[(&[&str], &[&str], f64)] = &[
     (&["Block changes"], &["db block changes"], 1.0),
     (&["Parses (SQL)", "Parses"], &["parse count (total)"], 1.0),
@@ -404,6 +383,14 @@ fn load_and_statistics(report: &Report) -> Vec<Row> {
         Some((line.name.clone(), line.per_second?, report.per_second(report.time_model_s(own))?))
     };
     LOAD.iter().filter_map(row).chain(times.iter().filter_map(time)).collect()
+}
+
+fn load_per_transaction(report: &Report) -> Vec<Row> {
+    let lines =
+        report.load_profile.iter().map(|line| (line.name.clone(), line.per_second, line.per_transaction));
+    let per_second = report.per_second(transactions(report));
+    let printed = report.load(&["Transactions"]).and_then(|line| line.per_second);
+    proportional("transactions per second", lines, Figure::finer(printed, per_second), 1.0)
 }
 
 fn load_per_call(report: &Report) -> Vec<Row> {
@@ -513,7 +500,7 @@ fn io_rates(report: &Report, lines: &[IoLine]) -> Vec<Row> {
         let read = (name("read"), line.read_bytes, line.read_bytes_per_s);
         [read, (name("written"), line.written_bytes, line.written_bytes_per_s)]
     };
-    proportional("elapsed time (s)", lines.iter().flat_map(sides), report.elapsed(), 1.0)
+    proportional(ELAPSED, lines.iter().flat_map(sides), report.elapsed(), 1.0)
 }
 
 fn files_of_tablespaces(report: &Report) -> Vec<Row> {
@@ -538,7 +525,7 @@ fn file_rates(report: &Report, files: &[FileIo]) -> Vec<Row> {
         let name = |side: &str| format!("{side}/s of {}", file.file.as_deref().unwrap_or(&file.tablespace));
         [(name("reads"), file.reads, file.reads_per_s), (name("writes"), file.writes, file.writes_per_s)]
     };
-    proportional("elapsed time (s)", files.iter().flat_map(sides), report.elapsed(), 1.0)
+    proportional(ELAPSED, files.iter().flat_map(sides), report.elapsed(), 1.0)
 }
 
 fn histogram_ranges(report: &Report) -> Vec<Row> {

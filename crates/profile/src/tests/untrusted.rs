@@ -78,7 +78,7 @@ fn assert_sound(profile: &Profile) {
 }
 
 fn assert_plans_are_sound(profile: &Profile) {
-    for (_, by) in By::NAMES {
+    for by in By::ALL.iter().copied() {
         for at in [At::Peak, At::P95, At::Median, At::Moment("2026-11-20T10:00".parse().unwrap())] {
             let choice = Choice { at, by, grow: 1000.0, peak_factor: Some(2.0) };
             let Ok(demand) = profile.demand(&choice) else { continue };

@@ -172,7 +172,6 @@ impl Memory {
         unsafe { self.blocks[block].start.add(place * self.stride).cast() }
     }
 
-    /// The slot as SQLite sees it.
     #[inline]
     pub(super) fn page(&self, number: u32) -> NonNull<sqlite3_pcache_page> {
         self.slot(number).cast()

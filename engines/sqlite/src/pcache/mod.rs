@@ -267,7 +267,6 @@ impl PageCache {
         self.highest = first.saturating_sub(1);
     }
 
-    /// Releases all memory that SQLite does not use.
     fn shrink(&mut self) {
         if self.limit.is_none() {
             return;

@@ -58,7 +58,6 @@ impl PageIndex {
         self.place_of(page).map(|at| self.entries[at].slot)
     }
 
-    /// Adds a page that is not there yet.
     #[inline]
     pub(super) fn insert(&mut self, page: u32, slot: u32) {
         debug_assert!(page != 0 && self.get(page).is_none());
@@ -134,7 +133,6 @@ impl Clock {
         self.held
     }
 
-    /// Slots whose page SQLite uses.
     #[inline]
     pub(super) fn pinned(&self) -> u32 {
         self.pinned
@@ -151,7 +149,6 @@ impl Clock {
         self.pinned += 1;
     }
 
-    /// Pins a page that was requested again.
     #[inline]
     pub(super) fn touch(&mut self, slot: u32) {
         let seat = &mut self.seats[slot as usize];
