@@ -150,6 +150,7 @@ fn run() -> Command {
             file("durability", journal),
             file("sign", "Sign the record with this private key of OpenSSH (ssh-ed25519), for `slob verify --run RUN --signed-by KEY.pub`"),
             option("metrics", "ADDRESS:PORT", metrics),
+            switch("member", "Take settings and start from the program that started this one").hide(true),
             file("demand", "Follow this profile, of `slob profile`: its mix, and its rate interval by interval"),
             option("from", "MOMENT", "With --demand, the begin [default: that of the day of the peak]").requires("demand"),
             option("for", "TIME", "With --demand, how much of the profile").default_value("1d").requires("demand"),

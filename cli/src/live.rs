@@ -5,5 +5,7 @@ mod frame;
 mod metrics;
 mod state;
 
-pub(crate) use display::{LoadDisplay, RunDisplay, RunTalk, restore as restore_terminal, takes_unicode};
+pub(crate) use display::{
+    LoadDisplay, RunDisplay, RunTalk, restore as restore_terminal, second, takes_unicode,
+};
 pub(crate) use metrics::{Figures, MetricsServer};

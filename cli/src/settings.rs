@@ -28,7 +28,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Ways of a shell to pass a file: something writes there, and ends.
 const PASSED_BY_SHELL: &[&str] = &["/dev/stdin", "/dev/fd/", "/proc/self/fd/"];
 /// Parameters that a run takes from what is loaded.
-const LOADED: [&str; 3] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ"];
+pub(crate) const LOADED: [&str; 3] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ"];
 
 /// Resolves the settings of a command and prints their warnings. `extra` parameters precede the flags.
 pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
@@ -54,6 +54,15 @@ pub(crate) fn resolve_with(
     warn_of_readable_password(&resolved.settings);
     let asked = matches.try_get_one::<bool>(ASK_PASSWORD).ok().flatten().copied().unwrap_or(false);
     if asked { ask_password(resolved.settings) } else { Ok(resolved.settings) }
+}
+
+/// The settings of a configuration file alone, without environment and flags.
+pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
+    let file = read_conf(Some(&path.to_string_lossy()))?;
+    let resolved = Settings::resolve(&registry::table(), file.as_ref(), &[], &[])?;
+    warn(&resolved.warnings);
+    warn_of_readable_password(&resolved.settings);
+    Ok(resolved.settings)
 }
 
 /// Parameters given as flags, as pairs of key and value.

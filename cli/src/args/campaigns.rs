@@ -5,7 +5,7 @@ use clap_complete::ArgValueCompleter;
 use slob_spec::MAX_SESSIONS;
 
 use super::records::confidence;
-use super::{is_of_run, is_results_dir, number, option, output, path, strict, switch, with_params};
+use super::{file, is_of_run, is_results_dir, number, option, output, path, strict, switch, with_params};
 use crate::completing;
 
 pub(super) fn commands() -> [Command; 3] {
@@ -35,6 +35,12 @@ A plan:
   [[variant]]
   name = \"ext4\"
   target = \"...\"
+Neighbours: two to eight [[neighbour]] with `name`, `target` and `settings` instead of sessions and models. Each is measured
+alone, then each pair and all together from a common start: who slows whom? A variant's hooks can set a limit.
+  [[neighbour]]
+  name = \"shop\"
+  target = \"...\"
+  settings = { THREADS_PER_SCHEMA = 4, UPDATE_PCT = 20 }
 docs/campaigns.md describes everything a plan can hold.";
     let directory = "The campaign's folder [default: as the plan says, or campaigns/NAME]";
     let order =
@@ -62,16 +68,19 @@ Examples:
   slob saturate --max-sessions 64 --json
   slob saturate -s 4 --run-time 20 --html               read latency against IOPS, in saturate.html
   slob saturate -s 1 -t 16 --by rate --limit response-p99=10ms   the highest rate that keeps a response time
+  slob saturate -s 1 -t 16 --by rate --beside victim.conf --limit read-p99=2ms   the load at which the target of victim.conf breaks its limit
 The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
 schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; each leaves an ordinary record.";
     let limit = "A latency limit to keep: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50, read-p99, redo-mean or redo-p99, such as p99=2ms";
     let by = "What to raise: the sessions, or the rate (RATE) of an open loop with the configured sessions";
+    let beside = "Run the target of this slob.conf beside each level: with --by rate --limit, how much load until its limit breaks";
     let tolerance = "The gain in throughput, in percent, that is not worth more sessions";
     let command = Command::new("saturate")
         .about("Find the number of sessions beyond which throughput stops growing")
         .after_help(examples)
         .args([
             option("limit", "WHAT=TIME", limit),
+            file("beside", beside),
             option("by", "WHAT", by).value_parser(["sessions", "rate"]).default_value("sessions"),
             most_sessions("The most sessions to try"),
             number("tolerance", "PERCENT", "5", tolerance),

@@ -6,21 +6,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ArgMatches;
 use serde_json::json;
 use slob_campaign::{
-    Campaign, Conductor, Demand, End, Ended, Event, Moment, Order, Plan, Progress, Schedule, State, Store,
-    carry_out,
+    Attempt, Campaign, Conductor, Demand, Ended, Event, Member, Moment, Order, Plan, Progress, Schedule,
+    State, Step, Store, carry_out,
 };
-use slob_report::analysis::Metric;
+use slob_record::{SeriesWanted, read_record_with};
+use slob_report::analysis::{Metric, Neighbours, Round, Taking, neighbours_page, neighbours_text};
 use slob_report::profiles::{Headrooms, Platform, SearchResult, headroom_page, headrooms_text};
 use slob_report::{Confidence, GroupVerdicts, Judged};
 use slob_spec::{Entry, RunSpec, Settings};
 
 use super::runs::{Extras, Quiet, measure_spec};
 use super::searches::{Goal, SPOILED_REPEATS, find_headroom};
+use super::together::{End, measure_together};
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::progress::duration;
@@ -29,6 +31,8 @@ use crate::{interrupt, output, registry, settings};
 
 /// The result of a search in its folder. It is written last, so that its presence means a completed search.
 const HEADROOM_FILE: &str = "headroom.json";
+/// The matrix of a campaign of neighbours, in its folder.
+const NEIGHBOURS_PAGE: &str = "neighbours.html";
 
 pub(super) fn campaign(matches: &ArgMatches) -> Outcome {
     let base = settings::resolve(matches, &[])?;
@@ -55,6 +59,14 @@ pub(super) fn campaign(matches: &ArgMatches) -> Outcome {
             compare_headrooms(&directory, &campaign.schedule, &store.state, Confidence::default())?;
         output::print(&headrooms_text(&compared))?;
         are_good = compared.are_good();
+    } else if are_neighbours(&campaign.schedule) {
+        if !store.state.attempts.is_empty() {
+            let compared =
+                compare_neighbours(&directory, &campaign.schedule, &store.state, Confidence::default())?;
+            output::write_file(&directory.join(NEIGHBOURS_PAGE), &neighbours_page(&compared))?;
+            output::print(&neighbours_text(&compared))?;
+            are_good = compared.are_good();
+        }
     } else if end.done > 0 {
         are_good = say_verdicts(&directory, &campaign.schedule, &store.state);
     }
@@ -107,8 +119,9 @@ fn read(matches: &ArgMatches, base: &Settings) -> Result<Campaign, Failure> {
         })?;
     }
     for step in campaign.schedule.steps.iter().filter(|step| step.repeat == 1) {
-        let settings = campaign.settings(step, Path::new(".")).map_err(Failure::usage)?;
-        registry::engine_of(&RunSpec::from_settings(&settings)?.spec.target)?;
+        for member in campaign.members(step, Path::new(".")).map_err(Failure::usage)? {
+            registry::engine_of(&RunSpec::from_settings(&member.settings)?.spec.target)?;
+        }
     }
     Ok(campaign)
 }
@@ -162,10 +175,13 @@ struct Runs {
 }
 
 impl Conductor for Runs {
-    fn measure(&mut self, settings: &Settings) -> (Option<String>, Ended) {
-        let result = match &self.search {
-            Some((goal, demand)) => search(settings, goal, demand, &self.stop),
-            None => self.measure_run(settings),
+    fn measure(&mut self, step: &Step, members: &[Member]) -> (Option<String>, Ended) {
+        let result = match (members, &self.search) {
+            ([Member { name: None, settings }], Some((goal, demand))) => {
+                search(settings, goal, demand, &self.stop)
+            }
+            ([Member { name: None, settings }], None) => self.measure_run(settings),
+            _ => return self.measure_together(step, members),
         };
         match result {
             Ok((id, ended)) => (Some(id), ended),
@@ -198,6 +214,30 @@ impl Conductor for Runs {
 }
 
 impl Runs {
+    /// The step is complete if all runs are; the others' runs are kept if one fails.
+    fn measure_together(&self, step: &Step, members: &[Member]) -> (Option<String>, Ended) {
+        let named = members.iter().filter_map(|member| Some((member.name.as_deref()?, &member.settings)));
+        let ends = match measure_together(&step.run_name(), &named.collect::<Vec<_>>(), &self.stop) {
+            Ok(ends) => ends,
+            Err(failure) => return (None, Ended::Failed { error: failure.text() }),
+        };
+        let completed = ends.iter().find(|end| end.ended == Ended::Completed);
+        let run = completed.or_else(|| ends.iter().find(|end| end.run.is_some()));
+        let run = run.and_then(|end| end.run.clone());
+        let error = |end: &End| match &end.ended {
+            Ended::Failed { error } => Some(format!("{}: {error}", end.name)),
+            Ended::Completed | Ended::Interrupted | Ended::Killed => None,
+        };
+        let errors: Vec<String> = ends.iter().filter_map(error).collect();
+        let ended = match self.stop.load(Ordering::Relaxed) {
+            _ if ends.iter().all(|end| end.ended == Ended::Completed) => Ended::Completed,
+            true => Ended::Interrupted,
+            false if errors.is_empty() => Ended::Interrupted,
+            false => Ended::Failed { error: errors.join("; ") },
+        };
+        (run, ended)
+    }
+
     fn measure_run(&self, settings: &Settings) -> Result<(String, Ended), Failure> {
         let settings = settings::of_run_as_loaded(settings)?;
         let spec = RunSpec::from_settings(&settings)?.spec;
@@ -209,7 +249,7 @@ impl Runs {
     }
 }
 
-fn conclude(campaign: &Campaign, directory: &Path, end: &End) -> Outcome {
+fn conclude(campaign: &Campaign, directory: &Path, end: &slob_campaign::End) -> Outcome {
     let (done, of) = (end.done, campaign.schedule.steps.len());
     let place = directory.display();
     let what = if campaign.plan.demand.is_some() { "searches" } else { "runs" };
@@ -298,6 +338,69 @@ pub(super) fn compare_headrooms(
         return Err(Failure::failed(format!("no search of {} is done yet", directory.display())));
     }
     Ok(compared)
+}
+
+pub(super) fn are_neighbours(schedule: &Schedule) -> bool {
+    schedule.models.iter().any(|model| !model.members.is_empty())
+}
+
+/// The matrix of a campaign of neighbours by the runs so far.
+pub(super) fn compare_neighbours(
+    directory: &Path,
+    schedule: &Schedule,
+    state: &State,
+    confidence: Confidence,
+) -> Result<Neighbours, Failure> {
+    let attempt = |step: &Step| {
+        let all: Vec<&Attempt> = state.attempts_at(step).collect();
+        let completed = all.iter().find(|one| one.ended == Ended::Completed);
+        completed.or(all.last()).map(|one| (*one).clone())
+    };
+    let attempts: Vec<(&Step, Attempt)> =
+        schedule.steps.iter().filter_map(|step| Some((step, attempt(step)?))).collect();
+    let with_neighbours = |(step, attempt): &(&Step, Attempt)| {
+        let lead = attempt.run.clone()?;
+        let record = read_record_with(&directory.join(&lead), SeriesWanted::Empty).ok()?;
+        let others = record.together.into_iter().flat_map(|together| together.neighbours);
+        Some(others.map(|other| other.run).chain([lead]).map(|run| (run, step.key())).collect::<Vec<_>>())
+    };
+    let runs: BTreeMap<String, String> = attempts.iter().filter_map(with_neighbours).flatten().collect();
+    // A run that failed before its sessions started has no record.
+    let paths: Vec<PathBuf> =
+        runs.keys().map(|run| directory.join(run)).filter(|path| path.is_dir()).collect();
+    let mut takings: BTreeMap<&str, Vec<Taking>> = BTreeMap::new();
+    for taking in Records::judged_paths(&paths, Taking::of).kept.into_iter().flatten() {
+        if let Some(step) = runs.get(&taking.run) {
+            takings.entry(step).or_default().push(taking);
+        }
+    }
+    let company = |name: &str| {
+        let model = schedule.models.iter().find(|model| model.name == name);
+        model.map_or_else(Vec::new, |model| model.members.clone())
+    };
+    let round = |(step, attempt): &(&Step, Attempt)| Round {
+        variant: step.variant.clone(),
+        repeat: step.repeat,
+        company: company(&step.model),
+        runs: takings.remove(step.key().as_str()).unwrap_or_default(),
+        error: match &attempt.ended {
+            Ended::Failed { error } => Some(error.clone()),
+            Ended::Interrupted => Some("interrupted".to_owned()),
+            Ended::Killed => Some("killed".to_owned()),
+            Ended::Completed => None,
+        },
+    };
+    let rounds: Vec<Round> = attempts.iter().map(round).collect();
+    let names: Vec<String> = schedule
+        .models
+        .iter()
+        .filter(|model| model.members.len() == 1)
+        .map(|model| model.name.clone())
+        .collect();
+    let mut variants: Vec<String> = schedule.variants.iter().map(|variant| variant.name.clone()).collect();
+    // The baseline comes first.
+    variants.sort_by_key(|variant| *variant != schedule.baseline);
+    Ok(Neighbours::of(&schedule.name, &names, &variants, &rounds, schedule.steps.len(), confidence))
 }
 
 fn search_result(directory: &Path, folder: &str) -> Result<SearchResult, Failure> {

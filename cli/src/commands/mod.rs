@@ -13,6 +13,7 @@ mod reports;
 mod runs;
 mod searches;
 mod selftest;
+mod together;
 mod verify;
 
 use clap::ArgMatches;

@@ -16,8 +16,8 @@ use slob_awr::{NamePattern, Scope};
 use slob_campaign::{Schedule, Sessions, State, read_campaign};
 use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
 use slob_report::analysis::{
-    Analysis, Metric, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row, slob_r_tables,
-    stem, variants_of,
+    Analysis, Metric, Neighbours, Options, Run, TableSpec, Variant, neighbours_page, neighbours_text, run_of,
+    run_of_report, run_of_row, slob_r_tables, stem, variants_of,
 };
 use slob_report::diff::{Diff, NamedRuns};
 use slob_report::export::{hlog, prometheus};
@@ -35,7 +35,7 @@ use slob_report::{
 };
 
 use super::awr::{self, ReadReports};
-use super::campaigns::compare_headrooms;
+use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours};
 use crate::args::Given;
 use crate::failure::{Failure, Outcome, PARTLY, decided, judged};
 use crate::tables::{Form, Records};
@@ -335,6 +335,13 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
         write_analysis(matches, &compared, [headrooms_text, Headrooms::csv, headrooms_page])?;
         return Ok(judged(matches.get_flag("strict"), compared.are_good()));
     }
+    if let Some(compared) = neighbours(matches)? {
+        write_analysis(matches, &compared, [neighbours_text, Neighbours::csv, neighbours_page])?;
+        return Ok(match compared.holes.is_empty() {
+            true => judged(matches.get_flag("strict"), compared.are_good()),
+            false => ExitCode::from(PARTLY),
+        });
+    }
     let results = settings::results_dir_of(matches)?;
     let pattern = matches.text("name-pattern").map(str::parse::<NamePattern>).transpose();
     let pattern = pattern.map_err(Failure::usage)?;
@@ -385,20 +392,39 @@ fn write_analysis<T: Serialize>(
 
 /// The comparison of a campaign of searches for headroom, if that is the input.
 fn headrooms(matches: &ArgMatches) -> Result<Option<Headrooms>, Failure> {
+    let of = |schedule: &Schedule| !schedule.demand.is_empty();
+    let Some((input, schedule, state)) = campaign_of(matches, of, "searches for headroom")? else {
+        return Ok(None);
+    };
+    compare_headrooms(Path::new(input), &schedule, &state, matches.value("confidence")).map(Some)
+}
+
+/// The matrix of a campaign of neighbours, if that is the input.
+fn neighbours(matches: &ArgMatches) -> Result<Option<Neighbours>, Failure> {
+    let Some((input, schedule, state)) = campaign_of(matches, are_neighbours, "neighbours")? else {
+        return Ok(None);
+    };
+    compare_neighbours(Path::new(input), &schedule, &state, matches.value("confidence")).map(Some)
+}
+
+/// The campaign of another kind than runs that is the only input. Flags of runs have no meaning for it.
+fn campaign_of<'a>(
+    matches: &'a ArgMatches,
+    is_wanted: fn(&Schedule) -> bool,
+    kind: &str,
+) -> Result<Option<(&'a str, Schedule, State)>, Failure> {
     let [input] = matches.texts("inputs")[..] else { return Ok(None) };
     let Some((schedule, state)) = read_campaign(Path::new(input))? else { return Ok(None) };
-    if schedule.demand.is_empty() {
+    if !is_wanted(&schedule) {
         return Ok(None);
     }
     let of_runs = ["by", "variants", "relative-to", "metric", "latency"]
         .into_iter()
         .find(|flag| matches.contains_id(flag));
-    if let Some(flag) = of_runs {
-        return Err(Failure::usage(format!(
-            "--{flag}: {input} is a campaign of searches for headroom: take it out"
-        )));
+    match of_runs {
+        Some(flag) => Err(Failure::usage(format!("--{flag}: {input} is a campaign of {kind}: take it out"))),
+        None => Ok(Some((input, schedule, state))),
     }
-    compare_headrooms(Path::new(input), &schedule, &state, matches.value("confidence")).map(Some)
 }
 
 #[derive(Default)]

@@ -20,13 +20,13 @@ use slob_report::{
     Answer, Confidence, HTML_REPORT, TEXT_REPORT, compact_summary, text_report, verdicts, with_digest,
 };
 use slob_run::{
-    ExternalScript, LoadSummary, RunContext, RunEvent, RunObserver, ScriptMoment, load, plan_load, prepare,
-    script_of_load, script_of_run, script_of_server,
+    CommonStart, ExternalScript, LoadSummary, RunContext, RunEvent, RunObserver, ScriptMoment, load,
+    plan_load, prepare, script_of_load, script_of_run, script_of_server,
 };
 use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value, to_conf_text};
 
 use super::machine::{machine_checks, measure_device, warn_of};
-use super::replays;
+use super::{replays, together};
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
@@ -225,6 +225,9 @@ fn schemas_or_roles(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failu
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Outcome {
+    if matches.get_flag("member") {
+        return together::member();
+    }
     let settings = settings::resolve(matches, &schemas_or_roles(matches)?)?;
     let settings = replays::of_run(matches, &settings)?.unwrap_or(settings);
     if matches.get_flag("print-sql") {
@@ -240,7 +243,7 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
     let watch = Watch {
         plain: matches.get_flag("plain"),
         figures: server.as_ref().map(MetricsServer::figures),
-        extras: Extras { journal: matches.path("durability"), key: key.as_ref() },
+        extras: Extras { journal: matches.path("durability"), key: key.as_ref(), led: None },
     };
     let kept = measure(&settings, watch, &stop)?;
     drop(server);
@@ -283,9 +286,11 @@ struct Watch<'a> {
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct Extras<'a> {
-    journal: Option<&'a Path>,
+    pub(super) journal: Option<&'a Path>,
     /// Signs the record.
-    key: Option<&'a SigningKey>,
+    pub(super) key: Option<&'a SigningKey>,
+    /// The run starts together with others.
+    pub(super) led: Option<&'a together::Led<'a>>,
 }
 
 /// Runs with a live display and keeps the record, also of a run that failed.
@@ -314,10 +319,12 @@ pub(super) fn measure_spec(
         slob_version: env!("CARGO_PKG_VERSION"),
         stop,
         journal: extras.journal,
+        common_start: extras.led.map(|led| led as &dyn CommonStart),
     };
     let prepared = prepare(engine.as_ref(), spec)?;
     let measured = slob_run::run(&context, &prepared, observer)?;
     let (mut record, directory) = (measured.record, measured.directory);
+    record.together = extras.led.and_then(|led| led.conclude(&record));
     if let Err(error) = directory.write(CONF_FILE, &to_conf_text(settings)) {
         output::say(&format!("warning: {error}; the record holds the configuration too"));
     }

@@ -13,14 +13,14 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use serde_json::json;
 use slob_campaign::{
-    Demand, DemandPoint, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeRules, LatencyLimit, Raised,
-    SearchStep, Trail, search_headroom, search_knee,
+    Demand, DemandPoint, Ended, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeRules, LatencyLimit,
+    Raised, SearchStep, Trail, clash, search_headroom, search_knee,
 };
 use slob_profile::{
     At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Figures, Limits, Parameters, Profile,
     TOLERANCE_PERCENT, calibrate, compare, not_modelled, solve,
 };
-use slob_record::{KindRecord, Record};
+use slob_record::{KindRecord, Record, read_record};
 use slob_report::analysis::{Curve, CurvePoint, curve_page};
 use slob_report::profiles::{
     Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, headroom_page, headroom_text,
@@ -30,6 +30,7 @@ use slob_report::verdicts::thresholds::LOW_LOAD;
 use slob_report::{Figures as RunFigures, figure};
 use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, Origin, RunSpec, Settings, Value};
 
+use super::together::measure_together;
 use super::{profile, replays, runs};
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
@@ -68,8 +69,10 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
         refuse_roles(&settings)?;
     }
     let rules = KneeRules { most: if by_rate { MOST_STEPS } else { most }, tolerance, repeats };
+    let victim = matches.path("beside").map(|conf| victim(conf, &settings)).transpose()?;
     let mut curve = CurveSearch {
         settings,
+        victim,
         tolerance,
         name: checked.spec.run_name.to_string(),
         limit,
@@ -115,6 +118,8 @@ pub(super) fn refuse_roles(settings: &Settings) -> Result<(), Failure> {
 
 struct CurveSearch {
     settings: Settings,
+    /// The target that runs beside each level, and whose limit counts.
+    victim: Option<Settings>,
     /// The share of a rate that may be missing.
     tolerance: f64,
     name: String,
@@ -135,8 +140,8 @@ impl CurveSearch {
     ) -> Result<Option<KneePoint>, Failure> {
         let (parameter, part) = raised.parameter(level);
         let name = raised.words(level);
-        let record = match self.measure(parameter, &part) {
-            Ok(record) => record,
+        let (record, victim) = match self.measure(parameter, &part) {
+            Ok(measured) => measured,
             Err(failure) if !failure.is_interruption() && has_lower => {
                 output::say(&format!("{}: {}; going on with fewer", name.trim(), failure.text()));
                 self.refusal = Some(failure.text());
@@ -144,19 +149,27 @@ impl CurveSearch {
             }
             Err(failure) => return Err(failure),
         };
-        let mut point = curve_point(&record, self.exceeds_limit(&record)?)?;
-        let missed = |rate: u32| point.operations_per_s < (1.0 - self.tolerance) * f64::from(rate);
-        point.over_limit |= point.rate_per_s.is_some_and(missed);
+        let limited = victim.as_ref().unwrap_or(&record);
+        let mut point = curve_point(&record, self.exceeds_limit(limited)?)?;
+        let of_victim = match (&self.limit, &victim) {
+            (Some(limit), Some(victim)) => limited_value(limit, victim)
+                .map(|us| format!("  {VICTIM}: {} {us:.0} us", limit.column.trim_end_matches("_us"))),
+            _ => None,
+        };
+        // A victim at a fixed rate that is not kept has lost more than latency.
+        point.over_limit |= victim.as_ref().is_some_and(|victim| misses_rate(victim, self.tolerance));
+        point.over_limit |= misses_rate(&record, self.tolerance);
         let (throughput, over_limit) = (point.operations_per_s, point.over_limit);
         let over = if over_limit { " Over the limit." } else { "" };
-        output::say(&format!("{name}  {throughput:>10.1} op/s  {}{over}", point.reason));
+        let of_victim = of_victim.unwrap_or_default();
+        output::say(&format!("{name}  {throughput:>10.1} op/s{of_victim}  {}{over}", point.reason));
         self.points.push(point);
         Ok(Some(KneePoint { threads: level, throughput, over_limit }))
     }
 
     /// Measures a closed loop, which the steps of the rate divide.
     fn rate_step(&mut self) -> Result<NonZeroU32, Failure> {
-        let record = self.measure(("RATE", "0".to_owned()), "closed")?;
+        let (record, _) = self.measure(("RATE", "0".to_owned()), "closed")?;
         // A closed loop has no response times, so their limit does not apply.
         let point = curve_point(&record, false)?;
         let step = point.operations_per_s / f64::from(STEPS_OF_CAPACITY);
@@ -165,10 +178,34 @@ impl CurveSearch {
         Ok(NonZeroU32::new(step as u32).unwrap_or(NonZeroU32::MIN))
     }
 
-    fn measure(&self, parameter: (&str, String), part: &str) -> Result<Record, Failure> {
-        let pairs = [parameter, ("RUN_NAME", format!("{}-{part}", self.name))];
-        let settings = settings::overridden(&self.settings, &pairs, "saturate")?;
-        runs::measure_step(&settings, &self.stop, |_| String::new())
+    /// Makes the run of a level, and that of the victim beside it.
+    fn measure(&self, parameter: (&str, String), part: &str) -> Result<(Record, Option<Record>), Failure> {
+        let name = format!("{}-{part}", self.name);
+        let settings =
+            settings::overridden(&self.settings, &[parameter, ("RUN_NAME", name.clone())], "saturate")?;
+        let Some(victim) = &self.victim else {
+            return Ok((runs::measure_step(&settings, &self.stop, |_| String::new())?, None));
+        };
+        let of_victim = [("RUN_NAME", format!("{name}-{VICTIM}"))];
+        let victim = settings::overridden(victim, &of_victim, "saturate")?;
+        let members = [(AGGRESSOR, &settings), (VICTIM, &victim)];
+        let ends = measure_together(&name, &members, &self.stop)?;
+        // A member that fails interrupts the others.
+        let failed = ends.iter().find_map(|end| match &end.ended {
+            Ended::Failed { error } => Some(Failure::failed(format!("{}: {error}", end.name))),
+            _ => None,
+        });
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+        let mut records = ends.iter().map(|end| match (&end.ended, &end.run) {
+            (Ended::Completed, Some(run)) => Ok(read_record(&settings::results_dir(&settings).join(run))?),
+            _ => Err(Failure::interrupted(format!("the run of the {} was interrupted", end.name))),
+        });
+        match (records.next(), records.next()) {
+            (Some(record), Some(victim)) => Ok((record?, Some(victim?))),
+            _ => Err(Failure::failed("a run beside another gave no result")),
+        }
     }
 
     fn exceeds_limit(&self, record: &Record) -> Result<bool, Failure> {
@@ -203,6 +240,39 @@ impl CurveSearch {
             tolerance_percent: percent,
         }
     }
+}
+
+const AGGRESSOR: &str = "aggressor";
+const VICTIM: &str = "victim";
+
+/// The settings of the target that runs beside a search. Its window is that of the search.
+fn victim(conf: &Path, search: &Settings) -> Result<Settings, Failure> {
+    let shared = ["RUN_TIME", "WARMUP", "RESULTS_DIR"];
+    let pairs = shared.map(|key| (key, settings::shown(search, key).unwrap_or_default()));
+    let victim = settings::overridden(&settings::of_file(conf)?, &pairs, "saturate")?;
+    let (spec, own) = (RunSpec::from_settings(&victim)?.spec, RunSpec::from_settings(search)?.spec);
+    registry::engine_of(&spec.target)?;
+    if let Some(why) = clash(&own, &spec) {
+        return Err(Failure::usage(format!(
+            "the target of this search and that of {} {why}",
+            conf.display()
+        )));
+    }
+    if spec.rate.is_none() {
+        output::say(&format!(
+            "warning: {} has no RATE: a closed loop slows down instead of missing its limit",
+            conf.display()
+        ));
+    }
+    Ok(victim)
+}
+
+/// True if a run with a rate did less than that.
+fn misses_rate(record: &Record, tolerance: f64) -> bool {
+    let point = CurvePoint::of(record, false);
+    point.is_some_and(|point| {
+        point.rate_per_s.is_some_and(|rate| point.operations_per_s < (1.0 - tolerance) * f64::from(rate))
+    })
 }
 
 fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure> {

@@ -212,6 +212,7 @@ impl<'a> EndToEnd<'a> {
             slob_version: env!("CARGO_PKG_VERSION"),
             stop: self.stop,
             journal: stores_data.then_some(journal.as_path()),
+            common_start: None,
         };
         let measured = slob_run::run(&context, &prepared, &mut Silent).map_err(text)?;
         measured.directory.discard();

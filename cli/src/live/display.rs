@@ -134,7 +134,7 @@ impl RunTalk {
 
     fn second(&mut self, tick: &Tick<'_>) {
         if let Some(shown) = &self.line {
-            shown.set_message(line(tick, tick.recent));
+            shown.set_message(second(tick));
             shown.tick();
             return;
         }
@@ -173,6 +173,11 @@ impl RunObserver for RunTalk {
             }
         }
     }
+}
+
+/// The line of a second.
+pub(crate) fn second(tick: &Tick<'_>) -> String {
+    line(tick, tick.recent)
 }
 
 /// One line for one or several seconds. Counts are divided by the time between samples.

@@ -56,12 +56,12 @@ fn a_host_carries_its_own_load_on_mariadb() {
 }
 
 /// A control group whose processes read from a disk so many times per second at most. It is removed with the value.
-struct Throttle {
-    group: PathBuf,
+pub(crate) struct Throttle {
+    pub(crate) group: PathBuf,
 }
 
 impl Throttle {
-    fn of_disk_below(folder: &Path, reads_per_s: u32) -> Result<Self, String> {
+    pub(crate) fn of_disk_below(folder: &Path, reads_per_s: u32) -> Result<Self, String> {
         let device = Device::behind(folder).map_err(|error| error.to_string())?;
         let [disk] = device.disks.as_slice() else { return Err("the data are on no single disk".into()) };
         let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.id.name));

@@ -6,6 +6,7 @@
 mod common;
 mod device;
 mod headroom;
+mod neighbours;
 mod open_loop;
 mod saturate;
 mod truth;

@@ -17,7 +17,7 @@ fn state(folder: &Folder, campaign: &str) -> Option<Value> {
     std::fs::read_to_string(path).ok().map(|text| serde_json::from_str(&text).unwrap())
 }
 
-fn attempts(folder: &Folder, campaign: &str) -> Vec<Value> {
+pub(crate) fn attempts(folder: &Folder, campaign: &str) -> Vec<Value> {
     state(folder, campaign).map_or_else(Vec::new, |state| state["attempts"].as_array().unwrap().clone())
 }
 
@@ -26,7 +26,7 @@ fn start(folder: &Folder) -> Child {
 }
 
 /// Waits until a run is being made and so many are done.
-fn wait_for(folder: &Folder, done: usize) {
+pub(crate) fn wait_for(folder: &Folder, done: usize) {
     until(|| {
         let state = state(folder, "c");
         let is_running = state.as_ref().is_some_and(|state| !state["running"].is_null());

@@ -27,6 +27,7 @@ mod ledger;
 mod live;
 mod main_job;
 mod marks;
+mod neighbours;
 mod next_steps;
 mod observe;
 mod plans;

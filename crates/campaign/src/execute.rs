@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use jiff::Timestamp;
-use slob_spec::Settings;
 
 use crate::hook::{HookError, Moment};
-use crate::schedule::{Campaign, Step};
+use crate::schedule::{Campaign, Member, Step};
 use crate::store::{Attempt, CampaignError, Ended, HookFailure, StepState, Store, WARM_UP_FOLDER};
 
 /// Carries out runs and receives events.
 pub trait Conductor {
-    /// Makes a run and saves its record where the settings say. Returns the record's id, if anything was measured.
-    fn measure(&mut self, settings: &Settings) -> (Option<String>, Ended);
+    /// Makes the runs of a step, all at once, and saves each record where its settings say. Returns the id of a record, if anything was
+    /// measured.
+    fn measure(&mut self, step: &Step, members: &[Member]) -> (Option<String>, Ended);
 
     fn on_event(&mut self, event: &Event<'_>);
 }
@@ -134,8 +134,8 @@ impl Work<'_> {
         self.hook(step, Moment::BeforeRun)?;
         self.store.begin(step)?;
         let began = Timestamp::now();
-        let (run, ended) = match self.campaign.settings(step, &self.store.directory) {
-            Ok(settings) => self.conductor.measure(&settings),
+        let (run, ended) = match self.campaign.members(step, &self.store.directory) {
+            Ok(members) => self.conductor.measure(step, &members),
             Err(error) => (None, Ended::Failed { error: error.to_string() }),
         };
         let seconds = begun.elapsed().as_secs_f64();
@@ -173,9 +173,9 @@ impl Work<'_> {
 
     fn warm_up(&mut self, step: &Step) -> Result<(), Cut> {
         self.hook(step, Moment::BeforeRun)?;
-        let settings = self.campaign.settings(step, &self.store.directory.join(WARM_UP_FOLDER));
-        let settings = settings.map_err(|error| Cut::Variant(error.to_string()))?;
-        match self.conductor.measure(&settings).1 {
+        let members = self.campaign.members(step, &self.store.directory.join(WARM_UP_FOLDER));
+        let members = members.map_err(|error| Cut::Variant(error.to_string()))?;
+        match self.conductor.measure(step, &members).1 {
             Ended::Completed => self.hook(step, Moment::AfterRun),
             Ended::Failed { error } => Err(Cut::Variant(format!("a run to discard failed: {error}"))),
             Ended::Interrupted | Ended::Killed => Err(Cut::Stopped),

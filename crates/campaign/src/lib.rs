@@ -17,8 +17,10 @@ mod store;
 
 pub use execute::{Conductor, End, Event, Progress, carry_out};
 pub use hook::{CommandLine, Hook, HookError, Moment};
-pub use plan::{Demand, DemandPoint, Model, Plan, PlanError, PlanErrors, Sessions, Variant, is_set_by_plan};
-pub use schedule::{Campaign, ModelEntry, Order, Schedule, Step, VariantEntry};
+pub use plan::{
+    Demand, DemandPoint, Model, Neighbour, Plan, PlanError, PlanErrors, Sessions, Variant, is_set_by_plan,
+};
+pub use schedule::{Campaign, Member, ModelEntry, Order, Schedule, Step, VariantEntry, clash};
 pub use search::{
     HeadroomEnd, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeReason, KneeRules, LatencyLimit,
     Raised, Step as SearchStep, search_headroom, search_knee,

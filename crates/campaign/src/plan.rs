@@ -32,6 +32,15 @@ pub struct Plan {
     pub demand: Option<Demand>,
     pub models: Vec<Model>,
     pub sessions: Vec<Sessions>,
+    /// Targets that are measured beside each other; each model is then a company of them.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// A target that is measured alone and beside others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbour {
+    pub name: String,
+    pub(crate) settings: Pairs,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +58,8 @@ pub struct Model {
     pub metric: String,
     pub(crate) staff: Staff,
     pub(crate) settings: Pairs,
+    /// Names of the neighbours at work together; empty in a plan without neighbours.
+    pub members: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,11 +96,11 @@ impl Plan {
         checked(file, raw)
     }
 
-    /// The session counts of the steps; a search finds its own.
+    /// The session counts of the steps; a search finds its own, and neighbours have each their own.
     pub(crate) fn sessions_of_steps(&self) -> Vec<Option<Sessions>> {
-        match self.demand {
-            Some(_) => vec![None],
-            None => self.sessions.iter().copied().map(Some).collect(),
+        match self.sessions.is_empty() {
+            true => vec![None],
+            false => self.sessions.iter().copied().map(Some).collect(),
         }
     }
 
@@ -185,9 +196,7 @@ impl Checks<'_> {
                 "each search begins with its calibration",
             ),
         ];
-        for (key, _, why) in contradictions.into_iter().filter(|(_, is_there, _)| *is_there) {
-            self.errors.push(PlanError::Contradiction { place: self.file.to_owned(), key, why });
-        }
+        self.contradictions("demand", contradictions);
         match raw {
             RawDemand::Profile(profile) => {
                 self.chosen(&RawDemandOptions { profile: profile.clone(), ..Default::default() })
@@ -254,6 +263,18 @@ struct RawPlan {
     variant: Vec<RawVariant>,
     #[serde(default)]
     model: Vec<RawModel>,
+    #[serde(default)]
+    neighbour: Vec<RawNeighbour>,
+    together: Option<Vec<Vec<String>>>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawNeighbour {
+    name: String,
+    target: Option<String>,
+    #[serde(default)]
+    settings: BTreeMap<String, Scalar>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -352,6 +373,11 @@ const BUILT_IN: [BuiltIn; 4] = [
     ("read-write", "read-write", Staff::HalfWrites, &[]),
 ];
 const TWIN: &str = ".again";
+/// The only variant of a plan of neighbours without variants.
+const ONLY_VARIANT: &str = "free";
+/// The company of all neighbours, if they are more than two.
+const EVERYBODY: &str = "all";
+const NEIGHBOURS: std::ops::RangeInclusive<usize> = 2..=8;
 const NAME: &str = "1 to 20 letters a-z, digits, '.', '_' or '-'";
 const SESSIONS: &str = "a number of schemas such as 8, or schemas x threads such as \"2x4\"";
 const TIMEOUT: Kind = Kind::Duration { min_s: 1, max_s: 7 * 86_400 };
@@ -381,7 +407,19 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     let name = checks.name(file, "name", raw.name.as_deref().unwrap_or("campaign"));
     let settings = checks.pairs(file, &raw.settings);
     let mut variants: Vec<Variant> = raw.variant.iter().map(|variant| checks.variant(variant)).collect();
+    let neighbours = checks.neighbours(&raw);
+    if !raw.neighbour.is_empty() && variants.is_empty() {
+        variants.push(Variant {
+            name: ONLY_VARIANT.to_owned(),
+            twin_of: None,
+            settings: Vec::new(),
+            hooks: BTreeMap::new(),
+        });
+    }
     let (models, sessions) = match raw.demand {
+        _ if !raw.neighbour.is_empty() => {
+            (checks.companies(&neighbours, raw.together.as_deref()), Vec::new())
+        }
         // A search sets the workload itself.
         Some(_) => (vec![model("headroom", "headroom", Staff::Alike, Vec::new())], Vec::new()),
         None => (checks.models(&raw.models, &raw.model), checks.sessions(raw.sessions.as_deref())),
@@ -399,7 +437,8 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
         variants.push(twin);
         checks.unique("variant", variants.iter().map(|variant| variant.name.as_str()));
     }
-    checks.contested(&variants, &models);
+    checks.contested(&variants, "model", models.iter().map(|model| (&model.name, &model.settings)));
+    checks.contested(&variants, "neighbour", neighbours.iter().map(|one| (&one.name, &one.settings)));
     checks.halves(&models, &sessions);
     let repeats = checks.repeats(raw.repeats);
     let warmup_runs = checks.few(file, "warmup_runs", raw.warmup_runs.unwrap_or(0));
@@ -426,11 +465,12 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
         demand,
         models,
         sessions,
+        neighbours,
     })
 }
 
 fn model(name: &str, metric: &str, staff: Staff, settings: Pairs) -> Model {
-    Model { name: name.to_owned(), metric: metric.to_owned(), staff, settings }
+    Model { name: name.to_owned(), metric: metric.to_owned(), staff, settings, members: Vec::new() }
 }
 
 struct Checks<'a> {
@@ -521,10 +561,7 @@ impl Checks<'_> {
             None => own.iter().map(|model| model.name.clone()).collect(),
         };
         if names.is_empty() {
-            self.errors.push(PlanError::Missing {
-                place: self.file.to_owned(),
-                what: "models is an empty list; name one, such as models = [\"read\"]".to_owned(),
-            });
+            self.missing("models is an empty list; name one, such as models = [\"read\"]");
         }
         self.unique("model", names.iter().map(String::as_str));
         let find = |name: &String| known.iter().find(|model| &model.name == name).cloned();
@@ -540,7 +577,7 @@ impl Checks<'_> {
         let reads_only = settings.iter().any(|(key, text)| key == "UPDATE_PCT" && text.trim() == "0");
         let usual = if reads_only { "reads" } else { "read-write" };
         let metric = raw.metric.clone().unwrap_or_else(|| usual.to_owned());
-        Model { name: self.name(&place, "name", &raw.name), metric, staff: Staff::Alike, settings }
+        model(&self.name(&place, "name", &raw.name), &metric, Staff::Alike, settings)
     }
 
     fn sessions(&mut self, raw: Option<&[Scalar]>) -> Vec<Sessions> {
@@ -588,10 +625,7 @@ impl Checks<'_> {
 
     fn baseline(&mut self, raw: Option<String>, variants: &[Variant]) -> String {
         let Some(first) = variants.first() else {
-            self.errors.push(PlanError::Missing {
-                place: self.file.to_owned(),
-                what: "there is no variant; write [[variant]] and below it name = \"...\"".to_owned(),
-            });
+            self.missing("there is no variant; write [[variant]] and below it name = \"...\"");
             return String::new();
         };
         let baseline = raw.unwrap_or_else(|| first.name.clone());
@@ -622,18 +656,123 @@ impl Checks<'_> {
         }
     }
 
-    /// Refuses a parameter that a variant and a model both set.
-    fn contested(&mut self, variants: &[Variant], models: &[Model]) {
-        for variant in variants.iter().filter(|variant| variant.twin_of.is_none()) {
-            for model in models {
-                let is_shared = |key: &str| model.settings.iter().any(|(other, _)| other == key);
+    /// Refuses a parameter that a variant sets, and a part of another kind too.
+    fn contested<'b>(
+        &mut self,
+        variants: &[Variant],
+        kind: &'static str,
+        parts: impl Iterator<Item = (&'b String, &'b Pairs)>,
+    ) {
+        for (name, settings) in parts {
+            for variant in variants.iter().filter(|variant| variant.twin_of.is_none()) {
+                let is_shared = |key: &str| settings.iter().any(|(other, _)| other == key);
                 let shared = variant.settings.iter().filter(|(key, _)| is_shared(key));
                 self.errors.extend(shared.map(|(key, _)| PlanError::Contested {
                     key: key.clone(),
                     variant: variant.name.clone(),
-                    model: model.name.clone(),
+                    kind,
+                    name: name.clone(),
                 }));
             }
+        }
+    }
+
+    /// The targets of a plan of neighbours, which no other key contradicts.
+    fn neighbours(&mut self, plan: &RawPlan) -> Vec<Neighbour> {
+        if plan.neighbour.is_empty() {
+            if plan.together.is_some() {
+                self.missing("`together` needs the targets that it names: write [[neighbour]] for each");
+            }
+            return Vec::new();
+        }
+        self.decided = &SET_BY_CAMPAIGN[6..];
+        let each = "each neighbour has its own settings";
+        let contradictions = [
+            (
+                "sessions",
+                plan.sessions.is_some(),
+                "each neighbour has its own SCHEMAS and THREADS_PER_SCHEMA",
+            ),
+            ("models", plan.models.is_some(), each),
+            ("[[model]]", !plan.model.is_empty(), each),
+            ("demand", plan.demand.is_some(), "a search raises one load"),
+        ];
+        self.contradictions("[[neighbour]]", contradictions);
+        if !NEIGHBOURS.contains(&plan.neighbour.len()) {
+            let (least, most) = (NEIGHBOURS.start(), NEIGHBOURS.end());
+            self.missing(&format!(
+                "the plan has {} [[neighbour]]; there must be {least} to {most}",
+                plan.neighbour.len()
+            ));
+        }
+        self.unique("neighbour", plan.neighbour.iter().map(|one| one.name.as_str()));
+        plan.neighbour.iter().map(|raw| self.neighbour(raw)).collect()
+    }
+
+    fn neighbour(&mut self, raw: &RawNeighbour) -> Neighbour {
+        let place = format!("{}, neighbour '{}'", self.file, raw.name);
+        let spelt = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+        if !(1..=10).contains(&raw.name.len()) || !raw.name.chars().all(spelt) || raw.name == EVERYBODY {
+            self.bad(&place, "name", &raw.name, "1 to 10 letters a-z, digits, '_' or '-', and not 'all'");
+        }
+        let mut settings = self.pairs(&place, &raw.settings);
+        settings.extend(raw.target.iter().map(|target| ("TARGET".to_owned(), target.clone())));
+        Neighbour { name: raw.name.clone(), settings }
+    }
+
+    /// Each neighbour alone, then those of `together`; by default each pair, and all.
+    fn companies(&mut self, neighbours: &[Neighbour], together: Option<&[Vec<String>]>) -> Vec<Model> {
+        let names: Vec<String> = neighbours.iter().map(|one| one.name.clone()).collect();
+        let mut companies: Vec<Vec<String>> = names.iter().map(|name| vec![name.clone()]).collect();
+        match together {
+            Some(asked) => companies.extend(asked.iter().map(|company| self.company(company, &names))),
+            None => {
+                let pair = |(at, one): (usize, &String)| -> Vec<Vec<String>> {
+                    names[at + 1..].iter().map(|other| vec![one.clone(), other.clone()]).collect()
+                };
+                companies.extend(names.iter().enumerate().flat_map(pair));
+                companies.extend((names.len() > 2).then(|| names.clone()));
+            }
+        }
+        let company = |members: Vec<String>| {
+            let is_all = members.len() > 2 && members.len() == names.len();
+            let name = if is_all { EVERYBODY.to_owned() } else { members.join(".") };
+            Model { members, ..model(&name, "operations_per_s", Staff::Alike, Vec::new()) }
+        };
+        let companies: Vec<Model> = companies.into_iter().map(company).collect();
+        self.unique("company", companies.iter().map(|company| company.name.as_str()));
+        companies
+    }
+
+    /// The names of a company in the order of the plan.
+    fn company(&mut self, asked: &[String], names: &[String]) -> Vec<String> {
+        let place = format!("{}, together", self.file);
+        for name in asked.iter().filter(|name| !names.contains(name)) {
+            self.unknown(place.clone(), "neighbour", name, names.iter().map(String::as_str));
+        }
+        self.unique("name in a company", asked.iter().map(String::as_str));
+        if asked.len() < 2 {
+            self.bad(
+                &place,
+                "a company",
+                &asked.join(", "),
+                "two names or more; each is measured alone anyway",
+            );
+        }
+        names.iter().filter(|name| asked.contains(name)).cloned().collect()
+    }
+
+    fn missing(&mut self, what: &str) {
+        self.errors.push(PlanError::Missing { place: self.file.to_owned(), what: what.to_owned() });
+    }
+
+    fn contradictions<const N: usize>(
+        &mut self,
+        with: &'static str,
+        keys: [(&'static str, bool, &'static str); N],
+    ) {
+        for (key, _, why) in keys.into_iter().filter(|(_, is_there, _)| *is_there) {
+            self.errors.push(PlanError::Contradiction { place: self.file.to_owned(), key, with, why });
         }
     }
 }
@@ -661,6 +800,10 @@ fn unknown_keys(plan: &toml::Table, file: &str) -> Vec<PlanError> {
                 errors.extend(unknown_of(table, &HOOK_KEYS.map(str::to_owned), &format!("{place}, {hook}")));
             }
         }
+    }
+    for (index, neighbour) in tables(plan, "neighbour").enumerate() {
+        let place = format!("{file}, neighbour {}", named(neighbour, index));
+        errors.extend(unknown_of(neighbour, &keys::<RawNeighbour>(), &place));
     }
     for (index, model) in tables(plan, "model").enumerate() {
         let place = format!("{file}, model {}", named(model, index));
@@ -727,10 +870,10 @@ pub enum PlanError {
     TooMany { place: String, runs: u64, most: u64 },
     #[error("{place}: {key} is decided by the campaign ({instead}); take it out of the settings")]
     Decided { place: String, key: String, instead: &'static str },
-    #[error("{place}: `{key}` and `demand` contradict each other: {why}; take one of them out")]
-    Contradiction { place: String, key: &'static str, why: &'static str },
-    #[error("{key} is set by variant '{variant}' and by model '{model}'; take it out of one of them")]
-    Contested { key: String, variant: String, model: String },
+    #[error("{place}: `{key}` and `{with}` contradict each other: {why}; take one of them out")]
+    Contradiction { place: String, key: &'static str, with: &'static str, why: &'static str },
+    #[error("{key} is set by variant '{variant}' and by {kind} '{name}'; take it out of one of them")]
+    Contested { key: String, variant: String, kind: &'static str, name: String },
     #[error("{place}: {errors}")]
     Run { place: String, errors: SpecErrors },
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use slob_spec::{Length, RunSpec, Settings, Table};
+use slob_spec::{Entry, Length, RunSpec, Settings, Table, Target};
 
 use crate::hook::{Hook, Moment};
 use crate::plan::{Demand, Model, Pairs, Plan, PlanError, PlanErrors, Sessions, Staff, Variant};
@@ -53,6 +53,8 @@ pub struct VariantEntry {
 pub struct ModelEntry {
     pub name: String,
     pub metric: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
 }
 
 /// The runs of a campaign in order, as its directory keeps them.
@@ -182,8 +184,16 @@ pub struct Campaign {
 
 #[derive(Clone, Debug)]
 struct Cell {
-    settings: Settings,
+    members: Vec<Member>,
     planned: Option<Duration>,
+}
+
+/// A run of a step: one of several that start together, or the only one.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The neighbour's name; `None` in a plan without neighbours.
+    pub name: Option<String>,
+    pub settings: Settings,
 }
 
 impl Campaign {
@@ -213,20 +223,25 @@ impl Campaign {
         Ok(Self { plan, schedule, warnings, cells, table: table.clone() })
     }
 
-    /// Settings of a run whose record goes into `directory`.
+    /// The runs of a step, whose records go into `directory`.
     /// Fails if the step is not of this campaign, or the directory's name can't be a parameter's value.
-    pub fn settings(&self, step: &Step, directory: &Path) -> Result<Settings, PlanError> {
+    pub fn members(&self, step: &Step, directory: &Path) -> Result<Vec<Member>, PlanError> {
         let Some(cell) = self.cells.get(&step.cell()) else {
             let what = format!("there is no run {}", step.key());
             return Err(PlanError::Missing { place: self.plan.file.clone(), what });
         };
-        let pairs = [
-            ("RUN_NAME".to_owned(), step.run_name()),
-            ("RESULTS_DIR".to_owned(), directory.to_string_lossy().into_owned()),
-        ];
         let place = format!("{}, {}", self.plan.file, step.key());
-        let resolved = cell.settings.overridden(&self.table, &pairs, &place);
-        resolved.map(|resolved| resolved.settings).map_err(|errors| PlanError::Run { place, errors })
+        let member = |member: &Member| {
+            let pairs = [
+                ("RUN_NAME".to_owned(), run_name(step, member.name.as_deref())),
+                ("RESULTS_DIR".to_owned(), directory.to_string_lossy().into_owned()),
+            ];
+            let resolved = member.settings.overridden(&self.table, &pairs, &place);
+            resolved
+                .map(|resolved| Member { name: member.name.clone(), settings: resolved.settings })
+                .map_err(|errors| PlanError::Run { place: place.clone(), errors })
+        };
+        cell.members.iter().map(member).collect()
     }
 
     /// Warm-up and window of a step; `None` if operations end it.
@@ -246,6 +261,10 @@ impl Campaign {
         }
         Some(total)
     }
+}
+
+fn run_name(step: &Step, member: Option<&str>) -> String {
+    member.map_or_else(|| step.run_name(), |member| format!("{}-{member}", step.run_name()))
 }
 
 struct Maker<'a> {
@@ -285,7 +304,11 @@ impl Maker<'_> {
                 sessions,
                 repeat: plan.repeats.get(),
             };
-            if let Some(cell) = self.cell(plan, &of_model, model.staff, &step) {
+            let cell = match model.members.is_empty() {
+                true => self.cell(plan, &of_model, model.staff, &step),
+                false => self.company(plan, &of_model, &model.members, &step),
+            };
+            if let Some(cell) = cell {
                 cells.insert(step.cell(), cell);
             }
         }
@@ -310,23 +333,86 @@ impl Maker<'_> {
         }
         // The longest name must be valid too.
         pairs.push(("RUN_NAME".to_owned(), step.run_name()));
-        let settings = self.overridden(of_model, &pairs, &place)?;
+        let (settings, spec) = self.checked(of_model, &pairs, &place)?;
+        let planned = match spec.length {
+            // The number of runs of a search is unknown.
+            Length::Time(_) if plan.demand.is_some() => None,
+            Length::Time(length) => Some(length + spec.warmup),
+            Length::Operations(_) => None,
+        };
+        Some(Cell { members: vec![Member { name: None, settings }], planned })
+    }
+
+    /// The runs of neighbours that start together: of the same length, each on data of its own.
+    fn company(&mut self, plan: &Plan, common: &Settings, members: &[String], step: &Step) -> Option<Cell> {
+        let mut cell = Cell { members: Vec::new(), planned: None };
+        let mut specs: Vec<(&str, RunSpec)> = Vec::new();
+        for neighbour in plan.neighbours.iter().filter(|neighbour| members.contains(&neighbour.name)) {
+            let place = format!("{}, neighbour '{}'", plan.file, neighbour.name);
+            let mut pairs = neighbour.settings.clone();
+            pairs.push(("RUN_NAME".to_owned(), run_name(step, Some(&neighbour.name))));
+            let (settings, spec) = self.checked(common, &pairs, &place)?;
+            cell.members.push(Member { name: Some(neighbour.name.clone()), settings });
+            specs.push((&neighbour.name, spec));
+        }
+        for (at, (name, spec)) in specs.iter().enumerate() {
+            let clashes = specs[..at].iter().filter_map(|(other, earlier)| {
+                Some(format!("neighbours '{other}' and '{name}' {}", clash(earlier, spec)?))
+            });
+            let early = ends_early(spec).map(|key| {
+                format!("neighbour '{name}' has {key}, but all must be at work for the same time; unset it")
+            });
+            let place = || plan.file.clone();
+            self.errors.extend(clashes.chain(early).map(|what| PlanError::Missing { place: place(), what }));
+        }
+        let (_, spec) = specs.first()?;
+        cell.planned = match spec.length {
+            Length::Time(length) => Some(length + spec.warmup),
+            Length::Operations(_) => None,
+        };
+        Some(cell)
+    }
+
+    fn checked(&mut self, settings: &Settings, pairs: &Pairs, place: &str) -> Option<(Settings, RunSpec)> {
+        let settings = self.overridden(settings, pairs, place)?;
         match RunSpec::from_settings(&settings) {
             Ok(checked) => {
                 self.warnings.extend(checked.warnings);
-                let planned = match checked.spec.length {
-                    // The number of runs of a search is unknown.
-                    Length::Time(_) if plan.demand.is_some() => None,
-                    Length::Time(length) => Some(length + checked.spec.warmup),
-                    Length::Operations(_) => None,
-                };
-                Some(Cell { settings, planned })
+                Some((settings, checked.spec))
             }
             Err(errors) => {
-                self.errors.push(PlanError::Run { place, errors });
+                self.errors.push(PlanError::Run { place: place.to_owned(), errors });
                 None
             }
         }
+    }
+}
+
+/// Why two runs can't be at work beside each other.
+pub fn clash(one: &RunSpec, other: &RunSpec) -> Option<String> {
+    let (first, second) = (&one.target, &other.target);
+    let place = |target: &Target| {
+        let path = Path::new(target.path());
+        path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    };
+    if first.scheme() == second.scheme()
+        && first.endpoints() == second.endpoints()
+        && place(first) == place(second)
+    {
+        return Some(format!("have the same schemas, {first}: give each its own data"));
+    }
+    let times = |spec: &RunSpec| (spec.length, spec.warmup);
+    (times(one) != times(other)).then(|| {
+        "differ in RUN_TIME or WARMUP: set both for all of them, so that their windows are the same"
+            .to_owned()
+    })
+}
+
+/// The parameter that ends a run at a time of its own.
+fn ends_early(spec: &RunSpec) -> Option<&'static str> {
+    match spec.length {
+        Length::Operations(_) => Some("WORK_LOOP"),
+        Length::Time(_) => spec.until_steady.map(|_| "UNTIL_STEADY"),
     }
 }
 
@@ -338,8 +424,13 @@ fn schedule(plan: &Plan, cells: &BTreeMap<String, Cell>) -> Schedule {
         variant.hooks.iter().map(shown).collect()
     };
     let configuration = |cell: &Cell| -> BTreeMap<String, String> {
-        let entries = cell.settings.entries().filter(|entry| !NAMING.contains(&entry.param().key));
-        entries.filter_map(|entry| Some((entry.param().key.to_owned(), entry.displayed()?))).collect()
+        let of_member = |member: &Member| -> Vec<(String, String)> {
+            let prefix = member.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+            let entries = member.settings.entries().filter(|entry| !NAMING.contains(&entry.param().key));
+            let shown = |entry: &Entry| Some((format!("{prefix}{}", entry.param().key), entry.displayed()?));
+            entries.filter_map(shown).collect()
+        };
+        cell.members.iter().flat_map(of_member).collect()
     };
     Schedule {
         version: SCHEDULE_VERSION,
@@ -361,7 +452,11 @@ fn schedule(plan: &Plan, cells: &BTreeMap<String, Cell>) -> Schedule {
         models: plan
             .models
             .iter()
-            .map(|model| ModelEntry { name: model.name.clone(), metric: model.metric.clone() })
+            .map(|model| ModelEntry {
+                name: model.name.clone(),
+                metric: model.metric.clone(),
+                members: model.members.clone(),
+            })
             .collect(),
         cells: cells.iter().map(|(key, cell)| (key.clone(), configuration(cell))).collect(),
         steps: steps(plan),

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use slob_record::{Record, RecordError, SeriesWanted, Status, durable_write, list_runs, read_record_with};
+use slob_record::{
+    Neighbour, Record, RecordError, SeriesWanted, Status, durable_write, list_runs, read_record_with,
+};
 
 use crate::schedule::{SCHEDULE_VERSION, Schedule, Step, changes};
 
@@ -81,7 +83,8 @@ impl Store {
         };
         let found = self.unnoted_run(&running);
         let (run, ended) = match &found {
-            Some(record) => (Some(record.id.clone()), Ended::from(&record.status)),
+            Some(record) if self.is_whole(record) => (Some(record.id.clone()), Ended::from(&record.status)),
+            Some(record) => (Some(record.id.clone()), Ended::Killed),
             None => (None, Ended::Killed),
         };
         let attempt = Attempt {
@@ -101,9 +104,23 @@ impl Store {
         let second = jiff::SignedDuration::from_secs(1);
         let since = running.since.saturating_sub(second).unwrap_or(running.since);
         records(&self.directory)
-            .filter(|record| record.name == running.run_name && record.started >= since)
+            .filter(|record| measures(record, &running.run_name) && record.started >= since)
             .find(|record| !noted(&record.id))
     }
+
+    /// True unless a run beside this one is not complete.
+    fn is_whole(&self, record: &Record) -> bool {
+        let is_complete = |neighbour: &Neighbour| {
+            let path = self.directory.join(&neighbour.run);
+            read_record_with(&path, SeriesWanted::Empty).is_ok_and(|other| other.status == Status::Completed)
+        };
+        record.together.as_ref().is_none_or(|together| together.neighbours.iter().all(is_complete))
+    }
+}
+
+/// True if the record is that of a step, or one of several.
+fn measures(record: &Record, step: &str) -> bool {
+    record.name == step || record.together.as_ref().is_some_and(|together| together.step == step)
 }
 
 /// The readable records of a folder, the newest first.

@@ -105,6 +105,9 @@ pub struct Record {
     /// This program's host, unless it is the database's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_host: Option<ClientHostRecord>,
+    /// The run's part in a measurement of targets beside each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
     pub probe: Option<SavedProbe>,
     pub verification: Option<Verification>,
     /// The run second by second, including warm-up; second 0 is the common start of the sessions.
@@ -127,6 +130,49 @@ pub enum Status {
     Interrupted,
     /// An error ended the run; the measurements up to then are kept.
     Failed { error: String },
+}
+
+/// A run's part in a measurement of several targets, which start together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Together {
+    /// Name of the measurement, common to its runs.
+    pub step: String,
+    /// Name of this run's target in the plan.
+    pub name: String,
+    /// The agreed start; `started` of the record is the actual one.
+    pub start: Timestamp,
+    /// The runs beside this one; empty if the target was measured alone.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// A run that started together with this one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Neighbour {
+    /// Name of its target in the plan.
+    pub name: String,
+    /// Its target, without a password.
+    pub target: String,
+    /// Id of the run.
+    pub run: String,
+    /// What it used in its window; absent if it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<NeighbourUse>,
+}
+
+/// Counts of a run for the runs beside it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NeighbourUse {
+    /// Host of the database.
+    pub host: Option<String>,
+    /// Device behind the data.
+    pub device: Option<String>,
+    /// Bytes fetched from storage for the database, by the kernel's count, else by the database's.
+    pub read_bytes: Option<u64>,
+    /// CPU seconds of database and client on that host.
+    pub cpu_s: Option<f64>,
+    /// Counters of its sessions, if the server has others too.
+    #[serde(default, skip_serializing_if = "Counters::is_empty")]
+    pub counters: Counters,
 }
 
 /// The engine's description of the server.

@@ -10,6 +10,7 @@
 
 mod curve;
 mod curve_page;
+mod neighbours;
 mod runs;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ use slob_stats::summary::{self, mean_interval, mean_without_extremes};
 
 pub use self::curve::{Bottleneck, Curve, CurvePoint};
 pub use self::curve_page::curve_page;
+pub use self::neighbours::{Neighbours, Round, Taking, neighbours_page, neighbours_text};
 pub use self::runs::{
     LatencyOf, Metric, Run, UnknownMetric, run_of, run_of_report, run_of_row, slob_r_tables, stem,
     variants_of,

@@ -30,7 +30,7 @@ pub mod verdicts;
 pub use confidence::{Confidence, NoConfidence};
 pub use figure::{Figure, Figures, Standing};
 pub use folder::{HTML_REPORT, TEXT_REPORT, check_run, with_digest};
-pub use measured::{Rate, operation_rates};
+pub use measured::{Rate, neighbour_use, operation_rates};
 pub use recheck::Recheck;
 pub use sections::{NoComparison, compact_summary, compare_probe_text, probe_text, text_report};
 pub use table::csv_cell;

@@ -5,9 +5,9 @@ use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 use slob_host::{CpuTimes, DeviceCounters, DeviceUse, ProcessIo};
-use slob_measure::{Counter, LatencyKind, OpKind, WaitEvent, WaitTotal};
-use slob_record::{Interval, ObservedRecord, Record, SessionRecord};
-use slob_spec::ArrivalProcess;
+use slob_measure::{Counter, Counters, LatencyKind, OpKind, WaitEvent, WaitTotal};
+use slob_record::{Interval, Neighbour, NeighbourUse, ObservedRecord, Record, SessionRecord};
+use slob_spec::{ArrivalProcess, Target};
 use slob_stats::{Histogram, Point};
 
 use crate::format::{ABSENT, Format, count, fixed, percent, plain_number};
@@ -230,6 +230,72 @@ pub(crate) fn own_io(record: &Record) -> Option<ProcessIo> {
 /// Bytes that the kernel fetched from storage for the database's processes.
 pub(crate) fn own_read_bytes(record: &Record) -> Option<u64> {
     own_io(record).map(|io| io.read_bytes)
+}
+
+/// What the run used, for the runs beside it; `None` if it had no window.
+pub fn neighbour_use(record: &Record) -> Option<NeighbourUse> {
+    let run = Measured::of(record)?;
+    // Counters of a whole server hold other clients' work.
+    let is_attributed = |(counter, _): &(Counter, u64)| record.server_counters.get(*counter).is_some();
+    let mut counters = Counters::default();
+    record.counters.iter().filter(is_attributed).for_each(|(counter, value)| counters.set(counter, value));
+    Some(NeighbourUse {
+        host: record.host.as_ref().map(|host| host.info.hostname.clone()),
+        device: device_name(record).map(str::to_owned),
+        read_bytes: own_read_bytes(record).or_else(|| physical_read_bytes(record)),
+        cpu_s: run.run_cpu_s(),
+        counters,
+    })
+}
+
+/// The runs beside this one, with what each used.
+fn neighbours(record: &Record) -> impl Iterator<Item = (&Neighbour, &NeighbourUse)> {
+    let all = record.together.iter().flat_map(|together| &together.neighbours);
+    all.filter_map(|neighbour| Some((neighbour, neighbour.used.as_ref()?)))
+}
+
+/// True if the neighbour's server is this run's.
+fn shares_server(record: &Record, neighbour: &Neighbour) -> bool {
+    let server = |target: &str| {
+        let target = target.parse::<Target>().ok()?;
+        Some((target.scheme().to_owned(), target.endpoints().to_vec()))
+    };
+    !record.server.embedded
+        && server(&record.target).is_some_and(|own| server(&neighbour.target) == Some(own))
+}
+
+/// What the neighbours with other servers used on this run's host.
+fn used_beside<T>(record: &Record, used: impl Fn(&NeighbourUse) -> Option<T>) -> impl Iterator<Item = T> {
+    let host = record.host.as_ref().map(|host| host.info.hostname.as_str());
+    let others = neighbours(record).filter(move |(neighbour, used)| {
+        host.is_some() && used.host.as_deref() == host && !shares_server(record, neighbour)
+    });
+    others.filter_map(move |(_, neighbour)| used(neighbour))
+}
+
+/// Bytes that the device read for the runs beside this one.
+pub(crate) fn neighbours_read_bytes(record: &Record) -> u64 {
+    let device = device_name(record);
+    saturating_sum(used_beside(record, |used| {
+        used.read_bytes.filter(|_| device.is_some() && used.device.as_deref() == device)
+    }))
+}
+
+/// CPU seconds of the runs beside this one.
+pub(crate) fn neighbours_cpu_s(record: &Record) -> f64 {
+    used_beside(record, |used| used.cpu_s).sum()
+}
+
+/// What the neighbours' sessions did in this run's server, by a counter.
+pub(crate) fn neighbours_count(record: &Record, counter: Counter) -> u64 {
+    let in_server = neighbours(record).filter(|(neighbour, _)| shares_server(record, neighbour));
+    saturating_sum(in_server.filter_map(|(_, used)| used.counters.get(counter)))
+}
+
+/// The names of the runs beside this one.
+pub(crate) fn named_neighbours(record: &Record) -> String {
+    let all = record.together.iter().flat_map(|together| &together.neighbours);
+    all.map(|neighbour| neighbour.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// UPDATEs of the window; `None` if none of its operations was one.

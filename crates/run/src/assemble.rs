@@ -84,6 +84,8 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         observed: observed(topology, &measured, &hosts),
         client_host: client_host(topology, samples),
         trace: trace(context.spec, &measured, samples),
+        // Known when all runs have ended.
+        together: None,
         probe: timeline.probe.clone(),
         rate_steps: measured.steps,
         server_report: measured.server_report,

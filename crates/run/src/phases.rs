@@ -1,6 +1,7 @@
 //! The phases of a run: the warm-up, if there is one, and the window. Its sessions rest before and after each phase.
 
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -19,6 +20,8 @@ use crate::sessions::SessionEnd;
 use crate::sessions::{EarlyEnd, PhaseEnd, Sessions};
 use crate::tally::{Drain, GrowingSeries};
 
+/// Time for the sample that precedes a common start.
+const SAMPLE_TIME: Duration = Duration::from_millis(500);
 /// Length of a trace behind the window, if the window is not shorter.
 const TRACE_TIME: Duration = Duration::from_secs(10);
 /// Seconds of the window between two records that observers get.
@@ -166,6 +169,11 @@ impl<'a, 'b> Phases<'a, 'b> {
 
     /// Samples while the sessions rest, then begins a phase.
     fn begin(&mut self, phase: Phase, last: &PhaseEnd) {
+        let start = self.timeline.start.take();
+        let wait_until = |moment: Instant| thread::sleep(moment.saturating_duration_since(Instant::now()));
+        if let Some(start) = start {
+            wait_until(start - SAMPLE_TIME);
+        }
         let mut sample = match phase {
             Phase::WarmUp => self.sampler.sample(false, |_| ()),
             Phase::Window => {
@@ -174,6 +182,10 @@ impl<'a, 'b> Phases<'a, 'b> {
                 self.sampler.sample(true, |_| ())
             }
         };
+        if let Some(start) = start {
+            wait_until(start);
+            self.measured.started = Timestamp::now();
+        }
         let now = Instant::now();
         // Sessions rest: counters change by the work of stragglers alone, and the clock stands still until now.
         sample.taken = now;

@@ -50,6 +50,14 @@ pub struct RunContext<'a> {
     pub stop: &'a AtomicBool,
     /// The new file for the journal of updates, if the user wants one.
     pub journal: Option<&'a Path>,
+    /// If set, the run starts together with others.
+    pub common_start: Option<&'a dyn CommonStart>,
+}
+
+/// Agrees on a start with runs in other processes.
+pub trait CommonStart {
+    /// Waits until the sessions of every run are connected. Returns the moment of the start, or `None` if there is none.
+    fn agree(&self, run_id: &str) -> Option<Instant>;
 }
 
 /// A run that was measured, perhaps not to its planned end.
@@ -101,6 +109,7 @@ pub fn run(
         server_report: ReportOfServer::new(spec.statistics_type),
         probe: find_probe(&spec.results_dir, &topology, prepared.server.block_bytes),
         topology,
+        start: None,
     };
     match timeline.measure(&mut sampler, journal) {
         Ok(mut measured) => {
@@ -141,6 +150,8 @@ pub(crate) struct Timeline<'a> {
     /// The device without a database, if that was measured.
     pub(crate) probe: Option<SavedProbe>,
     pub(crate) topology: Arc<Topology>,
+    /// The agreed start, if the run starts together with others.
+    pub(crate) start: Option<Instant>,
 }
 
 impl Timeline<'_> {
@@ -161,7 +172,10 @@ impl Timeline<'_> {
         let workers = self.workers(&shared, &sender, shared_cpus);
         drop(sender);
         let mut sessions = Sessions::new(shared, messages, workers.len() as u32);
-        let result = self.spawn(workers).and_then(|()| self.connect(&mut sessions));
+        let result = self
+            .spawn(workers)
+            .and_then(|()| self.connect(&mut sessions))
+            .and_then(|()| self.agree_on_start());
         if result.is_err() {
             sessions.shared.rendezvous.leave();
         }
@@ -270,6 +284,14 @@ impl Timeline<'_> {
         }
         self.observer.on_run(&RunEvent::Connected { sessions: ready, took: begun.elapsed() });
         self.call_script(ScriptMoment::Pre)
+    }
+
+    fn agree_on_start(&mut self) -> Result<(), RunError> {
+        if let Some(common) = self.context.common_start {
+            let start = common.agree(&self.run_id);
+            self.start = Some(start.ok_or_else(|| RunError::interrupted("waiting for the common start"))?);
+        }
+        Ok(())
     }
 
     fn call_script(&mut self, moment: ScriptMoment) -> Result<(), RunError> {

@@ -43,12 +43,23 @@ name = "half"
 metric = "operations_per_s"
 settings = { UPDATE_PCT = 50 }
 "#;
+const NEIGHBOURS: &str = r#"
+together = [["a", "b"]]
+settings = { RUN_TIME = 3 }
+[[neighbour]]
+name = "a"
+target = "sqlite:./a"
+[[neighbour]]
+name = "b"
+target = "sqlite:./b"
+settings = { RATE = 25 }
+"#;
 const WORDS: &[&str] =
     &["[", "]", "[[variant]]\n", "{", "}", "=", "\"", "\"\"\"", "\n", "a.b.c = 1\n", "1979-05-27", "inf"];
 
 /// The plan with one to three values exchanged for others that still are values.
-fn other_values(random: &mut Random) -> String {
-    let mut lines: Vec<String> = PLAN.lines().map(str::to_owned).collect();
+fn other_values(plan: &str, random: &mut Random) -> String {
+    let mut lines: Vec<String> = plan.lines().map(str::to_owned).collect();
     for _ in 0..=random.below(3) {
         let at = random.below(lines.len());
         let Some((key, _)) = lines[at].split_once(" = ") else { continue };
@@ -67,7 +78,11 @@ fn damaged_plans_do_no_harm() {
     let table = table();
     let base = Settings::resolve(&table, None, &[], &[]).unwrap().settings;
     each("plans", 200, 256, |random| {
-        let text = if random.one_in(2) { damage::text(PLAN, WORDS, random) } else { other_values(random) };
+        let plan = *random.of_these(&[PLAN, NEIGHBOURS]);
+        let text = match random.one_in(2) {
+            true => damage::text(plan, WORDS, random),
+            false => other_values(plan, random),
+        };
         let plan = match Plan::parse("plan.toml", &text) {
             Ok(plan) => plan,
             Err(errors) => return assert!(!errors.to_string().is_empty()),
@@ -78,7 +93,7 @@ fn damaged_plans_do_no_harm() {
         };
         let steps = &campaign.schedule.steps;
         let _ = campaign.planned_time(steps);
-        campaign.settings(&steps[0], "a folder".as_ref()).unwrap();
+        campaign.members(&steps[0], "a folder".as_ref()).unwrap();
         drop(campaign.schedule.differences(&campaign.schedule));
         serde_json::to_string(&campaign.schedule).unwrap();
     });

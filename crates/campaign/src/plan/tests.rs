@@ -168,3 +168,24 @@ fn half_of_the_sessions_of_read_write_are_writers() {
     let metrics: Vec<&str> = plan.models.iter().map(|model| model.metric.as_str()).collect();
     assert_eq!(metrics, ["reads", "redo", "writes", "read-write"]);
 }
+
+const NEIGHBOURS: &str =
+    "[[neighbour]]\nname = \"a\"\n[[neighbour]]\nname = \"b\"\n[[neighbour]]\nname = \"c\"\n";
+
+#[test]
+fn neighbours_are_measured_alone_in_pairs_and_all_together() {
+    let companies = |more: &str| -> Vec<String> {
+        let plan = Plan::parse("plan.toml", &format!("{more}{NEIGHBOURS}")).unwrap();
+        assert_eq!((plan.variants.len(), plan.sessions_of_steps()), (1, vec![None]));
+        plan.models.iter().map(|company| company.name.clone()).collect()
+    };
+    assert_eq!(companies(""), ["a", "b", "c", "a.b", "a.c", "b.c", "all"]);
+    assert_eq!(companies("together = [[\"c\", \"a\"]]\n"), ["a", "b", "c", "a.c"]);
+    let errors =
+        Plan::parse("plan.toml", &format!("together = [[\"a\"], [\"a\", \"d\"]]\n{NEIGHBOURS}")).unwrap_err();
+    let text = errors.to_string();
+    assert!(
+        text.contains("two names or more") && text.contains("no neighbour 'd'; there are a, b, c"),
+        "{text}"
+    );
+}

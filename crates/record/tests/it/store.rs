@@ -52,6 +52,7 @@ fn record(id: &str) -> Record {
         client_cpu: None,
         client_io: None,
         client_peak_memory_bytes: None,
+        together: None,
         host: None,
         observed: Vec::new(),
         client_host: None,

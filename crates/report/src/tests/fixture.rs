@@ -10,8 +10,8 @@ use slob_measure::{
     Counter, Counters, Latencies, Latency, LatencyKind, OpCounts, OpKind, WaitEvent, WaitTotal,
 };
 use slob_record::{
-    DbCpu, EndpointRecord, Interval, LossRecord, Mark, Record, ReportedPair, ServerReportRecord, Status,
-    Verification, Window,
+    DbCpu, EndpointRecord, Interval, LossRecord, Mark, Neighbour, NeighbourUse, Record, ReportedPair,
+    ServerReportRecord, Status, Together, Verification, Window,
 };
 use slob_spec::Percent;
 use slob_stats::Series;
@@ -67,6 +67,7 @@ pub(crate) fn direct_read_run() -> Record {
         client_cpu: Some(CpuSplit { user_s: 31.0, system_s: 19.0 }),
         client_io: Some(parts::process_io(physical_reads * BLOCK_BYTES)),
         client_peak_memory_bytes: Some(180 << 20),
+        together: None,
         host: Some(parts::host()),
         observed: Vec::new(),
         client_host: None,
@@ -136,6 +137,22 @@ pub(crate) fn page_cache_run() -> Record {
         interval
     });
     record
+}
+
+/// A run beside this one that read so much of the device, as a share of this run's reads.
+pub(crate) fn with_neighbour(record: &mut Record, read_share: f64) {
+    let bytes = crate::measured::physical_read_bytes(record).unwrap_or(0) as f64;
+    let used = NeighbourUse {
+        read_bytes: Some((bytes * read_share) as u64),
+        ..crate::neighbour_use(record).unwrap_or_default()
+    };
+    let (name, target, run) = ("report".into(), "server:db2:5000/report".into(), "report-r1".into());
+    record.together = Some(Together {
+        step: "free-all-r1".into(),
+        name: "shop".into(),
+        start: record.started,
+        neighbours: vec![Neighbour { name, target, run, used: Some(used) }],
+    });
 }
 
 /// Five sessions only read beside three that only update, each a tenth as often.

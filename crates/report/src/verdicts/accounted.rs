@@ -18,9 +18,9 @@ use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
 use crate::ladder::database_reads;
 use crate::measured::{
-    all_operations, counter, counter_of_all, db_time_s, device_counters, operations_within_and_touching,
-    own_read_bytes, physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows,
-    transactions,
+    all_operations, counter, counter_of_all, db_time_s, device_counters, named_neighbours, neighbours_count,
+    neighbours_read_bytes, operations_within_and_touching, own_read_bytes, physical_read_bytes_of_all, ratio,
+    saturating_sum, total_operations, total_rows, transactions,
 };
 
 const DEVICE_BYTES: &str = "bytes read by the device";
@@ -140,6 +140,8 @@ findings! {
             counters.join(", ");
         Disagreement { pair: Pair } = DOUBT.by(&COUNTERS_DIFFER) => "Not quite: {pair}.";
         AgreeingPair { pair: Pair } = OBSERVATION => "{}.", capitalised(&pair.to_string());
+        NeighboursReads { percent: Percent, names: String } = OBSERVATION =>
+            "Of what the device read, {percent} % was for the runs beside this one: {names}.";
         OthersReads { percent: Percent } = OBSERVATION.by(&OTHERS_READS) =>
             "The device read {percent} % more than the database: other programs' reads.";
         /// The kernel's count of the database's own reads is not known.
@@ -235,6 +237,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<AccountedFinding> {
     findings.extend(on_totals(record));
     let agreeing = independent.iter().filter(|pair| pair.agrees());
     findings.extend(agreeing.map(|pair| AccountedFinding::AgreeingPair { pair: pair.clone() }));
+    findings.extend(neighbours_reads(record));
     findings.extend(others_reads(&independent));
     findings.extend(record.observed.iter().filter_map(long_round_trip));
     if !own.is_empty() && own.iter().all(Pair::agrees) {
@@ -288,7 +291,7 @@ fn others(record: &Record) -> Option<AccountedFinding> {
         (others as f64 > slack).then_some(OthersWork { what: "rows read in the run's tables", others, all })
     });
     let by_counter = attributed(record).filter_map(|(counter, own, all)| {
-        let others = all.saturating_sub(own);
+        let others = all.saturating_sub(own).saturating_sub(neighbours_count(record, counter));
         let (floor, what) = match counter {
             Counter::LogicalReads => (OTHERS_VISITS.value, "logical reads"),
             Counter::PhysicalReads => (mebibytes() / f64::from(record.server.block_bytes), "physical reads"),
@@ -346,8 +349,15 @@ fn long_round_trip(server: &ObservedRecord) -> Option<AccountedFinding> {
     })
 }
 
+fn neighbours_reads(record: &Record) -> Option<AccountedFinding> {
+    let (theirs, all) = (neighbours_read_bytes(record), device_counters(record)?.used.read_bytes);
+    let percent = ratio(100.0 * theirs as f64, all as f64).filter(|percent| *percent > 0.0)?.min(100.0);
+    Some(AccountedFinding::NeighboursReads { percent: Percent(percent), names: named_neighbours(record) })
+}
+
 fn others_reads(pairs: &[Pair]) -> Option<AccountedFinding> {
-    let device = pairs.iter().find(|pair| pair.left.0 == DEVICE_BYTES && pair.rule == Rule::AtLeast)?;
+    let device =
+        pairs.iter().find(|pair| pair.left.0.starts_with(DEVICE_BYTES) && pair.rule == Rule::AtLeast)?;
     let percent = device.difference_percent().filter(|more| *more > OTHERS_READS.value)?;
     let by_kernel = pairs.iter().any(|pair| pair.left.0 == OWN_BYTES || pair.left.0 == SERVERS_BYTES);
     let percent = Percent(percent);
@@ -416,25 +426,33 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
     let none = counter(record, Counter::PhysicalReads) == Some(0);
     let Some(bytes) = physical_read_bytes_of_all(record).filter(|_| !none) else { return Vec::new() };
     let direct = record.server.direct_io == Some(true);
-    let pair = |rule, name, read: u64| {
+    let pair = |rule, name: Cow<'static, str>, read: u64| {
         let rule = if direct { rule } else { Rule::Shown };
         let slack = edge_bytes + unwritten_bytes(record);
         let pair = Pair::new(rule, (name, read), (REQUESTED_BYTES, bytes)).with_slack(slack);
         Pair { incidental: incidental_bytes(record), ..pair }
     };
     let process = own_read_bytes(record).map(|fetched| match record.server.embedded {
-        true => pair(Rule::Equal, OWN_BYTES, fetched),
+        true => pair(Rule::Equal, OWN_BYTES.into(), fetched),
         // A server also reads logs, catalogues, and for other sessions.
-        false => pair(Rule::AtLeast, SERVERS_BYTES, fetched),
+        false => pair(Rule::AtLeast, SERVERS_BYTES.into(), fetched),
     });
     let groups: Option<Vec<u64>> = record.observed.iter().map(|server| server.group?.read_bytes).collect();
     let groups = groups.filter(|each| !each.is_empty()).map(saturating_sum);
-    let groups = groups.map(|read| pair(Rule::AtLeast, GROUP_BYTES, read));
+    let groups = groups.map(|read| pair(Rule::AtLeast, GROUP_BYTES.into(), read));
     let device = device_counters(record).map(|device| {
         // The device's further reads are others' if the process's own count agrees. A server's counters leave no read out.
         let others_known = !record.server.embedded || process.as_ref().is_some_and(Pair::agrees);
         let rule = if others_known { Rule::AtLeast } else { Rule::Equal };
-        pair(rule, DEVICE_BYTES, device.used.read_bytes)
+        // Windows that start together differ by milliseconds, in which a busy neighbour reads much.
+        let theirs = neighbours_read_bytes(record);
+        let name = match theirs {
+            0 => Cow::Borrowed(DEVICE_BYTES),
+            _ => format!("{DEVICE_BYTES} less those of {}", named_neighbours(record)).into(),
+        };
+        let pair = pair(rule, name, device.used.read_bytes.saturating_sub(theirs));
+        let slack = pair.slack + COUNTERS_DIFFER.share() * theirs as f64;
+        pair.with_slack(slack)
     });
     process.into_iter().chain(groups).chain(device).collect()
 }

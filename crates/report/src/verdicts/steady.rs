@@ -13,8 +13,8 @@ use super::{Answer, DOUBT, GOOD, OBSERVATION, UNKNOWN, bad_if, findings, worst_f
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
 use crate::measured::{
-    Rate, alike, all_operations, all_responses, did_nothing, operation_rates, own_read_bytes, ratio,
-    window_intervals,
+    Measured, Rate, alike, all_operations, all_responses, did_nothing, named_neighbours, neighbours_cpu_s,
+    neighbours_read_bytes, operation_rates, own_read_bytes, ratio, window_intervals,
 };
 
 findings! {
@@ -85,6 +85,10 @@ findings! {
         NeighbourCpu { percent: Percent, from_s: u64, to_s: u64 } = OBSERVATION.by(&NEIGHBOUR) =>
             "Others used {percent} % of the host's CPUs from second {from_s} to second {to_s}, and far less before and \
              after.";
+        /// Runs that were started together with this one.
+        Beside { names: String, cpu_percent: Percent, mb_per_s: Tenths } = OBSERVATION =>
+            "Beside this run, as planned: {names}. Of this host's CPU time they used {cpu_percent} %, and of its device they \
+             read {mb_per_s} MB/s.";
         OthersUnknown { what: String } = OBSERVATION => "Other programs' {what} could not be measured.";
     }
 }
@@ -114,6 +118,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     let mut findings = worst_first(uneven.into_iter().chain(beside).collect(), SteadyFinding::judgement);
     findings.extend(is_even.then_some(even));
     findings.extend(neighbours(record));
+    findings.extend(started_together(figures));
     findings.extend(others_unknown(figures));
     findings
 }
@@ -275,18 +280,39 @@ fn behind_others(sessions: &[&SessionRecord]) -> Option<SteadyFinding> {
 }
 
 fn foreign_cpu(figures: &Figures<'_>) -> Option<SteadyFinding> {
-    let percent = figure::FOREIGN_CPU_PERCENT.of(figures).filter(|share| *share >= FOREIGN_CPU.value)?;
+    let foreign = figure::FOREIGN_CPU_PERCENT.of(figures)? - neighbours_cpu_percent(figures);
+    let percent = Some(foreign).filter(|share| *share >= FOREIGN_CPU.value)?;
     Some(SteadyFinding::ForeignCpu { percent: Percent(percent) })
 }
 
 fn foreign_reads(figures: &Figures<'_>) -> Option<SteadyFinding> {
-    let mb_per_s = figure::FOREIGN_READ_MB_PER_S.of(figures).filter(|mb| *mb >= FOREIGN_READ_RATE.value)?;
+    let foreign = figure::FOREIGN_READ_MB_PER_S.of(figures)? - neighbours_mb_per_s(figures);
+    let mb_per_s = Some(foreign).filter(|mb| *mb >= FOREIGN_READ_RATE.value)?;
     let all = figure::DEVICE_READ_MB_PER_S.of(figures)?;
     let percent = ratio(100.0 * mb_per_s, all).filter(|share| *share >= FOREIGN_READS.value)?;
     let (mb_per_s, percent) = (Tenths(mb_per_s), Percent(percent));
     Some(match own_read_bytes(figures.record) {
         Some(_) => SteadyFinding::ForeignReads { mb_per_s, percent },
         None => SteadyFinding::ForeignReadsOrReadAhead { mb_per_s, percent },
+    })
+}
+
+fn neighbours_cpu_percent(figures: &Figures<'_>) -> f64 {
+    let run = Measured::of(figures.record);
+    run.and_then(|run| run.percent_of_host(neighbours_cpu_s(figures.record))).unwrap_or(0.0)
+}
+
+fn neighbours_mb_per_s(figures: &Figures<'_>) -> f64 {
+    let run = Measured::of(figures.record);
+    run.map_or(0.0, |run| run.per_s(neighbours_read_bytes(figures.record)) / 1e6)
+}
+
+fn started_together(figures: &Figures<'_>) -> Option<SteadyFinding> {
+    let names = named_neighbours(figures.record);
+    (!names.is_empty()).then(|| SteadyFinding::Beside {
+        names,
+        cpu_percent: Percent(neighbours_cpu_percent(figures)),
+        mb_per_s: Tenths(neighbours_mb_per_s(figures)),
     })
 }
 

@@ -13,7 +13,7 @@ use super::*;
 use crate::figure;
 use crate::fixture::{
     self, direct_read_run, page_cache_run, uncounted, update_run, with_device_read_share, with_exact,
-    with_host_busy, with_series, with_utilisation,
+    with_host_busy, with_neighbour, with_series, with_utilisation,
 };
 use crate::measured::physical_read_bytes;
 
@@ -431,6 +431,16 @@ mod accounted {
         with_device_read_share(record, 1.5);
         record.client_io = None;
     }, Answer::Doubt, "")]
+    #[case::reads_of_a_run_beside(direct_read_run(), |record: &mut Record| {
+        with_device_read_share(record, 1.5);
+        record.client_io = None;
+        with_neighbour(record, 0.5);
+    }, Answer::Good, "- 33.3 % was for the runs beside this one: report")]
+    #[case::reads_of_others_and_of_a_run_beside(direct_read_run(), |record: &mut Record| {
+        with_device_read_share(record, 3.0);
+        record.client_io = None;
+        with_neighbour(record, 0.5);
+    }, Answer::Doubt, "less those of report")]
     #[case::missing_reads_without_the_kernel(direct_read_run(), |record: &mut Record| {
         with_device_read_share(record, 0.9);
         record.client_io = None;
@@ -1021,6 +1031,10 @@ mod steady {
     #[case::long_enough(|record: &mut Record| record.window.as_mut().unwrap().seconds = 10.0, Answer::Good, "")]
     #[case::others_reads(|record: &mut Record| with_device_read_share(record, 1.2), Answer::Doubt,
         "16.7 % of what the device read")]
+    #[case::reads_of_a_run_beside(|record: &mut Record| {
+        with_device_read_share(record, 1.2);
+        with_neighbour(record, 0.2);
+    }, Answer::Good, "- Beside this run, as planned: report.")]
     #[case::others_cpu(|record: &mut Record| {
         let cpu = cpu(record);
         let moved = 0.1 * cpu.total_s();

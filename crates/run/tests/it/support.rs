@@ -80,7 +80,14 @@ pub(crate) fn measure(
     let open = OpenSpec::new(spec.target.clone(), Purpose::Use, spec.options.clone());
     let engine: Arc<dyn Engine> = Arc::new(Changed { null: (null::KIND.open)(&open).unwrap(), changes });
     let prepared = prepare(engine.as_ref(), spec)?;
-    let context =
-        RunContext { engine, spec, configuration: Vec::new(), slob_version: "test", stop, journal: None };
+    let context = RunContext {
+        engine,
+        spec,
+        configuration: Vec::new(),
+        slob_version: "test",
+        stop,
+        journal: None,
+        common_start: None,
+    };
     slob_run::run(&context, &prepared, observer)
 }

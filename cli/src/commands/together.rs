@@ -1,0 +1,407 @@
+//! Runs that start together, each in a process of its own: `slob campaign` with neighbours, `slob saturate --beside`.
+//!
+//! This program starts `slob run --member` for each target and speaks to it in lines of JSON, on its stdin and stdout. Passwords
+//! go that way too: no argument, environment or file has them. A member whose stdin ends stops in order, so that none outlives
+//! the program that started it.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use signal_hook::consts::SIGTERM;
+use signal_hook::low_level;
+use slob_campaign::Ended;
+use slob_record::{Neighbour, NeighbourUse, Record, Together};
+use slob_report::neighbour_use;
+use slob_run::{CommonStart, RunEvent, RunObserver};
+use slob_spec::{Entry, Origin, RunSpec, Secret, Settings, Value};
+
+use super::runs::{Extras, measure_spec};
+use crate::failure::{Failure, Outcome};
+use crate::live::second;
+use crate::{interrupt, output, registry, settings};
+
+/// Time between the last connected session and the start: members sample their servers meanwhile.
+const NOTICE: Duration = Duration::from_secs(1);
+const POLL_EVERY: Duration = Duration::from_millis(100);
+/// A member that has ended waits so long for the others' use.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// From the program to a member.
+#[derive(Serialize, Deserialize)]
+enum Order {
+    Prepare(Preparation),
+    Start {
+        at: Timestamp,
+        neighbours: Vec<Neighbour>,
+    },
+    /// What every member used, by its name.
+    Used(BTreeMap<String, NeighbourUse>),
+}
+
+/// From a member to the program.
+#[derive(Serialize, Deserialize)]
+enum Report {
+    /// All sessions are connected.
+    Ready {
+        run: String,
+    },
+    Second(String),
+    /// The window is over.
+    Used(Option<NeighbourUse>),
+    Ended(End),
+}
+
+/// The end of a member's run.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct End {
+    pub(super) name: String,
+    /// The id of its record, if there is one.
+    pub(super) run: Option<String>,
+    pub(super) ended: Ended,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Preparation {
+    step: String,
+    name: String,
+    /// Key, text and origin of each value that is not a shipped default.
+    values: Vec<(String, String, String)>,
+    password: Option<String>,
+}
+
+impl Preparation {
+    fn of(step: &str, name: &str, settings: &Settings) -> Self {
+        let text = |value: &Value| match value {
+            Value::Secret(secret) => secret.expose().to_owned(),
+            other => other.to_string(),
+        };
+        let value = |entry: &Entry| {
+            let is_set = match entry.origin() {
+                Origin::ShippedDefault => false,
+                // The member takes them from its load.
+                Origin::DeletedDefault => !settings::LOADED.contains(&entry.param().key),
+                _ => true,
+            };
+            let text = entry.value().map(text).unwrap_or_default();
+            is_set.then(|| (entry.param().key.to_owned(), text, entry.origin().to_string()))
+        };
+        let mut values: Vec<_> = settings.entries().filter_map(value).collect();
+        // Sizes are checked in blocks.
+        values.sort_by_key(|(key, ..)| key != "BLOCK_SZ");
+        let password = match settings.value("TARGET") {
+            Some(Value::Target(target)) => target.password().map(|secret| secret.expose().to_owned()),
+            _ => None,
+        };
+        Self { step: step.to_owned(), name: name.to_owned(), values, password }
+    }
+
+    fn settings(&mut self) -> Result<Settings, Failure> {
+        let table = registry::table();
+        let mut settings = Settings::resolve(&table, None, &[], &[])?.settings;
+        for (key, text, origin) in self.values.drain(..) {
+            settings = settings.overridden(&table, &[(key, text)], &origin)?.settings;
+        }
+        Ok(match self.password.take() {
+            Some(password) => settings.with_password(Secret::new(password)),
+            None => settings,
+        })
+    }
+}
+
+/// Measures targets from a common start. The others complete if one fails; if fewer than two of several can start, none does.
+pub(super) fn measure_together(
+    step: &str,
+    members: &[(&str, &Settings)],
+    stop: &AtomicBool,
+) -> Result<Vec<End>, Failure> {
+    let (sender, reports) = mpsc::channel();
+    let started = members.iter().enumerate().map(|(at, (name, settings))| {
+        let target = settings::shown(settings, "TARGET").unwrap_or_default();
+        Member::start(step, name, &target, settings, at, sender.clone())
+    });
+    let mut members = started.collect::<Result<Vec<Member>, Failure>>()?;
+    drop(sender);
+    let _lines = lines(&mut members);
+    let mut company = Company { members, reports, stop };
+    company.listen(|member| member.run.is_some());
+    company.begin();
+    company.listen(|member| member.used.is_some());
+    let used: BTreeMap<String, NeighbourUse> = company
+        .members
+        .iter()
+        .filter_map(|member| Some((member.name.clone(), member.used.clone()??)))
+        .collect();
+    company.members.iter_mut().for_each(|member| member.send(&Order::Used(used.clone())));
+    company.listen(|_| false);
+    Ok(company.members.into_iter().map(Member::end).collect())
+}
+
+struct Company<'a> {
+    members: Vec<Member>,
+    reports: Receiver<(usize, Option<Report>)>,
+    stop: &'a AtomicBool,
+}
+
+impl Company<'_> {
+    /// Takes reports until every member is as far as that, or gone.
+    fn listen(&mut self, is_reached: fn(&Member) -> bool) {
+        while self.members.iter().any(|member| !member.is_gone && !is_reached(member)) {
+            if self.stop.load(Ordering::Relaxed) {
+                self.members.iter_mut().for_each(Member::dismiss);
+            }
+            match self.reports.recv_timeout(POLL_EVERY) {
+                Ok((at, report)) => self.members[at].take(report),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        let is_ready = |member: &Member| !member.is_gone && member.ended.is_none();
+        let ready: Vec<Neighbour> =
+            self.members.iter().filter(|member| is_ready(member)).filter_map(Member::neighbour).collect();
+        if self.members.len() > 1 && ready.len() < 2 {
+            self.members.iter_mut().for_each(Member::dismiss);
+            return;
+        }
+        let at = Timestamp::now() + SignedDuration::try_from(NOTICE).unwrap_or_default();
+        for member in self.members.iter_mut() {
+            let neighbours = ready.iter().filter(|other| other.name != member.name).cloned().collect();
+            member.send(&Order::Start { at, neighbours });
+        }
+    }
+}
+
+/// A member's process, and what it has reported.
+struct Member {
+    name: String,
+    target: String,
+    process: Child,
+    /// `None` when the member is to stop.
+    orders: Option<ChildStdin>,
+    line: Option<ProgressBar>,
+    run: Option<String>,
+    used: Option<Option<NeighbourUse>>,
+    ended: Option<End>,
+    is_gone: bool,
+}
+
+impl Member {
+    fn start(
+        step: &str,
+        name: &str,
+        target: &str,
+        settings: &Settings,
+        at: usize,
+        reports: Sender<(usize, Option<Report>)>,
+    ) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::failed(format!("starting a process for {name}: {error}"));
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut process = Command::new(program)
+            .args(["run", "--member"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        if let Some(output) = process.stdout.take() {
+            thread::spawn(move || {
+                let lines = BufReader::new(output).lines().map_while(Result::ok);
+                for report in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
+                    let _ = reports.send((at, Some(report)));
+                }
+                let _ = reports.send((at, None));
+            });
+        }
+        let orders = process.stdin.take();
+        let (name, target) = (name.to_owned(), target.to_owned());
+        let (line, run, used, ended) = (None, None, None, None);
+        let mut member = Self { name, target, process, orders, line, run, used, ended, is_gone: false };
+        let name = member.name.clone();
+        member.send(&Order::Prepare(Preparation::of(step, &name, settings)));
+        Ok(member)
+    }
+
+    /// A member that is gone gets no order; its end says why.
+    fn send(&mut self, order: &Order) {
+        let Some(orders) = &mut self.orders else { return };
+        if let Ok(mut line) = serde_json::to_vec(order) {
+            line.push(b'\n');
+            let _ = orders.write_all(&line).and_then(|()| orders.flush());
+        }
+    }
+
+    fn dismiss(&mut self) {
+        self.orders = None;
+    }
+
+    fn take(&mut self, report: Option<Report>) {
+        match report {
+            Some(Report::Ready { run }) => self.run = Some(run),
+            Some(Report::Second(text)) => {
+                if let Some(line) = &self.line {
+                    line.set_message(format!("{:<10} {text}", self.name));
+                }
+            }
+            Some(Report::Used(used)) => self.used = Some(used),
+            Some(Report::Ended(end)) => self.ended = Some(end),
+            None => {
+                self.is_gone = true;
+                if let Some(line) = &self.line {
+                    line.finish_and_clear();
+                }
+            }
+        }
+    }
+
+    fn neighbour(&self) -> Option<Neighbour> {
+        let run = self.run.clone()?;
+        Some(Neighbour { name: self.name.clone(), target: self.target.clone(), run, used: None })
+    }
+
+    fn end(mut self) -> End {
+        let status = self.process.wait();
+        let (name, run) = (self.name, None);
+        self.ended.unwrap_or_else(|| {
+            let how = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+            End { name, run, ended: Ended::Failed { error: format!("its process ended with {how}") } }
+        })
+    }
+}
+
+/// `slob run --member`: a run that another process leads.
+pub(super) fn member() -> Outcome {
+    let stop = interrupt::flag()?;
+    let orders = orders();
+    let Ok(Order::Prepare(mut preparation)) = orders.recv() else {
+        return Err(Failure::usage(
+            "--member is for `slob campaign` and `slob saturate`, which start this themselves",
+        ));
+    };
+    let led = Led {
+        step: preparation.step.clone(),
+        name: preparation.name.clone(),
+        orders,
+        stop: &stop,
+        started: OnceCell::new(),
+    };
+    let (run, ended) = match led.measure(&mut preparation, &stop) {
+        Ok((run, ended)) => (Some(run), ended),
+        Err(failure) if failure.is_interruption() => (None, Ended::Interrupted),
+        Err(failure) => (None, Ended::Failed { error: failure.text() }),
+    };
+    report(&Report::Ended(End { name: led.name, run, ended }));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The orders on stdin. Its end stops this program in order.
+fn orders() -> Receiver<Order> {
+    let (sender, orders) = mpsc::channel();
+    thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            let Ok(order) = serde_json::from_str(&line) else { break };
+            let _ = sender.send(order);
+        }
+        drop(sender);
+        let _ = low_level::raise(SIGTERM);
+    });
+    orders
+}
+
+/// The program that reads it may be gone.
+fn report(report: &Report) {
+    if let Ok(line) = serde_json::to_string(report) {
+        let _ = writeln!(io::stdout().lock(), "{line}");
+    }
+}
+
+/// A member's side of the common start.
+pub(super) struct Led<'a> {
+    step: String,
+    name: String,
+    orders: Receiver<Order>,
+    stop: &'a AtomicBool,
+    started: OnceCell<(Timestamp, Vec<Neighbour>)>,
+}
+
+impl Led<'_> {
+    fn measure(&self, preparation: &mut Preparation, stop: &AtomicBool) -> Result<(String, Ended), Failure> {
+        let settings = settings::of_run_as_loaded(&preparation.settings()?)?;
+        let spec = RunSpec::from_settings(&settings)?.spec;
+        let extras = Extras { led: Some(self), ..Extras::default() };
+        let kept = measure_spec(&settings, &spec, extras, stop, &mut Seconds)?;
+        if let Err(failure) = kept.end() {
+            output::say(&format!("warning: {}: {}", self.name, failure.text()));
+        }
+        Ok((kept.record.id, Ended::from(&kept.record.status)))
+    }
+
+    fn order_within(&self, patience: Option<Duration>) -> Option<Order> {
+        let begun = Instant::now();
+        loop {
+            match self.orders.recv_timeout(POLL_EVERY) {
+                Ok(order) => return Some(order),
+                Err(RecvTimeoutError::Timeout)
+                    if !self.stop.load(Ordering::Relaxed)
+                        && patience.is_none_or(|patience| begun.elapsed() < patience) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Exchanges what the runs used, once this one has ended.
+    pub(super) fn conclude(&self, record: &Record) -> Option<Together> {
+        let (start, mut neighbours) = self.started.get().cloned()?;
+        report(&Report::Used(neighbour_use(record)));
+        if let Some(Order::Used(mut used)) = self.order_within(Some(PATIENCE)) {
+            neighbours.iter_mut().for_each(|neighbour| neighbour.used = used.remove(&neighbour.name));
+        }
+        Some(Together { step: self.step.clone(), name: self.name.clone(), start, neighbours })
+    }
+}
+
+impl CommonStart for Led<'_> {
+    fn agree(&self, run_id: &str) -> Option<Instant> {
+        report(&Report::Ready { run: run_id.to_owned() });
+        let Some(Order::Start { at, neighbours }) = self.order_within(None) else { return None };
+        let now = (Instant::now(), Timestamp::now());
+        let wait = Duration::try_from(at.duration_since(now.1)).unwrap_or_default();
+        self.started.set((at, neighbours)).ok()?;
+        Some(now.0 + wait)
+    }
+}
+
+/// Reports each second of a run.
+struct Seconds;
+
+impl RunObserver for Seconds {
+    fn on_run(&mut self, event: &RunEvent<'_>) {
+        if let RunEvent::Tick(tick) = event {
+            report(&Report::Second(second(tick)));
+        }
+    }
+}
+
+/// A line of the terminal for each of several runs.
+fn lines(members: &mut [Member]) -> Option<MultiProgress> {
+    output::is_interactive().then(|| {
+        let all = MultiProgress::new();
+        for member in members {
+            let style =
+                ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+            let line = all.add(ProgressBar::new_spinner().with_style(style));
+            line.set_message(format!("{:<10} connecting", member.name));
+            member.line = Some(line);
+        }
+        all
+    })
+}

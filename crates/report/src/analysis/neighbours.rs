@@ -1,0 +1,682 @@
+//! Who slows whom: targets measured alone and beside each other, from the runs of a campaign of neighbours.
+//!
+//! A change compares the runs of a target beside others with its runs alone, by Welch's interval on logarithms, see
+//! [`slob_stats::Comparison`]; those of a table hold together (Bonferroni). Whether a variant protects is a comparison
+//! of the same kind between the rounds of two variants: each round gives the ratio of beside to alone.
+//!
+//! Fairness is Jain's index of the shares of their rates alone that the targets keep: Jain, Chiu and Hawe, "A quantitative
+//! measure of fairness and discrimination for resource allocation in shared computer systems", DEC-TR-301, 1984. It is 1 if
+//! all keep the same share, and 1/n if one of n keeps all.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use slob_record::Status;
+use slob_stats::Comparison;
+use slob_stats::summary::{maximum, mean, mean_interval};
+
+use super::number_or_empty;
+use crate::Confidence;
+use crate::diff::{noise, range};
+use crate::figure::{self, Better, Figure, Figures};
+use crate::format::{ABSENT, fixed, plural};
+use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
+use crate::html::escape;
+use crate::html::layout::{Section, View, lead};
+use crate::page::{Column, Page, Table};
+use crate::verdicts::{GroupVerdicts, Judged};
+
+/// The figures of a matrix; those that no run knows are left out.
+const FIGURES: [&Figure; 4] = [
+    &figure::OPERATIONS_PER_S,
+    &figure::PHYSICAL_READ_P99_US,
+    &figure::OPERATION_P99_US,
+    &figure::REDO_SYNC_P99_US,
+];
+/// Starts further apart are no common start.
+const COMMON_START_MS: f64 = 50.0;
+/// More noise, as of two rounds, has no meaning.
+const MOST_NOISE: f64 = 999.0;
+/// The cause of a verdict.
+const MISSED_RATE: &str = "rate_not_met";
+const ALL_OTHERS: &str = "all others";
+
+/// A run of a campaign of neighbours.
+#[derive(Clone, Debug)]
+pub struct Taking {
+    pub run: String,
+    pub step: String,
+    name: String,
+    /// The names of those that were at work beside it.
+    beside: Vec<String>,
+    values: [Option<f64>; FIGURES.len()],
+    /// Milliseconds from the agreed start to the actual one.
+    late_ms: f64,
+    judged: Vec<Judged>,
+}
+
+impl Taking {
+    /// `None` unless the run started together with others, or alone among them, and completed.
+    pub fn of(figures: &Figures<'_>) -> Option<Self> {
+        let record = figures.record;
+        let together = record.together.as_ref().filter(|_| record.status == Status::Completed)?;
+        Some(Self {
+            run: record.id.clone(),
+            step: together.step.clone(),
+            name: together.name.clone(),
+            beside: together.neighbours.iter().map(|other| other.name.clone()).collect(),
+            values: FIGURES.map(|figure| figure.of(figures)),
+            late_ms: 1e3 * record.started.duration_since(together.start).as_secs_f64(),
+            // A rate that is not met beside others is what the matrix shows.
+            judged: figures.judged().iter().filter(|judged| judged.cause != MISSED_RATE).cloned().collect(),
+        })
+    }
+}
+
+/// A step of the campaign: a company in a round.
+#[derive(Clone, Debug)]
+pub struct Round {
+    pub variant: String,
+    pub repeat: u32,
+    /// The names of those that were to be at work together.
+    pub company: Vec<String>,
+    pub runs: Vec<Taking>,
+    /// Why it is not complete.
+    pub error: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Neighbours {
+    pub name: String,
+    confidence: Confidence,
+    pub done: usize,
+    of: usize,
+    names: Vec<String>,
+    /// The largest distance in time between the starts of a company, in milliseconds.
+    start_spread_ms: Option<f64>,
+    variants: Vec<Matrix>,
+    protection: Vec<Protection>,
+    /// What is missing, a sentence each.
+    pub holes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Matrix {
+    variant: String,
+    cells: Vec<Cell>,
+    fairness: Vec<Fairness>,
+    verdicts: BTreeMap<String, GroupVerdicts>,
+}
+
+/// A figure of a target beside others.
+#[derive(Clone, Debug, Serialize)]
+struct Cell {
+    figure: &'static str,
+    of: String,
+    beside: Vec<String>,
+    alone: Option<f64>,
+    mean: Option<f64>,
+    runs: usize,
+    /// Beside the others, against alone; absent if either is unknown, or rests on a BAD verdict.
+    change: Option<Comparison>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hole: Option<String>,
+    /// Beside by alone in each round.
+    #[serde(skip)]
+    ratios: Vec<f64>,
+}
+
+impl Cell {
+    fn is_clear(&self) -> bool {
+        self.change.and_then(|change| change.interval).is_some_and(|interval| interval.excludes_zero())
+    }
+
+    fn is_loss(&self) -> bool {
+        let lower_is_better = figure_named(self.figure).better == Better::Lower;
+        self.is_clear() && self.change.is_some_and(|change| (change.percent > 0.0) == lower_is_better)
+    }
+
+    /// `-45 % (41.2 % to 48.0 %)`; within the noise `~ (noise 3.1 %)`.
+    fn words(&self) -> String {
+        if self.mean == Some(0.0) && self.hole.is_none() {
+            return "-100 % (nothing done)".to_owned();
+        }
+        let Some(change) = self.change else {
+            return self.hole.as_ref().map_or(ABSENT, |_| "hole").to_owned();
+        };
+        let percent = format!("{:+.1} %", change.percent);
+        match change.interval {
+            None => format!("{percent} (one run)"),
+            Some(interval) if interval.excludes_zero() => format!("{percent} ({})", range(&interval)),
+            Some(interval) if interval.noise_percent() > MOST_NOISE => {
+                format!("{percent} (noise above {MOST_NOISE} %)")
+            }
+            Some(interval) => format!("{percent} (noise {} %)", fixed(interval.noise_percent(), 1)),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Fairness {
+    company: Vec<String>,
+    index: f64,
+    /// Ends of the interval; absent with fewer than two rounds.
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+/// What a variant changes in the loss of a target beside others.
+#[derive(Clone, Debug, Serialize)]
+struct Protection {
+    variant: String,
+    figure: &'static str,
+    of: String,
+    beside: Vec<String>,
+    /// Beside by alone, with the baseline and with the variant.
+    baseline_ratio: f64,
+    variant_ratio: f64,
+    change: Comparison,
+    sentence: String,
+}
+
+fn figure_named(name: &str) -> &'static Figure {
+    FIGURES.into_iter().find(|figure| figure.name == name).unwrap_or(FIGURES[0])
+}
+
+impl Neighbours {
+    /// The matrices of the variants, the baseline first. `of` is the number of steps of the campaign.
+    pub fn of(
+        name: &str,
+        names: &[String],
+        variants: &[String],
+        rounds: &[Round],
+        of: usize,
+        confidence: Confidence,
+    ) -> Self {
+        let known = (0..FIGURES.len())
+            .filter(|at| rounds.iter().flat_map(|round| &round.runs).any(|run| run.values[*at].is_some()));
+        let known: Vec<usize> = known.collect();
+        let each = confidence.of_each(places(names, rounds).len().max(1));
+        let matrix = |variant: &String| {
+            let own: Vec<&Round> = rounds.iter().filter(|round| &round.variant == variant).collect();
+            Matrix::of(variant, names, &own, rounds, &known, (confidence, each))
+        };
+        let variants: Vec<Matrix> = variants.iter().map(matrix).collect();
+        let spread = |round: &Round| {
+            let late = || round.runs.iter().map(|run| run.late_ms);
+            (round.runs.len() > 1).then(|| late().fold(f64::MIN, f64::max) - late().fold(f64::MAX, f64::min))
+        };
+        let spreads: Vec<f64> = rounds.iter().filter_map(spread).collect();
+        let mut holes: Vec<String> = Vec::new();
+        for round in rounds {
+            let missing = round.error.as_ref().map(|error| format!("{}: {error}.", round.words()));
+            holes.extend(missing.filter(|hole| !holes.contains(hole)));
+        }
+        Self {
+            name: name.to_owned(),
+            confidence,
+            done: rounds.iter().filter(|round| round.error.is_none()).count(),
+            of,
+            names: names.to_vec(),
+            start_spread_ms: maximum(&spreads),
+            protection: protection(&variants, each),
+            variants,
+            holes,
+        }
+    }
+
+    pub fn are_good(&self) -> bool {
+        self.variants.iter().flat_map(|matrix| matrix.verdicts.values()).all(GroupVerdicts::are_good)
+    }
+
+    /// Comma-separated values (RFC 4180): a line for each cell. Unknown values are empty.
+    pub fn csv(&self) -> String {
+        let heads = [
+            "variant",
+            "figure",
+            "of",
+            "beside",
+            "runs",
+            "alone",
+            "mean",
+            "change_percent",
+            "low",
+            "high",
+            "hole",
+        ];
+        let mut lines = Table::new(heads.map(Column::left));
+        for (matrix, cell) in
+            self.variants.iter().flat_map(|matrix| matrix.cells.iter().map(move |cell| (matrix, cell)))
+        {
+            let interval = cell.change.and_then(|change| change.interval);
+            let numbers = [cell.alone, cell.mean, cell.change.map(|change| change.percent)];
+            let ends = [interval.map(|interval| interval.low), interval.map(|interval| interval.high)];
+            let names =
+                [matrix.variant.clone(), cell.figure.to_owned(), cell.of.clone(), cell.beside.join(" ")];
+            let numbers = numbers.into_iter().chain(ends).map(number_or_empty);
+            let hole = cell.hole.clone().unwrap_or_default();
+            lines.row(names.into_iter().chain([cell.runs.to_string()]).chain(numbers).chain([hole]));
+        }
+        lines.csv()
+    }
+
+    fn lead(&self) -> String {
+        format!(
+            "Each target alone, and beside the others from a common start: {}. A row is slowed by the column's target.",
+            self.names.join(", ")
+        )
+    }
+
+    fn tables<'a>(&'a self) -> impl Iterator<Item = (String, Table)> + 'a {
+        let of_matrix = move |matrix: &'a Matrix| {
+            let figures = FIGURES
+                .into_iter()
+                .filter(|figure| matrix.cells.iter().any(|cell| cell.figure == figure.name));
+            figures.map(move |figure| {
+                let variant =
+                    if self.variants.len() > 1 { format!("{}: ", matrix.variant) } else { String::new() };
+                (format!("{variant}{} ({})", figure.title, figure.unit), self.table(matrix, figure))
+            })
+        };
+        self.variants.iter().flat_map(of_matrix)
+    }
+
+    fn table(&self, matrix: &Matrix, figure: &Figure) -> Table {
+        let cells: Vec<&Cell> = matrix.cells.iter().filter(|cell| cell.figure == figure.name).collect();
+        let mut heads: Vec<String> = self.names.clone();
+        for cell in &cells {
+            let head = self.head(cell);
+            if !heads.contains(&head) {
+                heads.push(head);
+            }
+        }
+        let beside = heads.iter().map(|head| Column::right(format!("beside {head}")));
+        let mut table =
+            Table::new([Column::left("Target"), Column::right("alone")].into_iter().chain(beside));
+        for name in &self.names {
+            let own = || cells.iter().filter(|cell| &cell.of == name);
+            let alone = own().find_map(|cell| cell.alone);
+            let alone = alone.map_or_else(|| ABSENT.to_owned(), |value| figure.format.show(value));
+            let words = heads.iter().map(|head| {
+                own().find(|cell| &self.head(cell) == head).map_or_else(String::new, |cell| cell.words())
+            });
+            table.row([name.clone(), alone].into_iter().chain(words));
+        }
+        table
+    }
+
+    fn head(&self, cell: &Cell) -> String {
+        let is_all = cell.beside.len() > 1 && cell.beside.len() + 1 == self.names.len();
+        if is_all { ALL_OTHERS.to_owned() } else { cell.beside.join(", ") }
+    }
+
+    /// What a variant protects, how even the companies are, what is missing, and the verdicts.
+    fn write_statements(&self, page: &mut Page) {
+        self.protection.iter().for_each(|protection| page.paragraph(&protection.sentence));
+        for matrix in &self.variants {
+            let variant =
+                if self.variants.len() > 1 { format!("{}: ", matrix.variant) } else { String::new() };
+            for fairness in &matrix.fairness {
+                let interval = fairness.low.zip(fairness.high);
+                let interval =
+                    interval.map(|(low, high)| format!(" ({low:.2} to {high:.2})")).unwrap_or_default();
+                page.paragraph(&format!(
+                    "{variant}fairness of {} together: {:.2}{interval}; 1 is even, 1/{} is one target alone.",
+                    fairness.company.join(", "),
+                    fairness.index,
+                    fairness.company.len()
+                ));
+            }
+        }
+        self.holes.iter().for_each(|hole| page.paragraph(&format!("Hole: {hole}")));
+        for matrix in &self.variants {
+            for (name, verdicts) in &matrix.verdicts {
+                if let Some(short) = verdicts.in_short() {
+                    page.paragraph(&format!("Verdicts of {name} ({}): {short}.", matrix.variant));
+                }
+            }
+        }
+        if let Some(spread) = self.start_spread_ms {
+            let late =
+                if spread > COMMON_START_MS { "; that is too far apart: repeat these runs" } else { "" };
+            page.paragraph(&format!("Starts of a company were at most {} ms apart{late}.", fixed(spread, 1)));
+        }
+        if let Some(left) = self.of.checked_sub(self.done).filter(|left| *left > 0) {
+            page.paragraph(&format!("{left} of {} are not complete.", plural(self.of as u64, "measurement")));
+        }
+    }
+}
+
+impl Round {
+    fn words(&self) -> String {
+        format!("{}, {}, round {}", self.variant, self.company.join(" beside "), self.repeat)
+    }
+}
+
+/// Each target with those beside it, in the order of the names.
+fn places(names: &[String], rounds: &[Round]) -> Vec<(String, Vec<String>)> {
+    let mut places: Vec<(String, Vec<String>)> = Vec::new();
+    let mut add = |of: &String, company: &[String]| {
+        let beside: Vec<String> =
+            names.iter().filter(|name| *name != of && company.contains(name)).cloned().collect();
+        let place = (of.clone(), beside);
+        if !place.1.is_empty() && !places.contains(&place) {
+            places.push(place);
+        }
+    };
+    for round in rounds {
+        round.company.iter().for_each(|name| add(name, &round.company));
+        round.runs.iter().for_each(|run| add(&run.name, &run.beside));
+    }
+    let order = |name: &String| names.iter().position(|other| other == name);
+    places
+        .sort_by_key(|(of, beside)| (order(of), beside.len(), beside.iter().map(order).collect::<Vec<_>>()));
+    places
+}
+
+impl Matrix {
+    fn of(
+        variant: &str,
+        names: &[String],
+        own: &[&Round],
+        rounds: &[Round],
+        known: &[usize],
+        (confidence, each): (Confidence, Confidence),
+    ) -> Self {
+        let runs = || own.iter().flat_map(|round| round.runs.iter().map(move |run| (round.repeat, run)));
+        let verdicts = names.iter().map(|name| {
+            let judged = runs().filter(|(_, run)| &run.name == name).map(|(_, run)| run.judged.as_slice());
+            (name.clone(), GroupVerdicts::of(judged))
+        });
+        let verdicts: BTreeMap<String, GroupVerdicts> = verdicts.collect();
+        let cell = |at: usize, of: &str, beside: &[String]| {
+            let wanted = |beside: &[String]| -> Vec<(u32, &Taking)> {
+                let same = |run: &Taking| {
+                    run.name == of
+                        && run.beside.len() == beside.len()
+                        && beside.iter().all(|one| run.beside.contains(one))
+                };
+                runs().filter(|(_, run)| same(run)).collect()
+            };
+            let has_none = wanted(&[]).is_empty() || wanted(beside).is_empty();
+            let values = |beside: &[String]| -> Vec<(u32, f64)> {
+                wanted(beside)
+                    .into_iter()
+                    .filter_map(|(repeat, run)| Some((repeat, run.values[at]?)))
+                    .collect()
+            };
+            let (alone, together) = (values(&[]), values(beside));
+            let plain = |values: &[(u32, f64)]| values.iter().map(|(_, value)| *value).collect::<Vec<f64>>();
+            let ratios = together.iter().filter_map(|(repeat, value)| {
+                let (_, alone) = alone.iter().find(|(other, _)| other == repeat)?;
+                (*alone > 0.0).then(|| value / alone)
+            });
+            let bad = verdicts.get(of).and_then(|verdicts| verdicts.against(FIGURES[at].rests_on));
+            let bad = bad.filter(|_| !together.is_empty()).map(|worst| worst.words(of));
+            let missing = || {
+                own.iter().find_map(|round| {
+                    let concerns = round.company.iter().any(|name| name == of)
+                        && beside.iter().all(|one| round.company.contains(one));
+                    round.error.clone().filter(|_| concerns)
+                })
+            };
+            let hole = bad.or_else(|| has_none.then(missing).flatten());
+            let change = Comparison::of(&plain(&alone), &plain(&together), each.ratio());
+            Cell {
+                figure: FIGURES[at].name,
+                of: of.to_owned(),
+                beside: beside.to_vec(),
+                alone: mean(&plain(&alone)),
+                mean: mean(&plain(&together)),
+                runs: together.len(),
+                change: change.filter(|_| hole.is_none()),
+                ratios: ratios.collect(),
+                hole,
+            }
+        };
+        let places = places(names, rounds);
+        let cells =
+            known.iter().flat_map(|at| places.iter().map(|(of, beside)| cell(*at, of, beside))).collect();
+        Self { variant: variant.to_owned(), cells, fairness: fairness(own, confidence), verdicts }
+    }
+
+    fn cell(&self, like: &Cell) -> Option<&Cell> {
+        self.cells
+            .iter()
+            .find(|cell| (cell.figure, &cell.of, &cell.beside) == (like.figure, &like.of, &like.beside))
+    }
+}
+
+/// Jain's index of each company, over its rounds.
+fn fairness(own: &[&Round], confidence: Confidence) -> Vec<Fairness> {
+    let alone = |name: &str| {
+        let runs = own.iter().flat_map(|round| &round.runs);
+        let rates =
+            runs.filter(|run| run.name == name && run.beside.is_empty()).filter_map(|run| run.values[0]);
+        mean(&rates.collect::<Vec<_>>()).filter(|rate| *rate > 0.0)
+    };
+    let mut by_company: BTreeMap<(usize, Vec<String>), Vec<f64>> = BTreeMap::new();
+    for round in own.iter().filter(|round| round.runs.len() > 1) {
+        let shares: Option<Vec<f64>> =
+            round.runs.iter().map(|run| Some(run.values[0]? / alone(&run.name)?)).collect();
+        if let Some(index) = shares.and_then(|shares| jain(&shares)) {
+            let is_there = |name: &&String| round.runs.iter().any(|run| run.name == **name);
+            let names: Vec<String> = round.company.iter().filter(is_there).cloned().collect();
+            by_company.entry((names.len(), names)).or_default().push(index);
+        }
+    }
+    let company = |((_, company), indices): ((usize, Vec<String>), Vec<f64>)| {
+        let interval = mean_interval(&indices, confidence.ratio());
+        let low = interval.map(|(low, _)| low.max(1.0 / company.len() as f64));
+        let high = interval.map(|(_, high)| high.min(1.0));
+        Some(Fairness { index: mean(&indices)?, low, high, company })
+    };
+    by_company.into_iter().filter_map(company).collect()
+}
+
+/// `(Σx)² / (n Σx²)`
+fn jain(shares: &[f64]) -> Option<f64> {
+    let (sum, squares): (f64, f64) = (shares.iter().sum(), shares.iter().map(|share| share * share).sum());
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+/// Each variant against the baseline, where the baseline loses more than noise.
+fn protection(variants: &[Matrix], confidence: Confidence) -> Vec<Protection> {
+    let Some((baseline, others)) = variants.split_first() else { return Vec::new() };
+    let losses = || baseline.cells.iter().filter(|cell| cell.is_loss());
+    let pair = |matrix: &Matrix, without: &Cell| {
+        let with = matrix.cell(without).filter(|cell| cell.hole.is_none())?;
+        let change = Comparison::of(&without.ratios, &with.ratios, confidence.ratio())?;
+        let (baseline_ratio, variant_ratio) = (mean(&without.ratios)?, mean(&with.ratios)?);
+        let figure = figure_named(without.figure);
+        let is_better = (change.percent > 0.0) == (figure.better == Better::Higher);
+        let verdict = match change.interval {
+            None => "one round can't tell whether that is noise".to_owned(),
+            Some(interval) if !interval.excludes_zero() => noise(&interval),
+            Some(_) if is_better => "it protects.".to_owned(),
+            Some(_) => "it does harm.".to_owned(),
+        };
+        let sentence = format!(
+            "{} beside {}: {} is {baseline_ratio:.2} times that alone with {}, {variant_ratio:.2} times with {}: {verdict}",
+            without.of,
+            without.beside.join(", "),
+            figure.title.to_lowercase(),
+            baseline.variant,
+            matrix.variant
+        );
+        Some(Protection {
+            variant: matrix.variant.clone(),
+            figure: figure.name,
+            of: without.of.clone(),
+            beside: without.beside.clone(),
+            baseline_ratio,
+            variant_ratio,
+            change,
+            sentence,
+        })
+    };
+    others.iter().flat_map(|matrix| losses().filter_map(move |cell| pair(matrix, cell))).collect()
+}
+
+pub fn neighbours_text(neighbours: &Neighbours) -> String {
+    let mut page = Page::default();
+    page.section("Neighbours");
+    page.paragraph(&neighbours.lead());
+    for (title, table) in neighbours.tables() {
+        page.section(&title);
+        page.table(&table);
+    }
+    page.section("What follows");
+    neighbours.write_statements(&mut page);
+    page.into_text()
+}
+
+pub fn neighbours_page(neighbours: &Neighbours) -> String {
+    let counted = format!("{} of {} done", neighbours.done, plural(neighbours.of as u64, "measurement"));
+    let mut matrix = Section::new("matrix", "Who slows whom").charts(vec![chart(neighbours)]);
+    for (title, table) in neighbours.tables() {
+        matrix = matrix.part(&title, |page| page.table(&table));
+    }
+    let follows = Section::new("follows", "What follows").part("", |page| neighbours.write_statements(page));
+    View {
+        title: format!("{}: neighbours", neighbours.name),
+        heading: format!("{}: neighbours", neighbours.name),
+        lead: format!("{}<p class=\"id\">{}</p>\n", lead(&neighbours.lead()), escape::text(&counted)),
+        has_links: true,
+        sections: vec![matrix, follows],
+        source: "From the runs of the campaign; each has its own page in its folder.".into(),
+    }
+    .html()
+}
+
+/// The share of its rate alone that each target keeps beside others.
+fn chart(neighbours: &Neighbours) -> Chart {
+    let rates = |matrix: &'_ Matrix| -> Vec<Cell> {
+        matrix.cells.iter().filter(|cell| cell.figure == FIGURES[0].name).cloned().collect()
+    };
+    let count = neighbours.variants.len().max(1) as f64;
+    let traces = neighbours.variants.iter().enumerate().filter_map(|(nth, matrix)| {
+        let bar = |(at, cell): (usize, &Cell)| {
+            let change = cell.change?;
+            let kept = |percent: f64| 100.0 + percent;
+            let interval = change.interval.map(|interval| (kept(interval.low), kept(interval.high)));
+            let at = at as f64 + (nth as f64 + 0.5) / count * 0.8 - 0.4;
+            let hover = format!("{} beside {}: {}", cell.of, cell.beside.join(", "), cell.words());
+            let bar =
+                Bar { at, width: 0.7 / count, length: kept(change.percent), error: None, cut: None, hover };
+            Some(bar.with_interval(interval))
+        };
+        let bars: Vec<Bar> = rates(matrix).iter().enumerate().filter_map(bar).collect();
+        (!bars.is_empty()).then(|| Trace::Bars(Bars::new(&matrix.variant, Colour::Variant(nth), bars)))
+    });
+    let traces: Vec<Trace> = traces.collect();
+    let cells = neighbours.variants.first().map(rates).unwrap_or_default();
+    let names = cells
+        .iter()
+        .enumerate()
+        .map(|(at, cell)| (at as f64, format!("{} beside {}", cell.of, neighbours.head(cell))));
+    let x = Axis::linear("target", Unit::Plain).ranging(-0.5, cells.len() as f64 - 0.5);
+    let y = Axis::linear("% of the rate alone", Unit::Plain);
+    Chart {
+        id: "kept".into(),
+        title: "What is left of the rate alone".into(),
+        about: "100 is the rate alone; the line at a bar's end is its interval.".into(),
+        source: "the runs of the campaign".into(),
+        body: match traces.is_empty() {
+            true => Err("no target was measured both alone and beside others".into()),
+            false => Ok(Drawing::new(x.named(names), y, traces).following_bars(|value| fixed(value, 0))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taking(name: &str, beside: &[&str], rate: f64) -> Taking {
+        Taking {
+            run: format!("{name}-{rate}"),
+            step: String::new(),
+            name: name.into(),
+            beside: beside.iter().map(|name| (*name).to_owned()).collect(),
+            values: [Some(rate), None, None, None],
+            late_ms: 1.0,
+            judged: Vec::new(),
+        }
+    }
+
+    fn rounds(variant: &str, alone: [f64; 2], together: [f64; 2]) -> Vec<Round> {
+        let round = |repeat: u32, company: &[&str], runs| Round {
+            variant: variant.into(),
+            repeat,
+            company: company.iter().map(|name| (*name).to_owned()).collect(),
+            runs,
+            error: None,
+        };
+        let wobble = |repeat: u32| 1.0 + 0.002 * f64::from(repeat);
+        (1..=4)
+            .flat_map(|repeat| {
+                let rate = |rate: f64| rate * wobble(repeat);
+                [
+                    round(repeat, &["a"], vec![taking("a", &[], rate(alone[0]))]),
+                    round(repeat, &["b"], vec![taking("b", &[], rate(alone[1]))]),
+                    round(
+                        repeat,
+                        &["a", "b"],
+                        vec![taking("a", &["b"], rate(together[0])), taking("b", &["a"], rate(together[1]))],
+                    ),
+                ]
+            })
+            .collect()
+    }
+
+    fn compared(rounds: &[Round], variants: &[&str]) -> Neighbours {
+        let names = ["a", "b"].map(str::to_owned);
+        let variants: Vec<String> = variants.iter().map(|name| (*name).to_owned()).collect();
+        Neighbours::of("disk", &names, &variants, rounds, rounds.len(), Confidence::default())
+    }
+
+    #[test]
+    fn fairness_is_jains() {
+        assert_eq!(jain(&[0.5, 0.5, 0.5]), Some(1.0));
+        assert_eq!(jain(&[1.0, 0.0]), Some(0.5));
+        assert!((jain(&[1.0, 0.5]).unwrap() - 0.9).abs() < 1e-12);
+        assert_eq!(jain(&[0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn a_limit_that_gives_the_victim_its_rate_back_protects_it() {
+        let mut all = rounds("free", [1000.0, 4000.0], [400.0, 3600.0]);
+        all.extend(rounds("limited", [1000.0, 500.0], [980.0, 500.0]));
+        let compared = compared(&all, &["free", "limited"]);
+        let [free, limited] = &compared.variants[..] else { panic!() };
+        assert!((free.cells[0].change.unwrap().percent + 60.0).abs() < 0.1 && free.cells[0].is_loss());
+        assert!(!limited.cells[1].is_clear(), "{:?}", limited.cells[1]);
+        let protection = &compared.protection[0];
+        assert!(
+            protection
+                .sentence
+                .contains("0.40 times that alone with free, 0.98 times with limited: it protects.")
+        );
+        assert!((free.fairness[0].index - jain(&[0.4, 0.9]).unwrap()).abs() < 1e-6);
+        assert!((compared.start_spread_ms.unwrap()).abs() < 1e-9);
+        let text = neighbours_text(&compared);
+        assert!(text.contains("beside b") && text.contains("-60.0 %"), "{text}");
+        assert!(neighbours_page(&compared).contains("data-chart=\"kept\""));
+        assert_eq!(compared.csv().lines().count(), 1 + 2 * 2);
+    }
+
+    #[test]
+    fn a_target_that_failed_leaves_a_hole_with_its_reason() {
+        let mut all = rounds("free", [1000.0, 4000.0], [400.0, 3600.0]);
+        for round in all.iter_mut().filter(|round| round.company.iter().any(|name| name == "b")) {
+            round.runs.clear();
+            round.error = Some("b: connection refused".into());
+        }
+        let compared = compared(&all, &["free"]);
+        assert!(compared.variants[0].cells.iter().all(|cell| cell.change.is_none()));
+        assert_eq!(compared.variants[0].cells[0].words(), "hole");
+        let text = neighbours_text(&compared);
+        assert!(text.contains("a beside b, round 1: b: connection refused"), "{text}");
+    }
+}
