@@ -31,7 +31,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["demo", "setup", "run", "mark", "probe", "saturate", "campaign", "profile", "plan", "headroom"],
     ),
     ("Look", &["list", "report", "info", "show", "export"]),
-    ("Compare", &["diff", "gate", "analyze", "ledger"]),
+    ("Compare", &["diff", "gate", "analyze", "trend", "ledger"]),
     (awr::HEADING, &["awr"]),
     (HOUSEKEEPING, &["doctor", "conf", "verify", "drop", "selftest", "observe", "completions", "man"]),
 ];

@@ -5,11 +5,13 @@ use clap_complete::ArgValueCompleter;
 use slob_spec::MAX_SESSIONS;
 
 use super::records::confidence;
-use super::{file, is_of_run, is_results_dir, number, option, output, path, strict, switch, with_params};
+use super::{
+    file, is_of_run, is_results_dir, number, option, output, path, position, strict, switch, with_params,
+};
 use crate::completing;
 
-pub(super) fn commands() -> [Command; 3] {
-    [campaign(), saturate(), analyze()]
+pub(super) fn commands() -> [Command; 4] {
+    [campaign(), saturate(), analyze(), trend()]
 }
 
 fn campaign() -> Command {
@@ -18,7 +20,9 @@ Examples:
   slob campaign fs.toml --dry-run        every run in order, and the time they take
   slob campaign fs.toml                  run them; the same command resumes an interrupted campaign
   slob campaign fs.toml --amend          continue with a changed plan
+  slob campaign fs.toml --every 1h --for 7d   each run once an hour for a week; killed and started again it goes on
   slob analyze campaigns/fs              the results
+  slob trend campaigns/fs                when they changed, over days
 
 A plan:
   name = \"fs\"
@@ -52,6 +56,13 @@ docs/campaigns.md describes everything a plan can hold.";
             path("plan").required(true).value_name("PLAN.toml").help("The plan file"),
             path("directory").long("directory").value_name("DIR").help(directory),
             option("order", "ORDER", order).value_parser(["interleaved", "blocked"]),
+            option(
+                "every",
+                "TIME",
+                "Make each run once in every slot of this length, instead of the plan's repeats",
+            )
+            .requires("for"),
+            option("for", "TIME", "How long the slots go on").requires("every"),
             switch("dry-run", "Print every run in order and the time they will take; run nothing"),
             switch("amend", "Accept a changed plan; finished runs that are still part of it are kept"),
             switch("retry-failed", "Retry runs that have used up the attempts the plan allows"),
@@ -166,6 +177,48 @@ Exit codes: 0 good; 1 a variant lacks a figure, a record could not be read, or w
             strict(),
         ])
         .group(ArgGroup::new("form").args(["csv", "json", "html"]));
+    with_params(command, is_results_dir)
+}
+
+fn trend() -> Command {
+    let examples = "\
+Examples:
+  slob trend                                        every run of the results folder
+  slob trend campaigns/fs                           a campaign in slots: a history for each of its variants
+  slob trend runs --by target --last 200            a history for each target
+  slob trend runs --metric iops,read-p99 --html     other figures, with charts, in trend.html
+  slob trend runs --last 50 --fail-on-change        for scripts: did a figure become worse?
+A figure goes by its name (`slob info --columns help`) or that of tables: iops, p99, read-p99. Runs with a BAD verdict that a
+figure rests on are marked and do not count in it. A history needs 16 runs that count.
+Exit codes: 0 good; 1 a record could not be read, with --strict a verdict is not good, with --fail-on-change a figure became
+worse; 2 there is nothing to look at; 4 with --fail-on-change: none became worse, and one is not known.";
+    let command = Command::new("trend")
+        .about("Find when figures of runs changed over days, and what else did")
+        .after_help(examples)
+        .args([
+            position(
+                "inputs",
+                "RUN|FOLDER|CAMPAIGN",
+                "Runs, folders of runs, or campaigns [default: RESULTS_DIR]",
+            )
+            .num_args(0..)
+            .add(ArgValueCompleter::new(completing::campaigns)),
+            option("last", "N", "Only the latest so many runs of each history")
+                .value_parser(value_parser!(u32).range(1..)),
+            option(
+                "by",
+                "COLUMN",
+                "A column of `slob info` with a history for each of its values, such as target",
+            ),
+            option("metric", "LIST", "Figures to look at [default: the key figures of a run]")
+                .value_delimiter(','),
+            switch("fail-on-change", "Exit with code 1 if a figure became worse in these runs"),
+            switch("json", "Everything as JSON"),
+            switch("html", "Write a page with charts, to -o or trend.html"),
+            output("Write to this file, `-` for stdout [default: stdout, or trend.html]"),
+            strict(),
+        ])
+        .group(ArgGroup::new("form").args(["json", "html"]));
     with_params(command, is_results_dir)
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ArgMatches;
+use jiff::Timestamp;
 use serde_json::json;
 use slob_campaign::{
     Attempt, Campaign, Conductor, Demand, Ended, Event, Member, Moment, Order, Plan, Progress, Schedule,
@@ -111,6 +112,9 @@ fn read(matches: &ArgMatches, base: &Settings) -> Result<Campaign, Failure> {
         Some(_) => plan.order = Order::Interleaved,
         None => {}
     }
+    if let Some((every, during)) = matches.text("every").zip(matches.text("for")) {
+        plan.in_slots(every, during).map_err(Failure::usage)?;
+    }
     let campaign = Campaign::build(plan, base, &registry::table()).map_err(Failure::usage)?;
     let models = campaign.plan.demand.is_none().then_some(&campaign.plan.models);
     for model in models.into_iter().flatten() {
@@ -137,6 +141,10 @@ fn listing(campaign: &Campaign, directory: &Path) -> String {
     }
     let searches = campaign.plan.demand.is_some();
     let time = match campaign.planned_time(steps) {
+        _ if let Some(every) = campaign.plan.every => {
+            let slots = output::plural(campaign.plan.repeats.get().into(), "slot");
+            format!("{slots}, one every {}", duration(every.as_secs_f64()))
+        }
         Some(time) => {
             let time = duration(time.as_secs_f64());
             format!("at least {time} (plus hooks, connecting and reading back)")
@@ -192,6 +200,11 @@ impl Conductor for Runs {
 
     fn on_event(&mut self, event: &Event<'_>) {
         match event {
+            Event::Waits { step, slot } => {
+                let wait = duration(slot.begin.duration_since(Timestamp::now()).as_secs_f64());
+                let begin = slot.begin.strftime("%a %F %T");
+                output::say(&format!("slot {} begins {begin} UTC, in {wait}", step.repeat));
+            }
             Event::Hook { variant, moment } => output::say(&format!("{variant}: {moment}")),
             Event::WarmUp { step, number, of } => {
                 output::say(&format!("{}: run to discard, {number} of {of}", step.variant));
@@ -204,6 +217,10 @@ impl Conductor for Runs {
             Event::Ended { step, attempt } => match &attempt.ended {
                 Ended::Failed { error } => output::say(&format!("{} failed: {error}", step.key())),
                 Ended::Interrupted => output::say(&format!("{} was interrupted", step.key())),
+                Ended::Missed { why } => {
+                    let slot = attempt.began.strftime("%a %F %T");
+                    output::say(&format!("{} was missed: {why}; its slot began {slot} UTC", step.key()));
+                }
                 Ended::Completed | Ended::Killed => {}
             },
             Event::VariantStopped { variant, error } => {
@@ -261,6 +278,12 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &slob_campaign::End) -> 
     if end.interrupted {
         output::say(&format!("stopped with {done} of {of} {what} done; {again}"));
         return Ok(ExitCode::from(INTERRUPTED));
+    }
+    if done + end.missed == of {
+        return Err(Failure::failed(format!(
+            "{done} of {of} runs are done, and the slots of the other {} have passed; `slob trend {place}` shows them",
+            end.missed
+        )));
     }
     let stopped = end.stopped.iter();
     let mut reasons: Vec<String> =

@@ -14,6 +14,7 @@ mod runs;
 mod searches;
 mod selftest;
 mod together;
+mod trend;
 mod verify;
 
 use clap::ArgMatches;
@@ -36,6 +37,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("show", matches)) => reports::show(matches),
         Some(("export", matches)) => reports::export(matches),
         Some(("analyze", matches)) => reports::analyze(matches),
+        Some(("trend", matches)) => trend::trend(matches),
         Some(("ledger", matches)) => ledger::ledger(matches),
         Some(("campaign", matches)) => campaigns::campaign(matches),
         Some(("saturate", matches)) => searches::saturate(matches),

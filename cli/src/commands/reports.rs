@@ -150,7 +150,7 @@ pub(super) fn info(matches: &ArgMatches) -> Outcome {
     Ok(code)
 }
 
-fn column_named(name: &str, which: &str) -> Result<Column, Failure> {
+pub(super) fn column_named(name: &str, which: &str) -> Result<Column, Failure> {
     column(name).ok_or_else(|| {
         let near = did_you_mean(name);
         Failure::usage(format!(
@@ -332,7 +332,12 @@ fn groups_of(matches: &ArgMatches) -> Vec<(String, Vec<&str>)> {
 
 pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
     if let Some(compared) = headrooms(matches)? {
-        write_analysis(matches, &compared, [headrooms_text, Headrooms::csv, headrooms_page])?;
+        write_analysis(
+            matches,
+            "analysis.html",
+            &compared,
+            [headrooms_text, Headrooms::csv, headrooms_page],
+        )?;
         return Ok(judged(matches.get_flag("strict"), compared.are_good()));
     }
     if let Some(compared) = neighbours(matches)? {
@@ -358,7 +363,7 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
     let metrics = matches.texts("metric").into_iter().map(|name| Metric::named(name.trim()));
     let metrics = metrics.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
     let analysis = inputs.analysis(&matches.texts("variants"), &metrics, &options)?;
-    write_analysis(matches, &analysis, [Analysis::text, Analysis::csv, analysis_page])?;
+    write_analysis(matches, "analysis.html", &analysis, [Analysis::text, Analysis::csv, analysis_page])?;
     let lacking: Vec<&String> = analysis.tables.iter().flat_map(|table| &table.lacking).collect();
     lacking.iter().for_each(|reason| output::say(&format!("slob: {reason}")));
     Ok(match lacking.is_empty() && code == ExitCode::SUCCESS {
@@ -368,18 +373,19 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
 }
 
 /// Writes an analysis in the form that was asked for.
-fn write_analysis<T: Serialize>(
+pub(super) fn write_analysis<T: Serialize>(
     matches: &ArgMatches,
+    page: &str,
     analysis: &T,
     [as_text, as_csv, as_page]: [fn(&T) -> String; 3],
 ) -> Result<(), Failure> {
     let output = matches.path("output");
     if matches.get_flag("html") {
-        return output::write_page(&as_page(analysis), output.unwrap_or(Path::new("analysis.html")));
+        return output::write_page(&as_page(analysis), output.unwrap_or(Path::new(page)));
     }
     let text = if matches.get_flag("json") {
         output::json("the analysis", analysis)?
-    } else if matches.get_flag("csv") {
+    } else if matches.try_get_one("csv").is_ok_and(|asked| asked == Some(&true)) {
         as_csv(analysis)
     } else {
         as_text(analysis)
@@ -517,8 +523,12 @@ impl Inputs {
         }
         let all = schedule.steps.len();
         if steps.len() < all {
-            let left = all - steps.len();
-            self.notes.push(format!("{left} of the campaign's {all} runs are not done yet."));
+            let missed = state.missed(schedule, Timestamp::now()).len();
+            let left = all - steps.len() - missed;
+            let parts = [(left, "not done yet"), (missed, "missed: their slots have passed")];
+            let notes = parts.into_iter().filter(|(runs, _)| *runs > 0);
+            self.notes
+                .extend(notes.map(|(runs, how)| format!("{runs} of the campaign's {all} runs are {how}.")));
         }
         let variants = schedule.variants.iter();
         let mut variants: Vec<Variant> =

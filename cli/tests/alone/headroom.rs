@@ -85,7 +85,7 @@ impl Throttle {
     }
 
     /// Runs slob in the group.
-    fn slob(&self, folder: &Folder, line: &str) -> Called {
+    pub(super) fn slob(&self, folder: &Folder, line: &str) -> Called {
         let script = format!("echo $$ > {}/cgroup.procs && exec {SLOB} {line}", self.group.display());
         folder.command_of("sh", format!("-c '{script}'")).output().unwrap().into()
     }

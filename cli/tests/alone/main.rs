@@ -9,6 +9,7 @@ mod headroom;
 mod neighbours;
 mod open_loop;
 mod saturate;
+mod trend;
 mod truth;
 mod ways;
 

@@ -169,6 +169,55 @@ fn a_failed_run_is_made_again_and_stays_visible() {
     assert_eq!(attempts(&folder, "e").len(), 2);
 }
 
+/// Slots of a second; the campaign is killed and is away for two of them.
+#[test]
+fn a_campaign_in_slots_goes_on_after_a_kill_and_shows_what_it_missed() {
+    let folder = Folder::new();
+    let short = SHORT.replace("RUN_TIME = 1", "WORK_LOOP = 10");
+    folder.write("plan.toml", &format!("{short}[[variant]]\nname = \"a\"\n"));
+    let line = "campaign plan.toml --every 1s --for 6s";
+    let listing = folder.slob(format!("{line} --dry-run")).success().stdout;
+    assert!(listing.contains("6 runs into c: 6 slots, one every 1 s"), "{listing}");
+    let child = folder.start(line);
+    until(|| ensure(attempts(&folder, "c").iter().any(|one| !one["run"].is_null()), || "no run".into()));
+    kill(child);
+    thread::sleep(Duration::from_millis(2500));
+    let called = folder.slob(line).exits(3);
+    assert!(called.stderr.contains("was missed: the campaign was not at work"), "{}", called.stderr);
+    assert!(called.stderr.contains("`slob trend c` shows them"), "{}", called.stderr);
+    let done: Vec<_> = attempts(&folder, "c");
+    let of = |how: &str| done.iter().filter(|one| one["ended"]["how"] == how).count();
+    assert!(of("missed") >= 1 && of("completed") >= 2 && of("missed") + of("completed") == 6, "{done:#?}");
+    // Nothing is made up for afterwards.
+    folder.slob(line).exits(3);
+    assert_eq!(attempts(&folder, "c"), done);
+    folder.slob("campaign plan.toml --every 2s --for 12s").refused(&["the time between slots changed"]);
+    let trend = folder.slob("trend c --json").json();
+    let history = &trend["histories"][0];
+    assert_eq!(history["missed"].as_array().unwrap().len(), of("missed"), "{history:#}");
+    let text = folder.slob("trend c").success().stdout;
+    assert!(text.contains("Trend: a/all/1x1") && text.contains("(the campaign was not at work)"), "{text}");
+    folder.slob("trend c --fail-on-change").exits(4);
+    folder.slob("trend c --html").success();
+    assert!(folder.read("trend.html").contains("missed: the campaign was not at work"));
+}
+
+#[test]
+fn slots_that_cannot_hold_their_runs_are_refused() {
+    let folder = Folder::new();
+    folder.write("plan.toml", &format!("{SHORT}[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n"));
+    for (flags, expected) in [
+        ("--every 1s --for 1h", "more than the 2 s that the runs of a slot take"),
+        ("--every 1h --for 1m", "as long as --every"),
+        ("--every 1h --for soon", "--for is 'soon'"),
+        ("--every 10s --for 366d", "at most 10000 are possible"),
+        ("--every 1h", "--for"),
+    ] {
+        folder.slob(format!("campaign plan.toml {flags}")).refused(&[expected]);
+    }
+    assert!(!folder.at("c").exists());
+}
+
 #[test]
 fn nothing_is_touched_by_a_plan_that_is_wrong() {
     let folder = Folder::new();

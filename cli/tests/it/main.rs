@@ -43,4 +43,5 @@ mod selftest;
 mod server_jobs;
 mod tls_together;
 mod tracing;
+mod trend;
 mod without_library;

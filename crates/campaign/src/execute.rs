@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
 use crate::hook::{HookError, Moment};
 use crate::schedule::{Campaign, Member, Step};
-use crate::store::{Attempt, CampaignError, Ended, HookFailure, StepState, Store, WARM_UP_FOLDER};
+use crate::store::{Attempt, CampaignError, Ended, HookFailure, Slot, StepState, Store, WARM_UP_FOLDER};
 
 /// Carries out runs and receives events.
 pub trait Conductor {
@@ -21,11 +22,32 @@ pub trait Conductor {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    Hook { variant: &'a str, moment: Moment },
-    WarmUp { step: &'a Step, number: u32, of: u32 },
-    Begins { step: &'a Step, progress: Progress },
-    Ended { step: &'a Step, attempt: &'a Attempt },
-    VariantStopped { variant: &'a str, error: &'a str },
+    /// The next run waits for its slot.
+    Waits {
+        step: &'a Step,
+        slot: Slot,
+    },
+    Hook {
+        variant: &'a str,
+        moment: Moment,
+    },
+    WarmUp {
+        step: &'a Step,
+        number: u32,
+        of: u32,
+    },
+    Begins {
+        step: &'a Step,
+        progress: Progress,
+    },
+    Ended {
+        step: &'a Step,
+        attempt: &'a Attempt,
+    },
+    VariantStopped {
+        variant: &'a str,
+        error: &'a str,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +62,8 @@ pub struct Progress {
 pub struct End {
     pub done: usize,
     pub given_up: Vec<String>,
+    /// Runs whose slots passed without them.
+    pub missed: usize,
     pub stopped: BTreeMap<String, String>,
     pub interrupted: bool,
 }
@@ -55,8 +79,14 @@ pub fn carry_out(
     retry_failed: bool,
 ) -> Result<End, CampaignError> {
     let forgiven = if retry_failed { failures(store) } else { BTreeMap::new() };
+    let began = Timestamp::now();
+    if campaign.schedule.every_s.is_some() && store.state.first_slot.is_none() {
+        store.state.first_slot = Some(began);
+        store.save()?;
+    }
     let mut work = Work {
         campaign,
+        began,
         store,
         conductor,
         stop,
@@ -79,6 +109,7 @@ fn failures(store: &Store) -> BTreeMap<String, u32> {
 
 struct Work<'a> {
     campaign: &'a Campaign,
+    began: Timestamp,
     store: &'a mut Store,
     conductor: &'a mut dyn Conductor,
     stop: &'a AtomicBool,
@@ -103,6 +134,7 @@ impl Work<'_> {
             while !self.stop.load(Ordering::Relaxed)
                 && self.state_of(step) == StepState::Open
                 && !self.stopped.contains_key(&step.variant)
+                && self.reaches_slot(step)?
             {
                 match self.step(step) {
                     Ok(()) => {}
@@ -119,6 +151,33 @@ impl Work<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Waits for the slot of a step. False if it has passed, which is noted, or if the user stops.
+    fn reaches_slot(&mut self, step: &Step) -> Result<bool, CampaignError> {
+        const POLL: Duration = Duration::from_millis(50);
+        let Some(slot) = self.store.state.slot(&self.campaign.schedule, step) else { return Ok(true) };
+        if Timestamp::now() >= slot.end {
+            let was_tried = self.store.state.attempts_at(step).next().is_some();
+            let why = match slot.end > self.began && !was_tried {
+                true => "the runs before it took too long".to_owned(),
+                false => self.store.state.why_missed(step),
+            };
+            let ended = Ended::Missed { why };
+            let (step_key, cell) = (step.key(), step.cell());
+            let attempt =
+                Attempt { step: step_key, cell, run: None, ended, began: slot.begin, seconds: None };
+            self.store.end(attempt.clone())?;
+            self.conductor.on_event(&Event::Ended { step, attempt: &attempt });
+            return Ok(false);
+        }
+        if Timestamp::now() < slot.begin {
+            self.conductor.on_event(&Event::Waits { step, slot });
+        }
+        while Timestamp::now() < slot.begin && !self.stop.load(Ordering::Relaxed) {
+            thread::sleep(POLL);
+        }
+        Ok(!self.stop.load(Ordering::Relaxed))
     }
 
     fn state_of(&self, step: &Step) -> StepState {
@@ -178,7 +237,7 @@ impl Work<'_> {
         match self.conductor.measure(step, &members).1 {
             Ended::Completed => self.hook(step, Moment::AfterRun),
             Ended::Failed { error } => Err(Cut::Variant(format!("a run to discard failed: {error}"))),
-            Ended::Interrupted | Ended::Killed => Err(Cut::Stopped),
+            Ended::Interrupted | Ended::Killed | Ended::Missed { .. } => Err(Cut::Stopped),
         }
     }
 
@@ -231,7 +290,10 @@ impl Work<'_> {
         Progress {
             done: steps.iter().filter(|step| self.state_of(step) == StepState::Done).count(),
             of: steps.len(),
-            left_s: self.pace.left(planned, open.len()),
+            left_s: match open.last().and_then(|last| self.store.state.slot(&self.campaign.schedule, last)) {
+                Some(last) => Some(last.begin.duration_since(Timestamp::now()).as_secs_f64().max(0.0)),
+                None => self.pace.left(planned, open.len()),
+            },
         }
     }
 
@@ -241,6 +303,7 @@ impl Work<'_> {
         End {
             done: steps.iter().filter(|step| self.state_of(step) == StepState::Done).count(),
             given_up: given_up.map(Step::key).collect(),
+            missed: steps.iter().filter(|step| self.state_of(step) == StepState::Missed).count(),
             interrupted: self.stop.load(Ordering::Relaxed),
             stopped: self.stopped,
         }

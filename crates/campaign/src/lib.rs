@@ -26,5 +26,6 @@ pub use search::{
     Raised, Step as SearchStep, search_headroom, search_knee,
 };
 pub use store::{
-    Attempt, CAMPAIGN_FILE, CampaignError, Ended, HookFailure, State, Store, Trail, read_campaign,
+    Attempt, CAMPAIGN_FILE, CampaignError, Ended, HookFailure, MissedRun, Slot, State, Store, Trail,
+    read_campaign,
 };

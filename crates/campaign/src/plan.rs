@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use slob_spec::{Kind, SpecErrors, Value};
@@ -22,7 +23,10 @@ pub struct Plan {
     pub directory: Option<PathBuf>,
     pub order: Order,
     pub seed: u64,
+    /// In slots, one for each slot.
     pub repeats: NonZeroU32,
+    /// If set, each round begins so long after the one before it.
+    pub every: Option<Duration>,
     pub warmup_runs: u32,
     pub retries: u32,
     pub baseline: String,
@@ -102,6 +106,42 @@ impl Plan {
             true => vec![None],
             false => self.sessions.iter().copied().map(Some).collect(),
         }
+    }
+
+    /// Makes a round of runs `every` so often, for so long.
+    pub fn in_slots(&mut self, every: &str, for_text: &str) -> Result<(), PlanErrors> {
+        let mut checks = Checks { file: &self.file, decided: &[], errors: Vec::new() };
+        let parse = |text: &str| match SLOTS.parse(text, ANY_BLOCK) {
+            Ok(Value::Duration(duration)) => Some(duration),
+            _ => None,
+        };
+        let durations = [("--every", every), ("--for", for_text)].map(|(key, text)| {
+            parse(text).or_else(|| {
+                checks.bad("the command line", key, text, &SLOTS.permitted());
+                None
+            })
+        });
+        if self.demand.is_some() {
+            let why = "nobody knows how long a search for headroom takes";
+            checks.errors.push(PlanError::Contradiction { place: self.file.clone(), key: "--every", with: "demand", why });
+        }
+        if self.order == Order::Blocked {
+            checks.bad(
+                &self.file,
+                "order",
+                "blocked",
+                "interleaved with --every: a slot holds each run once",
+            );
+        }
+        if let [Some(every), Some(during)] = durations {
+            match u32::try_from(during.as_nanos() / every.as_nanos()).ok().and_then(NonZeroU32::new) {
+                Some(slots) => self.repeats = slots,
+                None => checks.bad("the command line", "--for", for_text, "as long as --every, or longer"),
+            }
+            checks.number(self.variants.len() * self.models.len() * self.sessions.len().max(1), self.repeats);
+            self.every = Some(every);
+        }
+        PlanErrors::check(checks.errors)
     }
 
     pub fn variant(&self, name: &str) -> Option<&Variant> {
@@ -381,6 +421,8 @@ const NEIGHBOURS: std::ops::RangeInclusive<usize> = 2..=8;
 const NAME: &str = "1 to 20 letters a-z, digits, '.', '_' or '-'";
 const SESSIONS: &str = "a number of schemas such as 8, or schemas x threads such as \"2x4\"";
 const TIMEOUT: Kind = Kind::Duration { min_s: 1, max_s: 7 * 86_400 };
+/// The distance of slots, and how long they go on.
+const SLOTS: Kind = Kind::Duration { min_s: 1, max_s: 366 * 86_400 };
 const DEFAULT_TIMEOUT: &str = "600";
 /// A year of runs of an hour each.
 const MOST_RUNS: u64 = 10_000;
@@ -443,12 +485,7 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     let repeats = checks.repeats(raw.repeats);
     let warmup_runs = checks.few(file, "warmup_runs", raw.warmup_runs.unwrap_or(0));
     let retries = checks.few(file, "retries", raw.retries.unwrap_or(1));
-    let lists = [variants.len(), models.len(), sessions.len().max(1)];
-    let runs = lists.iter().fold(u64::from(repeats.get()), |runs, of| runs.saturating_mul(*of as u64));
-    // The runs would fill the memory.
-    if runs > MOST_RUNS {
-        checks.errors.push(PlanError::TooMany { place: file.to_owned(), runs, most: MOST_RUNS });
-    }
+    checks.number(variants.len() * models.len() * sessions.len().max(1), repeats);
     PlanErrors::check(checks.errors)?;
     Ok(Plan {
         file: file.to_owned(),
@@ -457,6 +494,7 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
         order: raw.order.unwrap_or(Order::Interleaved),
         seed: raw.seed.unwrap_or(1),
         repeats,
+        every: None,
         warmup_runs,
         retries,
         baseline,
@@ -483,6 +521,14 @@ impl Checks<'_> {
     fn bad(&mut self, place: &str, key: &'static str, value: &str, permitted: &str) {
         let (place, value, permitted) = (place.to_owned(), format!("'{value}'"), permitted.to_owned());
         self.errors.push(PlanError::Value { place, key, value, permitted });
+    }
+
+    /// The runs would fill the memory.
+    fn number(&mut self, of_repeat: usize, repeats: NonZeroU32) {
+        let runs = u64::from(repeats.get()).saturating_mul(of_repeat as u64);
+        if runs > MOST_RUNS {
+            self.errors.push(PlanError::TooMany { place: self.file.to_owned(), runs, most: MOST_RUNS });
+        }
     }
 
     /// Names become parts of run names, which hold 64 characters.
@@ -864,8 +910,8 @@ pub enum PlanError {
     #[error("{place}: there is no {kind} '{name}'; there are {known}")]
     UnknownName { place: String, kind: &'static str, name: String, known: String },
     #[error(
-        "{place}: variants x models x sessions x repeats come to {runs} runs; at most {most} are possible. Lower `repeats`, or make \
-         several plans."
+        "{place}: variants x models x sessions x repeats come to {runs} runs; at most {most} are possible. Lower `repeats` \
+         (with --every the slots), or make several plans."
     )]
     TooMany { place: String, runs: u64, most: u64 },
     #[error("{place}: {key} is decided by the campaign ({instead}); take it out of the settings")]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use slob_spec::{Entry, Length, RunSpec, Settings, Table, Target};
+use slob_stats::Shuffler;
 
 use crate::hook::{Hook, Moment};
 use crate::plan::{Demand, Model, Pairs, Plan, PlanError, PlanErrors, Sessions, Staff, Variant};
@@ -68,6 +69,9 @@ pub struct Schedule {
     pub baseline: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub demand: BTreeMap<String, String>,
+    /// Seconds from slot to slot, if each repeat has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_s: Option<u64>,
     pub variants: Vec<VariantEntry>,
     pub models: Vec<ModelEntry>,
     /// The effective configuration of each cell, without RUN_NAME and RESULTS_DIR.
@@ -138,6 +142,7 @@ impl Schedule {
             ("the number of runs to discard", self.warmup_runs != new.warmup_runs),
             ("a hook or a variant's place", self.variants != new.variants),
             ("a model's metric or place", self.models != new.models),
+            ("the time between slots", self.every_s != new.every_s),
             ("the number of repeats", self.steps.len() != new.steps.len()),
             ("the order", (self.order, self.seed) != (new.order, new.seed)),
         ];
@@ -220,7 +225,24 @@ impl Campaign {
             }
         }
         let schedule = schedule(&plan, &cells);
-        Ok(Self { plan, schedule, warnings, cells, table: table.clone() })
+        let campaign = Self { plan, schedule, warnings, cells, table: table.clone() };
+        campaign.check_slots()?;
+        Ok(campaign)
+    }
+
+    /// A slot must have room for its runs.
+    fn check_slots(&self) -> Result<(), PlanError> {
+        let Some(every) = self.plan.every else { return Ok(()) };
+        let round = self.schedule.steps.iter().filter(|step| step.repeat == 1);
+        match self.planned_time(round).filter(|planned| *planned > every) {
+            None => Ok(()),
+            Some(planned) => Err(PlanError::Value {
+                place: self.plan.file.clone(),
+                key: "--every",
+                value: format!("{} s", every.as_secs()),
+                permitted: format!("more than the {} s that the runs of a slot take", planned.as_secs()),
+            }),
+        }
     }
 
     /// The runs of a step, whose records go into `directory`.
@@ -439,6 +461,7 @@ fn schedule(plan: &Plan, cells: &BTreeMap<String, Cell>) -> Schedule {
         seed: plan.seed,
         warmup_runs: plan.warmup_runs,
         baseline: plan.baseline.clone(),
+        every_s: plan.every.map(|every| every.as_secs()),
         demand: plan.demand.as_ref().map(Demand::shown).unwrap_or_default(),
         variants: plan
             .variants
@@ -523,33 +546,6 @@ fn cells(plan: &Plan) -> Vec<Step> {
     plan.models.iter().flat_map(of).collect()
 }
 
-/// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 17.
-#[derive(Clone, Debug)]
-pub(crate) struct Shuffler(u64);
-
-impl Shuffler {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Fisher and Yates's shuffle, as in Knuth, *The Art of Computer Programming* 2, algorithm 3.4.2P. Taking the high
-    /// half of a product favours some orders by less than one in 2^50 for lists of any length that is met here.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            let pick = (u128::from(self.next()) * (last as u128 + 1)) >> 64;
-            items.swap(last, pick as usize);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -595,34 +591,5 @@ mod tests {
     fn the_seed_decides_the_order() {
         assert_eq!(steps(&plan("seed = 5")), steps(&plan("seed = 5")));
         assert_ne!(steps(&plan("seed = 5")), steps(&plan("seed = 6")));
-    }
-
-    #[test]
-    fn the_same_seed_gives_the_same_order_and_nothing_is_lost() {
-        let order = |seed| {
-            let mut items: Vec<u32> = (0..50).collect();
-            Shuffler::new(seed).shuffle(&mut items);
-            items
-        };
-        assert_eq!(order(7), order(7));
-        assert_ne!(order(7), order(8));
-        let mut sorted = order(7);
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..50).collect::<Vec<_>>());
-    }
-
-    /// A chi-square of 5 degrees of freedom exceeds 20.5 for one seed in a thousand; the seed is fixed.
-    #[test]
-    fn every_order_is_equally_likely() {
-        let mut chance = Shuffler::new(1);
-        let mut counts = BTreeMap::new();
-        for _ in 0..6000 {
-            let mut items = [0, 1, 2];
-            chance.shuffle(&mut items);
-            *counts.entry(items).or_insert(0_u32) += 1;
-        }
-        assert_eq!(counts.len(), 6);
-        let chi_square: f64 = counts.values().map(|n| (f64::from(*n) - 1000.0).powi(2) / 1000.0).sum();
-        assert!(chi_square < 20.5, "{chi_square} {counts:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slob_record::{
@@ -101,7 +101,7 @@ impl Store {
     fn unnoted_run(&self, running: &Running) -> Option<Record> {
         let noted = |id: &str| self.state.attempts.iter().any(|attempt| attempt.run.as_deref() == Some(id));
         // A run cannot begin before its step; its id has a precision of seconds.
-        let second = jiff::SignedDuration::from_secs(1);
+        let second = SignedDuration::from_secs(1);
         let since = running.since.saturating_sub(second).unwrap_or(running.since);
         records(&self.directory)
             .filter(|record| measures(record, &running.run_name) && record.started >= since)
@@ -181,6 +181,9 @@ pub(crate) const STATE_VERSION: u32 = 1;
 pub struct State {
     pub version: u32,
     pub prepared: Vec<String>,
+    /// Begin of the first slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_slot: Option<Timestamp>,
     /// Saved before a step begins.
     pub running: Option<Running>,
     pub attempts: Vec<Attempt>,
@@ -210,9 +213,15 @@ pub struct Attempt {
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Ended {
     Completed,
-    Failed { error: String },
+    Failed {
+        error: String,
+    },
     Interrupted,
     Killed,
+    /// Its slot passed without a completed run.
+    Missed {
+        why: String,
+    },
 }
 
 impl From<&Status> for Ended {
@@ -239,6 +248,22 @@ pub(crate) enum StepState {
     Done,
     /// It failed as often as the plan allows.
     GivenUp,
+    Missed,
+}
+
+/// The time in which the run of a step may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    pub begin: Timestamp,
+    pub end: Timestamp,
+}
+
+/// A run that no longer can be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissedRun {
+    pub cell: String,
+    pub slot: Slot,
+    pub why: String,
 }
 
 impl State {
@@ -254,6 +279,7 @@ impl State {
             match attempt.ended {
                 Ended::Completed => return StepState::Done,
                 Ended::Failed { .. } => failed += 1,
+                Ended::Missed { .. } => return StepState::Missed,
                 Ended::Interrupted | Ended::Killed => {}
             }
         }
@@ -263,6 +289,37 @@ impl State {
     pub fn completed_run(&self, step: &Step) -> Option<&str> {
         let completed = self.attempts_at(step).find(|attempt| attempt.ended == Ended::Completed)?;
         completed.run.as_deref()
+    }
+
+    /// The slot of a step; `None` in a campaign without slots, or before its first.
+    pub fn slot(&self, schedule: &Schedule, step: &Step) -> Option<Slot> {
+        let every = SignedDuration::from_secs(schedule.every_s?.cast_signed());
+        let first = self.first_slot?;
+        let edge = |slots: u32| first.checked_add(every.checked_mul(slots.cast_signed())?).ok();
+        Some(Slot { begin: edge(step.repeat - 1)?, end: edge(step.repeat)? })
+    }
+
+    /// The runs whose slots have passed at `now`, noted or not.
+    pub fn missed(&self, schedule: &Schedule, now: Timestamp) -> Vec<MissedRun> {
+        let is_running =
+            |step: &Step| self.running.as_ref().is_some_and(|running| running.step == step.key());
+        let is_open = |step: &&Step| self.completed_run(step).is_none() && !is_running(step);
+        let missed = |step: &Step| {
+            let slot = self.slot(schedule, step).filter(|slot| slot.end <= now)?;
+            Some(MissedRun { cell: step.cell(), slot, why: self.why_missed(step) })
+        };
+        schedule.steps.iter().filter(is_open).filter_map(missed).collect()
+    }
+
+    /// Why a step whose slot has passed has no completed run.
+    pub(crate) fn why_missed(&self, step: &Step) -> String {
+        match self.attempts_at(step).last().map(|attempt| &attempt.ended) {
+            Some(Ended::Missed { why }) => why.clone(),
+            Some(Ended::Failed { error }) => format!("its run failed: {error}"),
+            Some(Ended::Killed) => "the campaign was killed in it".to_owned(),
+            Some(Ended::Interrupted) => "the campaign was stopped in it".to_owned(),
+            Some(Ended::Completed) | None => "the campaign was not at work".to_owned(),
+        }
     }
 
     /// Keeps attempts whose cell and preparing hooks are unchanged and sets the others aside. A changed variant is prepared again.

@@ -20,7 +20,7 @@ use slob_stats::{Comparison, Histogram, PercentInterval};
 pub use self::settings::Change;
 pub use self::views::diff_page;
 
-use self::settings::changes;
+pub(crate) use self::settings::changes;
 use crate::Confidence;
 use crate::figure::{self, Better, Figure, Figures};
 use crate::format::{fixed, plural};

@@ -81,7 +81,7 @@ pub enum BadRequirement {
 }
 
 /// A figure by its name, or its short name in tables; hyphens and spaces stand for underscores.
-fn figure_named(name: &str) -> Result<&'static Figure, BadRequirement> {
+pub fn figure_named(name: &str) -> Result<&'static Figure, BadRequirement> {
     let plain = |name: &str| name.trim().to_lowercase().replace(['-', ' '], "_");
     let wanted = plain(name);
     let by_short = || figure::ALL.iter().find(|figure| plain(figure.short) == wanted);

@@ -25,6 +25,7 @@ mod sections;
 pub mod table;
 #[cfg(test)]
 mod tests;
+pub mod trend;
 pub mod verdicts;
 
 pub use confidence::{Confidence, NoConfidence};

@@ -8,28 +8,33 @@
 //! - [`Series`]: values per interval of a run, bounded in length by coarsening.
 //! - [`summary`]: mean, deviation and quantiles of a slice.
 //! - [`RobustTrend`]: does a series rise or fall, and is that more than noise?
+//! - [`change_points`] and [`HourFactors`]: when did repeated runs change, and does the hour matter?
 //! - [`Steadiness`] and [`SteadyWatch`]: is a rate steady, and since when?
 //! - [`Comparison`]: do two groups of runs differ, by how much, and is that more than noise?
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 mod bucket;
+mod changes;
 mod comparison;
 mod histogram;
 mod series;
 mod shared;
+mod shuffler;
 mod steadiness;
 mod student;
 pub mod summary;
 mod trend;
 
 pub use bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
+pub use changes::{HourFactors, LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points};
 pub use comparison::{Comparison, PercentInterval};
 pub use histogram::{Histogram, nanoseconds, nearest_rank};
 pub use series::{Merge, Point, Series, SeriesError};
 pub use shared::SharedHistogram;
+pub use shuffler::Shuffler;
 pub use steadiness::{
     LastWindows, STALL_SHARE, STEADY_VARIATION, Steadiness, SteadyRule, SteadyWatch, TREND_PERCENT,
     WILD_VARIATION,
 };
-pub use trend::RobustTrend;
+pub use trend::{Drift, RobustTrend};

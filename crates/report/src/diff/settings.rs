@@ -50,7 +50,7 @@ impl Change {
 type Settings = Vec<(String, String)>;
 
 /// Settings that differ, parameters first; of each kind by name.
-pub(super) fn changes(groups: &[&[Record]]) -> Vec<Change> {
+pub(crate) fn changes(groups: &[&[Record]]) -> Vec<Change> {
     // The distinct values in the runs of each group, by the place of the kind and the name.
     let mut values: BTreeMap<(usize, &'static str, String), Vec<BTreeSet<String>>> = BTreeMap::new();
     for (group, records) in groups.iter().enumerate() {

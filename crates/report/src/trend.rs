@@ -1,0 +1,320 @@
+//! Runs over time: when did a figure change, by how much, and what else was different then?
+//!
+//! Change points, the pattern of the day and drift are those of [`slob_stats`]. Runs with a BAD verdict that a figure rests on are
+//! marked and do not count in it.
+
+mod views;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use slob_record::Record;
+use slob_stats::summary::median;
+use slob_stats::{
+    Comparison, Drift as StatsDrift, HourFactors, LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points,
+};
+
+pub use self::views::trend_page;
+
+use crate::diff::{Change, changes, compared};
+use crate::figure::{Better, Figure, Figures, Standing};
+use crate::format::plural;
+use crate::verdicts::{GroupVerdicts, Judged};
+use crate::{Answer, Confidence};
+
+/// A run without its series, and its verdicts.
+#[derive(Clone, Debug)]
+pub struct JudgedRun {
+    record: Record,
+    verdicts: Vec<Judged>,
+}
+
+impl JudgedRun {
+    pub fn of(figures: &Figures<'_>) -> Self {
+        Self { record: figures.record.clone(), verdicts: figures.judged().to_vec() }
+    }
+
+    pub fn id(&self) -> &str {
+        &self.record.id
+    }
+
+    pub fn started(&self) -> Timestamp {
+        self.record.started
+    }
+}
+
+/// A slot of a campaign without a completed run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MissedSlot {
+    pub begin: Timestamp,
+    pub end: Timestamp,
+    pub why: String,
+}
+
+/// Runs of the same test over time.
+#[derive(Clone, Debug)]
+pub struct History {
+    pub name: String,
+    pub runs: Vec<JudgedRun>,
+    pub missed: Vec<MissedSlot>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Trend {
+    pub histories: Vec<HistoryTrend>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct HistoryTrend {
+    pub name: String,
+    pub runs: Vec<RunAt>,
+    pub missed: Vec<MissedSlot>,
+    pub verdicts: GroupVerdicts,
+    pub figures: Vec<FigureTrend>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunAt {
+    pub id: String,
+    pub started: Timestamp,
+    /// The worst answer, with the questions that have it.
+    pub verdict: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct FigureTrend {
+    #[serde(skip)]
+    pub figure: &'static Figure,
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub better: Better,
+    /// A value for each run; absent if the run does not know it.
+    pub values: Vec<Option<f64>>,
+    /// Places of runs that do not count: a verdict that the figure rests on is BAD, or it is 0.
+    pub invalid: Vec<usize>,
+    pub found: Found,
+}
+
+/// What the runs tell about a figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    NotKnown(String),
+    Known(Course),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Course {
+    /// Medians between the changes; one more than there are changes.
+    pub levels: Vec<f64>,
+    pub changes: Vec<ChangePoint>,
+    /// Absent for less than a day, or for fewer than ten runs between changes.
+    pub drift: Option<Drift>,
+    /// Difference of each hour of the day (UTC) from the middle of the day, in percent; absent if there is no pattern.
+    pub hours_percent: Option<Vec<Option<f64>>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangePoint {
+    /// The place of the first run after it.
+    pub at: usize,
+    pub run: String,
+    pub since: Timestamp,
+    /// The runs up to the next change, against those since the one before.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// Absent for a figure without a better direction.
+    pub is_worse: Option<bool>,
+    /// Settings in which the runs before and after differ.
+    pub differs: Vec<Change>,
+}
+
+/// Percent per day between the changes, with its interval at 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Drift {
+    pub percent_per_day: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// The answer of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worsened {
+    Yes,
+    No,
+    /// No figure became worse, and one is not known.
+    NotKnown,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoTrend {
+    #[error("there is no run with a measured window")]
+    NoRuns,
+    #[error(
+        "{name} has {runs} runs; a trend is of {MOST_FOR_CHANGES} at most: use --last {MOST_FOR_CHANGES}"
+    )]
+    TooMany { name: String, runs: usize },
+}
+
+impl Trend {
+    pub fn of(histories: Vec<History>, figures: &[&'static Figure]) -> Result<Self, NoTrend> {
+        let histories: Vec<HistoryTrend> = histories
+            .into_iter()
+            .map(|history| HistoryTrend::of(history, figures))
+            .collect::<Result<_, _>>()?;
+        if histories.iter().all(|history| history.runs.is_empty()) {
+            Err(NoTrend::NoRuns)
+        } else {
+            Ok(Self { histories })
+        }
+    }
+
+    pub fn are_good(&self) -> bool {
+        self.histories.iter().all(|history| history.verdicts.are_good())
+    }
+
+    pub fn worsened(&self) -> Worsened {
+        let figures = || self.histories.iter().flat_map(|history| &history.figures);
+        let is_worse = |figure: &FigureTrend| match &figure.found {
+            Found::Known(course) => course.changes.iter().any(|change| change.is_worse == Some(true)),
+            Found::NotKnown(_) => false,
+        };
+        match figures().any(is_worse) {
+            true => Worsened::Yes,
+            false if figures().all(|figure| matches!(figure.found, Found::Known(_))) => Worsened::No,
+            false => Worsened::NotKnown,
+        }
+    }
+}
+
+impl HistoryTrend {
+    fn of(history: History, figures: &[&'static Figure]) -> Result<Self, NoTrend> {
+        let History { name, mut runs, missed } = history;
+        if runs.len() > MOST_FOR_CHANGES {
+            return Err(NoTrend::TooMany { name, runs: runs.len() });
+        }
+        runs.sort_by(|a, b| a.record.started.cmp(&b.record.started).then_with(|| a.id().cmp(b.id())));
+        let (records, verdicts): (Vec<Record>, Vec<Vec<Judged>>) =
+            runs.into_iter().map(|run| (run.record, run.verdicts)).unzip();
+        let in_short = |verdicts: &Vec<Judged>| GroupVerdicts::of([verdicts.as_slice()]).in_short();
+        let at = |(record, verdicts): (&Record, &Vec<Judged>)| RunAt {
+            id: record.id.clone(),
+            started: record.started,
+            verdict: in_short(verdicts),
+        };
+        let figure = |figure: &&'static Figure| FigureTrend::of(figure, &records, &verdicts);
+        Ok(Self {
+            name,
+            runs: records.iter().zip(&verdicts).map(at).collect(),
+            missed,
+            verdicts: GroupVerdicts::of(verdicts.iter().map(Vec::as_slice)),
+            figures: figures.iter().filter_map(figure).collect(),
+        })
+    }
+}
+
+impl FigureTrend {
+    /// `None` if no run knows the figure, or if it is 0 in all.
+    fn of(figure: &'static Figure, records: &[Record], verdicts: &[Vec<Judged>]) -> Option<Self> {
+        let runs = records.iter().zip(verdicts);
+        let known = runs.map(|(record, verdicts)| {
+            let figures = Figures::judged_before(record, verdicts.clone());
+            let counts = |value: f64| value > 0.0 && figures.standing(figure) == Standing::Sound;
+            figure.of(&figures).map(|value| (value, counts(value)))
+        });
+        let known: Vec<Option<(f64, bool)>> = known.collect();
+        if known.iter().flatten().all(|(value, _)| *value == 0.0) {
+            return None;
+        }
+        let places = |that_count: bool| {
+            let one = move |(at, known): (usize, &Option<(f64, bool)>)| {
+                known.filter(|(_, counts)| *counts == that_count).map(|(value, _)| (at, value))
+            };
+            known.iter().enumerate().filter_map(one)
+        };
+        let sound: Vec<(usize, f64)> = places(true).collect();
+        Some(Self {
+            figure,
+            name: figure.name,
+            unit: figure.unit,
+            better: figure.better,
+            values: known.iter().map(|known| known.map(|(value, _)| value)).collect(),
+            invalid: places(false).map(|(at, _)| at).collect(),
+            found: Course::of(figure, records, &sound).map_or_else(Found::NotKnown, Found::Known),
+        })
+    }
+
+    /// Why runs do not count: `3 of 60 runs do not count, as Physical? is BAD`.
+    fn invalid_words(&self, verdicts: &GroupVerdicts) -> Option<String> {
+        let bad = verdicts.against(self.figure.rests_on);
+        let bad = bad.map(|worst| format!("{} is {}", worst.question.title(), Answer::Bad.word()));
+        let has_zero = self.invalid.iter().any(|at| self.values[*at] == Some(0.0));
+        let reasons: Vec<String> = bad.into_iter().chain(has_zero.then(|| "it is 0".to_owned())).collect();
+        let runs = plural(self.values.len() as u64, "run");
+        let words = format!("{} of {runs} do not count, as {}", self.invalid.len(), reasons.join(" or "));
+        (!self.invalid.is_empty()).then_some(words)
+    }
+}
+
+impl Course {
+    /// From the values of sound runs, by the places of these. Fails with the reason why nothing can be told.
+    fn of(figure: &Figure, records: &[Record], sound: &[(usize, f64)]) -> Result<Self, String> {
+        if sound.len() < LEAST_FOR_CHANGES {
+            return Err(format!(
+                "{} that count; a trend needs {LEAST_FOR_CHANGES}",
+                plural(sound.len() as u64, "run")
+            ));
+        }
+        let second = |at: usize| records[at].started.as_second();
+        let points: Vec<(i64, f64)> = sound.iter().map(|(at, value)| (second(*at), *value)).collect();
+        let hours = HourFactors::of(&points);
+        let factor = |second: i64| hours.as_ref().map_or(1.0, |hours| hours.at(second));
+        let values: Vec<f64> = points.iter().map(|(second, value)| value / factor(*second)).collect();
+        let found = change_points(&values).ok_or("it has no ratios")?;
+        let ends = [&[0], found.as_slice(), &[values.len()]].concat();
+        let stretches: Vec<_> = ends.windows(2).map(|ends| ends[0]..ends[1]).collect();
+        let change = |pair: &[std::ops::Range<usize>]| {
+            let [before, after] = [&pair[0], &pair[1]].map(Clone::clone);
+            let comparison =
+                compared(figure, &values[before.clone()], &values[after.clone()], Confidence::default())?;
+            let records_of =
+                |part: std::ops::Range<usize>| &records[sound[part.start].0..=sound[part.end - 1].0];
+            let first = &records[sound[after.start].0];
+            Some(ChangePoint {
+                at: sound[after.start].0,
+                run: first.id.clone(),
+                since: first.started,
+                comparison,
+                is_worse: match figure.better {
+                    Better::Higher => Some(comparison.percent < 0.0),
+                    Better::Lower => Some(comparison.percent > 0.0),
+                    Better::Neither => None,
+                },
+                differs: changes(&[records_of(before), records_of(after)]),
+            })
+        };
+        const DAY_S: f64 = 86_400.0;
+        let origin = points[0].0;
+        let logarithms = points.iter().zip(&values);
+        let logarithms: Vec<(f64, f64)> =
+            logarithms.map(|((second, _), value)| ((second - origin) as f64 / DAY_S, value.ln())).collect();
+        // A slope of minutes says nothing about days.
+        let is_long = logarithms.last().is_some_and(|(days, _)| *days >= 1.0);
+        let in_stretches: Vec<&[(f64, f64)]> =
+            stretches.iter().map(|part| &logarithms[part.clone()]).collect();
+        let percent = |logarithm: f64| 100.0 * logarithm.exp_m1();
+        Ok(Self {
+            levels: stretches.iter().filter_map(|part| median(&values[part.clone()])).collect(),
+            changes: stretches.windows(2).filter_map(change).collect(),
+            drift: StatsDrift::within(&in_stretches).filter(|_| is_long).map(|drift| Drift {
+                percent_per_day: percent(drift.slope),
+                low: percent(drift.low),
+                high: percent(drift.high),
+            }),
+            hours_percent: hours
+                .map(|hours| hours.0.iter().map(|factor| Some(100.0 * (((*factor)?) - 1.0))).collect()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+use jiff::SignedDuration;
+use slob_measure::OpKind;
+
+use super::*;
+use crate::{figure, fixture};
+
+/// Sound runs an hour apart with so many operations, within 1 %.
+fn runs(operations: &[u64]) -> Vec<Record> {
+    let run = |(at, operations): (usize, &u64)| {
+        let mut record = fixture::direct_read_run();
+        record.started += SignedDuration::from_hours(at as i64);
+        record.id = format!("run-{at:03}");
+        let select = record.operations.get_mut(&OpKind::Select).unwrap();
+        select.operations = operations + at as u64 * 7 % 10 * operations / 1000;
+        record
+    };
+    operations.iter().enumerate().map(run).collect()
+}
+
+fn trend_of(records: &[Record]) -> Trend {
+    let runs = records.iter().map(|record| JudgedRun::of(&Figures::of(record))).collect();
+    let begin: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
+    let missed = vec![MissedSlot { begin, end: begin + SignedDuration::from_hours(1), why: "away".into() }];
+    let history = History { name: "a".into(), runs, missed };
+    Trend::of(vec![history], &[&figure::OPERATIONS_PER_S, &figure::REDO_MB_PER_S]).unwrap()
+}
+
+fn course(trend: &Trend) -> &Course {
+    match &trend.histories[0].figures[0].found {
+        Found::Known(course) => course,
+        Found::NotKnown(why) => panic!("{why}"),
+    }
+}
+
+#[test]
+fn a_change_has_its_run_its_size_and_what_differs() {
+    let mut records = runs(&[vec![20_000; 20], vec![22_000; 20]].concat());
+    for record in &mut records[20..] {
+        record.host.as_mut().unwrap().info.kernel = "9.9".into();
+    }
+    records.reverse();
+    let trend = trend_of(&records);
+    let [change] = course(&trend).changes.as_slice() else { panic!("{:?}", course(&trend).changes) };
+    assert_eq!((change.run.as_str(), change.is_worse), ("run-020", Some(false)));
+    assert!((change.comparison.percent - 10.0).abs() < 0.3, "{change:?}");
+    assert_eq!(change.differs.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["kernel"]);
+    assert_eq!(trend.worsened(), Worsened::No);
+    let text = trend.text();
+    assert!(text.contains("Missed         1 slot: Sat 2026-11-21 09:00 (away)"), "{text}");
+    assert!(text.contains("Since Sat 2026-11-21 06:45 UTC (run-020)"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= crate::page::WIDTH), "{text}");
+    // A figure that is 0 in all runs is no figure of these.
+    assert_eq!(trend.histories[0].figures.len(), 1);
+    let page = trend_page(&trend);
+    assert!(page.contains("data-chart=\"trend-0-operations_per_s\"") && page.contains("missed: away"));
+}
+
+/// Operations are faster from a page cache: that is no change of the platform.
+#[test]
+fn runs_with_a_bad_verdict_are_marked_and_do_not_count() {
+    let mut records = runs(&[20_000; 40]);
+    for record in &mut records[20..30] {
+        let (id, started) = (record.id.clone(), record.started);
+        *record = Record { id, started, ..fixture::page_cache_run() };
+    }
+    let trend = trend_of(&records);
+    let figure = &trend.histories[0].figures[0];
+    assert_eq!(figure.invalid, (20..30).collect::<Vec<_>>());
+    assert_eq!(course(&trend).changes, []);
+    let text = trend.text();
+    assert!(text.contains("10 of 40 runs do not count, as Physical? is BAD"), "{text}");
+    assert!(text.contains("No change found") && !trend.are_good(), "{text}");
+    assert!(trend_page(&trend).contains("BAD "));
+}
+
+#[test]
+fn too_few_runs_are_not_known_and_no_runs_are_refused() {
+    let trend = trend_of(&runs(&[20_000; 15]));
+    assert!(trend.text().contains("not known: 15 runs that count; a trend needs 16"), "{}", trend.text());
+    assert_eq!(trend.worsened(), Worsened::NotKnown);
+    assert_eq!(Trend::of(Vec::new(), &[]).unwrap_err(), NoTrend::NoRuns);
+}

@@ -1,0 +1,296 @@
+//! Trends as text and as a page with charts.
+
+use jiff::Timestamp;
+
+use super::{ChangePoint, Course, FigureTrend, Found, HistoryTrend, MissedSlot, RunAt, Trend};
+use crate::diff::{range, shown_percent};
+use crate::figure::{Better, Figure};
+use crate::format::{ABSENT, or_absent, plural, signed_percent};
+use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::html::layout::{Section, View, lead};
+use crate::page::{Column, Page, Table};
+use crate::verdicts::{Answer, group};
+
+/// Missed slots in words; the others are in the table of runs.
+const MOST_MISSED: usize = 5;
+
+fn day_and_time(at: Timestamp) -> String {
+    at.strftime("%a %F %H:%M").to_string()
+}
+
+impl Trend {
+    pub fn text(&self) -> String {
+        let mut page = Page::default();
+        for history in &self.histories {
+            page.section(&format!("Trend: {}", history.name));
+            history.write(&mut page);
+        }
+        page.line("");
+        page.rule('-');
+        page.fact("Changes", ABOUT);
+        page.into_text()
+    }
+}
+
+const ABOUT: &str = "E-divisive with a permutation test: in a series without a change, one figure in a thousand has one. Percent: means of \
+                     the runs since it against those before, with the 95 % interval. Drift: Theil-Sen's slope between the changes with its \
+                     95 % interval, of a day or more. By hour: the extremes of the day, if the hours of four days or more follow a \
+                     pattern. Times are UTC.";
+
+impl HistoryTrend {
+    fn write(&self, page: &mut Page) {
+        let runs = plural(self.runs.len() as u64, "run");
+        if let [first, .., last] = self.runs.as_slice() {
+            let [first, last] = [first, last].map(|run| day_and_time(run.started));
+            page.fact("Runs", &format!("{runs}, {first} to {last} UTC"));
+        } else {
+            page.fact("Runs", &runs);
+        }
+        if !self.missed.is_empty() {
+            page.fact("Missed", &self.missed_words());
+        }
+        group::write(page, &[(&self.name, &self.verdicts)]);
+        self.write_changes(page);
+        page.table(&self.figures_table());
+    }
+
+    fn missed_words(&self) -> String {
+        let slot = |missed: &MissedSlot| format!("{} ({})", day_and_time(missed.begin), missed.why);
+        let few: Vec<String> = self.missed.iter().take(MOST_MISSED).map(slot).collect();
+        let more = self.missed.len().saturating_sub(MOST_MISSED);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        format!("{}: {}{more}", plural(self.missed.len() as u64, "slot"), few.join(", "))
+    }
+
+    fn write_changes(&self, page: &mut Page) {
+        let mut changes: Vec<(&FigureTrend, &ChangePoint)> = Vec::new();
+        // Figures of which the same is to be said have one sentence.
+        let mut notes: Vec<(Vec<&str>, String)> = Vec::new();
+        for figure in &self.figures {
+            let not_known = match &figure.found {
+                Found::NotKnown(why) => Some(format!("not known: {why}")),
+                Found::Known(course) => {
+                    changes.extend(course.changes.iter().map(|change| (figure, change)));
+                    None
+                }
+            };
+            for note in figure.invalid_words(&self.verdicts).into_iter().chain(not_known) {
+                match notes.iter_mut().find(|(_, other)| *other == note) {
+                    Some((titles, _)) => titles.push(figure.figure.short),
+                    None => notes.push((vec![figure.figure.short], note)),
+                }
+            }
+        }
+        notes
+            .iter()
+            .for_each(|(titles, note)| page.hanging("  -", &format!("{}: {note}.", titles.join(", "))));
+        changes.sort_by_key(|(_, change)| change.since);
+        changes.iter().for_each(|(figure, change)| page.hanging("  -", &change.sentence(figure.figure)));
+        let is_known = |figure: &FigureTrend| matches!(figure.found, Found::Known(_));
+        if changes.is_empty() && self.figures.iter().any(is_known) {
+            page.hanging("  -", "No change found.");
+        }
+    }
+
+    fn figures_table(&self) -> Table {
+        let heads = ["Runs", "First", "Last", "Changes", "Drift %/day"].map(Column::right);
+        let heads = [Column::left("Figure").at_most(24)].into_iter().chain(heads);
+        let mut table = Table::new(heads.chain([Column::left("By hour (UTC)").at_most(13)]));
+        for figure in &self.figures {
+            let Found::Known(course) = &figure.found else { continue };
+            let counted = figure.values.iter().flatten().count() - figure.invalid.len();
+            let level = |level: Option<&f64>| or_absent(level, |level| figure.figure.format.show(*level));
+            let drift = or_absent(course.drift, |drift| {
+                let [slope, low, high] = [drift.percent_per_day, drift.low, drift.high].map(signed_percent);
+                format!("{slope} ({low} to {high})")
+            });
+            table.row([
+                figure.figure.heading.to_owned(),
+                counted.to_string(),
+                level(course.levels.first()),
+                level(course.levels.last()),
+                course.changes.len().to_string(),
+                drift,
+                course.hours_words(),
+            ]);
+        }
+        table
+    }
+
+    /// The runs and the missed slots in order of time.
+    fn runs_table(&self) -> Table {
+        let heads = self.figures.iter().map(|trend| Column::right(trend.figure.short));
+        let heads = [Column::left("Started (UTC)"), Column::left("Run")].into_iter().chain(heads);
+        let shown = |trend: &FigureTrend, at: usize| {
+            let value = or_absent(trend.values[at], |value| trend.figure.format.show(value));
+            if trend.invalid.contains(&at) { format!("{} {value}", Answer::Bad.word()) } else { value }
+        };
+        let run = |(at, run): (usize, &RunAt)| {
+            let figures = self.figures.iter().map(|trend| shown(trend, at));
+            let verdict = run.verdict.clone().unwrap_or_default();
+            let cells = [run.id.clone()].into_iter().chain(figures).chain([verdict]).collect::<Vec<_>>();
+            (run.started, cells)
+        };
+        let missed = |slot: &MissedSlot| (slot.begin, vec![format!("missed: {}", slot.why)]);
+        let runs = self.runs.iter().enumerate().map(run);
+        let mut rows: Vec<(Timestamp, Vec<String>)> = runs.chain(self.missed.iter().map(missed)).collect();
+        rows.sort_by_key(|(at, _)| *at);
+        let columns = self.figures.len() + 2;
+        let mut table = Table::new(heads.chain([Column::left("Verdicts")])).named_by(2);
+        for (at, mut cells) in rows {
+            cells.resize(columns, ABSENT.to_owned());
+            table.row([day_and_time(at)].into_iter().chain(cells));
+        }
+        table
+    }
+
+    fn charts(&self, place: usize) -> Vec<Chart> {
+        self.figures.iter().map(|figure| self.chart(place, figure)).collect()
+    }
+
+    fn chart(&self, place: usize, trend: &FigureTrend) -> Chart {
+        let figure = trend.figure;
+        let body = match &trend.found {
+            Found::NotKnown(why) => Err(why.clone()),
+            Found::Known(course) => Ok(self.drawing(trend, course)),
+        };
+        let marks = "Dashed: the median between changes, which are marked. Shaded: missed slots.";
+        Chart {
+            id: format!("trend-{place}-{}", figure.name),
+            title: figure.heading.to_owned(),
+            about: match trend.invalid_words(&self.verdicts) {
+                Some(words) => format!("{marks} {words}; they have a colour of their own."),
+                None => marks.to_owned(),
+            },
+            source: format!("{}, of each run", figure.name),
+            body,
+        }
+    }
+
+    fn drawing(&self, trend: &FigureTrend, course: &Course) -> Drawing {
+        let begin = self.runs[0].started;
+        let hours = |at: Timestamp| at.duration_since(begin).as_secs_f64() / 3600.0;
+        // Latencies are in microseconds; the chart writes seconds with the prefix that fits.
+        let (unit, factor) = match trend.figure.unit {
+            "us" => (Unit::Seconds, 1e-6),
+            "%" => (Unit::Percent, 1.0),
+            _ => (Unit::Count, 1.0),
+        };
+        let is_invalid = |at: usize| trend.invalid.contains(&at);
+        let line = |name: &str, colour: Colour, wants_invalid: bool| {
+            let own = |at: usize| {
+                trend.values[at].filter(|_| is_invalid(at) == wants_invalid).map(|value| factor * value)
+            };
+            let runs = self.runs.iter().enumerate().map(|(at, run)| (hours(run.started), own(at)));
+            let gaps = self.missed.iter().map(|slot| (hours(slot.begin), None));
+            let mut points: Vec<(f64, Option<f64>)> = runs.chain(gaps).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (x, y) = points.into_iter().unzip();
+            Line { has_markers: true, ..Line::new(name, colour, x, y) }
+        };
+        let begins = [0].into_iter().chain(course.changes.iter().map(|change| change.at));
+        let begins: Vec<usize> = begins.collect();
+        let ends = begins.iter().skip(1).map(|at| at - 1).chain([self.runs.len() - 1]);
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        for ((begin, end), level) in begins.iter().zip(ends).zip(&course.levels) {
+            let [begin, end] = [*begin, end].map(|at| hours(self.runs[at].started));
+            x.extend([begin, end, end]);
+            y.extend([Some(factor * level), Some(factor * level), None]);
+        }
+        let levels = Line { stroke: Stroke::Dash, ..Line::new("median", Colour::Text, x, y) };
+        let bad = line(Answer::Bad.word(), Colour::Updates, true);
+        let lines = [line(trend.figure.short, Colour::Reads, false), levels]
+            .into_iter()
+            .chain(bad.is_known().then_some(bad));
+        let title = format!("hours since {} UTC", day_and_time(begin));
+        let x = Axis::linear(title, Unit::Plain);
+        let mark = |change: &ChangePoint| {
+            let when = change.since.strftime("%a %H:%M");
+            (hours(change.since), format!("{when} {} %", signed_percent(change.comparison.percent)))
+        };
+        Drawing {
+            marks: course.changes.iter().map(mark).collect(),
+            shades: self.missed.iter().map(|slot| (hours(slot.begin), hours(slot.end))).collect(),
+            ..Drawing::new(x, Axis::linear(trend.figure.heading, unit), lines.map(Trace::Line).collect())
+        }
+    }
+}
+
+impl Course {
+    /// The extremes of the day: `02:00 -14 %, 11:00 +6 %`.
+    fn hours_words(&self) -> String {
+        let Some(hours) = &self.hours_percent else { return ABSENT.into() };
+        let mut known: Vec<(usize, f64)> =
+            hours.iter().enumerate().filter_map(|(hour, percent)| Some((hour, (*percent)?))).collect();
+        known.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let words = |(hour, percent): &(usize, f64)| format!("{hour:02}:00 {} %", signed_percent(*percent));
+        let ends = known.first().zip(known.last());
+        ends.map_or_else(|| ABSENT.into(), |(low, high)| format!("{}, {}", words(low), words(high)))
+    }
+}
+
+impl ChangePoint {
+    fn sentence(&self, figure: &Figure) -> String {
+        let comparison = &self.comparison;
+        let word = if comparison.percent > 0.0 { "higher" } else { "lower" };
+        let interval = comparison.interval.filter(|interval| interval.excludes_zero());
+        let interval = interval.map(|interval| range(&interval)).into_iter();
+        let judged = match (self.is_worse, figure.better) {
+            (_, Better::Neither) | (None, _) => None,
+            (Some(true), _) => Some("worse".to_owned()),
+            (Some(false), _) => Some("better".to_owned()),
+        };
+        let notes: Vec<String> = interval.chain(judged).collect();
+        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+        let differs: Vec<&str> = self.differs.iter().map(|change| change.name.as_str()).collect();
+        let differs = match differs.as_slice() {
+            [] => "the records of before and after differ in nothing else".to_owned(),
+            names => format!("before and after differ also in: {}", names.join(", ")),
+        };
+        format!(
+            "Since {} UTC ({}) {} is {} % {word}{notes}; {differs}.",
+            day_and_time(self.since),
+            self.run,
+            figure.heading,
+            shown_percent(comparison.percent.abs())
+        )
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(["Differs", "Before", "Since"].map(|head| Column::left(head).at_most(40)));
+        for change in &self.differs {
+            let values = change.values.iter().map(|value| or_absent(value.clone(), |value| value));
+            table.row([change.name.clone()].into_iter().chain(values));
+        }
+        table
+    }
+}
+
+/// The trend as one HTML file that needs no network.
+pub fn trend_page(trend: &Trend) -> String {
+    let section = |(place, history): (usize, &HistoryTrend)| {
+        let all = history.figures.iter().filter_map(|figure| match &figure.found {
+            Found::Known(course) => Some(course.changes.iter().map(move |change| (figure.figure, change))),
+            Found::NotKnown(_) => None,
+        });
+        let differing = all.flatten().filter(|(_, change)| !change.differs.is_empty());
+        let section = Section::new(format!("history-{place}"), history.name.as_str())
+            .part("", |page| history.write(page))
+            .charts(history.charts(place));
+        let section = differing.fold(section, |section, (figure, change)| {
+            let title = format!("What differs since {} ({})", day_and_time(change.since), figure.heading);
+            section.part(&title, |page| page.table(&change.table()))
+        });
+        section.folded("Every run", |page| page.table(&history.runs_table()))
+    };
+    let runs: usize = trend.histories.iter().map(|history| history.runs.len()).sum();
+    View {
+        title: "OpenSLOB trend".into(),
+        heading: "Trend".into(),
+        lead: lead(&plural(runs as u64, "run")),
+        has_links: trend.histories.len() > 1,
+        sections: trend.histories.iter().enumerate().map(section).collect(),
+        source: format!("From the saved records of the runs alone. {ABOUT}"),
+    }
+    .html()
+}

@@ -1,0 +1,232 @@
+//! Where does a series of repeated runs change, and does it follow the hour of the day?
+//!
+//! Both are decided by permutation, with a fixed seed: the same series gives the same answer for ever. Values must be above 0;
+//! their logarithms are compared, since rates and latencies differ by factors.
+
+use std::array;
+use std::collections::BTreeMap;
+
+use crate::Comparison;
+use crate::shuffler::Shuffler;
+use crate::summary::{mean, median};
+
+/// Fewer values have too few orders to tell a change from chance.
+pub const LEAST_FOR_CHANGES: usize = 16;
+/// Time and work grow with the square of the values.
+pub const MOST_FOR_CHANGES: usize = 2000;
+/// Values on each side of a change.
+const LEAST_BESIDE: usize = 4;
+/// A finding is more than chance if none of so many permutations reaches it: one in a thousand does without cause.
+const PERMUTATIONS: usize = 999;
+const CONFIDENCE: f64 = 0.999;
+
+/// Places of the first values after each change, in order. `None` if a value is not above 0, or for more values than
+/// [`MOST_FOR_CHANGES`].
+///
+/// E-divisive: Matteson and James, "A nonparametric approach for multiple change point analysis of multivariate data", *JASA*
+/// 109 (2014), with exponent 1, each part tested on its own. As in Fleming et al., "Hunter: using change point detection to hunt
+/// for performance regressions", ICPE 2023 (Apache Otava), the means on both sides must differ too: by Welch's test here.
+/// Runs often resemble the one before them; that is taken out first: Rodionov, "Use of prewhitening in climate regime shift
+/// detection", *Geophysical Research Letters* 33 (2006) L12707.
+pub fn change_points(values: &[f64]) -> Option<Vec<usize>> {
+    let is_positive = |value: &f64| value.is_finite() && *value > 0.0;
+    if values.len() > MOST_FOR_CHANGES || !values.iter().all(is_positive) {
+        return None;
+    }
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let white = whitened(&logarithms);
+    let mut found = Vec::new();
+    // Parts that are still to be looked at: the later ones wait.
+    let mut parts = vec![0..values.len()];
+    let mut chance = Shuffler::new(1);
+    while let Some(part) = parts.pop() {
+        if let Some(within) = change(&white[part.clone()], &mut chance) {
+            let at = part.start + within;
+            found.push(at);
+            parts.extend([at..part.end, part.start..at]);
+        }
+    }
+    found.sort_unstable();
+    Some(found)
+}
+
+fn change(values: &[f64], chance: &mut Shuffler) -> Option<usize> {
+    if values.len() < LEAST_FOR_CHANGES {
+        return None;
+    }
+    let split = Split::best(values)?;
+    let mut shuffled = values.to_vec();
+    let mut by_chance = || {
+        chance.shuffle(&mut shuffled);
+        Split::best(&shuffled).is_some_and(|other| other.divergence >= split.divergence)
+    };
+    let is_change = split.moves_the_mean(values) && !(0..PERMUTATIONS).any(|_| by_chance());
+    is_change.then_some(split.at)
+}
+
+/// Values without what each has of the one before it, if neighbours resemble each other more than by chance.
+fn whitened(values: &[f64]) -> Vec<f64> {
+    const MOST: f64 = 0.9;
+    let found = around_levels(values).zip(of_differences(values));
+    let correlation = found.map_or(0.0, |(one, other)| one.min(other).min(MOST));
+    if correlation < 2.0 / (values.len() as f64).sqrt() {
+        return values.to_vec();
+    }
+    let before = values.first().into_iter().chain(values);
+    values.iter().zip(before).map(|(value, before)| value - correlation * before).collect()
+}
+
+/// Correlation of neighbours around the levels of the best split. Further changes make it too large.
+fn around_levels(values: &[f64]) -> Option<f64> {
+    let split = Split::best(values)?;
+    let stretches = [&values[..split.at], &values[split.at..split.end], &values[split.end..]];
+    let residuals = stretches.into_iter().flat_map(|stretch| {
+        let level = mean(stretch).unwrap_or(0.0);
+        stretch.iter().map(move |value| value - level)
+    });
+    let residuals: Vec<f64> = residuals.collect();
+    let product = |lag: usize| -> f64 { residuals.iter().zip(&residuals[lag..]).map(|(a, b)| a * b).sum() };
+    Some(product(1) / product(0)).filter(|correlation| correlation.is_finite())
+}
+
+/// Correlation of neighbours from their differences and from those of every other value, if the noise is autoregressive. A few
+/// changes of level don't touch it, but it is uncertain: after Tecuapetla-Gómez and Munk, *Scandinavian Journal of Statistics*
+/// 44 (2017) 346.
+fn of_differences(values: &[f64]) -> Option<f64> {
+    /// Outliers and changes are among the others.
+    const USUAL: f64 = 0.9;
+    let square = |lag: usize| {
+        let pairs = values.iter().zip(values.iter().skip(lag));
+        let mut squares: Vec<f64> = pairs.map(|(a, b)| (a - b).powi(2)).collect();
+        squares.sort_unstable_by(f64::total_cmp);
+        squares.truncate((USUAL * squares.len() as f64) as usize);
+        mean(&squares).filter(|square| *square > 0.0)
+    };
+    Some(square(2)? / square(1)? - 1.0)
+}
+
+/// Two neighbouring stretches, from the first value on: `..at` and `at..end`.
+struct Split {
+    at: usize,
+    end: usize,
+    /// Székely and Rizzo's energy distance of the two, weighted by their lengths.
+    divergence: f64,
+}
+
+impl Split {
+    /// Welch's test.
+    fn moves_the_mean(&self, logarithms: &[f64]) -> bool {
+        let values = |part: &[f64]| part.iter().map(|logarithm| logarithm.exp()).collect::<Vec<_>>();
+        let (first, second) = logarithms[..self.end].split_at(self.at);
+        let compared = Comparison::of(&values(first), &values(second), CONFIDENCE);
+        compared.and_then(|compared| compared.interval).is_some_and(|interval| interval.excludes_zero())
+    }
+
+    /// The most divergent stretches. The second may end before the series does, so that a change and its return are found.
+    fn best(values: &[f64]) -> Option<Self> {
+        let n = values.len();
+        // Sums of distances: between the stretches and within the second, by its begin; within the first, by its end.
+        let (mut between, mut second, mut first) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+        let mut within = 0.0;
+        let mut best: Option<Self> = None;
+        for (last, value) in values.iter().enumerate() {
+            first[last] = within;
+            let all: f64 = values[..last].iter().map(|other| (other - value).abs()).sum();
+            within += all;
+            let mut before = 0.0;
+            for at in 1..=last {
+                before += (values[at - 1] - value).abs();
+                between[at] += before;
+                second[at] += all - before;
+                let lengths = [at, last + 1 - at];
+                if lengths.iter().all(|length| *length >= LEAST_BESIDE) {
+                    let divergence = divergence(lengths, between[at], [first[at], second[at]]);
+                    if best.as_ref().is_none_or(|best| divergence > best.divergence) {
+                        best = Some(Self { at, end: last + 1, divergence });
+                    }
+                }
+            }
+        }
+        best
+    }
+}
+
+/// From the sums of distances between the stretches and within each.
+fn divergence(lengths: [usize; 2], between: f64, within: [f64; 2]) -> f64 {
+    let [n, m] = lengths.map(|length| length as f64);
+    let mean_within = |sum: f64, n: f64| sum / (n * (n - 1.0) / 2.0);
+    let energy = 2.0 * between / (n * m) - mean_within(within[0], n) - mean_within(within[1], m);
+    energy * n * m / (n + m)
+}
+
+const HOURS: usize = 24;
+type Day = [Option<f64>; HOURS];
+
+/// What each hour of the day (UTC) multiplies a value by: 1 is the middle of the day. `None` for an hour that fewer than two
+/// days know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HourFactors(pub [Option<f64>; HOURS]);
+
+impl HourFactors {
+    /// Days, of at least half of the hours, that the test needs.
+    pub const LEAST_DAYS: usize = 4;
+
+    /// The pattern of `(second of Unix time, value)`; `None` if there is none beyond chance, too few days, or a value that is
+    /// not above 0.
+    ///
+    /// The statistic is the sum of squares between hours, of logarithms without the mean of their day. Each day is turned by a
+    /// random number of hours, which keeps the resemblance of neighbours: the toroidal shift of Lotwick and Silverman,
+    /// *Journal of the Royal Statistical Society B* 44 (1982) 406.
+    pub fn of(points: &[(i64, f64)]) -> Option<Self> {
+        let mut days = whole_days(points)?;
+        if days.len() < Self::LEAST_DAYS {
+            return None;
+        }
+        let factors =
+            Self(by_hour(&days).map(|known| Some(median(&known).filter(|_| known.len() > 1)?.exp())));
+        let observed = between_hours(&days);
+        let mut chance = Shuffler::new(1);
+        let mut by_chance = || {
+            days.iter_mut().for_each(|day| day.rotate_left(chance.below(HOURS)));
+            between_hours(&days) >= observed
+        };
+        (!(0..PERMUTATIONS).any(|_| by_chance())).then_some(factors)
+    }
+
+    /// The factor at a second of Unix time; 1 where it is not known.
+    pub fn at(&self, second: i64) -> f64 {
+        self.0[hour(second)].unwrap_or(1.0)
+    }
+}
+
+fn hour(second: i64) -> usize {
+    (second.rem_euclid(86_400) / 3600) as usize
+}
+
+/// Days of which at least half of the hours are known: means of the logarithms, less that of the day.
+fn whole_days(points: &[(i64, f64)]) -> Option<Vec<Day>> {
+    let mut days: BTreeMap<i64, [Vec<f64>; HOURS]> = BTreeMap::new();
+    for (second, value) in points {
+        let logarithm = (*value > 0.0 && value.is_finite()).then(|| value.ln())?;
+        days.entry(second.div_euclid(86_400)).or_default()[hour(*second)].push(logarithm);
+    }
+    let of_day = |hours: [Vec<f64>; HOURS]| {
+        let means = hours.map(|values| mean(&values));
+        let known: Vec<f64> = means.iter().flatten().copied().collect();
+        let middle = mean(&known).filter(|_| 2 * known.len() >= HOURS)?;
+        Some(means.map(|mean| Some(mean? - middle)))
+    };
+    Some(days.into_values().filter_map(of_day).collect())
+}
+
+fn by_hour(days: &[Day]) -> [Vec<f64>; HOURS] {
+    array::from_fn(|hour| days.iter().filter_map(|day| day[hour]).collect())
+}
+
+fn between_hours(days: &[Day]) -> f64 {
+    let square = |values: Vec<f64>| mean(&values).map_or(0.0, |mean| values.len() as f64 * mean * mean);
+    by_hour(days).map(square).iter().sum()
+}
+
+#[cfg(test)]
+mod tests;
