@@ -28,7 +28,10 @@ const HOUSEKEEPING: &str = "Housekeeping";
 const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Test",
-        &["demo", "setup", "run", "mark", "probe", "saturate", "campaign", "profile", "plan", "headroom"],
+        &[
+            "demo", "setup", "run", "mark", "probe", "ladder", "saturate", "campaign", "profile", "plan",
+            "headroom",
+        ],
     ),
     ("Look", &["list", "report", "info", "show", "export"]),
     ("Compare", &["diff", "gate", "analyze", "trend", "ledger"]),
@@ -50,7 +53,7 @@ pub(crate) fn command() -> Command {
         .subcommands(records::commands())
         .subcommands(campaigns::commands())
         .subcommands(profiles::commands())
-        .subcommands([awr::command(), probe(), observe(), conf(), verify(), drop_command(), doctor()])
+        .subcommands([awr::command(), probe(), ladder(), observe(), conf(), verify(), drop_command(), doctor()])
         .subcommand(selftest())
         .subcommands(ENGINES.iter().filter(|engine| engine.scripts.is_some()).map(prepare_server))
         .subcommands([completions(), man()]);
@@ -225,6 +228,40 @@ fn probe() -> Command {
             switch("no-save", "Do not save the result"),
         ]);
     with_params(command, |param| is_results_dir(param) || is_observer(param))
+}
+
+fn ladder() -> Command {
+    let examples = "\
+Examples:
+  slob ladder                            the device below the data, the file system, the page cache, and the database
+  slob ladder -s 1 -t 8 --seconds 20     eight sessions on each rung
+  slob ladder /data                      without a database: the folder of a device
+  slob ladder /pgdata --target ...       a folder beside the data, if those are not found
+  slob ladder --html                     a page with a chart, ladder.html
+Reads random blocks, one at a time in each session, for --seconds on each rung. Runs of the database are ordinary records, named
+ladder-cached and ladder-storage.";
+    let command = Command::new("ladder")
+        .about(
+            "Read the same blocks from the device, the file system, the page cache and through the database",
+        )
+        .after_help(examples)
+        .args([
+            path("path").help("A folder on the device [default: the folder of the target's data]"),
+            number("seconds", "SECONDS", "5", "Seconds per rung")
+                .value_parser(value_parser!(u32).range(1..=3600)),
+            number("size-mb", "MIB", "1024", "Size of the scratch file in MiB")
+                .value_parser(value_parser!(u64).range(16..=1_048_576)),
+            switch("csv", "Comma-separated"),
+            switch("json", "A JSON array with an object for each rung").conflicts_with("csv"),
+            switch("html", "Also write a page with a chart, to -o or ladder.html"),
+            output("Write the page to this file [default: ladder.html]").requires("html"),
+        ]);
+    with_params(command, |param| {
+        is_common(param)
+            || is_results_dir(param)
+            || is_observer(param)
+            || ["SCHEMAS", "THREADS_PER_SCHEMA", "SCALE"].contains(&param.key)
+    })
 }
 
 fn observe() -> Command {

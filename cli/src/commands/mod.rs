@@ -5,6 +5,7 @@ mod awr;
 mod awr_export;
 mod campaigns;
 mod capture;
+mod ladder;
 mod ledger;
 mod machine;
 mod profile;
@@ -38,6 +39,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
         Some(("export", matches)) => reports::export(matches),
         Some(("analyze", matches)) => reports::analyze(matches),
         Some(("trend", matches)) => trend::trend(matches),
+        Some(("ladder", matches)) => ladder::ladder(matches),
         Some(("ledger", matches)) => ledger::ledger(matches),
         Some(("campaign", matches)) => campaigns::campaign(matches),
         Some(("saturate", matches)) => searches::saturate(matches),

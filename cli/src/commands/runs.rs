@@ -343,10 +343,11 @@ pub(super) fn measure_spec(
 pub(super) fn measure_step(
     settings: &Settings,
     stop: &AtomicBool,
+    observer: &mut dyn RunObserver,
     resume: impl FnOnce(&Path) -> String,
 ) -> Result<Record, Failure> {
     let spec = RunSpec::from_settings(settings)?.spec;
-    let kept = measure_spec(settings, &spec, Extras::default(), stop, &mut Quiet::new())?;
+    let kept = measure_spec(settings, &spec, Extras::default(), stop, observer)?;
     kept.end()?;
     let id = &kept.record.id;
     match &kept.record.status {

@@ -30,6 +30,7 @@ use slob_report::verdicts::thresholds::LOW_LOAD;
 use slob_report::{Figures as RunFigures, figure};
 use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, Origin, RunSpec, Settings, Value};
 
+use super::runs::Quiet;
 use super::together::measure_together;
 use super::{profile, replays, runs};
 use crate::args::Given;
@@ -184,7 +185,7 @@ impl CurveSearch {
         let settings =
             settings::overridden(&self.settings, &[parameter, ("RUN_NAME", name.clone())], "saturate")?;
         let Some(victim) = &self.victim else {
-            return Ok((runs::measure_step(&settings, &self.stop, |_| String::new())?, None));
+            return Ok((runs::measure_step(&settings, &self.stop, &mut Quiet::new(), |_| String::new())?, None));
         };
         let of_victim = [("RUN_NAME", format!("{name}-{VICTIM}"))];
         let victim = settings::overridden(victim, &of_victim, "saturate")?;
@@ -567,7 +568,7 @@ pub(super) fn measure(
     pairs.push(("RUN_NAME", name.to_owned()));
     pairs.push(("RESULTS_DIR", directory.display().to_string()));
     let settings = settings::overridden(settings, &pairs, name)?;
-    runs::measure_step(&settings, stop, |folder| {
+    runs::measure_step(&settings, stop, &mut Quiet::new(), |folder| {
         format!("; what it measured is kept: `{}`{resume}", runs::report_command(folder))
     })
 }

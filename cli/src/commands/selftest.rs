@@ -311,7 +311,7 @@ fn text(error: impl ToString) -> String {
 }
 
 /// The report has the results.
-struct Silent;
+pub(super) struct Silent;
 
 impl LoadObserver for Silent {
     fn on_load(&self, _: &LoadEvent) {}

@@ -1,4 +1,4 @@
-//! `slob run --trace` on real databases. Where the kernel can't be traced these tests say so and pass, unless CI=true.
+//! `slob run --trace` and `slob ladder` on real databases. Where the kernel can't be traced these tests say so and pass, unless CI=true.
 
 use std::fs;
 use std::io::Write;
@@ -114,4 +114,47 @@ fn a_trace_that_can_not_be_is_refused_beforehand() {
         "TRACE=window",
     ]);
     folder.slob("run --target null: --trace --no-os-perf-data").refused(&["TRACE", "NO_OS_PERF_DATA"]);
+}
+
+#[test]
+fn a_ladder_reads_the_same_blocks_by_each_path() {
+    let folder = Folder::loaded(1, "24M");
+    let rungs = folder.slob("ladder --seconds 1 --size-mb 32 --json --html").success().stdout;
+    let rungs: Vec<Value> = serde_json::from_str(&rungs).unwrap();
+    let names: Vec<&str> = rungs.iter().map(|rung| rung["rung"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "device, direct I/O",
+            "file system",
+            "page cache",
+            "past the buffer cache",
+            "buffer cache",
+            "database, from storage"
+        ]
+    );
+    let of = |name: &str, rung: usize| rungs[rung][name].as_f64().unwrap();
+    for (rung, row) in rungs.iter().enumerate() {
+        // One session: the time of its reads is all of its time, apart from what lies between them.
+        let busy = of("reads_per_s", rung) * of("mean_us", rung) / 1e6;
+        assert!((0.3..1.01).contains(&busy), "{busy}: {row}");
+        assert!(of("cpu_us_per_read", rung) > 0.0 && of("p50_us", rung) <= of("p99_us", rung), "{row}");
+    }
+    for storage in [0, 1, 3, 5] {
+        assert!(of("mean_us", storage) > of("mean_us", 2).max(of("mean_us", 4)), "{rungs:?}");
+    }
+    assert_eq!(folder.last_record()["name"], "ladder-storage");
+    let page = fs::read_to_string(folder.path().join("ladder.html")).unwrap();
+    assert_contains(&page, &["A read by each path", "past the buffer cache"]);
+}
+
+#[test]
+fn a_ladder_that_has_nowhere_to_stand_is_refused() {
+    let folder = Folder::new();
+    folder.slob("ladder --target null:").refused(&["stores no blocks", "slob ladder /data"]);
+    folder.slob("ladder missing").refused(&["missing does not exist"]);
+    folder.slob("ladder --target sqlite:./missing").refused(&["slob setup"]);
+    folder.write("slob.conf", "WRITERS=1\nREADERS=1\n");
+    folder.slob("ladder").refused(&["WRITERS"]);
+    assert!(!folder.path().join("runs").exists());
 }

@@ -1,5 +1,6 @@
 //! The contract: database products, targets, sessions, and the plans that they are given.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -115,6 +116,12 @@ pub trait Engine: Send + Sync {
     /// Reads the rows of a slice, in any order, for verification. It does not visit missing rows.
     fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()>;
 
+    /// Opens a reader of the blocks of a schema, as the database reads them, past its buffer cache; `None` if it has no such
+    /// reads of single blocks.
+    fn block_reader(&self, _schema: SchemaNo) -> Result<Option<BlockReader>> {
+        Ok(None)
+    }
+
     /// Called once before the sessions of a run are opened. It brings the server to a known state, and refuses what would
     /// spoil the test, such as too few connections or a plan without single-block I/O. Returns sentences for the record,
     /// such as steps that lacked rights.
@@ -150,6 +157,17 @@ pub trait Engine: Send + Sync {
     fn locations(&self) -> Vec<ServerLocation> {
         vec![ServerLocation::default()]
     }
+}
+
+/// Reads a block at an offset.
+pub type ReadBlock = Box<dyn FnMut(&mut [u8], u64) -> io::Result<()> + Send>;
+
+/// Reads of single blocks past a database's buffer cache.
+pub struct BlockReader {
+    /// Length of what can be read.
+    pub bytes: u64,
+    /// Reads one block at an offset, a multiple of its size.
+    pub read: ReadBlock,
 }
 
 /// One connection that executes batches. It belongs to one thread at a time.

@@ -21,8 +21,8 @@ pub mod suite;
 mod waiting;
 
 pub use contract::{
-    Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, RunExtras, RunPlan, Scripts, Session,
-    SessionPlan,
+    BlockReader, Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, ReadBlock, RunExtras, RunPlan,
+    Scripts, Session, SessionPlan,
 };
 pub use error::{EngineError, ErrorKind, Result};
 pub use execution::{CancelToken, OpOutcome, Outcome, Perform, execute_each};

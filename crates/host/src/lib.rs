@@ -26,7 +26,8 @@ pub use files::{free_space, open_within};
 pub use limits::{Priority, ThreadLimit, check_thread_limits, raise_thread};
 pub use machine::{HostInfo, MachineSettings};
 pub use probe::{
-    IoInterface, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, StepFigures, StepKind, StepPlan, run_probe,
+    BlockTransfer, IoInterface, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, ReadPath, StepFigures,
+    StepKind, StepPlan, probe_paths, run_probe, time_reads,
 };
 pub use processes::{
     AllProcessesCpu, FamilyIo, ProcessIo, own_cpu, peak_memory_bytes, process_clock, self_io,

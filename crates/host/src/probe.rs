@@ -23,6 +23,8 @@ use self::buffers::AlignedBuffer;
 pub use self::result::{IoInterface, ProbeResult, ProbeStep, StepFigures};
 use self::result::{Measured, cpu_since};
 use self::scratch::{Random, Scratch};
+pub use self::sessions::BlockTransfer;
+use self::sessions::Order;
 use crate::{HostError, free_space, own_cpu};
 
 /// Size of each write that fills the scratch file.
@@ -155,15 +157,8 @@ pub fn run_probe(
     event: &mut dyn FnMut(ProbeEvent),
     stop: &AtomicBool,
 ) -> Result<ProbeResult, HostError> {
-    plan.check()?;
-    let scratch = Scratch::create(&plan.dir)?;
-    let needed_bytes = plan.file_bytes;
-    let free_bytes = free_space(&plan.dir)?;
-    if free_bytes < needed_bytes {
-        return Err(HostError::NotEnoughSpace { path: plan.dir.clone(), needed_bytes, free_bytes });
-    }
+    let (scratch, filled) = filled(plan, event, stop)?;
     let mut result = ProbeResult { plan: plan.clone(), steps: Vec::new(), interrupted: false };
-    let filled = fill(plan, &scratch, event, stop)?;
     event(ProbeEvent::StepFinished(Box::new(filled.clone())));
     result.steps.push(filled);
     let steps = plan.steps();
@@ -175,13 +170,83 @@ pub fn run_probe(
         event(ProbeEvent::StepStarted { step: *step, number: index + 1, of: steps.len(), seconds });
         let done = match step.kind {
             StepKind::AsyncRead => queued_reads::run(plan, *step, &scratch, stop),
-            _ => sessions::run(plan, *step, &scratch, stop),
+            _ => sessions::run(plan, *step, Order::Random, &scratch, stop),
         };
         event(ProbeEvent::StepFinished(Box::new(done.clone())));
         result.steps.push(done);
     }
     result.interrupted = stop.load(Ordering::Relaxed);
     Ok(result)
+}
+
+/// A path to the blocks of a file, without a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadPath {
+    /// Direct I/O.
+    Device,
+    /// Through the page cache, which has none of the blocks.
+    FileSystem,
+    /// From the page cache, which has all of them.
+    PageCache,
+}
+
+impl ReadPath {
+    pub const ALL: [Self; 3] = [Self::Device, Self::FileSystem, Self::PageCache];
+}
+
+/// Reads the blocks of one scratch file by each path, with as many sessions as the first of [`ProbePlan::sync_sessions`].
+///
+/// Fails as [`run_probe`] does.
+pub fn probe_paths(
+    plan: &ProbePlan,
+    event: &mut dyn FnMut(ProbeEvent),
+    stop: &AtomicBool,
+) -> Result<Vec<(ReadPath, ProbeStep)>, HostError> {
+    let (scratch, _) = filled(plan, event, stop)?;
+    let step =
+        StepPlan { kind: StepKind::SyncRead, sessions_or_depth: *plan.sync_sessions.first().unwrap_or(&1) };
+    let (of, seconds) = (ReadPath::ALL.len(), plan.seconds_per_step);
+    let measured = (1..).zip(ReadPath::ALL).map(|(number, path)| {
+        event(ProbeEvent::StepStarted { step, number, of, seconds });
+        if path == ReadPath::PageCache {
+            scratch.cache()?;
+        }
+        let direct = path == ReadPath::Device;
+        let order = match path {
+            ReadPath::FileSystem => Order::Once(step.sessions_or_depth.into()),
+            ReadPath::Device | ReadPath::PageCache => Order::Random,
+        };
+        Ok((path, sessions::run(&ProbePlan { direct, ..plan.clone() }, step, order, &scratch, stop)))
+    });
+    measured.collect()
+}
+
+/// Times random reads by `readers`, a session for each, from as many bytes as [`ProbePlan::file_bytes`].
+pub fn time_reads(
+    plan: &ProbePlan,
+    readers: Vec<BlockTransfer<'_>>,
+    stop: &AtomicBool,
+) -> Result<ProbeStep, HostError> {
+    plan.check()?;
+    let step = StepPlan { kind: StepKind::SyncRead, sessions_or_depth: readers.len() as u32 };
+    Ok(sessions::time(plan, step, Order::Random, readers, stop))
+}
+
+/// Checks a plan and makes its scratch file.
+fn filled(
+    plan: &ProbePlan,
+    event: &mut dyn FnMut(ProbeEvent),
+    stop: &AtomicBool,
+) -> Result<(Scratch, ProbeStep), HostError> {
+    plan.check()?;
+    let scratch = Scratch::create(&plan.dir)?;
+    let needed_bytes = plan.file_bytes;
+    let free_bytes = free_space(&plan.dir)?;
+    if free_bytes < needed_bytes {
+        return Err(HostError::NotEnoughSpace { path: plan.dir.clone(), needed_bytes, free_bytes });
+    }
+    let step = fill(plan, &scratch, event, stop)?;
+    Ok((scratch, step))
 }
 
 /// Writes the whole file in order, with data that storage can neither compress nor deduplicate, and flushes it.

@@ -25,7 +25,7 @@ use crate::Confidence;
 use crate::figure::{self, Better, Figure, Figures};
 use crate::format::{fixed, plural};
 use crate::html::heat::octaves;
-use crate::measured::{latency, ratio, timed_events};
+use crate::measured::{kernels_reads, latency, ratio, timed_events};
 use crate::verdicts::{GroupVerdicts, Question, group};
 
 pub type NamedRuns<'a> = (&'a str, &'a [Record]);
@@ -365,10 +365,15 @@ impl Side<'_> {
 
 impl Difference {
     fn of(figure: &Figure, sides: &[Side<'_>], [a, b]: [&[f64]; 2], confidence: Confidence) -> Self {
-        let are_comparable = sides.iter().all(|side| side.is_comparable(figure));
+        let mut clocks = sides.iter().flat_map(|side| &side.runs).map(|run| figure.is_kernels(run));
+        let is_one_clock = clocks.next().is_none_or(|first| clocks.all(|clock| clock == first));
+        let are_comparable = is_one_clock && sides.iter().all(|side| side.is_comparable(figure));
         let percent = |(first, second): (f64, f64)| 100.0 * (second - first) / first.abs();
         Self {
-            difference_percent: mean(a).zip(mean(b)).filter(|(first, _)| *first != 0.0).map(percent),
+            difference_percent: mean(a)
+                .zip(mean(b))
+                .filter(|(first, _)| is_one_clock && *first != 0.0)
+                .map(percent),
             comparison: are_comparable.then(|| compared(figure, a, b, confidence)).flatten(),
         }
     }
@@ -630,8 +635,13 @@ fn distributions(groups: &[&[Record]]) -> Vec<Distribution> {
         let kinds = record.operations.values().filter(|_| record.window.is_some());
         kinds.for_each(|kind| all.merge(&kind.latency));
     };
-    let reads: Add =
+    let own: Add =
         |record, all| latency(record, LatencyKind::PhysicalRead).into_iter().for_each(|own| all.merge(own));
+    let traced: Add = |record, all| kernels_reads(record).into_iter().for_each(|own| all.merge(&own));
+    // Durations by two clocks are not one distribution.
+    let are_traced =
+        groups.iter().flat_map(|group| group.iter()).all(|record| kernels_reads(record).is_some());
+    let reads = if are_traced { traced } else { own };
     let distribution = |(name, add): (&'static str, Add)| {
         let of_group = |records: &&[Record]| {
             let mut all = Histogram::new();

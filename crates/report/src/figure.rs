@@ -18,8 +18,8 @@ use crate::format::Format;
 use crate::ladder::cached_share;
 use crate::measured::{
     Measured, Role, commits, counter, counter_of_all, db_time_s, device_counters, event_mean_us, is_coarse,
-    latency_mean_us, latency_percentile_us, mean_rate, mean_us, outside_s, own_read_bytes, percentile_us,
-    physical_read_bytes, ratio, total_operations, total_rows,
+    kernels_reads, latency_mean_us, latency_percentile_us, mean_rate, mean_us, outside_s, own_read_bytes,
+    percentile_us, physical_read_bytes, ratio, total_operations, total_rows,
 };
 use crate::table::Cell;
 use crate::verdicts::thresholds::ABOVE_PROBE;
@@ -159,6 +159,15 @@ impl Figure {
         matches!(self.get, Get::Percentile(_, percent) if percent < 100.0)
     }
 
+    /// True if it is of physical reads that only the kernel timed.
+    pub fn is_kernels(&self, figures: &Figures<'_>) -> bool {
+        let is_of_reads =
+            [PHYSICAL_READ_MEAN_US, PHYSICAL_READ_P50_US, PHYSICAL_READ_P99_US, SINGLE_READ_MEAN_US]
+                .iter()
+                .any(|of_reads| of_reads.name == self.name);
+        is_of_reads && self.of(figures).is_some() && kernels_reads(figures.record).is_some()
+    }
+
     /// True if it is the upper bound of a wide bucket of the database, which the value does not exceed.
     pub fn is_bound(&self, figures: &Figures<'_>) -> bool {
         matches!(self.get, Get::Percentile(Durations::Database(kind), _) if is_coarse(figures.record, kind))
@@ -289,7 +298,7 @@ const DISPATCH: &str =
     "from the moment at which a session was ready for a batch to the start of its first operation";
 const OF_ROLE: &str =
     "with WRITERS and READERS: operations of the window of the sessions of this role, timed by this program";
-const READ_TIMES: &str = "physical reads, as the database timed them";
+const READ_TIMES: &str = "physical reads, as the database timed them, or else the kernel's trace";
 const SYNCS: &str = "forced writes of the log, as the database timed them";
 const HOST: &str = "/proc/stat of the host";
 const DB_CPU: &str = "CPU time of the database's processes";
@@ -445,7 +454,8 @@ figures! {
         Count(|run| run.record.backlog);
     // Exact even if percentiles are bounds.
     PHYSICAL_READ_MEAN_US = "physical_read_mean_us", "Physical read, mean", "us", Lower,
-        "physical reads, each as the database timed it, or else the time it counted for them by their number", READS,
+        "physical reads, each as the database timed it, or else the time it counted for them by their number, or the kernel's trace",
+        READS,
         Number(read_mean_us);
     PHYSICAL_READ_P50_US = "physical_read_p50_us", "Physical read, p50", "us", Lower, READ_TIMES, READS,
         Percentile(Database(LatencyKind::PhysicalRead), 50.0);

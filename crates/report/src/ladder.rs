@@ -368,6 +368,31 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn reads_that_only_the_kernel_timed_are_named_as_its() {
+        let mut record = traced(fixture::direct_read_run(), 0);
+        let figures = |record: &Record| {
+            let figures = crate::Figures::of(record);
+            let mean = &crate::figure::PHYSICAL_READ_MEAN_US;
+            (mean.of(&figures), mean.is_kernels(&figures), crate::figure::PHYSICAL_READ_P99_US.of(&figures))
+        };
+        let own = figures(&record);
+        assert!(!own.1 && !crate::text_report(&record).contains("by the kernel's trace"));
+        record.latencies = Latencies::default();
+        record.counters = [(Counter::PhysicalReads, 1000)].into();
+        record.server_counters = slob_measure::Counters::default();
+        let (mean_us, is_kernels, p99_us) = figures(&record);
+        assert!(is_kernels && mean_us != own.0 && (p99_us.unwrap() - 180.0).abs() < 3.0, "{p99_us:?}");
+        let text = crate::text_report(&record);
+        assert!(text.contains("Physical read latency, by the kernel's trace"), "{text}");
+        assert!(text.contains("The kernel timed the physical reads"), "{text}");
+        assert!(crate::compact_summary(&record).contains("us, by the kernel)"));
+        let page = crate::html::run_page(&record);
+        assert!(page.contains("physical read, by the kernel") && page.contains("it does not time its reads"));
+        record.counters.set(Counter::PhysicalReadTimeNs, 5_000_000);
+        assert!(!figures(&record).1, "a total of the database's own is preferred");
+    }
+
+    #[test]
     fn without_a_clock_of_the_database_the_ladder_begins_at_the_call() {
         let mut record = traced(fixture::direct_read_run(), 0);
         record.trace.as_mut().unwrap().latencies = Latencies::default();

@@ -21,6 +21,7 @@ mod measured;
 mod page;
 pub mod profiles;
 mod recheck;
+pub mod rungs;
 mod sections;
 pub mod table;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Quantities of a record from which figures, verdicts and sections are made: counters, latencies, timed events, intervals of
 //! the window.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 
@@ -397,6 +398,21 @@ pub(crate) fn latency(record: &Record, kind: LatencyKind) -> Option<&Histogram> 
     record.latencies.get(kind).map(|latency| &latency.histogram).filter(|histogram| !histogram.is_empty())
 }
 
+/// Durations of such waits by the database's clock. Physical reads of a database that times none are those that the kernel traced.
+pub(crate) fn wait_times(record: &Record, kind: LatencyKind) -> Option<Cow<'_, Histogram>> {
+    let by_kernel = || kernels_reads(record).filter(|_| kind == LatencyKind::PhysicalRead).map(Cow::Owned);
+    latency(record, kind).map(Cow::Borrowed).or_else(by_kernel)
+}
+
+/// The read calls of a traced server that does not time its reads.
+pub(crate) fn kernels_reads(record: &Record) -> Option<Histogram> {
+    record.window?;
+    let is_timed = record.latencies.get(LatencyKind::PhysicalRead).is_some()
+        || counter_of_all(record, Counter::PhysicalReadTimeNs).is_some();
+    let trace = record.trace.as_ref().filter(|_| !is_timed)?;
+    Some(trace.kernel.reads()).filter(|reads| !reads.is_empty())
+}
+
 /// Total that the database counted exactly beside a coarse histogram.
 fn exact(record: &Record, kind: LatencyKind) -> Option<WaitTotal> {
     record.latencies.get(kind)?.exact
@@ -407,10 +423,12 @@ pub(crate) fn is_coarse(record: &Record, kind: LatencyKind) -> bool {
     latency(record, kind).is_some() && exact(record, kind).is_some()
 }
 
-/// Mean of a latency of the database, of the values and not of the bounds of their buckets.
+/// Mean of [`wait_times`], of the values and not of the bounds of their buckets.
 pub(crate) fn latency_mean_us(record: &Record, kind: LatencyKind) -> Option<f64> {
-    latency(record, kind)?;
-    record.latencies.get(kind)?.mean_us()
+    match latency(record, kind) {
+        Some(_) => record.latencies.get(kind)?.mean_us(),
+        None => mean_us(wait_times(record, kind)?.as_ref()),
+    }
 }
 
 /// Sum of a latency of the database, of the values and not of the bounds of their buckets.
@@ -422,9 +440,9 @@ pub(crate) fn latency_sum_s(record: &Record, kind: LatencyKind) -> Option<f64> {
     })
 }
 
-/// Percentile of a latency of the database; of a coarse one, the upper bound of the bucket.
+/// Percentile of [`wait_times`]; of coarse ones, the upper bound of the bucket.
 pub(crate) fn latency_percentile_us(record: &Record, kind: LatencyKind, percent: f64) -> Option<f64> {
-    let us = percentile_us(latency(record, kind)?, percent)?;
+    let us = percentile_us(wait_times(record, kind)?.as_ref(), percent)?;
     Some(if is_coarse(record, kind) { bound_us(us) } else { us })
 }
 

@@ -154,6 +154,9 @@ fn key_figures(page: &mut Page, figures: &Figures<'_>) {
     if figures.is_above_probe() {
         page.paragraph(&format!("Reads from the device: {ABOVE_PROBE}"));
     }
+    if figure::PHYSICAL_READ_MEAN_US.is_kernels(figures) {
+        page.paragraph("The kernel timed the physical reads, in its trace: the database times none.");
+    }
 }
 
 /// A run in about eight lines: outcome, key figures, verdicts.
@@ -186,9 +189,10 @@ pub fn compact_summary(record: &Record) -> String {
 
 fn summarised_load(figures: &Figures<'_>) -> String {
     let show = |figure: &Figure| figure.show(figures);
+    let by = if figure::PHYSICAL_READ_MEAN_US.is_kernels(figures) { ", by the kernel" } else { "" };
     let requested = OfferedLoad::of(figures.record).map(|load| format!("; RATE: {}", load.rates()));
     format!(
-        "{} physical reads/s (mean {}, p99 {}); {} operations/s (mean {}, p99 {}){}",
+        "{} physical reads/s (mean {}, p99 {}{by}); {} operations/s (mean {}, p99 {}){}",
         show(&figure::PHYSICAL_READS_PER_S),
         show(&figure::PHYSICAL_READ_MEAN_US),
         show(&figure::PHYSICAL_READ_P99_US),

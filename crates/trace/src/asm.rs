@@ -32,6 +32,7 @@ pub(crate) enum Width {
 pub(crate) enum Op {
     Add = 0x00,
     Sub = 0x10,
+    Mul = 0x20,
     Or = 0x40,
     And = 0x50,
     Shl = 0x60,
@@ -54,7 +55,6 @@ pub(crate) enum If {
 pub(crate) enum Helper {
     MapLookup = 1,
     MapUpdate = 2,
-    MapDelete = 3,
     KtimeNs = 5,
     CurrentPidTgid = 14,
     CurrentTask = 35,

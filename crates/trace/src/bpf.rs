@@ -16,7 +16,6 @@ const RAW_TRACEPOINT_OPEN: u32 = 17;
 
 const HASH: u32 = 1;
 const ARRAY: u32 = 2;
-const LRU_HASH: u32 = 9;
 const RAW_TRACEPOINT_PROGRAM: u32 = 17;
 const MMAPABLE: u32 = 1 << 10;
 
@@ -66,16 +65,7 @@ pub(crate) struct Hash<const K: usize, const V: usize>(OwnedFd);
 
 impl<const K: usize, const V: usize> Hash<K, V> {
     pub(crate) fn new(entries: u32) -> io::Result<Self> {
-        Self::of_kind(HASH, entries)
-    }
-
-    /// One that drops its oldest entries when it is full.
-    pub(crate) fn least_recently_used(entries: u32) -> io::Result<Self> {
-        Self::of_kind(LRU_HASH, entries)
-    }
-
-    fn of_kind(kind: u32, entries: u32) -> io::Result<Self> {
-        let attributes = Attributes::default().u32(kind).u32(K as u32).u32(V as u32).u32(entries);
+        let attributes = Attributes::default().u32(HASH).u32(K as u32).u32(V as u32).u32(entries);
         attributes.open(MAP_CREATE).map(Self)
     }
 

@@ -22,7 +22,7 @@ use slob_stats::{BUCKETS, Histogram};
 
 use bpf::{Attached, Counters, Hash, attach};
 use kernel::Layout;
-use programs::{REQUEST_BYTES, SYSTEM_CALLS, THREAD_BYTES};
+use programs::{ENTRY_WORDS, SYSTEM_CALLS};
 
 /// Kinds of system calls that are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +58,12 @@ const SLOTS: usize = BUCKETS.next_power_of_two();
 const JOINT_BITS: i32 = 6;
 /// Powers of two for slow reads, in nanoseconds: a microsecond to more than a minute.
 const SLOW: std::ops::Range<usize> = 10..37;
-/// Threads and processes.
-const ENTRIES: u32 = 8192;
+const PROCESSES: u32 = 8192;
 /// Devices, and kinds of requests at them.
 const DEVICES: u32 = 2048;
-/// Requests in flight.
-const REQUESTS: u32 = 16_384;
+/// Entries of threads, and of bios in flight, as powers of two.
+const THREAD_BITS: i32 = 15;
+const BIO_BITS: i32 = 15;
 
 #[derive(Debug)]
 pub(crate) struct Maps {
@@ -73,9 +73,8 @@ pub(crate) struct Maps {
     joint: Counters,
     processes: Hash<4, 4>,
     devices: Hash<4, 4>,
-    threads: Hash<4, THREAD_BYTES>,
-    bios: Hash<8, REQUEST_BYTES>,
-    requests: Hash<8, REQUEST_BYTES>,
+    threads: Counters,
+    bios: Counters,
     by_device: Hash<8, 16>,
 }
 
@@ -106,7 +105,7 @@ impl Tracer {
         let maps = Maps::new().map_err(|error| unavailable("creating its maps", &error))?;
         let programs = [
             // In the order of a request's way back, so that nothing is half counted when they start.
-            ("block_rq_complete", programs::completed(&maps)),
+            ("block_rq_complete", programs::completed(&maps, &layout)),
             ("block_rq_issue", programs::issued(&maps, &layout)),
             ("block_bio_queue", programs::queued(&maps, &layout)),
             ("sys_exit", programs::leave(&maps, &layout, block_bytes)),
@@ -199,12 +198,10 @@ impl Maps {
             histograms: Counters::new(16 * SLOTS)?,
             sums: Counters::new(16)?,
             joint: Counters::new(1 << (2 * JOINT_BITS))?,
-            processes: Hash::new(ENTRIES)?,
+            processes: Hash::new(PROCESSES)?,
             devices: Hash::new(DEVICES)?,
-            threads: Hash::new(ENTRIES)?,
-            // Only here do entries stay: a bio that is merged into a request is never issued.
-            bios: Hash::least_recently_used(REQUESTS)?,
-            requests: Hash::new(REQUESTS)?,
+            threads: Counters::new(ENTRY_WORDS << THREAD_BITS)?,
+            bios: Counters::new(ENTRY_WORDS << BIO_BITS)?,
             by_device: Hash::new(DEVICES)?,
         };
         for (number, call) in CALLS {

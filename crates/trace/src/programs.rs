@@ -4,20 +4,18 @@
 //! issued and completed (`queued`, `issued`, `completed`). The end of the call (`leave`) sorts it by whether the block layer took
 //! part, and counts its parts.
 
-use crate::asm::Helper::{
-    CurrentPidTgid, CurrentTask, KtimeNs, MapDelete, MapLookup, MapUpdate, ProbeReadKernel,
-};
+use crate::asm::Helper::{CurrentPidTgid, CurrentTask, KtimeNs, MapLookup, MapUpdate, ProbeReadKernel};
 use crate::asm::Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 use crate::asm::Width::{Eight, Four};
-use crate::asm::{Assembler, If, Op, Register};
+use crate::asm::{Assembler, If, Label, Op, Register};
 use crate::kernel::{BioDevice, Layout};
-use crate::{Call, JOINT_BITS, Maps};
+use crate::{BIO_BITS, Call, JOINT_BITS, Maps, THREAD_BITS};
 use slob_measure::Span;
 use slob_stats::BUCKETS;
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
-/// Fields of a thread's state.
+/// Fields of a thread's entry.
 mod thread {
     pub(super) const ENTERED: i16 = 0;
     pub(super) const CALL: i16 = 8;
@@ -25,26 +23,32 @@ mod thread {
     pub(super) const FIRST_QUEUED: i16 = 24;
     pub(super) const COMPLETED: i16 = 32;
     pub(super) const IN_DEVICE: i16 = 40;
-    /// Its process: the kernel gives numbers of ended threads to others.
-    pub(super) const PROCESS: i16 = 48;
+    /// Process and thread: other threads may share the entry's place.
+    pub(super) const IDENTITY: i16 = 48;
     /// How often it had waited when the call began.
     pub(super) const WAITS: i16 = 56;
 }
-pub(crate) const THREAD_BYTES: usize = 64;
 
-/// Fields of a bio's or a request's state.
-mod request {
+/// Fields of a bio's entry; a request is known by its first bio.
+mod bio {
+    /// When it was queued, or issued if [`BYTES`] is set.
     pub(super) const SINCE: i16 = 0;
-    /// 0 if no watched thread waits for it.
+    /// Identity; 0 if no watched thread waits for it.
     pub(super) const THREAD: i16 = 8;
     /// Index of its histogram of the device.
     pub(super) const DEVICE_HISTOGRAM: i16 = 16;
     pub(super) const DEVICE: i16 = 24;
+    /// Bytes of its request; 0 until that is issued.
     pub(super) const BYTES: i16 = 32;
     /// Start of the thread's call: a call does not wait for requests of an earlier one.
     pub(super) const ENTERED: i16 = 40;
+    /// 0 if the entry is free.
+    pub(super) const ADDRESS: i16 = 48;
 }
-pub(crate) const REQUEST_BYTES: usize = 48;
+
+/// Eight-byte words of an entry, and its size as a power of two.
+pub(crate) const ENTRY_WORDS: usize = 8;
+const ENTRY_BITS: i32 = 6;
 
 /// Highest number of a system call that is looked at.
 pub(crate) const SYSTEM_CALLS: usize = 512;
@@ -58,9 +62,8 @@ const SHORTEST_WRITE: i32 = 512;
 
 /// Start of a system call: `sys_enter(regs, id)`.
 pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
-    const STATE: i16 = -80;
     let mut asm = Assembler::default();
-    let (out, known, create) = (asm.label(), asm.label(), asm.label());
+    let (out, known) = (asm.label(), asm.label());
     asm.load(Eight, R7, R1, 8);
     asm.jump_if(If::Above, R7, SYSTEM_CALLS as i32 - 1, out);
     asm.op_imm(Op::Shl, R7, 3);
@@ -68,35 +71,21 @@ pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.op(Op::Add, R1, R7);
     asm.load(Eight, R8, R1, 0);
     asm.jump_if(If::Equal, R8, 0, out);
-    current_thread(&mut asm);
-    lookup(&mut asm, maps.threads.as_fd(), -4);
-    asm.jump_if(If::NotEqual, R0, 0, known);
-    lookup(&mut asm, maps.processes.as_fd(), -8);
-    asm.jump_if(If::NotEqual, R0, 0, create);
-    asm.jump(out);
-    asm.place(create);
-    asm.op_imm(Op::Mov, R1, 0);
-    for field in (0..THREAD_BYTES as i16).step_by(8) {
-        asm.store(Eight, R10, STATE + field, R1);
-    }
-    asm.load(Four, R1, R10, -8);
-    asm.store(Eight, R10, STATE + thread::PROCESS, R1);
-    update(&mut asm, maps.threads.as_fd(), -4, STATE);
-    lookup(&mut asm, maps.threads.as_fd(), -4);
+    current_thread(&mut asm, maps);
+    asm.op(Op::Mov, R6, R1);
+    asm.op(Op::Mov, R7, R0);
+    jump_if_held(&mut asm, (R6, thread::IDENTITY), R7, known);
+    lookup_process(&mut asm, maps, R7);
     asm.jump_if(If::Equal, R0, 0, out);
+    asm.store(Eight, R6, thread::IDENTITY, R7);
     asm.place(known);
-    asm.op(Op::Mov, R6, R0);
-    asm.load(Eight, R1, R6, thread::PROCESS);
-    asm.load(Four, R2, R10, -8);
-    asm.op(Op::Sub, R1, R2);
-    asm.jump_if(If::NotEqual, R1, 0, out);
     asm.call(KtimeNs);
     asm.store(Eight, R6, thread::ENTERED, R0);
     waits(&mut asm, layout, -16);
     asm.load(Eight, R1, R10, -16);
     asm.store(Eight, R6, thread::WAITS, R1);
     asm.op_imm(Op::Mov, R1, 0);
-    for field in [thread::REQUESTS, thread::FIRST_QUEUED, thread::COMPLETED, thread::IN_DEVICE] {
+    for field in [thread::REQUESTS, thread::COMPLETED, thread::IN_DEVICE] {
         asm.store(Eight, R6, field, R1);
     }
     asm.store(Eight, R6, thread::CALL, R8);
@@ -108,12 +97,13 @@ pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
 /// End of a system call: `sys_exit(regs, result)`.
 pub(crate) fn leave(maps: &Maps, layout: &Layout, block_bytes: u32) -> Vec<u8> {
     let mut asm = Assembler::default();
-    let [out, write, sync, no_request, waited, not_completed] = std::array::from_fn(|_| asm.label());
+    let [out, own, write, sync, no_request, waited] = std::array::from_fn(|_| asm.label());
     asm.load(Eight, R7, R1, 8);
-    current_thread(&mut asm);
-    lookup(&mut asm, maps.threads.as_fd(), -4);
-    asm.jump_if(If::Equal, R0, 0, out);
-    asm.op(Op::Mov, R6, R0);
+    current_thread(&mut asm, maps);
+    asm.op(Op::Mov, R6, R1);
+    jump_if_held(&mut asm, (R6, thread::IDENTITY), R0, own);
+    asm.jump(out);
+    asm.place(own);
     asm.load(Eight, R9, R6, thread::CALL);
     asm.jump_if(If::Equal, R9, 0, out);
     asm.op_imm(Op::Mov, R1, 0);
@@ -139,11 +129,10 @@ pub(crate) fn leave(maps: &Maps, layout: &Layout, block_bytes: u32) -> Vec<u8> {
     asm.op(Op::Sub, R8, R1);
     count(&mut asm, maps, Span::ReadSubmit);
     asm.load(Eight, R1, R6, thread::COMPLETED);
-    asm.jump_if(If::Equal, R1, 0, not_completed);
+    asm.jump_if(If::Equal, R1, 0, out);
     asm.load(Eight, R8, R10, -16);
     asm.op(Op::Sub, R8, R1);
     count(&mut asm, maps, Span::ReadWakeUp);
-    asm.place(not_completed);
     asm.jump(out);
     asm.place(no_request);
     waits(&mut asm, layout, -24);
@@ -169,10 +158,11 @@ pub(crate) fn leave(maps: &Maps, layout: &Layout, block_bytes: u32) -> Vec<u8> {
 
 /// A bio enters the block layer: `block_bio_queue([queue,] bio)`.
 pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
+    const ENTERED: i16 = -48;
+    const THREAD: i16 = -56;
     let mut asm = Assembler::default();
-    let [out, own, again, others, chosen, write, neighbours_write] = std::array::from_fn(|_| asm.label());
+    let [out, thread, own, chosen, write, neighbours_write] = std::array::from_fn(|_| asm.label());
     asm.load(Eight, R6, R1, 8 * layout.subject);
-    asm.store(Eight, R10, -16, R6);
     probe(&mut asm, R6, layout.bio_flags, -24, 4);
     asm.load(Four, R7, R10, -24);
     asm.op_imm(Op::And, R7, OP_MASK);
@@ -181,54 +171,53 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.call(KtimeNs);
     asm.op(Op::Mov, R9, R0);
     asm.op_imm(Op::Mov, R1, 0);
-    asm.store(Eight, R10, -48, R1);
-    current_thread(&mut asm);
-    asm.op_imm(Op::Mov, R8, 0);
-    lookup(&mut asm, maps.threads.as_fd(), -4);
+    asm.store(Eight, R10, ENTERED, R1);
+    asm.store(Eight, R10, THREAD, R1);
+    current_thread(&mut asm, maps);
+    jump_if_held(&mut asm, (R1, thread::IDENTITY), R0, thread);
+    asm.op(Op::Mov, R8, R0);
+    lookup_process(&mut asm, maps, R8);
     asm.jump_if(If::NotEqual, R0, 0, own);
-    lookup(&mut asm, maps.processes.as_fd(), -8);
-    asm.jump_if(If::NotEqual, R0, 0, again);
-    asm.jump(others);
-    asm.place(own);
-    // Bios outside of a traced call, such as those of io_uring's workers, have no thread that waits for them.
-    asm.load(Eight, R1, R0, thread::CALL);
-    asm.jump_if(If::Equal, R1, 0, again);
-    asm.load(Four, R8, R10, -4);
-    asm.load(Eight, R1, R0, thread::ENTERED);
-    asm.store(Eight, R10, -48, R1);
-    asm.load(Eight, R1, R0, thread::REQUESTS);
-    asm.op(Op::Mov, R2, R1);
-    asm.op_imm(Op::Add, R2, 1);
-    asm.store(Eight, R0, thread::REQUESTS, R2);
-    asm.jump_if(If::NotEqual, R1, 0, again);
-    asm.store(Eight, R0, thread::FIRST_QUEUED, R9);
-    asm.place(again);
-    asm.jump_if(If::Equal, R7, WRITE, write);
-    asm.op_imm(Op::Mov, R1, Span::ReadInDevice as i32);
-    asm.jump(chosen);
-    asm.place(write);
-    asm.op_imm(Op::Mov, R1, Span::WriteInDevice as i32);
-    asm.jump(chosen);
-    asm.place(others);
     lookup(&mut asm, maps.devices.as_fd(), -32);
     asm.jump_if(If::Equal, R0, 0, out);
     asm.jump_if(If::Equal, R7, WRITE, neighbours_write);
-    asm.op_imm(Op::Mov, R1, Span::NeighbourRead as i32);
+    asm.op_imm(Op::Mov, R7, Span::NeighbourRead as i32);
     asm.jump(chosen);
     asm.place(neighbours_write);
-    asm.op_imm(Op::Mov, R1, Span::NeighbourWrite as i32);
+    asm.op_imm(Op::Mov, R7, Span::NeighbourWrite as i32);
+    asm.jump(chosen);
+    asm.place(thread);
+    // Bios outside of a traced call, such as those of io_uring's workers, have no thread that waits for them.
+    asm.load(Eight, R2, R1, thread::CALL);
+    asm.jump_if(If::Equal, R2, 0, own);
+    asm.store(Eight, R10, THREAD, R0);
+    asm.load(Eight, R2, R1, thread::ENTERED);
+    asm.store(Eight, R10, ENTERED, R2);
+    asm.load(Eight, R2, R1, thread::REQUESTS);
+    asm.op(Op::Mov, R3, R2);
+    asm.op_imm(Op::Add, R3, 1);
+    asm.store(Eight, R1, thread::REQUESTS, R3);
+    asm.jump_if(If::NotEqual, R2, 0, own);
+    asm.store(Eight, R1, thread::FIRST_QUEUED, R9);
+    asm.place(own);
+    asm.jump_if(If::Equal, R7, WRITE, write);
+    asm.op_imm(Op::Mov, R7, Span::ReadInDevice as i32);
+    asm.jump(chosen);
+    asm.place(write);
+    asm.op_imm(Op::Mov, R7, Span::WriteInDevice as i32);
     asm.place(chosen);
-    const STATE: i16 = -96;
-    asm.store(Eight, R10, STATE + request::SINCE, R9);
-    asm.load(Eight, R2, R10, -48);
-    asm.store(Eight, R10, STATE + request::ENTERED, R2);
-    asm.store(Eight, R10, STATE + request::THREAD, R8);
-    asm.store(Eight, R10, STATE + request::DEVICE_HISTOGRAM, R1);
-    asm.load(Four, R1, R10, -32);
-    asm.store(Eight, R10, STATE + request::DEVICE, R1);
-    asm.op_imm(Op::Mov, R1, 0);
-    asm.store(Eight, R10, STATE + request::BYTES, R1);
-    update(&mut asm, maps.bios.as_fd(), -16, STATE);
+    bio_entry(&mut asm, maps, R6);
+    asm.store(Eight, R1, bio::ADDRESS, R6);
+    asm.op_imm(Op::Mov, R2, 0);
+    asm.store(Eight, R1, bio::BYTES, R2);
+    asm.store(Eight, R1, bio::SINCE, R9);
+    asm.store(Eight, R1, bio::DEVICE_HISTOGRAM, R7);
+    asm.load(Four, R2, R10, -32);
+    asm.store(Eight, R1, bio::DEVICE, R2);
+    for (field, from) in [(bio::THREAD, THREAD), (bio::ENTERED, ENTERED)] {
+        asm.load(Eight, R2, R10, from);
+        asm.store(Eight, R1, field, R2);
+    }
     asm.place(out);
     asm.exit();
     asm.finish()
@@ -237,74 +226,65 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
 /// A request goes to the driver: `block_rq_issue([queue,] request)`.
 pub(crate) fn issued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     let mut asm = Assembler::default();
-    let (out, write, keep) = (asm.label(), asm.label(), asm.label());
-    asm.load(Eight, R6, R1, 8 * layout.subject);
-    asm.store(Eight, R10, -16, R6);
-    probe(&mut asm, R6, layout.request_bio, -24, 8);
-    lookup(&mut asm, maps.bios.as_fd(), -24);
-    asm.jump_if(If::Equal, R0, 0, out);
-    asm.op(Op::Mov, R7, R0);
-    asm.call(KtimeNs);
-    const STATE: i16 = -88;
-    asm.store(Eight, R10, STATE + request::SINCE, R0);
-    asm.op(Op::Mov, R8, R0);
-    asm.load(Eight, R1, R7, request::SINCE);
-    asm.op(Op::Sub, R8, R1);
-    for field in [request::THREAD, request::DEVICE_HISTOGRAM, request::DEVICE, request::ENTERED] {
-        asm.load(Eight, R1, R7, field);
-        asm.store(Eight, R10, STATE + field, R1);
-    }
-    probe(&mut asm, R6, layout.request_bytes, -32, 4);
+    let [out, write] = std::array::from_fn(|_| asm.label());
+    asm.load(Eight, R7, R1, 8 * layout.subject);
+    first_bio(&mut asm, maps, layout, out);
+    // A request that is issued again was issued already.
+    asm.load(Eight, R1, R6, bio::BYTES);
+    asm.jump_if(If::NotEqual, R1, 0, out);
+    probe(&mut asm, R7, layout.request_bytes, -32, 4);
     asm.load(Four, R1, R10, -32);
-    asm.store(Eight, R10, STATE + request::BYTES, R1);
-    delete(&mut asm, maps.bios.as_fd(), -24);
-    asm.load(Eight, R1, R10, STATE + request::DEVICE_HISTOGRAM);
+    asm.store(Eight, R6, bio::BYTES, R1);
+    asm.call(KtimeNs);
+    asm.op(Op::Mov, R8, R0);
+    asm.load(Eight, R1, R6, bio::SINCE);
+    asm.store(Eight, R6, bio::SINCE, R8);
+    asm.op(Op::Sub, R8, R1);
+    asm.load(Eight, R1, R6, bio::DEVICE_HISTOGRAM);
     asm.jump_if(If::Equal, R1, Span::WriteInDevice as i32, write);
-    asm.jump_if(If::NotEqual, R1, Span::ReadInDevice as i32, keep);
+    asm.jump_if(If::NotEqual, R1, Span::ReadInDevice as i32, out);
     count(&mut asm, maps, Span::ReadInQueue);
-    asm.jump(keep);
+    asm.jump(out);
     asm.place(write);
     count(&mut asm, maps, Span::WriteInQueue);
-    asm.place(keep);
-    update(&mut asm, maps.requests.as_fd(), -16, STATE);
     asm.place(out);
     asm.exit();
     asm.finish()
 }
 
 /// The device has answered: `block_rq_complete(request, status, bytes)`.
-pub(crate) fn completed(maps: &Maps) -> Vec<u8> {
+pub(crate) fn completed(maps: &Maps, layout: &Layout) -> Vec<u8> {
     let mut asm = Assembler::default();
-    let (out, done) = (asm.label(), asm.label());
-    asm.load(Eight, R6, R1, 0);
-    asm.store(Eight, R10, -16, R6);
-    lookup(&mut asm, maps.requests.as_fd(), -16);
-    asm.jump_if(If::Equal, R0, 0, out);
-    asm.op(Op::Mov, R6, R0);
+    let [out, own, same] = std::array::from_fn(|_| asm.label());
+    asm.load(Eight, R7, R1, 0);
+    first_bio(&mut asm, maps, layout, out);
+    asm.load(Eight, R1, R6, bio::BYTES);
+    asm.jump_if(If::Equal, R1, 0, out);
+    asm.op_imm(Op::Mov, R1, 0);
+    asm.store(Eight, R6, bio::ADDRESS, R1);
     asm.call(KtimeNs);
     asm.store(Eight, R10, -24, R0);
     asm.op(Op::Mov, R8, R0);
-    asm.load(Eight, R1, R6, request::SINCE);
+    asm.load(Eight, R1, R6, bio::SINCE);
     asm.op(Op::Sub, R8, R1);
-    asm.jump_if(If::SignedAtMost, R8, -1, done);
-    asm.load(Eight, R7, R6, request::DEVICE_HISTOGRAM);
-    asm.jump_if(If::Above, R7, SPANS - 1, done);
+    asm.jump_if(If::SignedAtMost, R8, -1, out);
+    asm.load(Eight, R7, R6, bio::DEVICE_HISTOGRAM);
+    asm.jump_if(If::Above, R7, SPANS - 1, out);
     count_at(&mut asm, maps, R7);
     by_device(&mut asm, maps);
-    asm.load(Eight, R1, R6, request::THREAD);
-    asm.jump_if(If::Equal, R1, 0, done);
-    asm.store(Four, R10, -4, R1);
-    lookup(&mut asm, maps.threads.as_fd(), -4);
-    asm.jump_if(If::Equal, R0, 0, done);
-    asm.load(Eight, R1, R0, thread::ENTERED);
-    asm.load(Eight, R2, R6, request::ENTERED);
-    asm.op(Op::Sub, R1, R2);
-    asm.jump_if(If::NotEqual, R1, 0, done);
-    asm.load(Eight, R1, R10, -24);
-    asm.store(Eight, R0, thread::COMPLETED, R1);
-    asm.atomic_add(R0, thread::IN_DEVICE, R8);
-    asm.place(done);
-    delete(&mut asm, maps.requests.as_fd(), -16);
+    asm.load(Eight, R0, R6, bio::THREAD);
+    asm.jump_if(If::Equal, R0, 0, out);
+    thread_entry(&mut asm, maps);
+    jump_if_held(&mut asm, (R1, thread::IDENTITY), R0, own);
+    asm.jump(out);
+    asm.place(own);
+    asm.load(Eight, R2, R6, bio::ENTERED);
+    jump_if_held(&mut asm, (R1, thread::ENTERED), R2, same);
+    asm.jump(out);
+    asm.place(same);
+    asm.load(Eight, R2, R10, -24);
+    asm.store(Eight, R1, thread::COMPLETED, R2);
+    asm.atomic_add(R1, thread::IN_DEVICE, R8);
     asm.place(out);
     asm.exit();
     asm.finish()
@@ -314,9 +294,9 @@ pub(crate) fn completed(maps: &Maps) -> Vec<u8> {
 fn by_device(asm: &mut Assembler, maps: &Maps) {
     let (known, done) = (asm.label(), asm.label());
     // Key: device, and which histogram; the size as a power of two.
-    asm.load(Eight, R1, R6, request::DEVICE);
+    asm.load(Eight, R1, R6, bio::DEVICE);
     asm.store(Four, R10, -40, R1);
-    asm.load(Eight, R1, R6, request::BYTES);
+    asm.load(Eight, R1, R6, bio::BYTES);
     asm.op(Op::Mov, R9, R1);
     log2(asm, R9, R2, R3);
     asm.op_imm(Op::Shl, R2, 8);
@@ -336,33 +316,75 @@ fn by_device(asm: &mut Assembler, maps: &Maps) {
     asm.place(done);
 }
 
-/// Writes the current thread to the stack at -4 and its process at -8.
-fn current_thread(asm: &mut Assembler) {
+/// Sets `R0` to the identity of the current thread and `R1` to the address of its entry.
+fn current_thread(asm: &mut Assembler, maps: &Maps) {
     asm.call(CurrentPidTgid);
-    asm.store(Four, R10, -4, R0);
-    asm.op_imm(Op::Shr, R0, 32);
-    asm.store(Four, R10, -8, R0);
+    thread_entry(asm, maps);
+}
+
+/// Sets `R1` to the entry of the thread `R0`. Numbers of threads follow each other, so that few share a place.
+fn thread_entry(asm: &mut Assembler, maps: &Maps) {
+    asm.op(Op::Mov, R3, R0);
+    asm.op_imm(Op::And, R3, (1 << THREAD_BITS) - 1);
+    asm.op_imm(Op::Shl, R3, ENTRY_BITS);
+    asm.array_value(R1, maps.threads.as_fd(), 0);
+    asm.op(Op::Add, R1, R3);
+}
+
+/// Sets `R6` to the entry of the first bio of the request `R7`; jumps if it has none.
+fn first_bio(asm: &mut Assembler, maps: &Maps, layout: &Layout, none: Label) {
+    let known = asm.label();
+    probe(asm, R7, layout.request_bio, -24, 8);
+    asm.load(Eight, R2, R10, -24);
+    asm.jump_if(If::Equal, R2, 0, none);
+    bio_entry(asm, maps, R2);
+    asm.op(Op::Mov, R6, R1);
+    jump_if_held(asm, (R6, bio::ADDRESS), R2, known);
+    asm.jump(none);
+    asm.place(known);
+}
+
+/// Sets `R1` to the entry of a bio. It has no lock, and a later bio may take it over: merged ones are never issued.
+fn bio_entry(asm: &mut Assembler, maps: &Maps, address: Register) {
+    /// 2^32 divided by the golden ratio, which spreads addresses (Knuth, 'The Art of Computer Programming', 6.4).
+    const SPREAD: i32 = 0x9e37_79b1_u32.cast_signed();
+    asm.op(Op::Mov, R3, address);
+    asm.op_imm(Op::Mul, R3, SPREAD);
+    asm.op_imm(Op::Shl, R3, 32);
+    asm.op_imm(Op::Shr, R3, 64 - BIO_BITS);
+    asm.op_imm(Op::Shl, R3, ENTRY_BITS);
+    asm.array_value(R1, maps.bios.as_fd(), 0);
+    asm.op(Op::Add, R1, R3);
+}
+
+/// Jumps if a field holds a value.
+fn jump_if_held(asm: &mut Assembler, (base, field): (Register, i16), value: Register, to: Label) {
+    asm.load(Eight, R3, base, field);
+    asm.op(Op::Sub, R3, value);
+    asm.jump_if(If::Equal, R3, 0, to);
+}
+
+/// `R0` is not 0 if the process of a thread is watched.
+fn lookup_process(asm: &mut Assembler, maps: &Maps, thread: Register) {
+    asm.op(Op::Mov, R1, thread);
+    asm.op_imm(Op::Shr, R1, 32);
+    asm.store(Four, R10, -8, R1);
+    lookup(asm, maps.processes.as_fd(), -8);
 }
 
 /// `R0` is the address of the value whose key lies on the stack, or 0.
-fn lookup(asm: &mut Assembler, map: std::os::fd::BorrowedFd<'_>, key: i16) {
+fn lookup(asm: &mut Assembler, map: BorrowedFd<'_>, key: i16) {
     asm.map(R1, map);
     stack(asm, R2, key);
     asm.call(MapLookup);
 }
 
-fn update(asm: &mut Assembler, map: std::os::fd::BorrowedFd<'_>, key: i16, value: i16) {
+fn update(asm: &mut Assembler, map: BorrowedFd<'_>, key: i16, value: i16) {
     asm.map(R1, map);
     stack(asm, R2, key);
     stack(asm, R3, value);
     asm.op_imm(Op::Mov, R4, 0);
     asm.call(MapUpdate);
-}
-
-fn delete(asm: &mut Assembler, map: std::os::fd::BorrowedFd<'_>, key: i16) {
-    asm.map(R1, map);
-    stack(asm, R2, key);
-    asm.call(MapDelete);
 }
 
 fn stack(asm: &mut Assembler, register: Register, offset: i16) {

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fs, io};
 
 use slob_engine::{
-    Capabilities, Counter, Counters, Engine, EngineKind, Figures, LatencyKind, Layout, Load, LoadProgress,
-    OpenSpec, Result, SchemaState, Server, ServerLocation, Session, SessionPlan, Setting, Slice, Snapshot,
-    WaitEvent,
+    BlockReader, Capabilities, Counter, Counters, Engine, EngineKind, Figures, LatencyKind, Layout, Load,
+    LoadProgress, OpenSpec, Result, SchemaState, Server, ServerLocation, Session, SessionPlan, Setting,
+    Slice, Snapshot, WaitEvent,
 };
 use slob_method::{RowView, SchemaNo};
 
+use crate::error::os_failed;
 use crate::schema_file::SchemaFile;
 use crate::session::{CHECKPOINT_PAGES, SqliteSession, WriteTurn};
 use crate::target::{BLOCK_BYTES, FORM, PARAMS, Place, SCHEME};
-use crate::vfs::{IoTotals, Meter, TransferTotals};
+use crate::vfs::{IoTotals, Meter, TransferTotals, read_page};
 use crate::{load, rows, target};
 
 pub const KIND: EngineKind = EngineKind {
@@ -165,6 +167,20 @@ impl Engine for SqliteEngine {
         let Inner { place, other_meter, .. } = &*self.0;
         let file = SchemaFile::open(slice.schema, &place.file(slice.schema), place.io(), other_meter)?;
         rows::read_rows(&file, slice, visit)
+    }
+
+    fn block_reader(&self, schema: SchemaNo) -> Result<Option<BlockReader>> {
+        let Inner { place, other_meter, .. } = &*self.0;
+        let path = place.file(schema);
+        let file = SchemaFile::open(schema, &path, place.io(), other_meter)?;
+        let about =
+            fs::metadata(&path).map_err(|error| os_failed(format!("reading {}", path.display()), &error))?;
+        let connection = file.connection;
+        let read = move |block: &mut [u8], offset| {
+            let page = offset / u64::from(BLOCK_BYTES) + 1;
+            read_page(&connection, page as u32, block).map_err(io::Error::other)
+        };
+        Ok(Some(BlockReader { bytes: about.len(), read: Box::new(read) }))
     }
 
     fn locations(&self) -> Vec<ServerLocation> {

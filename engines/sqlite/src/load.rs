@@ -278,8 +278,8 @@ enum Page {
 }
 
 fn page(file: &SchemaFile<'_>, number: u32) -> Result<Page> {
-    let bytes = read_page(&file.connection, number, BLOCK_BYTES as usize)
-        .map_err(|error| file.failed("looking at", &error))?;
+    let mut bytes = [0; BLOCK_BYTES as usize];
+    read_page(&file.connection, number, &mut bytes).map_err(|error| file.failed("looking at", &error))?;
     parse(&bytes).ok_or_else(|| bad_page(file, number))
 }
 

@@ -70,8 +70,10 @@ impl<'a> SchemaFile<'a> {
             .with_advice("make room on that file system"))
     }
 
-    fn header(&self) -> Result<Vec<u8>> {
-        read_page(&self.connection, 1, HEADER_BYTES).map_err(|error| self.failed("reading", &error))
+    fn header(&self) -> Result<[u8; HEADER_BYTES]> {
+        let mut bytes = [0; HEADER_BYTES];
+        let read = read_page(&self.connection, 1, &mut bytes);
+        read.map(|()| bytes).map_err(|error| self.failed("reading", &error))
     }
 
     pub(crate) fn failed(&self, doing: &str, error: &rusqlite::Error) -> EngineError {

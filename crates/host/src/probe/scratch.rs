@@ -92,6 +92,12 @@ impl Scratch {
         Ok(file)
     }
 
+    /// Reads the whole file in order, so that the page cache holds it.
+    pub(super) fn cache(&self) -> Result<(), HostError> {
+        let read = || io::copy(&mut &self.reopen(false).map_err(io::Error::other)?, &mut io::sink());
+        read().map(drop).map_err(HostError::io("read the scratch file in", &self.dir))
+    }
+
     /// Flushes cached writes.
     pub(super) fn sync(&self) -> Result<(), HostError> {
         self.file.sync_all().map_err(HostError::io("sync the scratch file in", &self.dir))
@@ -139,6 +145,33 @@ impl Random {
             sector[..8].copy_from_slice(&self.next_u64().to_le_bytes());
         }
     }
+}
+
+/// An order of blocks that visits each once and no two neighbours in turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scatter {
+    blocks: u64,
+    stride: u64,
+}
+
+impl Scatter {
+    pub(super) fn new(blocks: u64) -> Self {
+        // Multiples of the golden ratio lie far apart, and those of a stride without a common divisor visit every block.
+        let mut stride = (blocks as f64 * 0.618_033_988_75) as u64;
+        while stride > 1 && divisor(stride, blocks) > 1 {
+            stride -= 1;
+        }
+        Self { blocks, stride: stride.max(1) }
+    }
+
+    pub(super) fn place(self, visited: u64) -> u64 {
+        (u128::from(visited) * u128::from(self.stride) % u128::from(self.blocks)) as u64
+    }
+}
+
+/// The greatest common divisor.
+fn divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { divisor(other, one % other) }
 }
 
 #[cfg(test)]

@@ -13,13 +13,25 @@ use slob_stats::{Histogram, nanoseconds};
 
 use super::buffers::AlignedBuffer;
 use super::result::{IoInterface, Measured, ProbeStep, cpu_since};
-use super::scratch::{Random, Scratch};
+use super::scratch::{Random, Scatter, Scratch};
 use super::{ProbePlan, StepKind, StepPlan};
 use crate::own_cpu;
+
+/// Transfers one block at an offset.
+pub type BlockTransfer<'a> = Box<dyn FnMut(&mut [u8], u64) -> io::Result<()> + Send + 'a>;
+
+/// The order in which sessions visit blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Random,
+    /// Each block at most once, scattered, by this many sessions together.
+    Once(u64),
+}
 
 struct Step<'a> {
     plan: &'a ProbePlan,
     write: bool,
+    order: Order,
     /// The common start; `None` if it is called off.
     start: OnceLock<Option<Instant>>,
     stop: &'a AtomicBool,
@@ -34,29 +46,57 @@ struct SessionEnd {
 }
 
 /// Runs one synchronous step.
-pub(super) fn run(plan: &ProbePlan, step: StepPlan, scratch: &Scratch, stop: &AtomicBool) -> ProbeStep {
+pub(super) fn run(
+    plan: &ProbePlan,
+    step: StepPlan,
+    order: Order,
+    scratch: &Scratch,
+    stop: &AtomicBool,
+) -> ProbeStep {
     let reopened = (0..step.sessions_or_depth).map(|_| scratch.reopen(plan.direct));
     let files: Vec<File> = match reopened.collect() {
         Ok(files) => files,
         Err(e) => return ProbeStep::failed(step, e.to_string()),
     };
     let write = step.kind != StepKind::SyncRead;
-    let shared = Step { plan, write, start: OnceLock::new(), stop, failed: AtomicBool::new(false) };
+    let transfers = files.iter().map(|file| -> BlockTransfer<'_> {
+        match write {
+            true => Box::new(|block, offset| file.write_all_at(block, offset)),
+            false => Box::new(|block, offset| file.read_exact_at(block, offset)),
+        }
+    });
+    time(plan, step, order, transfers.collect(), stop)
+}
+
+/// Runs one synchronous step with a session for each transfer.
+pub(super) fn time(
+    plan: &ProbePlan,
+    step: StepPlan,
+    order: Order,
+    transfers: Vec<BlockTransfer<'_>>,
+    stop: &AtomicBool,
+) -> ProbeStep {
+    let write = step.kind != StepKind::SyncRead;
+    let shared = Step { plan, write, order, start: OnceLock::new(), stop, failed: AtomicBool::new(false) };
     let interface = if write { IoInterface::Pwrite } else { IoInterface::Pread };
-    match run_sessions(&shared, &files) {
+    let sessions = transfers.len();
+    match run_sessions(&shared, transfers) {
         Ok((measured, error)) => ProbeStep::measured(step, interface, measured, error),
-        Err(e) => ProbeStep::failed(step, format!("cannot start {} sessions: {e}", files.len())),
+        Err(e) => ProbeStep::failed(step, format!("cannot start {sessions} sessions: {e}")),
     }
 }
 
 /// Starts all sessions together and waits for them. Fails if the system refuses a thread.
-fn run_sessions(step: &Step<'_>, files: &[File]) -> io::Result<(Measured, Option<String>)> {
+fn run_sessions(
+    step: &Step<'_>,
+    transfers: Vec<BlockTransfer<'_>>,
+) -> io::Result<(Measured, Option<String>)> {
     thread::scope(|scope| {
-        let mut threads = Vec::with_capacity(files.len());
+        let mut threads = Vec::with_capacity(transfers.len());
         let (ready, all_ready) = channel();
-        for (stream, file) in (0_u64..).zip(files) {
+        for (stream, transfer) in (0_u64..).zip(transfers) {
             let ready = ready.clone();
-            let body = move || session(step, file, stream, ready);
+            let body = move || session(step, transfer, stream, ready);
             match thread::Builder::new().name(format!("probe-{stream}")).spawn_scoped(scope, body) {
                 Ok(thread) => threads.push(thread),
                 Err(e) => {
@@ -91,7 +131,7 @@ fn run_sessions(step: &Step<'_>, files: &[File]) -> io::Result<(Measured, Option
 }
 
 /// One session: prepares its buffer, waits for the start, then works until the time is over.
-fn session(step: &Step<'_>, file: &File, stream: u64, ready: Sender<()>) -> SessionEnd {
+fn session(step: &Step<'_>, mut transfer: BlockTransfer<'_>, stream: u64, ready: Sender<()>) -> SessionEnd {
     let block_bytes = step.plan.block_bytes as usize;
     let mut random = Random::new(step.plan.seed, stream);
     let mut buffer = AlignedBuffer::new(block_bytes * step.plan.buffer_blocks);
@@ -103,6 +143,8 @@ fn session(step: &Step<'_>, file: &File, stream: u64, ready: Sender<()>) -> Sess
     let Some(start) = *step.start.wait() else { return end };
     let deadline = start + Duration::from_secs_f64(step.plan.seconds_per_step);
     let blocks = step.plan.blocks();
+    let scatter = Scatter::new(blocks);
+    let mut visited = stream;
     let mut now = Instant::now();
     // Each pass goes through the buffer once. Dividing it again costs nothing beside a request.
     'work: loop {
@@ -110,15 +152,21 @@ fn session(step: &Step<'_>, file: &File, stream: u64, ready: Sender<()>) -> Sess
             if now >= deadline || step.stop.load(Ordering::Relaxed) || step.failed.load(Ordering::Relaxed) {
                 break 'work;
             }
-            let offset = random.below(blocks) * block_bytes as u64;
-            let done = if step.write {
+            let number = match step.order {
+                Order::Random => random.below(blocks),
+                Order::Once(_) if visited >= blocks => break 'work,
+                Order::Once(sessions) => {
+                    let number = scatter.place(visited);
+                    visited += sessions;
+                    number
+                }
+            };
+            let offset = number * block_bytes as u64;
+            if step.write {
                 random.restamp(block);
                 now = Instant::now(); // restamping is not the device's time
-                file.write_all_at(block, offset)
-            } else {
-                file.read_exact_at(block, offset)
-            };
-            if let Err(e) = done {
+            }
+            if let Err(e) = transfer(block, offset) {
                 step.failed.store(true, Ordering::Relaxed);
                 let verb = if step.write { "write" } else { "read" };
                 end.error = Some(format!("cannot {verb} {block_bytes} bytes at offset {offset}: {e}"));
@@ -148,18 +196,19 @@ mod tests {
         let step = || Step {
             plan: &plan,
             write: false,
+            order: Order::Random,
             start: OnceLock::new(),
             stop: &stop,
             failed: AtomicBool::new(false),
         };
-        let files: Vec<File> = (0..4).map(|_| file.try_clone().unwrap()).collect();
+        let read = || -> BlockTransfer<'_> { Box::new(|block, offset| file.read_exact_at(block, offset)) };
         let started = step();
-        let (measured, error) = run_sessions(&started, &files).unwrap();
+        let (measured, error) = run_sessions(&started, (0..4).map(|_| read()).collect()).unwrap();
         assert!(measured.latency.count() >= 4 && error.is_none(), "{error:?}");
         let cancelled = step();
         thread::scope(|scope| {
             let (ready, all_ready) = channel();
-            let waiting = scope.spawn(|| session(&cancelled, &file, 0, ready));
+            let waiting = scope.spawn(|| session(&cancelled, read(), 0, ready));
             assert!(all_ready.recv().is_err());
             cancelled.start.set(None).unwrap();
             let end = waiting.join().unwrap();

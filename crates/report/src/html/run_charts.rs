@@ -13,8 +13,8 @@ use super::layout::Section;
 use crate::figure::{self, Figures};
 use crate::format::{count, duration_us, fixed, percent, plural};
 use crate::measured::{
-    OfferedLoad, TimedEvent, asked_rate, device_name, is_coarse, latency, percentile_us, ratio,
-    session_mean_us, timed_events,
+    OfferedLoad, TimedEvent, asked_rate, device_name, is_coarse, kernels_reads, latency, percentile_us,
+    ratio, session_mean_us, timed_events, wait_times,
 };
 
 pub(crate) fn groups(record: &Record, figures: &Figures<'_>) -> Vec<Section> {
@@ -365,11 +365,13 @@ fn percentiles(record: &Record) -> Chart {
 fn percentile_curves(record: &Record) -> Result<Drawing, String> {
     record.window.ok_or("the run ended before its measured window")?;
     let operations = |kind| record.operations.get(&kind).map(|figures| &figures.latency);
+    let reads = wait_times(record, LatencyKind::PhysicalRead);
+    let read = if kernels_reads(record).is_some() { "physical read, by the kernel" } else { "physical read" };
     let histograms = [
         ("SELECT", Colour::Reads, Stroke::Solid, operations(OpKind::Select)),
         ("UPDATE", Colour::Updates, Stroke::Solid, operations(OpKind::Update)),
         ("SCAN", Colour::Scans, Stroke::Solid, operations(OpKind::Scan)),
-        ("physical read", Colour::Device, Stroke::Dot, latency(record, LatencyKind::PhysicalRead)),
+        (read, Colour::Device, Stroke::Dot, reads.as_deref()),
         ("redo sync", Colour::Redo, Stroke::Dot, latency(record, LatencyKind::RedoSync)),
     ];
     let (mut traces, mut most) = (Vec::new(), 0);
@@ -405,13 +407,19 @@ fn read_histogram(record: &Record) -> Chart {
             "Physical reads of the window by the upper bound of the bucket in which the database counts each.",
             "the database's own histogram of its waits",
         )
+    } else if kernels_reads(record).is_some() {
+        (
+            "Read calls of the server's processes by how long each took: the database does not time its reads.",
+            "the kernel's trace",
+        )
     } else {
         (
             "Physical reads of the window by how long each took, from the call to its return.",
             "the database's clock around each read",
         )
     };
-    let body = match (record.window, latency(record, LatencyKind::PhysicalRead)) {
+    let histogram = wait_times(record, LatencyKind::PhysicalRead);
+    let body = match (record.window, histogram.as_deref()) {
         (None, _) => Err("the run ended before its measured window".into()),
         (_, None) => Err("this database does not measure its single reads, or there were none".into()),
         (_, Some(histogram)) => {
@@ -422,7 +430,7 @@ fn read_histogram(record: &Record) -> Chart {
             Ok(Drawing { marks: mean.into_iter().collect(), ..drawing })
         }
     };
-    let mean = latency(record, LatencyKind::PhysicalRead).and_then(Histogram::mean);
+    let mean = histogram.as_deref().and_then(Histogram::mean);
     let mean = mean.map(|ns| format!(" The dashed line is the mean, {}.", duration_us(ns / 1e3)));
     Chart {
         id: "read-histogram".into(),

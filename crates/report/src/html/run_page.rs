@@ -240,12 +240,13 @@ fn read_latency(figures: &Figures<'_>) -> Markup {
         let operation = figure::OPERATION_P99_US
             .of(figures)
             .map(|_| format!("; p99 of a whole operation {}", figure::OPERATION_P99_US.show(figures)));
-        let (about, source) = match figure.is_bound(figures) {
-            true => (
+        let (about, source) = match (figure.is_bound(figures), figure.is_kernels(figures)) {
+            (true, _) => (
                 "Upper bound of the bucket in which the database counts such a read",
                 "the database's own histogram of its waits",
             ),
-            false => ("Each single read, from call to return", "the database's clock around each read"),
+            (_, true) => ("Each read call of the server: it does not time its reads", "the kernel's trace"),
+            _ => ("Each single read, from call to return", "the database's clock around each read"),
         };
         return figure_card(
             figure,

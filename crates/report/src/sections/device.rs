@@ -284,7 +284,8 @@ fn comparison(page: &mut Page, figures: &Figures<'_>, probed: &Probed<'_>) {
         &figure::PHYSICAL_READ_P99_US,
         &figure::DB_CPU_US_PER_PHYSICAL_READ,
     ];
-    let name = format!("Through the database, {sessions}").into();
+    let by = if figure::PHYSICAL_READ_MEAN_US.is_kernels(figures) { ", timed by the kernel" } else { "" };
+    let name = format!("Through the database, {sessions}{by}").into();
     table.row(std::iter::once(name).chain(of_run.map(|figure| figure.cell(figures))));
     page.table(&table);
     costs(page, figures, probed.sync);

@@ -13,7 +13,7 @@ use crate::format::{
 use crate::measured::{
     BACKLOG_S, OfferedLoad, TIMED_WAITS, TimedEvent, all_operations, all_responses, asked_rate, counter,
     distribution, is_coarse, latency, latency_mean_us, latency_percentile_us, ratio, saturating_sum,
-    timed_events, total_rows,
+    timed_events, total_rows, wait_times,
 };
 use crate::page::{Column, Page};
 use crate::table::{Cell, Table};
@@ -277,13 +277,15 @@ fn latency_row(name: &str, latency: &Histogram) -> Vec<Cell> {
 pub(super) fn histograms(page: &mut Page, figures: &Figures<'_>) {
     let record = figures.record;
     for (kind, name) in TIMED_WAITS {
-        let Some(histogram) = latency(record, kind) else { continue };
+        let Some(histogram) = wait_times(record, kind) else { continue };
+        let is_kernels = latency(record, kind).is_none();
         let is_coarse = is_coarse(record, kind);
         let at = |percent| match latency_percentile_us(record, kind, percent) {
             Some(us) if is_coarse => Cell::Bound(us, Format::Micros).show(),
             us => Format::Micros.cell(us).show(),
         };
-        page.section(&format!("{} latency", capitalised(name)));
+        let by = if is_kernels { ", by the kernel's trace" } else { "" };
+        page.section(&format!("{} latency{by}", capitalised(name)));
         page.paragraph(&format!(
             "Microseconds: mean {}, p50 {}, p90 {}, p99 {}, p99.9 {}, max {}.",
             Format::Micros.cell(latency_mean_us(record, kind)).show(),
@@ -300,7 +302,7 @@ pub(super) fn histograms(page: &mut Page, figures: &Figures<'_>) {
             Column::right("Cumulative %"),
             Column::left(""),
         ];
-        page.table(&Table::new(columns).with_rows(histogram_rows(histogram, is_coarse)));
+        page.table(&Table::new(columns).with_rows(histogram_rows(&histogram, is_coarse)));
     }
 }
 

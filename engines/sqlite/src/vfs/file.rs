@@ -404,11 +404,10 @@ pub fn stop_counting(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Reads one page of the main file as it is on disk, past the page cache of SQLite, without open transactions or the
 /// write-ahead log.
-pub fn read_page(connection: &Connection, page: u32, page_bytes: usize) -> rusqlite::Result<Vec<u8>> {
+pub fn read_page(connection: &Connection, page: u32, bytes: &mut [u8]) -> rusqlite::Result<()> {
     let mut file: *mut sqlite3_file = null_mut();
     control(connection, SQLITE_FCNTL_FILE_POINTER, (&raw mut file).cast())?;
-    let mut bytes = vec![0; page_bytes];
-    let (len, offset) = (page_bytes as c_int, i64::from(page.saturating_sub(1)) * page_bytes as i64);
+    let (len, offset) = (bytes.len() as c_int, i64::from(page.saturating_sub(1)) * bytes.len() as i64);
     // SAFETY: SQLite has just given us its open file, which lives as long as the connection; the buffer has room for what is
     // asked.
     let rc = unsafe {
@@ -417,7 +416,7 @@ pub fn read_page(connection: &Connection, page: u32, page_bytes: usize) -> rusql
             None => SQLITE_IOERR,
         }
     };
-    checked(rc).map(|()| bytes)
+    checked(rc)
 }
 
 fn control(connection: &Connection, op: c_int, arg: *mut c_void) -> rusqlite::Result<()> {

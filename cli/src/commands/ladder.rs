@@ -1,0 +1,229 @@
+//! `slob ladder`: the same blocks read from the device, through the file system, and by the database.
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::ArgMatches;
+use slob_engine::{BlockReader, Engine, Purpose};
+use slob_host::{BlockTransfer, ProbeEvent, ProbePlan, ProbeStep, ReadPath, probe_paths, time_reads};
+use slob_report::format::{plural, size};
+use slob_report::rungs::{Path, Rung, Rungs, rungs_page};
+use slob_run::{ObservedHost, Prepared, Site, prepare};
+use slob_spec::{Entry, Origin, RunSpec, Settings};
+
+use super::selftest::Silent;
+use super::{runs, searches};
+use crate::args::Given;
+use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
+use crate::tables::Form;
+use crate::{interrupt, output, registry, settings};
+
+/// Data that fit any buffer cache.
+const CACHED_BYTES: u64 = 4 << 20;
+
+pub(super) fn ladder(matches: &ArgMatches) -> Outcome {
+    let asked = settings::resolve(matches, &[])?;
+    let folder = matches.path("path");
+    let is_flag = asked.entry("TARGET").map(Entry::origin) == Some(&Origin::Flag);
+    // A folder alone needs no database, and a target of a file is not meant then.
+    let database = match folder.is_some() && !is_flag {
+        true => None,
+        false => Some(Database::open(&asked, matches.value("seconds"))?),
+    };
+    let sessions = match &database {
+        Some(database) => database.prepared.homes.len() as u32,
+        None => RunSpec::from_settings(&asked)?.spec.sessions(),
+    };
+    let plan = ProbePlan {
+        file_bytes: matches.value::<u64>("size-mb") << 20,
+        block_bytes: database.as_ref().map_or(8192, |database| database.prepared.server.block_bytes),
+        seconds_per_step: f64::from(matches.value::<u32>("seconds")),
+        sync_sessions: vec![sessions],
+        ..ProbePlan::new(folder.unwrap_or(FilePath::new(".")))
+    };
+    let block = size(plan.block_bytes.into());
+    let about = format!("Random reads of {block} by {}.", plural(sessions.into(), "session"));
+    let of = if database.is_some() { 6 } else { 3 };
+    let (stop, progress) = (interrupt::flag()?, Progress::new("measuring"));
+    let mut climb = Climb { plan, stop, progress, done: 0, of, rungs: Vec::new() };
+    let climbed = climb.all(folder, database.as_ref());
+    climb.progress.finish();
+    climbed?;
+    let rungs = Rungs { about, rungs: climb.rungs };
+    if matches.get_flag("html") {
+        output::write_page(
+            &rungs_page(&rungs),
+            matches.path("output").unwrap_or(FilePath::new("ladder.html")),
+        )?;
+    }
+    output::done(&match Form::of(matches, Form::Table) {
+        Form::Table => rungs.text(),
+        form => form.text(&rungs.table()),
+    })
+}
+
+/// A target that a run of single blocks suits.
+struct Database {
+    engine: Box<dyn Engine>,
+    settings: Settings,
+    prepared: Prepared,
+}
+
+impl Database {
+    fn open(asked: &Settings, seconds: u32) -> Result<Self, Failure> {
+        searches::refuse_roles(asked)?;
+        let settings = settings::of_run_as_loaded(asked)?;
+        let (run_time, warm_up) = (seconds.to_string(), seconds.min(2).to_string());
+        let pairs = [
+            ("WORK_UNIT", "1"),
+            ("UPDATE_PCT", "0"),
+            ("SCAN_PCT", "0"),
+            ("RATE", "0"),
+            ("WORK_LOOP", "0"),
+            ("THINK_TM_FREQUENCY", "0"),
+            ("DO_HOTSPOT", "FALSE"),
+            ("HOT_SCHEMA_FREQUENCY", "0"),
+            ("UNTIL_STEADY", "FALSE"),
+            ("TRACE", "off"),
+            ("WARMUP", &warm_up),
+            ("RUN_TIME", &run_time),
+        ];
+        let settings =
+            settings::overridden(&settings, &pairs.map(|(key, value)| (key, value.to_owned())), "ladder")?;
+        let spec = RunSpec::from_settings(&settings)?.spec;
+        let engine = registry::open_target(&spec.target, &spec.options, Purpose::Use, None)?;
+        let prepared = prepare(engine.as_ref(), &spec)?;
+        if !prepared.server.capabilities.stores_data {
+            let (target, example) = (&spec.target, "slob ladder /data");
+            return Err(Failure::usage(format!(
+                "{target} stores no blocks: name another target, or a folder: `{example}`"
+            )));
+        }
+        Ok(Self { engine, settings, prepared })
+    }
+
+    /// The folder of the data on this host, or the reason why there is none.
+    fn folder(&self) -> Result<PathBuf, String> {
+        let (engine, server) = (self.engine.as_ref(), &self.prepared.server);
+        let (observers, copy) =
+            (settings::observers(&self.settings), settings::copies_observer(&self.settings));
+        let elsewhere = || {
+            "no data of this target were found on this host: run `slob ladder FOLDER` on the database's"
+                .to_owned()
+        };
+        match Site::find(engine, server, &observers, copy).map_err(|error| error.to_string())? {
+            Site::Here(local) => Ok(local.folder().to_owned()),
+            Site::Servers(hosts) => {
+                let [server, ..] = &hosts.topology.servers[..] else { return Err(elsewhere()) };
+                let found = server.found.as_ref().map_err(|lacking| format!("{lacking}; {}", elsewhere()))?;
+                let is_here = |(host, _)| {
+                    hosts.topology.hosts.get(host).is_some_and(|host: &ObservedHost| host.is_here)
+                };
+                let here = server.observed_at.filter(|place| is_here(*place));
+                here.and_then(|_| found.path.clone()).ok_or_else(elsewhere)
+            }
+            Site::Nowhere => Err(elsewhere()),
+        }
+    }
+
+    /// Readers past the buffer cache, one for each session; `None` if the database has no such reads.
+    fn readers(&self) -> Result<Option<Vec<BlockReader>>, Failure> {
+        let readers = self.prepared.homes.iter().map(|schema| self.engine.block_reader(*schema));
+        readers.collect::<Result<_, _>>().map_err(Failure::failed)
+    }
+}
+
+struct Climb {
+    plan: ProbePlan,
+    stop: Arc<AtomicBool>,
+    progress: Progress,
+    done: u64,
+    of: u64,
+    rungs: Vec<Rung>,
+}
+
+impl Climb {
+    fn all(&mut self, folder: Option<&FilePath>, database: Option<&Database>) -> Result<(), Failure> {
+        let found = folder.map(|folder| Ok(folder.to_owned())).or_else(|| Some(database?.folder()));
+        let climbed = match found {
+            Some(Ok(folder)) => {
+                self.plan.dir = folder;
+                self.without_database()
+            }
+            Some(Err(why)) => Err(Failure::failed(why)),
+            None => Ok(()),
+        };
+        match climbed {
+            // The database's own rungs need no folder that this account may write to.
+            Err(why) if folder.is_none() && !why.is_interruption() => {
+                let impossible = |path| Rung::impossible(Path::Without(path), &why.text());
+                self.rungs.extend(ReadPath::ALL.map(impossible));
+                self.done = ReadPath::ALL.len() as u64;
+            }
+            climbed => climbed?,
+        }
+        let Some(database) = database else { return self.check() };
+        let past_cache = self.past_cache(database)?;
+        self.rungs.push(past_cache);
+        self.run(database, Path::BufferCache)?;
+        self.run(database, Path::Storage)
+    }
+
+    /// Notes the end of a rung. Fails if the user stopped it.
+    fn check(&mut self) -> Result<(), Failure> {
+        self.done += 1;
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(Failure::interrupted("the ladder was interrupted; of its runs the records are kept")),
+            false => Ok(()),
+        }
+    }
+
+    fn without_database(&mut self) -> Result<(), Failure> {
+        let (progress, of) = (&self.progress, self.of);
+        let mut on_event = |event: ProbeEvent| match event {
+            ProbeEvent::Filling { .. } => progress.at(0, of, "writing the scratch file"),
+            ProbeEvent::StepStarted { number, .. } => {
+                progress.at(number as u64 - 1, of, Path::Without(ReadPath::ALL[number - 1]).name());
+            }
+            ProbeEvent::StepFinished(_) => {}
+        };
+        let steps = probe_paths(&self.plan, &mut on_event, &self.stop)?;
+        self.rungs.extend(steps.iter().map(|(path, step)| Rung::of_step(Path::Without(*path), step)));
+        self.done += 2;
+        self.check()
+    }
+
+    fn past_cache(&mut self, database: &Database) -> Result<Rung, Failure> {
+        let path = Path::PastCache;
+        self.progress.at(self.done, self.of, path.name());
+        let Some(readers) = database.readers()? else {
+            self.done += 1;
+            let why = "this database reads single blocks through its buffer cache alone";
+            return Ok(Rung::impossible(path, why));
+        };
+        let bytes = readers.iter().map(|reader| reader.bytes).min().unwrap_or_default();
+        let plan = ProbePlan { file_bytes: bytes >> 20 << 20, ..self.plan.clone() };
+        let readers = readers.into_iter().map(|reader| -> BlockTransfer<'_> { reader.read });
+        let step: ProbeStep = time_reads(&plan, readers.collect(), &self.stop)?;
+        self.check()?;
+        Ok(Rung::of_step(path, &step))
+    }
+
+    fn run(&mut self, database: &Database, path: Path) -> Result<(), Failure> {
+        self.progress.at(self.done, self.of, path.name());
+        let name = if path == Path::BufferCache { "ladder-cached" } else { "ladder-storage" };
+        let mut pairs = vec![("RUN_NAME", name.to_owned())];
+        let spec = RunSpec::from_settings(&database.settings)?.spec;
+        let block_bytes = database.prepared.server.block_bytes;
+        let cached_blocks = CACHED_BYTES / u64::from(block_bytes);
+        if path == Path::BufferCache && spec.scale.blocks(block_bytes) > cached_blocks {
+            pairs.push(("SCALE", cached_blocks.to_string()));
+        }
+        let settings = settings::overridden(&database.settings, &pairs, "ladder")?;
+        let record = runs::measure_step(&settings, &self.stop, &mut Silent, |_| String::new())?;
+        self.rungs.push(Rung::of_run(path, &record));
+        self.check()
+    }
+}
