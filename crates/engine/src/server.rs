@@ -118,6 +118,8 @@ pub struct Clues {
     pub data: Option<PathBuf>,
     /// Path of its log, likewise.
     pub log: Option<PathBuf>,
+    /// The advice if its process turns out to have no huge pages, where the server does not say so itself.
+    pub small_pages: Option<String>,
 }
 
 /// A query to a server and its raw answer, as texts. It holds names and numbers of the server, and no rows of tables.

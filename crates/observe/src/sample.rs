@@ -20,7 +20,7 @@ pub struct FoundServer {
     pub free_bytes: Option<u64>,
     pub limits: Option<GroupLimits>,
     pub cpus_allowed: Option<u32>,
-    /// A sentence for each fact that this account can't read.
+    /// A sentence for each fact that this account can't read, and advice.
     pub lacking: Vec<String>,
 }
 

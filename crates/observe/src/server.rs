@@ -65,6 +65,7 @@ impl Server {
         let path = data_path.map(|path| on_this_host(pid, &path));
         let free_bytes = path.as_deref().and_then(|path| free_space(path).ok());
         let (limits, cpus_allowed) = (group.as_ref().map(Group::limits), cpus_allowed(pid));
+        lacking.extend(clues.small_pages.clone().filter(|_| huge_pages_kib(pid) == Some(0)));
         let found =
             FoundServer { pid, name, how, data, log, path, free_bytes, limits, cpus_allowed, lacking };
         let mut server = Self {
@@ -214,6 +215,11 @@ fn shares_mounts(pid: u32) -> bool {
         Some((mounts, root)) => Some(mounts) == link(own, "ns/mnt") && Some(root) == link(own, "root"),
         None => table(&theirs).is_some_and(|mounts| Some(mounts) == table(own)),
     }
+}
+
+/// KiB of huge pages that a process has touched.
+fn huge_pages_kib(pid: u32) -> Option<u64> {
+    process(pid)?.status().ok()?.hugetlbpages
 }
 
 fn cpus_allowed(pid: u32) -> Option<u32> {

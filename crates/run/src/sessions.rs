@@ -372,10 +372,11 @@ const ROUND: Duration = Duration::from_millis(500);
 pub(crate) const LONGEST_BATCH: Duration = Duration::from_secs(1);
 /// Larger batches of the quickest operations cost no less per operation.
 const LARGEST: usize = 8192;
-/// Bounds the memory of the batches and outcomes of all sessions together (about 60 bytes an operation).
-const OPERATIONS_AT_ONCE: usize = 1 << 19;
-/// Lower limit of the bound above, however many sessions there are.
-const SMALLEST_BOUND: usize = 64;
+/// Bounds the memory of the batches of all sessions together: with the messages to and from a server, an operation takes about
+/// 250 bytes.
+const OPERATIONS_AT_ONCE: usize = 1 << 16;
+/// Lower limit of the bound above, however many sessions there are: such a batch takes as much memory as its session.
+const SMALLEST_BOUND: usize = 256;
 /// From this number on, batches of slow operations may last longer: many sessions still report each second.
 const MANY_SESSIONS: u32 = 16;
 /// Operations of a batch whose median is taken.
@@ -648,6 +649,6 @@ mod tests {
     #[test]
     fn batches_of_all_sessions_together_are_bounded() {
         let largest = [1, 64, 1024, 1 << 20].map(|sessions| BatchSize::new(0, sessions, None).largest);
-        assert_eq!(largest, [8192, 8192, 512, 64]);
+        assert_eq!(largest, [8192, 1024, 256, 256]);
     }
 }

@@ -13,6 +13,7 @@ use slob_server::{
 
 use crate::connect::Connector;
 use crate::session::process;
+use crate::settings::SMALL_PAGES;
 use crate::sql::{Ask, InStep, namespace};
 
 /// The log's folder in the data directory.
@@ -49,6 +50,7 @@ impl Monitored for Connector {
             has_children: true,
             data: table_folder(client, None),
             log: Some(directory.as_deref().unwrap_or(Path::new(".")).join(LOG)),
+            small_pages: row.get(4).map(|_: u8| SMALL_PAGES.into()),
             ..Clues::default()
         })
     }

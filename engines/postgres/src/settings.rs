@@ -130,7 +130,7 @@ const ADVICE: &[(&str, &str, &str)] = &[
 ];
 
 /// docs/engines.md has what was measured.
-const SMALL_PAGES: &str = "shared_buffers lies in pages of 4 KiB: a visit of a cached block waits for the processor's address tables. With huge pages \
+pub(crate) const SMALL_PAGES: &str = "shared_buffers lies in pages of 4 KiB: a visit of a cached block waits for the processor's address tables. With huge pages \
                            (vm.nr_hugepages, huge_pages=on) cached reads cost a quarter less CPU or better.";
 
 #[cfg(test)]

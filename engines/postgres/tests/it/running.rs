@@ -256,13 +256,17 @@ fn missing_rights_are_noted_and_existing_ones_used(#[case] version: Version) {
 
 #[test]
 fn processes_are_those_of_this_server() {
-    let Some(loaded) = loaded(Version::V15, &[], &[]) else { return };
+    let Some(loaded) = loaded(Version::V15, &[("shared_buffers", "1GB")], &[]) else { return };
     let session = loaded.session(RedoStress::Lite);
     let clues = loaded.engine.locations().remove(0).clues;
     let mut observer = Observer::local();
     let server = observer.find(clues.clone()).expect("it is on this machine");
     assert_eq!(Some(server.pid), loaded.server.pid(), "{server:?}");
     assert_eq!(server.how, "by the process that serves a connection");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid)).expect("all may read it");
+    let is_small = status.contains("HugetlbPages:\t       0 kB");
+    let advice = server.lacking.iter().any(|advice| advice.contains("vm.nr_hugepages"));
+    assert_eq!(advice, is_small, "a large cache should lie in huge pages: {:?}", server.lacking);
     let listed: i64 = loaded.server.ask("SELECT count(*) FROM pg_stat_activity");
     let pending = observer.request_sample(true);
     let sample = observer.receive_sample(pending).expect("it is at hand").sample;

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use rustix::io::Errno;
@@ -125,9 +125,15 @@ impl Gather {
         if self.filling.len() == OPEN {
             writer.write(self.filling.remove(0))?;
         }
-        let piece = writer.idle.pop().unwrap_or_else(Piece::new);
+        let piece = idle().pop().unwrap_or_else(Piece::new);
         Ok(Piece { offset, len: 0, ..piece })
     }
+}
+
+/// Written pieces, whose memory is reused by the next slices too: each first touch of a page costs a fault.
+fn idle() -> MutexGuard<'static, Vec<Piece>> {
+    static IDLE: Mutex<Vec<Piece>> = Mutex::new(Vec::new());
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Writer {
@@ -136,8 +142,6 @@ struct Writer {
     written: Receiver<(Piece, Result<(), Errno>)>,
     /// The bytes of the file that the thread has not returned yet, in order.
     in_flight: VecDeque<Range<u64>>,
-    /// Written pieces, whose memory is reused.
-    idle: Vec<Piece>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -158,7 +162,7 @@ impl Writer {
         };
         let thread = thread::Builder::new().name("slob-load-write".into()).spawn(write_all).ok()?;
         let in_flight = VecDeque::with_capacity(IN_FLIGHT);
-        Some(Self { pieces: Some(pieces), written, in_flight, idle: Vec::new(), thread: Some(thread) })
+        Some(Self { pieces: Some(pieces), written, in_flight, thread: Some(thread) })
     }
 
     /// Sends a piece as soon as there is room for it.
@@ -176,7 +180,7 @@ impl Writer {
         while self.in_flight.len() > left {
             let (piece, result) = self.written.recv().map_err(|_| Errno::IO)?;
             self.in_flight.pop_front();
-            self.idle.push(piece);
+            idle().push(piece);
             first = first.and(result);
         }
         first
