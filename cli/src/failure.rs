@@ -36,7 +36,7 @@ pub(crate) const PARTLY: u8 = 1;
 const USAGE: u8 = 2;
 const FAILED: u8 = 3;
 /// No requirement of a gate failed, and one is not known.
-const NOT_KNOWN: u8 = 4;
+pub(crate) const NOT_KNOWN: u8 = 4;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 #[derive(Debug)]

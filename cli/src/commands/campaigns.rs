@@ -243,7 +243,7 @@ impl Runs {
         let run = run.and_then(|end| end.run.clone());
         let error = |end: &End| match &end.ended {
             Ended::Failed { error } => Some(format!("{}: {error}", end.name)),
-            Ended::Completed | Ended::Interrupted | Ended::Killed => None,
+            Ended::Completed | Ended::Interrupted | Ended::Killed | Ended::Missed { .. } => None,
         };
         let errors: Vec<String> = ends.iter().filter_map(error).collect();
         let ended = match self.stop.load(Ordering::Relaxed) {
@@ -407,7 +407,7 @@ pub(super) fn compare_neighbours(
         company: company(&step.model),
         runs: takings.remove(step.key().as_str()).unwrap_or_default(),
         error: match &attempt.ended {
-            Ended::Failed { error } => Some(error.clone()),
+            Ended::Failed { error } | Ended::Missed { why: error } => Some(error.clone()),
             Ended::Interrupted => Some("interrupted".to_owned()),
             Ended::Killed => Some("killed".to_owned()),
             Ended::Completed => None,

@@ -341,7 +341,12 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
         return Ok(judged(matches.get_flag("strict"), compared.are_good()));
     }
     if let Some(compared) = neighbours(matches)? {
-        write_analysis(matches, &compared, [neighbours_text, Neighbours::csv, neighbours_page])?;
+        write_analysis(
+            matches,
+            "analysis.html",
+            &compared,
+            [neighbours_text, Neighbours::csv, neighbours_page],
+        )?;
         return Ok(match compared.holes.is_empty() {
             true => judged(matches.get_flag("strict"), compared.are_good()),
             false => ExitCode::from(PARTLY),

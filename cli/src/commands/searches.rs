@@ -185,7 +185,10 @@ impl CurveSearch {
         let settings =
             settings::overridden(&self.settings, &[parameter, ("RUN_NAME", name.clone())], "saturate")?;
         let Some(victim) = &self.victim else {
-            return Ok((runs::measure_step(&settings, &self.stop, &mut Quiet::new(), |_| String::new())?, None));
+            return Ok((
+                runs::measure_step(&settings, &self.stop, &mut Quiet::new(), |_| String::new())?,
+                None,
+            ));
         };
         let of_victim = [("RUN_NAME", format!("{name}-{VICTIM}"))];
         let victim = settings::overridden(victim, &of_victim, "saturate")?;

@@ -123,7 +123,12 @@ impl Plan {
         });
         if self.demand.is_some() {
             let why = "nobody knows how long a search for headroom takes";
-            checks.errors.push(PlanError::Contradiction { place: self.file.clone(), key: "--every", with: "demand", why });
+            checks.errors.push(PlanError::Contradiction {
+                place: self.file.clone(),
+                key: "--every",
+                with: "demand",
+                why,
+            });
         }
         if self.order == Order::Blocked {
             checks.bad(

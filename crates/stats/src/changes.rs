@@ -37,7 +37,8 @@ pub fn change_points(values: &[f64]) -> Option<Vec<usize>> {
     let white = whitened(&logarithms);
     let mut found = Vec::new();
     // Parts that are still to be looked at: the later ones wait.
-    let mut parts = vec![0..values.len()];
+    let whole = 0..values.len();
+    let mut parts = vec![whole];
     let mut chance = Shuffler::new(1);
     while let Some(part) = parts.pop() {
         if let Some(within) = change(&white[part.clone()], &mut chance) {
