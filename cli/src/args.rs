@@ -241,9 +241,7 @@ Examples:
 Reads random blocks, one at a time in each session, for --seconds on each rung. Runs of the database are ordinary records, named
 ladder-cached and ladder-storage.";
     let command = Command::new("ladder")
-        .about(
-            "Read the same blocks from the device, the file system, the page cache and through the database",
-        )
+        .about("Read the same blocks from the device, the page cache and through the database")
         .after_help(examples)
         .args([
             path("path").help("A folder on the device [default: the folder of the target's data]"),

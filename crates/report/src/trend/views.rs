@@ -32,7 +32,7 @@ impl Trend {
     }
 }
 
-const ABOUT: &str = "E-divisive with a permutation test: in a series without a change, one figure in a thousand has one. Percent: means of \
+const ABOUT: &str = "E-divisive with a permutation test: in a series without a change, one figure in a thousand has one, more if runs resemble those before them. Percent: means of \
                      the runs since it against those before, with the 95 % interval. Drift: Theil-Sen's slope between the changes with its \
                      95 % interval, of a day or more. By hour: the extremes of the day, if the hours of four days or more follow a \
                      pattern. Times are UTC.";
