@@ -33,6 +33,6 @@ fn a_run_is_gated_by_its_configuration() {
     assert_eq!(passed.stdout.matches("PASSED").count(), 2, "{}", passed.stdout);
     folder.slob("gate latest").prints(&["PASSED", "physical_reads_per_s > 1"]);
     let failed = folder.slob(format!("{RUN} --json --gate 'p99 > 100s'")).exits(1);
-    assert!(failed.stderr.contains("FAILED") && failed.json()["status"]["state"] == "completed");
+    assert!(failed.stderr.contains("FAILED") && failed.stdout.contains("\"state\": \"completed\""));
     folder.slob("gate latest latest~1").refused(&["different GATEs"]);
 }
