@@ -294,12 +294,16 @@ fn configured(runs: &[Record]) -> Result<Vec<Requirement>, Failure> {
     if texts.any(|text| text != first) {
         return Err(Failure::usage("these runs have different GATEs: say with --require what must hold"));
     }
-    match gate::requirements(first) {
-        Ok(required) if required.is_empty() => {
-            Err(Failure::usage("nothing is required: use --require or --max-loss, or set GATE for runs"))
-        }
-        required => required.map_err(|error| Failure::usage(format!("GATE: {error}"))),
+    let required = required(first)?;
+    if required.is_empty() {
+        return Err(Failure::usage("nothing is required: use --require or --max-loss, or set GATE for runs"));
     }
+    Ok(required)
+}
+
+/// The requirements of GATE.
+pub(super) fn required(gate: &str) -> Result<Vec<Requirement>, Failure> {
+    gate::requirements(gate).map_err(|error| Failure::usage(format!("GATE: {error}")))
 }
 
 /// The groups with their runs. Two are the first and the second; each of more has a name of its own.

@@ -14,7 +14,7 @@ use slob_record::{
     CONF_FILE, LoadCost, Record, RecordError, SavedLoad, SigningKey, Status, leave_mark, save_load,
     save_probe,
 };
-use slob_report::gate::{self, Gate, Requirement};
+use slob_report::gate::Gate;
 use slob_report::html::run_page;
 use slob_report::{
     Answer, Confidence, HTML_REPORT, TEXT_REPORT, compact_summary, text_report, verdicts, with_digest,
@@ -26,6 +26,7 @@ use slob_run::{
 use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value, to_conf_text};
 
 use super::machine::{machine_checks, measure_device, warn_of};
+use super::reports::required;
 use super::{replays, together};
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
@@ -236,7 +237,7 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
         let open = registry::open_spec(engine, &spec.target, &spec.options, Purpose::Use, None);
         return output::done(&script_of_run(engine, &open, &spec)?);
     }
-    let required = gated(&settings)?;
+    let required = required(&settings::shown(&settings, "GATE").unwrap_or_default())?;
     let key = matches.path("sign").map(SigningKey::read).transpose()?;
     let server = matches.text("metrics").map(MetricsServer::start).transpose()?;
     let stop = interrupt::flag()?;
@@ -269,12 +270,6 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
         false => output::print(&table)?,
     }
     Ok(decided(gate.outcome))
-}
-
-/// The requirements of GATE.
-pub(super) fn gated(settings: &Settings) -> Result<Vec<Requirement>, Failure> {
-    let text = settings::shown(settings, "GATE").unwrap_or_default();
-    gate::requirements(&text).map_err(|error| Failure::usage(format!("GATE: {error}")))
 }
 
 #[derive(Default)]

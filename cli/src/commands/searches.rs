@@ -158,8 +158,9 @@ impl CurveSearch {
             _ => None,
         };
         // A victim at a fixed rate that is not kept has lost more than latency.
-        point.over_limit |= victim.as_ref().is_some_and(|victim| misses_rate(victim, self.tolerance));
-        point.over_limit |= misses_rate(&record, self.tolerance);
+        let beside = victim.as_ref().and_then(|victim| CurvePoint::of(victim, false));
+        point.over_limit |= beside.is_some_and(|beside| misses_rate(&beside, self.tolerance));
+        point.over_limit |= misses_rate(&point, self.tolerance);
         let (throughput, over_limit) = (point.operations_per_s, point.over_limit);
         let over = if over_limit { " Over the limit." } else { "" };
         let of_victim = of_victim.unwrap_or_default();
@@ -272,11 +273,8 @@ fn victim(conf: &Path, search: &Settings) -> Result<Settings, Failure> {
 }
 
 /// True if a run with a rate did less than that.
-fn misses_rate(record: &Record, tolerance: f64) -> bool {
-    let point = CurvePoint::of(record, false);
-    point.is_some_and(|point| {
-        point.rate_per_s.is_some_and(|rate| point.operations_per_s < (1.0 - tolerance) * f64::from(rate))
-    })
+fn misses_rate(point: &CurvePoint, tolerance: f64) -> bool {
+    point.rate_per_s.is_some_and(|rate| point.operations_per_s < (1.0 - tolerance) * f64::from(rate))
 }
 
 fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure> {

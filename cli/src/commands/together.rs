@@ -43,7 +43,7 @@ enum Order {
         at: Timestamp,
         neighbours: Vec<Neighbour>,
     },
-    /// What every member used, by its name.
+    /// Use of every member, by its name.
     Used(BTreeMap<String, NeighbourUse>),
 }
 

@@ -36,7 +36,7 @@ impl Relation {
     }
 }
 
-/// What a cell can hold. An empty text is no value.
+/// Value of a cell. An empty text is none.
 trait ToCell {
     fn cell(&self) -> Cell;
 }

@@ -410,7 +410,7 @@ impl Maker<'_> {
     }
 }
 
-/// Why two runs can't be at work beside each other.
+/// The reason that forbids two runs beside each other.
 pub fn clash(one: &RunSpec, other: &RunSpec) -> Option<String> {
     let (first, second) = (&one.target, &other.target);
     let place = |target: &Target| {

@@ -311,7 +311,7 @@ impl State {
         schedule.steps.iter().filter(is_open).filter_map(missed).collect()
     }
 
-    /// Why a step whose slot has passed has no completed run.
+    /// The reason for a step without a completed run in its slot.
     pub(crate) fn why_missed(&self, step: &Step) -> String {
         match self.attempts_at(step).last().map(|attempt| &attempt.ended) {
             Some(Ended::Missed { why }) => why.clone(),

@@ -154,7 +154,7 @@ pub struct Neighbour {
     pub target: String,
     /// Id of the run.
     pub run: String,
-    /// What it used in its window; absent if it had none.
+    /// Its use of host and device in its window; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<NeighbourUse>,
 }

@@ -233,7 +233,7 @@ pub(crate) fn own_read_bytes(record: &Record) -> Option<u64> {
     own_io(record).map(|io| io.read_bytes)
 }
 
-/// What the run used, for the runs beside it; `None` if it had no window.
+/// The run's use of host and device, for the runs beside it; `None` if it had no window.
 pub fn neighbour_use(record: &Record) -> Option<NeighbourUse> {
     let run = Measured::of(record)?;
     // Counters of a whole server hold other clients' work.
@@ -265,7 +265,7 @@ fn shares_server(record: &Record, neighbour: &Neighbour) -> bool {
         && server(&record.target).is_some_and(|own| server(&neighbour.target) == Some(own))
 }
 
-/// What the neighbours with other servers used on this run's host.
+/// Use of this run's host by neighbours with other servers.
 fn used_beside<T>(record: &Record, used: impl Fn(&NeighbourUse) -> Option<T>) -> impl Iterator<Item = T> {
     let host = record.host.as_ref().map(|host| host.info.hostname.as_str());
     let others = neighbours(record).filter(move |(neighbour, used)| {
@@ -287,7 +287,7 @@ pub(crate) fn neighbours_cpu_s(record: &Record) -> f64 {
     used_beside(record, |used| used.cpu_s).sum()
 }
 
-/// What the neighbours' sessions did in this run's server, by a counter.
+/// The neighbours' part of a counter of this run's server.
 pub(crate) fn neighbours_count(record: &Record, counter: Counter) -> u64 {
     let in_server = neighbours(record).filter(|(neighbour, _)| shares_server(record, neighbour));
     saturating_sum(in_server.filter_map(|(_, used)| used.counters.get(counter)))

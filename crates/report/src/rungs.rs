@@ -93,7 +93,7 @@ impl Rung {
     }
 }
 
-/// What makes the reads of a run others than the rung's name says, and how the server reads.
+/// Doubts that a run's reads are those of its rung, and the server's way to read.
 fn remarks(path: Path, record: &Record, figures: &Figures<'_>, per_s: f64) -> Vec<String> {
     /// A server's setting of the way it reads.
     const IO_METHOD: &str = "io_method";

@@ -94,7 +94,7 @@ pub struct FigureTrend {
     pub found: Found,
 }
 
-/// What the runs tell about a figure.
+/// A figure's course over the runs, or the reason why it is not known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {

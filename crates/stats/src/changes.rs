@@ -1,4 +1,4 @@
-//! Where does a series of repeated runs change, and does it follow the hour of the day?
+//! Change points of a series of repeated runs, and its pattern by the hour of the day.
 //!
 //! Both are decided by permutation, with a fixed seed: the same series gives the same answer for ever. Values must be above 0;
 //! their logarithms are compared, since rates and latencies differ by factors.
@@ -163,7 +163,7 @@ fn divergence(lengths: [usize; 2], between: f64, within: [f64; 2]) -> f64 {
 const HOURS: usize = 24;
 type Day = [Option<f64>; HOURS];
 
-/// What each hour of the day (UTC) multiplies a value by: 1 is the middle of the day. `None` for an hour that fewer than two
+/// Factor of each hour of the day (UTC): 1 is the middle of the day. `None` for an hour that fewer than two
 /// days know.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HourFactors(pub [Option<f64>; HOURS]);

@@ -1,4 +1,4 @@
-//! Chance with a seed, for orders and for tests by permutation.
+//! Chance with a seed. It stands alone since tests by permutation and campaigns, which order their runs by it, share it.
 
 /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 17.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Who slows whom: targets measured alone and beside each other, from the runs of a campaign of neighbours.
+//! Matrix of neighbours: targets measured alone and beside each other, from the runs of a campaign.
 //!
 //! A change compares the runs of a target beside others with its runs alone, by Welch's interval on logarithms, see
 //! [`slob_stats::Comparison`]; those of a table hold together (Bonferroni). Whether a variant protects is a comparison
@@ -96,7 +96,7 @@ pub struct Neighbours {
     start_spread_ms: Option<f64>,
     variants: Vec<Matrix>,
     protection: Vec<Protection>,
-    /// What is missing, a sentence each.
+    /// Missing runs and figures, a sentence each.
     pub holes: Vec<String>,
 }
 
@@ -165,7 +165,7 @@ struct Fairness {
     high: Option<f64>,
 }
 
-/// What a variant changes in the loss of a target beside others.
+/// Change of a target's loss beside others between two variants.
 #[derive(Clone, Debug, Serialize)]
 struct Protection {
     variant: String,
@@ -310,7 +310,7 @@ impl Neighbours {
         if is_all { ALL_OTHERS.to_owned() } else { cell.beside.join(", ") }
     }
 
-    /// What a variant protects, how even the companies are, what is missing, and the verdicts.
+    /// Protection by variants, fairness, holes and verdicts.
     fn write_statements(&self, page: &mut Page) {
         self.protection.iter().for_each(|protection| page.paragraph(&protection.sentence));
         for matrix in &self.variants {
