@@ -95,10 +95,14 @@ fn slob_limited(folder: &Folder, limit: &str, words: &str) -> Called {
 fn too_little_memory_is_said_and_leaves_nothing_behind() {
     let folder = Folder::loaded(1, "8M");
     let mut failed = 0;
-    // With less the system can't load the program, which is not there then to say anything.
-    let all = [60, 4000, 80, 160, 70, 100, 120, 240];
-    let limits = &all[..times(3, all.len())];
-    for megabytes in limits {
+    // With less the system can't load the program, which can't say anything then.
+    let starts =
+        |megabytes: &u32| slob_limited(&folder, &format!("-v {}", megabytes * 1024), "--help").code == 0;
+    let least = (20..1000).step_by(4).find(starts).unwrap();
+    let more = [2, 4000, 20, 100, 10, 40, 60, 180];
+    let limits = &more[..times(3, more.len())];
+    for more in limits {
+        let megabytes = least + more;
         let limit = format!("-v {}", megabytes * 1024);
         let called = slob_limited(&folder, &limit, "run -s 1 -t 200 --run-time 1");
         let said = called.stderr.to_lowercase();
