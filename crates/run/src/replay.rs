@@ -97,15 +97,16 @@ fn operations_to_plan(record: &Record) -> Result<u64, String> {
 fn plan(mut planner: Planner, skipped: u64, count: u64, scan_rows: u64) -> (OpCounts, u64) {
     let (mut counts, mut rows) = (OpCounts::default(), 0);
     let mut batch = Batch::default();
-    for (length, is_counted) in [(skipped, false), (count, true)] {
-        let mut left = length;
-        while left > 0 {
-            planner.fill(&mut batch, left.min(BATCH) as usize);
-            left -= batch.ops().len() as u64;
-            for op in batch.ops().iter().filter(|_| is_counted) {
+    let (mut place, end) = (0, skipped + count);
+    while place < end {
+        planner.fill(&mut batch, (end - place).min(BATCH) as usize);
+        // A batch ends its last transaction, and may have operations beyond the last one.
+        for op in batch.ops() {
+            if (skipped..end).contains(&place) {
                 counts.count(kind_of(op));
                 rows += op.rows().unwrap_or(scan_rows);
             }
+            place += 1;
         }
     }
     (counts, rows)
@@ -127,6 +128,38 @@ impl Replay {
                  with {rows}",
                 session.session, session.selects, session.updates, session.scans, session.rows
             ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_spec::{Settings, Table};
+
+    use super::*;
+
+    /// A window may begin and end within a batch that ends its transaction.
+    #[test]
+    fn a_replay_ends_where_batches_end_beyond_its_operations() {
+        let flags = [("UPDATE_PCT", "50"), ("WORK_UNIT", "3"), ("COMMIT_EVERY", "7")];
+        let flags: Vec<_> = flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let settings = Settings::resolve(&Table::new("null:", &[]), None, &[], &flags).unwrap().settings;
+        let workload = RunSpec::from_settings(&settings).unwrap().spec.workload(8192, 42, 1);
+        let planner = || Planner::new(workload.clone(), 0, SchemaNo::FIRST);
+        let mut batch = Batch::default();
+        planner().fill(&mut batch, 200);
+        let ops = batch.ops().to_vec();
+        for skipped in 0..100 {
+            for count in [0, 1, 2, 50] {
+                let expected = ops[skipped..skipped + count].iter().fold(
+                    (OpCounts::default(), 0),
+                    |(mut counts, rows), op| {
+                        counts.count(kind_of(op));
+                        (counts, rows + op.rows().unwrap_or(0))
+                    },
+                );
+                assert_eq!(plan(planner(), skipped as u64, count as u64, 0), expected, "{skipped}, {count}");
+            }
         }
     }
 }
