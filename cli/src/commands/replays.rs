@@ -69,7 +69,7 @@ impl Timetable {
             return Err(Failure::usage(format!(
                 "--compress {compress} leaves less than {LEAST_STEP_S} s for the {} from {} on: say --compress {} at most",
                 length(slot.seconds),
-                slot.begin.strftime("%Y-%m-%d %H:%M"),
+                slot.begin_words(),
                 (slot.seconds / LEAST_STEP_S as f64 / 1.5).floor().max(1.0)
             )));
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::figure::{Figure, Figures, Kind, READS, WRITES};
 use crate::profile::{Histograms, Interval, Profile};
-use crate::summary::{LONG_S, length, rank};
+use crate::summary::{LONG_S, length, moment, rank};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
@@ -260,8 +260,12 @@ pub(crate) fn chosen(intervals: &[Interval], at: At, by: By) -> Result<&Interval
 fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
     let chosen = chosen(intervals, at, by)?;
     let by_words = if matches!(at, At::Moment(_)) { String::new() } else { format!(" by {}", by.words()) };
-    let point =
-        format!("{at}{by_words}: {} of {}, {}", length(chosen.seconds), moment(chosen), chosen.source);
+    let point = format!(
+        "{at}{by_words}: {} of {}, {}",
+        length(chosen.seconds),
+        moment(chosen.begin, chosen.seconds),
+        chosen.source
+    );
     let mut notes = Vec::new();
     if at == At::Peak {
         notes.extend(elsewhere(intervals, chosen, by));
@@ -291,12 +295,6 @@ pub(crate) fn at_moment(intervals: &[Interval], moment: DateTime) -> Result<&Int
     })
 }
 
-/// Shows seconds only for intervals under a minute.
-fn moment(interval: &Interval) -> String {
-    let form = if interval.seconds < 60.0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M" };
-    interval.begin.strftime(form).to_string()
-}
-
 fn elsewhere(intervals: &[Interval], chosen: &Interval, by: By) -> Vec<String> {
     let others = By::ALL.iter().filter(|other| **other != by);
     others
@@ -317,7 +315,7 @@ fn elsewhere(intervals: &[Interval], chosen: &Interval, by: By) -> Vec<String> {
                 format!(
                     "{} peak at another time, {}: {times}; --by {} plans for that one, --by each for all at once.",
                     capitalised(other.words()),
-                    moment(peak),
+                    moment(peak.begin, peak.seconds),
                     other.name(),
                 )
             })

@@ -37,4 +37,4 @@ pub use profile::{
 };
 pub use several::{Missing, choose, merge, unique_names};
 pub use stretch::{Slot, Stretch};
-pub use summary::{Change, FigureSummary, Place, Summary, diff, hidden, length};
+pub use summary::{Change, FigureSummary, Place, Summary, diff, hidden, length, moment};

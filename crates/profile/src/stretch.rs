@@ -3,13 +3,14 @@
 //! One mix of operations makes the demand at a point. The stretch is replayed by its rate alone, which follows one figure: the
 //! others follow as far as each interval has the point's proportions, and [`Stretch::notes`] says how far that is.
 
+use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use serde::Serialize;
 
 use crate::demand::{By, Choice, ChoiceError, Demand, at_moment, chosen};
 use crate::figure::{Figure, Figures};
 use crate::profile::{Interval, Profile};
-use crate::summary::length;
+use crate::summary::{length, moment};
 
 /// A difference beyond this share of production's figure is said.
 const DIFFERS: f64 = 0.1;
@@ -90,6 +91,17 @@ impl Profile {
     }
 }
 
+impl Slot {
+    pub fn begin_words(&self) -> String {
+        moment(self.begin, self.seconds)
+    }
+
+    pub fn end_words(&self) -> String {
+        let length = SignedDuration::try_from_secs_f64(self.seconds).unwrap_or_default();
+        moment(self.begin.saturating_add(length), self.seconds)
+    }
+}
+
 impl Stretch {
     /// Seconds from the begin of the first interval to the end of the last one.
     pub fn seconds(&self) -> f64 {
@@ -110,18 +122,17 @@ fn notes(slots: &[Slot], by: By, at_point: &Figures) -> Vec<String> {
     let mut notes = vec![format!("One mix of operations is replayed; its rate follows {}.", by.words())];
     for (name, figure) in FIGURES {
         let Some(value) = at_point.get(figure) else { continue };
-        let percent = |(slot, own): (&Slot, &Interval)| {
+        let shares = known().filter_map(|(slot, own)| {
             let production = own.figures.get(figure).filter(|value| *value > 0.0)?;
-            let share = slot.share * value / production;
-            ((share - 1.0).abs() > DIFFERS).then_some((own.begin, share))
-        };
-        let other: Vec<(DateTime, f64)> = known().filter_map(percent).collect();
+            Some((slot, slot.share * value / production))
+        });
+        let other: Vec<(&Slot, f64)> = shares.filter(|(_, share)| (share - 1.0).abs() > DIFFERS).collect();
         let worst = other.iter().max_by(|one, other| one.1.ln().abs().total_cmp(&other.1.ln().abs()));
-        if let Some((begin, share)) = worst {
+        if let Some((slot, share)) = worst {
             notes.push(format!(
                 "In {} of {all} intervals that asks for more than 10 % more or less {name} than production's; most at {}: {:.0} % of it.",
                 other.len(),
-                begin.strftime("%Y-%m-%d %H:%M"),
+                slot.begin_words(),
                 100.0 * share
             ));
         }
@@ -132,7 +143,7 @@ fn notes(slots: &[Slot], by: By, at_point: &Figures) -> Vec<String> {
         notes.push(format!(
             "Of {} nothing is known, first from {} on: nothing is done then.",
             length(lost),
-            first.begin.strftime("%Y-%m-%d %H:%M")
+            first.begin_words()
         ));
     }
     notes
@@ -190,6 +201,20 @@ mod tests {
             [(0.0, true), (3600.0, false), (7200.0, true)]
         );
         assert!(day.notes.last().unwrap().contains("nothing is known"), "{:?}", day.notes);
+    }
+
+    #[test]
+    fn intervals_of_one_minute_have_names_of_their_own() {
+        let slot = |second: i8, seconds| Slot {
+            begin: DateTime::new(2026, 11, 20, 17, 31, second, 0).unwrap(),
+            seconds,
+            from_s: 0.0,
+            share: 0.0,
+            production: None,
+        };
+        assert_eq!(slot(5, 5.0).begin_words(), "2026-11-20 17:31:05");
+        assert_eq!(slot(5, 5.0).end_words(), "2026-11-20 17:31:10");
+        assert_eq!(slot(0, 3600.0).end_words(), "2026-11-20 18:31");
     }
 
     #[test]

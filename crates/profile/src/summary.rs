@@ -245,6 +245,11 @@ pub fn length(seconds: f64) -> String {
     }
 }
 
+/// A moment of an interval of that length, with seconds if several may lie in one minute.
+pub fn moment(at: DateTime, seconds: f64) -> String {
+    at.strftime(if seconds < 60.0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M" }).to_string()
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     pub figure: Figure,

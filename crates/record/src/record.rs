@@ -364,7 +364,11 @@ pub struct RateStepRecord {
     pub begin_s: f64,
     /// Length of that interval, which rates are divided by.
     pub seconds: f64,
+    /// As [`Record::counters`].
     pub counters: Counters,
+    /// As [`Record::server_counters`]; empty in records of older releases.
+    #[serde(default, skip_serializing_if = "Counters::is_empty")]
+    pub server_counters: Counters,
     #[serde(flatten)]
     pub latencies: Latencies,
     pub events: Vec<WaitEvent>,

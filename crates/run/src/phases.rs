@@ -244,12 +244,13 @@ impl<'a, 'b> Phases<'a, 'b> {
         let snapshots = first.snapshot.as_ref().zip(sample.snapshot.as_ref());
         // A late sample may have passed over a whole step: what was counted is of both.
         if let Some((begin, end)) = snapshots.filter(|_| before + 1 == at) {
-            let Figures { counters, latencies, events, .. } = end.since(begin);
+            let Figures { counters, server, latencies, events, .. } = end.since(begin);
             self.measured.steps.push(RateStepRecord {
                 from_s: steps[before].from.as_secs_f64(),
                 begin_s: self.timeline.tally.clock.at(first.taken).as_secs_f64(),
                 seconds: (sample.taken - first.taken).as_secs_f64(),
                 counters,
+                server_counters: server,
                 latencies,
                 events,
             });

@@ -142,7 +142,8 @@ mod tests {
     #[test]
     fn a_replay_ends_where_batches_end_beyond_its_operations() {
         let flags = [("UPDATE_PCT", "50"), ("WORK_UNIT", "3"), ("COMMIT_EVERY", "7")];
-        let flags: Vec<_> = flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let flags: Vec<_> =
+            flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let settings = Settings::resolve(&Table::new("null:", &[]), None, &[], &flags).unwrap().settings;
         let workload = RunSpec::from_settings(&settings).unwrap().spec.workload(8192, 42, 1);
         let planner = || Planner::new(workload.clone(), 0, SchemaNo::FIRST);

@@ -1,6 +1,5 @@
 //! A stretch of production replayed on a platform: each interval beside production's own figures.
 
-use jiff::civil::DateTime;
 use serde::Serialize;
 use slob_profile::{Figure, Histograms, Slot, length};
 use slob_record::Record;
@@ -168,7 +167,7 @@ impl Replay {
     fn stretch(&self) -> String {
         let ends = self.intervals.first().zip(self.intervals.last());
         ends.map_or_else(String::new, |(first, last)| {
-            format!("{} to {}", moment(first.slot.begin), moment(end(&last.slot)))
+            format!("{} to {}", first.slot.begin_words(), last.slot.end_words())
         })
     }
 
@@ -205,14 +204,14 @@ impl Replay {
             .collect();
         let first = self.broken().next();
         sentences
-            .extend(first.map(|first| format!("First at {}: {}.", moment(first.slot.begin), first.outcome)));
+            .extend(first.map(|first| format!("First at {}: {}.", first.slot.begin_words(), first.outcome)));
         sentences.push(match slower.first() {
             None => "Nowhere was this platform slower than production, as far as both measure latencies."
                 .to_owned(),
             Some(first) => format!(
                 "In {} this platform would have been slower than production, first at {}: {}.",
                 plural(slower.len() as u64, "interval"),
-                moment(first.slot.begin),
+                first.slot.begin_words(),
                 first.slower.join(", ")
             ),
         });
@@ -244,7 +243,7 @@ impl Replay {
             let kept = or_absent(interval.step.as_ref(), |step| fixed(step.kept_percent, 1));
             let rate = fixed(f64::from(interval.rate), 0);
             table.row([
-                moment(interval.slot.begin),
+                interval.slot.begin_words(),
                 rate,
                 kept,
                 reads,
@@ -274,7 +273,7 @@ impl Replay {
             let response = or_absent(response, duration_us);
             let outcome = interval.outcome.clone();
             table.row([
-                moment(interval.slot.begin),
+                interval.slot.begin_words(),
                 read,
                 read_there,
                 commit,
@@ -331,14 +330,6 @@ fn step_of(step: &Record, factor: f64, load: &OfferedLoad, columns: &[&str]) -> 
         reason: format!("{} of {} operations/s were done", fixed(done, 1), fixed(rate, 1)),
         ..HeadroomStep::default()
     }
-}
-
-fn moment(moment: DateTime) -> String {
-    moment.strftime("%Y-%m-%d %H:%M").to_string()
-}
-
-fn end(slot: &Slot) -> DateTime {
-    slot.begin.saturating_add(jiff::SignedDuration::try_from_secs_f64(slot.seconds).unwrap_or_default())
 }
 
 pub fn replay_text(replay: &Replay) -> String {
@@ -429,7 +420,7 @@ fn chart(
         Line::new("here", Colour::Variant(1), x, replay.intervals.iter().map(here).collect()),
     ];
     let traces: Vec<Trace> = lines.into_iter().filter(Line::is_known).map(Trace::Line).collect();
-    let begin = replay.intervals.first().map(|first| moment(first.slot.begin)).unwrap_or_default();
+    let begin = replay.intervals.first().map(|first| first.slot.begin_words()).unwrap_or_default();
     let multiple = match replay.multiply {
         1.0 => String::new(),
         factor => format!(", its rates {} times", times(factor)),

@@ -1,11 +1,13 @@
 //! Runs as samples of a profile.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use jiff::tz::TimeZone;
-use slob_measure::{Bound, Facts, LatencyKind, OpCounts, OpKind, WorkingSet};
+use slob_measure::{Bound, Counter, Counters, Facts, LatencyKind, OpCounts, OpKind, WorkingSet};
 use slob_profile::{Bucket, Figure, Figures, Histograms, Measured, Sample, Subject};
 use slob_record::{Interval, KindRecord, RateStepRecord, Record, Status, Window};
+use slob_spec::{RateSchedule, Workload};
 use slob_stats::{Histogram, Merge, Point, Series};
 
 use crate::{Figures as RecordFigures, figure};
@@ -79,43 +81,88 @@ pub(super) fn figures(record: &Record) -> Figures {
 }
 
 /// The whole steps of a run whose RATE is a schedule, by the second of the window at which each begins: a record of each step
-/// alone, without what is known of the whole run only.
+/// alone.
 pub(super) fn steps(record: &Record) -> Vec<(f64, Record)> {
-    let base = Record {
-        series: Series::new(0, 2),
+    record.rate_steps.iter().map(|step| (step.from_s, record_of_step(record, step))).collect()
+}
+
+/// The step's own figures, and what is the same in the whole run. All other figures of the run are absent: every field is named
+/// here, so that a new one needs a decision.
+fn record_of_step(run: &Record, step: &RateStepRecord) -> Record {
+    let RateStepRecord { server_counters, latencies, events, .. } = step.clone();
+    Record {
+        record_version: run.record_version,
+        slob_version: run.slob_version.clone(),
+        id: run.id.clone(),
+        name: run.name.clone(),
+        status: run.status.clone(),
+        started: run.started,
+        ended: run.ended,
+        target: run.target.clone(),
+        server: run.server.clone(),
+        configuration: run.configuration.clone(),
+        workload: Workload { rate_per_s: rate_of_step(run, step), ..run.workload.clone() },
+        load: run.load.clone(),
+        window: Some(Window { begin_s: step.begin_s, seconds: step.seconds }),
+        operations: by_kind(intervals_of_step(run, step)),
+        backlog: None,
+        dispatch: Histogram::new(),
+        conflicts: BTreeMap::new(),
+        losses: Vec::new(),
+        marks: Vec::new(),
+        edges: None,
+        until_steady: None,
         sessions: Vec::new(),
+        counters: counters_of_step(run, step),
+        server_counters,
+        other_clients: Vec::new(),
+        latencies,
+        events,
+        rate_steps: Vec::new(),
+        server_report: None,
+        endpoints: Vec::new(),
         db_cpu: None,
         db_io: None,
+        client_cpu: None,
+        client_io: None,
+        client_peak_memory_bytes: None,
         host: None,
         observed: Vec::new(),
-        ..record.clone()
-    };
-    let step = |step: &RateStepRecord| {
-        let middle =
-            |point: &Point<'_, Interval>| point.start_s as f64 + record.series.width_s() as f64 / 2.0;
-        let is_within = |point: &Point<'_, Interval>| {
-            (step.begin_s..step.begin_s + step.seconds).contains(&middle(point))
-        };
-        let mut all = Interval::default();
-        record
-            .series
-            .points()
-            .filter(is_within)
-            .filter_map(|point| point.value)
-            .for_each(|own| all.merge(own));
-        let window = Some(Window { begin_s: step.begin_s, seconds: step.seconds });
-        let (counters, latencies) = (step.counters.clone(), step.latencies.clone());
-        let record = Record {
-            window,
-            counters,
-            latencies,
-            events: step.events.clone(),
-            operations: by_kind(all),
-            ..base.clone()
-        };
-        (step.from_s, record)
-    };
-    record.rate_steps.iter().map(step).collect()
+        trace: None,
+        client_host: None,
+        together: None,
+        probe: run.probe.clone(),
+        verification: None,
+        series: Series::new(0, 2),
+        notes: Vec::new(),
+        files: BTreeMap::new(),
+        digest: None,
+    }
+}
+
+fn rate_of_step(run: &Record, step: &RateStepRecord) -> Option<RateSchedule> {
+    let mut spans = run.workload.rate_per_s.as_ref()?.spans();
+    let (.., per_second) = spans.find(|(from_s, ..)| *from_s == step.from_s)?;
+    NonZeroU32::new(per_second).map(RateSchedule::constant)
+}
+
+/// Records of older releases have no counts of all clients for a step. The time of everybody's reads then has no number of reads.
+fn counters_of_step(run: &Record, step: &RateStepRecord) -> Counters {
+    let mut counters = step.counters.clone();
+    if step.server_counters.is_empty() && !run.server_counters.is_empty() {
+        counters.remove(Counter::PhysicalReadTimeNs);
+    }
+    counters
+}
+
+/// The intervals whose middle lies in the step, merged.
+fn intervals_of_step(run: &Record, step: &RateStepRecord) -> Interval {
+    let middle = |point: &Point<'_, Interval>| point.start_s as f64 + run.series.width_s() as f64 / 2.0;
+    let of_step = step.begin_s..step.begin_s + step.seconds;
+    let own = run.series.points().filter(|point| of_step.contains(&middle(point)));
+    let mut all = Interval::default();
+    own.filter_map(|point| point.value).for_each(|interval| all.merge(interval));
+    all
 }
 
 /// The operations of an interval by kind. Their durations are not told apart: the most frequent kind has all of them.
@@ -169,6 +216,8 @@ pub(super) fn histograms(record: &Record) -> Histograms {
 
 #[cfg(test)]
 mod tests {
+    use slob_measure::Latencies;
+
     use super::*;
     use crate::fixture;
 
@@ -180,6 +229,7 @@ mod tests {
             begin_s: 10.0 + from_s,
             seconds: 30.0,
             counters: record.counters.iter().map(|(counter, count)| (counter, count / share)).collect(),
+            server_counters: Counters::default(),
             latencies: record.latencies.clone(),
             events: Vec::new(),
         };
@@ -194,5 +244,35 @@ mod tests {
             let [reads, all] = [&of, &whole].map(|figures| figures.get(Figure::ReadBlocks).unwrap());
             assert!((reads / all / share - 1.0).abs() < 0.01, "{reads} of {all}");
         }
+    }
+
+    #[test]
+    fn the_read_time_of_a_step_is_divided_by_its_own_reads() {
+        let mut record = fixture::page_cache_run();
+        let counts = |time_ns, requests| {
+            Counters::from([
+                (Counter::PhysicalReadTimeNs, time_ns),
+                (Counter::PhysicalReadRequests, requests),
+                (Counter::PhysicalReads, requests),
+            ])
+        };
+        let of_all = |reads| {
+            Counters::from([Counter::PhysicalReadRequests, Counter::PhysicalReads].map(|of| (of, reads)))
+        };
+        (record.counters, record.server_counters) = (counts(9_000_000_000, 800_000), of_all(889_246));
+        let step = |server_counters| RateStepRecord {
+            from_s: 0.0,
+            begin_s: 10.0,
+            seconds: 5.0,
+            counters: counts(77_553_000, 7_000),
+            server_counters,
+            latencies: Latencies::default(),
+            events: Vec::new(),
+        };
+        record.rate_steps = vec![step(of_all(7_264)), step(Counters::default())];
+        // The kernel traced the whole run.
+        record = crate::ladder::tests::traced(record, 0);
+        let means = steps(&record).into_iter().map(|(_, step)| figures(&step).get(Figure::ReadUs));
+        assert_eq!(means.collect::<Vec<_>>(), [Some(77_553.0 / 7_264.0), None]);
     }
 }
