@@ -303,8 +303,11 @@ fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
         ),
     );
     let child = start(&folder);
-    wait_for(&folder, 0);
-    thread::sleep(Duration::from_millis(1500));
+    let is_under_way = || {
+        let runs = std::fs::read_dir(folder.at("c")).into_iter().flatten().flatten();
+        runs.into_iter().any(|run| run.file_name().to_string_lossy().ends_with(".partial"))
+    };
+    until(|| ensure(is_under_way(), || "no run is under way".to_owned()));
     signal(&child, Signal::INT);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert!(folder.at("back").exists(), "it was ended with the run");

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use rstest::rstest;
 use slob_testing::jobs::TestServer;
 use slob_testing::postgres::Version;
-use slob_testing::tries::{ensure, until};
+use slob_testing::tries::{ensure, shown_within, until};
 use slob_testing::{children, send};
 
+use super::space::bytes_below;
 use super::times;
 use crate::common::{Bench, Called, Folder, Product, Random, Signal, kill, mariadb, postgres, read_json};
 
@@ -53,24 +54,31 @@ fn a_load_that_is_killed_at_any_moment_resumes() {
     }
 }
 
+/// Kills a load of `./d` once its files hold so many bytes; if it ended before, drops it and tries again.
+fn killed_beyond(folder: &Folder, setup: &str, bytes: u64) {
+    shown_within(5, || {
+        let mut child = folder.start(setup);
+        while bytes_below(&folder.at("d")) < bytes && child.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        let ended = child.wait().unwrap();
+        ensure(!ended.success(), || {
+            folder.slob("drop --target sqlite:./d --yes").success();
+            format!("the load ended before {bytes} bytes were seen")
+        })
+    });
+}
+
 #[test]
-fn a_load_that_is_killed_at_fixed_moments_resumes() {
+fn a_load_that_is_killed_at_four_sizes_resumes() {
     let folder = Folder::new();
     let setup = "setup --target sqlite:./d --scale 256M --load-parallel-degree 1 3";
-    let mut kills = 0;
-    for after_ms in [80, 150, 250, 400] {
-        let mut child = folder.start(setup);
-        thread::sleep(Duration::from_millis(after_ms));
-        child.kill().unwrap();
-        kills += u32::from(!child.wait().unwrap().success());
+    for bytes in [8 << 20, 200 << 20, 400 << 20, 600 << 20] {
+        killed_beyond(&folder, setup, bytes);
     }
-    assert!(kills > 0, "every load ended before it was killed");
-    let run = folder.slob("run --target sqlite:./d --scale 256M 3");
-    let finished = folder.slob(setup);
-    if run.code != 0 {
-        run.refused(&["slob setup"]);
-    }
-    finished.success();
+    folder.slob("run --target sqlite:./d --scale 256M 3").refused(&["slob setup"]);
+    folder.slob(setup).success();
     folder
         .slob("verify --target sqlite:./d")
         .prints(&["98688 rows read back, 0 of them updated since the load, 0 faulty"]);
@@ -85,12 +93,7 @@ fn a_load_that_was_cut_off_before_a_reboot_is_not_trusted() {
     let folder = Folder::new();
     let setup = "setup --target sqlite:./d --scale 512M --load-parallel-degree 1 1";
     let path = folder.at("d/slob1.db");
-    let mut child = folder.start(setup);
-    while !path.metadata().is_ok_and(|data| data.len() > 150 << 20) {
-        assert!(child.try_wait().unwrap().is_none(), "the load ended before it was killed");
-        thread::sleep(Duration::from_millis(1));
-    }
-    kill(child);
+    killed_beyond(&folder, setup, 150 << 20);
     // This rolls back what was under way.
     folder.slob("verify --target sqlite:./d").exits(2);
     let file = fs::File::options().write(true).open(&path).unwrap();

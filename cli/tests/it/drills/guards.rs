@@ -15,7 +15,7 @@ use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::Version;
 
 use super::secrets::{PASSWORD, contains, holders, locked};
-use crate::common::{Folder, SLOB, Signal, mariadb, postgres, signal, spawned};
+use crate::common::{Folder, SLOB, Signal, at_work, mariadb, postgres, signal};
 
 /// The name of something that would end a statement, if it were put there as it is.
 const NAME: &str = "x\"; DROP TABLE victim; --";
@@ -148,9 +148,7 @@ fn a_crash_leaves_no_copy_of_the_memory() {
     locked.folder.slob_with_env(setup, &environment).success();
     let run = format!("ulimit -c unlimited; exec {SLOB} run 1 --target {target} --scale 2M --run-time 60");
     let mut shell = Command::new("sh");
-    let mut child = spawned(shell.args(["-c", &run]).envs(environment).current_dir(locked.folder.path()));
-    // Two seconds are enough to connect on any machine; if not, there is less in the memory.
-    thread::sleep(Duration::from_secs(2));
+    let mut child = at_work(shell.args(["-c", &run]).envs(environment).current_dir(locked.folder.path()));
     let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
     let soft = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
     assert_eq!(soft.split_whitespace().next(), Some("0"), "{soft}");

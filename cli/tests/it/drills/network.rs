@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -114,7 +116,7 @@ fn a_wire_is_cut(listener: &Listener) {
     // On a fast machine the load would be done before the cut.
     wire.set(Weather::Delay(Duration::from_millis(10)));
     let child = folder.start(load_line(&target, "--scale 256M 1"));
-    thread::sleep(Duration::from_secs(2));
+    wire.has_carried(1 << 20);
     ended_by_a_cut(child, &wire, 3);
     drop_when_unlocked(&folder, &target);
     load(&folder, &target);
@@ -147,6 +149,8 @@ fn ended_by_a_cut(child: Child, wire: &Wire, code: i32) {
 struct Case {
     server: Listener,
     folder: Folder,
+    /// True once the run on this server is at work: it looks for no schemas any more.
+    runs: Arc<AtomicBool>,
 }
 
 impl Case {
@@ -164,6 +168,7 @@ impl Case {
         let target = self.server.target_at(network.near(), wire.port());
         let run = format!("run 1 --target {target} --scale 512 --warmup 0 --run-time 60");
         let child = at_work(&mut command_in(network, &self.folder, &run));
+        self.runs.store(true, Ordering::Relaxed);
         network.pull();
         // Some rows are read back yet, for half a minute at most.
         self.ends(child, NOTICED + Duration::from_secs(30), VANISHED);
@@ -174,11 +179,10 @@ impl Case {
     fn load_without_a_cable(&self, network: &Network) {
         let wire = Wire::lay(network.near(), self.server.port);
         wire.set(Weather::Delay(Duration::from_millis(200)));
-        // The runs beside it do not look for schemas any more.
-        thread::sleep(Duration::from_secs(5));
+        until(|| ensure(self.runs.load(Ordering::Relaxed), || "no run is at work".to_owned()));
         let target = self.server.target_at(network.near(), wire.port());
         let child = spawned(&mut command_in(network, &self.folder, &load_line(&target, "--scale 512 2")));
-        thread::sleep(Duration::from_secs(5));
+        wire.has_carried(1 << 20);
         network.pull();
         self.ends(child, NOTICED, VANISHED);
         let sound = &self.server.target;
@@ -195,7 +199,7 @@ impl Case {
         let target = self.server.target_at(network.near(), wire.port());
         let verify = format!("verify --target {target}");
         let child = spawned(&mut command_in(network, &self.folder, &verify));
-        thread::sleep(Duration::from_millis(2500));
+        wire.has_carried(256 << 10);
         network.pull();
         self.ends(child, NOTICED + Duration::from_secs(40), VANISHED);
     }
@@ -234,7 +238,9 @@ fn a_server_that_is_not_heard_of_holds_nothing_up() {
         for server in &servers {
             let server = Listener::of(server);
             load(&folder, &server.target);
-            let case = move || Case { server: server.clone(), folder: Folder::new() };
+            let runs = Arc::default();
+            let case =
+                move || Case { server: server.clone(), folder: Folder::new(), runs: Arc::clone(&runs) };
             // All at once: most of it is waiting.
             if is_full {
                 let case = case();

@@ -93,7 +93,7 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-fn bytes_below(folder: &Path) -> u64 {
+pub(super) fn bytes_below(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let bytes = |path: PathBuf| {
         if path.is_dir() { bytes_below(&path) } else { path.metadata().map_or(0, |data| data.len()) }

@@ -2,9 +2,12 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
+
+use slob_testing::tries::{ensure, until};
 
 /// What the wire does to all connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub(crate) struct Wire {
 struct State {
     weather: Mutex<Weather>,
     changed: Condvar,
+    /// Bytes passed on, of both directions.
+    carried: AtomicU64,
 }
 
 impl State {
@@ -47,8 +52,11 @@ impl Wire {
     pub(crate) fn lay(from: IpAddr, to: u16) -> Self {
         let listener = TcpListener::bind((from, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let state =
-            Arc::new(State { weather: Mutex::new(Weather::Delay(Duration::ZERO)), changed: Condvar::new() });
+        let state = Arc::new(State {
+            weather: Mutex::new(Weather::Delay(Duration::ZERO)),
+            changed: Condvar::new(),
+            carried: AtomicU64::new(0),
+        });
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for near in listener.incoming().map(Result::unwrap) {
@@ -64,6 +72,12 @@ impl Wire {
 
     pub(crate) fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Waits until the connections have passed on so many bytes.
+    pub(crate) fn has_carried(&self, bytes: u64) {
+        let carried = || self.state.carried.load(Ordering::Relaxed);
+        until(|| ensure(carried() >= bytes, || format!("{} of {bytes} bytes were carried", carried())));
     }
 
     pub(crate) fn set(&self, weather: Weather) {
@@ -90,6 +104,7 @@ fn carry(from: &TcpStream, to: &TcpStream, state: &Arc<State>) {
                     if state.delay().is_none() || to.write_all(&bytes[..count]).is_err() {
                         break;
                     }
+                    state.carried.fetch_add(count as u64, Ordering::Relaxed);
                 }
                 // Nothing came: time to look at the weather.
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}

@@ -6,9 +6,9 @@ use rstest::rstest;
 use slob_engine::{ErrorKind, Outcome};
 use slob_method::{Action, Batch, Op};
 use slob_spec::RedoStress;
-use slob_testing::jobs::{self, is_in_order};
+use slob_testing::jobs::{self, TestServer as _, is_in_order};
 use slob_testing::mariadb::Product;
-use slob_testing::tries::{ensure, shown_within};
+use slob_testing::tries::{ensure, shown_within, until};
 use slob_testing::work::{LOAD, batch, executed, select};
 
 use crate::loaded::{Loaded, loaded_on};
@@ -91,7 +91,7 @@ fn a_cancelled_stretch_is_an_error_of_kind_cancelled() {
         let result = session.execute(&batch(0, 16, 3, 10_000_000), None, &mut outcome);
         (result, outcome)
     });
-    std::thread::sleep(Duration::from_millis(500));
+    until(|| ensure(loaded.server.busy_sessions() > 0, || "the session is idle".to_owned()));
     canceller.cancel();
     let (result, outcome) = worker.join().expect("no panic");
     assert_eq!(result.expect_err("it was cancelled").kind(), ErrorKind::Cancelled);

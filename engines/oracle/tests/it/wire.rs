@@ -22,6 +22,7 @@ use slob_engine_oracle::KIND;
 use slob_method::{Batch, Op, RowState, RowView, Table};
 use slob_spec::{RedoStress, StatisticsType};
 use slob_testing::oracle::Oracle;
+use slob_testing::tries::{ensure, until};
 use slob_testing::work::{self, FIRST, LOAD, RUN, batch, executed, load_schema, schema};
 
 /// A server, and what the engine knows of it.
@@ -64,6 +65,11 @@ impl Bed {
     fn sent(&self, since: usize, words: &str) -> usize {
         let statements = self.oracle.statements();
         statements[since..].iter().filter(|line| line.contains(words)).count()
+    }
+
+    /// Waits until the server has received such a statement.
+    fn has_begun(&self, since: usize, words: &str) {
+        until(|| ensure(self.sent(since, words) > 0, || format!("no '{words}' was sent")));
     }
 }
 
@@ -162,8 +168,9 @@ fn a_slow_server_is_cancelled_by_the_administrator() {
     let mut slow = session(engine.as_ref());
     let canceller = slow.canceller().unwrap();
     bed.oracle.fail(":work => slow 0.3");
+    let before = bed.oracle.statements().len();
     let batches = thread::spawn(move || error_of(slow.as_mut(), &batch(0, 4, 3, 1000)));
-    thread::sleep(Duration::from_millis(700));
+    bed.has_begun(before, "DECLARE");
     let asked = Instant::now();
     canceller.cancel();
     let (error, _) = batches.join().unwrap();
@@ -280,7 +287,7 @@ fn a_load_that_is_stopped_in_a_call_ends_it() {
     let stopped = Instant::now();
     let error = thread::scope(|scope| {
         let load = scope.spawn(|| engine.load_slice(&LOAD, &slice, &progress));
-        thread::sleep(Duration::from_secs(2));
+        bed.has_begun(0, "APPEND_VALUES");
         progress.stop();
         load.join().unwrap().unwrap_err()
     });

@@ -70,6 +70,7 @@ fn sessions_by_a_listener_that_redirects_are_on_both_instances() {
     assert!(of_instance(1) > 1 && of_instance(2) > 1, "{} and {}", of_instance(1), of_instance(2));
     // One instance goes in the midst of a batch.
     bed.oracle.fail("@2: => slow 0.1");
+    let before_batches = bed.oracle.statements().len();
     let broken = thread::scope(|scope| {
         let batches: Vec<_> = sessions
             .iter_mut()
@@ -77,7 +78,9 @@ fn sessions_by_a_listener_that_redirects_are_on_both_instances() {
                 scope.spawn(move || session.execute(&batch(20, 4, 5, 40), None, &mut Outcome::new()))
             })
             .collect();
-        thread::sleep(Duration::from_millis(800));
+        for number in [1, 2] {
+            bed.has_begun(before_batches, &format!("SLOB1@{number}: DECLARE"));
+        }
         bed.oracle.lose(2);
         let ended: Vec<_> = batches.into_iter().filter_map(|batch| batch.join().unwrap().err()).collect();
         ended.iter().map(EngineError::kind).collect::<Vec<_>>()

@@ -70,8 +70,9 @@ fn sent_to_a_cluster(release: &str) -> Option<Vec<String>> {
     let canceller = running.canceller().unwrap();
     let ops = work::planned(work::workload(SMALL.scale, 50, 4), 1, 0, 90);
     let pausing: Vec<Op> = ops.ops().iter().map(|op| Op { pause_us: 20_000, ..*op }).collect();
+    let before = bed.oracle.statements().len();
     let batches = thread::spawn(move || error_of(running.as_mut(), &Batch::from(pausing)));
-    thread::sleep(Duration::from_millis(500));
+    bed.has_begun(before, "DECLARE");
     canceller.cancel();
     batches.join().unwrap();
     engine.read_rows(&Slice { schema: FIRST, table: Table::Main, positions: 1..5 }, &mut |_| {}).unwrap();
