@@ -12,8 +12,7 @@ use jiff::Timestamp;
 use rustix::fs::{Mode, OFlags};
 use slob_engine::{Engine, Purpose, Server};
 use slob_host::{
-    CpuTimes, Device, DeviceCounters, HostInfo, MachineSettings, Priority, ProbeEvent, ProbePlan, free_space,
-    run_probe,
+    CpuTimes, Device, DeviceCounters, HostInfo, MachineSettings, ProbeEvent, ProbePlan, free_space, run_probe,
 };
 use slob_observe::{FoundServer, Hello, HostInterval, Observer};
 use slob_record::{SavedProbe, latest_probe, save_probe};
@@ -21,8 +20,8 @@ use slob_report::format::{fixed, limits, percent};
 use slob_report::probe_text;
 use slob_report::verdicts::thresholds::FOREIGN_CPU;
 use slob_run::{
-    Hosts, LoadPlan, Loaded, LocalData, NO_PRIORITY, ObservedHost, ObservedServer, Site, page_cache_advice,
-    prepare, shared_cpus,
+    Hosts, LoadPlan, Loaded, LocalData, ObservedHost, ObservedServer, Site, page_cache_advice, prepare,
+    turns_advice,
 };
 use slob_spec::{Entry, LoadSpec, Observe, Origin, RunSpec, Settings, SshHost, Value};
 use slob_trace::Tracer;
@@ -330,27 +329,8 @@ fn data(
     let good = Check::good(subject, format!("{schemas} of {}: a run can start", loaded.scale()));
     let Site::Servers(hosts) = site else { return vec![good] };
     let cached = page_cache_advice(&prepared, &hosts.topology).map(|advice| Check::advice(subject, advice));
-    let sessions = prepared.homes.len() as u32;
-    let priority = shared_cpus(&hosts.topology, server, sessions).map(|cpus| priority(sessions, cpus));
-    [good].into_iter().chain(cached).chain(priority).collect()
-}
-
-fn priority(sessions: u32, shared_cpus: u32) -> Check {
-    let subject = "Priority";
-    let shared = format!("{sessions} sessions share {shared_cpus} CPUs with their server");
-    match Priority::raise() {
-        Ok(raised) => {
-            Check::good(subject, format!("{shared}; this program has priority in a run ({raised})"))
-        }
-        Err(error) => {
-            let finding = format!("{shared}, and this program may not raise its priority: {error}");
-            Check::warning(
-                subject,
-                format!("{finding}; they will wait for a CPU outside operations"),
-                NO_PRIORITY,
-            )
-        }
-    }
+    let turns = turns_advice(&hosts.topology, server, prepared.homes.len() as u32);
+    [good].into_iter().chain(cached).chain(turns.map(|advice| Check::advice("Sessions", advice))).collect()
 }
 
 fn not_loaded(load: &LoadSpec, engine: &dyn Engine, server: &Server, site: &Site) -> Check {

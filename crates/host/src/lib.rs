@@ -1,8 +1,7 @@
 //! The host: CPUs, processes, control groups, limits, the device behind a path, and the device probe. Linux only.
 //!
-//! Everything here only reads the host, with four exceptions: [`check_thread_limits`] may raise the soft limit of open
-//! files, [`Priority`] raises this process's, [`run_probe`] writes to a scratch file without a name, and [`end_connections`]
-//! ends those of this process.
+//! Everything here only reads the host, with three exceptions: [`check_thread_limits`] may raise the soft limit of open
+//! files, [`run_probe`] writes to a scratch file without a name, and [`end_connections`] ends those of this process.
 
 #![deny(unsafe_code)]
 
@@ -23,7 +22,7 @@ pub use cpu::{CpuSplit, CpuTimes};
 pub use device::{BlockId, Device, DeviceCounters, DeviceUse, Disk};
 pub use error::HostError;
 pub use files::{free_space, open_within};
-pub use limits::{Priority, ThreadLimit, check_thread_limits, raise_thread};
+pub use limits::{ThreadLimit, check_thread_limits};
 pub use machine::{HostInfo, MachineSettings};
 pub use probe::{
     BlockTransfer, IoInterface, ProbeEvent, ProbePlan, ProbeResult, ProbeStep, ReadPath, StepFigures,

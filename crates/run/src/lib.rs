@@ -31,7 +31,7 @@ pub use journal::Acknowledged;
 pub use load::{LoadPlan, LoadSummary, Loaded, LocalData, load, plan_load};
 pub use prepare::{Prepared, page_cache_advice, prepare, script_of_load, script_of_run, script_of_server};
 pub use replay::{NoReplay, Replay, replay};
-pub use run::{CommonStart, Measured, NO_PRIORITY, RunContext, run, shared_cpus};
+pub use run::{CommonStart, Measured, RunContext, run, turns_advice};
 pub use sampler::{Hosts, ObservedHost, ObservedServer, Topology};
 pub use site::{Activity, Site};
 pub use verify::{VerifySummary, verify};

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use slob_engine::{Engine, Outcome, RunPlan, Server, SessionPlan, within};
-use slob_host::Priority;
 use slob_method::{Batch, Planner, RowContent, SchemaNo};
 use slob_record::{ConfigEntry, Record, RunDirectory, SavedProbe, latest_probe};
 use slob_spec::{Length, RunSpec};
@@ -32,13 +31,11 @@ use crate::sampler::{Hosts, Topology};
 use crate::sessions::Sessions;
 use crate::sessions::{BatchSize, Gate, Message, SessionEnd, Shared, Worker};
 use crate::tally::{RunClock, Tally};
-use crate::turns::Turns;
+use crate::turns::{self, Turns};
 use crate::{RunError, verify};
 
 /// Stack of a session's thread in bytes; only touched pages take memory.
 const SESSION_STACK: usize = 1 << 20;
-/// The remedy for sessions that wait for a CPU.
-pub const NO_PRIORITY: &str = "run it as root or with CAP_SYS_NICE, or on another host";
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The parts of a run that its preparation does not need.
@@ -160,13 +157,12 @@ impl Timeline<'_> {
         let (sender, messages) = mpsc::channel();
         let sessions_count = self.prepared.homes.len() as u32;
         let shared_cpus = shared_cpus(&self.topology, &self.prepared.server, sessions_count);
-        let denied = shared_cpus.and_then(|_| Priority::raise().err());
         let shared = Arc::new(Shared {
             rendezvous: Rendezvous::default(),
             tally: Arc::clone(&self.tally),
             operations: AtomicU64::new(0),
             connecting: Gate::default(),
-            turns: Turns::new(shared_cpus.filter(|_| denied.is_some())),
+            turns: Turns::new(shared_cpus),
             journal,
         });
         let workers = self.workers(&shared, &sender, shared_cpus);
@@ -180,21 +176,8 @@ impl Timeline<'_> {
             sessions.shared.rendezvous.leave();
         }
         result?;
-        // Scripts were started before, and are started after: they do not inherit it.
-        let priority = shared_cpus.filter(|_| denied.is_none()).and_then(|_| Priority::raise().ok());
-        let note = shared_cpus.map(|cpus| {
-            let shared = format!("{sessions_count} sessions share {cpus} CPUs with their server");
-            match (&priority, denied) {
-                (Some(raised), _) => format!("{shared}; this program's threads have priority ({raised})."),
-                (None, error) => format!(
-                    "{shared}, and this program's threads have no priority ({}): a bounded number of batches is in flight while \
-                     the CPUs are busy; {NO_PRIORITY}.",
-                    error.map_or_else(|| "refused".to_owned(), |error| error.to_string())
-                ),
-            }
-        });
         let mut measured = Phases::new(self, sampler, sessions).carry_out();
-        measured.notes.extend(note);
+        measured.notes.extend(shared_cpus.and_then(|cpus| turns::advice(sessions_count, cpus)));
         Ok(measured)
     }
 
@@ -245,7 +228,6 @@ impl Timeline<'_> {
                 Length::Time(_) => None,
             },
             size: BatchSize::new(number, prepared.homes.len() as u32, shared_cpus),
-            has_priority: shared_cpus.is_some(),
             on_loss: self.context.spec.session_loss,
             shared: Arc::clone(shared),
             messages: messages.clone(),
@@ -320,11 +302,16 @@ impl Timeline<'_> {
 
 /// The CPUs of this host, if more sessions share them with a server. An embedded database has no threads of its own, and a
 /// server whose host is not known counts as one here.
-pub fn shared_cpus(topology: &Topology, server: &Server, sessions: u32) -> Option<u32> {
+fn shared_cpus(topology: &Topology, server: &Server, sessions: u32) -> Option<u32> {
     let mut hosts = topology.hosts_of_database().peekable();
     let is_here = hosts.peek().is_none() || hosts.any(|(_, host)| host.is_here);
     let cpus = thread::available_parallelism().ok()?.get() as u32;
     (is_here && !server.capabilities.embedded && sessions > cpus).then_some(cpus)
+}
+
+/// A sentence for more sessions than there will be batches in flight.
+pub fn turns_advice(topology: &Topology, server: &Server, sessions: u32) -> Option<String> {
+    shared_cpus(topology, server, sessions).and_then(|cpus| turns::advice(sessions, cpus))
 }
 
 fn connection_error(end: &SessionEnd) -> RunError {

@@ -122,8 +122,6 @@ pub(crate) struct Worker {
     pub(crate) planner: Planner,
     pub(crate) operations: Option<u64>,
     pub(crate) size: BatchSize,
-    /// Its thread gets priority where that is allowed.
-    pub(crate) has_priority: bool,
     pub(crate) on_loss: SessionLoss,
     pub(crate) shared: Arc<Shared>,
     pub(crate) messages: Sender<Message>,
@@ -137,9 +135,6 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn work(mut self, engine: &dyn Engine) {
         let mut end = SessionEnd { session: self.plan.number, ..SessionEnd::default() };
-        if self.has_priority {
-            let _ = slob_host::raise_thread();
-        }
         // If an engine panics, the others must not wait for this session.
         let worked = catch_unwind(AssertUnwindSafe(|| self.connect_and_execute(engine, &mut end)));
         let is_done = self.operations.is_some_and(|all| all == end.operations);

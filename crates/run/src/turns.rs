@@ -1,8 +1,8 @@
 //! A bound on the batches in flight, for sessions that share CPUs with their server.
 //!
-//! Without priority this program is one of hundreds of processes that want a CPU. With few batches in flight its threads get
-//! their share, and sessions get their turns in the order of asking. The bound rises while CPUs are idle, so that it does not
-//! hold back a load of I/O.
+//! This program is one of hundreds of processes that want a CPU. With few batches in flight its threads get their share, and
+//! sessions get their turns in the order of asking. The bound rises while CPUs are idle, so that it does not hold back a load
+//! of I/O. A higher priority would not help: the kernel may first share CPUs between login sessions, which are not ours.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -39,10 +39,25 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Turn<'a>(&'a Turns);
 
+fn least(cpus: u32) -> usize {
+    FOR_EACH_CPU * cpus as usize
+}
+
+/// A sentence for sessions that share so many CPUs with their server, if there are more than batches in flight.
+pub(crate) fn advice(sessions: u32, cpus: u32) -> Option<String> {
+    let least = least(cpus);
+    (sessions as usize > least).then(|| {
+        format!(
+            "{sessions} sessions share {cpus} CPUs with their server: while the CPUs are busy, only {least} batches are in flight, \
+             and the other sessions wait outside operations; use fewer sessions, or run this program on another host."
+        )
+    })
+}
+
 impl Turns {
     /// Bounds the batches of sessions that share so many CPUs, if they do.
     pub(crate) fn new(shared_cpus: Option<u32>) -> Self {
-        let least = shared_cpus.map_or(UNBOUND, |cpus| FOR_EACH_CPU * cpus as usize);
+        let least = shared_cpus.map_or(UNBOUND, least);
         let (bound, taken) = (AtomicUsize::new(least), AtomicUsize::new(0));
         Self { least, bound, taken, waiting: Mutex::default() }
     }
@@ -90,17 +105,20 @@ impl Turns {
         let used = now.since(last.get_or_insert(now));
         let Some(busy) = used.busy_percent().filter(|_| used.total_s() >= ENOUGH_S) else { return };
         *last = Some(now);
-        let bound = self.bound.load(SeqCst);
-        self.bound.store(adapted(bound, self.least, busy), SeqCst);
+        let (bound, is_reached) = (self.bound.load(SeqCst), !lock(&self.waiting).is_empty());
+        self.bound.store(adapted(bound, self.least, busy, is_reached), SeqCst);
         self.call();
     }
 }
 
-/// The next bound, if the CPUs were busy for so many percent.
-fn adapted(bound: usize, least: usize, busy: f64) -> usize {
-    /// Far more than there are sessions.
-    const MOST: usize = 1 << 20;
-    if busy < BUSY { (2 * bound).min(MOST) } else { (bound - bound / 4).max(least) }
+/// The next bound, if the CPUs were busy for so many percent. A bound that nobody waits at does not rise: it would take seconds
+/// to fall again.
+fn adapted(bound: usize, least: usize, busy: f64, is_reached: bool) -> usize {
+    match busy < BUSY {
+        true if is_reached => 2 * bound,
+        true => bound,
+        false => (bound - bound / 4).max(least),
+    }
 }
 
 impl Drop for Turn<'_> {
@@ -157,9 +175,17 @@ mod tests {
     }
 
     #[test]
+    fn only_sessions_that_wait_for_turns_are_mentioned() {
+        assert_eq!(advice(32, 2), None);
+        assert!(advice(33, 2).unwrap().starts_with("33 sessions share 2 CPUs"));
+    }
+
+    #[test]
     fn the_bound_rises_while_cpus_are_idle() {
-        let after = |bound, busy: &[f64]| busy.iter().fold(bound, |bound, busy| adapted(bound, 8, *busy));
+        let after =
+            |bound, busy: &[f64]| busy.iter().fold(bound, |bound, busy| adapted(bound, 8, *busy, true));
         assert_eq!(after(8, &[40.0; 7]), 1024);
+        assert_eq!(adapted(8, 8, 40.0, false), 8, "nobody waits");
         assert_eq!(after(8, &[99.0; 7]), 8);
         assert_eq!(after(64, &[99.0, 99.0]), 36);
     }

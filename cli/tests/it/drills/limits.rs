@@ -11,7 +11,7 @@ use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::Version;
 
 use super::times;
-use crate::common::{Called, Folder, Signal, at_work, postgres, signal, unwrapped};
+use crate::common::{Called, Folder, Signal, at_work, ended, kill, postgres, signal, unwrapped};
 
 #[test]
 fn a_program_that_was_stopped_is_not_taken_for_a_slow_device() {
@@ -127,6 +127,27 @@ fn thousands_of_sessions_are_all_measured() {
     let sessions = record["sessions"].as_array().unwrap();
     assert_eq!(sessions.len(), many);
     assert!(sessions.iter().all(|session| session["whole_window"] == true && session["error"].is_null()));
+}
+
+/// The kernel may schedule a login session as one: its priority is that of all its programs.
+#[test]
+fn overlapping_and_killed_runs_leave_the_priority_of_the_session_alone() {
+    const AUTOGROUP: &str = "/proc/self/autogroup";
+    let Ok(before) = fs::read_to_string(AUTOGROUP) else {
+        skip("this kernel has no autogroups");
+        return;
+    };
+    let Some(bench) = postgres(Version::V15, &[("max_connections", "60")]) else { return };
+    bench.setup(1, "8M");
+    let same = || assert_eq!(fs::read_to_string(AUTOGROUP).unwrap(), before);
+    let run = || bench.folder.start_run("-t 20 --warmup 0 --run-time 60");
+    let (first, second) = (run(), run());
+    same();
+    signal(&first, Signal::INT);
+    ended(first).exits(130);
+    same();
+    kill(second);
+    same();
 }
 
 #[test]

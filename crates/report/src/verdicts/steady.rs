@@ -68,7 +68,7 @@ findings! {
         NoOperation { sessions: Count, of: u64 } = DOUBT.by(&BEHIND) =>
             "Not evenly: {sessions} of {} ended no operation in the window.", plural(*of, "session");
         /// Latencies of operations say little of the sessions' time.
-        Waiting { percent: Percent } = DOUBT.by(&WAITING).remedy(PRIORITY) =>
+        Waiting { percent: Percent } = DOUBT.by(&WAITING).remedy(FEWER_SESSIONS) =>
             "Not all the time: sessions waited outside operations for {percent} % of it, for this program, the network \
              or a CPU.";
         ForeignCpu { percent: Percent } = DOUBT.by(&FOREIGN_CPU) =>
@@ -93,7 +93,8 @@ findings! {
     }
 }
 
-const PRIORITY: &str = "Where they share CPUs with their server, run this program as root or with CAP_SYS_NICE, or on another host.";
+const FEWER_SESSIONS: &str =
+    "Where they share CPUs with their server, use fewer sessions, or run this program on another host.";
 
 pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     let record = figures.record;
