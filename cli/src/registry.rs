@@ -59,13 +59,23 @@ pub(crate) fn open_spec(
     OpenSpec { tablespace, ..OpenSpec::new(target.clone(), purpose, options.of(engine.scheme)) }
 }
 
+/// Fails if no engine has the scheme, or the target is not of the engine's form. The message shows the scheme alone:
+/// a mistyped target may hold a password anywhere.
 pub(crate) fn engine_of(target: &Target) -> Result<&'static EngineKind> {
-    let scheme = target.scheme();
-    ENGINES.iter().find(|engine| engine.scheme == scheme).ok_or_else(|| {
+    let refused = |message: &str, advice: String| {
+        let step = format!("TARGET={}:...", target.scheme());
+        Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(advice))
+    };
+    let Some(engine) = ENGINES.iter().find(|engine| engine.scheme == target.scheme()) else {
         let forms: Vec<&str> = ENGINES.iter().map(|engine| engine.target_form).collect();
-        EngineError::new(ErrorKind::Usage, format!("TARGET={target}"), "no engine of that name")
-            .with_advice(format!("this build knows {}", forms.join(", ")))
-    })
+        return refused("no engine of that name", format!("this build knows {}", forms.join(", ")));
+    };
+    let is_name = |c: char| c.is_alphanumeric() || "._-".contains(c);
+    let name = target.path().strip_prefix('/').unwrap_or(target.path());
+    if engine.target_form.contains("://") && target.is_bare() && !name.chars().all(is_name) {
+        return refused("'//' is missing after the scheme", format!("write {}", engine.target_form));
+    }
+    Ok(engine)
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ pub(crate) fn resolve_with(
     let mut pairs = extra.to_vec();
     pairs.extend(flags(matches));
     let resolved = Settings::resolve(&registry::table(), file, &environment, &pairs)?;
+    check_target(&resolved.settings)?;
     refuse_visible_password(&resolved.settings)?;
     warn(&resolved.warnings);
     warn_of_readable_password(&resolved.settings);
@@ -60,6 +61,7 @@ pub(crate) fn resolve_with(
 pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
     let file = read_conf(Some(&path.to_string_lossy()))?;
     let resolved = Settings::resolve(&registry::table(), file.as_ref(), &[], &[])?;
+    check_target(&resolved.settings)?;
     warn(&resolved.warnings);
     warn_of_readable_password(&resolved.settings);
     Ok(resolved.settings)
@@ -154,6 +156,14 @@ fn warn_of_readable_password(settings: &Settings) {
     }
 }
 
+/// Fails if no engine of this build takes the target. It is not shown then.
+fn check_target(settings: &Settings) -> Result<(), Failure> {
+    match settings.entry("TARGET").and_then(Entry::value) {
+        Some(Value::Target(target)) => Ok(registry::engine_of(target).map(drop)?),
+        _ => Ok(()),
+    }
+}
+
 /// Everybody who lists processes reads a password on the command line.
 fn refuse_visible_password(settings: &Settings) -> Result<(), Failure> {
     let target = settings.entry("TARGET").filter(|entry| *entry.origin() == Origin::Flag);
@@ -234,7 +244,9 @@ pub(crate) fn overridden(
 ) -> Result<Settings, Failure> {
     let pairs: Vec<(String, String)> =
         pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-    Ok(settings.overridden(&registry::table(), &pairs, place)?.settings)
+    let settings = settings.overridden(&registry::table(), &pairs, place)?.settings;
+    check_target(&settings)?;
+    Ok(settings)
 }
 
 /// The settings of a run, completed by what is loaded at its target. Bad input is refused without a connection.

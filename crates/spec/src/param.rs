@@ -281,10 +281,10 @@ impl Kind {
     pub(crate) fn shown(&self, text: &str) -> String {
         match self {
             Self::Secret => MASK.to_owned(),
-            Self::Url if text.contains(['@', '?']) => {
+            _ if text.is_empty() => "empty".to_owned(),
+            _ if *self == Self::Url || (text.contains("://") && text.contains('@')) => {
                 "an address (not shown, as it may hold a password)".to_owned()
             }
-            _ if text.is_empty() => "empty".to_owned(),
             _ => format!("'{}'", text.escape_debug()),
         }
     }

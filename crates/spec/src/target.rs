@@ -50,6 +50,11 @@ impl Target {
         &self.endpoints
     }
 
+    /// True for `scheme:path`, false for `scheme://host`.
+    pub fn is_bare(&self) -> bool {
+        !self.text[self.scheme.len()..].starts_with("://")
+    }
+
     pub fn with_password(self, password: Secret) -> Self {
         Self { password: Some(password), ..self }
     }
@@ -57,8 +62,7 @@ impl Target {
     /// Replaces the hosts by a list such as `host:port,host:port`.
     /// Fails if the list is misspelt, or this target has no hosts.
     pub fn with_endpoints(&self, list: &str) -> Result<Self, BadTarget> {
-        // Other parts of an address must not appear among the hosts.
-        if list.contains(['/', '?', '@']) || list.chars().any(char::is_control) {
+        if list.chars().any(char::is_control) {
             return Err(BadTarget::Host);
         }
         let (scheme, rest) = self.text.split_once(':').ok_or(BadTarget::Host)?;
@@ -148,6 +152,11 @@ pub enum BadTarget {
     )]
     Host,
     #[error(
+        "the user's name holds a character that names rarely have; write user:password@, and such characters as \
+         escapes: a blank as %20"
+    )]
+    User,
+    #[error(
         "there is an '@' in the path; write user:password@ directly after '//', and %40 for an '@' elsewhere"
     )]
     StrayAt,
@@ -157,12 +166,18 @@ pub enum BadTarget {
     Control,
     #[error("its query holds a secret, which would be shown in reports; only 'password' may stand there")]
     SecretInQuery,
-    #[error("its query is misspelt; write ?name=value&name=value, and %3F for a '?' within a value")]
+    #[error(
+        "its query is misspelt; write ?name=value&name=value, and %3F for a '?', %3D for a '=' within a name or value"
+    )]
     Query,
     #[error("it holds two passwords; keep the one before the '@' or the one in the query")]
     TwoPasswords,
 }
 
+/// The parameter of a query that holds the password.
+const PASSWORD: &str = "password";
+/// Names that differ from it by so many letters are misspellings of it.
+const MISSPELT: usize = 2;
 /// Parts of names of secrets in a query.
 const SECRET_WORDS: [&str; 6] = ["password", "passwd", "passphrase", "pwd", "secret", "token"];
 
@@ -179,6 +194,10 @@ fn read_address(target: &mut Target, address: &str) -> Result<(), BadTarget> {
     // A '/' in a password ends the authority early and leaves the '@' in the path, which would be shown.
     if path.contains('@') {
         return Err(BadTarget::StrayAt);
+    }
+    // This is a query whose '?' is missing.
+    if path.contains('=') {
+        return Err(BadTarget::Query);
     }
     target.text.push_str("//");
     let hosts = match authority.rsplit_once('@') {
@@ -204,7 +223,12 @@ fn read_endpoints(hosts: &str) -> Result<Vec<Endpoint>, BadTarget> {
 fn read_login(target: &mut Target, login: &str) -> Result<(), BadTarget> {
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     if !user.is_empty() {
-        target.user = Some(decode(user)?);
+        // A user's name is shown. A misspelt ':' behind it must not make the password a part of it.
+        let decoded = decode(user)?;
+        if !user.chars().all(is_of_user) || decoded.contains([':', '/']) {
+            return Err(BadTarget::User);
+        }
+        target.user = Some(decoded);
         target.text.push_str(user);
         target.text.push('@');
     }
@@ -214,7 +238,18 @@ fn read_login(target: &mut Target, login: &str) -> Result<(), BadTarget> {
     Ok(())
 }
 
+fn is_of_user(c: char) -> bool {
+    c.is_alphanumeric() || "._-$#+%".contains(c)
+}
+
+fn is_of_host(c: char) -> bool {
+    c.is_alphanumeric() || "._-:[]%".contains(c)
+}
+
 fn read_endpoint(text: &str) -> Result<Endpoint, BadTarget> {
+    if !text.chars().all(is_of_host) {
+        return Err(BadTarget::Host);
+    }
     let (host, port) = split_port(text).ok_or(BadTarget::Host)?;
     let port = port.map(|port| read_port(port).ok_or(BadTarget::Port)).transpose()?;
     let host = decode(host)?;
@@ -237,8 +272,8 @@ pub(crate) fn read_port(text: &str) -> Option<u16> {
 }
 
 fn read_bare_path(target: &mut Target, path: &str) -> Result<(), BadTarget> {
-    // This may be 'user/password@service'; a path of the file system begins with '.' or '/'.
-    if path.contains('@') && !path.starts_with(['.', '/']) {
+    // This may be 'user/password@service', or lack a slash.
+    if path.contains('@') {
         return Err(BadTarget::StrayAt);
     }
     target.text.push_str(path);
@@ -249,13 +284,14 @@ fn read_bare_path(target: &mut Target, path: &str) -> Result<(), BadTarget> {
 fn read_query(target: &mut Target, query: &str) -> Result<(), BadTarget> {
     let mut separator = '?';
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        if name.is_empty() || value.contains('?') {
+        let no_value = if pair.contains('@') { BadTarget::StrayAt } else { BadTarget::Query };
+        let (name, value) = pair.split_once('=').ok_or(no_value)?;
+        if name.is_empty() || value.contains(['?', '=']) {
             return Err(BadTarget::Query);
         }
         let (name, value) = (decode(name)?, decode(value)?);
         let lower = name.to_ascii_lowercase();
-        if lower == "password" {
+        if lower == PASSWORD {
             if target.password.replace(Secret::new(value)).is_some() {
                 return Err(BadTarget::TwoPasswords);
             }
@@ -265,7 +301,8 @@ fn read_query(target: &mut Target, query: &str) -> Result<(), BadTarget> {
         if pair.contains('@') {
             return Err(BadTarget::StrayAt);
         }
-        if lower == "pass" || SECRET_WORDS.iter().any(|word| lower.contains(word)) {
+        let is_misspelt = strsim::damerau_levenshtein(&lower, PASSWORD) <= MISSPELT;
+        if is_misspelt || lower == "pass" || SECRET_WORDS.iter().any(|word| lower.contains(word)) {
             return Err(BadTarget::SecretInQuery);
         }
         target.query.push((name, value));
@@ -306,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_server_address_is_split() {
-        let target = parse("Db2x://app:p%40ss@db1:5432,[::1]:5433,db3/or%20ders?tls=on&tls=off&x");
+        let target = parse("Db2x://app:p%40ss@db1:5432,[::1]:5433,db3/or%20ders?tls=on&tls=off&x=");
         assert_eq!(target.scheme(), "db2x");
         assert_eq!(target.user(), Some("app"));
         assert_eq!(target.password().map(Secret::expose), Some("p@ss"));
@@ -316,7 +353,7 @@ mod tests {
         assert_eq!((target.path(), target.database()), ("/or ders", Some("or ders")));
         assert_eq!(target.query_value("tls"), Some("off"));
         assert_eq!(target.query_value("x"), Some(""));
-        assert_eq!(target.to_string(), "db2x://app@db1:5432,[::1]:5433,db3/or%20ders?tls=on&tls=off&x");
+        assert_eq!(target.to_string(), "db2x://app@db1:5432,[::1]:5433,db3/or%20ders?tls=on&tls=off&x=");
     }
 
     #[test]
@@ -349,6 +386,16 @@ mod tests {
     #[case("db://h:70000/d", BadTarget::Port)]
     #[case("db://u:12/3@h/d", BadTarget::StrayAt)]
     #[case("db:scott/tiger@h", BadTarget::StrayAt)]
+    #[case("db:/u:tiger@h/d", BadTarget::StrayAt)]
+    #[case("db://u;tiger@h/d", BadTarget::User)]
+    #[case("db://u@tiger@h/d", BadTarget::User)]
+    #[case("db://u%3Atiger@h/d", BadTarget::User)]
+    #[case("db://h;tiger/d", BadTarget::Host)]
+    #[case("db://h/dpassword=x", BadTarget::Query)]
+    #[case("db://h?password&x", BadTarget::Query)]
+    #[case("db://h?a=b=c", BadTarget::Query)]
+    #[case("db://h?pasword=x", BadTarget::SecretInQuery)]
+    #[case("db://h?passwrod=x", BadTarget::SecretInQuery)]
     #[case("db://u:p%4@h", BadTarget::Escape)]
     #[case("db://h/%zz", BadTarget::Escape)]
     #[case("db://h/%ff", BadTarget::Escape)]

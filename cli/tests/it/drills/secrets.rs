@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use slob_testing::postgres::{Cluster, Version};
 
-use crate::common::{Folder, spawned};
+use crate::common::{Called, Folder, spawned};
+use crate::fuzz::addresses;
 
 pub(crate) const PASSWORD: &str = "hunter2-4711-c0rrect";
 
@@ -109,6 +110,45 @@ fn a_password_in_the_address_is_refused_without_repeating_it() {
         assert!(called.stderr.to_lowercase().contains("password"), "{}", called.stderr);
     }
     assert!(holders(folder.path()).is_empty());
+}
+
+#[test]
+fn a_mistyped_target_is_refused_before_anything_and_not_shown() {
+    let folder = Folder::new();
+    let mistyped = [
+        "postgres:/plain:PW@127.0.0.1:1/slob",
+        "postgres://plain;PW@127.0.0.1:1/slob",
+        "postgres:/plain:PW/slob",
+        "postgres://plain@127.0.0.1:1/slob?pasword=PW",
+        "postgres://plain@127.0.0.1:1/slobpassword=PW",
+        "postgers://plain@127.0.0.1:1/PW",
+        "oracle:/plain/PW@//127.0.0.1:1",
+        "mysql:/plain:PW@127.0.0.1:1",
+        "host=127.0.0.1 port=1 password=PW",
+        "host:127.0.0.1 password=PW",
+    ];
+    for target in mistyped.map(|text| text.replace("PW", PASSWORD)) {
+        for command in ["run 1", "setup --yes 1", "verify", "conf", "doctor", "drop --yes", "ladder"] {
+            let args = command.split(' ').chain(["--target", target.as_str()]);
+            let called = Called::from(folder.command("").args(args).output().unwrap()).exits(2);
+            let shown = called.all();
+            assert!(!contains(shown.as_bytes()), "{command}: {shown}");
+        }
+    }
+    assert!(holders(folder.path()).is_empty());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is made");
+}
+
+/// The library is asked for all of them elsewhere: these go through the program.
+#[test]
+fn some_mistyped_targets_are_shown_by_no_command() {
+    let folder = Folder::new();
+    for (number, target) in addresses::mistyped().step_by(307).enumerate() {
+        let command = ["conf", "setup --print-sql 1"][number % 2];
+        let called = folder.command(command).args(["--target", &target]).output().unwrap();
+        let shown = Called::from(called).all();
+        assert!(!addresses::shows_password(&shown), "{command} {target}: {shown}");
+    }
 }
 
 #[test]

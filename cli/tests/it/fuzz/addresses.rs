@@ -1,6 +1,6 @@
 //! TARGET and ENDPOINTS: no text stops their reader, and none makes it show a password.
 
-use slob_spec::{RunName, Target};
+use slob_spec::{RunName, Secret, Target};
 
 use super::conf::table;
 use super::damage::{self, ODD, Random};
@@ -75,4 +75,90 @@ fn no_address_shows_its_password() {
             assert!(!shown.contains(MARK), "{text}: {shown}");
         }
     });
+}
+
+/// It holds a character that names rarely have: a lost ':' before letters alone leaves a longer user's name.
+const PASSWORD: &str = "hunter2!zebra77";
+const WITH_PASSWORD: &[&str] = &[
+    "postgres://slob:PW@h:5432/db?sslmode=require",
+    "postgres://slob:PW@h/db",
+    "postgres://slob@h/db?sslmode=require&password=PW",
+    "postgres://slob@h?password=PW&connect_timeout=3",
+    "postgres://slob:PW@[::1]:5432,h2/db",
+    "mysql://slob:PW@h1:3306,h2",
+    "mysql://slob:PW@%2Frun%2Fmysqld.sock",
+    "mysql://slob@h/?ssl-mode=REQUIRED&password=PW",
+    "oracle://slob:PW@//h:1521/S?role=normal",
+    "oracle://slob:PW@NAME",
+    "oracle://slob@//h:1521/S?password=PW",
+];
+/// Targets of other programs.
+const FOREIGN: &[&str] = &[
+    "host=h user=slob password=PW dbname=db",
+    "host=h:5432 password=PW",
+    "slob/PW@//h:1521/S",
+    "oracle:slob/PW@//h:1521/S",
+    "oracle:/slob/PW@//h:1521/S",
+    "postgres:/slob:PW@h/db",
+    "mysql:slob:PW@h",
+    "slob:PW@tcp(h:3306)/db",
+    "mysql -h h -u slob -pPW",
+];
+
+/// Every target that one mistyped character makes of good ones: lost, exchanged, replaced or added.
+pub(crate) fn mistyped() -> impl Iterator<Item = String> {
+    let typed = "@:/?&=;,.%#+ '[]|x1-".chars();
+    WITH_PASSWORD.iter().chain(FOREIGN).flat_map(move |good| {
+        let good: Vec<char> = good.replace("PW", PASSWORD).chars().collect();
+        let mut made = vec![good.clone()];
+        for at in 0..good.len() {
+            let with = |range: std::ops::Range<usize>, text: &[char]| {
+                let mut changed = good.clone();
+                changed.splice(range, text.iter().copied());
+                changed
+            };
+            made.push(with(at..at + 1, &[]));
+            if let Some(next) = good.get(at + 1) {
+                made.push(with(at..at + 2, &[*next, good[at]]));
+            }
+            for c in typed.clone() {
+                made.extend([with(at..at + 1, &[c]), with(at..at, &[c])]);
+            }
+        }
+        made.into_iter().map(|made| made.into_iter().collect())
+    })
+}
+
+/// True if a text holds five characters of the password in a row.
+pub(crate) fn shows_password(text: &str) -> bool {
+    (0..=PASSWORD.len() - 5).any(|at| text.contains(&PASSWORD[at..at + 5]))
+}
+
+#[test]
+fn no_mistyped_target_shows_its_password() {
+    let table = table();
+    let (mut all, mut read) = (0, 0);
+    for text in mistyped() {
+        all += 1;
+        let shown = match text.parse::<Target>() {
+            // The program refuses these by their form, before anything shows them: see the drills of secrets.
+            Ok(target) if target.is_bare() => continue,
+            Ok(target) => {
+                read += 1;
+                // Messages of engines are made of these parts.
+                let parts = (target.user(), target.endpoints(), target.path(), target.query());
+                format!("{target} {target:?} {parts:?}")
+            }
+            Err(error) => format!("{error} {error:?}"),
+        };
+        assert!(!shows_password(&shown), "{text}: {shown}");
+        for key in ["TARGET", "ENDPOINTS"] {
+            let flags = [(key.to_owned(), text.clone())];
+            let Err(errors) = slob_spec::Settings::resolve(&table, None, &[], &flags) else { continue };
+            assert!(!shows_password(&errors.to_string()), "{text}: {errors}");
+        }
+    }
+    assert!(all > 10_000 && read > 1_000, "{read} of {all} were read");
+    let good: Target = WITH_PASSWORD[0].replace("PW", PASSWORD).parse().unwrap();
+    assert_eq!(good.password().map(Secret::expose), Some(PASSWORD));
 }

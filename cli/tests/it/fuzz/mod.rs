@@ -4,7 +4,7 @@
 //! take a second or two; `FUZZ_INPUTS=100000` gives each that many. A failure names the seed of its input:
 //! `FUZZ_SEED=n FUZZ_INPUTS=1` makes that input again.
 
-mod addresses;
+pub(crate) mod addresses;
 mod awr_info;
 mod conf;
 mod damage;

@@ -179,7 +179,7 @@ fn each_engine_gets_its_own_options() {
 #[test]
 fn a_password_among_the_hosts_is_not_shown() {
     let errors = run(&[("TARGET", "db://u@h/d"), ("ENDPOINTS", "u:tiger@a,b")]).unwrap_err().to_string();
-    assert!(errors.contains("ENDPOINTS=********@a,b") && !errors.contains("tiger"), "{errors}");
+    assert!(errors.contains("ENDPOINTS can't replace") && !errors.contains("tiger"), "{errors}");
 }
 
 #[rstest]
