@@ -183,6 +183,10 @@ fn run_of_partial(name: &str) -> Option<&str> {
 fn remove_abandoned(results: &Path) {
     let entries = fs::read_dir(results).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| run_of_partial(&entry.file_name().to_string_lossy()).is_some()) {
+        // What a link leads to is not ours.
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
         let folder = entry.path();
         if is_locked(&folder.join(MARKS_FILE)) || !holds_nothing_whole(&folder) {
             continue;
@@ -350,6 +354,16 @@ mod tests {
         // A locked folder stays.
         let _other = RunDirectory::create(folder.path(), Timestamp::now(), "b").unwrap();
         assert!(run.path().exists());
+    }
+
+    #[test]
+    fn a_link_to_a_folder_is_not_an_abandoned_run() {
+        let (results, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(other.path().join(CONF_FILE), "SCALE=80M\n").unwrap();
+        let link = results.path().join(".20260101T000000Z-dead.partial");
+        std::os::unix::fs::symlink(other.path(), &link).unwrap();
+        RunDirectory::create(results.path(), Timestamp::now(), "a").unwrap();
+        assert!(other.path().join(CONF_FILE).exists() && link.is_symlink());
     }
 
     #[test]

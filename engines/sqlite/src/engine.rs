@@ -126,7 +126,7 @@ impl Engine for SqliteEngine {
     }
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
-        target::drop_schema(&self.0.place, schema)
+        target::drop_schema(&self.0.place, schema, &self.0.other_meter)
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {

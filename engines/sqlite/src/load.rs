@@ -12,7 +12,7 @@ use crate::error::os_failed;
 use crate::rows::RowBuffer;
 use crate::schema_file::{Claim, SchemaFile, claim, signed};
 use crate::statement::{Statement, Value};
-use crate::target::{BLOCK_BYTES, Place, SCHEME, companions};
+use crate::target::{BLOCK_BYTES, Place, SCHEME, companions, remove_draft};
 use crate::vfs::{Meter, drop_page_cache, read_page, start_write_back};
 
 /// Rows between two updates of the progress, and between two requests to write back: 8 MiB.
@@ -41,10 +41,7 @@ pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(os_failed(step, &error)),
         _ => {}
     }
-    // A program that was killed here has left them.
-    for path in companions(&draft).chain([draft.clone()]).filter(|path| path.exists()) {
-        fs::remove_file(&path).map_err(|error| os_failed(step.as_str(), &error))?;
-    }
+    remove_draft(&draft)?;
     let new = SchemaFile::create(schema, &draft, meter)?;
     new.batch("creating", include_str!("../sql/create.sql"))?;
     new.mark_begun(load)?;

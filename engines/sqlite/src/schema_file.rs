@@ -137,6 +137,15 @@ impl<'a> SchemaFile<'a> {
         self.state()?.ok_or_else(|| not_ours(&self.path))
     }
 
+    /// The names of tables, indexes, views and triggers that this program did not make.
+    pub(crate) fn others(&self) -> Result<Vec<String>> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare(include_str!("../sql/select_others.sql"))?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        read().map_err(|error| self.failed("reading", &error))
+    }
+
     fn slices(&self) -> rusqlite::Result<Vec<Slice>> {
         let mut statement = self.connection.prepare(include_str!("../sql/select_slices.sql"))?;
         let slices = statement.query_map([], |row| {

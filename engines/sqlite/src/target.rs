@@ -1,6 +1,7 @@
 //! A target: a folder of schemas, its parameters and its files.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fs, io};
 
 use slob_engine::{EngineError, ErrorKind, OpenSpec, Purpose, Result, SchemaState, only_damaged};
@@ -146,10 +147,27 @@ fn schema_files(place: &Place) -> Result<Vec<(SchemaNo, PathBuf)>> {
 }
 
 /// Removes a schema without SQLite: the file may be damaged, and there may be no room for the files that SQLite makes beside
-/// it.
-pub(crate) fn drop_schema(place: &Place, schema: SchemaNo) -> Result<()> {
+/// it. A readable file with tables of others is left untouched.
+pub(crate) fn drop_schema(place: &Place, schema: SchemaNo, meter: &Meter) -> Result<()> {
     let path = place.file(schema);
     let step = || format!("removing {}", path.display());
+    let others = match SchemaFile::open(schema, &path, IoMode::Buffered, meter).and_then(|file| file.others())
+    {
+        Err(error) if error.kind() == ErrorKind::Space => {
+            SchemaFile::open_read_only(schema, &path, meter).and_then(|file| file.others())
+        }
+        others => others,
+    };
+    match others {
+        Ok(others) if !others.is_empty() => {
+            let message = format!("it holds objects that slob did not make: {others:?}");
+            return Err(
+                EngineError::new(ErrorKind::Usage, step(), message).with_advice("move or drop them first")
+            );
+        }
+        Err(error) if error.kind() != ErrorKind::Data => return Err(error),
+        _ => {}
+    }
     match claim(&path, BUSY_WAIT, || remove(&path)) {
         Ok(Claim::Done(())) => Ok(()),
         Ok(Claim::NotOurs) => Err(not_ours(&path)),
@@ -157,6 +175,23 @@ pub(crate) fn drop_schema(place: &Place, schema: SchemaNo) -> Result<()> {
             Err(EngineError::new(ErrorKind::Retryable, step(), "a program has it open").with_advice("end it"))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(not_loaded(schema, &path)),
+        Err(error) => Err(os_failed(step(), &error)),
+    }
+}
+
+/// Removes the draft that a killed load has left, if it has our marker or is empty. A link is none.
+pub(crate) fn remove_draft(draft: &Path) -> Result<()> {
+    let step = || format!("removing {}", draft.display());
+    let Ok(about) = fs::symlink_metadata(draft) else { return Ok(()) };
+    let claimed = match about.is_file() {
+        true if about.len() == 0 => remove(draft).map(Claim::Done),
+        true => claim(draft, Duration::ZERO, || remove(draft)),
+        false => Ok(Claim::NotOurs),
+    };
+    match claimed {
+        Ok(Claim::Done(())) => Ok(()),
+        Ok(Claim::NotOurs) => Err(not_ours(draft)),
+        Ok(Claim::InUse) => Err(EngineError::new(ErrorKind::Retryable, step(), "a program has it open")),
         Err(error) => Err(os_failed(step(), &error)),
     }
 }

@@ -74,3 +74,41 @@ fn child_without_room() {
         engine.drop_schema(state.schema).expect("nothing needs room");
     }
 }
+
+#[test]
+fn a_schema_with_a_table_of_others_is_not_dropped() {
+    let dir = folder();
+    let engine = engine(dir.path());
+    load(engine.as_ref(), 1);
+    let path = dir.path().join("slob1.db");
+    let other = rusqlite::Connection::open(&path).expect("a database");
+    other.execute_batch("CREATE TABLE payroll(id); INSERT INTO payroll VALUES(1)").expect("writable");
+    let refused = engine.drop_schema(schema(1)).expect_err("it holds another's table");
+    assert!(refused.kind() == ErrorKind::Usage && refused.to_string().contains("payroll"), "{refused}");
+    let rows = other.query_row("SELECT COUNT(*) FROM payroll", [], |row| row.get::<_, i64>(0));
+    assert_eq!(rows.expect("it is still there"), 1);
+    other.execute_batch("DROP TABLE payroll").expect("writable");
+    drop(other);
+    engine.drop_schema(schema(1)).expect("all of it is ours");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_of_others_with_the_name_of_a_draft_is_left_untouched() {
+    let dir = folder();
+    let engine = engine(dir.path());
+    let draft = dir.path().join("slob1.db.new");
+    std::fs::write(&draft, "someone's").expect("writable");
+    let refused = engine.create_schema(&LOAD, schema(1)).expect_err("the name is taken");
+    assert!(
+        refused.kind() == ErrorKind::Usage && refused.to_string().contains("left untouched"),
+        "{refused}"
+    );
+    assert_eq!(std::fs::read(&draft).expect("readable"), b"someone's");
+    // Those that a killed load leaves are replaced: before its marker, and after it.
+    std::fs::write(&draft, "").expect("writable");
+    engine.create_schema(&LOAD, schema(1)).expect("an empty draft is ours");
+    std::fs::rename(dir.path().join("slob1.db"), &draft).expect("the same folder");
+    engine.create_schema(&LOAD, schema(1)).expect("a marked draft is ours");
+    assert!(!draft.exists());
+}
