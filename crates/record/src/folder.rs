@@ -52,9 +52,6 @@ impl RunDirectory {
     /// Fails if `results` can't be written to.
     pub fn create(results: &Path, started: Timestamp, name: &str) -> Result<Self, RecordError> {
         fs::create_dir_all(results).map_err(RecordError::io("creating the results folder", results))?;
-        // Other programs wait here: a folder without its lock looks abandoned. Without locks in the file system that risk remains.
-        let turn = File::open(results).map_err(RecordError::io("opening the results folder", results))?;
-        let _ = turn.lock();
         remove_abandoned(results);
         let stamp = started.strftime("%Y%m%dT%H%M%SZ");
         for attempt in 1.. {
@@ -66,16 +63,14 @@ impl RunDirectory {
             if published.exists() {
                 continue;
             }
-            match fs::create_dir(&temporary) {
+            match create_with_marks(&temporary) {
                 // It was published since the check above.
-                Ok(()) if published.exists() => {
-                    let _ = fs::remove_dir(&temporary);
+                Ok(_) if published.exists() => {
+                    let _ = fs::remove_dir_all(&temporary);
                 }
-                Ok(()) => {
-                    let marks = MarksFile::create(&temporary)?;
-                    return Ok(Self { id, temporary, published, marks });
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Ok(marks) => return Ok(Self { id, temporary, published, marks }),
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty) => {}
                 Err(error) => return Err(RecordError::io("creating the run's folder", temporary)(error)),
             }
         }
@@ -173,6 +168,15 @@ pub fn file_digest(path: &Path) -> Result<String, RecordError> {
     read().map_err(RecordError::io("reading", path))
 }
 
+/// Creates the unpublished folder of a run with its locked file of marks, under another name at first: a folder without its
+/// lock looks abandoned. Nothing waits for a lock: the folder of results is the user's, who may lock it.
+fn create_with_marks(folder: &Path) -> std::io::Result<MarksFile> {
+    let new = folder.with_extension("new");
+    fs::create_dir(&new)?;
+    let created = MarksFile::create(&new, folder).and_then(|marks| fs::rename(&new, folder).map(|()| marks));
+    created.inspect_err(|_| drop(fs::remove_dir_all(&new)))
+}
+
 /// The run whose unpublished folder has that name.
 fn run_of_partial(name: &str) -> Option<&str> {
     name.strip_prefix('.')?.strip_suffix(PARTIAL)
@@ -188,7 +192,7 @@ fn remove_abandoned(results: &Path) {
             continue;
         }
         let folder = entry.path();
-        if is_locked(&folder.join(MARKS_FILE)) || !holds_nothing_whole(&folder) {
+        if !holds_nothing_whole(&folder) || is_locked(&folder.join(MARKS_FILE)) {
             continue;
         }
         for name in OWN_FILES {
@@ -199,8 +203,13 @@ fn remove_abandoned(results: &Path) {
     }
 }
 
+/// True if the folder holds nothing but this program's files, without a whole record. What is not a file is not opened: to open
+/// a pipe takes until another program does.
 fn holds_nothing_whole(folder: &Path) -> bool {
-    let is_own = |file: fs::DirEntry| OWN_FILES.iter().any(|name| file.file_name() == *name);
+    let is_own = |file: fs::DirEntry| {
+        file.file_type().is_ok_and(|kind| kind.is_file())
+            && OWN_FILES.iter().any(|name| file.file_name() == *name)
+    };
     let all_own = fs::read_dir(folder).is_ok_and(|files| files.flatten().all(is_own));
     all_own && !fs::read(folder.join(RUN_FILE)).is_ok_and(|record| record.ends_with(END))
 }
@@ -228,12 +237,12 @@ struct MarksFile {
 }
 
 impl MarksFile {
-    fn create(folder: &Path) -> Result<Self, RecordError> {
-        let path = folder.join(MARKS_FILE);
-        let file = open_marks(&path).map_err(RecordError::io("creating", &path))?;
+    /// Creates it in a folder that will be renamed.
+    fn create(new: &Path, folder: &Path) -> std::io::Result<Self> {
+        let file = open_marks(&new.join(MARKS_FILE))?;
         // Without locks in the file system nobody can leave marks.
-        let _ = file.lock();
-        Ok(Self { _file: file, path })
+        let _ = file.try_lock();
+        Ok(Self { _file: file, path: folder.join(MARKS_FILE) })
     }
 
     /// The marks in order of time, without unreadable lines, and the number of those beyond the limit.
@@ -354,6 +363,42 @@ mod tests {
         // A locked folder stays.
         let _other = RunDirectory::create(folder.path(), Timestamp::now(), "b").unwrap();
         assert!(run.path().exists());
+    }
+
+    /// Opening a pipe that has no other end takes for ever.
+    #[test]
+    fn a_pipe_in_a_folder_that_looks_abandoned_is_not_opened() {
+        let results = tempfile::tempdir().unwrap();
+        let left = results.path().join(".20260101T000000Z-dead.partial");
+        fs::create_dir(&left).unwrap();
+        let pipe = left.join(RUN_FILE);
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        RunDirectory::create(results.path(), Timestamp::now(), "a").unwrap();
+        assert!(pipe.exists());
+    }
+
+    #[test]
+    fn a_lock_of_the_results_folder_is_the_users() {
+        let results = tempfile::tempdir().unwrap();
+        let users = File::open(results.path()).unwrap();
+        users.lock().unwrap();
+        RunDirectory::create(results.path(), Timestamp::now(), "a").unwrap();
+    }
+
+    #[test]
+    fn runs_that_begin_at_once_have_a_folder_each_and_no_other() {
+        let (results, started) = (tempfile::tempdir().unwrap(), Timestamp::now());
+        let create = || RunDirectory::create(results.path(), started, "a").unwrap();
+        let runs: Vec<_> = std::thread::scope(|scope| {
+            let begun: Vec<_> = (0..16).map(|_| scope.spawn(create)).collect();
+            begun.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let mut under_way = runs_under_way(results.path());
+        under_way.sort();
+        let mut ids: Vec<_> = runs.iter().map(|run| run.id().to_owned()).collect();
+        ids.sort();
+        assert_eq!(under_way, ids);
+        assert_eq!(fs::read_dir(results.path()).unwrap().count(), 16, "no other folder stays");
     }
 
     #[test]
