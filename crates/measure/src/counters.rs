@@ -52,6 +52,8 @@ pub enum Counter {
     RowsChanged,
     /// Rows that statements read.
     RowsRead,
+    /// Bytes of physical reads for no client in particular, as of undo logs, where the others are counted by client.
+    SharedReadBytes,
     /// Rows that anybody read in the tables of the run.
     TableRowsRead,
     /// Bytes of temporary files.

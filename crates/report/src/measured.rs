@@ -211,9 +211,10 @@ pub(crate) fn physical_read_bytes(record: &Record) -> Option<u64> {
     read_bytes(record, counter)
 }
 
-/// The same of all clients of the server, for comparison with counters that know no clients.
+/// All that the server read, for clients or not, for comparison with counters that know no clients.
 pub(crate) fn physical_read_bytes_of_all(record: &Record) -> Option<u64> {
-    read_bytes(record, counter_of_all)
+    let of_clients = read_bytes(record, counter_of_all)?;
+    Some(of_clients.saturating_add(counter(record, Counter::SharedReadBytes).unwrap_or(0)))
 }
 
 fn read_bytes(record: &Record, counter: fn(&Record, Counter) -> Option<u64>) -> Option<u64> {

@@ -112,10 +112,14 @@ pub(crate) fn read(
     schemas: &[String],
     clients: &Clients,
 ) -> Result<(Figures, Option<Vec<WaitEvent>>)> {
+    clients.add(Part::Monitor, conn.connection_id().into());
+    // Rows of MySQL are InnoDB's, of which these questions read none.
+    if product.is_mariadb {
+        count_own(conn, true, clients)?;
+    }
     let status = conn.rows("reading counters", STATUS_QUERY)?;
     let values = numbers(&status);
     let counters = counters(&values, &data_reads(conn), product.is_mariadb);
-    clients.add(Part::Monitor, conn.connection_id().into());
     see_peers(conn, clients);
     let mut all = sums(&values, sources_of_session(product.is_mariadb));
     // MySQL counts the rows that SHOW STATUS reads among all handlers'.
@@ -123,23 +127,35 @@ pub(crate) fn read(
         all.set(Counter::RowsRead, *rows);
     }
     let mut figures = clients.attribute(counters, &all);
-    if let Some((ours, all)) = file_reads(conn, schemas, values.get("Innodb_page_size").copied()) {
-        figures.attribute(&ours, &all);
+    if let Some(reads) = file_reads(conn, schemas, values.get("Innodb_page_size").copied()) {
+        figures.attribute(&reads.ours, &reads.all);
+        figures.counters.set(Counter::SharedReadBytes, reads.shared_bytes);
     }
     let is_on = conn.row(WAITS, "SELECT @@performance_schema").is_ok_and(|row| row.get(0) == Some(1));
     let waits = is_on.then(|| conn.rows(WAITS, WAITS_QUERY).ok()).flatten();
     Ok((figures, waits.map(|rows| events(&rows))))
 }
 
-/// Reads of the run's files, and of all files of tables; `None` where the server does not count them, or not for this account.
-fn file_reads(conn: &mut Conn, schemas: &[String], page: Option<u64>) -> Option<(Counters, Counters)> {
+/// Reads by the files.
+struct FileReads {
+    ours: Counters,
+    /// Of all tables.
+    all: Counters,
+    /// Of files that are no table's, such as undo logs.
+    shared_bytes: u64,
+}
+
+/// `None` where the server does not count the reads of files, or not for this account.
+fn file_reads(conn: &mut Conn, schemas: &[String], page: Option<u64>) -> Option<FileReads> {
     let folders = if schemas.is_empty() { "slob[0-9]+".to_owned() } else { schemas.join("|") };
     let sql = include_str!("../sql/file_reads.sql").replace("{ours}", &format!("/({folders})/[^/]*$"));
     let rows = conn.rows(READS, &sql).ok()?;
-    let side = |is_ours: u64| {
-        let row = rows.iter().find(|row| row.get(0) == Some(is_ours));
-        let [requests, bytes, time_ns] =
-            [1, 2, 3].map(|column| row.and_then(|row| row.get(column)).unwrap_or(0));
+    let of_owner = |owner: u64| {
+        let row = rows.iter().find(|row| row.get(0) == Some(owner));
+        [1, 2, 3].map(|column| row.and_then(|row| row.get(column)).unwrap_or(0))
+    };
+    let side = |owner| {
+        let [requests, bytes, time_ns] = of_owner(owner);
         Some(Counters::from([
             (Counter::PhysicalReads, bytes / page.filter(|page| *page > 0)?),
             (Counter::PhysicalReadBytes, bytes),
@@ -149,7 +165,8 @@ fn file_reads(conn: &mut Conn, schemas: &[String], page: Option<u64>) -> Option<
     };
     let (ours, mut all) = (side(1)?, side(0)?);
     all.add(&ours);
-    (!rows.is_empty()).then_some((ours, all))
+    let [_, shared_bytes, _] = of_owner(2);
+    (!rows.is_empty()).then_some(FileReads { ours, all, shared_bytes })
 }
 
 /// Counts other clients that work now or did so a moment ago, as far as this account may see them.

@@ -302,6 +302,17 @@ mod physical {
         assert_says(Question::Physical, &record, answer, words);
     }
 
+    #[test]
+    fn reads_of_undo_logs_are_requested_by_the_server_too() {
+        let mut record = direct_read_run();
+        let bytes = physical_read_bytes(&record).unwrap();
+        record.client_io.as_mut().unwrap().read_bytes = bytes * 109 / 100;
+        with_device_read_share(&mut record, 1.09);
+        assert_says(Question::Physical, &record, Answer::Doubt, "more than the buffer cache asked for");
+        record.counters.set(Counter::SharedReadBytes, bytes * 9 / 100);
+        assert_says(Question::Physical, &record, Answer::Good, "");
+    }
+
     #[rstest]
     #[case(3_000, Answer::Doubt, "on average by its own clock, which is memory's time", false)]
     #[case(216_000, Answer::Unknown, "counters are missing", true)]

@@ -118,6 +118,44 @@ fn waits_are_those_of_our_sessions(#[case] settings: &[&str], #[case] class: &st
     assert!(event.time_us > 0 && event.waits.is_some() == counted, "{event:?}");
 }
 
+/// With the performance schema its answers are rows of tables too.
+#[rstest]
+#[case(&[])]
+#[case(&["performance-schema=ON"])]
+fn our_questions_are_no_rows_of_others(#[case] settings: &[&str]) {
+    let Some(loaded) = loaded(settings, &[]) else { return };
+    loaded.server.sql("GRANT SELECT ON performance_schema.* TO plain@'%'");
+    let mut session = loaded.session(RedoStress::Lite);
+    // The first question of a connection asks for more than the others.
+    loaded.snapshot();
+    let before = loaded.snapshot();
+    executed(session.as_mut(), &batch(20, 8, 1, 50), None);
+    session.publish().expect("its counters");
+    (0..5).for_each(|_| drop(loaded.snapshot()));
+    let delta = loaded.snapshot().since(&before);
+    let [ours, all] = [&delta.counters, &delta.server].map(|of| of.get(Counter::RowsRead).expect("counted"));
+    assert!(ours >= 50 * 8, "{ours}");
+    assert!(all - ours < 10, "{ours} rows of {all}");
+}
+
+#[test]
+fn reads_of_undo_logs_are_counted_beside_those_of_tables() {
+    let Some(loaded) = loaded(&["innodb-buffer-pool-size=6M", "performance-schema=ON"], &[]) else { return };
+    loaded.server.sql("GRANT SELECT ON performance_schema.* TO plain@'%'");
+    let mut session = loaded.session(RedoStress::Lite);
+    let status = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Innodb_data_read'";
+    executed(session.as_mut(), &batch(50, 64, 1, 50), None);
+    let (from, before) = (loaded.server.ask(status), loaded.snapshot());
+    executed(session.as_mut(), &batch(50, 64, 2, 200), None);
+    let (delta, until) = (loaded.snapshot().since(&before), loaded.server.ask(status));
+    let read = until - from;
+    let of_tables = delta.server.get(Counter::PhysicalReadBytes).expect("attributed");
+    let shared = delta.counters.get(Counter::SharedReadBytes).expect("counted");
+    // Purging goes on between the two questions.
+    assert!((of_tables + shared).abs_diff(read) * 50 <= read, "{of_tables} and {shared} of {read} bytes");
+    assert!(shared * 50 > read, "{shared} of {read} bytes: without undo logs, nothing is shown");
+}
+
 #[test]
 fn a_sampler_whose_connection_is_ended_reconnects() {
     let Some(loaded) = loaded(&["innodb-buffer-pool-size=8M"], &[]) else { return };
