@@ -148,7 +148,7 @@ impl<'a> Measured<'a> {
             .or_else(|| Some(self.counted(Counter::PhysicalReadTimeNs)? / 1e9));
         let by_device = || {
             let device_us = self.device(|used, _| used.mean_read_us())?;
-            (record.server.direct_io == Some(true)).then_some(device_us * waited_for? / 1e6)
+            bypasses_page_cache(record).then_some(device_us * waited_for? / 1e6)
         };
         let memory_s = MEMORY_READ.value * waited_for.unwrap_or(0.0) / 1e6;
         let read_s = match timed {
@@ -183,6 +183,18 @@ impl<'a> Measured<'a> {
     pub(crate) fn device(&self, of: fn(&DeviceUse, f64) -> Option<f64>) -> Option<f64> {
         of(&device_counters(self.record)?.used, self.observed_s())
     }
+}
+
+/// The file system of the data, if it compresses them.
+pub(crate) fn compressing_file_system(record: &Record) -> Option<&str> {
+    let device = &record.host.as_ref()?.device.as_ref()?.device;
+    let compresses = device.mount_options.iter().any(|option| option.starts_with("compress"));
+    compresses.then_some(device.file_system.as_str())
+}
+
+/// True if the database's reads bypass the page cache. Compressed data are read through it all the same.
+pub(crate) fn bypasses_page_cache(record: &Record) -> bool {
+    record.server.direct_io == Some(true) && compressing_file_system(record).is_none()
 }
 
 /// Counters of the block device behind the data, for all programs of the host.

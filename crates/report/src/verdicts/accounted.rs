@@ -18,7 +18,7 @@ use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
 use crate::ladder::database_reads;
 use crate::measured::{
-    all_operations, counter, counter_of_all, db_time_s, device_counters, named_neighbours, neighbours_count,
+    all_operations, bypasses_page_cache, counter, counter_of_all, db_time_s, device_counters, named_neighbours, neighbours_count,
     neighbours_read_bytes, operations_within_and_touching, own_read_bytes, physical_read_bytes_of_all, ratio,
     saturating_sum, total_operations, total_rows, transactions,
 };
@@ -425,7 +425,7 @@ fn largest_operation(record: &Record) -> f64 {
 fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
     let none = counter(record, Counter::PhysicalReads) == Some(0);
     let Some(bytes) = physical_read_bytes_of_all(record).filter(|_| !none) else { return Vec::new() };
-    let direct = record.server.direct_io == Some(true);
+    let direct = bypasses_page_cache(record);
     let pair = |rule, name: Cow<'static, str>, read: u64| {
         let rule = if direct { rule } else { Rule::Shown };
         let slack = edge_bytes + unwritten_bytes(record);

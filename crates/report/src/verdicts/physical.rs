@@ -3,18 +3,20 @@
 use std::fmt;
 
 use serde::Serialize;
-use slob_measure::{Counter, LatencyKind};
+use slob_measure::{Counter, LatencyKind, OpKind};
 use slob_record::Record;
 
 use super::accounted::{incidental_bytes, unwritten_bytes};
-use super::thresholds::{CACHED_HITS, DELIVERED, EXCESS, MEMORY_READ, MOSTLY_CACHED, WRITE_RATE, WRITE_TIME};
+use super::thresholds::{
+    CACHED_HITS, DELIVERED, EXCESS, LEAST_READS, MEMORY_READ, MOSTLY_CACHED, WRITE_RATE, WRITE_TIME,
+};
 use super::{Answer, BAD, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, Tenths, Whole, shown};
 use crate::ladder::cached_share;
 use crate::measured::{
-    counter, device_counters, device_name, latency_sum_s, own_io, own_read_bytes, physical_read_bytes,
-    physical_read_bytes_of_all, ratio,
+    bypasses_page_cache, compressing_file_system, counter, counter_of_all, device_counters, device_name, latency_sum_s, own_io,
+    own_read_bytes, physical_read_bytes, physical_read_bytes_of_all, ratio,
 };
 
 findings! {
@@ -58,6 +60,18 @@ findings! {
                 "The device read {more} % more than that: other programs used it."
             )) =>
             "Yes: of what the buffer cache asked for, the kernel fetched {share} % from storage.";
+        /// The bytes are all there, but far fewer requests brought them.
+        FewRequests { reads: Count, requests: Count, share: Share } =
+            bad_if(share.0 < MOSTLY_CACHED.share(), &MOSTLY_CACHED, &DELIVERED).remedy(TRACE) =>
+            "{}: of {reads} reads {requests} at most caused a request: your OS page cache served the others. The storage \
+             delivered as many bytes because the system read ahead.",
+            if share.0 < MOSTLY_CACHED.share() { "No" } else { "Not certain" };
+        /// Others' requests may stand for those that the database's reads did not cause.
+        RequestsOfOthers { reads: Count } = UNKNOWN.remedy(TRACE) =>
+            "Not known: the kernel fetched enough bytes, but others read from the device too: how many of {reads} reads \
+             caused a request is not counted.";
+        TooFewReads { reads: Count } = UNKNOWN.by(&LEAST_READS) =>
+            "Not known: {reads} reads are too few to tell those of the database from others.";
         /// The first count holds more than was requested.
         Excess { witness: Witness, more: Share, kernel_could_count: bool } =
             DOUBT.by(&EXCESS).detail(why_more(*witness)).remedy(kernel_could_count.then_some(RUN_AS_ROOT)) =>
@@ -72,6 +86,10 @@ findings! {
         OtherDevice { missing: Missing } = missing.judgement() =>
             "No: {missing} never reached this device, although the kernel fetched them for {}: the data may be on \
              another device.", missing.processes();
+        /// Compressed data are fewer bytes, and are read through the page cache.
+        Compressed { missing: Missing, file_system: String } = DOUBT.by(&DELIVERED).remedy(COMPRESSED) =>
+            "Not certain: {missing} never reached the {}: {file_system} compresses data, and reads them through the page cache \
+             even where the database asks for direct I/O.", missing.witness;
         MissingDirectReads { missing: Missing } = missing.judgement() =>
             "No: {missing} never reached the {}, although they bypass the page cache: the data may be on another \
              device, or a cache above it answers.", missing.witness;
@@ -104,6 +122,11 @@ fn traced_judgement(share: f64) -> Judgement {
         false => GOOD.by(&DELIVERED),
     }
 }
+
+const COMPRESSED: &str =
+    "Load with OBFUSCATE_COLUMNS=TRUE into a folder without compression (`chattr +C` before loading).";
+
+const TRACE: &str = "`slob run --trace=after` as root tells it read by read.";
 
 const RUN_AS_ROOT: &str =
     "Run as root or as the server's account: then what the kernel fetched for its processes is known.";
@@ -265,45 +288,105 @@ fn redo_not_written(record: &Record) -> Option<PhysicalFinding> {
     Some(PhysicalFinding::RedoNotWritten { share: Share(share) })
 }
 
+/// A count of the bytes below the page cache, beside those that the database requested.
+#[derive(Clone, Copy)]
+struct Seen {
+    witness: Witness,
+    share: Share,
+    /// The same with what may be missing or incidental. Incidental reads are no excess, but they do not make up for missing ones.
+    allowed: f64,
+}
+
 fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFinding> {
     let record = figures.record;
     let witnesses = witnesses(record);
     if witnesses.is_empty() {
         return without_witness(figures);
     }
-    // Incidental reads are no excess, but they do not make up for missing ones.
-    let share = |(witness, read): &(Witness, u64)| {
+    let seen = |(witness, read): &(Witness, u64)| {
         let (read, bytes) = (*read as f64, bytes as f64);
-        let read = match read > bytes {
+        let allowed = match read > bytes {
             true => bytes.max(read - incidental_bytes(record)),
             false => bytes.min(read + unwritten_bytes(record)),
         };
-        Some((*witness, ratio(read, bytes).map(Share)?))
+        Some(Seen { witness: *witness, share: Share(ratio(read, bytes)?), allowed: ratio(allowed, bytes)? })
     };
-    let shares: Vec<(Witness, Share)> = witnesses.iter().filter_map(share).collect();
-    let Some(&first) = shares.first() else { return vec![PhysicalFinding::NoByteRequested] };
-    if let Some(&(witness, delivered)) = shares.iter().find(|(_, share)| share.0 < DELIVERED.share()) {
-        let kernel_has_all = first.0 == Witness::Kernel && first.1.0 >= DELIVERED.share();
-        let missing = Missing { witness, blocks, delivered, embedded: record.server.embedded };
-        return vec![reads_missing(figures, missing, kernel_has_all)];
-    }
-    let main = match first {
-        (witness, share) if share.0 > EXCESS.share() => {
-            let has_process = record.observed.iter().any(|server| server.process.is_some());
-            let kernel_could_count = witness != Witness::Kernel && has_process;
-            PhysicalFinding::Excess { witness, more: Share(share.0 - 1.0), kernel_could_count }
-        }
-        _ => all_there(&shares, blocks),
-    };
+    let all: Vec<Seen> = witnesses.iter().filter_map(seen).collect();
+    let Some(&first) = all.first() else { return vec![PhysicalFinding::NoByteRequested] };
     let traced = read_by_read(record);
-    let is_total_alone = first.0 != Witness::Kernel && traced.is_none();
-    let by_times = is_total_alone.then(|| behind_the_total(figures)).flatten();
+    if let Some(&Seen { witness, share: delivered, .. }) =
+        all.iter().find(|seen| seen.allowed < DELIVERED.share())
+    {
+        let kernel_has_all = first.witness == Witness::Kernel && first.allowed >= DELIVERED.share();
+        let missing = Missing { witness, blocks, delivered, embedded: record.server.embedded };
+        let missing = reads_missing(figures, missing, kernel_has_all);
+        return worst_first([missing].into_iter().chain(traced).collect(), PhysicalFinding::judgement);
+    }
     let below = cached_device(record)
         .map(|device| PhysicalFinding::FileThroughPageCache { device: device.to_owned() });
-    let mut findings =
-        worst_first(by_times.into_iter().chain(traced).chain(below).collect(), PhysicalFinding::judgement);
-    findings.push(main);
+    // Read by read, nothing is left to conclude.
+    if let Some(traced) = traced {
+        return worst_first([traced].into_iter().chain(below).collect(), PhysicalFinding::judgement);
+    }
+    let main = match first.allowed > EXCESS.share() {
+        true => excess(record, first),
+        false => all_there(&all, blocks),
+    };
+    let is_total_alone = first.witness != Witness::Kernel;
+    let by_times = is_total_alone.then(|| behind_the_total(figures)).flatten();
+    let doubts = requests_missing(figures).into_iter().chain(by_times).chain(below);
+    let mut findings = worst_first(doubts.chain([main]).collect(), PhysicalFinding::judgement);
+    // A 'Yes' is no detail of a doubt.
+    let decides = findings[0].judgement().answer();
+    findings.retain(|finding| decides == Answer::Good || finding.judgement().answer() != Answer::Good);
     findings
+}
+
+fn excess(record: &Record, Seen { witness, share, .. }: Seen) -> PhysicalFinding {
+    let has_process = record.observed.iter().any(|server| server.process.is_some());
+    let kernel_could_count = witness != Witness::Kernel && has_process;
+    PhysicalFinding::Excess { witness, more: Share(share.0 - 1.0), kernel_could_count }
+}
+
+/// Behind a page cache, read-ahead brings bytes in place of those that a cache served: each read of a single block that
+/// waited for the storage caused a request. `None` if enough requests were the database's own, or nothing can be said.
+fn requests_missing(figures: &Figures<'_>) -> Option<PhysicalFinding> {
+    let record = figures.record;
+    let all = counter_of_all(record, Counter::PhysicalReadRequests)
+        .or_else(|| counter_of_all(record, Counter::PhysicalReads))?;
+    if (all as f64) < LEAST_READS.value {
+        return Some(PhysicalFinding::TooFewReads { reads: Count(all) });
+    }
+    let reads = all.saturating_sub(joinable_reads(record));
+    if bypasses_page_cache(record) || (reads as f64) < LEAST_READS.value {
+        return None;
+    }
+    let used = device_counters(record)?.used;
+    let requests = used.reads.saturating_add(used.reads_merged.unwrap_or(0));
+    let share = ratio(requests as f64, reads as f64)?;
+    if share < DELIVERED.share() {
+        let (reads, requests) = (Count(reads), Count(requests));
+        return Some(PhysicalFinding::FewRequests { reads, requests, share: Share(share) });
+    }
+    // Others' requests may be as small as a page.
+    let others = used.read_bytes.saturating_sub(own_read_bytes(record)?) / PAGE_BYTES;
+    let least = ratio(requests.saturating_sub(others) as f64, reads as f64)?;
+    if least >= DELIVERED.share() {
+        return None;
+    }
+    let times = figure::PHYSICAL_READ_MEAN_US.of(figures).zip(figure::DEVICE_READ_AWAIT_US.of(figures));
+    match times {
+        None => Some(PhysicalFinding::RequestsOfOthers { reads: Count(reads) }),
+        Some((mean_us, device_us)) => too_fast(mean_us, device_us, ratio(mean_us, device_us)?),
+    }
+}
+
+const PAGE_BYTES: u64 = 4096;
+
+/// Reads of the database that may share requests to the device: those of scans, and those that it read ahead.
+fn joinable_reads(record: &Record) -> u64 {
+    let scans = record.operations.get(&OpKind::Scan).map_or(0, |scans| scans.rows);
+    scans.saturating_add(counter_of_all(record, Counter::PhysicalReadsAhead).unwrap_or(0))
 }
 
 fn read_by_read(record: &Record) -> Option<PhysicalFinding> {
@@ -342,15 +425,15 @@ fn why_no_device(record: &Record) -> String {
 }
 
 /// No count lacks anything, and the first one holds no more than was requested.
-fn all_there(shares: &[(Witness, Share)], blocks: Count) -> PhysicalFinding {
-    let first = shares[0];
-    match shares.iter().find(|(witness, _)| *witness == Witness::Device).copied() {
-        Some((_, device_share)) if device_share.0 > EXCESS.share() => {
-            let more = Share(device_share.0 - 1.0);
-            PhysicalFinding::DeliveredBesideOthers { share: first.1, more }
+fn all_there(all: &[Seen], blocks: Count) -> PhysicalFinding {
+    let first = all[0];
+    match all.iter().find(|seen| seen.witness == Witness::Device).copied() {
+        Some(device) if device.allowed > EXCESS.share() => {
+            let more = Share(device.share.0 - 1.0);
+            PhysicalFinding::DeliveredBesideOthers { share: first.share, more }
         }
         device => {
-            let (witness, share) = device.unwrap_or(first);
+            let Seen { witness, share, .. } = device.unwrap_or(first);
             PhysicalFinding::Delivered { witness, share, blocks }
         }
     }
@@ -359,12 +442,16 @@ fn all_there(shares: &[(Witness, Share)], blocks: Count) -> PhysicalFinding {
 fn reads_missing(figures: &Figures<'_>, missing: Missing, kernel_has_all: bool) -> PhysicalFinding {
     let record = figures.record;
     match missing.witness {
+        Witness::Kernel | Witness::Device if compressing_file_system(record).is_some() => {
+            let file_system = compressing_file_system(record).unwrap_or_default().to_owned();
+            PhysicalFinding::Compressed { missing, file_system }
+        }
         Witness::Disks => {
             let cached_device = cached_device(record).map(str::to_owned);
             PhysicalFinding::MissingBelowDevice { missing, cached_device }
         }
         Witness::Device if kernel_has_all => PhysicalFinding::OtherDevice { missing },
-        _ if record.server.direct_io == Some(true) => PhysicalFinding::MissingDirectReads { missing },
+        _ if bypasses_page_cache(record) => PhysicalFinding::MissingDirectReads { missing },
         Witness::Kernel => PhysicalFinding::PageCacheByKernel { missing },
         Witness::Device => {
             let device_reads_per_s = figure::DEVICE_READS_PER_S.of(figures).map(Whole);
@@ -382,12 +469,17 @@ fn cached_device(record: &Record) -> Option<&str> {
 /// Behind a page cache the device's total may hold others' reads in place of those that the cache served. `None` if the database
 /// waited for its reads as long as the device needs.
 fn behind_the_total(figures: &Figures<'_>) -> Option<PhysicalFinding> {
-    if figures.record.server.direct_io == Some(true) {
+    if bypasses_page_cache(figures.record) {
         return None;
     }
     let Some((mean_us, device_us, share)) = waited_share(figures) else {
         return Some(PhysicalFinding::OnlyTotalKnown);
     };
+    too_fast(mean_us, device_us, share)
+}
+
+/// The finding if the database waited for the device in few of its reads only.
+fn too_fast(mean_us: f64, device_us: f64, share: f64) -> Option<PhysicalFinding> {
     let (mean_us, device_us, missing) = (Duration(mean_us), Duration(device_us), Share(1.0 - share));
     (share < MOSTLY_CACHED.share()).then_some(match mean_us.0 < MEMORY_READ.value {
         true => PhysicalFinding::MemorySpeed { mean_us, device_us, missing },

@@ -2,9 +2,9 @@
 
 use rstest::rstest;
 use slob_host::{CpuSplit, CpuTimes, DeviceUse, ProcessIo};
-use slob_measure::{Counter, Counters, Latencies, LatencyKind, WaitEvent, WaitTotal};
+use slob_measure::{Counter, Counters, Latencies, LatencyKind, OpKind, WaitEvent, WaitTotal};
 use slob_record::{
-    ClientHostRecord, EdgeRecord, Edges, Interval, LongestWait, Status, UntilSteady, Verification, Window,
+    ClientHostRecord, EdgeRecord, Edges, Interval, KindRecord, LongestWait, Status, UntilSteady, Verification, Window,
 };
 use slob_spec::ArrivalProcess;
 use slob_stats::Series;
@@ -190,6 +190,20 @@ mod physical {
         record.counters.set(Counter::PhysicalReadTimeNs, reads * us * 1000);
     }
 
+    /// The kernel fetched all for the server, and the device read more for others.
+    fn fetched_beside_others(record: &mut Record) {
+        with_device_read_share(record, 2.5);
+        let read_bytes = physical_read_bytes(record).unwrap();
+        record.db_io = Some(ProcessIo { read_bytes, ..ProcessIo::default() });
+    }
+
+    /// So many blocks came with each request of the device.
+    fn read_ahead(record: &mut Record, blocks: u64) {
+        with_read_times(record, 20);
+        used(record).reads /= blocks;
+        used(record).read_time_ms /= blocks;
+    }
+
     fn with_own_reads(record: &mut Record, part: u64) {
         record.client_io.as_mut().unwrap().read_bytes = physical_read_bytes(record).unwrap() / part;
     }
@@ -285,18 +299,38 @@ mod physical {
     #[case::a_neighbour_without_times(cached_beside_a_neighbour(),
         |record: &mut Record| uncounted(record, Counter::PhysicalReadTimeNs), Answer::Doubt, "only the device's total is known")]
     #[case::the_servers_processes_fetched_all(cached_beside_a_neighbour(), |record: &mut Record| {
-        with_device_read_share(record, 2.5);
-        let read_bytes = physical_read_bytes(record).unwrap();
-        record.db_io = Some(ProcessIo { read_bytes, ..ProcessIo::default() });
+        fetched_beside_others(record);
+        with_read_times(record, 100);
     }, Answer::Good, "- other programs used it")]
+    #[case::others_requests_hide_those_that_a_cache_saved(cached_beside_a_neighbour(), fetched_beside_others, Answer::Bad,
+        "which is memory speed")]
+    #[case::without_times_others_requests_may_hide_a_cache(cached_beside_a_neighbour(), |record: &mut Record| {
+        fetched_beside_others(record);
+        uncounted(record, Counter::PhysicalReadTimeNs);
+    }, Answer::Unknown, "caused a request is not counted")]
+    #[case::few_reads_prove_nothing(buffered(1.0), |record: &mut Record| {
+        record.counters.set(Counter::PhysicalReads, 99);
+        record.counters.set(Counter::LogicalReads, 99);
+        with_device_read_share(record, 1.0);
+    }, Answer::Unknown, "99 reads are too few")]
     #[case::times_between_memory_and_device(cached_beside_a_neighbour(), |record: &mut Record| with_read_times(record, 20),
         Answer::Doubt, "")]
     #[case::times_of_the_device(cached_beside_a_neighbour(), |record: &mut Record| with_read_times(record, 60), Answer::Good, "")]
-    #[case::read_ahead_brings_others(cached_beside_a_neighbour(), |record: &mut Record| {
-        with_read_times(record, 20);
-        used(record).reads /= 8;
-        used(record).read_time_ms /= 8;
+    #[case::read_ahead_makes_up_for_cached_reads(cached_beside_a_neighbour(), |record: &mut Record| read_ahead(record, 8),
+        Answer::Bad, "reads 3,666,448 at most caused a request")]
+    #[case::read_ahead_makes_up_for_a_few(buffered(1.0), |record: &mut Record| used(record).reads = used(record).reads * 9 / 10,
+        Answer::Doubt, "Not certain: of 1,170,432 reads")]
+    #[case::read_ahead_of_scans(cached_beside_a_neighbour(), |record: &mut Record| {
+        read_ahead(record, 8);
+        let rows = count_of(record, Counter::PhysicalReads);
+        let scans = KindRecord { operations: 8, rows, ..KindRecord::default() };
+        record.operations.insert(OpKind::Scan, scans);
     }, Answer::Good, "")]
+    #[case::a_file_system_that_compresses(buffered(0.4), |record: &mut Record| {
+        record.server.direct_io = Some(true);
+        let device = &mut record.host.as_mut().unwrap().device.as_mut().unwrap().device;
+        (device.file_system, device.mount_options) = ("btrfs".into(), vec!["rw".into(), "compress=zstd:3".into()]);
+    }, Answer::Doubt, "btrfs compresses data")]
     fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
         edit(&mut record);
         assert_says(Question::Physical, &record, answer, words);

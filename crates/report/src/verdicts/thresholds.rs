@@ -42,6 +42,8 @@ thresholds! {
             "above it a count holds reads that nobody requested: as far above 100 % as `delivered` is below";
         MOSTLY_CACHED = "mostly_cached", 50.0, "%",
             "below it most reads came from a cache, and the figures are the cache's";
+        LEAST_READS = "least_reads", 100.0, "reads",
+            "fewer are lost among the reads of the program itself and of the file system";
         CACHED_HITS = "cached_hits", 99.0, "%",
             "above this hit ratio a run is a test of cached reads";
         WRITE_TIME = "write_time", 10.0, "% of DB time",
