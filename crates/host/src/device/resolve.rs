@@ -8,6 +8,8 @@ use crate::HostError;
 use crate::files::{Roots, attribute, number};
 use crate::mounts::{Location, Mount, read_mounts};
 
+/// File systems that keep their files in memory.
+const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
 /// Longest chain of overlays on overlays and loop devices on loop devices.
 const MAX_LAYERS: usize = 8;
 
@@ -55,6 +57,7 @@ impl Resolver<'_> {
             stack: Vec::new(),
             disks: Vec::new(),
             cached_below: false,
+            memory: None,
             notes: Vec::new(),
         };
         let top = walk.follow_mount(&mount, 0);
@@ -68,6 +71,7 @@ impl Resolver<'_> {
             stack: walk.stack,
             disks: walk.disks,
             cached_below: walk.cached_below,
+            memory: walk.memory,
             note: (!walk.notes.is_empty()).then(|| walk.notes.join("; ")),
         }
     }
@@ -80,6 +84,7 @@ struct Walk<'a> {
     stack: Vec<String>,
     disks: Vec<Disk>,
     cached_below: bool,
+    memory: Option<String>,
     notes: Vec<String>,
 }
 
@@ -92,6 +97,10 @@ impl Walk<'_> {
         match mount.file_system.as_str() {
             "overlay" => self.follow_overlay(mount, layer),
             "btrfs" => self.follow_btrfs(mount, layer),
+            kind if MEMORY.contains(&kind) => {
+                self.memory = Some(kind.to_owned());
+                self.none(format!("{kind}: memory, not a device"))
+            }
             _ if mount.major == 0 => self.none(no_block_device(mount)),
             _ => self.follow_block((mount.major, mount.minor), layer),
         }
@@ -174,8 +183,27 @@ impl Walk<'_> {
         }
         if below.is_empty() && !self.follow_loop(&id, &dir, layer) {
             self.disks.push(Disk::read(id.clone(), &dir));
+            self.note_virtual(&id.name);
         }
         Some(id)
+    }
+
+    /// Notes what a device without hardware of its own is.
+    fn note_virtual(&mut self, name: &str) {
+        let kind = name.trim_end_matches(|end: char| end.is_ascii_digit());
+        match kind {
+            "zram" | "ram" | "nullb" => {
+                self.memory = Some(name.to_owned());
+                self.notes.push(format!("{name}: memory, not a disk"));
+            }
+            "nbd" | "rbd" | "drbd" => {
+                self.notes.push(format!("{name}: a device over the network, whose disks are at the server"));
+            }
+            "ublkb" => {
+                self.notes.push(format!("{name}: a program serves this device; what it reads is not known"));
+            }
+            _ => {}
+        }
     }
 
     /// Follows a loop device to the file behind it. False if that leads to no disk: the device itself is then the leaf.
@@ -210,7 +238,6 @@ fn directly_below(dir: &Path) -> Vec<(u32, u32)> {
 fn no_block_device(mount: &Mount) -> String {
     let kind = mount.file_system.as_str();
     let why = match kind {
-        "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => "memory, not a device".to_owned(),
         "zfs" => "a pool that does not tell the kernel its devices: use 'zpool iostat'".to_owned(),
         "nfs" | "nfs4" | "cifs" | "smb3" | "ceph" | "glusterfs" | "lustre" | "afs" | "gpfs" | "beegfs" => {
             format!("a network file system ({}): its devices are at the server", mount.source)

@@ -18,9 +18,10 @@ use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
 use crate::ladder::database_reads;
 use crate::measured::{
-    all_operations, bypasses_page_cache, counter, counter_of_all, db_time_s, device_counters, named_neighbours, neighbours_count,
-    neighbours_read_bytes, operations_within_and_touching, own_read_bytes, physical_read_bytes_of_all, ratio,
-    saturating_sum, total_operations, total_rows, transactions,
+    all_operations, bypasses_page_cache, counter, counter_of_all, db_time_s, device_counters,
+    named_neighbours, neighbours_count, neighbours_read_bytes, operations_within_and_touching,
+    own_read_bytes, physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows,
+    transactions,
 };
 
 const DEVICE_BYTES: &str = "bytes read by the device";

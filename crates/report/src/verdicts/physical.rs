@@ -15,8 +15,8 @@ use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, Tenths, Whole, shown};
 use crate::ladder::cached_share;
 use crate::measured::{
-    bypasses_page_cache, compressing_file_system, counter, counter_of_all, device_counters, device_name, latency_sum_s, own_io,
-    own_read_bytes, physical_read_bytes, physical_read_bytes_of_all, ratio,
+    bypasses_page_cache, compressing_file_system, counter, counter_of_all, device_counters, device_name,
+    latency_sum_s, own_io, own_read_bytes, physical_read_bytes, physical_read_bytes_of_all, ratio,
 };
 
 findings! {
@@ -24,6 +24,9 @@ findings! {
     PhysicalFinding {
         NotCounted = UNKNOWN => "Not known: the database does not count its physical reads.";
         NoBlockVisited = UNKNOWN => "Nothing to judge: no block was read.";
+        /// The data lie in memory, whatever a device in front of it counts.
+        InMemory { memory: String } = BAD.advice("Use a folder on a disk.") =>
+            "No: the data are in memory ({memory}): no disk was read.";
         NoByteRequested = UNKNOWN => "Nothing to judge: no byte was read physically.";
         CachedTest { hits: Hits, blocks: Count } = GOOD.by(&CACHED_HITS).detail(format!(
                 "Only {blocks} blocks were read physically: this is not a test of the storage."
@@ -227,6 +230,10 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<PhysicalFinding> {
     };
     // The kernel and the device count the reads of all clients.
     let bytes = physical_read_bytes_of_all(record).unwrap_or(bytes);
+    let in_memory = memory(record).map(|memory| PhysicalFinding::InMemory { memory: memory.to_owned() });
+    if let Some(in_memory) = in_memory.filter(|_| !is_cached_test(figures)) {
+        return vec![in_memory];
+    }
     if !hardly_reads(figures) {
         return delivered(figures, Count(blocks), bytes);
     }
@@ -428,7 +435,7 @@ fn why_no_device(record: &Record) -> String {
 fn all_there(all: &[Seen], blocks: Count) -> PhysicalFinding {
     let first = all[0];
     match all.iter().find(|seen| seen.witness == Witness::Device).copied() {
-        Some(device) if device.allowed > EXCESS.share() => {
+        Some(device) if device.share.0 > EXCESS.share() && first.witness == Witness::Kernel => {
             let more = Share(device.share.0 - 1.0);
             PhysicalFinding::DeliveredBesideOthers { share: first.share, more }
         }
@@ -458,6 +465,11 @@ fn reads_missing(figures: &Figures<'_>, missing: Missing, kernel_has_all: bool) 
             PhysicalFinding::PageCache { missing, device_reads_per_s }
         }
     }
+}
+
+/// The memory in which the data lie.
+fn memory(record: &Record) -> Option<&str> {
+    record.host.as_ref()?.device.as_ref()?.device.memory.as_deref()
 }
 
 /// The name of the device on top, if something below it reads through the page cache.

@@ -4,7 +4,8 @@ use rstest::rstest;
 use slob_host::{CpuSplit, CpuTimes, DeviceUse, ProcessIo};
 use slob_measure::{Counter, Counters, Latencies, LatencyKind, OpKind, WaitEvent, WaitTotal};
 use slob_record::{
-    ClientHostRecord, EdgeRecord, Edges, Interval, KindRecord, LongestWait, Status, UntilSteady, Verification, Window,
+    ClientHostRecord, EdgeRecord, Edges, Interval, KindRecord, LongestWait, Status, UntilSteady,
+    Verification, Window,
 };
 use slob_spec::ArrivalProcess;
 use slob_stats::Series;
@@ -197,6 +198,10 @@ mod physical {
         record.db_io = Some(ProcessIo { read_bytes, ..ProcessIo::default() });
     }
 
+    fn in_memory(record: &mut Record) {
+        record.host.as_mut().unwrap().device.as_mut().unwrap().device.memory = Some("zram0".into());
+    }
+
     /// So many blocks came with each request of the device.
     fn read_ahead(record: &mut Record, blocks: u64) {
         with_read_times(record, 20);
@@ -302,8 +307,12 @@ mod physical {
         fetched_beside_others(record);
         with_read_times(record, 100);
     }, Answer::Good, "- other programs used it")]
-    #[case::others_requests_hide_those_that_a_cache_saved(cached_beside_a_neighbour(), fetched_beside_others, Answer::Bad,
-        "which is memory speed")]
+    #[case::others_requests_hide_those_that_a_cache_saved(
+        cached_beside_a_neighbour(),
+        fetched_beside_others,
+        Answer::Bad,
+        "which is memory speed"
+    )]
     #[case::without_times_others_requests_may_hide_a_cache(cached_beside_a_neighbour(), |record: &mut Record| {
         fetched_beside_others(record);
         uncounted(record, Counter::PhysicalReadTimeNs);
@@ -326,6 +335,13 @@ mod physical {
         let scans = KindRecord { operations: 8, rows, ..KindRecord::default() };
         record.operations.insert(OpKind::Scan, scans);
     }, Answer::Good, "")]
+    #[case::data_in_memory(direct_read_run(), in_memory, Answer::Bad, "the data are in memory (zram0)")]
+    #[case::a_log_in_memory(cached_updates(), in_memory, Answer::Bad, "the data are in memory (zram0)")]
+    #[case::cached_reads_of_data_in_memory(buffered(0.1), |record: &mut Record| {
+        in_memory(record);
+        record.counters.set(Counter::PhysicalReads, 1000);
+        record.counters.set(Counter::LogicalReads, 1_000_000);
+    }, Answer::Good, "These were cached reads")]
     #[case::a_file_system_that_compresses(buffered(0.4), |record: &mut Record| {
         record.server.direct_io = Some(true);
         let device = &mut record.host.as_mut().unwrap().device.as_mut().unwrap().device;

@@ -177,6 +177,31 @@ fn a_loop_device_leads_to_the_disk_of_its_file() {
 }
 
 #[test]
+fn memory_at_the_bottom_is_named() {
+    let mut host = Host::new();
+    host.mount("0:30", "/shm", "tmpfs", "tmpfs", "rw");
+    let direct = [("loop/backing_file", "/shm/disk.img"), ("loop/dio", "1")];
+    let zram = host.block("virtual/block/zram0", "252:0", &[]);
+    let dm = host.block("virtual/block/dm-0", "253:0", &[]);
+    host.stack(&dm, &[&zram]);
+    host.block("virtual/block/loop0", "7:0", &direct);
+    host.block("virtual/block/ram1", "1:1", &[]);
+    host.block("virtual/block/nbd0", "43:0", &[]);
+    for (number, point) in [("253:0", "/a"), ("7:0", "/b"), ("1:1", "/c"), ("43:0", "/d")] {
+        host.mount(number, point, "ext4", "/dev/x", "rw");
+    }
+    let of = |point: &str| host.resolve(point).memory;
+    assert_eq!(
+        ["/shm", "/a", "/b", "/c", "/d"].map(of).map(Option::unwrap_or_default),
+        ["tmpfs", "zram0", "tmpfs", "ram1", ""]
+    );
+    let device = host.resolve("/b");
+    assert_eq!((disk_names(&device), device.cached_below), (vec!["loop0"], false));
+    assert!(device.note.unwrap().contains("loop0 is the file /shm/disk.img on tmpfs"));
+    assert!(host.resolve("/d").note.unwrap().contains("over the network"));
+}
+
+#[test]
 fn a_loop_device_through_the_page_cache_is_found_anywhere_in_the_stack() {
     let mut host = Host::new();
     host.block("pci0/block/vda", "254:0", &[]);
