@@ -219,15 +219,21 @@ fn a_host_without_slob_or_with_another_one_costs_a_note() {
 }
 
 #[rstest]
-#[case::killed("slob", Signal::KILL, "ended")]
-#[case::cut_off("sshd", Signal::KILL, "ended")]
-#[case::that_hangs("slob", Signal::STOP, "did not answer in time")]
-fn an_observer_is_started_again(#[case] process: &str, #[case] signal: Signal, #[case] words: &str) {
+#[case::killed("slob", Signal::KILL, "ended", 8)]
+#[case::cut_off("sshd", Signal::KILL, "ended", 8)]
+// It is waited for first, and a busy machine takes its time to start the next one.
+#[case::that_hangs("slob", Signal::STOP, "did not answer in time", 20)]
+fn an_observer_is_started_again(
+    #[case] process: &str,
+    #[case] signal: Signal,
+    #[case] words: &str,
+    #[case] run_s: u64,
+) {
     let Some(sshd) = Sshd::start_or_skip() else { return };
     let Some(bench) = postgres(Version::V15, &[("shared_buffers", "1MB")]) else { return };
     bench.setup(1, "16M");
     sshd.install("slob", Path::new(SLOB));
-    let line = "run --plain --json -t 2 --run-time 8 --observe ssh:localhost";
+    let line = format!("run --plain --json -t 2 --run-time {run_s} --observe ssh:localhost");
     let mut child = at_work(bench.folder.command(line).env("PATH", sshd.search_path()));
     let mut stdout = child.stdout.take().unwrap();
     let reading = thread::spawn(move || {
