@@ -93,6 +93,8 @@ fn load_all(
 ) -> Result<String, Failure> {
     let spec = checked_load(settings)?;
     let engine = registry::open_target(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone())?;
+    // Before a look at what is loaded: it must not change until the end.
+    let _lock = engine.lock()?;
     if let Some(name) = &spec.tablespace
         && !engine.server()?.capabilities.tablespaces
     {
@@ -505,8 +507,9 @@ fn load_probe_and_run(
 /// Removes the demo's schemas, and its folder unless it holds other files.
 fn remove_demo(settings: &Settings, folder: &Path) -> Result<(), Failure> {
     let (_, engine) = registry::open(settings)?;
+    let lock = engine.lock()?;
     drop_schemas(engine.as_ref(), &engine.schemas()?)?;
-    drop(engine);
+    drop((lock, engine));
     // Fails if the folder holds other files.
     let _ = fs::remove_dir(folder);
     Ok(())
@@ -530,6 +533,7 @@ fn demo_parameters() -> Vec<(String, String)> {
 
 pub(super) fn remove(matches: &ArgMatches) -> Outcome {
     let (spec, engine) = registry::open(&settings::resolve(matches, &[])?)?;
+    let _lock = engine.lock()?;
     let schemas = engine.schemas()?;
     if schemas.is_empty() {
         output::say(&format!("{}: no schemas loaded by slob, nothing to remove", spec.target));

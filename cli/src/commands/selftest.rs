@@ -192,6 +192,7 @@ impl<'a> EndToEnd<'a> {
 
     fn setup(&self) -> Result<((), String), String> {
         let engine = self.open(Purpose::Load)?;
+        let _lock = engine.lock().map_err(text)?;
         let plan = plan_load(engine.as_ref(), &self.load).map_err(text)?;
         let summary = load(engine.as_ref(), &plan, self.stop, &Silent).map_err(text)?;
         Ok(((), format!("{} rows, one per block", summary.rows)))

@@ -1,5 +1,6 @@
 //! The contract: database products, targets, sessions, and the plans that they are given.
 
+use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +10,8 @@ use slob_method::{Batch, RowView, SchemaNo, UpdateText};
 use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
 use crate::{
-    CapturedAnswer, Facts, Figures, Layout, Load, LoadProgress, Outcome, Result, SchemaState, Server,
-    ServerLocation, ServerReport, Slice, Snapshot, Workload,
+    CapturedAnswer, EngineError, ErrorKind, Facts, Figures, Layout, Load, LoadProgress, Outcome, Result,
+    SchemaState, Server, ServerLocation, ServerReport, Slice, Snapshot, Workload,
 };
 
 /// A database product that targets can name: one line of the registry.
@@ -94,6 +95,13 @@ pub trait Engine: Send + Sync {
     /// Fails if it does not carry our marker.
     fn drop_schema(&self, schema: SchemaNo) -> Result<()>;
 
+    /// Locks the target for a load or a removal until the value is dropped or this program ends. It changes nothing
+    /// that stays. Without locks in the database, or in the file system, nothing is locked.
+    /// Fails with [`target_in_use`] if another program holds the lock.
+    fn lock(&self) -> Result<TargetLock> {
+        Ok(Box::new(()))
+    }
+
     /// Opens a session, connected and ready to execute.
     /// Fails if its schemas are not loaded.
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>>;
@@ -157,6 +165,17 @@ pub trait Engine: Send + Sync {
     fn locations(&self) -> Vec<ServerLocation> {
         vec![ServerLocation::default()]
     }
+}
+
+/// A lock of a target: see [`Engine::lock`].
+pub type TargetLock = Box<dyn Send>;
+
+/// The error of a target that another program loads or empties. `holder` names it.
+pub fn target_in_use(target: impl Display, holder: Option<String>) -> EngineError {
+    let holder = holder.map_or_else(String::new, |holder| format!(": {holder}"));
+    let message = format!("another `slob setup` or `slob drop` is at work there{holder}");
+    EngineError::new(ErrorKind::Usage, format!("locking {target}"), message)
+        .with_advice("nothing was touched; wait until it ends, or stop it and try again")
 }
 
 /// Reads a block at an offset.

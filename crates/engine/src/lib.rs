@@ -22,7 +22,7 @@ mod waiting;
 
 pub use contract::{
     BlockReader, Cancel, Engine, EngineKind, OpenSpec, PlannedLoad, Purpose, ReadBlock, RunExtras, RunPlan,
-    Scripts, Session, SessionPlan,
+    Scripts, Session, SessionPlan, TargetLock, target_in_use,
 };
 pub use error::{EngineError, ErrorKind, Result};
 pub use execution::{CancelToken, OpOutcome, Outcome, Perform, execute_each};

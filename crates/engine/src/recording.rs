@@ -8,7 +8,7 @@ use slob_spec::StatisticsType;
 
 use crate::{
     Cancel, CapturedAnswer, Engine, Facts, Layout, Load, LoadProgress, Outcome, Result, RunPlan, SchemaState,
-    Server, ServerLocation, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
+    Server, ServerLocation, ServerReport, Session, SessionPlan, Slice, Snapshot, TargetLock, Workload,
 };
 
 /// Further calls are counted only.
@@ -103,6 +103,10 @@ impl Engine for RecordedEngine {
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
         self.recording.call(&format!("drop schema {schema}"), || self.engine.drop_schema(schema))
+    }
+
+    fn lock(&self) -> Result<TargetLock> {
+        self.recording.call("lock", || self.engine.lock())
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {

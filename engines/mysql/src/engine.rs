@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use mysql::Conn;
 use slob_engine::{
     CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Facts, Layout, Load, LoadProgress, OpenSpec,
-    Result, RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
+    Result, RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, TargetLock,
+    Workload,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_server::{Clients, Connector as _, Environment, LoadedSchemas, LoopPlace, Servers, Task};
@@ -135,6 +136,10 @@ impl Engine for MysqlEngine {
     fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
         self.0.loaded.forget(schema);
         self.0.servers.with(Task::Load, |conn| load::drop_schema(conn, schema))
+    }
+
+    fn lock(&self) -> Result<TargetLock> {
+        load::lock(&self.0.servers)
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {

@@ -6,14 +6,17 @@
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Result, Slice};
+use slob_engine::{
+    EngineError, ErrorKind, Layout, Load, LoadProgress, Result, Slice, TargetLock, target_in_use,
+};
 use slob_method::{COLUMNS, SchemaNo, Table};
 use slob_server::{
-    INDEX, LoopPlace, MARKER, SLICES, SliceRows, check_all_keys, columns, in_strides, marker_comment,
-    schema_name,
+    Connector as _, INDEX, LoopPlace, MARKER, SLICES, Servers, SliceRows, Task, check_all_keys, columns,
+    in_strides, marker_comment, schema_name,
 };
 
 use crate::catalog;
+use crate::connect::Connector;
 use crate::procedure::{self, BATCH, SELECTS};
 use crate::rows::{PAGES_WITHOUT_ROWS, RowLayout, sentinels, value_list, values};
 use crate::sql::{Ask, InStep, code_of, database, failed, loaded_columns, table};
@@ -26,6 +29,21 @@ const SENTINELS: usize = 256;
 const EXISTS: u16 = 1007;
 /// Our tables. The marker goes last, with the database: a drop that was cut off can be repeated.
 const TABLES: [&str; 3] = ["cf1", "cf2", SLICES];
+
+/// Locks the server by a named lock of a connection of its own, which ends with the lock. A server that has none, such as a
+/// node of a cluster that forbids them, is not locked.
+pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
+    let step = "locking the server";
+    let mut conn = servers.connector.connect_for(Task::Load)?;
+    // The server must not end the idle connection during a long load.
+    let asked = conn.run(step, "SET SESSION wait_timeout = 31536000");
+    let locked = asked.and_then(|()| conn.row(step, "SELECT GET_LOCK('openslob', 0)"));
+    if locked.is_ok_and(|row| row.get::<u8>(0) == Some(0)) {
+        let holder = conn.row(step, include_str!("../sql/lock_holder.sql")).unwrap_or_default().get(0);
+        return Err(target_in_use("the server", holder));
+    }
+    Ok(Box::new(conn))
+}
 
 /// Makes an empty, marked schema.
 ///

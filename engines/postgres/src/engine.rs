@@ -6,7 +6,8 @@ use std::time::Duration;
 use postgres::Client;
 use slob_engine::{
     CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Facts, Layout, Load, LoadProgress, OpenSpec,
-    Result, RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, Workload,
+    Result, RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, TargetLock,
+    Workload,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_server::{Environment, LoadedSchemas, LoopPlace, Servers, Task};
@@ -125,6 +126,10 @@ impl Engine for PostgresEngine {
     fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
         self.0.loaded.forget(schema);
         self.0.load(schema, DROP_PATIENCE, |client| load::drop_schema(client, schema))
+    }
+
+    fn lock(&self) -> Result<TargetLock> {
+        load::lock(&self.0.servers)
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {

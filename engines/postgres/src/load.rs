@@ -12,10 +12,16 @@ use std::io::Write;
 use std::time::Duration;
 
 use postgres::{Client, CopyInWriter};
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Result, Slice};
+use slob_engine::{
+    EngineError, ErrorKind, Layout, Load, LoadProgress, Result, Slice, TargetLock, target_in_use,
+};
 use slob_method::{SchemaNo, Table};
-use slob_server::{INDEX, check_all_keys, column_list, columns, in_strides, marker_comment, schema_name};
+use slob_server::{
+    Connector as _, INDEX, Servers, Task, check_all_keys, column_list, columns, in_strides, marker_comment,
+    schema_name,
+};
 
+use crate::connect::Connector;
 use crate::engine::Database;
 use crate::rows::{CopyRows, HEADER, TRAILER};
 use crate::server::DROP_PATIENCE;
@@ -34,6 +40,17 @@ const VACUUM_PAUSE: Duration = Duration::from_millis(500);
 /// Empty blocks that are tolerated: one for so many rows.
 const GAP_SHARE: u64 = 200;
 const FEW_BLOCKS: u64 = 16;
+
+/// Locks the database by an advisory lock of a connection of its own, which ends with the lock.
+pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
+    let step = "locking the database";
+    let mut client = servers.connector.connect_for(Task::Load)?;
+    if client.row(step, include_str!("../sql/lock.sql"))?.need::<u8>(0, step)? == 1 {
+        return Ok(Box::new(client));
+    }
+    let holder = client.row(step, include_str!("../sql/lock_holder.sql"))?.get(0);
+    Err(target_in_use("the database", holder))
+}
 
 /// Makes an empty, marked schema.
 pub(crate) fn create(

@@ -8,11 +8,12 @@ use std::{fs, io};
 use slob_engine::{
     BlockReader, Capabilities, Counter, Counters, Engine, EngineKind, Figures, LatencyKind, Layout, Load,
     LoadProgress, OpenSpec, Result, SchemaState, Server, ServerLocation, Session, SessionPlan, Setting,
-    Slice, Snapshot, WaitEvent,
+    Slice, Snapshot, TargetLock, WaitEvent,
 };
 use slob_method::{RowView, SchemaNo};
 
 use crate::error::os_failed;
+use crate::lock::FolderLock;
 use crate::schema_file::SchemaFile;
 use crate::session::{CHECKPOINT_PAGES, SqliteSession, WriteTurn};
 use crate::target::{BLOCK_BYTES, FORM, PARAMS, Place, SCHEME};
@@ -127,6 +128,10 @@ impl Engine for SqliteEngine {
 
     fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
         target::drop_schema(&self.0.place, schema, &self.0.other_meter)
+    }
+
+    fn lock(&self) -> Result<TargetLock> {
+        FolderLock::take(&self.0.place.folder)
     }
 
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {

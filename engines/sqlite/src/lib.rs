@@ -10,6 +10,7 @@
 mod engine;
 mod error;
 mod load;
+mod lock;
 mod pcache;
 mod rows;
 mod schema_file;

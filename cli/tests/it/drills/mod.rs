@@ -11,6 +11,7 @@ mod network;
 pub(crate) mod secrets;
 mod space;
 mod truth;
+mod two_at_once;
 mod wire;
 
 use crate::common::is_full;

@@ -1,0 +1,88 @@
+//! Two programs load or empty one target at the same time.
+
+use slob_engine::{EngineKind, OpenSpec, Purpose};
+use slob_spec::EngineOptions;
+use slob_testing::postgres::Version;
+
+use super::times;
+use crate::common::{Bench, Called, Folder, Product, spawned};
+
+const FLAGS: &str = "--scale 4M --scan-table-sz 64 2";
+
+struct Place {
+    kind: EngineKind,
+    target: String,
+    folder: Folder,
+    _bench: Option<Bench>,
+}
+
+/// SQLite, and the servers that are installed.
+fn places() -> Vec<Place> {
+    let folder = Folder::new();
+    let target = format!("sqlite:{}", folder.at("d").display());
+    let mut places = vec![Place { kind: slob_engine_sqlite::KIND, target, folder, _bench: None }];
+    let servers = [
+        (Product::Postgres(Version::V15), slob_engine_postgres::KIND),
+        (Product::MariaDb, slob_engine_mysql::KIND),
+    ];
+    for (product, kind) in servers {
+        let Some(bench) = product.start(&[]) else { continue };
+        let target = bench.target.clone();
+        places.push(Place { kind, target, folder: Folder::new(), _bench: Some(bench) });
+    }
+    places
+}
+
+impl Place {
+    fn slob(&self, command: &str) -> Called {
+        self.folder.slob(format!("{command} --target {}", self.target))
+    }
+
+    fn setup(&self) -> String {
+        format!("setup {FLAGS} --target {}", self.target)
+    }
+}
+
+#[test]
+fn a_target_that_another_program_loads_is_refused_and_not_touched() {
+    for place in places() {
+        let open = OpenSpec::new(place.target.parse().unwrap(), Purpose::Load, EngineOptions::default());
+        let engine = (place.kind.open)(&open).unwrap();
+        let lock = engine.lock().unwrap();
+        let words = ["another `slob setup` or `slob drop`", "wait until it ends", "nothing was touched"];
+        let refused = place.folder.slob(place.setup()).refused(&words).stderr;
+        // People can find it.
+        assert!(["process ", "pid ", "connection "].iter().any(|word| refused.contains(word)), "{refused}");
+        assert!(engine.schemas().unwrap().is_empty(), "{}", place.target);
+        drop(lock);
+        place.folder.slob(place.setup()).success();
+        let lock = engine.lock().unwrap();
+        place.slob("drop --yes").refused(&words);
+        assert_eq!(engine.schemas().unwrap().len(), 2, "{}", place.target);
+        drop(lock);
+        place.slob("drop --yes").success();
+    }
+}
+
+#[test]
+fn of_two_loads_at_once_one_loads_and_the_other_refuses() {
+    for place in places() {
+        for _ in 0..times(3, 30) {
+            let both = [(); 2].map(|()| spawned(&mut place.folder.command(place.setup())));
+            let both = both.map(|child| Called::from(child.wait_with_output().unwrap()));
+            let said: Vec<String> = both.iter().map(Called::all).collect();
+            // The second may begin after the first has ended.
+            match [both[0].code, both[1].code] {
+                [0, 2] | [2, 0] => {}
+                [0, 0] => assert!(said.iter().any(|said| said.contains("already loaded")), "{said:?}"),
+                codes => panic!("{} ends with {codes:?}: {said:?}", place.target),
+            }
+            place.slob("verify").success();
+            place.slob("drop --yes").success();
+        }
+        let left = std::fs::read_dir(place.folder.path()).unwrap().flatten();
+        let left: Vec<_> =
+            left.flat_map(|entry| std::fs::read_dir(entry.path()).into_iter().flatten()).flatten().collect();
+        assert!(left.iter().all(|entry| !entry.file_name().to_string_lossy().contains("lock")), "{left:?}");
+    }
+}

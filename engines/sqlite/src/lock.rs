@@ -1,0 +1,77 @@
+//! The lock of a folder of schemas, held while they are loaded or removed.
+//!
+//! It is a lock of a file of our own, so that it meets no lock that others take of the folder or its databases. The kernel
+//! releases it when the program ends in whatever way.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use slob_engine::{Result, TargetLock, target_in_use};
+
+const NAME: &str = ".slob.lock";
+
+pub(crate) struct FolderLock {
+    /// Keeps the lock.
+    file: File,
+    folder: PathBuf,
+    made_folder: bool,
+}
+
+impl FolderLock {
+    /// Locks the folder, which is made if it is not there. A folder that takes no file, or whose file system has no locks, is
+    /// not locked.
+    pub(crate) fn take(folder: &Path) -> Result<TargetLock> {
+        let made_folder = fs::create_dir(folder).is_ok();
+        loop {
+            let Ok(file) = open(folder) else { return Ok(Box::new(())) };
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => {
+                    return Err(target_in_use(folder.display(), holder(&file)));
+                }
+                Err(TryLockError::Error(_)) => return Ok(Box::new(())),
+                // The one that had it has removed its file since.
+                Ok(()) if !leads_to(folder, &file) => {}
+                Ok(()) => return Ok(Box::new(Self { file, folder: folder.to_owned(), made_folder })),
+            }
+        }
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // A file with content is another's.
+        if leads_to(&self.folder, &self.file) && self.file.metadata().is_ok_and(|about| about.len() == 0) {
+            let _ = fs::remove_file(self.folder.join(NAME));
+        }
+        if self.made_folder {
+            // Fails for a folder that is not empty.
+            let _ = fs::remove_dir(&self.folder);
+        }
+    }
+}
+
+fn open(folder: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    File::options().read(true).append(true).create(true).custom_flags(flags).open(folder.join(NAME))
+}
+
+fn leads_to(folder: &Path, file: &File) -> bool {
+    let place = |about: fs::Metadata| (about.dev(), about.ino());
+    let there = fs::symlink_metadata(folder.join(NAME)).map(place).ok();
+    there.is_some() && there == file.metadata().map(place).ok()
+}
+
+/// The process that holds a lock of the file, as the kernel lists it; `None` if it is of another host or container.
+fn holder(file: &File) -> Option<String> {
+    let inode = format!(":{}", file.metadata().ok()?.ino());
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    // Such as '1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF'.
+    let pids = locks.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        (words.get(1) == Some(&"FLOCK") && words.get(5)?.ends_with(&inode)).then_some(*words.get(4)?)
+    });
+    pids.map(|pid| format!("process {pid}")).find(|holder| holder != "process 0")
+}
