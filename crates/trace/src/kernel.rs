@@ -11,6 +11,7 @@ const TYPES: &str = "/sys/kernel/btf/vmlinux";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) bio_flags: i32,
+    pub(crate) bio_bytes: i32,
     pub(crate) bio_device: BioDevice,
     pub(crate) request_bio: i32,
     pub(crate) request_bytes: i32,
@@ -19,6 +20,8 @@ pub(crate) struct Layout {
     /// Index of the request among the arguments of `block_rq_issue`, and of the bio among those of `block_bio_queue`: kernels
     /// before 5.11 pass the queue first.
     pub(crate) subject: i16,
+    /// Index of the bio among the arguments of `block_bio_backmerge`, which got shorter in the same release.
+    pub(crate) merged_bio: i16,
 }
 
 /// How a bio names its device.
@@ -47,6 +50,10 @@ impl Layout {
             at(structure, member)
                 .ok_or_else(|| format!("this kernel's `struct {structure}` has no `{member}`"))
         };
+        let last_argument = |tracepoint: &str| match arguments(&types, tracepoint) {
+            Some(count) => Ok(count - 1),
+            None => Err(format!("this kernel has no tracepoint {tracepoint}")),
+        };
         let bio_device = match (at("bio", "bi_bdev"), at("block_device", "bd_dev")) {
             (Some(bdev), Some(number)) => BioDevice::Number { bdev, number },
             _ => BioDevice::Disk {
@@ -57,13 +64,13 @@ impl Layout {
         };
         Ok(Self {
             bio_flags: need("bio", "bi_opf")?,
+            bio_bytes: need("bio", "bi_iter")? + need("bvec_iter", "bi_size")?,
             bio_device,
             request_bio: need("request", "bio")?,
             request_bytes: need("request", "__data_len")?,
             task_waits: need("task_struct", "nvcsw")?,
-            subject: arguments(&types, "block_rq_issue")
-                .ok_or("this kernel has no tracepoint block_rq_issue")?
-                - 1,
+            subject: last_argument("block_rq_issue")?,
+            merged_bio: last_argument("block_bio_backmerge")?,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! OpenSLOB: where the time of a server's reads and writes goes, counted in the kernel.
 //!
-//! Five eBPF programs at raw tracepoints count durations into histograms: of system calls of the server's processes, and of the
+//! Six eBPF programs at raw tracepoints count durations into histograms: of system calls of the server's processes, and of the
 //! requests that they cause, from the queue to the device's answer. Nothing is compiled or installed on the user's machine: the
 //! programs are assembled here for the running kernel, whose structures are found by its own type information. Everything
 //! ends with the [`Tracer`], or with the process.
@@ -107,6 +107,7 @@ impl Tracer {
             // In the order of a request's way back, so that nothing is half counted when they start.
             ("block_rq_complete", programs::completed(&maps, &layout)),
             ("block_rq_issue", programs::issued(&maps, &layout)),
+            ("block_bio_backmerge", programs::merged(&maps, &layout)),
             ("block_bio_queue", programs::queued(&maps, &layout)),
             ("sys_exit", programs::leave(&maps, &layout, block_bytes)),
             ("sys_enter", programs::enter(&maps, &layout)),
@@ -242,6 +243,11 @@ fn unavailable(step: &str, error: &io::Error) -> Unavailable {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::process::Command;
+
+    use slob_testing::tries::{ensure, until};
+
     use super::*;
 
     #[test]
@@ -254,6 +260,36 @@ mod tests {
         assert_eq!(slow[&(1 << 21)], SlowReads { reads: 7, in_device: 5 });
         assert_eq!(slow[&(1 << 11)], SlowReads { reads: 16, in_device: 7 });
         assert_eq!(slow.last_key_value().map(|(ns, _)| *ns), Some(1 << 21));
+    }
+
+    /// Entries of bios that were queued and not completed.
+    fn held(tracer: &Tracer) -> usize {
+        let words = tracer.maps.bios.read();
+        words.chunks(ENTRY_WORDS).filter(|entry| entry[programs::BIO_ADDRESS] != 0).count()
+    }
+
+    /// A request took the age of a flush or a merged bio that had had its address before.
+    #[test]
+    fn flushes_and_merged_bios_leave_no_entry() {
+        let Ok(tracer) = Tracer::start(8192) else { return };
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let devices = slob_host::Device::behind(folder.path()).unwrap().competitors();
+        tracer.count_neighbours(devices).unwrap();
+        for number in 0..8 {
+            let mut file = fs::File::create(folder.path().join(number.to_string())).unwrap();
+            file.write_all(&vec![7; 1 << 20]).unwrap();
+            file.sync_all().unwrap();
+        }
+        // One call submits sixteen neighbours, which the kernel merges.
+        let fio = "--name=merged --ioengine=libaio --direct=1 --rw=write --bs=4k --size=4m --iodepth=16 --iodepth_batch=16 --fsync=64";
+        let Ok(wrote) = Command::new("fio").args(fio.split(' ')).current_dir(folder.path()).output() else {
+            return;
+        };
+        assert!(wrote.status.success(), "{wrote:?}");
+        // Others' requests may be under way.
+        until(|| {
+            ensure(held(&tracer) <= 20, || format!("{} entries are held after 1,000 writes", held(&tracer)))
+        });
     }
 
     #[test]

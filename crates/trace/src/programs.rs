@@ -46,6 +46,10 @@ mod bio {
     pub(super) const ADDRESS: i16 = 48;
 }
 
+/// The word of a bio's entry that is 0 if it is free.
+#[cfg(test)]
+pub(crate) const BIO_ADDRESS: usize = bio::ADDRESS as usize / 8;
+
 /// Eight-byte words of an entry, and its size as a power of two.
 pub(crate) const ENTRY_WORDS: usize = 8;
 const ENTRY_BITS: i32 = 6;
@@ -161,12 +165,19 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     const ENTERED: i16 = -48;
     const THREAD: i16 = -56;
     let mut asm = Assembler::default();
-    let [out, thread, own, chosen, write, neighbours_write] = std::array::from_fn(|_| asm.label());
+    let [out, forgotten, has_data, thread, own, chosen, write, neighbours_write] =
+        std::array::from_fn(|_| asm.label());
     asm.load(Eight, R6, R1, 8 * layout.subject);
     probe(&mut asm, R6, layout.bio_flags, -24, 4);
     asm.load(Four, R7, R10, -24);
     asm.op_imm(Op::And, R7, OP_MASK);
-    asm.jump_if(If::Above, R7, WRITE, out);
+    asm.jump_if(If::Above, R7, WRITE, forgotten);
+    asm.jump_if(If::NotEqual, R7, WRITE, has_data);
+    // A flush without data is issued by a request of the kernel's own.
+    probe(&mut asm, R6, layout.bio_bytes, -24, 4);
+    asm.load(Four, R1, R10, -24);
+    asm.jump_if(If::Equal, R1, 0, forgotten);
+    asm.place(has_data);
     device(&mut asm, layout, -32);
     asm.call(KtimeNs);
     asm.op(Op::Mov, R9, R0);
@@ -179,7 +190,7 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     lookup_process(&mut asm, maps, R8);
     asm.jump_if(If::NotEqual, R0, 0, own);
     lookup(&mut asm, maps.devices.as_fd(), -32);
-    asm.jump_if(If::Equal, R0, 0, out);
+    asm.jump_if(If::Equal, R0, 0, forgotten);
     asm.jump_if(If::Equal, R7, WRITE, neighbours_write);
     asm.op_imm(Op::Mov, R7, Span::NeighbourRead as i32);
     asm.jump(chosen);
@@ -218,9 +229,33 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
         asm.load(Eight, R2, R10, from);
         asm.store(Eight, R1, field, R2);
     }
+    asm.jump(out);
+    asm.place(forgotten);
+    forget(&mut asm, maps);
     asm.place(out);
     asm.exit();
     asm.finish()
+}
+
+/// A bio joins a request: `block_bio_backmerge([queue, request,] bio)`. It is issued with that one's first bio.
+pub(crate) fn merged(maps: &Maps, layout: &Layout) -> Vec<u8> {
+    let mut asm = Assembler::default();
+    asm.load(Eight, R6, R1, 8 * layout.merged_bio);
+    forget(&mut asm, maps);
+    asm.exit();
+    asm.finish()
+}
+
+/// Frees the entry of the bio `R6`. Left behind, it would give its age to a later request with the same address.
+fn forget(asm: &mut Assembler, maps: &Maps) {
+    let (held, done) = (asm.label(), asm.label());
+    bio_entry(asm, maps, R6);
+    jump_if_held(asm, (R1, bio::ADDRESS), R6, held);
+    asm.jump(done);
+    asm.place(held);
+    asm.op_imm(Op::Mov, R2, 0);
+    asm.store(Eight, R1, bio::ADDRESS, R2);
+    asm.place(done);
 }
 
 /// A request goes to the driver: `block_rq_issue([queue,] request)`.
