@@ -41,6 +41,7 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
             if first.is_some_and(|first| first.elapsed() > SAME_WISH) {
                 live::restore_terminal();
                 finish(&mut signals);
+                slob_host::end_programs();
                 low_level::exit(i32::from(INTERRUPTED));
             }
             flag.store(true, Ordering::Relaxed);

@@ -259,7 +259,7 @@ impl Runs {
         let settings = settings::of_run_as_loaded(settings)?;
         let spec = RunSpec::from_settings(&settings)?.spec;
         let kept = measure_spec(&settings, &spec, Extras::default(), &self.stop, &mut Quiet::new())?;
-        if let Err(failure) = kept.end() {
+        if let Err(failure) = kept.end(&self.stop) {
             output::say(&format!("warning: {}", failure.text()));
         }
         Ok((kept.record.id, Ended::from(&kept.record.status)))

@@ -105,7 +105,7 @@ impl Database {
     }
 
     /// The folder of the data on this host, or the reason why there is none.
-    fn folder(&self) -> Result<PathBuf, String> {
+    fn folder(&self, stop: &AtomicBool) -> Result<PathBuf, String> {
         let (engine, server) = (self.engine.as_ref(), &self.prepared.server);
         let (observers, copy) =
             (settings::observers(&self.settings), settings::copies_observer(&self.settings));
@@ -113,7 +113,7 @@ impl Database {
             "no data of this target were found on this host: run `slob ladder FOLDER` on the database's"
                 .to_owned()
         };
-        match Site::find(engine, server, &observers, copy).map_err(|error| error.to_string())? {
+        match Site::find(engine, server, &observers, copy, stop).map_err(|error| error.to_string())? {
             Site::Here(local) => Ok(local.folder().to_owned()),
             Site::Servers(hosts) => {
                 let [server, ..] = &hosts.topology.servers[..] else { return Err(elsewhere()) };
@@ -146,7 +146,7 @@ struct Climb {
 
 impl Climb {
     fn all(&mut self, folder: Option<&FilePath>, database: Option<&Database>) -> Result<(), Failure> {
-        let found = folder.map(|folder| Ok(folder.to_owned())).or_else(|| Some(database?.folder()));
+        let found = folder.map(|folder| Ok(folder.to_owned())).or_else(|| Some(database?.folder(&self.stop)));
         let climbed = match found {
             Some(Ok(folder)) => {
                 self.plan.dir = folder;

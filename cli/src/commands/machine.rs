@@ -118,11 +118,11 @@ fn clock(machine: &MachineSettings) -> Check {
 }
 
 /// Loads the programs of a trace where the data are, or here, and removes them again.
-fn tracing(site: &mut Site) -> Check {
+fn tracing(site: &mut Site, stop: &AtomicBool) -> Check {
     /// Any will do: nothing is read.
     const BLOCK_BYTES: u32 = 8192;
     let obstacles = match site {
-        Site::Servers(hosts) => hosts.trace(BLOCK_BYTES),
+        Site::Servers(hosts) => hosts.trace(BLOCK_BYTES, stop),
         Site::Here(_) | Site::Nowhere => {
             Tracer::start(BLOCK_BYTES).err().map(|why| why.to_string()).into_iter().collect()
         }
@@ -169,12 +169,18 @@ pub(super) fn doctor(matches: &ArgMatches) -> Outcome {
     let mut checks = vec![build()];
     checks.extend(machine_checks());
     checks.push(results(&settings::results_dir(&settings)));
-    let mut at_target = at_target(&settings);
+    let stop = interrupt::flag()?;
+    let mut at_target = at_target(&settings, &stop);
+    let interrupted = || match stop.load(Ordering::Relaxed) {
+        true => Err(Failure::interrupted(format!("looking at {target} was interrupted"))),
+        false => Ok(()),
+    };
+    interrupted()?;
     let activity = at_target.site.watch(WATCHED);
     checks.extend(activity.cpu.as_ref().map(cpu_use));
     checks.extend(at_target.checks);
     let mut sections = vec![Section { heading: format!("Before a test of {target}"), checks }];
-    sections[0].checks.push(tracing(&mut at_target.site));
+    sections[0].checks.push(tracing(&mut at_target.site, &stop));
     if let Some(server) = &at_target.server {
         match &at_target.site {
             Site::Nowhere => {}
@@ -187,6 +193,7 @@ pub(super) fn doctor(matches: &ArgMatches) -> Outcome {
             }
         }
     }
+    interrupted()?;
     output::print(&page(&sections))?;
     let is_problem = |check: &Check| check.grade == Grade::Problem;
     let code = if sections.iter().flat_map(|section| &section.checks).any(is_problem) { JUDGED } else { 0 };
@@ -266,7 +273,7 @@ struct AtTarget {
     site: Site,
 }
 
-fn at_target(settings: &Settings) -> AtTarget {
+fn at_target(settings: &Settings, stop: &AtomicBool) -> AtTarget {
     let refused = |failure: Failure, server| AtTarget {
         checks: vec![Check::problem("Target", failure.text())],
         server,
@@ -282,7 +289,7 @@ fn at_target(settings: &Settings) -> AtTarget {
         Err(failure) => return refused(failure, None),
     };
     let (observers, copy) = (settings::observers(settings), settings::copies_observer(settings));
-    let site = match Site::find(engine.as_ref(), &server, &observers, copy) {
+    let site = match Site::find(engine.as_ref(), &server, &observers, copy, stop) {
         Ok(site) => site,
         Err(error) => return refused(error.into(), Some(server)),
     };
@@ -608,20 +615,25 @@ fn measure_remote(
             plan.dir.display()
         )));
     }
-    let mut observer = Observer::remote(host.clone(), copy);
+    let mut observer = Observer::remote(host.clone(), copy, stop);
+    let interrupted = |hostname: &str| {
+        Failure::interrupted(format!("probing {hostname} was interrupted; nothing of it is kept"))
+    };
+    if stop.load(Ordering::Relaxed) {
+        return Err(interrupted(&host.to_string()));
+    }
     let hello = observer.hello().map_err(|why| Failure::usage(format!("no observer on {host}: {why}")))?;
     let hostname = hello.host.hostname.clone();
     let progress = Progress::new("probing");
     let taken = Timestamp::now();
-    let probed = observer.probe(plan, &mut |done, of, at| {
+    let mut on_progress = |done, of, at: &str| {
         progress.at(done, of, at);
         !stop.load(Ordering::Relaxed)
-    });
+    };
+    let probed = observer.probe(plan, &mut on_progress, stop);
     progress.finish();
     if stop.load(Ordering::Relaxed) {
-        return Err(Failure::interrupted(format!(
-            "probing {hostname} was interrupted; nothing of it is kept"
-        )));
+        return Err(interrupted(&hostname));
     }
     let (result, device) = probed.map_err(|why| Failure::failed(format!("probing {hostname}: {why}")))?;
     Ok(SavedProbe { taken, host: hostname, device, result })

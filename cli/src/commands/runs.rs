@@ -259,7 +259,7 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
     } else {
         kept.print(matches.get_flag("full"))
     };
-    kept.end()?;
+    kept.end(&stop)?;
     printed?;
     let code = conclude(record, matches.get_flag("strict"))?;
     if required.is_empty() || code != ExitCode::SUCCESS || record.status != Status::Completed {
@@ -345,7 +345,7 @@ pub(super) fn measure_step(
 ) -> Result<Record, Failure> {
     let spec = RunSpec::from_settings(settings)?.spec;
     let kept = measure_spec(settings, &spec, Extras::default(), stop, observer)?;
-    kept.end()?;
+    kept.end(stop)?;
     let id = &kept.record.id;
     match &kept.record.status {
         Status::Completed => Ok(kept.record),
@@ -426,8 +426,10 @@ impl KeptRun {
     }
 
     /// Calls EXTERNAL_SCRIPT for the last time; the report precedes its failure.
-    pub(super) fn end(&self) -> Result<(), Failure> {
-        self.script.as_ref().map_or(Ok(()), |script| Ok(script.call(ScriptMoment::End, &self.record.id)?))
+    pub(super) fn end(&self, stop: &AtomicBool) -> Result<(), Failure> {
+        self.script
+            .as_ref()
+            .map_or(Ok(()), |script| Ok(script.call(ScriptMoment::End, &self.record.id, stop)?))
     }
 }
 

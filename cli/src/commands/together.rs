@@ -339,7 +339,7 @@ impl Led<'_> {
         let spec = RunSpec::from_settings(&settings)?.spec;
         let extras = Extras { led: Some(self), ..Extras::default() };
         let kept = measure_spec(&settings, &spec, extras, stop, &mut Seconds)?;
-        if let Err(failure) = kept.end() {
+        if let Err(failure) = kept.end(stop) {
             output::say(&format!("warning: {}: {}", self.name, failure.text()));
         }
         Ok((kept.record.id, Ended::from(&kept.record.status)))

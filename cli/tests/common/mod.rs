@@ -18,6 +18,7 @@ pub(crate) use random::{Random, is_full};
 pub(crate) use rustix::process::Signal;
 use serde_json::Value;
 pub(crate) use servers::{Bench, Product, contained, mariadb, postgres};
+use slob_testing::tries::until;
 use slob_testing::{available, send};
 
 pub(crate) const SLOB: &str = env!("CARGO_BIN_EXE_slob");
@@ -277,6 +278,24 @@ pub(crate) fn ended(child: Child) -> Called {
     let output = child.wait_with_output().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(60), "it went on");
     output.into()
+}
+
+/// A command of a shell that writes the number of its process to `hangs`, and hangs. Only SIGKILL ends it.
+pub(crate) const HANG: &str = "trap '' TERM; echo $$ > hangs.new; mv hangs.new hangs; exec sleep 1000";
+
+/// Starts a command in which [`HANG`] hangs, and stops it: it ends at once and leaves nothing behind.
+pub(crate) fn stopped_while_hanging(folder: &Folder, command: &mut Command) -> Called {
+    let child = spawned(command);
+    let hangs = folder.at("hangs");
+    let process =
+        until(|| fs::read_to_string(&hangs).map_err(|error| format!("{}: {error}", hangs.display())));
+    let begun = Instant::now();
+    signal(&child, Signal::TERM);
+    let called = ended(child);
+    assert!(begun.elapsed() < Duration::from_secs(20), "it went on for {:?}", begun.elapsed());
+    assert!(!Path::new("/proc").join(process.trim()).exists(), "process {process} is left");
+    fs::remove_file(hangs).unwrap();
+    called
 }
 
 pub(crate) fn signal(child: &Child, signal: Signal) {

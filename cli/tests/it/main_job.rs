@@ -4,7 +4,9 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::common::{Folder, SLOB, Signal, assert_contains, at_work, operations, rows, signal};
+use crate::common::{
+    Folder, HANG, SLOB, Signal, assert_contains, at_work, operations, rows, signal, stopped_while_hanging,
+};
 
 /// The keys and values of a kit's file as it is shipped, in our words.
 const KIT_CONF: &str = "\
@@ -170,6 +172,19 @@ fn the_external_script_is_called_three_times_and_its_failure_is_fatal() {
             .slob_with_env(arguments, &[("FAIL_AT", moment)])
             .fails(3, &[&format!("{moment}: ended with exit status: 1")]);
     }
+}
+
+#[test]
+fn a_script_that_hangs_does_not_make_a_run_deaf_to_a_signal() {
+    let folder = Folder::loaded(1, "8M");
+    folder.script("hook.sh", &format!("#!/bin/sh\n[ \"$1\" = \"$HANG_AT\" ] || exit 0\n{HANG}\n"));
+    for moment in ["pre", "post"] {
+        let mut run = folder.command("run --run-time 1 --warmup 0 --external-script ./hook.sh");
+        let stopped = stopped_while_hanging(&folder, run.env("HANG_AT", moment));
+        stopped.exits(130);
+    }
+    assert_eq!(folder.last_record()["status"]["state"], "interrupted");
+    assert!(folder.last_record()["notes"].to_string().contains("post was interrupted"));
 }
 
 #[test]

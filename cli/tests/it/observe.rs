@@ -11,13 +11,14 @@ use std::thread;
 use rstest::rstest;
 use serde_json::Value;
 use slob_engine::Clues;
-use slob_observe::{HostSample, Observer};
+use slob_observe::{HostSample, NEVER, Observer};
 use slob_testing::postgres::{Cluster, Version};
 use slob_testing::tries::{ensure, until};
 use slob_testing::{Container, Sshd, as_nobody, children, send};
 
 use crate::common::{
-    self, Bench, Called, Folder, SLOB, Signal, assert_contains, at_work, mariadb, postgres, unwrapped,
+    self, Bench, Called, Folder, HANG, SLOB, Signal, assert_contains, at_work, mariadb, postgres,
+    stopped_while_hanging, unwrapped,
 };
 
 fn contained() -> Option<(Bench<Cluster>, Arc<Container>)> {
@@ -85,9 +86,9 @@ fn whoever_looks_sees_the_same() {
         Clues { pid: None, names: vec!["postgres".into()], port: Some(bench.server.port()), ..named.clone() };
     let mut observers = vec![(Observer::local(), found.clone()), (Observer::local(), named)];
     let client = sshd.client();
-    observers.push((Observer::remote_by(&client, "localhost".parse().unwrap(), false), found));
+    observers.push((Observer::remote_by(&client, "localhost".parse().unwrap(), false, &NEVER), found));
     for (observer, clues) in &mut observers {
-        let server = observer.find(clues.clone()).unwrap();
+        let server = observer.find(clues.clone(), &NEVER).unwrap();
         assert!(u64::from(server.pid) == pid && server.data.is_some(), "{server:?}");
     }
     let mut look = || -> Vec<HostSample> {
@@ -342,6 +343,18 @@ fn what_can_not_be_is_refused_before_anything_is_touched() {
 }
 
 /// Who asks is gone: so is the observer.
+#[test]
+fn a_stop_ends_the_wait_for_a_silent_observer_and_leaves_no_ssh() {
+    let Some(bench) = postgres(Version::V15, &[("shared_buffers", "1MB")]) else { return };
+    bench.setup(1, "8M");
+    bench.folder.script("ssh", &format!("#!/bin/sh\n{HANG}\n"));
+    let path = format!("{}:{}", bench.folder.path().display(), std::env::var("PATH").unwrap());
+    for line in ["run --run-time 5", "run --run-time 5 --observe-copy", "doctor"] {
+        let mut command = bench.folder.command(format!("{line} --observe ssh:localhost"));
+        stopped_while_hanging(&bench.folder, command.env("PATH", &path)).fails(130, &["interrupted"]);
+    }
+}
+
 #[test]
 fn an_observer_ends_with_its_input() {
     let mut child =

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
-use slob_testing::as_nobody;
 use slob_testing::postgres::Version;
+use slob_testing::{Sshd, as_nobody};
 
 use crate::common::{Folder, SLOB, assert_contains, operations, postgres, unwrapped};
 
@@ -83,6 +83,29 @@ fn a_trace_within_the_window_sees_the_backends_of_postgresql() {
     let reads = record["counters"]["physical_reads"].as_u64().unwrap();
     assert!(reads > 100 && calls as f64 > 0.95 * reads as f64, "{calls} calls, {reads} reads");
     assert!(count(&record, "sync") > 0, "commits flush the log");
+}
+
+#[test]
+fn a_trace_through_ssh_is_that_of_an_observer_here() {
+    let Some(sshd) = Sshd::start_or_skip() else { return };
+    sshd.install("slob", Path::new(SLOB));
+    let Some(bench) = postgres(Version::V15, &[("shared_buffers", "1MB")]) else { return };
+    bench.setup(1, "32M");
+    let traced = |observe: &str| {
+        let run = format!("run --json -t 2 --update-pct 20 --run-time 1 --trace=window --observe {observe}");
+        bench.folder.slob_with_env(run, &[("PATH", &sshd.search_path())]).json()
+    };
+    if !is_traced(&traced("auto")) {
+        return;
+    }
+    let record = traced("ssh:localhost");
+    assert!(record["trace"].is_object() && record["db_cpu"].is_object(), "{}", record["notes"]);
+    assert!(
+        count(&record, "read_from_cache") + count(&record, "read_from_device") > 0,
+        "{}",
+        record["trace"]
+    );
+    assert!(!record["notes"].to_string().contains("failed after"), "{}", record["notes"]);
 }
 
 #[test]

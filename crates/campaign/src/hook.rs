@@ -1,16 +1,12 @@
 //! The user's own commands around runs, each with a timeout.
 
 use std::fmt;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use slob_host::{ProgramGroup, Waited};
 use strum::{Display, IntoStaticStr, VariantArray};
-
-const POLL_EVERY: Duration = Duration::from_millis(20);
 
 /// When a hook is called. Its text is the key of the hook in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, IntoStaticStr, VariantArray)]
@@ -44,41 +40,17 @@ impl Hook {
     /// Runs the command and waits for it. Its output goes to stderr: stdout is for data.
     /// Fails if it can't be started, exits with anything but 0, takes too long, or `stop` is set meanwhile.
     pub fn call(&self, environment: &[(&str, String)], stop: &AtomicBool) -> Result<(), HookError> {
-        let mut child = self
-            .command
-            .command()
-            .envs(environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .stdout(std::io::stderr())
-            // A process group of its own: a kill reaches what the shell started.
-            .process_group(0)
-            .spawn()
-            .map_err(HookError::Start)?;
-        let begun = Instant::now();
-        loop {
-            let error = match child.try_wait().map_err(HookError::Start)? {
-                Some(status) if status.success() => return Ok(()),
-                Some(status) => return Err(HookError::Status(status)),
-                None if begun.elapsed() >= self.timeout => HookError::Timeout(self.timeout),
-                None if stop.load(Ordering::Relaxed) => HookError::Stopped,
-                None => {
-                    thread::sleep(POLL_EVERY);
-                    continue;
-                }
-            };
-            kill(&mut child);
-            return Err(error);
+        let mut command = self.command.command();
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(std::io::stderr());
+        let mut program = ProgramGroup::start(&mut command).map_err(HookError::Start)?;
+        match program.wait(self.timeout, Duration::ZERO, stop).map_err(HookError::Start)? {
+            Waited::Ended(status) if status.success() => Ok(()),
+            Waited::Ended(status) => Err(HookError::Status(status)),
+            Waited::Late => Err(HookError::Timeout(self.timeout)),
+            Waited::Stopped => Err(HookError::Stopped),
         }
     }
-}
-
-/// Kills the command's process group.
-fn kill(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // The process may already have ended.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.wait();
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +136,7 @@ mod tests {
         let file = folder.path().join("late");
         let command = format!("(sleep 0.4; touch {0}) & sleep 60", file.display());
         assert!(matches!(call(&command, 100), Err(HookError::Timeout(_))));
-        thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_millis(500));
         assert!(!file.exists());
     }
 

@@ -10,6 +10,7 @@ mod cpu;
 mod device;
 mod error;
 mod files;
+mod group;
 mod limits;
 mod machine;
 mod mounts;
@@ -22,6 +23,7 @@ pub use cpu::{CpuSplit, CpuTimes};
 pub use device::{BlockId, Device, DeviceCounters, DeviceUse, Disk};
 pub use error::HostError;
 pub use files::{free_space, open_within};
+pub use group::{ProgramGroup, Waited, end_programs};
 pub use limits::{ThreadLimit, check_thread_limits};
 pub use machine::{HostInfo, MachineSettings};
 pub use probe::{

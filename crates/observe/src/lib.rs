@@ -15,6 +15,6 @@ mod sample;
 mod server;
 mod ssh;
 
-pub use observer::{Observation, Observer, PendingSample};
+pub use observer::{NEVER, Observation, Observer, PendingSample};
 pub use protocol::{Answer, Hello, PROTOCOL, Reply, serve};
 pub use sample::{FoundServer, HostInterval, HostSample, ServerFigures, ServerSample};

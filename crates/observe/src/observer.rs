@@ -1,6 +1,7 @@
 //! An observer of one host, local or remote.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use slob_engine::Clues;
@@ -11,6 +12,9 @@ use crate::local::{self, LocalObserver};
 use crate::protocol::{Hello, Reply, Request};
 use crate::remote::{RemoteObserver, Sent};
 use crate::{FoundServer, HostSample};
+
+/// The wish to stop of a caller whose user can't have one.
+pub static NEVER: AtomicBool = AtomicBool::new(false);
 
 #[derive(Debug)]
 pub struct Observer(Kind);
@@ -44,14 +48,14 @@ impl Observer {
 
     /// An observer of a host that is reached through ssh; with `copy` the host runs a copy of this program.
     ///
-    /// An unreachable host is no error: [`Observer::hello`] then gives the reason.
-    pub fn remote(host: SshHost, copy: bool) -> Self {
-        Self::remote_by(Path::new("ssh"), host, copy)
+    /// An unreachable host is no error: [`Observer::hello`] then gives the reason. This and all requests end soon after `stop` is set.
+    pub fn remote(host: SshHost, copy: bool, stop: &AtomicBool) -> Self {
+        Self::remote_by(Path::new("ssh"), host, copy, stop)
     }
 
     /// The same by another client that takes the arguments of `ssh`.
-    pub fn remote_by(client: &Path, host: SshHost, copy: bool) -> Self {
-        Self(Kind::Remote(Box::new(RemoteObserver::open(client, host, copy))))
+    pub fn remote_by(client: &Path, host: SshHost, copy: bool, stop: &AtomicBool) -> Self {
+        Self(Kind::Remote(Box::new(RemoteObserver::open(client, host, copy, stop))))
     }
 
     pub fn hello(&self) -> Result<&Hello, &str> {
@@ -80,9 +84,9 @@ impl Observer {
     }
 
     /// Finds a server, which later samples include. They list all searches in order, failed ones too.
-    pub fn find(&mut self, clues: Clues) -> Result<FoundServer, String> {
+    pub fn find(&mut self, clues: Clues, stop: &AtomicBool) -> Result<FoundServer, String> {
         let asker = self.shares_pids().then(std::process::id);
-        match self.request(Request::Find { clues, asker }, &mut |_| true)? {
+        match self.request(Request::Find { clues, asker }, &mut |_| true, stop)? {
             Reply::Found(found) => Ok(*found),
             Reply::NotFound(lacking) => Err(lacking),
             _ => Err("the observer's answer is none to the question for the server".into()),
@@ -95,12 +99,13 @@ impl Observer {
         &mut self,
         plan: &ProbePlan,
         progress: &mut dyn FnMut(u64, u64, &str) -> bool,
+        stop: &AtomicBool,
     ) -> Result<(ProbeResult, Option<Device>), String> {
         let mut on_reply = |reply: Reply| match reply {
             Reply::Progress { done, of, at } => progress(done, of, &at),
             _ => true,
         };
-        match self.request(Request::Probe { plan: plan.clone() }, &mut on_reply)? {
+        match self.request(Request::Probe { plan: plan.clone() }, &mut on_reply, stop)? {
             Reply::Probed { result, device } => Ok((*result, device.map(|device| *device))),
             Reply::Failed(why) => Err(why),
             _ => Err("the observer's answer is none to the question for a probe".into()),
@@ -108,14 +113,14 @@ impl Observer {
     }
 
     /// Traces the servers that were found, for all samples at edges from now on. Fails with a clause on the obstacle.
-    pub fn trace(&mut self, block_bytes: u32) -> Result<(), String> {
+    pub fn trace(&mut self, block_bytes: u32, stop: &AtomicBool) -> Result<(), String> {
         if !self.hello()?.traces {
             return Err(
                 "the slob there is older and cannot trace; install this release there, or use --observe-copy"
                     .into(),
             );
         }
-        match self.request(Request::Trace { block_bytes }, &mut |_| true)? {
+        match self.request(Request::Trace { block_bytes }, &mut |_| true, stop)? {
             Reply::Tracing => Ok(()),
             Reply::Failed(why) => Err(why),
             _ => Err("the observer's answer is none to the question for a trace".into()),
@@ -126,10 +131,11 @@ impl Observer {
         &mut self,
         request: Request,
         progress: &mut dyn FnMut(Reply) -> bool,
+        stop: &AtomicBool,
     ) -> Result<Reply, String> {
         match &mut self.0 {
             Kind::Local(observer, _) => Ok(observer.answer(request, progress)),
-            Kind::Remote(remote) => remote.request(request, progress),
+            Kind::Remote(remote) => remote.request(request, progress, stop),
         }
     }
 

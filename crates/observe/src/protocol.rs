@@ -14,7 +14,7 @@ use crate::local::LocalObserver;
 use crate::{FoundServer, HostSample};
 
 /// Both sides must have the same version.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// Far longer than the line of a host with a thousand disks.
 pub(crate) const LONGEST_LINE: usize = 4 << 20;
 
@@ -37,7 +37,8 @@ pub struct Hello {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Numbered<T> {
     pub number: u64,
-    #[serde(flatten)]
+    /// Within a field of its own: serde reads no maps with numbers as keys, such as a trace's, from a flattened field or from an
+    /// enumeration with its tag inside.
     pub body: T,
 }
 
@@ -45,7 +46,7 @@ pub(crate) type Question = Numbered<Request>;
 pub type Answer = Numbered<Reply>;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "ask")]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
     Find {
         clues: Clues,
@@ -147,4 +148,177 @@ pub(crate) fn send(output: &mut impl Write, message: &impl Serialize) -> io::Res
     line.push(b'\n');
     output.write_all(&line)?;
     output.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use slob_host::{
+        BlockId, CpuSplit, CpuTimes, DeviceCounters, Disk, GroupLimits, GroupUse, IoInterface, ProbeStep,
+        ProcessIo, StepFigures, StepKind,
+    };
+    use slob_measure::{KernelTrace, Requests, SlowReads, Span};
+    use slob_stats::Histogram;
+
+    use super::*;
+    use crate::{ServerFigures, ServerSample};
+
+    fn returns<T: Clone + Debug + PartialEq + Serialize + DeserializeOwned>(bodies: &[T]) {
+        for body in bodies {
+            let message = Numbered { number: 7, body: body.clone() };
+            let line = serde_json::to_string(&message).unwrap();
+            let read: Result<Numbered<T>, _> = serde_json::from_str(&line);
+            assert!(read.as_ref().is_ok_and(|read| *read == message), "{read:?} of {line}");
+        }
+    }
+
+    fn histogram() -> Histogram {
+        let mut histogram = Histogram::new();
+        [1, 3, 70_000, u64::from(u32::MAX)].into_iter().for_each(|ns| histogram.record(ns));
+        histogram
+    }
+
+    fn device() -> Device {
+        let id = BlockId { name: "sda".into(), major: 8, minor: 0 };
+        Device {
+            path: "/srv".into(),
+            file_system: "xfs".into(),
+            mount_point: "/".into(),
+            mount_source: "/dev/sda".into(),
+            mount_options: vec!["rw".into()],
+            top: Some(id.clone()),
+            stack: vec!["sda".into()],
+            disks: vec![Disk {
+                id,
+                model: Some("disk".into()),
+                rotational: Some(false),
+                scheduler: Some("none".into()),
+                nr_requests: Some(64),
+                logical_block_bytes: Some(512),
+                physical_block_bytes: Some(4096),
+                size_bytes: Some(1 << 40),
+            }],
+            cached_below: true,
+            memory: Some("zram".into()),
+            note: Some("a note".into()),
+        }
+    }
+
+    fn sample() -> HostSample {
+        let cpu = Some(CpuSplit { user_s: 1.5, system_s: 0.25 });
+        let counters = DeviceCounters {
+            used: slob_host::DeviceUse { reads: 1, reads_merged: Some(2), ..Default::default() },
+            discards: Some(1),
+            flushes: Some(2),
+            in_flight: 3,
+            disk_read_bytes: Some(4),
+        };
+        let figures = ServerFigures {
+            cpu,
+            sessions_cpu: cpu,
+            io: Some(ProcessIo { read_chars: 1, ..ProcessIo::default() }),
+            data: Some(counters),
+            log: Some(counters),
+            group: Some(GroupUse { cpu_s: Some(0.5), periods: Some(9), ..GroupUse::default() }),
+        };
+        let requests = Requests {
+            device: "sda".into(),
+            span: Span::ReadInDevice.name().into(),
+            bytes: 4096,
+            requests: 9,
+            time_ns: 1000,
+        };
+        HostSample {
+            at_s: 12.5,
+            cpu: CpuTimes::read().ok(),
+            others_cpu_s: Some(3.25),
+            load_1m: Some(0.5),
+            memory_available_bytes: Some(1 << 33),
+            trace: Some(KernelTrace {
+                spans: Span::ALL.into_iter().map(|span| (span, histogram())).collect(),
+                slow_reads: [
+                    (1 << 10, SlowReads { reads: 5, in_device: 3 }),
+                    (1 << 20, SlowReads::default()),
+                ]
+                .into(),
+                requests: vec![requests],
+            }),
+            servers: vec![Some(ServerSample { processes: 3, found: 1, figures }), None],
+        }
+    }
+
+    /// A sample with a trace never did: the keys of its slow reads are numbers.
+    #[test]
+    fn every_message_with_everything_in_it_is_read_as_it_was_sent() {
+        let clues = Clues {
+            pid: Some(1),
+            names: vec!["postgres".into()],
+            age_s: Some(1.5),
+            port: Some(5432),
+            client_port: Some(40_000),
+            socket: Some("/s".into()),
+            pid_file: Some("/p".into()),
+            child: Some(7),
+            has_children: true,
+            data: Some("/srv".into()),
+            log: Some("/log".into()),
+            small_pages: Some("advice".into()),
+        };
+        let plan = ProbePlan::new("/srv");
+        returns(&[
+            Request::Find { clues, asker: Some(9) },
+            Request::Sample { edge: true },
+            Request::Probe { plan: plan.clone() },
+            Request::Trace { block_bytes: 8192 },
+        ]);
+        let found = FoundServer {
+            pid: 1,
+            name: "postgres".into(),
+            how: "by its port".into(),
+            data: Some(device()),
+            log: Some(device()),
+            path: Some("/srv".into()),
+            free_bytes: Some(1 << 40),
+            limits: Some(GroupLimits {
+                version: 2,
+                path: "/".into(),
+                cpus: Some(0.5),
+                ..GroupLimits::default()
+            }),
+            cpus_allowed: Some(2),
+            lacking: vec!["a sentence".into()],
+        };
+        let figures = StepFigures {
+            operations: 4,
+            seconds: 1.5,
+            iops: 2.5,
+            mb_per_s: 3.5,
+            mean_us: 4.5,
+            p50_us: 5.5,
+            p99_us: 6.5,
+            p999_us: 7.5,
+            max_us: 8.5,
+            cpu_us_per_op: Some(9.5),
+            latency_ns: histogram(),
+        };
+        let step = ProbeStep {
+            kind: StepKind::AsyncRead,
+            sessions_or_depth: 16,
+            interface: Some(IoInterface::IoUring),
+            figures: Some(figures),
+            error: Some("an error".into()),
+            note: Some("a note".into()),
+        };
+        let result = Box::new(ProbeResult { plan, steps: vec![step], interrupted: true });
+        returns(&[
+            Reply::Found(Box::new(found)),
+            Reply::NotFound("a reason".into()),
+            Reply::Sample(Box::new(sample())),
+            Reply::Progress { done: 1, of: 2, at: "a step".into() },
+            Reply::Probed { result, device: Some(Box::new(device())) },
+            Reply::Tracing,
+            Reply::Failed("a reason".into()),
+        ]);
+    }
 }

@@ -1,17 +1,19 @@
 //! An observer on another host. One that ends or hangs costs figures, and is started again. One whose samples contradict the
 //! client's clock or each other is not asked again: what it said would look like a measurement.
 
-use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use slob_engine::Clues;
 use slob_spec::SshHost;
 
+use crate::observer::NEVER;
 use crate::protocol::{Hello, Reply, Request};
 use crate::sample::{HostSample, ServerFigures};
-use crate::ssh::{self, Copy, Ssh};
+use crate::ssh::{Copy, INTERRUPTED, Ssh};
 
 /// Time for the hello: connecting and logging in.
 const HELLO_PATIENCE: Duration = Duration::from_secs(30);
@@ -49,9 +51,23 @@ struct Search {
 #[derive(Debug)]
 enum State {
     Up(Box<Link>),
-    Starting(JoinHandle<Result<Link, String>>),
+    Starting(Start),
     /// There is no observer, for this reason.
     Down(String),
+}
+
+/// A start without anybody waiting for it. Dropped, it ends what it has started.
+#[derive(Debug)]
+struct Start {
+    thread: Option<JoinHandle<Result<Link, String>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Drop for Start {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().map(JoinHandle::join);
+    }
 }
 
 #[derive(Debug)]
@@ -62,9 +78,9 @@ pub(crate) struct Sent {
 }
 
 impl RemoteObserver {
-    pub(crate) fn open(client: &Path, host: SshHost, copy: bool) -> Self {
+    pub(crate) fn open(client: &Path, host: SshHost, copy: bool, stop: &AtomicBool) -> Self {
         let client = client.to_path_buf();
-        let state = match Link::open(&client, &host, copy) {
+        let state = match Link::open(&client, &host, copy, stop) {
             Ok(link) => State::Up(Box::new(link)),
             Err(fault) => State::Down(fault),
         };
@@ -89,17 +105,17 @@ impl RemoteObserver {
         &mut self,
         request: Request,
         progress: &mut dyn FnMut(Reply) -> bool,
+        stop: &AtomicBool,
     ) -> Result<Reply, String> {
         let is_probe = matches!(request, Request::Probe { .. });
         if let Request::Find { clues, asker } = &request {
             self.searches.push(Search { at: Instant::now(), clues: clues.clone(), asker: *asker });
         }
-        let patience = if is_probe { PROBE_PATIENCE } else { FIND_PATIENCE };
         let State::Up(link) = &mut self.state else {
             return Err(self.hello().err().unwrap_or_default().to_owned());
         };
-        let reply = link.request(request, patience, progress);
-        reply.inspect_err(|fault| match is_probe {
+        let reply = link.request(request, progress, stop);
+        reply.inspect_err(|fault| match is_probe || stop.load(Ordering::Relaxed) {
             // The probe ends with its connection.
             true => self.state = State::Down(fault.clone()),
             false => self.lose(fault),
@@ -152,18 +168,18 @@ impl RemoteObserver {
         self.starts += 1;
         let (client, host) = (self.client.clone(), self.host.clone());
         let (copy, searches) = (self.copy, self.searches.clone());
-        let start = move || Link::open(&client, &host, copy)?.repeat(searches);
+        let stop = Arc::<AtomicBool>::default();
+        let stopped = Arc::clone(&stop);
+        let start = move || Link::open(&client, &host, copy, &stopped)?.repeat(searches, &stopped);
         if let Ok(thread) = thread::Builder::new().name("observer".into()).spawn(start) {
-            self.state = State::Starting(thread);
+            self.state = State::Starting(Start { thread: Some(thread), stop });
         }
     }
 
     fn take_successor(&mut self) {
-        if !matches!(&self.state, State::Starting(thread) if thread.is_finished()) {
-            return;
-        }
-        let ended = State::Down("the thread that started it ended".into());
-        let State::Starting(thread) = mem::replace(&mut self.state, ended) else { return };
+        let State::Starting(start) = &mut self.state else { return };
+        let Some(thread) = start.thread.take_if(|thread| thread.is_finished()) else { return };
+        self.state = State::Down("the thread that started it ended".into());
         match thread.join() {
             Ok(Ok(link)) => self.state = State::Up(Box::new(link)),
             Ok(Err(fault)) => {
@@ -184,25 +200,20 @@ struct Link {
 
 impl Link {
     /// Starts ssh with the observer at its other end. Fails with the reason and the remedy, to follow a colon.
-    fn open(client: &Path, host: &SshHost, with_copy: bool) -> Result<Self, String> {
+    fn open(client: &Path, host: &SshHost, with_copy: bool, stop: &AtomicBool) -> Result<Self, String> {
         let copy = with_copy.then(Copy::of_this_program).transpose()?;
-        let command = copy.as_ref().map_or_else(|| ssh::OBSERVE.to_owned(), Copy::command);
-        let mut ssh = Ssh::start(client, host, &command)?;
-        let mut patience = HELLO_PATIENCE;
-        if let Some(copy) = copy {
-            ssh.send_copy(copy)?;
-            patience = COPY_PATIENCE;
-        }
-        let hello = ssh.hello(host, patience)?;
+        let patience = if with_copy { COPY_PATIENCE } else { HELLO_PATIENCE };
+        let mut ssh = Ssh::start(client, host, copy)?;
+        let hello = ssh.hello(host, patience, stop)?;
         Ok(Self { ssh, hello })
     }
 
     /// Repeats the searches of a predecessor. A server that is missing now is absent from the samples.
-    fn repeat(mut self, searches: Vec<Search>) -> Result<Self, String> {
+    fn repeat(mut self, searches: Vec<Search>, stop: &AtomicBool) -> Result<Self, String> {
         for Search { at, clues, asker } in searches {
             let age_s = clues.age_s.map(|age_s| age_s + at.elapsed().as_secs_f64());
             let find = Request::Find { clues: Clues { age_s, ..clues }, asker };
-            self.request(find, FIND_PATIENCE, &mut |_| true)?;
+            self.request(find, &mut |_| true, stop)?;
         }
         Ok(self)
     }
@@ -211,23 +222,27 @@ impl Link {
     fn request(
         &mut self,
         request: Request,
-        patience: Duration,
         progress: &mut dyn FnMut(Reply) -> bool,
+        stop: &AtomicBool,
     ) -> Result<Reply, String> {
+        let is_probe = matches!(request, Request::Probe { .. });
+        let patience = if is_probe { PROBE_PATIENCE } else { FIND_PATIENCE };
         let number = self.ssh.send(request)?;
         loop {
-            let (_, reply) = self.ssh.wait(number, Instant::now() + patience)?;
-            if !matches!(reply, Reply::Progress { .. }) {
+            let (_, reply) = self.ssh.wait(number, Instant::now() + patience, stop)?;
+            // Other requests make no progress.
+            if !is_probe || !matches!(reply, Reply::Progress { .. }) {
                 return Ok(reply);
             }
             if !progress(reply) {
-                return Err("interrupted".into());
+                return Err(INTERRUPTED.into());
             }
         }
     }
 
     fn receive_sample(&mut self, sent: &Sent) -> Result<(Instant, HostSample), String> {
-        let (came, reply) = self.ssh.wait(sent.number, sent.at + SAMPLE_PATIENCE)?;
+        // The last samples of a run that was stopped are waited for.
+        let (came, reply) = self.ssh.wait(sent.number, sent.at + SAMPLE_PATIENCE, &NEVER)?;
         let Reply::Sample(sample) = reply else { return Err("its answer is none to the question".into()) };
         Ok((came, *sample))
     }
@@ -329,6 +344,27 @@ mod tests {
 
     use super::*;
     use crate::ServerSample;
+    use crate::ssh::tests::client;
+
+    /// The first start says hello and ends; the second one says nothing.
+    #[test]
+    fn an_observer_that_is_being_started_ends_with_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let second = folder.path().join("second");
+        let silent = "trap '' TERM; echo $$ > $second.new; mv $second.new $second; exec sleep 1000";
+        let before = format!("second={}; mkdir $second.first || {{ {silent}; }}", second.display());
+        let client = client(folder.path(), &before, "");
+        let mut observer = RemoteObserver::open(&client, "localhost".parse().unwrap(), false, &NEVER);
+        while !second.exists() {
+            if let Some(sent) = observer.request_sample(false) {
+                assert!(observer.receive_sample(&sent).is_none());
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        let process = std::fs::read_to_string(&second).unwrap();
+        drop(observer);
+        assert!(!Path::new("/proc").join(process.trim()).exists(), "ssh outlives the run");
+    }
 
     fn sample(at_s: f64, host_s: f64, db_s: f64) -> HostSample {
         let none = CpuTimes {

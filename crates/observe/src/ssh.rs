@@ -1,15 +1,18 @@
 //! ssh: its command line, the copy of this program that it carries, and its pipes.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
+use slob_host::ProgramGroup;
 use slob_spec::SshHost;
 
 use crate::protocol::{Answer, Hello, LONGEST_LINE, PROTOCOL, Question, Reply, Request, printable, send};
@@ -18,6 +21,10 @@ use crate::protocol::{Answer, Hello, LONGEST_LINE, PROTOCOL, Question, Reply, Re
 pub(crate) const OBSERVE: &str = "exec slob observe";
 
 const END_PATIENCE: Duration = Duration::from_millis(500);
+/// A wish to stop is noticed after this time at most.
+const NOTICED_WITHIN: Duration = Duration::from_millis(50);
+/// Lines that wait to be read. With more, the output of an observer that prints without end would fill the memory.
+const WAITING_LINES: usize = 2;
 /// Bytes of stderr that are kept, the last ones.
 const KEPT_BYTES: usize = 4096;
 
@@ -27,8 +34,11 @@ const OPTIONS: &str = "-T -a -x -oBatchMode=yes -oConnectTimeout=10 -oServerAliv
 
 #[derive(Debug)]
 pub(crate) struct Ssh {
-    process: Child,
+    process: ProgramGroup,
+    /// `None` until the hello, since a copy of this program may have to be sent before.
     input: Option<ChildStdin>,
+    /// The input, once the copy is sent.
+    sent: Receiver<Result<ChildStdin, String>>,
     /// Lines with the moments of their arrival.
     lines: Receiver<(Instant, Vec<u8>)>,
     stderr: Arc<Mutex<Vec<u8>>>,
@@ -36,46 +46,36 @@ pub(crate) struct Ssh {
 }
 
 impl Ssh {
-    /// Starts `client`, which runs `command` on the host.
-    pub(crate) fn start(client: &Path, host: &SshHost, command: &str) -> Result<Self, String> {
+    /// Starts `client`, which runs [`OBSERVE`] on the host, or a copy of this program.
+    pub(crate) fn start(client: &Path, host: &SshHost, copy: Option<Copy>) -> Result<Self, String> {
+        let command = copy.as_ref().map_or_else(|| OBSERVE.to_owned(), Copy::command);
         let mut ssh = Command::new(client);
         ssh.args(OPTIONS.split(' '));
         ssh.args(host.user().map(|user| format!("-l{user}")));
         ssh.args(host.port().map(|port| format!("-p{port}")));
         ssh.arg("--").arg(host.host()).arg(command);
         ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut process =
-            ssh.spawn().map_err(|error| format!("starting ssh: {error}; install OpenSSH's client"))?;
-        let (input, output, errors) = (process.stdin.take(), process.stdout.take(), process.stderr.take());
+        let mut process = ProgramGroup::start(&mut ssh)
+            .map_err(|error| format!("starting ssh: {error}; install OpenSSH's client"))?;
+        let child = process.child();
+        let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let stderr = Arc::default();
         keep_stderr(errors, &stderr);
-        Ok(Self { process, input, lines: read_lines(output), stderr, questions: 0 })
-    }
-
-    /// Sends a copy of this program, for a command of [`Copy::command`].
-    pub(crate) fn send_copy(&mut self, mut copy: Copy) -> Result<(), String> {
-        let input = self.input.as_mut().ok_or("ssh takes no input")?;
-        let fault = match io::copy(&mut (&mut copy.file).take(copy.bytes), input) {
-            Ok(sent) if sent == copy.bytes => return Ok(()),
-            Ok(_) => "this program's file was cut".to_owned(),
-            // The missing hello explains a broken pipe.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            Err(error) => error.to_string(),
-        };
-        Err(format!("sending a copy of this program: {fault}"))
+        let (input, sent) = (None, send_copy(input, copy));
+        Ok(Self { process, input, sent, lines: read_lines(output), stderr, questions: 0 })
     }
 
     /// Waits for the hello, which is the first line.
-    pub(crate) fn hello(&mut self, host: &SshHost, patience: Duration) -> Result<Hello, String> {
-        let line = match self.lines.recv_timeout(patience) {
+    pub(crate) fn hello(
+        &mut self,
+        host: &SshHost,
+        patience: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Hello, String> {
+        let until = Instant::now() + patience;
+        let line = match receive(&self.lines, until, stop) {
             Ok((_, line)) => line,
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(explain(host, self.exit_code(), &self.last_line()));
-            }
-            Err(RecvTimeoutError::Timeout) => {
-                let (seconds, ssh) = (patience.as_secs(), host.command());
-                return Err(format!("nothing was said within {seconds} s; try `{ssh} {OBSERVE}`"));
-            }
+            Err(missing) => return Err(self.why_no_hello(host, patience, missing)),
         };
         let hello = Hello::parse(&line).map_err(|start| {
             format!(
@@ -83,7 +83,24 @@ impl Ssh {
                  print nothing where there is no terminal"
             )
         })?;
-        if hello.slob_observe == PROTOCOL { Ok(hello) } else { Err(other_version(&hello)) }
+        if hello.slob_observe != PROTOCOL {
+            return Err(other_version(&hello));
+        }
+        let input = receive(&self.sent, until, stop);
+        self.input = Some(input.map_err(|missing| self.why_no_hello(host, patience, missing))??);
+        Ok(hello)
+    }
+
+    fn why_no_hello(&mut self, host: &SshHost, patience: Duration, missing: Missing) -> String {
+        if let Ok(Err(fault)) = self.sent.try_recv() {
+            return fault;
+        }
+        let (seconds, ssh) = (patience.as_secs(), host.command());
+        match missing {
+            Missing::Ended => explain(host, self.exit_code(), &self.last_line()),
+            Missing::Late => format!("nothing was said within {seconds} s; try `{ssh} {OBSERVE}`"),
+            Missing::Stopped => INTERRUPTED.into(),
+        }
     }
 
     /// Returns the number of the request.
@@ -97,22 +114,26 @@ impl Ssh {
     }
 
     /// Waits for the answer to a question, and ignores late answers to earlier ones.
-    pub(crate) fn wait(&mut self, number: u64, until: Instant) -> Result<(Instant, Reply), String> {
+    pub(crate) fn wait(
+        &mut self,
+        number: u64,
+        until: Instant,
+        stop: &AtomicBool,
+    ) -> Result<(Instant, Reply), String> {
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left) {
-                Ok((came, line)) => {
-                    let answer = Answer::parse(&line)
-                        .map_err(|start| format!("it said {start}, which is no answer"))?;
-                    if answer.number == number {
-                        return Ok((came, answer.body));
-                    }
-                    if answer.number > number {
-                        return Err("it answered a question that was not asked".into());
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => return Err("it did not answer in time".into()),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.why_it_ended()),
+            let (came, line) = match receive(&self.lines, until, stop) {
+                Ok(line) => line,
+                Err(Missing::Ended) => return Err(self.why_it_ended()),
+                Err(Missing::Late) => return Err(LATE.into()),
+                Err(Missing::Stopped) => return Err(INTERRUPTED.into()),
+            };
+            let answer =
+                Answer::parse(&line).map_err(|start| format!("it said {start}, which is no answer"))?;
+            match answer.number.cmp(&number) {
+                Less if came > until => return Err(LATE.into()),
+                Less => {}
+                Equal => return Ok((came, answer.body)),
+                Greater => return Err("it answered a question that was not asked".into()),
             }
         }
     }
@@ -125,6 +146,7 @@ impl Ssh {
         format!("the connection or the observer ended{code}{line}")
     }
 
+    /// The exit code of ssh, if it ends soon.
     fn exit_code(&mut self) -> Option<i32> {
         let until = Instant::now() + END_PATIENCE;
         loop {
@@ -147,15 +169,49 @@ impl Ssh {
 impl Drop for Ssh {
     fn drop(&mut self) {
         drop(self.input.take());
-        if self.exit_code().is_none() {
-            let _ = self.process.kill();
-        }
-        let _ = self.process.wait();
+        self.exit_code();
     }
 }
 
+const LATE: &str = "it did not answer in time";
+pub(crate) const INTERRUPTED: &str = "interrupted";
+
+/// The reason why nothing was received.
+#[derive(Clone, Copy)]
+enum Missing {
+    Late,
+    Ended,
+    Stopped,
+}
+
+fn receive<T>(receiver: &Receiver<T>, until: Instant, stop: &AtomicBool) -> Result<T, Missing> {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        match receiver.recv_timeout(left.min(NOTICED_WITHIN)) {
+            _ if stop.load(Ordering::Relaxed) => return Err(Missing::Stopped),
+            Ok(value) => return Ok(value),
+            Err(RecvTimeoutError::Disconnected) => return Err(Missing::Ended),
+            Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(Missing::Late),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// Sends a copy of this program, if there is one, and then hands back the input. Its own thread waits for a host that does not read.
+fn send_copy(input: Option<ChildStdin>, copy: Option<Copy>) -> Receiver<Result<ChildStdin, String>> {
+    let (sender, receiver) = sync_channel(1);
+    let send = move || {
+        let Some(mut input) = input else { return };
+        let sent = copy.map_or(Ok(()), |copy| copy.send(&mut input));
+        let _ = sender.send(sent.map(|()| input));
+    };
+    // Without a thread there is no hello, and the channel closes.
+    let _ = thread::Builder::new().name("observer's input".into()).spawn(send);
+    receiver
+}
+
 fn read_lines(output: Option<impl Read + Send + 'static>) -> Receiver<(Instant, Vec<u8>)> {
-    let (sender, receiver) = channel();
+    let (sender, receiver) = sync_channel(WAITING_LINES);
     let read = move || {
         let Some(output) = output else { return };
         let mut output = BufReader::new(output);
@@ -259,6 +315,17 @@ impl Copy {
         read().map_err(|error| format!("reading this program's own file: {error}"))
     }
 
+    fn send(mut self, input: &mut ChildStdin) -> Result<(), String> {
+        let fault = match io::copy(&mut (&mut self.file).take(self.bytes), input) {
+            Ok(sent) if sent == self.bytes => return Ok(()),
+            Ok(_) => "this program's file was cut".to_owned(),
+            // The missing hello explains a broken pipe.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            Err(error) => error.to_string(),
+        };
+        Err(format!("sending a copy of this program: {fault}"))
+    }
+
     /// The remote command that receives the copy, checks it and runs it.
     ///
     /// The file is private, and has lost its name before the first byte is written. It disappears with the last process
@@ -272,5 +339,43 @@ impl Copy {
              s=$(sha256sum </proc/self/fd/4) || exit 124; \
              case \"$s\" in {sum}*) exec /proc/self/fd/4 observe 4<&4 ;; *) echo \"the copy of slob arrived damaged\" >&2; exit 123 ;; esac'"
         )
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::local::LocalObserver;
+    use crate::observer::NEVER;
+
+    /// A program that says hello as this one does, between other commands.
+    pub(crate) fn client(folder: &Path, before: &str, then: &str) -> PathBuf {
+        let path = folder.join("ssh");
+        let hello = serde_json::to_string(&LocalObserver::hello()).unwrap();
+        fs::write(&path, format!("#!/bin/sh\n{before}\ncat <<'END'\n{hello}\nEND\n{then}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn an_observer_that_prints_without_end_neither_fills_the_memory_nor_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let stale = serde_json::to_string(&Answer { number: 0, body: Reply::Tracing }).unwrap();
+        let client = client(folder.path(), "", &format!("exec yes '{stale}'"));
+        let host = "localhost".parse().unwrap();
+        let mut ssh = Ssh::start(&client, &host, None).unwrap();
+        ssh.hello(&host, Duration::from_secs(60), &NEVER).unwrap();
+        // The lines go on while nothing is asked.
+        thread::sleep(Duration::from_millis(300));
+        let begun = Instant::now();
+        let number = ssh.send(Request::Sample { edge: false }).unwrap();
+        let late = ssh.wait(number, begun + Duration::from_millis(300), &NEVER).unwrap_err();
+        assert_eq!(late, LATE);
+        let peak = slob_host::peak_memory_bytes().unwrap();
+        assert!(peak < 100 << 20, "{peak} bytes");
     }
 }

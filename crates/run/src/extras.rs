@@ -4,11 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use slob_engine::{Engine, Result, ServerReport, Unanswered, within};
+use slob_host::{ProgramGroup, Waited};
 use slob_record::{KeptOperation, OperationsWriter, RecordError, RunDirectory, ServerReportRecord};
 use slob_spec::StatisticsType;
 
@@ -27,6 +29,11 @@ pub enum ScriptMoment {
     /// The record is written.
     End,
 }
+
+/// Most time for EXTERNAL_SCRIPT.
+const SCRIPT_PATIENCE: Duration = Duration::from_secs(3600);
+/// Time for `post` and `end` to tidy up after the user's wish to stop.
+const SCRIPT_AFTER_STOP: Duration = Duration::from_secs(5);
 
 /// EXTERNAL_SCRIPT: the user's own program. The run waits for it, and it must exit with 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,19 +63,27 @@ impl ExternalScript {
     }
 
     /// Calls the script and waits for it. Its output goes to stderr: stdout is for data.
-    pub fn call(&self, moment: ScriptMoment, run_id: &str) -> Result<(), RunError> {
-        let fail = |why: String| {
-            RunError::failed(format!("EXTERNAL_SCRIPT {} {moment}: {why}", self.path.display()))
-        };
-        let status = Command::new(&self.path)
+    /// Fails if it can't be started, exits with anything but 0, takes too long, or goes on after `stop` is set.
+    pub fn call(&self, moment: ScriptMoment, run_id: &str, stop: &AtomicBool) -> Result<(), RunError> {
+        let name = format!("EXTERNAL_SCRIPT {} {moment}", self.path.display());
+        let fail = |why: String| RunError::failed(format!("{name}: {why}"));
+        let mut command = Command::new(&self.path);
+        command
             .arg(moment.to_string())
             .env("SLOB_RUN_ID", run_id)
             .env("SLOB_RESULTS_DIR", &self.results)
             .stdin(Stdio::null())
-            .stdout(std::io::stderr())
-            .status()
+            .stdout(std::io::stderr());
+        let after_stop = if moment == ScriptMoment::Pre { Duration::ZERO } else { SCRIPT_AFTER_STOP };
+        let waited = ProgramGroup::start(&mut command)
+            .and_then(|mut program| program.wait(SCRIPT_PATIENCE, after_stop, stop))
             .map_err(|error| fail(error.to_string()))?;
-        if status.success() { Ok(()) } else { Err(fail(format!("ended with {status}; it must exit with 0"))) }
+        match waited {
+            Waited::Ended(status) if status.success() => Ok(()),
+            Waited::Ended(status) => Err(fail(format!("ended with {status}; it must exit with 0"))),
+            Waited::Late => Err(fail("did not end within an hour, and was ended".into())),
+            Waited::Stopped => Err(RunError::interrupted(&name)),
+        }
     }
 }
 
@@ -225,8 +240,9 @@ mod tests {
             0o755,
         );
         let script = ExternalScript::new(&path, folder.path()).unwrap();
-        script.call(ScriptMoment::Pre, "x").unwrap();
-        let error = script.call(ScriptMoment::Post, "x").unwrap_err();
+        let going_on = AtomicBool::new(false);
+        script.call(ScriptMoment::Pre, "x", &going_on).unwrap();
+        let error = script.call(ScriptMoment::Post, "x", &going_on).unwrap_err();
         assert!(error.to_string().contains("post: ended with exit status: 1"), "{error}");
     }
 

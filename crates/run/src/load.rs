@@ -15,7 +15,7 @@ use slob_engine::{
 };
 use slob_host::Device;
 use slob_method::SchemaNo;
-use slob_observe::Observer;
+use slob_observe::{NEVER, Observer};
 use slob_spec::{LoadSpec, Size};
 
 use crate::events::{LoadEvent, LoadObserver};
@@ -515,7 +515,7 @@ impl LocalData {
             let device = Device::behind(nearest_existing(&path)).map_err(|error| error.to_string());
             return Ok(Self { path, device });
         }
-        let found = Observer::local().find(server.clues)?;
+        let found = Observer::local().find(server.clues, &NEVER)?;
         let missing = found.lacking.join(" ");
         let path = found.path.ok_or_else(|| missing.clone())?;
         Ok(Self { path, device: found.data.ok_or(missing) })

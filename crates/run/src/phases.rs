@@ -136,7 +136,8 @@ impl<'a, 'b> Phases<'a, 'b> {
         if self.timeline.context.spec.trace != Some(when) {
             return false;
         }
-        let notes = self.sampler.hosts.trace(self.timeline.prepared.server.block_bytes);
+        let notes =
+            self.sampler.hosts.trace(self.timeline.prepared.server.block_bytes, self.timeline.context.stop);
         let is_traced = notes.is_empty();
         self.measured.notes.extend(notes);
         is_traced

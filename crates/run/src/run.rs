@@ -32,7 +32,7 @@ use crate::sessions::Sessions;
 use crate::sessions::{BatchSize, Gate, Message, SessionEnd, Shared, Worker};
 use crate::tally::{RunClock, Tally};
 use crate::turns::{self, Turns};
-use crate::{RunError, verify};
+use crate::{RunError, RunErrorKind, verify};
 
 /// Stack of a session's thread in bytes; only touched pages take memory.
 const SESSION_STACK: usize = 1 << 20;
@@ -89,8 +89,8 @@ pub fn run(
         .map_err(|error| {
             RunError::usage(error.to_string()).with_advice("name another folder with RESULTS_DIR")
         })?;
-    let hosts =
-        spec.host_counters.then(|| Hosts::find(context.engine.as_ref(), &spec.observe, spec.observe_copy));
+    let find = || Hosts::find(context.engine.as_ref(), &spec.observe, spec.observe_copy, context.stop);
+    let hosts = spec.host_counters.then(find);
     let embedded = prepared.server.capabilities.embedded;
     let mut sampler = Sampler::new(Arc::clone(&context.engine), embedded, hosts);
     let topology = Arc::clone(&sampler.hosts.topology);
@@ -154,6 +154,9 @@ pub(crate) struct Timeline<'a> {
 impl Timeline<'_> {
     /// Connects the sessions, runs all phases, and ends the sessions.
     fn measure(&mut self, sampler: &mut Sampler, journal: Option<Journal>) -> Result<Measurements, RunError> {
+        if self.context.stop.load(Ordering::Relaxed) {
+            return Err(RunError::interrupted("looking for the database's server on its host"));
+        }
         let (sender, messages) = mpsc::channel();
         let sessions_count = self.prepared.homes.len() as u32;
         let shared_cpus = shared_cpus(&self.topology, &self.prepared.server, sessions_count);
@@ -279,7 +282,7 @@ impl Timeline<'_> {
     fn call_script(&mut self, moment: ScriptMoment) -> Result<(), RunError> {
         if let Some(script) = &self.prepared.script {
             self.observer.on_run(&RunEvent::Script(moment));
-            script.call(moment, &self.run_id)?;
+            script.call(moment, &self.run_id, self.context.stop)?;
         }
         Ok(())
     }
@@ -291,8 +294,13 @@ impl Timeline<'_> {
             Ok(notes) => measured.notes.extend(notes),
             Err(silence) => measured.notes.push(format!("restoring the server's settings: {silence}.")),
         }
-        if let Err(error) = self.call_script(ScriptMoment::Post) {
-            measured.error.get_or_insert(error.to_string());
+        match self.call_script(ScriptMoment::Post) {
+            Ok(()) => {}
+            Err(error) if error.kind == RunErrorKind::Interrupted => {
+                measured.interrupted = true;
+                measured.notes.push(format!("{error}."));
+            }
+            Err(error) => drop(measured.error.get_or_insert(error.to_string())),
         }
         self.observer.on_run(&RunEvent::Verifying);
         let has_failed = measured.unfinished > 0 || measured.error.is_some();

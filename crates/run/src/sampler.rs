@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -172,8 +173,8 @@ impl ObservedServer {
 
 impl Hosts {
     /// Looks for every server on the host that `OBSERVE` names for its endpoint. A server that is not found is no error.
-    /// `copy` makes remote observers copies of this program.
-    pub fn find(engine: &dyn Engine, observers: &Observers, copy: bool) -> Self {
+    /// `copy` makes remote observers copies of this program. Nothing is waited for once `stop` is set.
+    pub fn find(engine: &dyn Engine, observers: &Observers, copy: bool, stop: &AtomicBool) -> Self {
         let wanted: Vec<(ServerLocation, Observe, Result<Option<SshHost>, String>)> = engine
             .locations()
             .into_iter()
@@ -186,7 +187,7 @@ impl Hosts {
         let mut hosts: Vec<_> = wanted.iter().filter_map(|(.., host)| host.clone().ok()).collect();
         hosts.sort_by_key(|ssh| ssh.as_ref().map(ToString::to_string));
         hosts.dedup();
-        let mut observers = connect(&hosts, copy);
+        let mut observers = connect(&hosts, copy, stop);
         let names = engine.endpoints();
         let mut asked = vec![0; hosts.len()];
         let servers = wanted.into_iter().map(|(server, observe, ssh)| {
@@ -204,7 +205,7 @@ impl Hosts {
                 }
                 let number = asked[host];
                 asked[host] += 1;
-                Ok::<_, String>(((host, number), observers[host].find(clues)))
+                Ok::<_, String>(((host, number), observers[host].find(clues, stop)))
             };
             let by = observe.to_string();
             let (observed_at, found) = match find() {
@@ -257,9 +258,10 @@ impl Hosts {
     }
 
     /// Traces all servers from now on. Returns a note for each host that can't be traced.
-    pub fn trace(&mut self, block_bytes: u32) -> Vec<String> {
+    pub fn trace(&mut self, block_bytes: u32, stop: &AtomicBool) -> Vec<String> {
         let traced = self.observers.iter_mut().zip(&self.topology.hosts);
-        let failed = traced.filter_map(|(observer, host)| Some((observer.trace(block_bytes).err()?, host)));
+        let failed =
+            traced.filter_map(|(observer, host)| Some((observer.trace(block_bytes, stop).err()?, host)));
         let note = |(why, host): (String, &ObservedHost)| {
             let on = host.ssh.as_ref().map(|ssh| format!(" on {ssh}")).unwrap_or_default();
             format!("Reads and writes{on} were not traced: {why}.")
@@ -297,9 +299,9 @@ fn host_to_observe(observe: &Observe, endpoint: Option<&str>) -> Result<Option<S
 }
 
 /// Opens all observers at the same time: each login takes a moment.
-fn connect(hosts: &[Option<SshHost>], copy: bool) -> Vec<Observer> {
+fn connect(hosts: &[Option<SshHost>], copy: bool, stop: &AtomicBool) -> Vec<Observer> {
     let open = |host: &Option<SshHost>| {
-        host.clone().map_or_else(Observer::local, |host| Observer::remote(host, copy))
+        host.clone().map_or_else(Observer::local, |host| Observer::remote(host, copy, stop))
     };
     thread::scope(|scope| {
         let opening: Vec<_> = hosts.iter().map(|host| scope.spawn(move || open(host))).collect();

@@ -1,5 +1,6 @@
 //! The place of a target's data, for checks before a test.
 
+use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -35,6 +36,7 @@ impl Site {
         server: &Server,
         observers: &Observers,
         copy: bool,
+        stop: &AtomicBool,
     ) -> Result<Self, RunError> {
         if !server.capabilities.stores_data {
             return Ok(Self::Nowhere);
@@ -44,7 +46,7 @@ impl Site {
             let local = LocalData::find(engine, true);
             return Ok(local.map_or(Self::Nowhere, |local| Self::Here(Box::new(local))));
         }
-        Ok(Self::Servers(Hosts::find(engine, observers, copy)))
+        Ok(Self::Servers(Hosts::find(engine, observers, copy, stop)))
     }
 
     /// The place of the data and its free bytes, if they are known.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use jiff::Zoned;
 use jiff::civil::DateTime;
 use slob_engine::{Counter, Engine, EngineError, Facts, WorkingSet, Workload};
-use slob_observe::Observer;
+use slob_observe::{NEVER, Observer};
 use slob_profile::{Figure, Figures, Histograms, LeftOut, Profile, Sample, Source, Subject};
 use slob_spec::Target;
 
@@ -133,7 +133,7 @@ impl<'a> Watch<'a> {
 fn cpus(engine: &dyn Engine) -> Option<u32> {
     let server = engine.locations().into_iter().next()?;
     let mut observer = Observer::local();
-    observer.find(server.clues).ok()?;
+    observer.find(server.clues, &NEVER).ok()?;
     observer.hello().ok()?.host.cpus_online
 }
 

@@ -214,7 +214,7 @@ pub(crate) static PARAMETERS: &[Param] = &[
             that of `slob gate`",
         ),
     Param::new("EXTERNAL_SCRIPT", Kind::Path, Group::Run)
-        .meaning("program called with 'pre', 'post' and 'end' around the run; it must exit with 0")
+        .meaning("program called with 'pre', 'post' and 'end' around the run; it must exit with 0, within an hour")
         .original("its exit status was ignored"),
     Param::new("OBSERVE", Kind::Observe, Group::Run)
         .meaning(

@@ -15,9 +15,9 @@ const WORDS: &[&str] =
 fn conversation() -> Vec<Vec<u8>> {
     let me = std::process::id();
     let questions = format!(
-        "{{\"number\":1,\"ask\":\"find\",\"clues\":{{\"pid\":{me},\"data\":\"/\",\"log\":\"/proc\"}}}}\n\
-         {{\"number\":2,\"ask\":\"find\",\"clues\":{{\"names\":[\"no such server\"]}}}}\n\
-         {{\"number\":3,\"ask\":\"look\",\"edge\":true}}\n{{\"number\":4,\"ask\":\"look\",\"edge\":true}}\n"
+        "{{\"number\":1,\"body\":{{\"find\":{{\"clues\":{{\"pid\":{me},\"data\":\"/\",\"log\":\"/proc\"}}}}}}}}\n\
+         {{\"number\":2,\"body\":{{\"find\":{{\"clues\":{{\"names\":[\"no such server\"]}}}}}}}}\n\
+         {{\"number\":3,\"body\":{{\"look\":{{\"edge\":true}}}}}}\n{{\"number\":4,\"body\":{{\"look\":{{\"edge\":true}}}}}}\n"
     );
     let mut said = Vec::new();
     slob_observe::serve(&mut Cursor::new(questions), &mut said).unwrap();
@@ -65,8 +65,8 @@ fn damaged_words_of_an_observer_are_refused_or_read() {
 
 #[test]
 fn damaged_questions_end_an_observer_and_nothing_else() {
-    let question = br#"{"number":1,"ask":"find","clues":{"pid":1,"names":["x"],"age_s":1.5,"port":5432,"socket":"/s","child":7,"data":"/"}}"#;
-    let look = br#"{"number":2,"ask":"look","edge":false}"#;
+    let question = br#"{"number":1,"body":{"find":{"clues":{"pid":1,"names":["x"],"age_s":1.5,"port":5432,"socket":"/s","child":7,"data":"/"}}}}"#;
+    let look = br#"{"number":2,"body":{"look":{"edge":false}}}"#;
     each("questions to an observer", 300, 64, |random| {
         let mut asked = Vec::new();
         for line in [&question[..], &look[..]] {

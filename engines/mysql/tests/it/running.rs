@@ -8,7 +8,7 @@ use mysql::prelude::Queryable;
 use rstest::rstest;
 use slob_engine::{Clues, Counter, ErrorKind, Outcome};
 use slob_method::{Action, Op};
-use slob_observe::Observer;
+use slob_observe::{NEVER, Observer};
 use slob_server::NOT_SAMPLED;
 use slob_spec::RedoStress;
 use slob_testing::jobs;
@@ -301,8 +301,8 @@ fn a_server_is_known_by_its_port_and_by_nothing_that_another_one_may_have() {
     );
     let clues = loaded.engine.locations().remove(0).clues;
     let tunnel = Clues { port: clues.port.map(|port| port ^ 1), socket: None, ..clues.clone() };
-    let complaint = Observer::local().find(tunnel).expect_err("nothing shows that it is this one");
+    let complaint = Observer::local().find(tunnel, &NEVER).expect_err("nothing shows that it is this one");
     assert!(complaint.contains("pid:"), "{complaint}");
     let older = Clues { age_s: Some(1e6), ..clues };
-    assert!(Observer::local().find(older).expect_err("it is younger").contains("runs elsewhere"));
+    assert!(Observer::local().find(older, &NEVER).expect_err("it is younger").contains("runs elsewhere"));
 }

@@ -24,5 +24,5 @@ pub(crate) fn as_superuser(target: &str) -> Box<dyn Engine> {
 
 /// Looks for the server of an engine on this host.
 pub(crate) fn found(engine: &dyn Engine) -> Result<slob_observe::FoundServer, String> {
-    slob_observe::Observer::local().find(engine.locations().remove(0).clues)
+    slob_observe::Observer::local().find(engine.locations().remove(0).clues, &slob_observe::NEVER)
 }

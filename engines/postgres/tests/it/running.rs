@@ -4,7 +4,7 @@ use std::thread;
 
 use rstest::rstest;
 use slob_engine::{Clues, Counter, ErrorKind, Outcome};
-use slob_observe::Observer;
+use slob_observe::{NEVER, Observer};
 use slob_server::NOT_SAMPLED;
 use slob_spec::RedoStress;
 use slob_testing::jobs::{self, TestServer as _};
@@ -260,7 +260,7 @@ fn processes_are_those_of_this_server() {
     let session = loaded.session(RedoStress::Lite);
     let clues = loaded.engine.locations().remove(0).clues;
     let mut observer = Observer::local();
-    let server = observer.find(clues.clone()).expect("it is on this machine");
+    let server = observer.find(clues.clone(), &NEVER).expect("it is on this machine");
     assert_eq!(Some(server.pid), loaded.server.pid(), "{server:?}");
     assert_eq!(server.how, "by the process that serves a connection");
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid)).expect("all may read it");
@@ -277,10 +277,10 @@ fn processes_are_those_of_this_server() {
         "{listed} {seen:?}"
     );
     let another = Clues { age_s: clues.age_s.map(|age_s| age_s + 1000.0), ..clues.clone() };
-    let complaint = Observer::local().find(another).expect_err("it was started later");
+    let complaint = Observer::local().find(another, &NEVER).expect_err("it was started later");
     assert!(complaint.contains("runs elsewhere"), "{complaint}");
     let tunnelled = Clues { child: Some(1), ..clues };
-    assert!(Observer::local().find(tunnelled).is_err(), "another server of the same age");
+    assert!(Observer::local().find(tunnelled, &NEVER).is_err(), "another server of the same age");
     drop(session);
 }
 

@@ -1,0 +1,157 @@
+//! Programs that this one starts: each in a process group of its own, which does not outlive its use.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+const POLL_EVERY: Duration = Duration::from_millis(20);
+/// Time between the wish that a group ends and its end by force.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The groups whose first process was not reaped: until then the kernel gives their numbers to no other.
+static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+fn running() -> MutexGuard<'static, Vec<Pid>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program with all that it starts. Dropped before the program has ended, it ends the group.
+#[derive(Debug)]
+pub struct ProgramGroup {
+    child: Child,
+    /// `None` once the program was reaped.
+    group: Option<Pid>,
+}
+
+/// What ended the wait for a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    Ended(ExitStatus),
+    /// It takes too long.
+    Late,
+    /// The user wants to stop.
+    Stopped,
+}
+
+impl ProgramGroup {
+    /// Starts a program. A signal of the terminal does not reach it.
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        let mut running = running();
+        let child = command.process_group(0).spawn()?;
+        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        running.extend(group);
+        Ok(Self { child, group })
+    }
+
+    /// The process, for its pipes.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Waits for the program for `most`; from the moment when `stop` is set, for `after_stop` at most.
+    pub fn wait(&mut self, most: Duration, after_stop: Duration, stop: &AtomicBool) -> io::Result<Waited> {
+        let begun = Instant::now();
+        let mut stopped: Option<Instant> = None;
+        loop {
+            if let Some(status) = self.try_wait()? {
+                return Ok(Waited::Ended(status));
+            }
+            if stop.load(Ordering::Relaxed)
+                && stopped.get_or_insert_with(Instant::now).elapsed() >= after_stop
+            {
+                return Ok(Waited::Stopped);
+            }
+            if begun.elapsed() >= most {
+                return Ok(Waited::Late);
+            }
+            thread::sleep(POLL_EVERY);
+        }
+    }
+
+    /// The status of the program, if it has ended.
+    pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        let mut running = running();
+        let status = self.child.try_wait()?;
+        if status.is_some() {
+            let group = self.group.take();
+            running.retain(|other| Some(*other) != group);
+        }
+        Ok(status)
+    }
+}
+
+impl Drop for ProgramGroup {
+    fn drop(&mut self) {
+        let Some(group) = self.group else { return };
+        // A process that has ended can't be signalled.
+        let _ = kill_process_group(group, Signal::TERM);
+        let until = Instant::now() + GRACE;
+        while is_running(group) && Instant::now() < until {
+            thread::sleep(POLL_EVERY);
+        }
+        // What the program started may go on without it.
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = self.child.wait();
+        running().retain(|other| *other != group);
+    }
+}
+
+/// True while the process has not ended. It is not reaped.
+fn is_running(process: Pid) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::Pid(process), options), Ok(None))
+}
+
+/// Kills all groups, before this program exits without dropping them.
+pub fn end_programs() {
+    for group in running().iter() {
+        let _ = kill_process_group(*group, Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A shell that ignores the wish to end, and whose child does.
+    fn stubborn() -> ProgramGroup {
+        ProgramGroup::start(Command::new("sh").args(["-c", "trap '' TERM; sleep 1000 & wait; sleep 1000"]))
+            .unwrap()
+    }
+
+    fn group_exists(group: Pid) -> bool {
+        rustix::process::test_kill_process_group(group).is_ok()
+    }
+
+    #[test]
+    fn a_group_that_ignores_the_wish_to_end_is_killed() {
+        let mut program = stubborn();
+        let group = program.group.unwrap();
+        let never = AtomicBool::new(false);
+        assert_eq!(program.wait(Duration::from_millis(50), Duration::ZERO, &never).unwrap(), Waited::Late);
+        assert!(running().contains(&group) && group_exists(group));
+        drop(program);
+        assert!(!running().contains(&group));
+        // The kernel reaps what has no parent in its own time.
+        while group_exists(group) {
+            thread::sleep(POLL_EVERY);
+        }
+    }
+
+    #[test]
+    fn a_stop_ends_the_wait_after_its_grace() {
+        let mut program = stubborn();
+        let stop = AtomicBool::new(true);
+        let waited = program.wait(Duration::from_secs(1000), Duration::from_millis(100), &stop).unwrap();
+        assert_eq!(waited, Waited::Stopped);
+        let mut quick = ProgramGroup::start(Command::new("sh").args(["-c", "exit 3"])).unwrap();
+        let ended = quick.wait(Duration::from_secs(1000), Duration::from_secs(1000), &stop).unwrap();
+        assert!(matches!(ended, Waited::Ended(status) if status.code() == Some(3)), "{ended:?}");
+    }
+}
