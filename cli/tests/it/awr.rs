@@ -1,6 +1,7 @@
 //! `slob awr`: reports as files, what is printed, and exit codes.
 
 use std::fs;
+use std::io::Write;
 
 use crate::common::{Folder, awr_fixture, workspace};
 
@@ -228,5 +229,54 @@ fn the_tables_of_the_export_are_those_of_the_document() {
         let columns = columns.strip_prefix("report_id, ").unwrap();
         let row = format!("| `{table}` | {columns} |");
         assert!(document.contains(&row), "docs/awr.md lacks this row:\n{row}");
+    }
+}
+
+/// Small files whose content is large, or makes large tables.
+fn bombs() -> Vec<(&'static str, Vec<u8>)> {
+    let page = b"<html><body><h1>WORKLOAD REPOSITORY report for</h1><h3>Load Profile</h3>\n".as_slice();
+    let text = b"WORKLOAD REPOSITORY report for\nLoad Profile  DB/Inst: a/b Snaps: 1-2\n".as_slice();
+    let ruler = [b"- ".repeat(100), b"\n".to_vec()].concat();
+    let rows = [page, b"<table>", &b"<tr><td>1".repeat(3_000_000)].concat();
+    let archive = |files: &[Vec<u8>]| {
+        let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        for (number, file) in files.iter().enumerate() {
+            archive.start_file(number.to_string(), zip::write::SimpleFileOptions::default()).unwrap();
+            archive.write_all(file).unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    };
+    let inner = archive(&[rows.clone(), rows.clone(), rows.clone()]);
+    vec![
+        ("tables", gzip(&[page, &b"<table><tr><td>".repeat(2_000_000)].concat())),
+        ("wide", gzip(&[text, &ruler, &b"x\n".repeat(4_000_000)].concat())),
+        ("blank", gzip(&[text, &b"\n".repeat(120_000_000)].concat())),
+        ("comment", gzip(&[page, b"<!--", &b"x".repeat(120_000_000)].concat())),
+        ("much", gzip(&[text, &b"x".repeat(150_000_000)].concat())),
+        ("archives", archive(&[inner.clone(), inner.clone(), inner])),
+        ("rows", rows),
+    ]
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn a_small_crafted_file_is_refused_within_600_mb() {
+    let folder = Folder::new();
+    for (name, bytes) in bombs() {
+        fs::write(folder.at(name), bytes).unwrap();
+        // Kilobytes of data that the kernel lets the program have.
+        let called = folder.shell(&format!("ulimit -d 600000; exec \"$0\" awr info {name}"));
+        assert_eq!(called.code, 2, "{name}: {}", called.stderr);
+        assert!(
+            ["MiB", "more than 100 times"].iter().any(|limit| called.stderr.contains(limit)),
+            "{name}: {}",
+            called.stderr
+        );
+        fs::remove_file(folder.at(name)).unwrap();
     }
 }

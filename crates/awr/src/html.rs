@@ -9,7 +9,7 @@ use html5gum::{IoReader, Span, Tokenizer};
 use crate::input::OneReport;
 use crate::kind::floor_boundary;
 use crate::sections::Want;
-use crate::table::{Document, Head, Row, Table, pairs};
+use crate::table::{Document, Head, Held, Row, Table, pairs};
 use crate::unpack::Blocks;
 
 /// Tables have no more columns.
@@ -17,12 +17,19 @@ const COLUMNS: usize = 100;
 /// A larger table is damaged, or one of texts: its beginning will do.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
+/// Pieces of the file without a token. The text of a token comes in pieces of its own.
+const MOST_PIECES: usize = 250;
+/// Letters of a heading.
+const HEADING: usize = 200;
+
 /// Bytes at the end of a page that are searched for its closing tags.
 const TAIL_BYTES: usize = 8 * 1024;
 
 /// Reads an HTML report and names its sections. Tables are kept if one of their titles is wanted.
 pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> Want) -> Document {
     let line = Cell::new(0);
+    // The tokenizer holds an attribute or a comment whole.
+    let (is_too_large, since_token) = (Cell::new(false), Cell::new(0));
     let mut tail = String::new();
     let mut reader = Reader::default();
     {
@@ -30,13 +37,20 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> Want
             CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
                 reader.line = line.get();
                 reader.take(&event, &wanted);
+                is_too_large.set(is_too_large.get() || reader.held().is_too_much());
+                since_token.set(0);
                 None
             });
         // Tags within style and script are none.
         emitter.naively_switch_states(true);
         // A line at a time, so that tokens know their line.
         let lines = Blocks::new(|| {
-            let Some(piece) = report.next() else { return Ok(None) };
+            since_token.update(|pieces: usize| pieces + 1);
+            if since_token.get() > MOST_PIECES {
+                is_too_large.set(true);
+            }
+            let next = if is_too_large.get() { None } else { report.next() };
+            let Some(piece) = next else { return Ok(None) };
             line.set(piece.line);
             if tail.len() > 2 * TAIL_BYTES {
                 tail.drain(..floor_boundary(&tail, tail.len() - TAIL_BYTES));
@@ -51,6 +65,7 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> Want
         tokenizer.by_ref().for_each(drop);
     }
     reader.close_table();
+    reader.document.is_too_large = is_too_large.get() || reader.held().is_too_much();
     tail.make_ascii_lowercase();
     let ends = ["end of report", "</html>", "</body>"];
     reader.document.is_complete = ends.iter().any(|mark| tail.contains(mark));
@@ -162,6 +177,11 @@ impl Reader {
         }
     }
 
+    fn held(&self) -> Held {
+        let open = self.table.as_ref().and_then(|(_, grid)| grid.as_ref());
+        Held(self.document.held.0 + open.map_or(0, |grid| grid.held.0 + grid.bytes))
+    }
+
     fn with_grid(&mut self, change: impl FnOnce(&mut Grid)) {
         if let Some(grid) = self.table.as_mut().and_then(|(_, grid)| grid.as_mut()) {
             change(grid);
@@ -189,6 +209,7 @@ impl Reader {
         }
         if is_heading {
             self.document.sections.push((title.clone(), self.line));
+            self.document.held.section(&title);
             self.heading.clone_from(&title);
         }
         self.caption = title;
@@ -209,6 +230,8 @@ impl Reader {
 
     fn close_table(&mut self) {
         let Some((title, Some(grid))) = self.table.take() else { return };
+        self.document.held.0 += grid.held.0;
+        self.document.held.table(&title);
         if grid.is_cut {
             self.document.cut_tables.push(title.clone());
         }
@@ -216,7 +239,12 @@ impl Reader {
         // Statements are full of colons, and have no labels.
         let has_label = |row: &&Row| row.cells.iter().any(|cell| cell.contains(':'));
         for row in table.rows.iter().filter(has_label).filter(|_| !title.starts_with("SQL ordered by")) {
-            self.document.pairs.extend(pairs(&title, &row.cells));
+            let pairs = pairs(&title, &row.cells);
+            self.document.held.pairs(&pairs);
+            if self.document.held.is_too_much() {
+                break;
+            }
+            self.document.pairs.extend(pairs);
         }
         if !table.rows.is_empty() {
             self.document.tables.push(table);
@@ -232,6 +260,7 @@ struct Grid {
     line: usize,
     open: Option<GridCell>,
     bytes: usize,
+    held: Held,
     /// True if rows beyond [`MOST_BYTES`] were dropped.
     is_cut: bool,
 }
@@ -267,16 +296,22 @@ impl Grid {
 
     fn end_row(&mut self) {
         self.end_cell();
-        let cells = std::mem::take(&mut self.cells);
+        let mut cells = std::mem::take(&mut self.cells);
         if cells.is_empty() || self.is_cut {
             return;
         }
         let is_heading = cells.iter().any(|cell| cell.is_head)
             && cells.iter().all(|cell| cell.is_head || cell.text.is_empty());
         if !is_heading {
-            let cells = cells.into_iter().map(|cell| cell.text).collect();
+            // A collected vector would keep the larger room of the cells.
+            let mut texts = Vec::with_capacity(cells.len());
+            texts.extend(cells.into_iter().map(|cell| cell.text));
+            let cells = texts;
+            self.held.row(&cells);
             self.rows.push(Row { line: self.line, cells });
         } else if self.rows.is_empty() && self.heading.len() < 8 {
+            // Each is written over all its columns.
+            cells.iter_mut().for_each(|cell| cell.text.truncate(floor_boundary(&cell.text, HEADING)));
             self.heading.push(cells);
         }
     }

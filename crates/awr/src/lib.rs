@@ -104,13 +104,17 @@ pub enum Scope {
     Row,
 }
 
+/// Reports of one file, or of one archive. Each takes some memory, if only for its error.
+const MOST_REPORTS: usize = 100_000;
+
 /// An iterator over the reports of a file: an archive or a mail may hold several. Each gives one report, or the two periods
 /// of a comparison. The file may be an archive (zip, tar), packed with gzip or bzip2, or a mail, and be UTF-8, UTF-16 or
 /// Latin-1.
 pub struct Reports<'a> {
     /// Absent after the end.
     pieces: Option<Pieces<'a>>,
-    is_first: bool,
+    /// Those that were asked for.
+    reports: usize,
     scope: Scope,
 }
 
@@ -122,7 +126,7 @@ impl<'a> Reports<'a> {
             read: Vec::new(),
         };
         let input = unpack::plain(input).map_err(unreadable)?;
-        Ok(Self { pieces: Some(Pieces::new(input)), is_first: true, scope: Scope::default() })
+        Ok(Self { pieces: Some(Pieces::new(input)), reports: 0, scope: Scope::default() })
     }
 
     pub fn within(self, scope: Scope) -> Self {
@@ -136,7 +140,13 @@ impl Iterator for Reports<'_> {
     /// The next report of the file, or its error with the part that was read.
     fn next(&mut self) -> Option<Self::Item> {
         let pieces = self.pieces.as_mut()?;
-        let is_first = std::mem::take(&mut self.is_first);
+        self.reports += 1;
+        let is_first = self.reports == 1;
+        if self.reports > MOST_REPORTS {
+            let (line, why) = (pieces.line(), format!("the file holds more than {MOST_REPORTS} reports"));
+            self.pieces = None;
+            return Some(Err(ReadError::Unreadable { line, why, read: Vec::new() }));
+        }
         let head = pieces.head();
         if let (None, Some(why)) = (head, pieces.failure.take()) {
             let line = pieces.line();
@@ -164,9 +174,15 @@ impl Iterator for Reports<'_> {
             true => sections::periods(&mut document, kind, format, self.scope),
             false => vec![sections::report(&document, kind, format, self.scope)],
         };
-        let lines = document.last_line;
+        let (lines, is_too_large) = (document.last_line, document.is_too_large);
         let with_figures = |reports: Vec<Report>| reports.into_iter().filter(Report::has_figures).collect();
-        if let Some(why) = pieces.failure.take() {
+        let too_large = || {
+            let mib = table::MOST_HELD >> 20;
+            format!(
+                "the report is larger than any real one: its parts would take more than {mib} MiB of memory"
+            )
+        };
+        if let Some(why) = pieces.failure.take().or_else(|| is_too_large.then(too_large)) {
             self.pieces = None;
             return Some(Err(ReadError::Unreadable { line: lines, why, read: with_figures(reports) }));
         }

@@ -20,9 +20,57 @@ pub(crate) struct Document {
     pub(crate) cut_tables: Vec<String>,
     /// Elapsed and DB time of each period in seconds: titles of comparisons have them with decimals.
     pub(crate) periods: Vec<[Figure; 2]>,
+    pub(crate) held: Held,
+    /// True if the rest was not read because [`MOST_HELD`] was.
+    pub(crate) is_too_large: bool,
     /// True if the report's own end was found.
     pub(crate) is_complete: bool,
     pub(crate) last_line: usize,
+}
+
+/// Bytes that the parts of one report may take in memory, by a generous count. A report of 50 MB has less.
+pub(crate) const MOST_HELD: usize = 400 * 1024 * 1024;
+/// Bytes of a row besides its cells, with the figures that are made of it.
+const ROW: usize = 256;
+/// Bytes of a table besides its rows, with what is made of it.
+const TABLE: usize = 2048;
+/// Bytes of a text besides its letters.
+pub(crate) const TEXT: usize = 40;
+
+/// About the bytes that a report holds in memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held(pub(crate) usize);
+
+impl Held {
+    pub(crate) fn is_too_much(self) -> bool {
+        self.0 > MOST_HELD
+    }
+
+    pub(crate) fn row(&mut self, cells: &[String]) {
+        self.0 += ROW + texts(cells.iter());
+    }
+
+    pub(crate) fn table(&mut self, title: &str) {
+        self.0 += TABLE + title.len();
+    }
+
+    pub(crate) fn section(&mut self, title: &str) {
+        self.0 += ROW + title.len();
+    }
+
+    /// With the ruler above them, and the time to find them.
+    pub(crate) fn heads(&mut self, heads: &[Head]) {
+        self.0 += 6 * texts(heads.iter().flat_map(|head| [&head.group, &head.name]));
+    }
+
+    pub(crate) fn pairs(&mut self, pairs: &[Pair]) {
+        let size = |pair: &Pair| ROW + texts([&pair.section, &pair.label].into_iter().chain(&pair.values));
+        self.0 += pairs.iter().map(size).sum::<usize>();
+    }
+}
+
+fn texts<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
+    texts.map(|text| TEXT + text.len()).sum()
 }
 
 /// A label with its values: `Buffer Cache: 292M 292M`.

@@ -10,12 +10,16 @@ use crate::figure::number;
 use crate::input::Piece;
 use crate::kind::Kind;
 use crate::sections::{Want, is_sql_id};
-use crate::table::{Document, Head, Row, Table, pairs};
+use crate::table::{Document, Head, Held, Row, TEXT, Table, pairs};
 
 /// Headings have no more lines.
 const HEADING_LINES: usize = 6;
 /// Tables have no more columns; a line of more runs is no ruler.
 const COLUMNS: usize = 100;
+/// Bytes of a section's lines, of which its tables are made.
+const MOST_OF_SECTION: usize = 64 * 1024 * 1024;
+/// Blank lines one after the other; reports have a page of them.
+const MOST_BLANK: usize = 100_000;
 /// A prompt or a signature may follow the end.
 const LINES_AFTER_END: usize = 200;
 
@@ -29,13 +33,15 @@ pub(crate) fn read(
     let mut reader = Reader { is_wanted: true, ..Reader::default() };
     let mut end = End { may_lack: kind.is_comparison() || kind == Kind::AwrGlobal, ..End::default() };
     let mut line = lines.next();
-    while let Some(current) = line {
+    while let Some(current) = line.filter(|_| !reader.is_too_large() && !lines.are_too_many()) {
         let next = lines.next();
         end.take(&current);
         reader.take(current, next.as_ref(), &wanted);
         line = next;
     }
+    let is_too_large = reader.is_too_large() || lines.are_too_many();
     reader.end_section();
+    reader.document.is_too_large = is_too_large || reader.is_too_large();
     reader.document.last_line = lines.last_line;
     reader.document.is_complete = end.lines_since.is_some();
     reader.document
@@ -74,6 +80,9 @@ impl<F: FnMut() -> Option<Piece>> Lines<F> {
 
     fn next(&mut self) -> Option<Line> {
         while self.ready.is_empty() {
+            if self.are_too_many() {
+                return None;
+            }
             let piece = (self.pieces)()?;
             if piece.text.contains('\x0c') {
                 piece.text.split('\x0c').for_each(|part| self.take(piece.line, cleaned(part.to_owned())));
@@ -82,6 +91,10 @@ impl<F: FnMut() -> Option<Piece>> Lines<F> {
             }
         }
         self.ready.pop_front()
+    }
+
+    fn are_too_many(&self) -> bool {
+        self.blank.len().max(self.ready.len()) > MOST_BLANK
     }
 
     fn take(&mut self, number: usize, text: String) {
@@ -138,9 +151,14 @@ struct Reader {
     title: String,
     is_wanted: bool,
     body: Vec<Line>,
+    body_bytes: usize,
 }
 
 impl Reader {
+    fn is_too_large(&self) -> bool {
+        self.document.held.is_too_much() || self.body_bytes > MOST_OF_SECTION
+    }
+
     fn take(&mut self, line: Line, below: Option<&Line>, wanted: &impl Fn(&str) -> Want) {
         let title = match headed(&line.text) {
             Some((title, db_inst)) => {
@@ -155,26 +173,34 @@ impl Reader {
         if let Some(title) = title {
             self.end_section();
             self.document.sections.push((title.clone(), line.number));
+            self.document.held.section(&title);
             self.is_wanted = wanted(&title) != Want::Nothing;
             self.title = title;
         }
         if self.is_wanted {
+            self.body_bytes += size_of::<Line>() + TEXT + line.text.len();
             self.body.push(line);
         }
     }
 
     fn end_section(&mut self) {
         let body = std::mem::take(&mut self.body);
+        self.body_bytes = 0;
         if !self.is_wanted || body.is_empty() {
             return;
         }
-        self.document.tables.extend(tables(&self.title, &body));
+        self.document.tables.extend(tables(&self.title, &body, &mut self.document.held));
         // Statements are full of colons, and have no labels.
         if self.title.starts_with("SQL ordered by") || self.title.starts_with("Top SQL") {
             return;
         }
         for line in body.iter().filter(|line| line.text.contains(':') && !line.text.starts_with("->")) {
-            self.document.pairs.extend(pairs(&self.title, pieces(&line.text)));
+            let pairs = pairs(&self.title, pieces(&line.text));
+            self.document.held.pairs(&pairs);
+            if self.document.held.is_too_much() {
+                break;
+            }
+            self.document.pairs.extend(pairs);
         }
     }
 }
@@ -287,15 +313,18 @@ fn groups(above: &[Range<usize>], below: &[Range<usize>]) -> bool {
 }
 
 /// The tables of a section. A table that page heads cut comes in pieces, each with its headings.
-fn tables(title: &str, lines: &[Line]) -> Vec<Table> {
+fn tables(title: &str, lines: &[Line], held: &mut Held) -> Vec<Table> {
     if title.starts_with("Tablespace IO") || title.starts_with("File IO") {
-        return two_line_tables(title, lines);
+        return two_line_tables(title, lines, held);
     }
     let is_sql = title.starts_with("SQL ordered by") || title.starts_with("Top SQL with");
     // Each with the columns that cut its rows.
     let mut tables: Vec<(Table, Vec<Range<usize>>)> = Vec::new();
     let mut is_open = false;
     for (index, line) in lines.iter().enumerate() {
+        if held.is_too_much() {
+            break;
+        }
         let text = line.text.as_str();
         if is_terminator(text) {
             is_open = false;
@@ -313,6 +342,8 @@ fn tables(title: &str, lines: &[Line]) -> Vec<Table> {
                 columns.insert(0, 0..columns[0].start - 1);
             }
             let heads = heads(title, &columns, &lines[first..index]);
+            held.heads(&heads);
+            held.table(title);
             tables.push((Table { title: title.to_owned(), heads, rows: Vec::new() }, columns));
             is_open = true;
         } else if is_open
@@ -323,6 +354,7 @@ fn tables(title: &str, lines: &[Line]) -> Vec<Table> {
             // The text of a statement knows no columns.
             let has_columns = !is_sql || text.split_ascii_whitespace().any(is_sql_id);
             let cells = if has_columns { cells(text, columns) } else { vec![line.text.clone()] };
+            held.row(&cells);
             table.rows.push(Row { line: line.number, cells });
         }
     }
@@ -465,13 +497,16 @@ fn bounds(line: &str, columns: &[Range<usize>]) -> Vec<usize> {
 }
 
 /// Tables whose rows have a line of names and a line of numbers.
-fn two_line_tables(title: &str, lines: &[Line]) -> Vec<Table> {
+fn two_line_tables(title: &str, lines: &[Line], held: &mut Held) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     let mut names: Vec<Range<usize>> = Vec::new();
     let mut numbers: Vec<Range<usize>> = Vec::new();
     let mut pending: Vec<String> = Vec::new();
     let mut heading: Vec<Head> = Vec::new();
     for (index, line) in lines.iter().enumerate() {
+        if held.is_too_much() {
+            break;
+        }
         let text = line.text.as_str();
         if is_terminator(text) || text.trim().is_empty() {
             continue;
@@ -486,6 +521,8 @@ fn two_line_tables(title: &str, lines: &[Line]) -> Vec<Table> {
             } else {
                 let mut all = heading.clone();
                 all.extend(heads(title, &runs, above));
+                held.heads(&all);
+                held.table(title);
                 tables.push(Table { title: title.to_owned(), heads: all, rows: Vec::new() });
                 numbers = runs;
             }
@@ -497,6 +534,7 @@ fn two_line_tables(title: &str, lines: &[Line]) -> Vec<Table> {
             Some(table) if is_numbers => {
                 let mut row = std::mem::take(&mut pending);
                 row.extend(cells(text, &numbers));
+                held.row(&row);
                 table.rows.push(Row { line: line.number, cells: row });
             }
             _ => pending = cells(text, &names),

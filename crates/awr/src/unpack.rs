@@ -2,8 +2,10 @@
 //!
 //! Everything streams, except the files of an archive and a mail: memory holds one of them.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::rc::Rc;
 
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
@@ -16,26 +18,117 @@ use crate::input::Pieces;
 const SNIFFED: usize = 4096;
 /// An archive of packed files may be packed itself; more layers are an attack.
 const MOST_LAYERS: usize = 3;
-/// No report is larger.
-const MOST_BYTES: u64 = 256 * 1024 * 1024;
+const MIB: u64 = 1024 * 1024;
+/// No file of an archive, and no mail, is larger.
+const MOST_BYTES: u64 = 64 * MIB;
+/// So much may be unpacked from the smallest input.
+const ALWAYS_UNPACKED: u64 = 128 * MIB;
+/// A larger input may be unpacked to so many times its size. Reports shrink to a tenth or a thirtieth.
+const MOST_TIMES: u64 = 100;
+/// Files of an archive, those in archives within it included.
+const MOST_FILES: u64 = 100_000;
+/// Lines of a mail that may begin a field, a part or another mail. Each takes memory.
+const MOST_FIELDS: usize = 500_000;
 
 /// Unpacks files and mails and decodes UTF-16; other bytes stay as they are. The files of an archive follow each other.
 pub(crate) fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
-    unpacked(Box::new(input), MOST_LAYERS)
+    let budget = Rc::new(Budget { always: ALWAYS_UNPACKED, ..Budget::default() });
+    let input = Metered {
+        input,
+        count: {
+            let budget = Rc::clone(&budget);
+            move |bytes| budget.read(bytes)
+        },
+    };
+    unpacked(Box::new(input), MOST_LAYERS, &budget)
 }
 
-fn unpacked<'a>(mut input: Box<dyn Read + 'a>, layers: usize) -> io::Result<Box<dyn BufRead + 'a>> {
+/// What was unpacked from one input, in all its layers.
+#[derive(Default)]
+struct Budget {
+    always: u64,
+    packed: Cell<u64>,
+    unpacked: Cell<u64>,
+    files: Cell<u64>,
+}
+
+impl Budget {
+    fn read(&self, bytes: u64) -> io::Result<()> {
+        self.packed.update(|packed| packed + bytes);
+        Ok(())
+    }
+
+    fn unpack(&self, bytes: u64) -> io::Result<()> {
+        self.unpacked.update(|unpacked| unpacked + bytes);
+        if self.unpacked.get() <= self.always.max(self.packed.get().saturating_mul(MOST_TIMES)) {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "it unpacks to more than {} MiB and to more than {MOST_TIMES} times its size, which no reports do: unpack it \
+             to read what is in it",
+            self.always / MIB
+        )))
+    }
+
+    fn file(&self) -> io::Result<()> {
+        self.files.update(|files| files + 1);
+        match self.files.get() > MOST_FILES {
+            true => Err(io::Error::other(format!(
+                "it holds more than {MOST_FILES} files: unpack it to read them"
+            ))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A reader that counts its bytes.
+struct Metered<R, F> {
+    input: R,
+    count: F,
+}
+
+impl<R: Read, F: FnMut(u64) -> io::Result<()>> Read for Metered<R, F> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(into)?;
+        (self.count)(read as u64)?;
+        Ok(read)
+    }
+}
+
+/// What a decoder gives, within the budget.
+fn decoded<'a>(input: impl Read + 'a, budget: &Rc<Budget>) -> Box<dyn Read + 'a> {
+    let budget = Rc::clone(budget);
+    Box::new(Metered { input, count: move |bytes| budget.unpack(bytes) })
+}
+
+fn unpacked<'a>(
+    mut input: Box<dyn Read + 'a>,
+    layers: usize,
+    budget: &Rc<Budget>,
+) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut head = Vec::with_capacity(SNIFFED);
     input.by_ref().take(SNIFFED as u64).read_to_end(&mut head)?;
     let order = utf16_order(&head);
     let packed = Packed::of(&head).filter(|_| layers > 0);
     let whole = Cursor::new(head).chain(input);
     Ok(match packed {
-        Some(Packed::Gzip) => return unpacked(Box::new(MultiGzDecoder::new(whole)), layers - 1),
-        Some(Packed::Bzip2) => return unpacked(Box::new(MultiBzDecoder::new(whole)), layers - 1),
-        Some(Packed::Zip) => Box::new(BufReader::new(reports_of(zip_entries(whole), layers))),
-        Some(Packed::Tar) => Box::new(BufReader::new(reports_of(tar_entries(whole), layers))),
-        Some(Packed::Mail) => Box::new(BufReader::new(reports_of(mail_parts(whole)?, layers))),
+        Some(Packed::Gzip) => {
+            return unpacked(decoded(MultiGzDecoder::new(whole), budget), layers - 1, budget);
+        }
+        Some(Packed::Bzip2) => {
+            return unpacked(decoded(MultiBzDecoder::new(whole), budget), layers - 1, budget);
+        }
+        Some(Packed::Zip) => Box::new(BufReader::new(reports_of(
+            zip_entries(whole, Rc::clone(budget)),
+            layers,
+            Rc::clone(budget),
+        ))),
+        Some(Packed::Tar) => {
+            Box::new(BufReader::new(reports_of(tar_entries(whole), layers, Rc::clone(budget))))
+        }
+        Some(Packed::Mail) => {
+            Box::new(BufReader::new(reports_of(mail_parts(whole)?, layers, Rc::clone(budget))))
+        }
         None => match order {
             Some(order) => Box::new(BufReader::new(utf8_of(whole, order))),
             None => Box::new(BufReader::with_capacity(64 * 1024, whole)),
@@ -86,12 +179,13 @@ fn is_encoded_mail(head: &[u8]) -> bool {
 fn reports_of<'a>(
     mut entries: impl FnMut() -> io::Result<Option<Vec<u8>>> + 'a,
     layers: usize,
+    budget: Rc<Budget>,
 ) -> Blocks<impl FnMut() -> io::Result<Option<Vec<u8>>> + 'a> {
     let mut is_over = false;
     Blocks::new(move || {
         while let Some(bytes) = if is_over { None } else { entries()? } {
-            let mut text = Vec::new();
-            unpacked(Box::new(&*bytes), layers - 1)?.take(MOST_BYTES).read_to_end(&mut text)?;
+            budget.file()?;
+            let mut text = content(unpacked(Box::new(&*bytes), layers - 1, &budget)?, "a file")?;
             let is_report = Pieces::new(Box::new(&*text)).head().is_some();
             if is_report {
                 text.push(b'\n');
@@ -108,18 +202,25 @@ fn content(entry: impl Read, name: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     entry.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > MOST_BYTES {
-        true => Err(io::Error::other(format!("'{}' is larger than any report", name.escape_default()))),
+        true => Err(io::Error::other(format!(
+            "'{}' has more than {} MiB, which no report has",
+            name.escape_default(),
+            MOST_BYTES / MIB
+        ))),
         false => Ok(bytes),
     }
 }
 
 /// The files of a zip archive, read from its beginning to its end.
-fn zip_entries<'a>(mut input: impl Read + 'a) -> impl FnMut() -> io::Result<Option<Vec<u8>>> + 'a {
+fn zip_entries<'a>(
+    mut input: impl Read + 'a,
+    budget: Rc<Budget>,
+) -> impl FnMut() -> io::Result<Option<Vec<u8>>> + 'a {
     move || {
         let entry = zip::read::read_zipfile_from_stream(&mut input).map_err(io::Error::other)?;
         let Some(mut entry) = entry else { return Ok(None) };
         let name = entry.name().map(std::borrow::Cow::into_owned).unwrap_or_default();
-        content(&mut entry, &name).map(Some)
+        content(Metered { input: &mut entry, count: |bytes| budget.unpack(bytes) }, &name).map(Some)
     }
 }
 
@@ -140,6 +241,13 @@ fn tar_entries<'a>(mut input: impl Read + 'a) -> impl FnMut() -> io::Result<Opti
 
 fn mail_parts<'a>(input: impl Read) -> io::Result<impl FnMut() -> io::Result<Option<Vec<u8>>> + 'a> {
     let bytes = content(input, "the mail")?;
+    let may_begin =
+        |line: &&[u8]| line.contains(&b':') || line.starts_with(b"--") || line.starts_with(b"From ");
+    if bytes.split(|byte| *byte == b'\n').filter(may_begin).count() > MOST_FIELDS {
+        return Err(io::Error::other(format!(
+            "the mail has more than {MOST_FIELDS} lines of fields and parts"
+        )));
+    }
     let mails: Vec<Vec<u8>> = match bytes.starts_with(b"From ") {
         true => {
             MessageIterator::new(&*bytes).filter_map(Result::ok).map(|mail| mail.unwrap_contents()).collect()
@@ -245,6 +353,50 @@ mod tests {
         let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
         bzip2.write_all(text.as_bytes()).unwrap();
         assert_eq!(read(&bzip2.finish().unwrap()), text);
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        packer.write_all(bytes).unwrap();
+        packer.finish().unwrap()
+    }
+
+    fn zip(files: &[Vec<u8>]) -> Vec<u8> {
+        let mut packer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (number, file) in files.iter().enumerate() {
+            packer.start_file(number.to_string(), zip::write::SimpleFileOptions::default()).unwrap();
+            packer.write_all(file).unwrap();
+        }
+        packer.finish().unwrap().into_inner()
+    }
+
+    /// The error of a file of which 1 MiB may be unpacked, if not less than 100 times its size.
+    fn refusal(packed: &[u8]) -> Option<String> {
+        let budget =
+            Rc::new(Budget { always: MIB, packed: Cell::new(packed.len() as u64), ..Budget::default() });
+        let read = unpacked(Box::new(packed), MOST_LAYERS, &budget);
+        read.and_then(|mut read| io::copy(&mut read, &mut io::sink())).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn all_layers_of_an_input_share_one_budget() {
+        let report = format!("WORKLOAD REPOSITORY report for\n{}", "x".repeat(MIB as usize * 2 / 5));
+        let one = report.as_bytes().to_vec();
+        assert_eq!(refusal(&gzip(&one)), None);
+        let bombs = [
+            gzip(&one.repeat(3)),
+            zip(&[one.clone(), one.clone(), one.clone()]),
+            zip(&[zip(&[one.clone(), one.clone()]), zip(std::slice::from_ref(&one))]),
+            zip(&[gzip(&one), gzip(&one), gzip(&one)]),
+        ];
+        for bomb in bombs {
+            let refusal = refusal(&bomb).unwrap();
+            assert!(refusal.contains("more than 1 MiB and to more than 100 times its size"), "{refusal}");
+        }
+        // A large archive is not small and crafted.
+        let letters =
+            (0..MIB as u32 * 3).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<_>>();
+        assert_eq!(refusal(&gzip(&letters)), None);
     }
 
     #[test]
