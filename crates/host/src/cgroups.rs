@@ -45,6 +45,30 @@ pub struct GroupUse {
     pub read_bytes: Option<u64>,
     /// Bytes written to block devices.
     pub write_bytes: Option<u64>,
+    /// Absent without a limit on I/O, and in records of older releases.
+    #[serde(default)]
+    pub limited: Option<LimitedIo>,
+}
+
+/// I/O on the devices that a limit holds for: of all that run in the group with the limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitedIo {
+    pub reads: u64,
+    pub read_bytes: u64,
+    pub writes: u64,
+    pub write_bytes: u64,
+}
+
+impl LimitedIo {
+    /// `None` if a count went down: it belongs to another group.
+    fn since(&self, earlier: &Self) -> Option<Self> {
+        Some(Self {
+            reads: self.reads.checked_sub(earlier.reads)?,
+            read_bytes: self.read_bytes.checked_sub(earlier.read_bytes)?,
+            writes: self.writes.checked_sub(earlier.writes)?,
+            write_bytes: self.write_bytes.checked_sub(earlier.write_bytes)?,
+        })
+    }
 }
 
 impl GroupUse {
@@ -62,6 +86,7 @@ impl GroupUse {
             memory_bytes: self.memory_bytes,
             read_bytes: count(self.read_bytes, earlier.read_bytes),
             write_bytes: count(self.write_bytes, earlier.write_bytes),
+            limited: self.limited.zip(earlier.limited).and_then(|(later, earlier)| later.since(&earlier)),
         }
     }
 }
@@ -121,6 +146,7 @@ impl Group {
         let own_text = |controller, file| attribute(&self.own(controller, file)?);
         let seconds = |count: Option<u64>, per_second: f64| Some(count? as f64 / per_second);
         let common = GroupUse {
+            limited: self.limited_io(),
             periods: throttled("nr_periods"),
             throttled_periods: throttled("nr_throttled"),
             ..GroupUse::default()
@@ -175,27 +201,60 @@ impl Group {
         })
     }
 
-    /// Limits of I/O in the words of version 2.
+    /// Limits of I/O in the words of version 2. Those of the groups above hold too.
     fn io_limits(&self) -> Vec<String> {
+        self.io_folders().iter().flat_map(|folder| self.io_limits_in(folder)).collect()
+    }
+
+    fn io_folders(&self) -> &[PathBuf] {
+        self.levels("blkio").map(|levels| levels.folders.as_slice()).unwrap_or_default()
+    }
+
+    fn io_limits_in(&self, folder: &Path) -> Vec<String> {
         const FILES: [(&str, &str); 4] = [
             ("rbps", "blkio.throttle.read_bps_device"),
             ("wbps", "blkio.throttle.write_bps_device"),
             ("riops", "blkio.throttle.read_iops_device"),
             ("wiops", "blkio.throttle.write_iops_device"),
         ];
+        let text = |file: &str| attribute(&folder.join(file)).unwrap_or_default();
         if self.version == 2 {
-            // Those of the groups above hold too.
-            let folders = self.levels("blkio").map(|levels| levels.folders.as_slice()).unwrap_or_default();
-            let texts = folders.iter().filter_map(|folder| attribute(&folder.join("io.max")));
-            return texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+            return text("io.max").lines().map(str::to_owned).collect();
         }
-        let text = |file| self.own("blkio", file).and_then(|path| attribute(&path)).unwrap_or_default();
         let limits = |(name, file)| -> Vec<String> {
             let text = text(file);
             let lines = text.lines().filter_map(|line| line.split_once(' '));
             lines.map(|(device, value)| format!("{device} {name}={value}")).collect()
         };
         FILES.into_iter().flat_map(limits).collect()
+    }
+
+    /// What the innermost group with a limit did.
+    fn limited_io(&self) -> Option<LimitedIo> {
+        let limited = |folder: &PathBuf| {
+            let limits = self.io_limits_in(folder);
+            let devices = limits.iter().filter_map(|limit| Some(limit.split_once(' ')?.0.to_owned()));
+            Some((folder.clone(), devices.collect::<Vec<_>>())).filter(|(_, devices)| !devices.is_empty())
+        };
+        let (folder, devices) = self.io_folders().iter().find_map(limited)?;
+        let of_devices = |file: &str| {
+            let text = attribute(&folder.join(file))?;
+            let is_limited = |line: &&str| {
+                line.split_once(' ').is_some_and(|(device, _)| devices.iter().any(|one| one == device))
+            };
+            Some(text.lines().filter(is_limited).collect::<Vec<_>>().join("\n"))
+        };
+        if self.version == 2 {
+            let io = of_devices("io.stat")?;
+            let [reads, read_bytes, writes, write_bytes] =
+                ["rios", "rbytes", "wios", "wbytes"].map(|name| sum_of_pairs(&io, name));
+            return Some(LimitedIo { reads, read_bytes, writes, write_bytes });
+        }
+        let (bytes, requests) =
+            (of_devices("blkio.throttle.io_service_bytes")?, of_devices("blkio.throttle.io_serviced")?);
+        let [read_bytes, write_bytes] = ["Read", "Write"].map(|kind| sum_of_lines(&bytes, kind));
+        let [reads, writes] = ["Read", "Write"].map(|kind| sum_of_lines(&requests, kind));
+        Some(LimitedIo { reads, read_bytes, writes, write_bytes })
     }
 }
 

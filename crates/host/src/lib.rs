@@ -18,7 +18,7 @@ mod probe;
 mod processes;
 mod sockets;
 
-pub use cgroups::{Group, GroupLimits, GroupUse};
+pub use cgroups::{Group, GroupLimits, GroupUse, LimitedIo};
 pub use cpu::{CpuSplit, CpuTimes};
 pub use device::{BlockId, Device, DeviceCounters, DeviceUse, Disk};
 pub use error::HostError;

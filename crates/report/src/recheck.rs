@@ -253,7 +253,8 @@ fn host_cpu(record: &Record) -> Option<Recheck> {
     let (sampled_s, available_s) = (host.cpu?.total_s(), cpus * seconds);
     let words =
         format!("s of the host's CPUs in all modes {sampled_s:.2}, CPUs times seconds {available_s:.2}");
-    let agrees = sampled_s >= available_s * (1.0 - LOST_TICKS) - CPU_SLACK_S
+    // Each CPU may be a tick behind.
+    let agrees = sampled_s >= available_s * (1.0 - LOST_TICKS) - cpus * CPU_SLACK_S
         && sampled_s <= available_s * (1.0 + HOST_TOLERANCE) + cpus * SAMPLING_S;
     Some(Recheck::new(agrees, words))
 }

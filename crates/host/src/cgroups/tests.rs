@@ -58,6 +58,8 @@ fn version_two_takes_the_least_quota_of_all_levels_and_its_throttling() {
     assert_eq!((used.cpu_s, used.periods, used.throttled_periods), (Some(3.0), Some(40), Some(30)));
     assert_eq!((used.throttled_s, used.memory_bytes), (Some(2.5), Some(4096)));
     assert_eq!((used.read_bytes, used.write_bytes), (Some(8193), Some(4098)));
+    let limited = LimitedIo { reads: 1, read_bytes: 8192, writes: 1, write_bytes: 4096 };
+    assert_eq!(used.limited, Some(limited), "of the limited device alone");
 }
 
 #[test]
@@ -81,6 +83,7 @@ fn version_one_has_a_hierarchy_for_each_controller() {
                 "blkio.throttle.io_service_bytes",
                 "254:0 Read 8192\n254:0 Write 512\n254:0 Total 8704\nTotal 8704\n",
             ),
+            ("blkio.throttle.io_serviced", "254:0 Read 2\n254:0 Write 1\n254:0 Total 3\nTotal 3\n"),
             ("blkio.throttle.read_bps_device", "254:0 1048576\n"),
         ],
     );
@@ -99,6 +102,8 @@ fn version_one_has_a_hierarchy_for_each_controller() {
     let used = group.used();
     assert_eq!((used.cpu_s, used.throttled_s), (Some(2.0), Some(1.5)));
     assert_eq!((used.read_bytes, used.write_bytes, used.memory_bytes), (Some(8192), Some(512), None));
+    let limited = LimitedIo { reads: 2, read_bytes: 8192, writes: 1, write_bytes: 512 };
+    assert_eq!(used.limited, Some(limited));
 }
 
 /// In a container, the mount shows the container's own group as its root.

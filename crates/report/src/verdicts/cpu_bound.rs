@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use serde::Serialize;
+use slob_host::LimitedIo;
 use slob_measure::{Counter, WaitEvent};
 use slob_record::{ObservedRecord, Record};
 
@@ -176,20 +177,29 @@ impl IoLimit {
         let (number, limits) = line.split_once(' ')?;
         let mut ids = device.device.top.iter().chain(device.device.disks.iter().map(|disk| &disk.id));
         ids.find(|id| format!("{}:{}", id.major, id.minor) == number)?;
-        // The device counts everybody's requests.
+        // The device counts everybody's requests: none of its counts is the group's.
         let (used, own) = (device.counters?.used, server.io.or_else(|| own_io(record)));
+        let limited = server.group.and_then(|group| group.limited);
         let requests = counter_of_all(record, Counter::PhysicalReadRequests);
         let requests = requests.or_else(|| counter_of_all(record, Counter::PhysicalReads));
         let limit = |word: &str| {
             let (key, most) = word.split_once('=')?;
-            let (what, unit, all, own) = match key {
-                "riops" => ("reads/s", 1.0, used.reads, requests),
-                "wiops" => ("writes/s", 1.0, used.writes, None),
-                "rbps" => ("MB/s of reads", 1e6, used.read_bytes, own.map(|own| own.read_bytes)),
-                "wbps" => ("MB/s of writes", 1e6, used.write_bytes, own.map(|own| own.write_bytes)),
+            let of_group = |count: fn(LimitedIo) -> u64| limited.map(count);
+            let (what, unit, of_device, of_group, of_server) = match key {
+                "riops" => ("reads/s", 1.0, used.reads, of_group(|io| io.reads), requests),
+                "wiops" => ("writes/s", 1.0, used.writes, of_group(|io| io.writes), None),
+                "rbps" => {
+                    let of_server = own.map(|own| own.read_bytes);
+                    ("MB/s of reads", 1e6, used.read_bytes, of_group(|io| io.read_bytes), of_server)
+                }
+                "wbps" => {
+                    let of_server = own.map(|own| own.write_bytes);
+                    ("MB/s of writes", 1e6, used.write_bytes, of_group(|io| io.write_bytes), of_server)
+                }
                 _ => return None,
             };
-            let (done, most) = (own.unwrap_or(all).min(all) as f64, most.parse::<f64>().ok()?);
+            let most = most.parse::<f64>().ok()?;
+            let done = of_group.or(of_server.map(|own| own.min(of_device)))? as f64;
             let (used, most_per_s) =
                 (Percent(ratio(100.0 * done, server.seconds? * most)?), Tenths(most / unit));
             Some(Self { endpoint: server.endpoint.clone(), what, most_per_s, used })

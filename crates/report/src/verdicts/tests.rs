@@ -1,7 +1,7 @@
 //! Each row is a record, an edit, the answer, and words of the sentence; words after "- " are of the details.
 
 use rstest::rstest;
-use slob_host::{CpuSplit, CpuTimes, DeviceUse, ProcessIo};
+use slob_host::{CpuSplit, CpuTimes, DeviceUse, LimitedIo, ProcessIo};
 use slob_measure::{Counter, Counters, Latencies, LatencyKind, OpKind, WaitEvent, WaitTotal};
 use slob_record::{
     ClientHostRecord, EdgeRecord, Edges, Interval, KindRecord, LongestWait, Status, UntilSteady,
@@ -972,8 +972,27 @@ mod cpu_bound {
         let device = &mut record.host.as_mut().unwrap().device.as_mut().unwrap().device;
         (device.top.as_mut().unwrap().major, device.top.as_mut().unwrap().minor) = (254, 0);
         device.disks.clear();
+        let DeviceUse { reads, read_bytes, writes, write_bytes, .. } = *used(&mut record);
+        record.observed[0].group.as_mut().unwrap().limited =
+            Some(LimitedIo { reads, read_bytes, writes, write_bytes });
         record.observed[0].limits.as_mut().unwrap().io = vec![limit.to_owned()];
         assert_says(Question::CpuBound, &record, answer, words);
+    }
+
+    #[test]
+    fn a_neighbours_writes_are_none_of_a_limited_group() {
+        let mut record = confined(20.0, 0, 0);
+        let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
+        (device.device.top.as_mut().unwrap().major, device.device.top.as_mut().unwrap().minor) = (254, 0);
+        let used = &mut device.counters.as_mut().unwrap().used;
+        (used.writes, used.write_bytes) = (900_000, 60_000_000_000);
+        record.observed[0].limits.as_mut().unwrap().io = vec!["254:0 wbps=10000000 wiops=100".to_owned()];
+        let io = LimitedIo { reads: 10, read_bytes: 81_920, writes: 60, write_bytes: 491_520 };
+        record.observed[0].group.as_mut().unwrap().limited = Some(io);
+        assert_says(Question::CpuBound, &record, Answer::Good, "- which it used 1.0 %");
+        // Of an older release, nothing is known of the group's requests.
+        record.observed[0].group.as_mut().unwrap().limited = None;
+        assert_says(Question::CpuBound, &record, Answer::Good, "No: CPUs");
     }
 
     fn steal_most(record: &mut Record) {
