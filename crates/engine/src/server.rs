@@ -122,6 +122,14 @@ pub struct Clues {
     pub small_pages: Option<String>,
 }
 
+impl Clues {
+    /// The same after that time: a server grows older while its host is connected to.
+    #[must_use]
+    pub fn after(self, elapsed: Duration) -> Self {
+        Self { age_s: self.age_s.map(|age_s| age_s + elapsed.as_secs_f64()), ..self }
+    }
+}
+
 /// A query to a server and its raw answer, as texts. It holds names and numbers of the server, and no rows of tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapturedAnswer {
@@ -212,5 +220,12 @@ mod tests {
         assert_eq!(CapturedAnswer::rows_of(&all, "io").len(), 0);
         assert_eq!(all[1].fault.as_deref(), Some("ORA-00942"));
         assert_eq!(CapturedAnswer::value_of(&all, "nothing"), None);
+    }
+
+    #[test]
+    fn a_server_ages_while_its_host_is_connected_to() {
+        let clues = Clues { age_s: Some(600.0), ..Clues::default() };
+        assert_eq!(clues.after(Duration::from_secs(44)).age_s, Some(644.0));
+        assert_eq!(Clues::default().after(Duration::from_secs(44)).age_s, None);
     }
 }

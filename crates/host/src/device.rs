@@ -93,6 +93,9 @@ pub struct Device {
     /// True if a loop device without direct I/O lies below: `top` then counts reads that the page cache serves.
     #[serde(default)]
     pub cached_below: bool,
+    /// Name of that loop device, the uppermost of several; absent in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_device: Option<String>,
     /// Memory at the bottom in place of a disk: "tmpfs", or a device such as "zram0".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,

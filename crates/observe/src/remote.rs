@@ -211,8 +211,7 @@ impl Link {
     /// Repeats the searches of a predecessor. A server that is missing now is absent from the samples.
     fn repeat(mut self, searches: Vec<Search>, stop: &AtomicBool) -> Result<Self, String> {
         for Search { at, clues, asker } in searches {
-            let age_s = clues.age_s.map(|age_s| age_s + at.elapsed().as_secs_f64());
-            let find = Request::Find { clues: Clues { age_s, ..clues }, asker };
+            let find = Request::Find { clues: clues.after(at.elapsed()), asker };
             self.request(find, &mut |_| true, stop)?;
         }
         Ok(self)

@@ -14,7 +14,7 @@ use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use crate::diff::compared;
 use crate::figure::{self, Better, Figures};
-use crate::format::{Format, percent, plural, significant};
+use crate::format::{Format, fixed, percent, plural, significant};
 use crate::info::did_you_mean;
 use crate::table::{Cell, Column, Table};
 use crate::verdicts::group;
@@ -151,6 +151,21 @@ fn shown(figure: &Figure, value: f64) -> String {
         "us" => Cell::Number(value, Format::Duration).show(),
         "" => significant(value),
         unit => format!("{} {unit}", significant(value)),
+    }
+}
+
+/// A value beside a threshold, with as many digits as tell them apart.
+fn shown_beside(figure: &Figure, value: f64, threshold: f64) -> String {
+    const MOST_DECIMALS: usize = 12;
+    let words = shown(figure, value);
+    if value == threshold || words != shown(figure, threshold) {
+        return words;
+    }
+    let longer =
+        |decimals| Some(fixed(value, decimals)).filter(|number| *number != fixed(threshold, decimals));
+    match (1..=MOST_DECIMALS).find_map(longer) {
+        Some(number) => format!("{number} {}", figure.unit).trim_end().to_owned(),
+        None => words,
     }
 }
 
@@ -337,7 +352,7 @@ fn within(figure: &Figure, values: &[f64], bound: Bound, threshold: f64, confide
     let Some(mean) = mean(values) else { return not_known("there are no runs") };
     let holds = |value| bound.holds(value, threshold);
     let outcome = |holds| if holds { Outcome::Passed } else { Outcome::Failed };
-    let found = shown(figure, mean);
+    let found = shown_beside(figure, mean, threshold);
     let Some((low, high)) = mean_interval(values, confidence.ratio()) else {
         return (outcome(holds(mean)), Some(mean), format!("{found} in a single run, which shows no noise"));
     };
@@ -435,6 +450,16 @@ mod tests {
     #[case("cpu-bound = doubt", "CPU-bound? DOUBT or better")]
     fn requirements_are_read_and_shown(#[case] text: &str, #[case] shown: &str) {
         assert_eq!(text.parse::<Requirement>().unwrap().to_string(), shown);
+    }
+
+    #[test]
+    fn a_value_just_below_its_threshold_is_told_from_it() {
+        let busy = figure::named("device_busy_percent").unwrap();
+        assert_eq!(shown_beside(busy, 99.997, 100.0), "99.997 %");
+        assert_eq!(shown_beside(busy, 100.0, 100.0), shown(busy, 100.0));
+        assert_eq!(shown_beside(busy, 97.0, 100.0), shown(busy, 97.0));
+        let reads = figure::named("physical_read_p99_us").unwrap();
+        assert_eq!(shown_beside(reads, 1999.999, 2000.0), "1,999.999 us");
     }
 
     #[rstest]

@@ -25,6 +25,9 @@ pub(crate) fn saturating_sum(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
+/// CPU time of a host's CPUs beyond this share of their time is impossible: samples of CPU and of time differ by less.
+const MOST_OF_HOST: f64 = 1.1;
+
 #[derive(Debug)]
 pub(crate) struct Measured<'a> {
     pub(crate) record: &'a Record,
@@ -116,12 +119,22 @@ impl<'a> Measured<'a> {
     }
 
     pub(crate) fn db_cpu_s(&self) -> Option<f64> {
-        self.record.db_cpu.as_ref().map(|db| db.cpu.total_s())
+        let cpu_s = self.record.db_cpu.as_ref()?.cpu.total_s();
+        self.impossible_db_cpu().is_none().then_some(cpu_s)
+    }
+
+    /// CPU time of the database beside that of its host's CPUs, if it is more: counts of other processes are among it.
+    pub(crate) fn impossible_db_cpu(&self) -> Option<(f64, f64)> {
+        /// Edges of the samples differ by a few clock ticks of each process.
+        const SLACK_S: f64 = 0.5;
+        let cpu_s = self.record.db_cpu.as_ref()?.cpu.total_s();
+        let host_s = self.observed_s() * f64::from(self.host_cpus()?);
+        (cpu_s > MOST_OF_HOST * host_s + SLACK_S).then_some((cpu_s, host_s))
     }
 
     /// CPU time of the processes that serve the sessions, or of the whole database if they are not separate.
     pub(crate) fn sessions_cpu_s(&self) -> Option<f64> {
-        let db = self.record.db_cpu.as_ref()?;
+        let db = self.record.db_cpu.as_ref().filter(|_| self.impossible_db_cpu().is_none())?;
         Some(db.sessions.unwrap_or(db.cpu).total_s())
     }
 
@@ -175,8 +188,10 @@ impl<'a> Measured<'a> {
         if elsewhere { Some(0.0) } else { self.client_cpu_s() }
     }
 
+    /// Absent if it is impossible.
     pub(crate) fn percent_of_host(&self, cpu_s: f64) -> Option<f64> {
-        ratio(100.0 * cpu_s, self.observed_s() * f64::from(self.host_cpus()?))
+        let share = ratio(cpu_s, self.observed_s() * f64::from(self.host_cpus()?))?;
+        (share <= MOST_OF_HOST).then_some(100.0 * share)
     }
 
     /// A figure of the block device over the window by the host's clock.
@@ -210,6 +225,11 @@ pub(crate) fn device_name(record: &Record) -> Option<&str> {
 pub(crate) fn counter(record: &Record, counter: Counter) -> Option<u64> {
     record.window?;
     record.counters.get(counter)
+}
+
+/// True if the counters of a server that has some are missing. A database without counters has none at all.
+pub(crate) fn misses_counters(record: &Record) -> bool {
+    !record.server.embedded && record.counters.is_empty()
 }
 
 /// A counter of all clients of the server.

@@ -195,6 +195,9 @@ macro_rules! findings {
 }
 use findings;
 
+const COUNTERS_MISSING: &str = "the database's counters of this window are missing: the server was restarted, its statistics were \
+     reset, or it did not answer; the notes say more";
+
 findings! {
     AnyFinding {
         NoWindow = UNKNOWN => "The run ended before its measured window: there is nothing to judge.";

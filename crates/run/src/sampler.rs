@@ -184,6 +184,7 @@ impl Hosts {
                 (server, observe, host)
             })
             .collect();
+        let asked_at = Instant::now();
         let mut hosts: Vec<_> = wanted.iter().filter_map(|(.., host)| host.clone().ok()).collect();
         hosts.sort_by_key(|ssh| ssh.as_ref().map(ToString::to_string));
         hosts.dedup();
@@ -195,7 +196,8 @@ impl Hosts {
                 let ssh = ssh?;
                 let host =
                     hosts.iter().position(|host| *host == ssh).ok_or("there is nobody to look for it")?;
-                let mut clues = server.clues;
+                // Connecting to hosts under load takes a while.
+                let mut clues = server.clues.after(asked_at.elapsed());
                 // An engine gives a process number only for this very process.
                 if clues.pid.is_some() && observers[host].is_known_to_be_elsewhere() {
                     return Err("the database is a part of this program, and not on that host".to_owned());

@@ -56,7 +56,7 @@ impl Resolver<'_> {
             mounts,
             stack: Vec::new(),
             disks: Vec::new(),
-            cached_below: false,
+            cached_device: None,
             memory: None,
             notes: Vec::new(),
         };
@@ -70,7 +70,8 @@ impl Resolver<'_> {
             top,
             stack: walk.stack,
             disks: walk.disks,
-            cached_below: walk.cached_below,
+            cached_below: walk.cached_device.is_some(),
+            cached_device: walk.cached_device,
             memory: walk.memory,
             note: (!walk.notes.is_empty()).then(|| walk.notes.join("; ")),
         }
@@ -83,7 +84,7 @@ struct Walk<'a> {
     mounts: &'a [Mount],
     stack: Vec<String>,
     disks: Vec<Disk>,
-    cached_below: bool,
+    cached_device: Option<String>,
     memory: Option<String>,
     notes: Vec<String>,
 }
@@ -211,7 +212,9 @@ impl Walk<'_> {
         let Some(file) = attribute(&dir.join("loop/backing_file")).map(PathBuf::from) else { return false };
         // Kernels without the attribute (before 4.4) have no direct I/O in loop devices.
         let cached = number::<u8>(&dir.join("loop/dio")) != Some(1);
-        self.cached_below |= cached;
+        if cached && self.cached_device.is_none() {
+            self.cached_device = Some(id.name.clone());
+        }
         let (name, path) = (&id.name, file.display());
         let Some(mount) = self.mount_of(&file) else {
             self.notes.push(format!("{name}: the file behind it, {path}, can't be seen from here"));

@@ -13,15 +13,15 @@ use super::thresholds::{
     COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_BYTES, OTHERS_MUCH,
     OTHERS_READS, OTHERS_VISITS, OTHERS_WORK, UNWRITTEN_AHEAD,
 };
-use super::{DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
+use super::{COUNTERS_MISSING, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
 use crate::ladder::database_reads;
 use crate::measured::{
     all_operations, bypasses_page_cache, counter, counter_of_all, db_time_s, device_counters,
-    named_neighbours, neighbours_count, neighbours_read_bytes, operations_within_and_touching,
-    own_read_bytes, physical_read_bytes_of_all, ratio, saturating_sum, total_operations, total_rows,
-    transactions,
+    misses_counters, named_neighbours, neighbours_count, neighbours_read_bytes,
+    operations_within_and_touching, own_read_bytes, physical_read_bytes_of_all, ratio, saturating_sum,
+    total_operations, total_rows, transactions,
 };
 
 const DEVICE_BYTES: &str = "bytes read by the device";
@@ -121,6 +121,7 @@ impl fmt::Display for Pair {
 
 findings! {
     AccountedFinding {
+        CountersMissing = UNKNOWN => "Not known: {COUNTERS_MISSING}.";
         NoCounters = UNKNOWN => "Not known: the database has no counters to compare this program's own with.";
         /// All pairs agree; `widest` differs most, and `at_least` have a left count that is larger, as it may be.
         Agreement { pairs: usize, at_least: usize, widest: Option<Pair> } = GOOD.by(&COUNTERS_DIFFER) =>
@@ -131,6 +132,11 @@ findings! {
         Others { work: OthersWork, by: Vec<Peer> } = others_judgement(work, by) =>
             "Others in this server did {} % of its {}, {} of {}: {}.",
             work.percent(), work.what, Count(work.others), Count(work.all), named(by);
+        /// A session that is lost takes its latest counts with it.
+        OthersOrLost { work: OthersWork } = UNKNOWN.by(&OTHERS_WORK) =>
+            "Not known whose: {} % of the server's {}, {} of {}, were of others, or of this run's own sessions that were lost \
+             before they were counted.",
+            work.percent(), work.what, Count(work.others), Count(work.all);
         /// Counters of the run's own sessions beside those of all clients.
         OfAllClients { counters: Vec<OthersWork> } = OBSERVATION =>
             "Of this run, and of all clients: {}.",
@@ -232,7 +238,10 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<AccountedFinding> {
     findings.extend(others(record));
     let mut findings = worst_first(findings, AccountedFinding::judgement);
     if findings.is_empty() {
-        findings.push(agreement(&independent));
+        findings.push(match misses_counters(record) {
+            true => AccountedFinding::CountersMissing,
+            false => agreement(&independent),
+        });
     }
     findings.extend(of_all_clients(record));
     findings.extend(on_totals(record));
@@ -306,8 +315,11 @@ fn others(record: &Record) -> Option<AccountedFinding> {
         (others as f64 > floor).then_some(OthersWork { what, others, all })
     });
     let most = by_counter.chain(rows).max_by(|a, b| a.share().total_cmp(&b.share()))?;
-    (most.share() > OTHERS_WORK.share())
-        .then(|| AccountedFinding::Others { work: most, by: record.other_clients.clone() })
+    let lost = !record.losses.is_empty() || record.sessions.iter().any(|session| session.error.is_some());
+    (most.share() > OTHERS_WORK.share()).then(|| match lost {
+        true => AccountedFinding::OthersOrLost { work: most },
+        false => AccountedFinding::Others { work: most, by: record.other_clients.clone() },
+    })
 }
 
 fn mebibytes() -> f64 {

@@ -14,7 +14,8 @@ use super::{Answer, BAD, DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_firs
 use crate::figure::{self, Figures};
 use crate::format::{Hundredths, Percent, Seconds, Tenths, fixed};
 use crate::measured::{
-    counter_of_all, device_counters, has_quota, own_io, ratio, server_used_percent, throttled_percent,
+    Measured, counter_of_all, device_counters, has_quota, own_io, ratio, server_used_percent,
+    throttled_percent,
 };
 
 findings! {
@@ -76,6 +77,8 @@ findings! {
         // Beside these.
         Stolen { steal: Percent } = DOUBT.by(&STEAL) =>
             "The hypervisor gave {steal} % of this host's CPU time to others (steal).";
+        ImpossibleCpu { cpu_s: Seconds, host_s: Seconds } = DOUBT =>
+            "The database's CPU time is not known: its processes' clocks say {cpu_s}, and its host's CPUs had {host_s}.";
         FullestHost { endpoint: String, busy: Percent } = DOUBT.by(&CPU_FULL) =>
             "The host of {endpoint} had its CPUs {busy} % busy, more than the others.";
         ClientHostFull { hostname: String, busy: Percent } = BAD.by(&CPU_FULL) =>
@@ -329,8 +332,12 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
         Site::Unseen if busy.0 >= CPU_FULL.value => CpuFinding::UnseenAndFull { busy },
         Site::Unseen => CpuFinding::Unseen { busy },
     };
-    let beside: Vec<CpuFinding> =
-        stolen(figures).into_iter().chain(fullest_host(record)).chain(full_client(record)).collect();
+    let beside: Vec<CpuFinding> = stolen(figures)
+        .into_iter()
+        .chain(impossible_cpu(record))
+        .chain(fullest_host(record))
+        .chain(full_client(record))
+        .collect();
     let of_site = match site {
         Site::Seen => Vec::new(),
         _ => servers_account(figures).into_iter().chain(not_seen()).collect(),
@@ -431,6 +438,11 @@ fn cpu_user(figures: &Figures<'_>) -> CpuUser {
     };
     let others = foreign + figure::HOST_STEAL_PERCENT.of(figures).unwrap_or(0.0);
     if own >= others { CpuUser::ThisRun(Percent(own)) } else { CpuUser::Others(Percent(others)) }
+}
+
+fn impossible_cpu(record: &Record) -> Option<CpuFinding> {
+    let (cpu_s, host_s) = Measured::of(record)?.impossible_db_cpu()?;
+    Some(CpuFinding::ImpossibleCpu { cpu_s: Seconds(cpu_s), host_s: Seconds(host_s) })
 }
 
 fn stolen(figures: &Figures<'_>) -> Option<CpuFinding> {

@@ -10,19 +10,24 @@ use super::accounted::{incidental_bytes, unwritten_bytes};
 use super::thresholds::{
     CACHED_HITS, DELIVERED, EXCESS, LEAST_READS, MEMORY_READ, MOSTLY_CACHED, WRITE_RATE, WRITE_TIME,
 };
-use super::{Answer, BAD, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
+use super::{
+    Answer, BAD, COUNTERS_MISSING, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings,
+    worst_first,
+};
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, Tenths, Whole, shown};
 use crate::ladder::cached_share;
 use crate::measured::{
     bypasses_page_cache, compressing_file_system, counter, counter_of_all, device_counters, device_name,
-    latency_sum_s, own_io, own_read_bytes, physical_read_bytes, physical_read_bytes_of_all, ratio,
+    latency_sum_s, misses_counters, own_io, own_read_bytes, physical_read_bytes, physical_read_bytes_of_all,
+    ratio,
 };
 
 findings! {
     // Shares are those of the bytes that the database requested.
     PhysicalFinding {
         NotCounted = UNKNOWN => "Not known: the database does not count its physical reads.";
+        CountersMissing = UNKNOWN => "Not known: {COUNTERS_MISSING}.";
         NoBlockVisited = UNKNOWN => "Nothing to judge: no block was read.";
         /// The data lie in memory, whatever a device in front of it counts.
         InMemory { memory: String } = BAD.advice("Use a folder on a disk.") =>
@@ -226,7 +231,10 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<PhysicalFinding> {
     let record = figures.record;
     let (Some(blocks), Some(bytes)) = (counter(record, Counter::PhysicalReads), physical_read_bytes(record))
     else {
-        return vec![PhysicalFinding::NotCounted];
+        return vec![match misses_counters(record) {
+            true => PhysicalFinding::CountersMissing,
+            false => PhysicalFinding::NotCounted,
+        }];
     };
     // The kernel and the device count the reads of all clients.
     let bytes = physical_read_bytes_of_all(record).unwrap_or(bytes);
@@ -472,10 +480,11 @@ fn memory(record: &Record) -> Option<&str> {
     record.host.as_ref()?.device.as_ref()?.device.memory.as_deref()
 }
 
-/// The name of the device on top, if something below it reads through the page cache.
+/// The name of the loop device that reads its file through the page cache; in older records that of the device on top.
 fn cached_device(record: &Record) -> Option<&str> {
     let device = &record.host.as_ref()?.device.as_ref()?.device;
-    device.cached_below.then(|| device_name(record).unwrap_or("the device"))
+    let name = device.cached_device.as_deref().or_else(|| device_name(record)).unwrap_or("the device");
+    device.cached_below.then_some(name)
 }
 
 /// Behind a page cache the device's total may hold others' reads in place of those that the cache served. `None` if the database

@@ -1,20 +1,22 @@
 //! Steady? Was the load even over the window and the sessions, and alone on host and device?
 
+use slob_measure::Counter;
 use slob_record::{Interval, LongestWait, Record, SessionRecord};
 use slob_stats::{Steadiness, nearest_rank};
 
 use super::thresholds::{
-    BEHIND, COMPARABLE_OPERATIONS, FOREIGN_CPU, FOREIGN_READ_RATE, FOREIGN_READS, HIDDEN_TREND,
-    LEAST_INTERVALS, LEAST_OPERATIONS, MANY_STALLS, NEIGHBOUR, NEIGHBOUR_ALWAYS, NEIGHBOUR_INTERVALS,
-    NEIGHBOUR_RATE, STALL, STANDSTILL, STANDSTILL_OF_WINDOW, STANDSTILL_OPERATIONS, STEEP_TREND, TREND,
-    VARIATION, WAITING, WILD_VARIATION,
+    BEHIND, COMPARABLE_OPERATIONS, FOREIGN_CPU, FOREIGN_JOURNAL, FOREIGN_READ_RATE, FOREIGN_READS,
+    FOREIGN_WRITE_RATE, FOREIGN_WRITES, HIDDEN_TREND, LEAST_INTERVALS, LEAST_OPERATIONS, MANY_STALLS,
+    NEIGHBOUR, NEIGHBOUR_ALWAYS, NEIGHBOUR_INTERVALS, NEIGHBOUR_RATE, STALL, STANDSTILL,
+    STANDSTILL_OF_WINDOW, STANDSTILL_OPERATIONS, STEEP_TREND, TREND, VARIATION, WAITING, WILD_VARIATION,
 };
 use super::{Answer, DOUBT, GOOD, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
 use crate::measured::{
-    Measured, Rate, alike, all_operations, all_responses, did_nothing, named_neighbours, neighbours_cpu_s,
-    neighbours_read_bytes, operation_rates, own_read_bytes, ratio, window_intervals,
+    Measured, Rate, alike, all_operations, all_responses, commits, counter, device_counters, did_nothing,
+    named_neighbours, neighbours_cpu_s, neighbours_read_bytes, operation_rates, own_io, own_read_bytes,
+    ratio, window_intervals,
 };
 
 findings! {
@@ -79,6 +81,9 @@ findings! {
         ForeignReadsOrReadAhead { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_READS) =>
             "Not alone: {mb_per_s} MB/s, {percent} % of what the device read, were not asked for by this run: other \
              programs' reads, or read ahead.";
+        ForeignWrites { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_WRITES) =>
+            "Not alone: {mb_per_s} MB/s, {percent} % of what the device read and wrote, were not this run's writes: others \
+             wrote, or pages that were changed before the window.";
         // For a part of the window.
         NeighbourReads { mb_per_s: Tenths, from_s: u64, to_s: u64 } = OBSERVATION.by(&NEIGHBOUR) =>
             "Others read {mb_per_s} MB/s from second {from_s} to second {to_s}, and far less before and after.";
@@ -115,7 +120,8 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
         .chain(behind(record))
         .chain(waiting(figures))
         .chain(foreign_cpu(figures))
-        .chain(foreign_reads(figures));
+        .chain(foreign_reads(figures))
+        .chain(foreign_writes(figures));
     let mut findings = worst_first(uneven.into_iter().chain(beside).collect(), SteadyFinding::judgement);
     findings.extend(is_even.then_some(even));
     findings.extend(neighbours(record));
@@ -296,6 +302,41 @@ fn foreign_reads(figures: &Figures<'_>) -> Option<SteadyFinding> {
         Some(_) => SteadyFinding::ForeignReads { mb_per_s, percent },
         None => SteadyFinding::ForeignReadsOrReadAhead { mb_per_s, percent },
     })
+}
+
+/// Writes beyond the run's own, twice that for the file system and mirrors, and what its journal needs for a sync.
+fn foreign_writes(figures: &Figures<'_>) -> Option<SteadyFinding> {
+    let record = figures.record;
+    // The writes of runs beside this one are not known.
+    if !named_neighbours(record).is_empty() {
+        return None;
+    }
+    let (run, used, own) = (Measured::of(record)?, device_counters(record)?.used, own_write_bytes(record)?);
+    let syncs = counter(record, Counter::RedoSyncs).or_else(|| commits(record)).unwrap_or(0);
+    let journal = syncs.saturating_mul((FOREIGN_JOURNAL.value * 1024.0) as u64);
+    let allowed = own.saturating_mul(2).saturating_add(journal);
+    let beyond_mb_per_s = run.per_s(used.write_bytes.saturating_sub(allowed)) / 1e6;
+    let foreign = used.write_bytes.saturating_sub(own);
+    let all = used.read_bytes.saturating_add(used.write_bytes);
+    let percent = ratio(100.0 * foreign as f64, all as f64)?;
+    let is_much = beyond_mb_per_s >= FOREIGN_WRITE_RATE.value && percent >= FOREIGN_WRITES.value;
+    is_much.then(|| SteadyFinding::ForeignWrites {
+        mb_per_s: Tenths(run.per_s(foreign) / 1e6),
+        percent: Percent(percent),
+    })
+}
+
+/// Bytes that the database and this program wrote on the database's host: by the kernel's count, or else by the database's.
+fn own_write_bytes(record: &Record) -> Option<u64> {
+    let beside = record.client_io.filter(|_| !record.server.embedded && record.client_host.is_none());
+    let by_database = || {
+        let pages = counter(record, Counter::PhysicalWriteBytes).or_else(|| {
+            counter(record, Counter::PhysicalWrites)?.checked_mul(u64::from(record.server.block_bytes))
+        })?;
+        Some(pages.saturating_add(counter(record, Counter::RedoBytes)?))
+    };
+    let own = own_io(record).map(|io| io.write_bytes).or_else(by_database)?;
+    Some(own.saturating_add(beside.map_or(0, |io| io.write_bytes)))
 }
 
 fn neighbours_cpu_percent(figures: &Figures<'_>) -> f64 {

@@ -294,6 +294,8 @@ mod physical {
         record.counters.set(Counter::PhysicalReads, 0);
         record.counters.set(Counter::LogicalReads, 0);
     }, Answer::Unknown, "")]
+    #[case::a_server_that_was_restarted(buffered(1.0), |record: &mut Record| record.counters = Counters::default(),
+        Answer::Unknown, "the server was restarted")]
     #[case::no_counter(direct_read_run(), |record: &mut Record| uncounted(record, Counter::PhysicalReads), Answer::Unknown,
         "does not count")]
     #[case::a_neighbour_by_times(cached_beside_a_neighbour(), |_: &mut Record| {}, Answer::Bad, "memory speed; the device took 69")]
@@ -664,6 +666,13 @@ mod other_clients {
     }
 
     #[test]
+    fn work_of_sessions_that_were_killed_is_not_called_others() {
+        let mut record = run(5093);
+        record.sessions[0].error = Some("the connection was killed".into());
+        assert_says(Question::Accounted, &record, Answer::Unknown, "this run's own sessions that were lost");
+    }
+
+    #[test]
     fn a_few_blocks_of_others_accuse_no_run_however_small() {
         let mut record = run(100);
         record.counters.set(Counter::RowsChanged, 100);
@@ -980,6 +989,15 @@ mod cpu_bound {
     }
 
     #[test]
+    fn more_cpu_time_than_the_host_has_is_no_figure() {
+        let mut record = without_probe(30.0, Some(20.0));
+        record.db_cpu.as_mut().unwrap().cpu.user_s = 3_700_000.0;
+        assert_says(Question::CpuBound, &record, Answer::Doubt, "its host's CPUs had");
+        let shares = [figure::DB_CPU_PERCENT_OF_HOST, figure::RUN_PERCENT_OF_HOST, figure::DB_CPUS];
+        assert_eq!(shares.map(|share| share.of(&Figures::of(&record))), [None; 3]);
+    }
+
+    #[test]
     fn a_neighbours_writes_are_none_of_a_limited_group() {
         let mut record = confined(20.0, 0, 0);
         let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
@@ -1111,6 +1129,15 @@ mod steady {
     #[case::long_enough(|record: &mut Record| record.window.as_mut().unwrap().seconds = 10.0, Answer::Good, "")]
     #[case::others_reads(|record: &mut Record| with_device_read_share(record, 1.2), Answer::Doubt,
         "16.7 % of what the device read")]
+    #[case::others_writes(|record: &mut Record| used(record).write_bytes = 20_000_000_000, Answer::Doubt, "not this run's writes")]
+    #[case::as_much_as_the_run_writes(|record: &mut Record| {
+        used(record).write_bytes = 20_000_000_000;
+        record.client_io.as_mut().unwrap().write_bytes = 10_000_000_000;
+    }, Answer::Good, "")]
+    #[case::the_journal_of_its_commits(|record: &mut Record| {
+        used(record).write_bytes = 20_000_000_000;
+        record.counters.set(Counter::RedoSyncs, 620_000);
+    }, Answer::Good, "")]
     #[case::reads_of_a_run_beside(|record: &mut Record| {
         with_device_read_share(record, 1.2);
         with_neighbour(record, 0.2);

@@ -133,6 +133,13 @@ thresholds! {
             "from here on other programs' reads can move a result";
         FOREIGN_READ_RATE = "foreign_read_rate", 1.0, "MB/s",
             "below it other programs' reads do no harm, however little the run reads";
+        FOREIGN_WRITES = "foreign_writes", 20.0, "% of what the device read and wrote",
+            "from here on writes that are not the run's can move a result";
+        FOREIGN_WRITE_RATE = "foreign_write_rate", 20.0, "MB/s",
+            "below it others' writes do no harm, however little the run does; the run's own count twice, for the file system and \
+             mirrors";
+        FOREIGN_JOURNAL = "foreign_journal", 32.0, "KiB per sync of the log",
+            "the file system's journal may write this much for the run";
         NEIGHBOUR = "neighbour", 20.0, "% of reads or CPU time of an interval",
             "from here on other programs are noticed in an interval";
         NEIGHBOUR_RATE = "neighbour_rate", 1.0, "MB/s",

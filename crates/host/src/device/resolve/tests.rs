@@ -219,6 +219,11 @@ fn a_loop_device_through_the_page_cache_is_found_anywhere_in_the_stack() {
         assert_eq!(host.resolve(&point).cached_below, cached_below, "{number}");
     }
     assert!(!host.resolve("/images/x").cached_below);
+    // A direct one on a file system of one that is not.
+    host.mount("7:0", "/inner", "ext4", "/dev/loop0", "rw");
+    host.block("virtual/block/loop3", "7:3", &[("loop/backing_file", "/inner/disk.img"), ("loop/dio", "1")]);
+    host.mount("7:3", "/outer", "ext4", "/dev/loop3", "rw");
+    assert_eq!(host.resolve("/outer").cached_device.as_deref(), Some("loop0"));
 }
 
 #[test]
