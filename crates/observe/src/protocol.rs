@@ -200,6 +200,7 @@ mod tests {
                 size_bytes: Some(1 << 40),
             }],
             cached_below: true,
+            cached_device: Some("loop0".into()),
             memory: Some("zram".into()),
             note: Some("a note".into()),
         }
