@@ -27,7 +27,7 @@ fn files() -> Arg {
         .required(true)
         .num_args(1..)
         .value_name("FILE|FOLDER")
-        .help("Reports, also packed with gzip or bzip2, folders of nothing but reports, or - for stdin")
+        .help("Reports, also packed with gzip or zip, folders of nothing but reports, or - for stdin")
 }
 
 fn info() -> Command {

@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::io::{BufRead, Read};
 
 use crate::kind::{Format, Kind, has_title, kind_of};
-use crate::markdown::Markdown;
 
 /// Bytes that are searched for a report's title; a spool may hold a page of talk before it.
 const HEAD_BYTES: usize = 64 * 1024;
@@ -123,7 +122,6 @@ pub(crate) struct OneReport<'r, 'a> {
     has_title: bool,
     is_over: bool,
     indent: String,
-    markdown: Option<Markdown>,
     pub(crate) last_line: usize,
     /// The line where the next report begins.
     pub(crate) next_at: Option<usize>,
@@ -132,17 +130,7 @@ pub(crate) struct OneReport<'r, 'a> {
 impl<'r, 'a> OneReport<'r, 'a> {
     pub(crate) fn new(pieces: &'r mut Pieces<'a>, format: Format) -> Self {
         let indent = String::new();
-        let markdown = (format == Format::Markdown).then(Markdown::default);
-        Self {
-            pieces,
-            format,
-            has_title: false,
-            is_over: false,
-            indent,
-            markdown,
-            last_line: 0,
-            next_at: None,
-        }
+        Self { pieces, format, has_title: false, is_over: false, indent, last_line: 0, next_at: None }
     }
 
     pub(crate) fn next(&mut self) -> Option<Piece> {
@@ -161,14 +149,7 @@ impl<'r, 'a> OneReport<'r, 'a> {
         }
         // In a page without line ends the title is anywhere.
         self.has_title |= is_title || (!self.has_title && is_html && has_title(&piece.text));
-        if let Some(markdown) = &mut self.markdown {
-            if self.pieces.held.is_empty() {
-                let next = self.pieces.next();
-                self.pieces.held.extend(next);
-            }
-            let below = self.pieces.held.front().map_or("", |piece| piece.text.as_str());
-            piece.text = markdown.html(&piece.text, below);
-        } else if !is_html {
+        if !is_html {
             if is_title {
                 let end = piece.text.find(|symbol: char| symbol.is_ascii_alphabetic()).unwrap_or(0);
                 self.indent = piece.text[..end].replace('\x0c', "");
@@ -200,7 +181,7 @@ impl<'r, 'a> OneReport<'r, 'a> {
 /// True for the title of a report that is read, with nothing but tags and blanks before it.
 fn begins_report(line: &str) -> bool {
     // Most lines are rejected here.
-    if !matches!(first_byte(line), Some(b'W' | b'S' | b'<' | b'>' | b'|' | b'#')) {
+    if !matches!(first_byte(line), Some(b'W' | b'S' | b'<' | b'>' | b'|')) {
         return false;
     }
     let words = behind_tags(line);
@@ -211,7 +192,7 @@ fn begins_report(line: &str) -> bool {
 /// The line without the tags, quotes and blanks at its beginning.
 fn behind_tags(line: &str) -> &str {
     let is_no_word =
-        |symbol: char| matches!(symbol, '>' | '|' | '#') || symbol.is_whitespace() || symbol.is_control();
+        |symbol: char| matches!(symbol, '>' | '|') || symbol.is_whitespace() || symbol.is_control();
     let mut rest = line.trim_start_matches(is_no_word);
     while rest.starts_with('<') {
         let (_, after) = rest.split_once('>').unwrap_or_default();

@@ -47,9 +47,6 @@ pub enum Format {
     Text,
     #[strum(to_string = "HTML")]
     Html,
-    /// HTML that a tool turned into Markdown.
-    #[strum(to_string = "Markdown")]
-    Markdown,
 }
 
 const TITLES: [(&str, Kind); 10] = [
@@ -80,16 +77,7 @@ pub(crate) fn kind_of(text: &str) -> Option<(Kind, Format)> {
         Kind::AwrCompare if line.contains("(RAC)") => Kind::AwrGlobalCompare,
         kind => kind,
     };
-    let is_markdown =
-        head[..at].rsplit('\n').next().is_some_and(|before| before.trim_start().starts_with('#'));
-    Some((
-        kind,
-        match (is_html, is_markdown) {
-            (true, _) => Format::Html,
-            (_, true) => Format::Markdown,
-            _ => Format::Text,
-        },
-    ))
+    Some((kind, if is_html { Format::Html } else { Format::Text }))
 }
 
 /// The last boundary between characters up to a byte.

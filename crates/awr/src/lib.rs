@@ -19,7 +19,6 @@ pub mod info;
 mod input;
 mod kind;
 mod lookup;
-mod markdown;
 mod name;
 pub mod relations;
 mod report;
@@ -107,9 +106,8 @@ pub enum Scope {
 /// Reports of one file, or of one archive. Each takes some memory, if only for its error.
 const MOST_REPORTS: usize = 100_000;
 
-/// An iterator over the reports of a file: an archive or a mail may hold several. Each gives one report, or the two periods
-/// of a comparison. The file may be an archive (zip, tar), packed with gzip or bzip2, or a mail, and be UTF-8, UTF-16 or
-/// Latin-1.
+/// An iterator over the reports of a file: an archive or a text may hold several. Each gives one report, or the two periods
+/// of a comparison. The file may be a zip archive or packed with gzip, and be UTF-8, UTF-16 or Latin-1.
 pub struct Reports<'a> {
     /// Absent after the end.
     pieces: Option<Pieces<'a>>,
@@ -166,7 +164,7 @@ impl Iterator for Reports<'_> {
         let wanted = |title: &str| sections::want(title, kind, self.scope);
         let document = match format {
             Format::Text => text::read(|| report.next(), kind, wanted),
-            Format::Html | Format::Markdown => html::read(&mut report, wanted),
+            Format::Html => html::read(&mut report, wanted),
         };
         let next_at = report.next_at;
         let mut document = document.with_decimal_points();

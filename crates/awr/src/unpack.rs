@@ -1,16 +1,12 @@
-//! The bytes of a file as text: archives, mails, compression and UTF-16.
+//! The bytes of a file as text: zip archives, gzip and UTF-16.
 //!
-//! Everything streams, except the files of an archive and a mail: memory holds one of them.
+//! Everything streams, except the files of an archive: memory holds one of them.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::rc::Rc;
 
-use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
-use mail_parser::MessageParser;
-use mail_parser::mailbox::mbox::MessageIterator;
 
 use crate::input::Pieces;
 
@@ -19,7 +15,7 @@ const SNIFFED: usize = 4096;
 /// An archive of packed files may be packed itself; more layers are an attack.
 const MOST_LAYERS: usize = 3;
 const MIB: u64 = 1024 * 1024;
-/// No file of an archive, and no mail, is larger.
+/// No file of an archive is larger.
 const MOST_BYTES: u64 = 64 * MIB;
 /// So much may be unpacked from the smallest input.
 const ALWAYS_UNPACKED: u64 = 128 * MIB;
@@ -27,10 +23,8 @@ const ALWAYS_UNPACKED: u64 = 128 * MIB;
 const MOST_TIMES: u64 = 100;
 /// Files of an archive, those in archives within it included.
 const MOST_FILES: u64 = 100_000;
-/// Lines of a mail that may begin a field, a part or another mail. Each takes memory.
-const MOST_FIELDS: usize = 500_000;
 
-/// Unpacks files and mails and decodes UTF-16; other bytes stay as they are. The files of an archive follow each other.
+/// Unpacks files and decodes UTF-16; other bytes stay as they are. The files of an archive follow each other.
 pub(crate) fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let budget = Rc::new(Budget { always: ALWAYS_UNPACKED, ..Budget::default() });
     let input = Metered {
@@ -115,20 +109,11 @@ fn unpacked<'a>(
         Some(Packed::Gzip) => {
             return unpacked(decoded(MultiGzDecoder::new(whole), budget), layers - 1, budget);
         }
-        Some(Packed::Bzip2) => {
-            return unpacked(decoded(MultiBzDecoder::new(whole), budget), layers - 1, budget);
-        }
         Some(Packed::Zip) => Box::new(BufReader::new(reports_of(
             zip_entries(whole, Rc::clone(budget)),
             layers,
             Rc::clone(budget),
         ))),
-        Some(Packed::Tar) => {
-            Box::new(BufReader::new(reports_of(tar_entries(whole), layers, Rc::clone(budget))))
-        }
-        Some(Packed::Mail) => {
-            Box::new(BufReader::new(reports_of(mail_parts(whole)?, layers, Rc::clone(budget))))
-        }
         None => match order {
             Some(order) => Box::new(BufReader::new(utf8_of(whole, order))),
             None => Box::new(BufReader::with_capacity(64 * 1024, whole)),
@@ -139,11 +124,7 @@ fn unpacked<'a>(
 /// The kinds of files that hold others.
 enum Packed {
     Gzip,
-    Bzip2,
     Zip,
-    Tar,
-    /// A mail whose parts are encoded; others are read as they are.
-    Mail,
 }
 
 impl Packed {
@@ -151,28 +132,9 @@ impl Packed {
         match head {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             [b'P', b'K', 3, 4, ..] => Some(Self::Zip),
-            _ if head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY") => Some(Self::Bzip2),
-            _ if head.get(257..262) == Some(b"ustar") => Some(Self::Tar),
-            _ if is_encoded_mail(head) => Some(Self::Mail),
             _ => None,
         }
     }
-}
-
-/// True for the fields of a mail and an encoding of it or of its first parts.
-fn is_encoded_mail(head: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(head).to_ascii_lowercase();
-    let first = text.lines().next().unwrap_or_default();
-    let is_field = first.starts_with("from ")
-        || first.split_once(':').is_some_and(|(name, _)| {
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        });
-    let encodings = ["quoted-printable", "base64"];
-    let is_encoded = |line: &str| {
-        line.strip_prefix("content-transfer-encoding:")
-            .is_some_and(|value| encodings.iter().any(|encoding| value.contains(encoding)))
-    };
-    is_field && (text.lines().any(is_encoded) || text.contains("content-type: multipart/"))
 }
 
 /// The contents of files that begin a report, each from a line of its own.
@@ -222,45 +184,6 @@ fn zip_entries<'a>(
         let name = entry.name().map(std::borrow::Cow::into_owned).unwrap_or_default();
         content(Metered { input: &mut entry, count: |bytes| budget.unpack(bytes) }, &name).map(Some)
     }
-}
-
-/// The files of a tar archive, read from its beginning to its end.
-fn tar_entries<'a>(mut input: impl Read + 'a) -> impl FnMut() -> io::Result<Option<Vec<u8>>> + 'a {
-    const BLOCK: u64 = 512;
-    move || {
-        let mut archive = tar::Archive::new(&mut input);
-        let Some(entry) = archive.entries()?.next() else { return Ok(None) };
-        let mut entry = entry?;
-        let name = entry.path().map(|path| path.display().to_string()).unwrap_or_default();
-        let bytes = content(&mut entry, &name)?;
-        let rest = (BLOCK - bytes.len() as u64 % BLOCK) % BLOCK;
-        io::copy(&mut input.by_ref().take(rest), &mut io::sink())?;
-        Ok(Some(bytes))
-    }
-}
-
-fn mail_parts<'a>(input: impl Read) -> io::Result<impl FnMut() -> io::Result<Option<Vec<u8>>> + 'a> {
-    let bytes = content(input, "the mail")?;
-    let may_begin =
-        |line: &&[u8]| line.contains(&b':') || line.starts_with(b"--") || line.starts_with(b"From ");
-    if bytes.split(|byte| *byte == b'\n').filter(may_begin).count() > MOST_FIELDS {
-        return Err(io::Error::other(format!(
-            "the mail has more than {MOST_FIELDS} lines of fields and parts"
-        )));
-    }
-    let mails: Vec<Vec<u8>> = match bytes.starts_with(b"From ") {
-        true => {
-            MessageIterator::new(&*bytes).filter_map(Result::ok).map(|mail| mail.unwrap_contents()).collect()
-        }
-        false => vec![bytes],
-    };
-    let mut parts: VecDeque<Vec<u8>> = VecDeque::new();
-    for mail in &mails {
-        let Some(mail) = MessageParser::default().parse(mail) else { continue };
-        let leaves = mail.parts.iter().filter(|part| !part.is_multipart());
-        parts.extend(leaves.map(|part| part.contents().to_vec()));
-    }
-    Ok(move || Ok(parts.pop_front()))
 }
 
 type ByteOrder = fn([u8; 2]) -> u16;
@@ -350,9 +273,6 @@ mod tests {
         let gzip = gzip.finish().unwrap();
         assert_eq!(read(&gzip), text);
         assert_eq!(read(&[gzip.clone(), gzip].concat()), text.repeat(2));
-        let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
-        bzip2.write_all(text.as_bytes()).unwrap();
-        assert_eq!(read(&bzip2.finish().unwrap()), text);
     }
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
