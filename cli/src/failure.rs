@@ -63,6 +63,11 @@ impl Failure {
         Self { code: INTERRUPTED, messages: vec![message.to_string()] }
     }
 
+    /// The same after work that is kept.
+    pub(crate) fn after_work(self) -> Self {
+        Self { code: if self.code == USAGE { FAILED } else { self.code }, ..self }
+    }
+
     pub(crate) fn messages(&self) -> impl Iterator<Item = &str> {
         self.messages.iter().map(String::as_str)
     }

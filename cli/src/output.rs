@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
 use serde::Serialize;
-use slob_record::durable_write;
+use slob_record::{durable_write, is_hidden};
 
 use crate::failure::{Failure, Outcome};
 
@@ -19,13 +19,16 @@ pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String, Failure
     Ok(json.map_err(|error| Failure::failed(format!("writing {what} as JSON: {error}")))? + "\n")
 }
 
-/// Prints data. A reader that has gone (`| head`) and a closed terminal are no errors.
+/// Prints data, with hidden characters shown. A reader that has gone (`| head`) and a closed terminal are no errors.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_as_it_is(&with_hidden_shown(text))
+}
+
+fn print_as_it_is(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    let text = if stdout.is_terminal() { for_terminal(text) } else { Cow::Borrowed(text) };
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe && !is_closed_terminal(&stdout, &error) => {
-            Err(Failure::failed(format!("writing to stdout: {error}")))
+            Err(Failure::usage(format!("writing to stdout: {error}")))
         }
         _ => Ok(()),
     }
@@ -45,7 +48,7 @@ pub(crate) fn done(text: &str) -> Outcome {
 /// Writes a page to a file and names it on stderr, or to stdout for `-`.
 pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
-        return print(page);
+        return print_as_it_is(page);
     }
     write_output(path, page)?;
     say(&format!("wrote {}", path.display()));
@@ -59,7 +62,7 @@ pub(crate) fn write_output(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    write_whole(path, text).map_err(|error| Failure::failed(format!("writing {}: {error}", path.display())))
+    write_whole(path, text).map_err(|error| Failure::usage(format!("writing {}: {error}", path.display())))
 }
 
 /// Writes a text file whole or not at all.
@@ -107,17 +110,24 @@ pub(crate) fn say(line: &str) {
         return lines.push(line.to_owned());
     }
     let mut stderr = io::stderr().lock();
-    let line = if stderr.is_terminal() { for_terminal(line) } else { Cow::Borrowed(line) };
-    let _ = writeln!(stderr, "{line}");
+    let _ = writeln!(stderr, "{}", with_hidden_shown(line));
 }
 
-/// A text without control codes: names from foreign reports, records and servers must not control the terminal.
-fn for_terminal(text: &str) -> Cow<'_, str> {
-    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
-    if text.chars().all(harmless) {
+/// A text with its control codes and invisible characters escaped as in JSON: names from foreign reports, records and servers
+/// must not control a terminal, now or when a file is shown later.
+pub(crate) fn with_hidden_shown(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().map(|c| if harmless(c) { c } else { char::REPLACEMENT_CHARACTER }).collect())
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match is_hidden(c) {
+            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown += &format!("\\u{unit:04x}")),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 pub(crate) fn width() -> Option<usize> {
@@ -148,10 +158,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_codes_do_not_reach_a_terminal() {
-        assert_eq!(for_terminal("db file\tsequential read\n"), "db file\tsequential read\n");
-        let title = for_terminal("\u{1b}]52;c;cm0gLXJm\u{7}read \u{9b}8m\r");
-        assert!(!title.chars().any(char::is_control), "{title:?}");
-        assert!(title.contains("read "));
+    fn control_codes_are_shown_and_reach_no_terminal_or_pipe() {
+        assert_eq!(with_hidden_shown("db file\tsequential read\n"), "db file\tsequential read\n");
+        let title = with_hidden_shown("\u{1b}]52;c;cm0gLXJm\u{7}read \u{9b}8m\r\u{202e}\u{e0041}");
+        assert_eq!(title, r"\u001b]52;c;cm0gLXJm\u0007read \u009b8m\u000d\u202e\udb40\udc41");
+        let json = serde_json::to_string("\u{1b}\u{9b}\u{202e}\u{e0041}").unwrap();
+        let read: String = serde_json::from_str(&with_hidden_shown(&json)).unwrap();
+        assert_eq!(read, "\u{1b}\u{9b}\u{202e}\u{e0041}", "JSON stays the same JSON");
     }
 }

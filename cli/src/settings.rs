@@ -82,6 +82,10 @@ pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, String)> {
 fn read_conf(asked: Option<&str>) -> Result<Option<ConfFile>, Failure> {
     let name = asked.unwrap_or(DEFAULT_CONF);
     match conf_text(name) {
+        // A file without a key has the kit's defaults, which are others than those without a file.
+        Ok(text) if text.trim().is_empty() => Err(Failure::usage(format!(
+            "the configuration file {name} is empty: remove it, and write a new one with `slob conf --init`"
+        ))),
         Ok(text) => Ok(Some(ConfFile::parse(name, &text)?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound && asked.is_none() => Ok(None),
         Err(error) => {

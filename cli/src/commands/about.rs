@@ -1,9 +1,7 @@
 //! The commands about the program: `slob` alone, `conf`, `man` and `completions`.
 
 use std::borrow::Cow;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,7 +10,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use serde_json::json;
-use slob_record::{SeriesWanted, list_runs, read_record_with};
+use slob_record::{SeriesWanted, durable_create, list_runs, read_record_with};
 use slob_report::info::status_word;
 use slob_report::table::{Column, Table};
 use slob_run::Loaded;
@@ -134,9 +132,9 @@ fn init(name: &str) -> Result<(), Failure> {
         }
         _ => Failure::usage(format!("writing {name}: {error}")),
     };
+    let text = init_text(&registry::table());
     // Users add passwords.
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(name).map_err(fail)?;
-    file.write_all(init_text(&registry::table()).as_bytes()).map_err(fail)?;
+    durable_create(Path::new(name), 0o600, |file| file.write_all(text.as_bytes())).map_err(fail)?;
     output::say(&format!("wrote {name}; `slob conf` shows the resulting configuration"));
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! `slob awr export`: reports as tables of a database or as CSV files.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs::{self, File, Permissions};
+use std::io::{BufWriter, IntoInnerError, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -11,7 +12,9 @@ use rusqlite::{Connection, ToSql};
 use slob_awr::Scope;
 use slob_awr::info::{Named, Value};
 use slob_awr::relations::{RELATIONS, RelationColumn};
+use slob_record::temporary_beside;
 use slob_report::csv_cell;
+use tempfile::TempPath;
 
 use super::awr::ReadReports;
 use crate::args::Given;
@@ -20,13 +23,11 @@ use crate::output;
 
 pub(super) fn export(matches: &ArgMatches) -> Outcome {
     let path = matches.path("output").unwrap_or(Path::new("awr.sqlite"));
-    let failed = |error: String| {
+    let failed = |error: Fault| {
         Failure::usage(format!("writing {}: {error}; name another one with -o", path.display()))
     };
-    let target = match matches.get_flag("csv") {
-        true => Target::folder(path).map_err(|error| failed(error.to_string()))?,
-        false => Target::database(path).map_err(|error| failed(error.to_string()))?,
-    };
+    let target = if matches.get_flag("csv") { Target::folder(path) } else { Target::database(path) };
+    let target = target.map_err(failed)?;
     let writer = Mutex::new(Writer { target, reports: 0, error: None });
     let read = ReadReports::read(matches.paths("files"), Scope::All, |named| {
         let rows = Rows::of(&named);
@@ -62,21 +63,37 @@ fn tables() -> impl Iterator<Item = (&'static str, Vec<RelationColumn>)> {
 struct Writer {
     target: Target,
     reports: u64,
-    error: Option<String>,
+    error: Option<Fault>,
 }
 
+type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+/// Files beside the final ones: what fails leaves none.
 enum Target {
-    /// One transaction, in a file beside the final one.
-    Database(Connection, PathBuf),
-    Folder(Vec<BufWriter<File>>),
+    /// One transaction.
+    Database(Connection, File, TempPath),
+    Folder(Vec<(BufWriter<File>, TempPath)>),
+}
+
+/// A file beside the one of that name.
+fn beside(path: &Path) -> std::io::Result<(File, TempPath)> {
+    temporary_beside(path, Permissions::from_mode(0o666))
+}
+
+/// Gives a whole file its name.
+fn keep(file: &File, temporary: TempPath, path: &Path) -> std::io::Result<()> {
+    file.sync_all()?;
+    temporary.persist(path)?;
+    Ok(())
+}
+
+fn csv_file(folder: &Path, table: &str) -> PathBuf {
+    folder.join(format!("{table}.csv"))
 }
 
 impl Target {
-    fn database(path: &Path) -> Result<Self, Box<dyn std::error::Error>> {
-        let part = PathBuf::from(format!("{}.part", path.display()));
-        if part.exists() {
-            fs::remove_file(&part)?;
-        }
+    fn database(path: &Path) -> Result<Self, Fault> {
+        let (file, part) = beside(path)?;
         let database = Connection::open(&part)?;
         // Nothing is lost with a file that was not finished.
         database.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")?;
@@ -91,18 +108,19 @@ impl Target {
             };
             database.execute_batch(&format!("CREATE TABLE {table} ({key}, {})", columns.join(", ")))?;
         }
-        Ok(Self::Database(database, part))
+        Ok(Self::Database(database, file, part))
     }
 
-    fn folder(path: &Path) -> std::io::Result<Self> {
+    fn folder(path: &Path) -> Result<Self, Fault> {
         fs::create_dir_all(path)?;
         let file = |(table, columns): (&str, Vec<RelationColumn>)| {
-            let mut file = BufWriter::new(File::create(path.join(format!("{table}.csv")))?);
+            let (file, temporary) = beside(&csv_file(path, table))?;
+            let mut file = BufWriter::new(file);
             let heads = ["report_id"].into_iter().chain(columns.iter().map(|column| column.name));
             writeln!(file, "{}", heads.collect::<Vec<_>>().join(","))?;
-            Ok(file)
+            Ok((file, temporary))
         };
-        tables().map(file).collect::<std::io::Result<_>>().map(Self::Folder)
+        Ok(Self::Folder(tables().map(file).collect::<std::io::Result<_>>()?))
     }
 }
 
@@ -126,29 +144,33 @@ impl Writer {
         }
         self.reports += 1;
         let written = match &mut self.target {
-            Target::Database(database, _) => {
-                insert(database, self.reports, rows).map_err(|error| error.to_string())
-            }
-            Target::Folder(files) => append(files, self.reports, rows).map_err(|error| error.to_string()),
+            Target::Database(database, ..) => insert(database, self.reports, rows).map_err(Fault::from),
+            Target::Folder(files) => append(files, self.reports, rows).map_err(Fault::from),
         };
         self.error = written.err();
     }
 
-    fn finish(self, path: &Path) -> Result<(), String> {
+    fn finish(self, path: &Path) -> Result<(), Fault> {
         match (self.error, self.target) {
             (Some(error), _) => Err(error),
-            (None, Target::Database(database, part)) => {
+            (None, Target::Database(database, file, part)) => {
                 let indices = RELATIONS[1..]
                     .iter()
                     .map(|table| format!("CREATE INDEX {0}_of_report ON {0} (report_id)", table.name));
                 let end = indices.chain(["COMMIT".to_owned()]).collect::<Vec<_>>().join("; ");
-                database.execute_batch(&end).map_err(|error| error.to_string())?;
-                database.close().map_err(|(_, error)| error.to_string())?;
-                fs::rename(part, path).map_err(|error| error.to_string())
+                database.execute_batch(&end)?;
+                database.close().map_err(|(_, error)| error)?;
+                Ok(keep(&file, part, path)?)
             }
             (None, Target::Folder(files)) => {
-                let flushed: std::io::Result<()> = files.into_iter().try_for_each(|mut file| file.flush());
-                flushed.map_err(|error| error.to_string())
+                let mut whole = Vec::new();
+                for (file, temporary) in files {
+                    whole.push((file.into_inner().map_err(IntoInnerError::into_error)?, temporary));
+                }
+                for ((table, _), (file, temporary)) in tables().zip(whole) {
+                    keep(&file, temporary, &csv_file(path, table))?;
+                }
+                Ok(())
             }
         }
     }
@@ -167,8 +189,8 @@ fn insert(database: &Connection, report: u64, rows: &Rows) -> rusqlite::Result<(
     Ok(())
 }
 
-fn append(files: &mut [BufWriter<File>], report: u64, rows: &Rows) -> std::io::Result<()> {
-    for (file, rows) in files.iter_mut().zip(&rows.0) {
+fn append(files: &mut [(BufWriter<File>, TempPath)], report: u64, rows: &Rows) -> std::io::Result<()> {
+    for ((file, _), rows) in files.iter_mut().zip(&rows.0) {
         for row in rows {
             write!(file, "{report}")?;
             for cell in row {

@@ -58,14 +58,15 @@ pub(super) fn campaign(matches: &ArgMatches) -> Outcome {
     if conductor.search.is_some() && end.done > 0 {
         let compared =
             compare_headrooms(&directory, &campaign.schedule, &store.state, Confidence::default())?;
-        output::print(&headrooms_text(&compared))?;
+        output::print(&headrooms_text(&compared)).map_err(Failure::after_work)?;
         are_good = compared.are_good();
     } else if are_neighbours(&campaign.schedule) {
         if !store.state.attempts.is_empty() {
             let compared =
                 compare_neighbours(&directory, &campaign.schedule, &store.state, Confidence::default())?;
-            output::write_file(&directory.join(NEIGHBOURS_PAGE), &neighbours_page(&compared))?;
-            output::print(&neighbours_text(&compared))?;
+            output::write_file(&directory.join(NEIGHBOURS_PAGE), &neighbours_page(&compared))
+                .map_err(Failure::after_work)?;
+            output::print(&neighbours_text(&compared)).map_err(Failure::after_work)?;
             are_good = compared.are_good();
         }
     } else if end.done > 0 {
@@ -330,8 +331,10 @@ fn search(
     if let Some(failure) = interruption {
         return Err(failure);
     }
-    output::write_file(&directory.join("headroom.html"), &headroom_page(&headroom))?;
-    output::write_file(&directory.join(HEADROOM_FILE), &output::json("the headroom", &headroom)?)?;
+    output::write_file(&directory.join("headroom.html"), &headroom_page(&headroom))
+        .map_err(Failure::after_work)?;
+    output::write_file(&directory.join(HEADROOM_FILE), &output::json("the headroom", &headroom)?)
+        .map_err(Failure::after_work)?;
     Ok((id, Ended::Completed))
 }
 

@@ -141,14 +141,13 @@ pub(super) fn replay(matches: &ArgMatches, when: &str) -> Outcome {
         Err(failure) if replay.runs.is_empty() => return Err(failure),
         ended => ended,
     };
-    output::write_page(
-        &replay_page(&replay),
-        matches.path("html").unwrap_or(&directory.join("replay.html")),
-    )?;
+    output::write_page(&replay_page(&replay), matches.path("html").unwrap_or(&directory.join("replay.html")))
+        .map_err(Failure::after_work)?;
     output::print(&match matches.get_flag("json") {
         true => output::json("the replay", &replay)?,
         false => replay_text(&replay),
-    })?;
+    })
+    .map_err(Failure::after_work)?;
     ended?;
     Ok(judged(true, replay.is_carried() && (replay.are_good() || !matches.get_flag("strict"))))
 }

@@ -253,7 +253,7 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
     let record = &kept.record;
     // The record's folder is named even if stdout fails.
     let printed = if matches.get_flag("json") {
-        let printed = output::print(&output::json("the record", record)?);
+        let printed = output::print(&output::json("the record", record)?).map_err(Failure::after_work);
         output::say(&format!("\n{}\n{}", compact_summary(record).trim_end(), kept.place()));
         printed
     } else {
@@ -269,7 +269,7 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
     let table = format!("\n{}", gate.table().terminal(None));
     match matches.get_flag("json") {
         true => output::say(table.trim_end()),
-        false => output::print(&table)?,
+        false => output::print(&table).map_err(Failure::after_work)?,
     }
     Ok(decided(gate.outcome))
 }
@@ -328,7 +328,8 @@ pub(super) fn measure_spec(
     // Views can be made again from the record.
     let folder = directory.publish(&mut record, extras.key).map_err(|error| not_kept(&error, &record))?;
     let report = report_command(&folder);
-    write_view(&folder, TEXT_REPORT, &with_digest(&text_report(&record)), &report);
+    let text = text_report(&record);
+    write_view(&folder, TEXT_REPORT, &with_digest(&output::with_hidden_shown(&text)), &report);
     let page = with_digest(&run_page(&record));
     let has_charts = write_view(&folder, HTML_REPORT, &page, &format!("{report} --html"));
     judged::keep(&folder);
@@ -408,7 +409,7 @@ impl KeptRun {
     /// Prints the summary or the full report, and the place of the record.
     fn print(&self, full: bool) -> Result<(), Failure> {
         let text = if full { text_report(&self.record) } else { compact_summary(&self.record) };
-        let printed = output::print(&text);
+        let printed = output::print(&text).map_err(Failure::after_work);
         output::say(&format!("\n{}", self.place()));
         printed
     }

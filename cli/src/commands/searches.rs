@@ -94,10 +94,12 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
             output::write_page(
                 &curve_page(&curve),
                 matches.path("output").unwrap_or(Path::new("saturate.html")),
-            )?;
+            )
+            .map_err(Failure::after_work)?;
         } else {
             let json = matches.get_flag("json");
-            output::print(&if json { output::json("the curve", &curve)? } else { curve.text() })?;
+            let text = if json { output::json("the curve", &curve)? } else { curve.text() };
+            output::print(&text).map_err(Failure::after_work)?;
         }
     }
     match ended {
@@ -608,11 +610,13 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     let (headroom, interruption) =
         find_headroom(settings, &goal, &asked, directory, None, spoiled_repeats, &stop)?;
     let beside = directory.join("headroom.html");
-    output::write_page(&headroom_page(&headroom), matches.path("html").unwrap_or(&beside))?;
+    output::write_page(&headroom_page(&headroom), matches.path("html").unwrap_or(&beside))
+        .map_err(Failure::after_work)?;
     output::print(&match matches.get_flag("json") {
         true => output::json("the headroom", &headroom)?,
         false => headroom_text(&headroom),
-    })?;
+    })
+    .map_err(Failure::after_work)?;
     if let Some(failure) = interruption {
         return Err(failure);
     }

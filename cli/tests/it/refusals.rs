@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Folder, SLOB};
+use crate::common::{Folder, SLOB, awr_fixture};
 
 /// Calls, and expects a refusal whose message holds all of `words`.
 #[track_caller]
@@ -243,4 +243,34 @@ fn a_tablespace_alone_is_128_schemas_and_a_question() {
     refuse(&folder, "setup IOPS --scale 16M", &["2.3 GB, 128 schemas", "TABLESPACE IOPS", "use --yes"]);
     refuse(&folder, "setup IOPS 1 2", &["unexpected value '2'"]);
     folder.slob("setup IOPS --scale 16 --scan-table-sz 0 --yes").success().says(&["schema 128: 16 rows"]);
+}
+
+#[test]
+fn an_empty_configuration_is_refused() {
+    let folder = Folder::new();
+    folder.write("slob.conf", "\n");
+    for command in ["conf", "run 1 --target null:", "setup --target null: 1"] {
+        folder.slob(command).refused(&["slob.conf is empty", "slob conf --init"]);
+    }
+    folder.slob("conf --init").refused(&["already exists"]);
+    std::fs::remove_file(folder.at("slob.conf")).unwrap();
+    folder.slob("conf --init").success();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    folder.slob("conf").success();
+}
+
+#[test]
+fn escape_sequences_of_inputs_are_shown_and_not_passed_on() {
+    let folder = Folder::new();
+    let report = std::fs::read_to_string(awr_fixture("awr_12201.txt")).unwrap();
+    folder.write(
+        "awr\u{1b}[31m.txt",
+        &report.replace("db file sequential read", "db file \u{1b}]0;x\u{7}read"),
+    );
+    let forms = ["awr info", "awr info --csv", "awr info --json", "awr check"];
+    for form in forms {
+        let called = folder.command(form).arg("awr\u{1b}[31m.txt").output().unwrap();
+        let said = String::from_utf8_lossy(&[called.stdout, called.stderr].concat()).into_owned();
+        assert!(!said.contains(|c: char| c.is_control() && !"\n\t".contains(c)), "{form}: {said:?}");
+    }
 }

@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use tempfile::{NamedTempFile, TempPath};
+
 /// Writes a file under a temporary name, syncs it and renames it, so that neither a full disk nor a power failure leaves half of
 /// it, and an earlier content stays until then. `mode` holds the permissions of a new file, before the umask; an existing file
 /// keeps its own. A link stays a link, and a pipe or device is written directly.
@@ -19,23 +21,52 @@ pub fn durable_write(
         return write_directly(path, write);
     }
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let folder = folder_of(&path);
     let permissions =
         existing.map_or_else(|| Permissions::from_mode(mode), |existing| existing.permissions());
-    let file = match tempfile::Builder::new().prefix(".slob-").permissions(permissions).tempfile_in(folder) {
+    let (file, temporary) = match temporary_beside(&path, permissions) {
         // A file may be writable in a folder that is not.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
             return write_directly(&path, write);
         }
-        file => file.map_err(without_temporary_name)?,
+        file => file?,
     };
+    write_synced(file, write)?;
+    temporary.persist(&path)?;
+    sync_folder(folder_of(&path));
+    Ok(())
+}
+
+/// Writes a new file as [`durable_write`] does.
+/// Fails with [`io::ErrorKind::AlreadyExists`] if anything has its name, which then stays as it is.
+pub fn durable_create(
+    path: &Path,
+    mode: u32,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    // Before anything is written; the last step makes sure.
+    if fs::symlink_metadata(path).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let (file, temporary) = temporary_beside(path, Permissions::from_mode(mode))?;
+    write_synced(file, write)?;
+    temporary.persist_noclobber(path)?;
+    sync_folder(folder_of(path));
+    Ok(())
+}
+
+/// A temporary file in the folder of another file. It is removed unless it is given that file's name. Errors of writing to it
+/// do not name it.
+/// Fails if the folder takes no file.
+pub fn temporary_beside(path: &Path, permissions: Permissions) -> io::Result<(File, TempPath)> {
+    let file =
+        tempfile::Builder::new().prefix(".slob-").permissions(permissions).tempfile_in(folder_of(path));
+    file.map(NamedTempFile::into_parts).map_err(without_temporary_name)
+}
+
+fn write_synced(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut buffered = BufWriter::new(file);
     write(&mut buffered)?;
-    let file = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.as_file().sync_all()?;
-    file.persist(&path)?;
-    sync_folder(folder);
-    Ok(())
+    buffered.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
 fn write_directly(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -76,6 +107,22 @@ mod tests {
         let message = error.to_string();
         assert!(message.contains("No such file") && !message.contains(".slob-"), "{message}");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_new_file_replaces_none_and_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let failed = durable_create(&path, 0o600, |file| {
+            file.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        let create = |text: &str| durable_create(&path, 0o600, |file| file.write_all(text.as_bytes()));
+        create("first").unwrap();
+        assert_eq!(create("second").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
     }
 
     #[test]

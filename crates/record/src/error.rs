@@ -30,7 +30,7 @@ pub enum RecordError {
     NotUnderWay { run: Option<String>, ids: Vec<String>, path: PathBuf },
     #[error("{} runs are under way: {}; name one with --run", ids.len(), few(ids))]
     SeveralUnderWay { ids: Vec<String> },
-    #[error("a mark is one line of 1 to {longest} characters")]
+    #[error("a mark is one line of 1 to {longest} characters, without invisible ones")]
     MarkText { longest: usize },
     #[error("there is no run '{name}' in {}; `slob list` shows all runs", path.display())]
     NoRun { name: String, path: PathBuf },

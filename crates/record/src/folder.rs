@@ -71,7 +71,7 @@ impl RunDirectory {
                 Ok(marks) => return Ok(Self { id, temporary, published, marks }),
                 Err(error)
                     if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty) => {}
-                Err(error) => return Err(RecordError::io("creating the run's folder", temporary)(error)),
+                Err(error) => return Err(RecordError::io("creating the run's folder", published)(error)),
             }
         }
         unreachable!("an endless range ended")
@@ -96,8 +96,9 @@ impl RunDirectory {
     /// Writes a file of the run.
     /// Fails if the file can't be written.
     pub fn write(&self, name: &str, content: &str) -> Result<(), RecordError> {
-        let path = self.temporary.join(name);
-        fs::write(&path, content).map_err(RecordError::io("writing", path))
+        // Messages name the file as it will be found.
+        let written = fs::write(self.temporary.join(name), content);
+        written.map_err(RecordError::io("writing", self.published.join(name)))
     }
 
     /// Seals the record with its digest and those of the files beside it, signs it if there is a key, writes it durably with its
@@ -120,14 +121,14 @@ impl RunDirectory {
     fn write_all(&self, record: &mut Record, key: Option<&SigningKey>) -> Result<(), RecordError> {
         self.write(SERIES_FILE, &series_csv(record))?;
         record.files = self.files(record)?;
-        let path = self.temporary.join(RUN_FILE);
+        let (file, path) = (self.temporary.join(RUN_FILE), self.published.join(RUN_FILE));
         let mut json = || {
             record.digest = Some(digest_of(record)?);
             serde_json::to_vec(record)
         };
         let json = json().map_err(|error| RecordError::io("writing", &path)(error.into()))?;
         let text = [&json, END].concat();
-        let mut file = File::create(&path).map_err(RecordError::io("creating", &path))?;
+        let mut file = File::create(file).map_err(RecordError::io("creating", &path))?;
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(RecordError::io("writing", &path))?;
         let sign = |key: &SigningKey| {
             let error = |error: ssh_key::Error| {
@@ -214,6 +215,18 @@ fn holds_nothing_whole(folder: &Path) -> bool {
     all_own && !fs::read(folder.join(RUN_FILE)).is_ok_and(|record| record.ends_with(END))
 }
 
+/// True for control codes, and for characters that nobody sees and that change how others are shown: marks of direction,
+/// blanks without width, tags. Those that join letters and emoji are none of them.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'
+                ..='\u{202e}'
+        )
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// Most characters of a mark.
 const MARK_CHARACTERS: usize = 200;
 /// Most marks of a record.
@@ -264,7 +277,7 @@ impl MarksFile {
 /// can't be written.
 pub fn leave_mark(results: &Path, run: Option<&str>, text: &str) -> Result<String, RecordError> {
     let text = text.trim();
-    if text.is_empty() || text.chars().count() > MARK_CHARACTERS || text.contains(char::is_control) {
+    if text.is_empty() || text.chars().count() > MARK_CHARACTERS || text.contains(is_hidden) {
         return Err(RecordError::MarkText { longest: MARK_CHARACTERS });
     }
     // Finding the run may take a while.
@@ -415,7 +428,7 @@ mod tests {
     fn a_mark_is_one_line() {
         let folder = tempfile::tempdir().unwrap();
         let run = RunDirectory::create(folder.path(), Timestamp::now(), "a").unwrap();
-        for bad in ["", "  ", "a\nb", "\u{1b}[1m", &"x".repeat(201)] {
+        for bad in ["", "  ", "a\nb", "\u{1b}[1m", "a\u{202e}b", "\u{200b}", "\u{feff}", &"x".repeat(201)] {
             let refused = leave_mark(folder.path(), None, bad);
             assert!(matches!(refused, Err(RecordError::MarkText { .. })), "{bad:?}");
         }

@@ -15,10 +15,10 @@ mod saved;
 mod sign;
 
 pub use csv::{KeptOperation, KeptOperations, OperationsWriter, read_operations, series_csv};
-pub use durable::durable_write;
+pub use durable::{durable_create, durable_write, temporary_beside};
 pub use error::RecordError;
 pub use folder::{
-    CONF_FILE, OPERATIONS_FILE, RUN_FILE, RunDirectory, SIGNATURE_FILE, file_digest, leave_mark,
+    CONF_FILE, OPERATIONS_FILE, RUN_FILE, RunDirectory, SIGNATURE_FILE, file_digest, is_hidden, leave_mark,
     runs_under_way,
 };
 pub use read::{

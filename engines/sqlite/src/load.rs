@@ -42,7 +42,9 @@ pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter
         _ => {}
     }
     remove_draft(&draft)?;
-    let new = SchemaFile::create(schema, &draft, meter)?;
+    let mut new = SchemaFile::create(schema, &draft, meter)?;
+    // Messages name the file as it will be found.
+    new.path.clone_from(&file);
     new.batch("creating", include_str!("../sql/create.sql"))?;
     new.mark_begun(load)?;
     new.batch("creating", "COMMIT")?;

@@ -15,7 +15,7 @@ use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::{Cluster, Version};
 
 use super::wire::{Weather, Wire};
-use crate::common::{Called, Folder, Signal, mariadb, signal};
+use crate::common::{Called, Folder, Signal, awr_fixture, mariadb, signal};
 
 /// A small file system in memory, with a file that can fill it up.
 struct Disk(TempDir);
@@ -275,4 +275,49 @@ fn a_load_into_a_full_data_folder_of_mariadb_resumes() {
     bench.verify().success();
     // Before the file system that holds its files is gone.
     bench.server.stop();
+}
+
+#[test]
+fn what_is_written_on_a_full_disk_leaves_nothing_and_names_its_file() {
+    let Some(disk) = Disk::mount_or_skip(8) else { return };
+    let folder = Folder::new();
+    folder.slob("run --target null: --warmup 0 --run-time 1").success();
+    let report = awr_fixture("awr_12201.txt");
+    disk.fill();
+    let place = disk.path().display();
+    let commands = [
+        ("slob.conf", format!("conf --init --conf {place}/slob.conf")),
+        ("awr.sqlite", format!("awr export {report} -o {place}/awr.sqlite")),
+        ("csv", format!("awr export --csv {report} -o {place}/csv")),
+        ("report.html", format!("report --html -o {place}/report.html")),
+        ("run.hlog", format!("export --hlog -o {place}/run.hlog")),
+    ];
+    for (name, command) in commands {
+        let called = folder.slob(&command).refused(&[name]);
+        assert!(
+            FULL.iter().any(|word| called.stderr.to_lowercase().contains(word))
+                || called.stderr.contains("full"),
+            "{}",
+            called.stderr
+        );
+        assert!(
+            ![".slob-", ".part", ".new"].iter().any(|part| called.stderr.contains(part)),
+            "{}",
+            called.stderr
+        );
+        let left: Vec<_> = walked(disk.path()).filter(|path| *path != disk.filler()).collect();
+        assert!(left.is_empty(), "{command}: {left:?}");
+    }
+    let setup = format!("setup --target sqlite:{place}/d --scale 1M --scan-table-sz 64 1");
+    let said = folder.slob(setup).all();
+    assert!(!said.contains(".new"), "{said}");
+}
+
+/// The files below a folder.
+fn walked(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries
+        .flat_map(|path| if path.is_dir() { walked(&path).collect() } else { vec![path] })
+        .collect::<Vec<_>>()
+        .into_iter()
 }
