@@ -3,10 +3,11 @@
 //! Names and units are those of `slob export --prometheus`. Counters start with the sessions, warm-up included; gauges are
 //! those of the last second.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -115,6 +116,9 @@ fn gauges(metrics: &mut Metrics, now: &Second, labels: Labels<'_>) {
 }
 
 const MOST_BYTES: usize = 8192;
+/// Connections that wait at the same time. With more, the oldest is closed.
+const MOST_CONNECTIONS: usize = 16;
+const STACK_BYTES: usize = 256 << 10;
 /// Time limit of a request and its answer.
 const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 2000 });
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -187,23 +191,41 @@ fn parse(text: &str) -> Result<SocketAddr, Failure> {
     })
 }
 
+/// Answers each connection from a thread of its own: a client that sends nothing delays no other.
 fn serve(listener: &TcpListener, figures: &Figures, is_over: &AtomicBool) {
+    // A connection closes when its thread has answered.
+    let mut waiting: VecDeque<Weak<TcpStream>> = VecDeque::new();
     for connection in listener.incoming() {
         if is_over.load(Ordering::SeqCst) {
             return;
         }
-        match connection {
-            // A scraper's errors are its own; it will be back.
-            Ok(connection) => _ = answer(connection, figures),
+        waiting.retain(|connection| connection.strong_count() > 0);
+        if waiting.len() == MOST_CONNECTIONS
+            && let Some(oldest) = waiting.pop_front().and_then(|oldest| oldest.upgrade())
+        {
+            // Its thread then reads the end, and ends.
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        match connection.and_then(|connection| answer_beside(connection, figures.clone())) {
+            Ok(begun) => waiting.push_back(begun),
             // Most likely out of descriptors, which passes.
             Err(_) => thread::sleep(Duration::from_millis(100)),
         }
     }
 }
 
-fn answer(mut connection: TcpStream, figures: &Figures) -> io::Result<()> {
+fn answer_beside(connection: TcpStream, figures: Figures) -> io::Result<Weak<TcpStream>> {
+    let connection = Arc::new(connection);
+    let begun = Arc::downgrade(&connection);
+    // A scraper's errors are its own; it will be back.
+    let work = move || drop(answer(&connection, &figures));
+    thread::Builder::new().name("scrape".into()).stack_size(STACK_BYTES).spawn(work)?;
+    Ok(begun)
+}
+
+fn answer(mut connection: &TcpStream, figures: &Figures) -> io::Result<()> {
     connection.set_write_timeout(Some(PATIENCE))?;
-    let (status, more, body) = match read_head(&mut connection)? {
+    let (status, more, body) = match read_head(connection)? {
         Head::Complete(head) => respond(&head, figures),
         Head::TooLong => ("431 Request Header Fields Too Large", "", "The request is too long.\n".to_owned()),
         Head::TooLate => ("408 Request Timeout", "", "The request took too long.\n".to_owned()),
@@ -241,7 +263,7 @@ enum Head {
 }
 
 /// Reads up to the empty line that ends a request's head.
-fn read_head(connection: &mut TcpStream) -> io::Result<Head> {
+fn read_head(mut connection: &TcpStream) -> io::Result<Head> {
     let deadline = Instant::now() + PATIENCE;
     let (mut head, mut chunk) = (Vec::new(), [0; 1024]);
     loop {
@@ -315,6 +337,18 @@ mod tests {
         let mut answer = Vec::new();
         let _ = connection.read_to_end(&mut answer);
         String::from_utf8(answer).unwrap()
+    }
+
+    #[test]
+    fn fifty_silent_clients_do_not_delay_a_scrape() {
+        let server = MetricsServer::start("0").unwrap();
+        let silent: Vec<_> = (0..50).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+        let begun = Instant::now();
+        let answer = ask(server.address, b"GET /metrics HTTP/1.1\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+        // One after the other, they would take fifteen seconds.
+        assert!(begun.elapsed() < 50 * PATIENCE / 3, "{:?}", begun.elapsed());
+        drop(silent);
     }
 
     #[test]
