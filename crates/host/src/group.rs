@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 const POLL_EVERY: Duration = Duration::from_millis(20);
 /// Time between the wish that a group ends and its end by force.
 const GRACE: Duration = Duration::from_secs(1);
+/// Most time for the list of groups before this program exits without ending them.
+const LIST_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The groups whose first process was not reaped: until then the kernel gives their numbers to no other.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
@@ -55,12 +57,18 @@ impl ProgramGroup {
     }
 
     /// Waits for the program for `most`; from the moment when `stop` is set, for `after_stop` at most.
+    /// Fails if the program asks at the terminal.
     pub fn wait(&mut self, most: Duration, after_stop: Duration, stop: &AtomicBool) -> io::Result<Waited> {
         let begun = Instant::now();
         let mut stopped: Option<Instant> = None;
         loop {
             if let Some(status) = self.try_wait()? {
                 return Ok(Waited::Ended(status));
+            }
+            if self.group.is_some_and(asks_at_terminal) {
+                return Err(io::Error::other(
+                    "it was stopped because it asked at the terminal, which it can't do here",
+                ));
             }
             if stop.load(Ordering::Relaxed)
                 && stopped.get_or_insert_with(Instant::now).elapsed() >= after_stop
@@ -108,9 +116,27 @@ fn is_running(process: Pid) -> bool {
     matches!(waitid(WaitId::Pid(process), options), Ok(None))
 }
 
+/// True if the kernel stopped the process because its group may not use the terminal. A stop by a user does not count.
+fn asks_at_terminal(process: Pid) -> bool {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let Ok(Some(status)) = waitid(WaitId::Pid(process), options) else { return false };
+    let signal = status.stopping_signal();
+    [Signal::TTIN, Signal::TTOU].into_iter().any(|asked| signal == Some(asked.as_raw()))
+}
+
 /// Kills all groups, before this program exits without dropping them.
+/// A start that hangs keeps the list: then nothing is killed, and the exit does not wait.
 pub fn end_programs() {
-    for group in running().iter() {
+    let until = Instant::now() + LIST_PATIENCE;
+    let running = loop {
+        match RUNNING.try_lock() {
+            Ok(running) => break running,
+            Err(TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) if Instant::now() >= until => return,
+            Err(TryLockError::WouldBlock) => thread::sleep(POLL_EVERY),
+        }
+    };
+    for group in running.iter() {
         let _ = kill_process_group(*group, Signal::KILL);
     }
 }
@@ -142,6 +168,38 @@ mod tests {
         while group_exists(group) {
             thread::sleep(POLL_EVERY);
         }
+    }
+
+    #[test]
+    fn a_program_that_asks_at_the_terminal_ends_the_wait() {
+        let never = AtomicBool::new(false);
+        let hour = Duration::from_secs(3600);
+        for signal in ["TTIN", "TTOU"] {
+            let script = format!("sleep 1000 & kill -{signal} $$; wait");
+            let mut program = ProgramGroup::start(Command::new("sh").args(["-c", &script])).unwrap();
+            let group = program.group.unwrap();
+            let error = program.wait(hour, hour, &never).unwrap_err();
+            assert!(error.to_string().contains("asked at the terminal"), "{error}");
+            drop(program);
+            assert!(!running().contains(&group));
+            while group_exists(group) {
+                thread::sleep(POLL_EVERY);
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_that_a_user_stopped_is_waited_for() {
+        let mut program =
+            ProgramGroup::start(Command::new("sh").args(["-c", "kill -STOP $$; exit 3"])).unwrap();
+        let group = program.group.unwrap();
+        let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(group), stopped).unwrap();
+        let never = AtomicBool::new(false);
+        assert_eq!(program.wait(Duration::ZERO, Duration::ZERO, &never).unwrap(), Waited::Late);
+        kill_process_group(group, Signal::CONT).unwrap();
+        let ended = program.wait(Duration::from_secs(1000), Duration::ZERO, &never).unwrap();
+        assert!(matches!(ended, Waited::Ended(status) if status.code() == Some(3)), "{ended:?}");
     }
 
     #[test]

@@ -115,10 +115,12 @@ impl RemoteObserver {
             return Err(self.hello().err().unwrap_or_default().to_owned());
         };
         let reply = link.request(request, progress, stop);
-        reply.inspect_err(|fault| match is_probe || stop.load(Ordering::Relaxed) {
+        reply.inspect_err(|fault| match (is_probe, fault == INTERRUPTED) {
             // The probe ends with its connection.
-            true => self.state = State::Down(fault.clone()),
-            false => self.lose(fault),
+            (true, _) => self.state = State::Down(fault.clone()),
+            // The last samples are still wanted. The late answer is ignored by its number.
+            (false, true) => {}
+            (false, false) => self.lose(fault),
         })
     }
 
