@@ -1,6 +1,5 @@
 //! Data go to stdout, messages to stderr.
 
-use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
 use serde::Serialize;
-use slob_record::{durable_write, is_hidden};
+use slob_record::{durable_write, with_hidden_shown};
 
 use crate::failure::{Failure, Outcome};
 
@@ -111,23 +110,6 @@ pub(crate) fn say(line: &str) {
     }
     let mut stderr = io::stderr().lock();
     let _ = writeln!(stderr, "{}", with_hidden_shown(line));
-}
-
-/// A text with its control codes and invisible characters escaped as in JSON: names from foreign reports, records and servers
-/// must not control a terminal, now or when a file is shown later.
-pub(crate) fn with_hidden_shown(text: &str) -> Cow<'_, str> {
-    let is_hidden = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t');
-    if !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match is_hidden(c) {
-            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown += &format!("\\u{unit:04x}")),
-            false => shown.push(c),
-        }
-    }
-    Cow::Owned(shown)
 }
 
 pub(crate) fn width() -> Option<usize> {

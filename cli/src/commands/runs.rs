@@ -329,7 +329,7 @@ pub(super) fn measure_spec(
     let folder = directory.publish(&mut record, extras.key).map_err(|error| not_kept(&error, &record))?;
     let report = report_command(&folder);
     let text = text_report(&record);
-    write_view(&folder, TEXT_REPORT, &with_digest(&output::with_hidden_shown(&text)), &report);
+    write_view(&folder, TEXT_REPORT, &with_digest(&slob_record::with_hidden_shown(&text)), &report);
     let page = with_digest(&run_page(&record));
     let has_charts = write_view(&folder, HTML_REPORT, &page, &format!("{report} --html"));
     judged::keep(&folder);

@@ -206,7 +206,7 @@ fn calibrations_are_no_runs_of_the_user_and_parameters_that_a_plan_sets_are_refu
     assert_eq!(folder.slob("list").success().stdout, listed);
     folder.slob("plan run.json --rate 5").exits(2);
     folder.slob("headroom run.json --target sqlite:./d --rate 5").exits(2);
-    folder.write("empty.conf", "");
+    folder.write("empty.conf", "# no target\n");
     folder.slob("plan run.json --conf empty.conf --calibration 2s").refused(&["name one with --target"]);
     folder.slob("plan run.json --conf empty.conf --warmup 2").refused(&["--warmup is of runs on a target"]);
 }
@@ -214,7 +214,7 @@ fn calibrations_are_no_runs_of_the_user_and_parameters_that_a_plan_sets_are_refu
 #[test]
 fn a_plan_that_misses_a_figure_names_the_cause_and_is_written_by_force_alone() {
     let folder = Folder::new();
-    folder.write("empty.conf", "");
+    folder.write("empty.conf", "# no target\n");
     let profile = |redo: u32| {
         format!(
             r#"{{"profile_version": 1, "source": "reports", "subject": {{"name": "PROD", "block_bytes": 8192}}, "intervals": [

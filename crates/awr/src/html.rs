@@ -17,8 +17,8 @@ const COLUMNS: usize = 100;
 /// A larger table is damaged, or one of texts: its beginning will do.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// Pieces of the file without a token. The text of a token comes in pieces of its own.
-const MOST_PIECES: usize = 250;
+/// Bytes without a token: the tokenizer holds a text, an attribute or a comment whole.
+const MOST_BETWEEN: usize = 16 * 1024 * 1024;
 /// Letters of a heading.
 const HEADING: usize = 200;
 
@@ -28,7 +28,6 @@ const TAIL_BYTES: usize = 8 * 1024;
 /// Reads an HTML report and names its sections. Tables are kept if one of their titles is wanted.
 pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> Want) -> Document {
     let line = Cell::new(0);
-    // The tokenizer holds an attribute or a comment whole.
     let (is_too_large, since_token) = (Cell::new(false), Cell::new(0));
     let mut tail = String::new();
     let mut reader = Reader::default();
@@ -45,12 +44,12 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> Want
         emitter.naively_switch_states(true);
         // A line at a time, so that tokens know their line.
         let lines = Blocks::new(|| {
-            since_token.update(|pieces: usize| pieces + 1);
-            if since_token.get() > MOST_PIECES {
+            if since_token.get() > MOST_BETWEEN {
                 is_too_large.set(true);
             }
             let next = if is_too_large.get() { None } else { report.next() };
             let Some(piece) = next else { return Ok(None) };
+            since_token.update(|bytes: usize| bytes + piece.text.len() + 1);
             line.set(piece.line);
             if tail.len() > 2 * TAIL_BYTES {
                 tail.drain(..floor_boundary(&tail, tail.len() - TAIL_BYTES));

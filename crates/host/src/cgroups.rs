@@ -206,8 +206,10 @@ impl Group {
         self.io_folders().iter().flat_map(|folder| self.io_limits_in(folder)).collect()
     }
 
+    /// From the innermost group outwards. Version 1 limits and counts what a group does itself, without those below it.
     fn io_folders(&self) -> &[PathBuf] {
-        self.levels("blkio").map(|levels| levels.folders.as_slice()).unwrap_or_default()
+        let all = self.levels("blkio").map(|levels| levels.folders.as_slice()).unwrap_or_default();
+        if self.version == 2 { all } else { &all[..all.len().min(1)] }
     }
 
     fn io_limits_in(&self, folder: &Path) -> Vec<String> {
@@ -229,7 +231,7 @@ impl Group {
         FILES.into_iter().flat_map(limits).collect()
     }
 
-    /// What the innermost group with a limit did.
+    /// What the innermost group with a limit did; `None` if it limits several devices, whose sum is that of none.
     fn limited_io(&self) -> Option<LimitedIo> {
         let limited = |folder: &PathBuf| {
             let limits = self.io_limits_in(folder);
@@ -237,6 +239,9 @@ impl Group {
             Some((folder.clone(), devices.collect::<Vec<_>>())).filter(|(_, devices)| !devices.is_empty())
         };
         let (folder, devices) = self.io_folders().iter().find_map(limited)?;
+        if devices.iter().any(|device| *device != devices[0]) {
+            return None;
+        }
         let of_devices = |file: &str| {
             let text = attribute(&folder.join(file))?;
             let is_limited = |line: &&str| {

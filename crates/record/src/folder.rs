@@ -1,6 +1,7 @@
 //! Folders of runs: `RESULTS_DIR/<UTC timestamp>-<name>/`, hidden under a temporary name until the run ends; and the marks
 //! that others leave in a run that is under way.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
@@ -225,6 +226,23 @@ pub fn is_hidden(c: char) -> bool {
                 ..='\u{202e}'
         )
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A text with its control codes and invisible characters escaped as in JSON: names from foreign reports, records and servers
+/// must not control a terminal, now or when a file is shown later.
+pub fn with_hidden_shown(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match is_hidden(c) {
+            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown += &format!("\\u{unit:04x}")),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// Most characters of a mark.

@@ -19,7 +19,7 @@ pub use durable::{durable_create, durable_write, temporary_beside};
 pub use error::RecordError;
 pub use folder::{
     CONF_FILE, OPERATIONS_FILE, RUN_FILE, RunDirectory, SIGNATURE_FILE, file_digest, is_hidden, leave_mark,
-    runs_under_way,
+    runs_under_way, with_hidden_shown,
 };
 pub use read::{
     SeriesWanted, digest_of, digest_of_text, find_run, find_runs, list_runs, on_all_cpus, read_digests,

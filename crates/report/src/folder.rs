@@ -7,7 +7,7 @@ use std::path::Path;
 
 use slob_record::{
     RUN_FILE, Record, RecordError, SIGNATURE_FILE, SignatureError, Signer, Signers, digest_of_text,
-    file_digest, read_digests, read_operations, read_record, run_folder,
+    file_digest, read_digests, read_operations, read_record, run_folder, with_hidden_shown,
 };
 
 use crate::html::run_page;
@@ -110,7 +110,10 @@ fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
     if has_digest && with_digest(view) != saved {
         return differs("was edited: its digest is another one");
     }
-    let made = if is_page { run_page(record) } else { text_report(record) };
+    let made = match is_page {
+        true => run_page(record),
+        false => with_hidden_shown(&text_report(record)).into_owned(),
+    };
     // Without its digest it was printed by `slob report`.
     if made == if has_digest { view } else { &saved } {
         return Some(Recheck::new(true, format!("{name} is what the record says")));

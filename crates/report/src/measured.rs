@@ -246,7 +246,7 @@ pub(crate) fn physical_read_bytes(record: &Record) -> Option<u64> {
 /// All that the server read, for clients or not, for comparison with counters that know no clients.
 pub(crate) fn physical_read_bytes_of_all(record: &Record) -> Option<u64> {
     let of_clients = read_bytes(record, counter_of_all)?;
-    Some(of_clients.saturating_add(counter(record, Counter::SharedReadBytes).unwrap_or(0)))
+    Some(of_clients.saturating_add(counter_of_all(record, Counter::SharedReadBytes).unwrap_or(0)))
 }
 
 fn read_bytes(record: &Record, counter: fn(&Record, Counter) -> Option<u64>) -> Option<u64> {

@@ -129,7 +129,8 @@ pub(crate) fn read(
     let mut figures = clients.attribute(counters, &all);
     if let Some(reads) = file_reads(conn, schemas, values.get("Innodb_page_size").copied()) {
         figures.attribute(&reads.ours, &reads.all);
-        figures.counters.set(Counter::SharedReadBytes, reads.shared_bytes);
+        // A truncated undo log takes its count with it: what falls there costs no other counter.
+        figures.server.set(Counter::SharedReadBytes, reads.shared_bytes);
     }
     let is_on = conn.row(WAITS, "SELECT @@performance_schema").is_ok_and(|row| row.get(0) == Some(1));
     let waits = is_on.then(|| conn.rows(WAITS, WAITS_QUERY).ok()).flatten();
@@ -166,7 +167,8 @@ fn file_reads(conn: &mut Conn, schemas: &[String], page: Option<u64>) -> Option<
     let (ours, mut all) = (side(1)?, side(0)?);
     all.add(&ours);
     let [_, shared_bytes, _] = of_owner(2);
-    (!rows.is_empty()).then_some(FileReads { ours, all, shared_bytes })
+    let has_tables = rows.iter().any(|row| row.get::<u64>(0) != Some(2));
+    has_tables.then_some(FileReads { ours, all, shared_bytes })
 }
 
 /// Counts other clients that work now or did so a moment ago, as far as this account may see them.

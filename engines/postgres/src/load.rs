@@ -41,10 +41,12 @@ const VACUUM_PAUSE: Duration = Duration::from_millis(500);
 const GAP_SHARE: u64 = 200;
 const FEW_BLOCKS: u64 = 16;
 
-/// Locks the database by an advisory lock of a connection of its own, which ends with the lock.
+/// Locks the database by an advisory lock of a transaction that ends with its connection: a pooler would keep a session's.
+/// Between its statements the transaction holds no snapshot, so it holds back no VACUUM.
 pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
     let step = "locking the database";
     let mut client = servers.connector.connect_for(Task::Load)?;
+    client.run(step, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")?;
     if client.row(step, include_str!("../sql/lock.sql"))?.need::<u8>(0, step)? == 1 {
         return Ok(Box::new(client));
     }

@@ -31,7 +31,10 @@ impl FolderLock {
                 Err(TryLockError::WouldBlock) => {
                     return Err(target_in_use(folder.display(), holder(&file)));
                 }
-                Err(TryLockError::Error(_)) => return Ok(Box::new(())),
+                // Without locks the file goes at the end all the same.
+                Err(TryLockError::Error(_)) => {
+                    return Ok(Box::new(Self { file, folder: folder.to_owned(), made_folder }));
+                }
                 // The one that had it has removed its file since.
                 Ok(()) if !leads_to(folder, &file) => {}
                 Ok(()) => return Ok(Box::new(Self { file, folder: folder.to_owned(), made_folder })),

@@ -143,7 +143,7 @@ impl<'a> SchemaFile<'a> {
             let mut statement = self.connection.prepare(include_str!("../sql/select_others.sql"))?;
             statement.query_map([], |row| row.get(0))?.collect()
         };
-        read().map_err(|error| self.failed("reading", &error))
+        read().map_err(|error| self.marker_failed(&error))
     }
 
     fn slices(&self) -> rusqlite::Result<Vec<Slice>> {

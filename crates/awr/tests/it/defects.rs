@@ -439,3 +439,13 @@ fn the_words_of_two_peaks_say_how_much_the_last_bucket_holds() {
     let peaks = point.two_peaks.unwrap();
     assert!((peaks.short_percent + peaks.long_percent - 100.0).abs() < 1.0, "{peaks:?}");
 }
+
+#[test]
+fn a_statement_of_a_thousand_lines_in_a_cell_is_read() {
+    let page = text("awr_11203.html");
+    let statement = "SELECT 1 FROM dual UNION ALL\n".repeat(1000);
+    let cell = format!("<table summary='x'><tr><td>{statement}</td></tr></table>");
+    let end = page.to_ascii_lowercase().rfind("</body>").unwrap();
+    let longer = format!("{}{cell}{}", &page[..end], &page[end..]);
+    assert_eq!(read(longer.as_bytes()).unwrap()[0].activity, report("awr_11203.html").activity);
+}

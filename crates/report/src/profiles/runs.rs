@@ -146,10 +146,12 @@ fn rate_of_step(run: &Record, step: &RateStepRecord) -> Option<RateSchedule> {
     NonZeroU32::new(per_second).map(RateSchedule::constant)
 }
 
-/// Records of older releases have no counts of all clients for a step. The time of everybody's reads then has no number of reads.
+/// Records of older releases have no counts of all clients for a step. A time of everybody's reads, which no server told apart by
+/// clients, then has no number of reads.
 fn counters_of_step(run: &Record, step: &RateStepRecord) -> Counters {
     let mut counters = step.counters.clone();
-    if step.server_counters.is_empty() && !run.server_counters.is_empty() {
+    let is_everybodys = run.server_counters.get(Counter::PhysicalReadTimeNs).is_none();
+    if step.server_counters.is_empty() && !run.server_counters.is_empty() && is_everybodys {
         counters.remove(Counter::PhysicalReadTimeNs);
     }
     counters

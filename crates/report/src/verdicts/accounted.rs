@@ -315,8 +315,11 @@ fn others(record: &Record) -> Option<AccountedFinding> {
         (others as f64 > floor).then_some(OthersWork { what, others, all })
     });
     let most = by_counter.chain(rows).max_by(|a, b| a.share().total_cmp(&b.share()))?;
-    let lost = !record.losses.is_empty() || record.sessions.iter().any(|session| session.error.is_some());
-    (most.share() > OTHERS_WORK.share()).then(|| match lost {
+    let ended = record.sessions.iter().filter(|session| session.error.is_some()).count();
+    let lost = ended.max(record.losses.len());
+    // A lost session may have done about its share.
+    let explained = ratio(lost as f64, record.sessions.len() as f64).unwrap_or(0.0) + OTHERS_WORK.share();
+    (most.share() > OTHERS_WORK.share()).then(|| match lost > 0 && most.share() <= explained {
         true => AccountedFinding::OthersOrLost { work: most },
         false => AccountedFinding::Others { work: most, by: record.other_clients.clone() },
     })

@@ -378,21 +378,31 @@ fn requests_missing(figures: &Figures<'_>) -> Option<PhysicalFinding> {
     }
     let used = device_counters(record)?.used;
     let requests = used.reads.saturating_add(used.reads_merged.unwrap_or(0));
-    let share = ratio(requests as f64, reads as f64)?;
+    // Another client's scan takes few requests for many reads.
+    let own = counter(record, Counter::PhysicalReadRequests)
+        .or_else(|| counter(record, Counter::PhysicalReads))?
+        .saturating_sub(joinable_reads(record));
+    let share = ratio(requests as f64, own as f64)?;
     if share < DELIVERED.share() {
-        let (reads, requests) = (Count(reads), Count(requests));
+        let (reads, requests) = (Count(own), Count(requests));
         return Some(PhysicalFinding::FewRequests { reads, requests, share: Share(share) });
     }
     // Others' requests may be as small as a page.
-    let others = used.read_bytes.saturating_sub(own_read_bytes(record)?) / PAGE_BYTES;
+    let others_bytes =
+        used.read_bytes.saturating_sub(own_read_bytes(record)?) as f64 - incidental_bytes(record);
+    let others = others_bytes.max(0.0) as u64 / PAGE_BYTES;
     let least = ratio(requests.saturating_sub(others) as f64, reads as f64)?;
     if least >= DELIVERED.share() {
         return None;
     }
     let times = figure::PHYSICAL_READ_MEAN_US.of(figures).zip(figure::DEVICE_READ_AWAIT_US.of(figures));
     match times {
-        None => Some(PhysicalFinding::RequestsOfOthers { reads: Count(reads) }),
-        Some((mean_us, device_us)) => too_fast(mean_us, device_us, ratio(mean_us, device_us)?),
+        // The device's mean holds others' requests, which may be large and slow: only memory is faster than any of them.
+        Some((mean_us, device_us)) if mean_us < MEMORY_READ.value => {
+            too_fast(mean_us, device_us, ratio(mean_us, device_us)?)
+        }
+        Some((mean_us, device_us)) if mean_us >= MOSTLY_CACHED.share() * device_us => None,
+        _ => Some(PhysicalFinding::RequestsOfOthers { reads: Count(reads) }),
     }
 }
 
@@ -405,7 +415,8 @@ fn joinable_reads(record: &Record) -> u64 {
 }
 
 fn read_by_read(record: &Record) -> Option<PhysicalFinding> {
-    let trace = record.trace.as_ref()?;
+    let trace =
+        record.trace.as_ref().filter(|trace| trace.kernel.reads().count() as f64 >= LEAST_READS.value)?;
     let share = Share(1.0 - cached_share(trace)?);
     Some(PhysicalFinding::ReadByRead { reads: Count(trace.kernel.reads().count()), share })
 }

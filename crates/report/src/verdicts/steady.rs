@@ -340,8 +340,11 @@ fn own_write_bytes(record: &Record) -> Option<u64> {
 }
 
 fn neighbours_cpu_percent(figures: &Figures<'_>) -> f64 {
-    let run = Measured::of(figures.record);
-    run.and_then(|run| run.percent_of_host(neighbours_cpu_s(figures.record))).unwrap_or(0.0)
+    // Members on one server each report all of its CPU time: their sum may be more than the host has.
+    let share = Measured::of(figures.record).and_then(|run| {
+        ratio(neighbours_cpu_s(figures.record), run.observed_s() * f64::from(run.host_cpus()?))
+    });
+    100.0 * share.unwrap_or(0.0).min(1.0)
 }
 
 fn neighbours_mb_per_s(figures: &Figures<'_>) -> f64 {

@@ -150,7 +150,7 @@ fn reads_of_undo_logs_are_counted_beside_those_of_tables() {
     let (delta, until) = (loaded.snapshot().since(&before), loaded.server.ask(status));
     let read = until - from;
     let of_tables = delta.server.get(Counter::PhysicalReadBytes).expect("attributed");
-    let shared = delta.counters.get(Counter::SharedReadBytes).expect("counted");
+    let shared = delta.server.get(Counter::SharedReadBytes).expect("counted");
     // Purging goes on between the two questions.
     assert!((of_tables + shared).abs_diff(read) * 50 <= read, "{of_tables} and {shared} of {read} bytes");
     assert!(shared * 50 > read, "{shared} of {read} bytes: without undo logs, nothing is shown");
