@@ -422,9 +422,15 @@ impl Trail {
         Ok(Self { directory: directory.to_path_buf(), _lock: lock })
     }
 
-    /// The latest completed run of that name.
+    /// The latest completed run of that name, with what its verdicts need.
     pub fn made(&self, name: &str) -> Option<Record> {
-        records(&self.directory).find(|record| record.name == name && record.status == Status::Completed)
+        let is_it = |record: &Record| record.name == name && record.status == Status::Completed;
+        let runs = list_runs(&self.directory).unwrap_or_default();
+        let run = runs
+            .iter()
+            .rev()
+            .find(|path| read_record_with(path, SeriesWanted::Empty).is_ok_and(|record| is_it(&record)))?;
+        read_record_with(run, SeriesWanted::Counts).ok()
     }
 
     /// All runs of that name with their series, whole or not, from the earliest.
