@@ -37,7 +37,7 @@ pub(crate) fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + '
     unpacked(Box::new(input), MOST_LAYERS, &budget)
 }
 
-/// What was unpacked from one input, in all its layers.
+/// Counts the bytes and files that one input unpacks to, in all its layers.
 #[derive(Default)]
 struct Budget {
     always: u64,
@@ -89,7 +89,7 @@ impl<R: Read, F: FnMut(u64) -> io::Result<()>> Read for Metered<R, F> {
     }
 }
 
-/// What a decoder gives, within the budget.
+/// Reads from a decoder, within the budget.
 fn decoded<'a>(input: impl Read + 'a, budget: &Rc<Budget>) -> Box<dyn Read + 'a> {
     let budget = Rc::clone(budget);
     Box::new(Metered { input, count: move |bytes| budget.unpack(bytes) })

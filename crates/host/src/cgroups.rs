@@ -231,32 +231,29 @@ impl Group {
         FILES.into_iter().flat_map(limits).collect()
     }
 
-    /// What the innermost group with a limit did; `None` if it limits several devices, whose sum is that of none.
+    /// I/O of the innermost group with a limit, on the limited device; `None` if it limits several devices.
     fn limited_io(&self) -> Option<LimitedIo> {
         let limited = |folder: &PathBuf| {
             let limits = self.io_limits_in(folder);
             let devices = limits.iter().filter_map(|limit| Some(limit.split_once(' ')?.0.to_owned()));
             Some((folder.clone(), devices.collect::<Vec<_>>())).filter(|(_, devices)| !devices.is_empty())
         };
-        let (folder, devices) = self.io_folders().iter().find_map(limited)?;
-        if devices.iter().any(|device| *device != devices[0]) {
-            return None;
-        }
-        let of_devices = |file: &str| {
+        let (folder, mut devices) = self.io_folders().iter().find_map(limited)?;
+        devices.dedup();
+        let [device] = &devices[..] else { return None };
+        let of_device = |file: &str| {
             let text = attribute(&folder.join(file))?;
-            let is_limited = |line: &&str| {
-                line.split_once(' ').is_some_and(|(device, _)| devices.iter().any(|one| one == device))
-            };
+            let is_limited = |line: &&str| line.split_once(' ').is_some_and(|(one, _)| one == device);
             Some(text.lines().filter(is_limited).collect::<Vec<_>>().join("\n"))
         };
         if self.version == 2 {
-            let io = of_devices("io.stat")?;
+            let io = of_device("io.stat")?;
             let [reads, read_bytes, writes, write_bytes] =
                 ["rios", "rbytes", "wios", "wbytes"].map(|name| sum_of_pairs(&io, name));
             return Some(LimitedIo { reads, read_bytes, writes, write_bytes });
         }
         let (bytes, requests) =
-            (of_devices("blkio.throttle.io_service_bytes")?, of_devices("blkio.throttle.io_serviced")?);
+            (of_device("blkio.throttle.io_service_bytes")?, of_device("blkio.throttle.io_serviced")?);
         let [read_bytes, write_bytes] = ["Read", "Write"].map(|kind| sum_of_lines(&bytes, kind));
         let [reads, writes] = ["Read", "Write"].map(|kind| sum_of_lines(&requests, kind));
         Some(LimitedIo { reads, read_bytes, writes, write_bytes })

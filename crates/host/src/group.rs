@@ -31,7 +31,7 @@ pub struct ProgramGroup {
     group: Option<Pid>,
 }
 
-/// What ended the wait for a program.
+/// The wait for a program ended by one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
     Ended(ExitStatus),
@@ -103,7 +103,7 @@ impl Drop for ProgramGroup {
         while is_running(group) && Instant::now() < until {
             thread::sleep(POLL_EVERY);
         }
-        // What the program started may go on without it.
+        // Programs that it started may go on without it.
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();
         running().retain(|other| *other != group);

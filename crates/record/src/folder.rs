@@ -189,7 +189,7 @@ fn run_of_partial(name: &str) -> Option<&str> {
 fn remove_abandoned(results: &Path) {
     let entries = fs::read_dir(results).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| run_of_partial(&entry.file_name().to_string_lossy()).is_some()) {
-        // What a link leads to is not ours.
+        // A link may lead to a folder of others.
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }

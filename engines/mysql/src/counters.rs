@@ -140,9 +140,9 @@ pub(crate) fn read(
 /// Reads by the files.
 struct FileReads {
     ours: Counters,
-    /// Of all tables.
+    /// Counts the reads of all tables.
     all: Counters,
-    /// Of files that are no table's, such as undo logs.
+    /// Counts the bytes of files that belong to no table, such as undo logs.
     shared_bytes: u64,
 }
 
