@@ -14,8 +14,8 @@ use std::sync::LazyLock;
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
+use slob_facts::{Judged, Run};
 use slob_record::{RUN_FILE, Record, RecordError, SeriesWanted, read_record_with};
-use slob_report::{Figures, Judged};
 use slob_stats::Series;
 
 /// Where the user's programs keep what can be made again, by the XDG Base Directory Specification.
@@ -52,20 +52,20 @@ struct Kept {
 
 impl Kept {
     fn of(record: Record) -> Self {
-        let verdicts = Figures::of(&record).judged().to_vec();
+        let verdicts = Run::of(&record).judged().to_vec();
         Self { verdicts, record: Record { series: Series::new(0, 2), ..record } }
     }
 }
 
 /// Reads a run and hands its figures with their verdicts over.
-pub(crate) fn read<T>(path: &Path, keep: impl Fn(&Figures<'_>) -> T) -> Result<T, RecordError> {
+pub(crate) fn read<T>(path: &Path, keep: impl Fn(&Run<'_>) -> T) -> Result<T, RecordError> {
     read_through(CACHE.as_deref(), path, keep)
 }
 
 fn read_through<T>(
     cache: Option<&Path>,
     path: &Path,
-    keep: impl Fn(&Figures<'_>) -> T,
+    keep: impl Fn(&Run<'_>) -> T,
 ) -> Result<T, RecordError> {
     // The stamp precedes the reading, so that a record that changes meanwhile is read again.
     let place = cache.and_then(|cache| Place::of(cache, path));
@@ -77,7 +77,7 @@ fn read_through<T>(
             kept
         }
     };
-    Ok(keep(&Figures::judged_before(&kept.record, kept.verdicts)))
+    Ok(keep(&Run::judged_before(&kept.record, kept.verdicts)))
 }
 
 /// Judges a run in time: lists and comparisons will need it.
@@ -148,7 +148,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = copied_run(folder.path());
         let record = slob_record::read_record(&run).unwrap();
-        let whole = Figures::of(&record);
+        let whole = Run::of(&record);
         for _ in ["judged", "kept"] {
             read_through(Some(&run), &run, |figures| {
                 assert_eq!(figures.judged(), whole.judged());

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ArgMatches;
+use slob_facts::Run;
+use slob_facts::table::Table;
 use slob_record::{Record, RecordError, SeriesWanted, find_runs, on_all_cpus, read_records};
-use slob_report::Figures;
-use slob_report::table::Table;
 
 use crate::failure::{Failure, PARTLY};
 use crate::{judged, output};
@@ -72,13 +72,13 @@ impl<T: Send> Records<T> {
     pub(crate) fn judged<'a>(
         results: &Path,
         names: impl IntoIterator<Item = &'a str>,
-        keep: impl Fn(&Figures<'_>) -> T + Sync,
+        keep: impl Fn(&Run<'_>) -> T + Sync,
     ) -> Self {
         Self::named(results, names, |paths| Self::judged_paths(paths, keep))
     }
 
     /// The same for runs whose folders are known.
-    pub(crate) fn judged_paths(paths: &[PathBuf], keep: impl Fn(&Figures<'_>) -> T + Sync) -> Self {
+    pub(crate) fn judged_paths(paths: &[PathBuf], keep: impl Fn(&Run<'_>) -> T + Sync) -> Self {
         Self::of(on_all_cpus(paths, |path| judged::read(path, &keep)))
     }
 

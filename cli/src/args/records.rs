@@ -174,7 +174,7 @@ sheets.toml holds what no run and no report knows, a [[platform]] each:
   from = \"awr_db1.txt\"                 a run or a report, whose price this is
   cost_per_hour = \"9.60 EUR\"
   licensed_cores = 8
-Runs know their price from COST_PER_HOUR and LICENSED_CORES. Figures that rest on a BAD verdict are left out.
+Runs know their price from COST_PER_HOUR and LICENSED_CORES. Run that rest on a BAD verdict are left out.
 Exit codes: 0 good; 1 only some inputs were read, or with --strict a verdict of a run is not good; 2 bad input.";
     let inputs = "Runs, folders of runs, AWR or Statspack reports, and .toml files of claims and prices";
     let command = Command::new("ledger")

@@ -10,9 +10,9 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use serde_json::json;
+use slob_facts::table::{Column, Table};
 use slob_record::{SeriesWanted, durable_create, list_runs, read_record_with};
 use slob_report::info::status_word;
-use slob_report::table::{Column, Table};
 use slob_run::Loaded;
 use slob_spec::{Entry, LoadSpec, Settings, init_text, markdown};
 

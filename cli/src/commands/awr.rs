@@ -16,10 +16,10 @@ use slob_awr::{
     DiffRow, DiffTable, Figure, Period, Reports, Scope, Sheet, diff as tables, duration, duration_us,
     is_report,
 };
+use slob_facts::format::{ABSENT, Format, fixed, or_absent, signed_percent, significant};
+use slob_facts::table::{Cell, Column, Table};
 use slob_record::{RUN_FILE, on_all_cpus};
-use slob_report::format::{ABSENT, Format, fixed, or_absent, signed_percent, significant};
 use slob_report::html::{AwrInterval, Begins, awr_page};
-use slob_report::table::{Cell, Column, Table};
 
 use super::awr_export;
 use crate::args::Given;

@@ -12,8 +12,8 @@ use rusqlite::{Connection, ToSql};
 use slob_awr::Scope;
 use slob_awr::info::{Named, Value};
 use slob_awr::relations::{RELATIONS, RelationColumn};
+use slob_facts::table::csv_cell;
 use slob_record::temporary_beside;
-use slob_report::csv_cell;
 use tempfile::TempPath;
 
 use super::awr::ReadReports;

@@ -15,10 +15,11 @@ use slob_campaign::{
     Attempt, Campaign, Conductor, Demand, Ended, Event, Member, Moment, Order, Plan, Progress, Schedule,
     State, Step, Store, carry_out,
 };
+use slob_facts::{GroupVerdicts, Judged};
 use slob_record::{SeriesWanted, read_record_with};
+use slob_report::Confidence;
 use slob_report::analysis::{Metric, Neighbours, Round, Taking, neighbours_page, neighbours_text};
 use slob_report::profiles::{Headrooms, Platform, SearchResult, headroom_page, headrooms_text};
-use slob_report::{Confidence, GroupVerdicts, Judged};
 use slob_spec::{Entry, RunSpec, Settings};
 
 use super::runs::{Extras, Quiet, measure_spec};

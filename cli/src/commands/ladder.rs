@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::ArgMatches;
 use slob_engine::{BlockReader, Engine, Purpose};
+use slob_facts::format::{plural, size};
 use slob_host::{BlockTransfer, ProbeEvent, ProbePlan, ProbeStep, ReadPath, probe_paths, time_reads};
-use slob_report::format::{plural, size};
 use slob_report::rungs::{Path, Rung, Rungs, rungs_page};
 use slob_run::{ObservedHost, Prepared, Site, prepare};
 use slob_spec::{Entry, Origin, RunSpec, Settings};

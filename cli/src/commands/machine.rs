@@ -11,14 +11,14 @@ use clap::ArgMatches;
 use jiff::Timestamp;
 use rustix::fs::{Mode, OFlags};
 use slob_engine::{Engine, Purpose, Server};
+use slob_facts::format::{fixed, limits, percent};
+use slob_facts::thresholds::FOREIGN_CPU;
 use slob_host::{
     CpuTimes, Device, DeviceCounters, HostInfo, MachineSettings, ProbeEvent, ProbePlan, free_space, run_probe,
 };
 use slob_observe::{FoundServer, Hello, HostInterval, Observer};
 use slob_record::{SavedProbe, latest_probe, save_probe};
-use slob_report::format::{fixed, limits, percent};
 use slob_report::probe_text;
-use slob_report::verdicts::thresholds::FOREIGN_CPU;
 use slob_run::{
     Hosts, LoadPlan, Loaded, LocalData, ObservedHost, ObservedServer, Site, page_cache_advice, prepare,
     turns_advice,

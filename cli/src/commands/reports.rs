@@ -14,6 +14,8 @@ use serde_json::Value as Json;
 use slob_awr::info::{is_pipes, read_pipes};
 use slob_awr::{NamePattern, Scope};
 use slob_campaign::{Schedule, Sessions, State, read_campaign};
+use slob_facts::table::Cell;
+use slob_facts::{figure, thresholds};
 use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
 use slob_report::analysis::{
     Analysis, Metric, Neighbours, Options, Run, TableSpec, Variant, neighbours_page, neighbours_text, run_of,
@@ -28,11 +30,7 @@ use slob_report::info::{
     self, AWR_COLUMNS, Column, all_columns, cells, column, did_you_mean, status_word, table,
 };
 use slob_report::profiles::{Headrooms, headrooms_page, headrooms_text};
-use slob_report::table::Cell;
-use slob_report::verdicts::thresholds;
-use slob_report::{
-    Figures, HTML_REPORT, compact_summary, compare_probe_text, figure, text_report, with_digest,
-};
+use slob_report::{HTML_REPORT, compact_summary, compare_probe_text, text_report, with_digest};
 
 use super::awr::{self, ReadReports};
 use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours};
@@ -130,7 +128,7 @@ pub(super) fn info(matches: &ArgMatches) -> Outcome {
         }
     };
     let needs_verdicts = columns.iter().any(|column| column.needs_series);
-    let of_record = |record: Record| cells(&Figures::of(&record), &columns);
+    let of_record = |record: Record| cells(&slob_facts::Run::of(&record), &columns);
     let names = matches.texts("runs");
     let everything = names.is_empty();
     let read_paths = |paths: &[PathBuf]| match needs_verdicts {
@@ -201,7 +199,7 @@ pub(super) fn list(matches: &ArgMatches) -> Outcome {
             && since.is_none_or(|since| record.started >= since)
     };
     let columns = LIST_COLUMNS.map(|(_, column)| column);
-    let row = |figures: &Figures<'_>| {
+    let row = |figures: &slob_facts::Run<'_>| {
         let row = || (figures.record.started, cells(figures, &columns), !strict || figures.is_good());
         is_wanted(figures.record).then(row)
     };
@@ -490,7 +488,7 @@ impl Inputs {
 
     fn add_records(&mut self, results: &Path, input: &str, by: Option<&str>) -> Result<(), Failure> {
         let column = by.map(|name| column_named(name, "")).transpose()?;
-        let keep = |figures: &Figures<'_>| {
+        let keep = |figures: &slob_facts::Run<'_>| {
             let mut run = run_of(figures)?;
             if let Some(column) = column {
                 run.label = column.cell(figures).plain();

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use clap::ArgMatches;
 use jiff::Timestamp;
 use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
+use slob_facts::{Answer, verdicts};
 use slob_host::ProbePlan;
 use slob_record::{
     CONF_FILE, LoadCost, Record, RecordError, SavedLoad, SigningKey, Status, leave_mark, save_load,
@@ -16,9 +17,7 @@ use slob_record::{
 };
 use slob_report::gate::Gate;
 use slob_report::html::run_page;
-use slob_report::{
-    Answer, Confidence, HTML_REPORT, TEXT_REPORT, compact_summary, text_report, verdicts, with_digest,
-};
+use slob_report::{Confidence, HTML_REPORT, TEXT_REPORT, compact_summary, text_report, with_digest};
 use slob_run::{
     CommonStart, ExternalScript, LoadSummary, RunContext, RunEvent, RunObserver, ScriptMoment, load,
     plan_load, prepare, script_of_load, script_of_run, script_of_server,

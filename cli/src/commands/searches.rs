@@ -16,6 +16,8 @@ use slob_campaign::{
     Demand, DemandPoint, Ended, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeRules, LatencyLimit,
     Raised, SearchStep, Trail, clash, search_headroom, search_knee,
 };
+use slob_facts::thresholds::LOW_LOAD;
+use slob_facts::{Run as JudgedRun, figure};
 use slob_profile::{
     At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Figures, Limits, Parameters, Profile,
     TOLERANCE_PERCENT, calibrate, compare, not_modelled, solve,
@@ -26,8 +28,6 @@ use slob_report::profiles::{
     Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, headroom_page, headroom_text,
     known_facts, measured_by_run, plan_conf, plan_table, times,
 };
-use slob_report::verdicts::thresholds::LOW_LOAD;
-use slob_report::{Figures as RunFigures, figure};
 use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, Origin, RunSpec, Settings, Value};
 
 use super::runs::Quiet;
@@ -286,7 +286,7 @@ fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure>
 
 /// The figure that a limit is for, if the target measures it.
 fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {
-    figure::named(limit.column)?.of(&RunFigures::of(record))
+    figure::named(limit.column)?.of(&JudgedRun::of(record))
 }
 
 /// The step of the clock that timed what the limit is for: a figure that is absent lies below it.

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
 use slob_engine::{Engine, Purpose, Result, Server, suite};
+use slob_facts::{Answer, Question, verdicts};
 use slob_host::HostInfo;
 use slob_record::{ObservedRecord, Record, Status};
-use slob_report::{Answer, Question, text_report, verdicts};
+use slob_report::text_report;
 use slob_run::{
     Acknowledged, LoadEvent, LoadObserver, RunContext, RunEvent, RunObserver, load, plan_load, prepare,
     verify,
@@ -363,7 +364,7 @@ impl Report {
         let host = HostInfo::read();
         let of = |text: &Option<String>| text.clone().unwrap_or_else(|| "not known".into());
         let cpus = host.cpus_usable.map_or_else(|| "not known".into(), |cpus| cpus.to_string());
-        let memory = host.memory_bytes.map_or_else(|| "not known".into(), slob_report::format::size);
+        let memory = host.memory_bytes.map_or_else(|| "not known".into(), slob_facts::format::size);
         self.add(&format!(
             "# slob selftest\n\n\
              - slob {}, begun {}\n\

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use signal_hook::consts::SIGTERM;
 use signal_hook::low_level;
 use slob_campaign::Ended;
+use slob_facts::measured::neighbour_use;
 use slob_record::{Neighbour, NeighbourUse, Record, Together};
-use slob_report::neighbour_use;
 use slob_run::{CommonStart, RunEvent, RunObserver};
 use slob_spec::{Entry, Origin, RunSpec, Secret, Settings, Value};
 

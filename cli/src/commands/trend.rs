@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use jiff::Timestamp;
 use slob_campaign::{Schedule, State, read_campaign};
+use slob_facts::{Figure, Run, figure};
 use slob_report::gate::figure_named;
 use slob_report::info::Column;
 use slob_report::trend::{History, JudgedRun, MissedSlot, Trend, Worsened, trend_page};
-use slob_report::{Figure, Figures, figure};
 
 use super::reports::{column_named, write_analysis};
 use crate::args::Given;
@@ -55,7 +55,7 @@ impl Inputs {
             return self.add_campaign(path, &schedule, &state);
         }
         let by = self.by;
-        let keep = |figures: &Figures<'_>| {
+        let keep = |figures: &Run<'_>| {
             let name = by.map(|column| column.cell(figures).plain());
             figures
                 .is_measured()

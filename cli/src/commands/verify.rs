@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::ArgMatches;
+use slob_facts::format::count;
 use slob_record::{Record, Signers, find_run};
-use slob_report::format::count;
 use slob_report::{Recheck, check_run};
 use slob_run::{Acknowledged, replay};
 use slob_spec::{RunSpec, Settings};

@@ -8,8 +8,8 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::{bar, border};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph, Sparkline};
-use slob_report::format::{count, duration_us, fixed, or_absent, percent};
-use slob_report::{Answer, Question, figure};
+use slob_facts::format::{count, duration_us, fixed, or_absent, percent};
+use slob_facts::{Answer, Question, figure};
 use slob_stats::summary;
 
 use super::state::{Hint, LoadState, RunState, Second, Stage, hints};

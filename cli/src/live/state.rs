@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
+use slob_facts::{Answer, Question, Verdict, verdicts};
 use slob_record::Interval;
-use slob_report::{Answer, Question, Verdict, verdicts};
 use slob_run::{LoadEvent, Phase, RunEvent, ScriptMoment, Tick};
 use slob_spec::{Length, LoadSpec, RunSpec};
 use slob_stats::Merge;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use slob_facts::{Answer, Question, figure, verdicts};
 use slob_measure::Counter;
 use slob_record::{Record, read_record};
-use slob_report::{Answer, Question, figure, verdicts};
 use slob_testing::Sshd;
 use slob_testing::jobs::TestServer;
 use slob_testing::postgres::Version;

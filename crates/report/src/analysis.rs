@@ -33,11 +33,12 @@ pub use self::runs::{
 pub use self::views::analysis_page;
 
 use self::runs::{IoUnit, Part};
+use crate::Confidence;
 use crate::diff::{noise, range, shown_percent};
-use crate::format::{count, fixed, plural};
-use crate::table::{Column, Table as Grid};
-use crate::verdicts::{GroupVerdicts, Question, group};
-use crate::{Confidence, Figure, figure};
+use slob_facts::format::{count, fixed, plural};
+use slob_facts::table::{Column, Table as Grid};
+use slob_facts::verdicts::refusal;
+use slob_facts::{Figure, GroupVerdicts, Question, figure};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Variant {
@@ -466,7 +467,7 @@ fn pairs(
         let same_thing = variants[second].twin_of.is_some();
         let (first, second) = (&rows[first], &rows[second]);
         let both = [first, second].map(|row| (row.variant.as_str(), &row.verdicts));
-        match group::refusal(&both, rests_on) {
+        match refusal(&both, rests_on) {
             Some(reason) => Pair::refused(first, second, same_thing, &reason),
             None => Pair::of(first, second, same_thing, confidence, words),
         }

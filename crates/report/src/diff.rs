@@ -22,11 +22,12 @@ pub use self::views::diff_page;
 
 pub(crate) use self::settings::changes;
 use crate::Confidence;
-use crate::figure::{self, Better, Figure, Figures};
-use crate::format::{fixed, plural};
 use crate::html::heat::octaves;
-use crate::measured::{kernels_reads, latency, ratio, timed_events};
-use crate::verdicts::{GroupVerdicts, Question, group};
+use slob_facts::figure::{self, Better};
+use slob_facts::format::{fixed, plural};
+use slob_facts::measured::{kernels_reads, latency, ratio, timed_events};
+use slob_facts::verdicts::refusal;
+use slob_facts::{Figure, GroupVerdicts, Question, Run};
 
 pub type NamedRuns<'a> = (&'a str, &'a [Record]);
 
@@ -178,14 +179,14 @@ pub struct DiffError(String);
 
 struct Side<'a> {
     name: &'a str,
-    runs: Vec<Figures<'a>>,
+    runs: Vec<Run<'a>>,
     verdicts: GroupVerdicts,
 }
 
 impl<'a> Side<'a> {
     fn of((name, records): NamedRuns<'a>) -> Self {
-        let runs: Vec<Figures<'a>> = records.iter().map(Figures::of).collect();
-        let verdicts = GroupVerdicts::of(runs.iter().map(Figures::judged));
+        let runs: Vec<Run<'a>> = records.iter().map(Run::of).collect();
+        let verdicts = GroupVerdicts::of(runs.iter().map(Run::judged));
         Self { name, runs, verdicts }
     }
 
@@ -326,7 +327,7 @@ impl Metric {
         let verdicts: Vec<_> = sides.iter().map(|side| (side.name, &side.verdicts)).collect();
         // Nothing happened in any group: there is nothing to refuse.
         let is_idle = values.iter().flatten().all(|value| *value == 0.0);
-        let refused = if is_idle { None } else { group::refusal(&verdicts, figure.rests_on) };
+        let refused = if is_idle { None } else { refusal(&verdicts, figure.rests_on) };
         let compared = match (sides, values.as_slice()) {
             ([_, _], [a, b]) if refused.is_none() => {
                 Compared::Pair(Difference::of(figure, sides, [a, b], confidence))

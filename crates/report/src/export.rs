@@ -12,10 +12,10 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use slob_record::Record;
 use slob_stats::{Histogram, bucket_index, bucket_midpoint};
 
-use crate::figure::{self, Figures};
-use crate::format::duration_us;
 use crate::info::status_word;
-use crate::measured::is_measured;
+use slob_facts::format::duration_us;
+use slob_facts::measured::is_measured;
+use slob_facts::{Run, figure};
 
 #[derive(Debug, thiserror::Error)]
 #[error("writing the histogram of second {second}: {reason}")]
@@ -170,7 +170,7 @@ fn name_of(text: &str) -> String {
 pub fn prometheus(record: &Record) -> String {
     let mut metrics = Metrics::default();
     let labels = [("run", record.id.as_str()), ("name", &record.name), ("target", &record.target)];
-    let figures = Figures::of(record);
+    let figures = Run::of(record);
     let more = [
         ("product", record.server.product.as_str()),
         ("version", &record.server.version),
@@ -243,12 +243,12 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::fixture;
     use proptest::prelude::*;
+    use slob_testing::records;
 
     #[test]
     fn the_log_names_its_version_unit_and_start_and_tags_the_warm_up() {
-        let record = fixture::direct_read_run();
+        let record = records::direct_read_run();
         let log = hlog(&record).unwrap();
         let head: Vec<&str> = log.lines().take_while(|line| line.starts_with('#')).collect();
         assert_eq!(head[0], "#[Histogram log format version 1.3]");
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn the_log_of_a_run_without_a_window_is_a_header() {
-        let log = hlog(&fixture::failed_run()).unwrap();
+        let log = hlog(&records::failed_run()).unwrap();
         assert!(log.lines().all(|line| line.starts_with('#')), "{log}");
     }
 
@@ -296,10 +296,10 @@ mod tests {
     #[test]
     fn every_metric_is_begun_once_and_its_samples_follow() {
         for record in [
-            fixture::direct_read_run(),
-            fixture::page_cache_run(),
-            fixture::update_run(),
-            fixture::failed_run(),
+            records::direct_read_run(),
+            records::page_cache_run(),
+            records::update_run(),
+            records::failed_run(),
         ] {
             let text = prometheus(&record);
             let mut begun = BTreeSet::new();
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn buckets_are_cumulative_and_end_with_all() {
-        let record = fixture::update_run();
+        let record = records::update_run();
         let text = prometheus(&record);
         let counts: Vec<u64> = text
             .lines()
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn unknown_figures_are_left_out_and_labels_do_not_break_a_line() {
-        let mut record = fixture::failed_run();
+        let mut record = records::failed_run();
         record.target = "a\"b\\c\nd".into();
         let text = prometheus(&record);
         assert!(

@@ -7,15 +7,15 @@
 //! - for each histogram `min_us`, `mean_us`, `max_us` and percentiles, `p50_us`, `p99_us`, `p999_us` and so on: the
 //!   digits after the second are decimals (`p9999_us` is 99.99 %);
 //! - `figures.NAME`: every [column](crate::info::Column) of a table of runs;
-//! - `verdicts.QUESTION`: each [verdict](crate::Verdict) with its finding, as `verdicts.physical.cause`.
+//! - `verdicts.QUESTION`: each [verdict](slob_facts::Verdict) with its finding, as `verdicts.physical.cause`.
 
 use serde_json::{Map, Value, json};
 use slob_record::Record;
 use slob_stats::Histogram;
 
-use crate::figure::Figures;
 use crate::info::all_columns;
-use crate::measured::{mean_us, percentile_us};
+use slob_facts::Run;
+use slob_facts::measured::{mean_us, percentile_us};
 
 const FIGURES: &str = "figures";
 const VERDICTS: &str = "verdicts";
@@ -67,14 +67,14 @@ pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
 }
 
 fn figures(record: &Record) -> Value {
-    let figures = Figures::of(record);
+    let figures = Run::of(record);
     Value::Object(
         all_columns().map(|column| (column.name.to_owned(), column.cell(&figures).json())).collect(),
     )
 }
 
 fn verdicts(record: &Record) -> Value {
-    let verdicts = crate::verdicts::verdicts(record);
+    let verdicts = slob_facts::verdicts::verdicts(record);
     let named = verdicts.iter().map(|verdict| {
         let json = json!(verdict);
         (json["question"].as_str().unwrap_or_default().to_owned(), json)
@@ -168,8 +168,8 @@ pub(crate) fn similar_names<'a>(wanted: &str, names: impl Iterator<Item = &'a st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
     use rstest::rstest;
+    use slob_testing::records;
 
     #[rstest]
     #[case("window.seconds", json!(60.0))]
@@ -186,12 +186,12 @@ mod tests {
     #[case("verdicts.physical.numbers.blocks", json!(1_170_432))]
     #[case("verdicts.accounted.threshold", json!("counters_differ"))]
     fn fields_by_path(#[case] path: &str, #[case] expected: Value) {
-        assert_eq!(field(&fixture::direct_read_run(), path).unwrap(), expected);
+        assert_eq!(field(&records::direct_read_run(), path).unwrap(), expected);
     }
 
     #[test]
     fn histograms_have_percentiles() {
-        let record = fixture::direct_read_run();
+        let record = records::direct_read_run();
         let latency = &record.operations[&slob_measure::OpKind::Select].latency;
         let us = |name: &str| field(&record, &format!("operations.select.latency.{name}")).unwrap().as_f64();
         assert_eq!(us("p99_us"), percentile_us(latency, 99.0));
@@ -211,7 +211,7 @@ mod tests {
     #[case("window.seconds.more", "'window.seconds' has no 'more'")]
     #[case("", "it has no ''")]
     fn a_missing_field_is_named_with_similar_ones(#[case] path: &str, #[case] expected: &str) {
-        let message = field(&fixture::direct_read_run(), path).unwrap_err().to_string();
+        let message = field(&records::direct_read_run(), path).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
     }
 

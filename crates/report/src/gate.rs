@@ -12,13 +12,14 @@ use slob_stats::summary::{mean, mean_interval, runs_to_tell};
 use slob_stats::{Comparison, PercentInterval};
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
+use crate::Confidence;
 use crate::diff::compared;
-use crate::figure::{self, Better, Figures};
-use crate::format::{Format, fixed, percent, plural, significant};
 use crate::info::did_you_mean;
-use crate::table::{Cell, Column, Table};
-use crate::verdicts::group;
-use crate::{Answer, Confidence, Figure, GroupVerdicts, Question};
+use slob_facts::figure::{self, Better};
+use slob_facts::format::{Format, fixed, percent, plural, significant};
+use slob_facts::table::{Cell, Column, Table};
+use slob_facts::verdicts::refusal;
+use slob_facts::{Answer, Figure, GroupVerdicts, Question, Run};
 
 /// Side of a threshold on which a figure must lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumIter, IntoStaticStr)]
@@ -236,7 +237,7 @@ pub fn required_of(record: &Record) -> &str {
 /// Runs with their verdicts.
 struct Side<'a> {
     name: &'static str,
-    runs: Vec<Figures<'a>>,
+    runs: Vec<Run<'a>>,
     verdicts: GroupVerdicts,
 }
 
@@ -248,17 +249,17 @@ fn not_known(reason: impl Into<String>) -> Found {
 
 impl<'a> Side<'a> {
     fn of(name: &'static str, records: &'a [Record]) -> Self {
-        let runs: Vec<Figures<'a>> = records.iter().map(Figures::of).collect();
-        let verdicts = GroupVerdicts::of(runs.iter().map(Figures::judged));
+        let runs: Vec<Run<'a>> = records.iter().map(Run::of).collect();
+        let verdicts = GroupVerdicts::of(runs.iter().map(Run::judged));
         Self { name, runs, verdicts }
     }
 
     /// Values of all runs. Fails with the reason why they are not to be judged by.
     fn values(&self, figure: &Figure) -> Result<Vec<f64>, String> {
-        if let Some(refusal) = group::refusal(&[(self.name, &self.verdicts)], figure.rests_on) {
+        if let Some(refusal) = refusal(&[(self.name, &self.verdicts)], figure.rests_on) {
             return Err(refusal);
         }
-        let value = |run: &Figures<'_>| {
+        let value = |run: &Run<'_>| {
             figure.of(run).ok_or_else(|| format!("{} does not know {}", run.record.id, figure.name))
         };
         self.runs.iter().map(value).collect()
@@ -383,7 +384,7 @@ impl MaxLoss {
         else {
             return not_known(format!("{} is 0 or less in a run, or there is no baseline", self.figure.name));
         };
-        let words = format!("{} % against the baseline", crate::format::signed_percent(change));
+        let words = format!("{} % against the baseline", slob_facts::format::signed_percent(change));
         let Some(interval) = interval else {
             let words = format!("{words}: two or more runs of each are needed to tell it from noise");
             return (Outcome::NotKnown, Some(change), words);
@@ -391,8 +392,8 @@ impl MaxLoss {
         let PercentInterval { low, high, .. } = interval;
         let words = format!(
             "{words} ({} to {})",
-            crate::format::signed_percent(low),
-            crate::format::signed_percent(high)
+            slob_facts::format::signed_percent(low),
+            slob_facts::format::signed_percent(high)
         );
         let (least, most) = match self.figure.better {
             Better::Higher => (-high, -low),
@@ -418,8 +419,8 @@ impl MaxLoss {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
     use rstest::rstest;
+    use slob_testing::records;
 
     fn gate(requirements: &[&str], losses: &[&str], runs: &[Record], baseline: &[Record]) -> Gate {
         let requirements: Vec<_> = requirements.iter().map(|text| text.parse().unwrap()).collect();
@@ -430,7 +431,7 @@ mod tests {
     /// Runs whose operations differ from those of the fixture by these shares.
     fn runs(shares: &[f64]) -> Vec<Record> {
         let run = |share: &f64| {
-            let mut record = fixture::direct_read_run();
+            let mut record = records::direct_read_run();
             let window = record.window.as_mut().unwrap();
             window.seconds /= share;
             record
@@ -485,7 +486,7 @@ mod tests {
 
     #[test]
     fn one_run_is_judged_by_its_figure_and_several_by_their_interval() {
-        let rate = figure::OPERATIONS_PER_S.of(&Figures::of(&runs(&[1.0])[0])).unwrap();
+        let rate = figure::OPERATIONS_PER_S.of(&Run::of(&runs(&[1.0])[0])).unwrap();
         let [over, under] = [0.9, 1.1].map(|share| format!("operations_per_s > {}", rate * share));
         assert_eq!(outcome(&over, &runs(&[1.0])), Outcome::Passed);
         assert_eq!(outcome(&under, &runs(&[1.0])), Outcome::Failed);
@@ -514,7 +515,7 @@ mod tests {
 
     #[test]
     fn figures_that_rest_on_a_bad_verdict_are_not_known() {
-        let cached = [fixture::page_cache_run()];
+        let cached = [records::page_cache_run()];
         let found = gate(&["iops > 1", "physical", "complete = doubt"], &[], &cached, &[]);
         let outcomes: Vec<Outcome> = found.checks.iter().map(|check| check.outcome).collect();
         assert_eq!(outcomes[..2], [Outcome::NotKnown, Outcome::Failed]);
@@ -528,7 +529,7 @@ mod tests {
 
     #[test]
     fn junit_has_a_case_for_each_requirement_and_escapes_it() {
-        let cached = [fixture::page_cache_run()];
+        let cached = [records::page_cache_run()];
         let xml = gate(&["iops < 1", "physical", "complete = doubt"], &[], &cached, &[]).junit();
         assert!(xml.contains("tests=\"3\" failures=\"1\" errors=\"1\""), "{xml}");
         assert!(xml.contains("name=\"physical_reads_per_s &lt; 1.000 blocks/s\"><error message="), "{xml}");

@@ -5,11 +5,10 @@ use slob_awr::info::Head;
 use slob_record::Status;
 
 use crate::field::similar_names;
-use crate::figure::{self, Figure, Figures};
-use crate::format::Format;
-use crate::measured::{device_name, timed_events};
-use crate::table::{self, Cell, Table};
-use crate::verdicts::{GroupVerdicts, Question};
+use slob_facts::format::Format;
+use slob_facts::measured::{device_name, timed_events};
+use slob_facts::table::{self, Cell, Table};
+use slob_facts::{Figure, GroupVerdicts, Question, Run, figure};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
@@ -22,7 +21,7 @@ pub struct Column {
     get: Get,
 }
 
-type Words = fn(&Figures<'_>) -> Option<String>;
+type Words = fn(&Run<'_>) -> Option<String>;
 
 #[derive(Clone, Copy, Debug)]
 enum Get {
@@ -118,7 +117,7 @@ impl Column {
     }
 
     /// The value for a run. Numbers have four digits in a table of many runs, whatever the form of the figure.
-    pub fn cell(&self, figures: &Figures<'_>) -> Cell {
+    pub fn cell(&self, figures: &Run<'_>) -> Cell {
         match self.get {
             Get::Words(get) => get(figures).into(),
             Get::Verdict(question) => figures.answer(question).word().into(),
@@ -150,7 +149,7 @@ fn near_columns(name: &str) -> Vec<&'static str> {
     similar_names(name, all_columns().map(|column| column.name))
 }
 
-pub fn cells(figures: &Figures<'_>, columns: &[Column]) -> Vec<Cell> {
+pub fn cells(figures: &Run<'_>, columns: &[Column]) -> Vec<Cell> {
     columns.iter().map(|column| column.cell(figures)).collect()
 }
 
@@ -190,31 +189,27 @@ pub const AWR_COLUMNS: [(Head, Column); 18] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
     use slob_measure::WaitEvent;
     use slob_record::Record;
+    use slob_testing::records;
 
     fn table_of(names: &[&str], records: &[Record]) -> Table {
         let columns: Vec<Column> = names.iter().map(|name| column(name).unwrap()).collect();
-        table(
-            names.iter().copied(),
-            &columns,
-            records.iter().map(|record| cells(&Figures::of(record), &columns)),
-        )
+        table(names.iter().copied(), &columns, records.iter().map(|record| cells(&Run::of(record), &columns)))
     }
 
     #[test]
     fn the_columns_of_awr_info_in_its_order() {
         let records = [
-            fixture::direct_read_run(),
-            fixture::page_cache_run(),
-            fixture::update_run(),
-            fixture::failed_run(),
+            records::direct_read_run(),
+            records::page_cache_run(),
+            records::update_run(),
+            records::failed_run(),
         ];
         let (heads, columns): (Vec<_>, Vec<_>) =
             AWR_COLUMNS.into_iter().map(|(head, column)| (head.text(), column)).unzip();
-        let text = table(heads, &columns, records.iter().map(|record| cells(&Figures::of(record), &columns)))
-            .pipes();
+        let text =
+            table(heads, &columns, records.iter().map(|record| cells(&Run::of(record), &columns))).pipes();
         assert!(text.starts_with(
             "FILE|SESSIONS|ELAPSED|DB CPU|DB Tm|EXECUTES|LIO|PREADS|READ_MBS|PWRITES|WRITE_MBS|REDO_MBS|DFSR_LAT|DPR_LAT|\
              DFPR_LAT|DFPW_LAT|LFPW_LAT|TOP WAIT|\n"
@@ -225,8 +220,8 @@ mod tests {
 
     #[test]
     fn latencies_of_named_events_come_first() {
-        let mut record = fixture::update_run();
-        let mean = |record: &Record, figure: &Figure| figure.of(&Figures::of(record));
+        let mut record = records::update_run();
+        let mean = |record: &Record, figure: &Figure| figure.of(&Run::of(record));
         let measured = mean(&record, &figure::PHYSICAL_READ_MEAN_US);
         assert_eq!(mean(&record, &figure::SINGLE_READ_MEAN_US), measured);
         assert_eq!(mean(&record, &figure::DIRECT_READ_MEAN_US), None);
@@ -252,7 +247,7 @@ mod tests {
     #[test]
     fn unknown_is_empty_and_null_and_zero_is_zero() {
         let names = ["name", "sessions", "physical_reads_per_s", "update_pct"];
-        let table = table_of(&names, &[fixture::failed_run()]);
+        let table = table_of(&names, &[records::failed_run()]);
         assert_eq!(table.csv(), "name,sessions,physical_reads_per_s,update_pct\ndirect,4,,0\n");
         let json: serde_json::Value = serde_json::from_str(&table.json()).unwrap();
         assert_eq!(json[0]["physical_reads_per_s"], serde_json::Value::Null);
@@ -261,7 +256,7 @@ mod tests {
 
     #[test]
     fn cells_can_not_break_their_form() {
-        let mut record = fixture::failed_run();
+        let mut record = records::failed_run();
         record.name = "a,b\"c|d\ne".into();
         let table = table_of(&["name"], &[record]);
         assert_eq!(table.csv(), "name\n\"a,b\"\"c|d\ne\"\n");
@@ -280,9 +275,9 @@ mod tests {
 
     #[test]
     fn only_columns_that_say_so_need_the_series() {
-        for whole in [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run()] {
+        for whole in [records::direct_read_run(), records::page_cache_run(), records::update_run()] {
             let without = Record { series: slob_stats::Series::new(0, 2), ..whole.clone() };
-            let (whole, without) = (Figures::of(&whole), Figures::of(&without));
+            let (whole, without) = (Run::of(&whole), Run::of(&without));
             for column in all_columns().filter(|column| !column.needs_series) {
                 assert_eq!(column.cell(&whole), column.cell(&without), "{}", column.name);
             }

@@ -13,13 +13,13 @@ use slob_record::Record;
 use slob_spec::Amount;
 use toml::Spanned;
 
-use crate::figure::{self, Figure, Figures, Standing};
-use crate::format::{Format, plural, significant};
 use crate::html::layout::{Section, View, lead};
-use crate::measured::ratio;
 use crate::page::{Column, Page, Table};
-use crate::table::Cell;
-use crate::verdicts::{GroupVerdicts, group};
+use slob_facts::format::{Format, plural, significant};
+use slob_facts::measured::ratio;
+use slob_facts::table::Cell;
+use slob_facts::verdicts::refusal;
+use slob_facts::{Figure, GroupVerdicts, Run, Standing, figure};
 
 /// On what the figures of a platform rest, from the strongest to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]
@@ -57,13 +57,13 @@ pub struct Platform {
 impl Platform {
     /// The platform of a run, whose record needs its series.
     pub fn of_run(record: &Record) -> Self {
-        let figures = Figures::of(record);
+        let figures = Run::of(record);
         let sound =
             |figure: &Figure| figure.of(&figures).filter(|_| figures.standing(figure) == Standing::Sound);
         let io = &figure::PHYSICAL_IO_PER_S;
         let verdicts = GroupVerdicts::of([figures.judged()]);
         let (io_per_s, name, server) = (sound(io), record.name.clone(), &record.server);
-        let refused = group::refusal(&[(&name, &verdicts)], io.rests_on);
+        let refused = refusal(&[(&name, &verdicts)], io.rests_on);
         let uncounted = || format!("{name}: the database does not count its physical reads and writes.");
         Self {
             basis: Basis::Measured,

@@ -9,33 +9,23 @@ mod confidence;
 pub mod diff;
 pub mod export;
 pub mod field;
-pub mod figure;
 mod folder;
-pub mod format;
 pub mod gate;
+mod group;
 pub mod html;
 pub mod info;
 mod ladder;
 pub mod ledger;
-mod measured;
 mod page;
 pub mod profiles;
 mod recheck;
 pub mod rungs;
 mod sections;
-pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod trend;
-pub mod verdicts;
 
 pub use confidence::{Confidence, NoConfidence};
-pub use figure::{Figure, Figures, Standing};
 pub use folder::{HTML_REPORT, TEXT_REPORT, check_run, with_digest};
-pub use measured::{Rate, neighbour_use, operation_rates};
 pub use recheck::Recheck;
 pub use sections::{NoComparison, compact_summary, compare_probe_text, probe_text, text_report};
-pub use table::csv_cell;
-#[cfg(test)]
-use tests::fixture;
-pub use verdicts::{Answer, Finding, GroupVerdicts, Judged, Question, Verdict, verdicts};

@@ -1,8 +1,8 @@
 //! A page as data: blocks of what it shows, and the page as text. HTML shows the same blocks.
 
-use crate::table::wrapped;
+use slob_facts::table::wrapped;
 
-pub(crate) use crate::table::{Column, Table};
+pub(crate) use slob_facts::table::{Column, Table};
 
 pub(crate) const WIDTH: usize = 100;
 const FACT_INDENT: usize = 15;

@@ -22,14 +22,14 @@ use slob_profile::{
 };
 
 use self::limits::is_page_cache;
-use crate::format::{
-    duration_us, fixed, or_absent, percent, plain_number, plural, signed_percent, significant, size,
-};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
-use crate::verdicts::thresholds::FLASH_READ;
+use slob_facts::format::{
+    duration_us, fixed, or_absent, percent, plain_number, plural, signed_percent, significant, size,
+};
+use slob_facts::thresholds::FLASH_READ;
 
 const MOST_LISTED: usize = 12;
 

@@ -13,13 +13,13 @@ use slob_record::{
 };
 use slob_stats::{Histogram, nearest_rank};
 
-use crate::figure::{self, Figures};
-use crate::format::count;
-use crate::measured::{
+use slob_facts::format::count;
+use slob_facts::measured::{
     Measured, counter, intervals_touching, latency, saturating_sum, total_operations, total_rows,
     window_intervals,
 };
-use crate::verdicts::{Pair, Rule, counter_pairs};
+use slob_facts::verdicts::{Pair, Rule, counter_pairs};
+use slob_facts::{Run, figure};
 
 /// The check of a number that a record holds twice, or that two counters counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,7 +212,7 @@ fn series_in_itself(record: &Record) -> Option<Recheck> {
 /// Little's law: sessions can't be busy for longer than the window, except for the operation that each was executing at its
 /// begin.
 fn time_within_window(record: &Record) -> Option<Recheck> {
-    let window_s = figure::WINDOW_S.of(&Figures::of(record))?;
+    let window_s = figure::WINDOW_S.of(&Run::of(record))?;
     let sessions = record.sessions.len() as f64;
     let longest_s = record.operations.values().filter_map(|kind| kind.latency.max()).max()? as f64 / 1e9;
     let busy_s = record.sessions.iter().map(|session| session.busy_us as f64 / 1e6).sum::<f64>();
@@ -399,7 +399,8 @@ mod tests {
     use slob_measure::Setting;
 
     use super::*;
-    use crate::{fixture, text_report};
+    use crate::text_report;
+    use slob_testing::records;
 
     fn disagreements(record: &Record) -> Vec<String> {
         recheck(record).into_iter().filter(|check| check.differs()).map(|check| check.words).collect()
@@ -407,11 +408,11 @@ mod tests {
 
     #[test]
     fn a_sound_record_agrees_with_itself() {
-        let record = fixture::direct_read_run();
+        let record = records::direct_read_run();
         assert_eq!(disagreements(&record), [""; 0]);
         assert!(recheck(&record).len() >= 10, "{:?}", recheck(&record));
         // Neither has a run that failed before its window anything that disagrees.
-        assert_eq!(disagreements(&fixture::failed_run()), [""; 0]);
+        assert_eq!(disagreements(&records::failed_run()), [""; 0]);
     }
 
     #[rstest]
@@ -434,7 +435,7 @@ mod tests {
         record.server.settings.push(setting);
     })]
     fn an_edited_number_disagrees(#[case] words: &str, #[case] edit: fn(&mut Record)) {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         edit(&mut record);
         let found = disagreements(&record);
         assert!(found.iter().any(|found| found.contains(words)), "{found:?}");
@@ -443,7 +444,7 @@ mod tests {
     /// Its last sample came 3.4 s late, at a load of 90.
     #[test]
     fn a_busy_host_whose_edges_are_late_is_not_accused() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         let (window_s, host) = (record.window.unwrap().seconds, record.host.as_mut().unwrap());
         host.cpu.as_mut().unwrap().idle_s += 10.0 * f64::from(host.info.cpus_online.unwrap());
         assert_eq!(host_cpu(&record).unwrap().agrees, Some(false));
@@ -470,7 +471,7 @@ mod tests {
 
     #[test]
     fn a_list_of_operations_agrees_with_its_histogram_only() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         let list: Vec<KeptOperation> = (1..=1000).map(|i| operation(i * i * 1000)).collect();
         let mut latency = Histogram::new();
         list.iter().for_each(|operation| latency.record(operation.duration_ns));
@@ -496,7 +497,7 @@ mod tests {
 
     #[test]
     fn operations_of_a_call_that_the_warm_up_left_under_way_are_not_accused() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         record.window = Some(slob_record::Window { begin_s: 5.0, seconds: 3.0 });
         record.series = slob_stats::Series::new(0, 1800);
         for (second, selects) in [(4, 3), (6, 1), (8, 1)] {
@@ -526,7 +527,7 @@ mod tests {
 
     #[test]
     fn damaged_numbers_cause_no_panic() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         record.sessions.iter_mut().for_each(|session| (session.selects, session.rows) = (u64::MAX, u64::MAX));
         record.operations.values_mut().for_each(|kind| kind.rows = u64::MAX);
         assert!(disagreements(&record).len() > 2);
@@ -536,7 +537,7 @@ mod tests {
 
     #[test]
     fn a_report_holds_the_digest_of_its_record() {
-        let record = fixture::direct_read_run();
+        let record = records::direct_read_run();
         let report = text_report(&record);
         assert_eq!(digest_in_report(&report), Some(&*digest_of(&record).unwrap()));
         let mut edited = record;

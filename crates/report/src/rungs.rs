@@ -3,14 +3,14 @@
 use slob_host::{ProbeStep, ReadPath};
 use slob_record::Record;
 
-use crate::figure::{self, Figures};
-use crate::format::{Format, duration_us, percent, significant};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
-use crate::measured::ratio;
 use crate::page::{Column, Page, Table};
-use crate::table::Cell;
-use crate::verdicts::{Answer, Question, judge};
+use slob_facts::format::{Format, duration_us, percent, significant};
+use slob_facts::measured::ratio;
+use slob_facts::table::Cell;
+use slob_facts::verdicts::judge;
+use slob_facts::{Answer, Question, Run, figure};
 
 /// A way to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Rung {
 
     /// A run whose operations read one block each.
     pub fn of_run(path: Path, record: &Record) -> Self {
-        let figures = Figures::of(record);
+        let figures = Run::of(record);
         let value = |of: &figure::Figure| of.of(&figures);
         let (Some(per_s), Some(mean_us)) =
             (value(&figure::OPERATIONS_PER_S), value(&figure::OPERATION_MEAN_US))
@@ -94,7 +94,7 @@ impl Rung {
 }
 
 /// Doubts that a run's reads are those of its rung, and the server's way to read.
-fn remarks(path: Path, record: &Record, figures: &Figures<'_>, per_s: f64) -> Vec<String> {
+fn remarks(path: Path, record: &Record, figures: &Run<'_>, per_s: f64) -> Vec<String> {
     /// A server's setting of the way it reads.
     const IO_METHOD: &str = "io_method";
     const FEW: f64 = 0.01;
@@ -248,11 +248,11 @@ pub fn rungs_page(rungs: &Rungs) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use slob_testing::records;
 
     #[test]
     fn each_rung_has_its_cost_or_its_reason() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         let storage = Rung::of_run(Path::Storage, &record);
         let reads = storage.reads.unwrap();
         let cpu_s = record.db_cpu.as_ref().unwrap().cpu.total_s();

@@ -13,17 +13,16 @@ pub(crate) use self::device::{ABOVE_PROBE, beside_probe};
 pub use self::device::{NoComparison, compare_probe_text};
 pub(crate) use self::setup::source_words;
 
-use crate::figure::{self, Figure, Figures};
-use crate::format::{fixed, plural, seconds};
-use crate::measured::OfferedLoad;
 use crate::page::{Block, Column, Page, WIDTH};
-use crate::table::Table;
-use crate::verdicts::{Question, Verdict};
+use slob_facts::format::{fixed, plural, seconds};
+use slob_facts::measured::OfferedLoad;
+use slob_facts::table::Table;
+use slob_facts::{Figure, Question, Run, Verdict, figure};
 
 pub(crate) struct Section {
     pub(crate) group: Group,
     of_window: bool,
-    write: fn(&mut Page, &Figures<'_>),
+    write: fn(&mut Page, &Run<'_>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,22 +37,22 @@ pub(crate) enum Group {
 }
 
 impl Section {
-    const fn new(group: Group, write: fn(&mut Page, &Figures<'_>)) -> Self {
+    const fn new(group: Group, write: fn(&mut Page, &Run<'_>)) -> Self {
         Self { group, of_window: false, write }
     }
 
-    const fn of_window(group: Group, write: fn(&mut Page, &Figures<'_>)) -> Self {
+    const fn of_window(group: Group, write: fn(&mut Page, &Run<'_>)) -> Self {
         Self { group, of_window: true, write }
     }
 
-    fn write(&self, page: &mut Page, figures: &Figures<'_>) {
+    fn write(&self, page: &mut Page, figures: &Run<'_>) {
         if figures.record.window.is_some() || !self.of_window {
             (self.write)(page, figures);
         }
     }
 
     /// The section alone; empty if the record has nothing for it.
-    pub(crate) fn blocks(&self, figures: &Figures<'_>) -> Vec<Block> {
+    pub(crate) fn blocks(&self, figures: &Run<'_>) -> Vec<Block> {
         let mut page = Page::default();
         self.write(&mut page, figures);
         page.blocks
@@ -90,7 +89,7 @@ pub(crate) const SECTIONS: &[Section] = &[
 ];
 
 pub fn text_report(record: &Record) -> String {
-    let figures = Figures::of(record);
+    let figures = Run::of(record);
     let mut page = Page::default();
     SECTIONS.iter().for_each(|section| section.write(&mut page, &figures));
     page.into_text()
@@ -111,7 +110,7 @@ pub fn probe_text(probe: &SavedProbe) -> String {
     page.into_text()
 }
 
-fn title(page: &mut Page, figures: &Figures<'_>) {
+fn title(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     let (left, right) = ("OPENSLOB RUN REPORT", format!("OpenSLOB {}", record.slob_version));
     page.line(&format!("{left}{right:>width$}", width = WIDTH - left.len()));
@@ -131,7 +130,7 @@ fn title(page: &mut Page, figures: &Figures<'_>) {
     page.fact("Target", &record.target);
 }
 
-fn verdicts(page: &mut Page, figures: &Figures<'_>) {
+fn verdicts(page: &mut Page, figures: &Run<'_>) {
     page.section("Verdicts");
     for verdict in figures.verdicts() {
         verdict_lines(page, verdict);
@@ -146,7 +145,7 @@ fn verdict_lines(page: &mut Page, verdict: &Verdict) {
     page.hanging(&head, &verdict.sentence());
 }
 
-fn key_figures(page: &mut Page, figures: &Figures<'_>) {
+fn key_figures(page: &mut Page, figures: &Run<'_>) {
     page.section("Key figures");
     let mut table = Table::new(figure::KEY.map(|figure| Column::right(figure.heading).at_most(12)));
     table.row(figure::KEY.map(|figure| figure.show(figures)));
@@ -161,7 +160,7 @@ fn key_figures(page: &mut Page, figures: &Figures<'_>) {
 
 /// A run in about eight lines: outcome, key figures, verdicts.
 pub fn compact_summary(record: &Record) -> String {
-    let figures = Figures::of(record);
+    let figures = Run::of(record);
     let mut page = Page::default();
     let sessions = plural(u64::from(record.workload.sessions()), "session");
     let measured = match record.window {
@@ -187,7 +186,7 @@ pub fn compact_summary(record: &Record) -> String {
     page.into_text()
 }
 
-fn summarised_load(figures: &Figures<'_>) -> String {
+fn summarised_load(figures: &Run<'_>) -> String {
     let show = |figure: &Figure| figure.show(figures);
     let by = if figure::PHYSICAL_READ_MEAN_US.is_kernels(figures) { ", by the kernel" } else { "" };
     let requested = OfferedLoad::of(figures.record).map(|load| format!("; RATE: {}", load.rates()));
@@ -203,7 +202,7 @@ fn summarised_load(figures: &Figures<'_>) -> String {
     )
 }
 
-fn summarised_roles(figures: &Figures<'_>) -> Option<String> {
+fn summarised_roles(figures: &Run<'_>) -> Option<String> {
     let roles = figures.record.workload.roles()?;
     let role = |sessions: u32, name: &str, [_, rate, mean, p99]: [&Figure; 4]| {
         let [rate, mean, p99] = [rate, mean, p99].map(|figure| figure.show(figures));
@@ -213,7 +212,7 @@ fn summarised_roles(figures: &Figures<'_>) -> Option<String> {
     Some(format!("{}; {}", role(roles.readers, "reader", readers), role(roles.writers, "writer", writers)))
 }
 
-fn summarised_cost(figures: &Figures<'_>) -> String {
+fn summarised_cost(figures: &Run<'_>) -> String {
     let ceiling = match figures.is_above_probe() {
         true => format!("reads from the device: {}", ABOVE_PROBE.trim_end_matches('.')),
         false => format!("{} % of the device's ceiling", figure::PERCENT_OF_CEILING.show(figures)),

@@ -1,27 +1,23 @@
-//! Hand-made records, and tests of all views together.
-
-pub(crate) mod fixture;
+//! Tests of all views together.
 
 use serde_json::Value;
 
 use crate::analysis::Metric;
 use crate::export::{in_base_units, prometheus};
 use crate::field::field;
-use crate::figure::{self, Figures};
 use crate::html::run_page;
 use crate::info::{all_columns, cells, table};
+use slob_facts::{Run, figure};
+use slob_testing::records;
 
 /// An entry in the table of figures suffices: no view has a list of its own.
 #[test]
 fn every_figure_is_in_every_view() {
-    for record in [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run()] {
-        let figures = Figures::of(&record);
+    for record in [records::direct_read_run(), records::page_cache_run(), records::update_run()] {
+        let figures = Run::of(&record);
         let columns: Vec<_> = all_columns().collect();
-        let runs = table(
-            columns.iter().map(|column| column.name),
-            &columns,
-            [cells(&Figures::of(&record), &columns)],
-        );
+        let runs =
+            table(columns.iter().map(|column| column.name), &columns, [cells(&Run::of(&record), &columns)]);
         let (csv, json) = (runs.csv(), serde_json::from_str::<Value>(&runs.json()).unwrap());
         let heads: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
         let (page, metrics) = (run_page(&record), prometheus(&record));

@@ -15,11 +15,11 @@ use slob_stats::{
 
 pub use self::views::trend_page;
 
+use crate::Confidence;
 use crate::diff::{Change, changes, compared};
-use crate::figure::{Better, Figure, Figures, Standing};
-use crate::format::plural;
-use crate::verdicts::{GroupVerdicts, Judged};
-use crate::{Answer, Confidence};
+use slob_facts::figure::Better;
+use slob_facts::format::plural;
+use slob_facts::{Answer, Figure, GroupVerdicts, Judged, Run, Standing};
 
 /// A run without its series, and its verdicts.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub struct JudgedRun {
 }
 
 impl JudgedRun {
-    pub fn of(figures: &Figures<'_>) -> Self {
+    pub fn of(figures: &Run<'_>) -> Self {
         Self { record: figures.record.clone(), verdicts: figures.judged().to_vec() }
     }
 
@@ -217,7 +217,7 @@ impl FigureTrend {
     fn of(figure: &'static Figure, records: &[Record], verdicts: &[Vec<Judged>]) -> Option<Self> {
         let runs = records.iter().zip(verdicts);
         let known = runs.map(|(record, verdicts)| {
-            let figures = Figures::judged_before(record, verdicts.clone());
+            let figures = Run::judged_before(record, verdicts.clone());
             let counts = |value: f64| value > 0.0 && figures.standing(figure) == Standing::Sound;
             figure.of(&figures).map(|value| (value, counts(value)))
         });

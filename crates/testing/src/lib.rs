@@ -12,6 +12,7 @@ pub mod mariadb;
 pub mod oracle;
 pub mod postgres;
 mod process;
+pub mod records;
 mod sshd;
 pub mod tries;
 pub mod work;

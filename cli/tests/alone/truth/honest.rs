@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use slob_report::{Answer, Question};
+use slob_facts::{Answer, Question};
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::{Cluster, Version};
 

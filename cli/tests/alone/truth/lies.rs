@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use slob_report::{Answer, Question};
+use slob_facts::{Answer, Question};
 use slob_testing::postgres::Version;
 
 use super::honest::{on_postgres, sqlite};

@@ -7,8 +7,8 @@ mod honest;
 mod lies;
 mod neighbours;
 
+use slob_facts::{Question, Verdict, verdicts};
 use slob_record::{Record, read_record};
-use slob_report::{Question, Verdict, verdicts};
 
 use crate::alone;
 use crate::common::{Folder, Random, is_full};

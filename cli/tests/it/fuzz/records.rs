@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use slob_facts::{Run, verdicts};
 use slob_record::{Record, SeriesWanted, list_runs, read_record_with, series_csv};
 use slob_report::analysis::{Analysis, Options, run_of, slob_r_tables, variants_of};
 use slob_report::diff::Diff;
@@ -11,7 +12,7 @@ use slob_report::export::{hlog, prometheus};
 use slob_report::field::field;
 use slob_report::html::{diff_page, run_page};
 use slob_report::info;
-use slob_report::{Confidence, Figures, compact_summary, compare_probe_text, text_report, verdicts};
+use slob_report::{Confidence, compact_summary, compare_probe_text, text_report};
 
 use super::damage::{self, Random, SCRIPT};
 use super::each;
@@ -30,7 +31,7 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
     let _ =
         (compare_probe_text(record), verdicts(record), hlog(record), prometheus(record), series_csv(record));
     let columns: Vec<_> = info::all_columns().collect();
-    let rows = [record, good].map(|record| info::cells(&Figures::of(record), &columns));
+    let rows = [record, good].map(|record| info::cells(&Run::of(record), &columns));
     let table = info::table(columns.iter().map(|column| column.name), &columns, rows);
     let _ = (table.csv(), table.json(), table.pipes());
     for path in [
@@ -51,7 +52,7 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
         assert!(!diff.text().is_empty());
         serde_json::to_string(diff).unwrap();
     }
-    let runs: Vec<_> = second.iter().filter_map(|record| run_of(&Figures::of(record))).collect();
+    let runs: Vec<_> = second.iter().filter_map(|record| run_of(&Run::of(record))).collect();
     let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
     let options = Options::default();
     let _ = Analysis::of(&runs, &variants, &slob_r_tables(), &options).map(|analysis| analysis.text());

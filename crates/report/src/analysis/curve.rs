@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use slob_record::Record;
 use slob_stats::summary;
 
-use crate::figure::{self, Figure, Figures};
-use crate::format::{duration_us, fixed, or_absent, percent, plural};
-use crate::measured::{TimedEvent, mean_rate, timed_events};
+use crate::group::write_verdicts;
 use crate::page::{Column, Page, Table};
-use crate::verdicts::{GroupVerdicts, Judged, group};
+use slob_facts::format::{duration_us, fixed, or_absent, percent, plural};
+use slob_facts::measured::{TimedEvent, mean_rate, timed_events};
+use slob_facts::verdicts::refusal;
+use slob_facts::{Figure, GroupVerdicts, Judged, Run, figure};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
@@ -41,7 +42,7 @@ pub struct CurvePoint {
 impl CurvePoint {
     /// The point of a run; `None` without throughput.
     pub fn of(record: &Record, over_limit: bool) -> Option<Self> {
-        let figures = Figures::of(record);
+        let figures = Run::of(record);
         let (sessions, rate_per_s) = (record.workload.sessions(), mean_rate(record).map(|rate| rate as u32));
         let operations_per_s = figure::OPERATIONS_PER_S.of(&figures)?;
         let operation_mean_us = figure::OPERATION_MEAN_US.of(&figures);
@@ -123,7 +124,7 @@ impl Curve {
     fn refusals(&self) -> Vec<String> {
         let verdicts = self.verdicts();
         let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
-        let refused = |figure: &Figure| group::refusal(&groups, figure.rests_on);
+        let refused = |figure: &Figure| refusal(&groups, figure.rests_on);
         let operations = refused(&figure::OPERATIONS_PER_S);
         match operations {
             Some(why) => vec![format!("This knee can't be relied on: its rates can't be compared. {why}")],
@@ -137,7 +138,7 @@ impl Curve {
     pub(super) fn write_verdicts(&self, page: &mut Page) {
         let verdicts = self.verdicts();
         let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
-        group::write(page, &groups);
+        write_verdicts(page, &groups);
     }
 
     pub fn text(&self) -> String {
@@ -278,7 +279,7 @@ pub enum Bottleneck {
 
 /// The bottleneck and the figures that show it, in this order: the device at its ceiling, the host's CPUs, waits of
 /// sessions for each other, CPU within sessions, a device that was always busy, waits for physical reads.
-fn bottleneck(figures: &Figures<'_>) -> (Bottleneck, String) {
+fn bottleneck(figures: &Run<'_>) -> (Bottleneck, String) {
     let at_its_limit = |figure: Figure| figure.of(figures).filter(|share| *share >= 90.0);
     if let Some(share) = at_its_limit(figure::DEVICE_PERCENT_OF_CEILING) {
         let text = format!("The device delivered {} % of its ceiling.", percent(share));

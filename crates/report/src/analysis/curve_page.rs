@@ -1,10 +1,9 @@
 //! The curve of a search for the knee as a page with charts.
 
 use super::{Curve, CurvePoint};
-use crate::figure::{self, Figure};
 use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
-use crate::verdicts::GroupVerdicts;
+use slob_facts::{Figure, GroupVerdicts, figure};
 
 pub fn curve_page(curve: &Curve) -> String {
     let mut points: Vec<&CurvePoint> = curve.points.iter().collect();

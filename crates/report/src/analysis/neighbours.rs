@@ -18,13 +18,13 @@ use slob_stats::summary::{maximum, mean, mean_interval};
 use super::number_or_empty;
 use crate::Confidence;
 use crate::diff::{noise, range};
-use crate::figure::{self, Better, Figure, Figures};
-use crate::format::{ABSENT, fixed, plural};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
-use crate::verdicts::{GroupVerdicts, Judged};
+use slob_facts::figure::{self, Better};
+use slob_facts::format::{ABSENT, fixed, plural};
+use slob_facts::{Figure, GroupVerdicts, Judged, Run};
 
 /// The figures of a matrix; those that no run knows are left out.
 const FIGURES: [&Figure; 4] = [
@@ -57,7 +57,7 @@ pub struct Taking {
 
 impl Taking {
     /// `None` unless the run started together with others, or alone among them, and completed.
-    pub fn of(figures: &Figures<'_>) -> Option<Self> {
+    pub fn of(figures: &Run<'_>) -> Option<Self> {
         let record = figures.record;
         let together = record.together.as_ref().filter(|_| record.status == Status::Completed)?;
         Some(Self {

@@ -8,10 +8,9 @@ use slob_awr::{NamePattern, Rates, RunName};
 use slob_record::Status;
 
 use super::{TableSpec, Variant};
-use crate::figure::{self, Figure, Figures};
 use crate::info::{self, AWR_COLUMNS};
-use crate::measured::timed_events;
-use crate::verdicts::Judged;
+use slob_facts::measured::timed_events;
+use slob_facts::{Figure, Judged, figure};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
@@ -248,7 +247,7 @@ fn write_model(figures: &BTreeMap<String, f64>, writes: &str, block_bytes: f64) 
 }
 
 /// A run, whose record needs its series, with its RUN_NAME as label and SLOB.R's model; `None` unless it completed.
-pub fn run_of(all: &Figures<'_>) -> Option<Run> {
+pub fn run_of(all: &slob_facts::Run<'_>) -> Option<Run> {
     let record = all.record;
     if record.status != Status::Completed || record.window.is_none() {
         return None;

@@ -6,7 +6,7 @@ use slob_measure::Counter;
 use slob_record::Record;
 
 use super::*;
-use crate::{Figures, fixture};
+use slob_testing::records;
 
 const SAMPLE: &str = include_str!("fixtures/awr_info_older.txt");
 
@@ -263,10 +263,10 @@ fn the_csv_has_a_line_for_each_cell() {
 /// Runs that write, whose database counts these besides redo; three repeats.
 fn mixed_runs(counters: &[Counter]) -> Vec<Run> {
     let run = |repeat: u64| {
-        let mut record = fixture::update_run();
+        let mut record = records::update_run();
         record.counters =
             [Counter::RedoBytes].iter().chain(counters).map(|one| (*one, 60_000 + 600 * repeat)).collect();
-        run_of(&Figures::of(&record)).unwrap()
+        run_of(&slob_facts::Run::of(&record)).unwrap()
     };
     (0..3).map(run).collect()
 }
@@ -322,16 +322,18 @@ fn a_variant_without_the_figure_is_named_beside_those_with_it() {
 }
 
 fn two_variants(second: fn() -> Record) -> Vec<Run> {
-    let named =
-        |label: &str, record: Record| Run { label: label.into(), ..run_of(&Figures::of(&record)).unwrap() };
+    let named = |label: &str, record: Record| Run {
+        label: label.into(),
+        ..run_of(&slob_facts::Run::of(&record)).unwrap()
+    };
     let runs = |label: &'static str, of: fn() -> Record| (0..3).map(move |_| named(label, of()));
-    runs("direct", fixture::direct_read_run).chain(runs("buffered", second)).collect()
+    runs("direct", records::direct_read_run).chain(runs("buffered", second)).collect()
 }
 
 /// It said that reads of the page cache have 15 to 20 times the figure of direct ones.
 #[test]
 fn reads_of_a_page_cache_are_not_praised() {
-    let analysis = analysed(&two_variants(fixture::page_cache_run), Metric::Reads).unwrap();
+    let analysis = analysed(&two_variants(records::page_cache_run), Metric::Reads).unwrap();
     let table = &analysis.tables[0];
     let pair = &table.pairs[0];
     assert_eq!((pair.overall, &pair.by_sessions), (None, &vec![None]));
@@ -352,7 +354,7 @@ fn reads_of_a_page_cache_are_not_praised() {
 #[test]
 fn unlike_runs_are_said_to_be_unlike() {
     let other = || {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         record.server.product = "OtherDB".into();
         record.workload.scale_blocks *= 2;
         record
@@ -372,7 +374,7 @@ fn latencies_are_those_of_reads_where_they_are_known() {
         let table = Analysis::of(runs, &variants, &[spec], &options).unwrap().tables.remove(0);
         (table.latency, table.rows[0].cells[0].latency_us, table.rows[0].cells[0].latency_p99_us)
     };
-    let runs = two_variants(fixture::direct_read_run);
+    let runs = two_variants(records::direct_read_run);
     let figure = |name: &str| runs[0].figures.get(name).copied();
     let reads = (figure("physical_read_mean_us"), figure("physical_read_p99_us"));
     let near =

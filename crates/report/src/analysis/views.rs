@@ -4,11 +4,12 @@ use slob_stats::Comparison;
 
 use super::{Analysis, Cell, LatencyOf, Pair, Row, Table};
 use crate::diff::shown_percent;
-use crate::format::{capitalised, duration_us, fixed, or_absent, plural, signed_percent, significant};
+use crate::group::write_verdicts;
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table as Grid};
-use crate::verdicts::{Question, group};
+use slob_facts::Question;
+use slob_facts::format::{capitalised, duration_us, fixed, or_absent, plural, signed_percent, significant};
 
 impl Analysis {
     pub fn text(&self) -> String {
@@ -196,7 +197,7 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
 
 fn judged(page: &mut Page, table: &Table) {
     let groups: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.verdicts)).collect();
-    group::write(page, &groups);
+    write_verdicts(page, &groups);
 }
 
 fn verdicts(page: &mut Page, table: &Table) {

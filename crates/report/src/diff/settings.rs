@@ -6,7 +6,7 @@ use serde::Serialize;
 use slob_record::Record;
 
 use super::Each;
-use crate::format::size;
+use slob_facts::format::size;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {

@@ -1,8 +1,8 @@
 use super::*;
-use crate::fixture;
 use crate::page::WIDTH;
 use rstest::rstest;
 use slob_measure::{Counter, LatencyKind};
+use slob_testing::records;
 
 fn two(first: &[Record], second: &[Record]) -> Diff {
     Diff::of(&[("first", first), ("second", second)], Confidence::default()).unwrap()
@@ -30,12 +30,12 @@ impl Metric {
 
 /// The direct run again, with all its counts and times stretched: `rate` times the operations, `latency` times as long.
 fn repeated(id: &str, rate: f64, latency_ns: u64) -> Record {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     record.id = id.into();
     let operations = (18_000.0 * rate) as u64;
     let select = record.operations.values_mut().next().unwrap();
     (select.operations, select.rows) = (operations, operations * 64);
-    select.latency = fixture::spread(operations, latency_ns);
+    select.latency = records::spread(operations, latency_ns);
     let counters = record.counters.iter().map(|(counter, value)| (counter, (value as f64 * rate) as u64));
     record.counters = counters.collect();
     record
@@ -50,7 +50,7 @@ fn group(name: &str, rates: &[f64]) -> Vec<Record> {
 
 #[test]
 fn two_runs() {
-    let diff = two(&[fixture::direct_read_run()], &[fixture::page_cache_run()]);
+    let diff = two(&[records::direct_read_run()], &[records::page_cache_run()]);
     assert!(diff.statements.last().unwrap().contains("repeat both sides"), "{:?}", diff.statements);
     insta::assert_snapshot!(diff.text());
 }
@@ -114,7 +114,7 @@ fn equal_bounds_of_buckets_are_not_no_noise() {
     let coarse = |mut runs: Vec<Record>| {
         for record in &mut runs {
             let total = slob_measure::WaitTotal { waits: 1000, time_us: 140_000 };
-            fixture::with_exact(record, LatencyKind::PhysicalRead, total);
+            records::with_exact(record, LatencyKind::PhysicalRead, total);
         }
         runs
     };
@@ -127,7 +127,7 @@ fn equal_bounds_of_buckets_are_not_no_noise() {
 
 #[test]
 fn a_side_without_a_window_is_named_and_its_figures_are_absent() {
-    let diff = two(&[fixture::failed_run()], &[fixture::update_run()]);
+    let diff = two(&[records::failed_run()], &[records::update_run()]);
     let text = diff.text();
     assert!(text.contains("Caution: 20261120T120000Z-direct failed"), "{text}");
     let reads = find(&diff, "physical_reads_per_s");
@@ -138,7 +138,7 @@ fn a_side_without_a_window_is_named_and_its_figures_are_absent() {
 #[test]
 fn a_run_that_does_not_know_a_figure_is_not_averaged_away() {
     let mut second = group("b", &[1.01, 0.99]);
-    fixture::uncounted(&mut second[0], Counter::PhysicalReads);
+    records::uncounted(&mut second[0], Counter::PhysicalReads);
     let diff = two(&group("a", &[1.0, 1.03]), &second);
     let reads = find(&diff, "physical_reads_per_s");
     assert!(reads.means[1].is_some() && reads.pair().comparison.is_none());
@@ -146,7 +146,7 @@ fn a_run_that_does_not_know_a_figure_is_not_averaged_away() {
 
 #[test]
 fn a_run_against_itself_is_the_same() {
-    let run = [fixture::update_run()];
+    let run = [records::update_run()];
     let diff = two(&run, &run);
     assert!(diff.changes.is_empty());
     let moved: Vec<_> = diff
@@ -168,7 +168,7 @@ fn no_line_is_wider_than_the_page() {
         let counters = record.counters.iter().map(|(counter, value)| (counter, value.saturating_mul(1_000)));
         record.counters = counters.collect();
     }
-    for (first, second) in [(&group("a", &[1.0, 1.0]), &second), (&vec![fixture::failed_run()], &second)] {
+    for (first, second) in [(&group("a", &[1.0, 1.0]), &second), (&vec![records::failed_run()], &second)] {
         let text = two(first, second).text();
         let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(wide.is_empty(), "{wide:#?}");
@@ -177,7 +177,7 @@ fn no_line_is_wider_than_the_page() {
 
 #[test]
 fn what_can_not_be_compared() {
-    let run = [fixture::update_run()];
+    let run = [records::update_run()];
     let of = |groups: &[NamedRuns<'_>]| Diff::of(groups, Confidence::default()).unwrap_err();
     assert_eq!(of(&[("a", &[]), ("b", &run)]), DiffError("a".into()));
     assert_eq!(of(&[("a", &run), ("b", &run), ("c", &[])]), DiffError("c".into()));
@@ -206,7 +206,7 @@ fn page(first: &[Record], second: &[Record]) -> String {
 
 #[test]
 fn both_runs_are_in_one_chart_and_all_tables_are_on_the_page() {
-    let page = page(&[fixture::direct_read_run()], &[fixture::page_cache_run()]);
+    let page = page(&[records::direct_read_run()], &[records::page_cache_run()]);
     for text in [
         "first: physical reads",
         "second: p99",
@@ -223,7 +223,7 @@ fn both_runs_are_in_one_chart_and_all_tables_are_on_the_page() {
 #[test]
 fn the_charts_of_a_group_are_those_of_its_median_run() {
     let run = |name: &str, times: u64| {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         record.id = name.into();
         record.operations.values_mut().for_each(|totals| totals.operations *= times);
         record
@@ -239,7 +239,7 @@ fn the_charts_of_a_group_are_those_of_its_median_run() {
 /// It said 'Operations/s: second is 40 % higher (better)' of reads that the page cache served.
 #[test]
 fn operations_whose_reads_a_page_cache_served_are_not_faster() {
-    let cached: Vec<Record> = (0..3).map(|_| fixture::page_cache_run()).collect();
+    let cached: Vec<Record> = (0..3).map(|_| records::page_cache_run()).collect();
     let diff = two(&group("direct", &[1.0, 1.01, 0.99]), &cached);
     for name in ["operations_per_s", "operation_mean_us", "operation_p99_us"] {
         let metric = find(&diff, name);
@@ -251,14 +251,14 @@ fn operations_whose_reads_a_page_cache_served_are_not_faster() {
 
 #[test]
 fn a_failed_run_can_be_compared() {
-    let page = page(&[fixture::direct_read_run()], &[fixture::failed_run()]);
+    let page = page(&[records::direct_read_run()], &[records::failed_run()]);
     assert!(page.contains("Not shown: ") && page.contains("Caution:"));
 }
 
 /// It said '215.6 % to 255.3 % higher (better)' of reads that the page cache served.
 #[test]
 fn reads_of_a_page_cache_are_not_better() {
-    let cached: Vec<Record> = (0..3).map(|_| fixture::page_cache_run()).collect();
+    let cached: Vec<Record> = (0..3).map(|_| records::page_cache_run()).collect();
     let diff = two(&group("direct", &[1.0, 1.01, 0.99]), &cached);
     let reads = find(&diff, "physical_reads_per_s");
     assert_eq!((reads.pair().comparison, reads.pair().difference_percent), (None, None));
@@ -280,7 +280,7 @@ fn of_many(groups: &[(&str, Vec<Record>)], confidence: &str) -> Diff {
 /// Two that noise does not tell apart, one that is slower, and one that the page cache served.
 fn platforms() -> Vec<(&'static str, Vec<Record>)> {
     let slower = group("kvm", &[0.80, 0.81, 0.79]);
-    let cached = (0..3).map(|_| fixture::page_cache_run()).collect();
+    let cached = (0..3).map(|_| records::page_cache_run()).collect();
     vec![
         ("metal", group("metal", &[1.0, 1.01, 0.99])),
         ("xen", group("xen", &[1.002, 1.012, 0.985])),
@@ -352,7 +352,7 @@ fn a_group_with_a_bad_verdict_is_never_best() {
 #[test]
 fn groups_with_the_same_bad_verdict_are_not_ranked_by_what_rests_on_it() {
     let cached = |id: &str, times: u64| {
-        let mut record = fixture::page_cache_run();
+        let mut record = records::page_cache_run();
         record.id = id.into();
         record.operations.values_mut().for_each(|kind| kind.operations *= times);
         vec![record]

@@ -3,17 +3,17 @@
 use slob_record::Record;
 
 use super::{Compared, Diff, Distribution, EventShare, Group, Metric, NamedRuns, Ranking, SECTIONS};
-use crate::figure::{self, Figures};
-use crate::format::{
-    ABSENT, count, duration_us, fixed, micros, or_absent, percent, plural, signed_percent, significant,
-};
+use crate::group::write_verdicts;
 use crate::html::chart::{Axis, COLOURS, Chart, Colour, Drawing, Line, STROKES, Trace, Unit};
 use crate::html::escape;
 use crate::html::heat::below_step_words;
 use crate::html::layout::{Section, View};
 use crate::html::run_charts;
 use crate::page::{Column, Page, Table};
-use crate::verdicts::{Answer, group};
+use slob_facts::format::{
+    ABSENT, count, duration_us, fixed, micros, or_absent, percent, plural, signed_percent, significant,
+};
+use slob_facts::{Answer, Run, figure};
 
 impl Diff {
     pub fn text(&self) -> String {
@@ -44,7 +44,7 @@ impl Diff {
 
     fn write_verdicts(&self, page: &mut Page) {
         let groups: Vec<_> = self.groups.iter().map(|group| (group.name.as_str(), &group.verdicts)).collect();
-        group::write(page, &groups);
+        write_verdicts(page, &groups);
     }
 
     fn write_statements(&self, page: &mut Page) {
@@ -256,9 +256,7 @@ pub fn diff_page(diff: &Diff, groups: &[NamedRuns<'_>]) -> String {
     let medians: Vec<Option<&Record>> = groups.iter().map(|(_, records)| median(records)).collect();
     let of_groups: Vec<Vec<Section>> = medians
         .iter()
-        .map(|record| {
-            record.map(|record| run_charts::groups(record, &Figures::of(record))).unwrap_or_default()
-        })
+        .map(|record| record.map(|record| run_charts::groups(record, &Run::of(record))).unwrap_or_default())
         .collect();
     let section = |(place, first): (usize, &Section)| {
         let runs = groups.iter().zip(&of_groups);
@@ -341,7 +339,7 @@ fn distribution_charts(diff: &Diff) -> Vec<Chart> {
 
 /// The run of a group with the median rate of operations.
 pub(super) fn median(records: &[Record]) -> Option<&Record> {
-    let rate = |record| figure::OPERATIONS_PER_S.of(&Figures::of(record)).unwrap_or_default();
+    let rate = |record| figure::OPERATIONS_PER_S.of(&Run::of(record)).unwrap_or_default();
     let mut rated: Vec<(f64, &Record)> = records.iter().map(|record| (rate(record), record)).collect();
     rated.sort_by(|a, b| a.0.total_cmp(&b.0));
     rated.get(rated.len().saturating_sub(1) / 2).map(|(_, record)| *record)

@@ -4,7 +4,7 @@ use slob_awr::{Bucket, EventHistogram, Figure, TwoPeaks};
 use slob_stats::{Histogram, bucket_index, bucket_midpoint};
 
 use super::chart::Stroke;
-use crate::format::{duration_us, percent};
+use slob_facts::format::{duration_us, percent};
 
 #[derive(Default)]
 pub(super) struct Durations {

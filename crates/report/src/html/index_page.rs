@@ -6,12 +6,10 @@ use slob_record::Record;
 
 use super::escape::{self, text};
 use super::layout;
-use crate::figure::{self, Figure, Figures};
-use crate::format::{ABSENT, count, or_absent, plural};
 use crate::info::status_word;
-use crate::measured::{device_name, operation_rates};
-use crate::verdicts::{Answer, Judged};
-use crate::{Question, Standing};
+use slob_facts::format::{ABSENT, count, or_absent, plural};
+use slob_facts::measured::{device_name, operation_rates};
+use slob_facts::{Answer, Figure, Judged, Question, Run, Standing, figure};
 
 /// The columns of numbers. On a narrow screen, which has no columns, each number has its name beside it.
 const NUMBERS: [&Figure; 4] =
@@ -56,7 +54,7 @@ struct IndexNumber {
 impl IndexRow {
     /// The row of a run, whose record needs its series.
     pub fn of(record: &Record) -> Self {
-        let figures = Figures::of(record);
+        let figures = Run::of(record);
         let host = record.host.as_ref();
         let rates: Vec<f64> = operation_rates(record).iter().map(|rate| rate.operations_per_s).collect();
         let number = |figure: &Figure| IndexNumber {
@@ -258,11 +256,11 @@ pub fn rows_of_page(page: &str) -> Vec<IndexRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use slob_testing::records;
 
     #[test]
     fn a_page_gives_its_rows_back_and_shows_the_newest_first() {
-        let rows = [fixture::direct_read_run(), fixture::update_run(), fixture::failed_run()]
+        let rows = [records::direct_read_run(), records::update_run(), records::failed_run()]
             .map(|run| IndexRow::of(&run));
         let page = index_page(&rows, &[], "");
         assert_eq!(rows_of_page(&page), rows);
@@ -274,7 +272,7 @@ mod tests {
 
     #[test]
     fn names_can_not_become_elements() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         record.target = "</script><script>alert(1)</script>\"".into();
         let other = OtherPage { kind: "campaign".into(), name: "<b>".into(), href: "a\"b/index.html".into() };
         let page = index_page(&[IndexRow::of(&record)], &[other], "");
@@ -284,7 +282,7 @@ mod tests {
 
     #[test]
     fn an_unknown_figure_is_no_zero() {
-        let row = IndexRow::of(&fixture::failed_run());
+        let row = IndexRow::of(&records::failed_run());
         let unknown = row.numbers[2..].iter().all(|number| number.value.is_none());
         assert!(unknown && row.operations_per_s.is_none() && row.curve.is_empty(), "{row:?}");
         let html = row.html().into_string();
@@ -296,7 +294,7 @@ mod tests {
         let struck = |record| {
             IndexRow::of(&record).html().into_string().matches("<s title=\"Physical? BAD\">").count()
         };
-        assert_eq!((struck(fixture::page_cache_run()), struck(fixture::direct_read_run())), (2, 0));
+        assert_eq!((struck(records::page_cache_run()), struck(records::direct_read_run())), (2, 0));
     }
 
     #[test]

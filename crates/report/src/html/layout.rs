@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::chart::{self, Chart};
 use super::escape::{self, markup, text};
 use crate::page::{Block, Page};
-use crate::table::Table;
+use slob_facts::table::Table;
 
 const STYLE: &str = include_str!("assets/style.css");
 /// The script of pages with charts. `build.rs` hashes it.

@@ -10,14 +10,14 @@ use slob_stats::{Histogram, Point};
 use super::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit};
 use super::heat::{self, Durations, below_step_sentence, two_peaks};
 use super::layout::Section;
-use crate::figure::{self, Figures};
-use crate::format::{count, duration_us, fixed, percent, plural};
-use crate::measured::{
+use slob_facts::format::{count, duration_us, fixed, percent, plural};
+use slob_facts::measured::{
     OfferedLoad, TimedEvent, asked_rate, device_name, is_coarse, kernels_reads, latency, percentile_us,
     ratio, session_mean_us, timed_events, wait_times,
 };
+use slob_facts::{Run, figure};
 
-pub(crate) fn groups(record: &Record, figures: &Figures<'_>) -> Vec<Section> {
+pub(crate) fn groups(record: &Record, figures: &Run<'_>) -> Vec<Section> {
     let time = Timeline::of(record);
     let latency = [heat_map(&time), latency_bands(&time)].into_iter().chain(response(&time));
     let latency = latency.chain([percentiles(record), read_histogram(record)]).collect();
@@ -508,7 +508,7 @@ fn host_cpu(time: &Timeline<'_>) -> Chart {
     }
 }
 
-fn database_cpu(time: &Timeline<'_>, figures: &Figures<'_>) -> Chart {
+fn database_cpu(time: &Timeline<'_>, figures: &Run<'_>) -> Chart {
     let user = time.observed(|interval, seconds| Some(interval.db_cpu?.user_s / seconds));
     let system = time.observed(|interval, seconds| Some(interval.db_cpu?.system_s / seconds));
     let lines = [
@@ -578,7 +578,7 @@ fn device(time: &Timeline<'_>) -> [Chart; 3] {
     ]
 }
 
-fn top_events(figures: &Figures<'_>) -> Chart {
+fn top_events(figures: &Run<'_>) -> Chart {
     const MOST: usize = 10;
     let mut events = timed_events(figures.record);
     events.truncate(MOST);
@@ -704,11 +704,11 @@ fn distribution(values: impl Iterator<Item = f64> + Clone, shown: impl Fn(f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
     use slob_measure::Counter;
+    use slob_testing::records;
 
     fn body(record: &Record, id: &str) -> Result<Drawing, String> {
-        let groups = groups(record, &Figures::of(record));
+        let groups = groups(record, &Run::of(record));
         let mut charts = groups.into_iter().flat_map(|group| group.charts);
         charts.find(|chart| chart.id == id).unwrap().body
     }
@@ -738,7 +738,7 @@ mod tests {
 
     #[test]
     fn reads_are_per_second_between_samples() {
-        let record = fixture::direct_read_run();
+        let record = records::direct_read_run();
         let lines = lines_of(&record, "reads-over-time");
         let [physical, device, logical] = &lines[..] else { panic!("{lines:?}") };
         // 298 SELECTs of 65 reads in 1.001 s.
@@ -754,29 +754,29 @@ mod tests {
 
     #[test]
     fn a_gap_in_the_samples_is_a_gap_in_the_line() {
-        let mut record = fixture::direct_read_run();
-        fixture::with_gap(&mut record, 20..30);
+        let mut record = records::direct_read_run();
+        records::with_gap(&mut record, 20..30);
         let physical = &lines_of(&record, "reads-over-time")[0];
         assert!(physical.y[19].is_some() && physical.y[20].is_none() && physical.y[29].is_none());
     }
 
     #[test]
     fn a_run_without_a_series_has_no_chart() {
-        let reason = body(&fixture::failed_run(), "reads-over-time").unwrap_err();
+        let reason = body(&records::failed_run(), "reads-over-time").unwrap_err();
         assert!(reason.contains("before its first second"));
     }
 
     #[test]
     fn kinds_that_never_ran_are_left_out_and_redo_has_its_own_axis() {
-        let lines = lines_of(&fixture::update_run(), "operations-over-time");
+        let lines = lines_of(&records::update_run(), "operations-over-time");
         assert_eq!(lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["SELECT", "redo"]);
-        assert!(body(&fixture::update_run(), "operations-over-time").unwrap().right.is_some());
-        assert!(body(&fixture::direct_read_run(), "operations-over-time").unwrap().right.is_none());
+        assert!(body(&records::update_run(), "operations-over-time").unwrap().right.is_some());
+        assert!(body(&records::direct_read_run(), "operations-over-time").unwrap().right.is_none());
     }
 
     #[test]
     fn latency_bands_lie_above_each_other() {
-        let lines = lines_of(&fixture::direct_read_run(), "latency-over-time");
+        let lines = lines_of(&records::direct_read_run(), "latency-over-time");
         assert_eq!(lines.len(), BANDS.len());
         for pair in lines.windows(2) {
             assert!(pair[0].y.iter().zip(&pair[1].y).all(|(low, high)| low.unwrap() <= high.unwrap()));
@@ -785,14 +785,14 @@ mod tests {
 
     #[test]
     fn the_heat_map_is_the_first_chart() {
-        let record = fixture::direct_read_run();
-        let groups = groups(&record, &Figures::of(&record));
+        let record = records::direct_read_run();
+        let groups = groups(&record, &Run::of(&record));
         assert_eq!(groups[0].charts[0].id, "latency-heat-map");
     }
 
     #[test]
     fn every_interval_of_the_heat_map_adds_up_to_all_operations() {
-        let record = fixture::direct_read_run();
+        let record = records::direct_read_run();
         let (heat, lines) = heat_of(&record);
         assert_eq!(heat.x_edges.len(), record.series.len() + 1);
         assert_eq!(heat.y_edges.len(), heat.percents.len() + 1);
@@ -809,7 +809,7 @@ mod tests {
 
     #[test]
     fn the_outer_rows_of_the_heat_map_hold_the_extremes() {
-        let (heat, _) = heat_of(&fixture::update_run());
+        let (heat, _) = heat_of(&records::update_run());
         let sum = |row: &Vec<f64>| row.iter().sum::<f64>();
         assert!(sum(heat.percents.first().unwrap()) > 0.0 && sum(heat.percents.last().unwrap()) > 0.0);
     }
@@ -833,11 +833,11 @@ mod tests {
 
     #[test]
     fn an_open_loop_has_both_times_and_its_backlog() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         assert!(response(&Timeline::of(&record)).is_none());
         record.workload.rate_per_s = "1200".parse().ok();
         record.backlog = Some(300);
-        fixture::with_responses(&mut record, 10);
+        records::with_responses(&mut record, 10);
         let about = response(&Timeline::of(&record)).unwrap().about;
         assert!(about.contains("300 operations were due"), "{about}");
         let lines = lines_of(&record, "response-over-time");
@@ -848,7 +848,7 @@ mod tests {
 
     #[test]
     fn percentile_curves_rise_to_the_maximum() {
-        let record = fixture::direct_read_run();
+        let record = records::direct_read_run();
         let histogram = &record.operations[&OpKind::Select].latency;
         let (x, y) = percentile_curve(histogram);
         assert!(x.windows(2).all(|pair| pair[0] < pair[1]) && y.windows(2).all(|pair| pair[0] <= pair[1]));
@@ -866,13 +866,13 @@ mod tests {
 
     #[test]
     fn every_kind_and_every_measured_latency_has_a_curve() {
-        assert_eq!(lines_of(&fixture::update_run(), "latency-distribution").len(), 4);
-        assert!(body(&fixture::failed_run(), "latency-distribution").is_err());
+        assert_eq!(lines_of(&records::update_run(), "latency-distribution").len(), 4);
+        assert!(body(&records::failed_run(), "latency-distribution").is_err());
     }
 
     #[test]
     fn bars_of_the_read_histogram_hold_all_reads_and_touch() {
-        let record = fixture::direct_read_run();
+        let record = records::direct_read_run();
         let bars = bars_of(&record, "read-histogram");
         let sum: f64 = bars.iter().map(|bar| bar.length).sum();
         assert_eq!(sum, record.counters.get(Counter::PhysicalReads).unwrap() as f64);
@@ -882,13 +882,13 @@ mod tests {
 
     #[test]
     fn a_database_without_a_clock_for_reads_has_no_read_histogram() {
-        let reason = body(&fixture::page_cache_run(), "read-histogram").unwrap_err();
+        let reason = body(&records::page_cache_run(), "read-histogram").unwrap_err();
         assert!(reason.contains("does not measure"), "{reason}");
     }
 
     #[test]
     fn cpu_modes_that_took_nothing_are_left_out() {
-        let lines = lines_of(&fixture::direct_read_run(), "host-cpu");
+        let lines = lines_of(&records::direct_read_run(), "host-cpu");
         // Nothing was stolen.
         assert_eq!(lines.len(), MODES.len() - 1);
         assert!((lines[0].y[0].unwrap() - 100.0 * 0.55 / 16.0).abs() < 1e-9);
@@ -896,8 +896,8 @@ mod tests {
 
     #[test]
     fn unsampled_hosts_give_the_reason() {
-        let mut record = fixture::direct_read_run();
-        fixture::with_gap(&mut record, 0..72);
+        let mut record = records::direct_read_run();
+        records::with_gap(&mut record, 0..72);
         record.host.as_mut().unwrap().device_note = Some("the data lie on another host.".into());
         let reason = body(&record, "database-cpu").unwrap_err();
         assert!(reason.contains("can't be seen"), "{reason}");
@@ -909,12 +909,12 @@ mod tests {
     #[test]
     fn requests_that_did_not_happen_have_no_mean_time() {
         // The fixture's device only reads, and took no time for it.
-        assert_eq!(lines_of(&fixture::direct_read_run(), "device-await").len(), 1);
+        assert_eq!(lines_of(&records::direct_read_run(), "device-await").len(), 1);
     }
 
     #[test]
     fn the_longest_event_is_on_top() {
-        let record = fixture::page_cache_run();
+        let record = records::page_cache_run();
         let bars = bars_of(&record, "top-events");
         assert_eq!((bars[0].at, bars[0].length), (0.0, 140.0));
         assert!(bars[0].hover.contains("29,538,360 waits"), "{}", bars[0].hover);
@@ -924,14 +924,14 @@ mod tests {
 
     #[test]
     fn few_sessions_have_a_bar_each() {
-        let bars = bars_of(&fixture::direct_read_run(), "session-operations");
+        let bars = bars_of(&records::direct_read_run(), "session-operations");
         let lengths: Vec<f64> = bars.iter().map(|bar| bar.length).collect();
         assert_eq!(lengths, [4536.0, 4464.0, 4482.0, 4518.0]);
     }
 
     #[test]
     fn many_sessions_are_counted_and_none_is_lost() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         let one = record.sessions[0].clone();
         record.sessions = (0..4096)
             .map(|session| SessionRecord { session, selects: 1000 + u64::from(session) % 37, ..one.clone() })

@@ -7,13 +7,12 @@ use slob_record::{Record, Status, record_in_page};
 use super::escape::{markup, text};
 use super::layout::{Document, NO_CHARTS, Section, blocks_html, links, table_html};
 use super::run_charts;
-use crate::figure::{self, Figure, Figures};
-use crate::format::{duration_us, plural, seconds};
-use crate::measured::{distribution, percentile_us};
 use crate::page::Column;
 use crate::sections::{ABOVE_PROBE, Group, SECTIONS, beside_probe, source_words};
-use crate::table::{Cell, Table};
-use crate::verdicts::Verdict;
+use slob_facts::format::{duration_us, plural, seconds};
+use slob_facts::measured::{distribution, percentile_us};
+use slob_facts::table::{Cell, Table};
+use slob_facts::{Figure, Run, Verdict, figure};
 
 /// Groups of sections that are shown as tables: heading, name within the page.
 const TABLES: [(Group, &str, &str); 3] = [
@@ -25,7 +24,7 @@ const TABLES: [(Group, &str, &str); 3] = [
 /// A run as one HTML file. It depends on the record alone and holds all of it, so that it can be given away and read back.
 /// Failed and interrupted runs have one too. 1.9 of its 2 MB are the chart library.
 pub fn run_page(record: &Record) -> String {
-    let figures = Figures::of(record);
+    let figures = Run::of(record);
     let groups = run_charts::groups(record, &figures);
     let main = html! {
         (banner(record))
@@ -134,7 +133,7 @@ fn verdict_row(verdict: &Verdict) -> Markup {
     }
 }
 
-fn figure_card(figure: &Figure, figures: &Figures<'_>, missing: &str, about: &str, source: &str) -> Markup {
+fn figure_card(figure: &Figure, figures: &Run<'_>, missing: &str, about: &str, source: &str) -> Markup {
     let value = figure.of(figures).map(|_| figure.show(figures)).ok_or_else(|| reason(figures, missing));
     card(figure.heading, value, about, source)
 }
@@ -164,12 +163,12 @@ fn value_with_unit(value: &str) -> Markup {
     }
 }
 
-fn reason(figures: &Figures<'_>, missing: &str) -> String {
+fn reason(figures: &Run<'_>, missing: &str) -> String {
     if figures.is_measured() { missing.into() } else { "Nothing was measured.".into() }
 }
 
 /// The key figures, except those that the charts begin with.
-fn cards(figures: &Figures<'_>) -> [Markup; 5] {
+fn cards(figures: &Run<'_>) -> [Markup; 5] {
     const COUNTERS: &str = "the database's counters";
     let record = figures.record;
     let beside = |figure: &Figure, words: fn(String) -> String| {
@@ -234,7 +233,7 @@ fn cards(figures: &Figures<'_>) -> [Markup; 5] {
 }
 
 /// The database's own time of a read, or else the SELECT's time divided by its blocks.
-fn read_latency(figures: &Figures<'_>) -> Markup {
+fn read_latency(figures: &Run<'_>) -> Markup {
     let (figure, record) = (&figure::PHYSICAL_READ_P99_US, figures.record);
     if figure.of(figures).is_some() {
         let operation = figure::OPERATION_P99_US
@@ -269,7 +268,7 @@ fn read_latency(figures: &Figures<'_>) -> Markup {
     card("p99 of a SELECT, per block", value, &about, "the clock around each operation")
 }
 
-fn tables_of((group, title, id): &(Group, &str, &str), figures: &Figures<'_>) -> Markup {
+fn tables_of((group, title, id): &(Group, &str, &str), figures: &Run<'_>) -> Markup {
     let beside_probe = (*group == Group::Probe).then(|| beside_probe(figures));
     let sections = SECTIONS.iter().filter(|section| section.group == *group);
     let parts: Vec<_> = beside_probe
@@ -286,7 +285,7 @@ fn tables_of((group, title, id): &(Group, &str, &str), figures: &Figures<'_>) ->
     }
 }
 
-fn all_figures(figures: &Figures<'_>) -> Table {
+fn all_figures(figures: &Run<'_>) -> Table {
     let record = figures.record;
     let columns =
         [Column::left("Figure"), Column::left("What it is"), Column::right("Value"), Column::left("Source")];

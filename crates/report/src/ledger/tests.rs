@@ -3,7 +3,7 @@ use serde_json::Value;
 use slob_record::ConfigEntry;
 
 use super::*;
-use crate::fixture;
+use slob_testing::records;
 
 const SHEET: &str = r#"
 [[platform]]
@@ -40,7 +40,7 @@ fn priced(mut record: Record, cost: &str, cores: &str) -> Record {
 
 /// Its verdict 'Physical?' is BAD.
 fn cached() -> Record {
-    let mut record = priced(fixture::page_cache_run(), "0.01 USD", "1");
+    let mut record = priced(records::page_cache_run(), "0.01 USD", "1");
     record.counters.set(slob_measure::Counter::PhysicalWrites, 10);
     record
 }
@@ -59,7 +59,7 @@ fn rows(ledger: &Ledger) -> Vec<Value> {
 
 #[test]
 fn a_run_beside_claims_as_text_and_markdown() {
-    let run = Platform::of_run(&priced(fixture::update_run(), "4.20 EUR", "4 cores"));
+    let run = Platform::of_run(&priced(records::update_run(), "4.20 EUR", "4 cores"));
     let ledger = Ledger::new([claims(SHEET), vec![Platform::of_run(&cached()), run]].concat());
     insta::assert_snapshot!(ledger.text());
     insta::assert_snapshot!(ledger.table().markdown());
@@ -67,8 +67,8 @@ fn a_run_beside_claims_as_text_and_markdown() {
 
 #[test]
 fn figures_are_those_of_the_run() {
-    let record = priced(fixture::update_run(), "4.20 EUR", "4 cores");
-    let (figures, row) = (Figures::of(&record), &rows(&Ledger::new(vec![Platform::of_run(&record)]))[0]);
+    let record = priced(records::update_run(), "4.20 EUR", "4 cores");
+    let (figures, row) = (Run::of(&record), &rows(&Ledger::new(vec![Platform::of_run(&record)]))[0]);
     for (name, figure) in [
         ("iops", &figure::PHYSICAL_IO_PER_S),
         ("iops_per_core", &figure::IOPS_PER_CORE),
@@ -84,7 +84,7 @@ fn figures_are_those_of_the_run() {
 
 #[test]
 fn an_invalid_run_has_no_figures_and_no_rank() {
-    let sound = |cost| Platform::of_run(&priced(fixture::update_run(), cost, "1"));
+    let sound = |cost| Platform::of_run(&priced(records::update_run(), cost, "1"));
     let ledger = Ledger::new(vec![Platform::of_run(&cached()), sound("2 USD"), sound("1 USD")]);
     let rows = rows(&ledger);
     assert_eq!(
@@ -101,7 +101,7 @@ fn an_invalid_run_has_no_figures_and_no_rank() {
 
 #[test]
 fn only_rows_of_one_basis_and_currency_are_ranked() {
-    let run = Platform::of_run(&priced(fixture::update_run(), "1 USD", "1"));
+    let run = Platform::of_run(&priced(records::update_run(), "1 USD", "1"));
     let euro = SHEET.replace("0.50 USD", "0.50 EUR");
     let ranks = |sheet: &str| {
         let rows = rows(&Ledger::new([claims(sheet), vec![run.clone()]].concat()));
@@ -117,7 +117,7 @@ fn a_price_is_added_to_a_run_or_a_report() {
     let entries = read_sheet("a.toml", sheet).unwrap();
     let [Entry::Beside(from, typed)] = entries.as_slice() else { panic!("{entries:?}") };
     assert_eq!(from, "latest");
-    let platform = typed.beside(Platform::of_run(&priced(fixture::update_run(), "9 EUR", "4")));
+    let platform = typed.beside(Platform::of_run(&priced(records::update_run(), "9 EUR", "4")));
     let row = &rows(&Ledger::new(vec![platform]))[0];
     assert_eq!((&row["platform"], &row["cost_per_hour"]), (&"db1".into(), &"3 EUR".into()));
     assert_eq!(row["licensed_cores"].as_f64(), Some(4.0));

@@ -12,13 +12,13 @@ use slob_spec::Amount;
 use super::limits::{Break, HeadroomLimit};
 use super::{FIGURE_HEAD, PlanView, not_modelled_table, runs, with_unit};
 use crate::analysis::{Bottleneck, CurvePoint};
-use crate::format::{duration_us, fixed, or_absent, percent, plural, significant};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
-use crate::measured::{OfferedLoad, mean_rate};
 use crate::page::{Column, Page, Table};
-use crate::verdicts::{Answer, Judged, Question, spoiled_by_others, verdicts};
-use crate::{Figures as RecordFigures, figure};
+use slob_facts::format::{duration_us, fixed, or_absent, percent, plural, significant};
+use slob_facts::measured::{OfferedLoad, mean_rate};
+use slob_facts::verdicts::spoiled_by_others;
+use slob_facts::{Answer, Judged, Question, Run, figure, verdicts};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Headroom {
@@ -124,7 +124,7 @@ impl HeadroomStep {
         let is_cached = verdicts
             .iter()
             .any(|verdict| verdict.question == Question::Physical && verdict.answer == Answer::Bad);
-        let figures = RecordFigures::of(record);
+        let figures = Run::of(record);
         let latency = |column: &str| Some((column.to_owned(), figure::named(column)?.of(&figures)?));
         let is_late = OfferedLoad::of(record).is_some_and(|load| load.is_missed());
         Some(Self {

@@ -11,11 +11,11 @@ use super::headroom::{HeadroomStep, are_good, nearest_above, refused, times};
 use crate::Confidence;
 use crate::analysis::{compared_places, number_or_empty};
 use crate::diff::{range, shown_percent};
-use crate::format::{or_absent, plural};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
+use slob_facts::format::{or_absent, plural};
 
 /// The result of a search, from its JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

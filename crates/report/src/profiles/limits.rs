@@ -6,9 +6,9 @@ use slob_profile::{Figure, Figures};
 use slob_stats::summary;
 
 use super::headroom::HeadroomStep;
-use crate::figure;
-use crate::format::{duration_us, percent, plain_number};
-use crate::verdicts::thresholds::{FLASH_READ, LATENCY_FACTOR};
+use slob_facts::figure;
+use slob_facts::format::{duration_us, percent, plain_number};
+use slob_facts::thresholds::{FLASH_READ, LATENCY_FACTOR};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadroomLimit {

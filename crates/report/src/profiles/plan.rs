@@ -6,8 +6,8 @@ use serde::Serialize;
 use slob_profile::{Demand, Fit, NotModelled, Parameters, Planned};
 
 use super::{amount, not_modelled_table};
-use crate::format::{or_absent, signed_percent};
 use crate::page::{Column, Page, Table};
+use slob_facts::format::{or_absent, signed_percent};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanView {

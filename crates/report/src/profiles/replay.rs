@@ -8,14 +8,13 @@ use super::headroom::{BESIDE, Measured, times, waits_chart};
 use super::limits::HeadroomLimit;
 use super::runs::{figures, histograms, steps};
 use super::{HeadroomStep, PlanView};
-use crate::format::{duration_us, fixed, or_absent, plural, significant};
 use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
-use crate::measured::{OfferedLoad, total_operations};
 use crate::page::{Column, Page, Table};
-use crate::verdicts::thresholds::FLASH_READ;
-use crate::verdicts::{Answer, Judged, Question, verdicts};
-use crate::{Figures as RecordFigures, figure};
+use slob_facts::format::{duration_us, fixed, or_absent, plural, significant};
+use slob_facts::measured::{OfferedLoad, total_operations};
+use slob_facts::thresholds::FLASH_READ;
+use slob_facts::{Answer, Judged, Question, Run, figure, verdicts};
 
 /// A mean that exceeds production's by this share is slower.
 const SLOWER: f64 = 1.05;
@@ -307,7 +306,7 @@ pub const RESPONSE: &str = "response_p99_us";
 
 /// A step of a run alone, as that of a search.
 fn step_of(step: &Record, factor: f64, load: &OfferedLoad, columns: &[&str]) -> HeadroomStep {
-    let of = RecordFigures::of(step);
+    let of = Run::of(step);
     let (rate, done) = load.per_second();
     let latency = |column: &&str| Some(((*column).to_owned(), figure::named(column)?.of(&of)?));
     let mut own = figures(step);
@@ -315,7 +314,7 @@ fn step_of(step: &Record, factor: f64, load: &OfferedLoad, columns: &[&str]) -> 
     let busy: f64 = step.operations.values().map(|kind| kind.latency.sum() as f64 / 1e9).sum();
     own.set_known(
         Figure::DbTime,
-        crate::measured::ratio(busy, seconds).filter(|_| total_operations(step) > 0),
+        slob_facts::measured::ratio(busy, seconds).filter(|_| total_operations(step) > 0),
     );
     HeadroomStep {
         factor,

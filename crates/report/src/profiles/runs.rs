@@ -10,7 +10,7 @@ use slob_record::{Interval, KindRecord, RateStepRecord, Record, Status, Window};
 use slob_spec::{RateSchedule, Workload};
 use slob_stats::{Histogram, Merge, Point, Series};
 
-use crate::{Figures as RecordFigures, figure};
+use slob_facts::{Run, figure};
 
 /// The sample of a run, of the database at its target.
 pub fn sample_of_run(record: &Record) -> Sample {
@@ -60,7 +60,7 @@ fn facts(record: &Record) -> Facts {
 }
 
 pub(super) fn figures(record: &Record) -> Figures {
-    let of = RecordFigures::of(record);
+    let of = Run::of(record);
     let known = [
         (Figure::LogicalReads, figure::LOGICAL_READS_PER_S, 1.0),
         (Figure::ReadRequests, figure::PHYSICAL_READ_REQUESTS_PER_S, 1.0),
@@ -221,11 +221,11 @@ mod tests {
     use slob_measure::Latencies;
 
     use super::*;
-    use crate::fixture;
+    use slob_testing::records;
 
     #[test]
     fn a_step_of_a_schedule_is_a_record_with_its_own_figures() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         let step = |from_s: f64, share: u64| RateStepRecord {
             from_s,
             begin_s: 10.0 + from_s,
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_read_time_of_a_step_is_divided_by_its_own_reads() {
-        let mut record = fixture::page_cache_run();
+        let mut record = records::page_cache_run();
         let counts = |time_ns, requests| {
             Counters::from([
                 (Counter::PhysicalReadTimeNs, time_ns),
@@ -273,7 +273,7 @@ mod tests {
         };
         record.rate_steps = vec![step(of_all(7_264)), step(Counters::default())];
         // The kernel traced the whole run.
-        record = crate::ladder::tests::traced(record, 0);
+        record = records::traced(record, 0);
         let means = steps(&record).into_iter().map(|(_, step)| figures(&step).get(Figure::ReadUs));
         assert_eq!(means.collect::<Vec<_>>(), [Some(77_553.0 / 7_264.0), None]);
     }

@@ -7,16 +7,16 @@ use slob_measure::Counter;
 use slob_record::{DeviceRecord, EndpointRecord, Interval, LossRecord, Mark, ObservedRecord, Record};
 use slob_stats::{Merge, summary};
 
-use crate::figure::{self, Figures};
-use crate::format::{ABSENT, Format, count, duration_us, fixed, or_absent};
-use crate::measured::{
+use crate::page::{Column, Page};
+use slob_facts::format::{ABSENT, Format, count, duration_us, fixed, or_absent};
+use slob_facts::measured::{
     Role, alike, merged, percentile_us, ratio, server_used_percent, session_mean_us, throttled_percent,
     window_intervals,
 };
-use crate::page::{Column, Page};
-use crate::table::{Cell, Table};
+use slob_facts::table::{Cell, Table};
+use slob_facts::{Run, figure};
 
-pub(super) fn endpoints(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn endpoints(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     let (false, Some(window)) = (record.endpoints.is_empty(), record.window) else { return };
     page.section("Endpoints");
@@ -52,7 +52,7 @@ fn endpoint_row(endpoint: &EndpointRecord, seconds: f64) -> [Cell; 8] {
     ]
 }
 
-pub(super) fn hosts(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn hosts(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     if record.observed.len() < 2 {
         return;
@@ -143,7 +143,7 @@ fn limits(server: &ObservedRecord) -> Vec<f64> {
     shares
 }
 
-pub(super) fn slices(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn slices(page: &mut Page, figures: &Run<'_>) {
     const SLICES: usize = 10;
     let intervals = window_intervals(figures.record);
     if intervals.is_empty() {
@@ -178,7 +178,7 @@ fn slice_row(intervals: &[(u64, Option<&Interval>)], width_s: u64) -> [Cell; 8] 
     ]
 }
 
-pub(super) fn sessions(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn sessions(page: &mut Page, figures: &Run<'_>) {
     /// Spread from which on the slowest session is named, in percent.
     const WIDE_PERCENT: f64 = 20.0;
     const ERRORS: usize = 5;
@@ -249,7 +249,7 @@ fn spread_percent(values: &[f64]) -> Option<f64> {
     ratio(100.0 * (most - least), summary::median(values)?)
 }
 
-pub(super) fn losses(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn losses(page: &mut Page, figures: &Run<'_>) {
     const SHOWN: usize = 20;
     let record = figures.record;
     let Some(first) = record.losses.first() else { return };
@@ -302,7 +302,7 @@ fn more_in_record(page: &mut Page, all: usize, shown: usize) {
     }
 }
 
-pub(super) fn marks(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn marks(page: &mut Page, figures: &Run<'_>) {
     const SHOWN: usize = 40;
     let record = figures.record;
     if record.marks.is_empty() {
@@ -326,7 +326,7 @@ fn place_in_window(record: &Record, mark: &Mark) -> String {
     }
 }
 
-pub(super) fn server_report(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn server_report(page: &mut Page, figures: &Run<'_>) {
     /// Difference up to which both agree, in percent: their intervals do not begin and end at the same moments.
     const AGREE_PERCENT: f64 = 5.0;
     let record = figures.record;

@@ -3,16 +3,16 @@
 use slob_host::{ProbeResult, ProbeStep, StepFigures, StepKind};
 use slob_record::{Record, SavedProbe};
 
-use crate::figure::{self, Figure, Figures};
-use crate::format::{ABSENT, Format, fixed, percent, plural, seconds, significant, size};
-use crate::measured::{device_counters, device_name, ratio};
 use crate::page::{Block, Column, Page};
-use crate::table::{Cell, Table};
+use slob_facts::format::{ABSENT, Format, fixed, percent, plural, seconds, significant, size};
+use slob_facts::measured::{device_counters, device_name, ratio};
+use slob_facts::table::{Cell, Table};
+use slob_facts::{Figure, Run, figure};
 
 /// The advice for a run that read more than the probe's best step.
 pub(crate) const ABOVE_PROBE: &str = "more than the probe: probe again with more sessions or depth.";
 
-pub(super) fn device(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn device(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     page.section("Device and database");
     let heads = ["Reads/s", "Read MB/s", "Mean us", "Writes/s", "Write MB/s", "Mean us", "Queue", "Busy %"];
@@ -76,7 +76,7 @@ fn disks_below(record: &Record, window_s: Option<f64>) -> Option<String> {
     Some(format!("The disks below it ({}) read {rate} MB/s, for everybody.", names.join(", ")))
 }
 
-pub(super) fn probe(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn probe(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     if record.probe.is_none() && record.window.is_none() {
         return;
@@ -141,7 +141,7 @@ fn step_name(step: &ProbeStep) -> &'static str {
     }
 }
 
-fn share_of_probe(figures: &Figures<'_>) -> String {
+fn share_of_probe(figures: &Run<'_>) -> String {
     let reads = figure::DATABASE_READS_PER_S.of(figures).or(figure::PHYSICAL_READS_PER_S.of(figures));
     let (Some(reads), Some(ceiling)) = (reads, figure::CEILING_IOPS.of(figures)) else {
         return match figure::CEILING_IOPS.of(figures) {
@@ -201,7 +201,7 @@ pub enum NoComparison {
 
 /// A run's reads beside reads of the same device without a database, as Oracle's CALIBRATE_IO makes them.
 pub fn compare_probe_text(record: &Record) -> Result<String, NoComparison> {
-    let figures = Figures::of(record);
+    let figures = Run::of(record);
     let probed = Probed::of(&figures)?;
     let mut page = Page::default();
     page.fact("Run", &record.id);
@@ -210,7 +210,7 @@ pub fn compare_probe_text(record: &Record) -> Result<String, NoComparison> {
 }
 
 /// The comparison as a section; empty if there is none.
-pub(crate) fn beside_probe(figures: &Figures<'_>) -> Vec<Block> {
+pub(crate) fn beside_probe(figures: &Run<'_>) -> Vec<Block> {
     let mut page = Page::default();
     if let Ok(probed) = Probed::of(figures) {
         comparison(&mut page, figures, &probed);
@@ -228,7 +228,7 @@ struct Probed<'a> {
 }
 
 impl<'a> Probed<'a> {
-    fn of(figures: &Figures<'a>) -> Result<Self, NoComparison> {
+    fn of(figures: &Run<'a>) -> Result<Self, NoComparison> {
         let record = figures.record;
         let probe = record.probe.as_ref().ok_or(NoComparison::NoProbe)?;
         if !figures.is_measured() {
@@ -255,7 +255,7 @@ fn completed(result: &ProbeResult, kind: StepKind) -> impl Iterator<Item = Step<
     steps.filter_map(|step| Some((step, step.figures.as_ref()?)))
 }
 
-fn comparison(page: &mut Page, figures: &Figures<'_>, probed: &Probed<'_>) {
+fn comparison(page: &mut Page, figures: &Run<'_>, probed: &Probed<'_>) {
     page.section("The device, and the device through the database");
     let heads = ["IOPS", "Mean us", "p99 us", "CPU us/read"];
     let mut table = Table::of_numbers(Column::left("Random reads of one block"), heads);
@@ -297,7 +297,7 @@ fn comparison(page: &mut Page, figures: &Figures<'_>, probed: &Probed<'_>) {
 }
 
 /// The difference between the last two lines in words.
-fn costs(page: &mut Page, figures: &Figures<'_>, sync: Option<Step<'_>>) {
+fn costs(page: &mut Page, figures: &Run<'_>, sync: Option<Step<'_>>) {
     let reads = figure::PHYSICAL_READS_PER_S.of(figures);
     if let Some((reads, (step, sync))) = reads.zip(sync)
         && let Some(share) = ratio(100.0 * reads, sync.iops)
@@ -332,14 +332,14 @@ fn costs(page: &mut Page, figures: &Figures<'_>, sync: Option<Step<'_>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use slob_testing::records;
 
     #[test]
     fn the_checksums_of_a_server_are_mentioned_beside_its_share_of_the_ceiling() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         for (checks, mentioned) in [(Some(true), true), (Some(false), false), (None, false)] {
             record.server.checks_blocks = checks;
-            let words = share_of_probe(&Figures::of(&record));
+            let words = share_of_probe(&Run::of(&record));
             assert!(words.contains(" % of its ceiling of "), "{words}");
             assert_eq!(words.contains("checksum"), mentioned, "{words}");
         }
@@ -347,23 +347,23 @@ mod tests {
 
     #[test]
     fn the_device_beside_the_database() {
-        insta::assert_snapshot!(compare_probe_text(&fixture::direct_read_run()).unwrap());
+        insta::assert_snapshot!(compare_probe_text(&records::direct_read_run()).unwrap());
     }
 
     #[test]
     fn a_comparison_warns_of_reads_from_a_cache() {
-        let text = compare_probe_text(&fixture::page_cache_run()).unwrap();
+        let text = compare_probe_text(&records::page_cache_run()).unwrap();
         assert!(text.contains("Caution"), "{text}");
-        assert!(!compare_probe_text(&fixture::direct_read_run()).unwrap().contains("Caution"));
+        assert!(!compare_probe_text(&records::direct_read_run()).unwrap().contains("Caution"));
     }
 
     #[test]
     fn a_missing_comparison_has_its_reason() {
-        assert_eq!(compare_probe_text(&fixture::update_run()), Err(NoComparison::NoProbe));
-        let mut record = fixture::direct_read_run();
+        assert_eq!(compare_probe_text(&records::update_run()), Err(NoComparison::NoProbe));
+        let mut record = records::direct_read_run();
         record.server.block_bytes = 16_384;
         assert_eq!(compare_probe_text(&record), Err(NoComparison::Unlike { block_bytes: 16_384 }));
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         record.probe.as_mut().unwrap().result.steps.clear();
         assert_eq!(compare_probe_text(&record), Err(NoComparison::NoReads));
         record.window = None;

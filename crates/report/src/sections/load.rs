@@ -6,20 +6,20 @@ use slob_record::Record;
 use slob_spec::ArrivalProcess;
 use slob_stats::Histogram;
 
-use crate::figure::{self, Figure, Figures};
-use crate::format::{
+use crate::page::{Column, Page};
+use slob_facts::format::{
     ABSENT, Format, capitalised, count, duration_us, fixed, or_absent, percent, plain_number, size,
 };
-use crate::measured::{
+use slob_facts::measured::{
     BACKLOG_S, OfferedLoad, TIMED_WAITS, TimedEvent, all_operations, all_responses, asked_rate, counter,
     distribution, is_coarse, latency, latency_mean_us, latency_percentile_us, ratio, saturating_sum,
     timed_events, total_rows, wait_times,
 };
-use crate::page::{Column, Page};
-use crate::table::{Cell, Table};
+use slob_facts::table::{Cell, Table};
+use slob_facts::{Figure, Run, figure};
 
 /// The load profile of AWR: amounts per second, per operation and per transaction.
-pub(super) fn profile(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn profile(page: &mut Page, figures: &Run<'_>) {
     page.section("Load profile");
     let heads = ["Per second", "Per operation", "Per transaction"];
     let divisors = [&figure::WINDOW_S, &figure::OPERATIONS, &figure::COMMITS].map(|of| of.of(figures));
@@ -37,7 +37,7 @@ pub(super) fn profile(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
-fn amounts(figures: &Figures<'_>) -> Vec<(&'static str, Option<f64>)> {
+fn amounts(figures: &Run<'_>) -> Vec<(&'static str, Option<f64>)> {
     let counted = |name| counter(figures.record, name).map(|amount| amount as f64);
     let operations = figure::OPERATIONS.of(figures);
     let mut amounts = vec![
@@ -85,7 +85,7 @@ const PER_CORE_AND_PRICE: [&Figure; 4] = [
     &figure::COST_PER_MILLION_IOPS_HOURS,
 ];
 
-pub(super) fn cpu(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn cpu(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     page.section("CPU");
     let heads = ["Seconds", "CPUs", "% of host", "% of DB time"];
@@ -148,7 +148,7 @@ pub(super) fn cpu(page: &mut Page, figures: &Figures<'_>) {
 
 const LATENCY_HEADS: [&str; 8] = ["Count", "Mean", "p50", "p90", "p95", "p99", "p99.9", "Max"];
 
-pub(super) fn operations(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn operations(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     page.section("Operation latency (us)");
     if record.operations.is_empty() {
@@ -179,7 +179,7 @@ pub(super) fn operations(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
-pub(super) fn roles(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn roles(page: &mut Page, figures: &Run<'_>) {
     if figures.record.workload.roles().is_none() {
         return;
     }
@@ -196,7 +196,7 @@ pub(super) fn roles(page: &mut Page, figures: &Figures<'_>) {
     page.table(&table);
 }
 
-fn responses(page: &mut Page, figures: &Figures<'_>, all: &Histogram) {
+fn responses(page: &mut Page, figures: &Run<'_>, all: &Histogram) {
     let record = figures.record;
     let responses = all_responses(record);
     if responses.is_empty() {
@@ -274,7 +274,7 @@ fn latency_row(name: &str, latency: &Histogram) -> Vec<Cell> {
 }
 
 /// Histograms of the database's latencies with fixed edges, as databases show them.
-pub(super) fn histograms(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn histograms(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     for (kind, name) in TIMED_WAITS {
         let Some(histogram) = wait_times(record, kind) else { continue };
@@ -348,7 +348,7 @@ fn counts_by_edge(histogram: &Histogram, is_coarse: bool) -> Vec<(String, u64)> 
     counts
 }
 
-pub(super) fn events(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn events(page: &mut Page, figures: &Run<'_>) {
     let (events, db_time_s) = (timed_events(figures.record), figure::DB_TIME_S.of(figures));
     if !events.is_empty() {
         page.section("Top timed events");
@@ -357,7 +357,7 @@ pub(super) fn events(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
-pub(super) fn background_events(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn background_events(page: &mut Page, figures: &Run<'_>) {
     let own = figures.record.events.iter().filter(|event| event.background);
     let events: Vec<TimedEvent> = own.map(TimedEvent::of).collect();
     if !events.is_empty() {
@@ -411,12 +411,12 @@ fn event_explanation(record: &Record, events: &[TimedEvent], db_time_s: Option<f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
     use slob_measure::{Latencies, LatencyKind};
+    use slob_testing::records;
 
     #[test]
     fn read_ahead_is_mentioned() {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         record.operations.remove(&OpKind::Scan);
         record.counters.set(Counter::PhysicalReads, 1000);
         let mut sentence = |requests| {
@@ -469,14 +469,14 @@ mod tests {
     #[test]
     fn times_above_db_time_are_outside_of_operations() {
         let explanation = |record: &Record| {
-            let db_time_s = figure::DB_TIME_S.of(&Figures::of(record));
+            let db_time_s = figure::DB_TIME_S.of(&Run::of(record));
             event_explanation(record, &timed_events(record), db_time_s)
         };
-        let mut record = fixture::update_run();
+        let mut record = records::update_run();
         assert!(explanation(&record).contains("the rest of DB time is CPU"), "{}", explanation(&record));
-        let db_time_ns = 1e9 * figure::DB_TIME_S.of(&Figures::of(&record)).unwrap();
+        let db_time_ns = 1e9 * figure::DB_TIME_S.of(&Run::of(&record)).unwrap();
         record.latencies = Latencies::default();
-        let one_read = fixture::spread(1_000, (1.03 / 1.08 * db_time_ns / 1_000.0) as u64);
+        let one_read = records::spread(1_000, (1.03 / 1.08 * db_time_ns / 1_000.0) as u64);
         record.latencies.set(LatencyKind::PhysicalRead, one_read);
         let words = explanation(&record);
         assert!(words.contains("above DB time: some happened outside of operations"), "{words}");

@@ -9,14 +9,14 @@ use slob_record::{
 use slob_spec::{Every, HotSpot, ThinkTime, Workload};
 use slob_stats::summary;
 
-use crate::figure::{self, Figures};
-use crate::format::{ABSENT, Format, count, every, fixed, limits, or_absent, plural, seconds, size};
-use crate::measured::{ratio, saturating_sum};
 use crate::page::{Column, Page};
 use crate::recheck::digest_words;
-use crate::table::{Cell, Table};
+use slob_facts::format::{ABSENT, Format, count, every, fixed, limits, or_absent, plural, seconds, size};
+use slob_facts::measured::{ratio, saturating_sum};
+use slob_facts::table::{Cell, Table};
+use slob_facts::{Run, figure};
 
-pub(super) fn test(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn test(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     page.section("Test");
     page.fact("Started", &utc(record.started));
@@ -217,7 +217,7 @@ fn window(record: &Record) -> String {
     format!("{measured}; {planned} after a warm-up of {}", seconds(workload.warmup_s))
 }
 
-pub(super) fn server(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn server(page: &mut Page, figures: &Run<'_>) {
     let server = &figures.record.server;
     if !server.settings.is_empty() {
         page.section("Settings that change results");
@@ -231,7 +231,7 @@ pub(super) fn server(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
-pub(super) fn layout(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn layout(page: &mut Page, figures: &Run<'_>) {
     /// Larger numbers of schemas are summed up in one row.
     const MOST_SCHEMAS: usize = 8;
     let Some(load) = &figures.record.load else { return };
@@ -296,7 +296,7 @@ fn summed(load: &LoadRecord) -> SchemaRecord {
 }
 
 /// The parameters that were set; the record holds the defaults too.
-pub(super) fn configuration(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn configuration(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     if record.configuration.is_empty() {
         return;
@@ -320,7 +320,7 @@ pub(super) fn configuration(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
-pub(super) fn notes(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn notes(page: &mut Page, figures: &Run<'_>) {
     let notes = &figures.record.notes;
     if !notes.is_empty() {
         page.section("Notes");
@@ -328,7 +328,7 @@ pub(super) fn notes(page: &mut Page, figures: &Figures<'_>) {
     }
 }
 
-pub(super) fn sources(page: &mut Page, figures: &Figures<'_>) {
+pub(super) fn sources(page: &mut Page, figures: &Run<'_>) {
     page.line("");
     page.rule('-');
     page.fact("Sources", &source_words(figures.record));

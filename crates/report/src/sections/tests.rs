@@ -8,35 +8,35 @@ use slob_record::{
 use super::*;
 use crate::confidence::Confidence;
 use crate::diff::Diff;
-use crate::fixture;
 use crate::page::WIDTH;
 use slob_measure::{Counter, LatencyKind, OpKind};
 use slob_stats::{Histogram, Series};
+use slob_testing::records;
 
 #[test]
 fn a_good_run_with_direct_io() {
-    insta::assert_snapshot!(text_report(&fixture::direct_read_run()));
+    insta::assert_snapshot!(text_report(&records::direct_read_run()));
 }
 
 #[test]
 fn a_run_that_the_page_cache_served() {
-    insta::assert_snapshot!(text_report(&fixture::page_cache_run()));
+    insta::assert_snapshot!(text_report(&records::page_cache_run()));
 }
 
 #[test]
 fn a_run_with_updates() {
-    insta::assert_snapshot!(text_report(&fixture::update_run()));
+    insta::assert_snapshot!(text_report(&records::update_run()));
 }
 
 #[test]
 fn a_run_that_failed_before_its_window() {
-    insta::assert_snapshot!(text_report(&fixture::failed_run()));
+    insta::assert_snapshot!(text_report(&records::failed_run()));
 }
 
 #[test]
 fn no_line_is_wider_than_the_page() {
     let mut records =
-        [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run(), fixture::failed_run()];
+        [records::direct_read_run(), records::page_cache_run(), records::update_run(), records::failed_run()];
     for record in &mut records {
         record.target = "x".repeat(300);
         record.server.settings.push(slob_measure::Setting { name: "n".repeat(80), value: "v".repeat(200) });
@@ -57,8 +57,8 @@ fn no_line_is_wider_than_the_page() {
 
 #[test]
 fn an_eventful_run_has_something_for_every_section() {
-    let record = fixture::eventful_run();
-    let figures = Figures::of(&record);
+    let record = records::eventful_run();
+    let figures = Run::of(&record);
     let text = text_report(&record);
     for section in SECTIONS {
         let mut page = Page::default();
@@ -75,14 +75,14 @@ fn unwrapped(record: &Record) -> String {
 
 #[test]
 fn an_interrupted_run_stands_out() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     record.status = slob_record::Status::Interrupted;
     assert!(text_report(&record).contains("*** INTERRUPTED ***"));
 }
 
 #[test]
 fn nothing_is_claimed_of_a_run_that_was_interrupted_before_its_window() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     record.status = slob_record::Status::Interrupted;
     record.window = None;
     let text = unwrapped(&record);
@@ -93,7 +93,7 @@ fn nothing_is_claimed_of_a_run_that_was_interrupted_before_its_window() {
 
 #[test]
 fn a_run_above_its_probe_is_advised_to_probe_again() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     let steps = &mut record.probe.as_mut().unwrap().result.steps;
     steps.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = 1_775.0);
     let text = unwrapped(&record);
@@ -108,7 +108,7 @@ fn a_run_above_its_probe_is_advised_to_probe_again() {
 
 #[test]
 fn a_probe_that_does_not_fit_is_shown_and_not_compared() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     record.probe.as_mut().unwrap().result.plan.direct = false;
     let text = unwrapped(&record);
     assert!(text.contains("This probe is not a ceiling for this run"), "{text}");
@@ -116,7 +116,7 @@ fn a_probe_that_does_not_fit_is_shown_and_not_compared() {
 
 #[test]
 fn both_the_counted_device_and_the_disk_below_are_named() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     let device = |record: &Record| {
         let text = text_report(record);
         text.lines().find(|line| line.starts_with("Device  ")).unwrap().to_owned()
@@ -129,7 +129,7 @@ fn both_the_counted_device_and_the_disk_below_are_named() {
 
 #[test]
 fn the_hot_schema_is_named_in_english() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     record.workload.hot_schema_every = NonZeroU32::new(1);
     assert!(unwrapped(&record).contains("every operation to schema 1"));
     record.workload.hot_schema_every = NonZeroU32::new(3);
@@ -138,7 +138,7 @@ fn the_hot_schema_is_named_in_english() {
 
 #[test]
 fn syncs_are_not_shown_as_writes_of_the_log() {
-    let mut record = fixture::update_run();
+    let mut record = records::update_run();
     let redo = |record: &Record| {
         let text = text_report(record);
         let line = text.lines().find(|line| line.starts_with("  Redo  ")).unwrap();
@@ -148,13 +148,13 @@ fn syncs_are_not_shown_as_writes_of_the_log() {
     let (cells, text) = redo(&record);
     assert_eq!(cells, ["Redo", "7,733", "63.4"]);
     assert!(text.contains("flushed to stable storage 125.7 times/s"), "{text}");
-    fixture::uncounted(&mut record, Counter::RedoWrites);
+    records::uncounted(&mut record, Counter::RedoWrites);
     assert_eq!(redo(&record).0, ["Redo", "-", "63.4"]);
 }
 
 #[test]
 fn reads_of_the_disks_are_shown_beside_the_device_on_top() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     assert!(!unwrapped(&record).contains("The disks below it"));
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
     device.counters.as_mut().unwrap().disk_read_bytes = Some(600_000_000);
@@ -163,13 +163,13 @@ fn reads_of_the_disks_are_shown_beside_the_device_on_top() {
 
 #[test]
 fn bounds_of_a_databases_own_buckets_are_marked_everywhere() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     let mut reads = slob_stats::Histogram::new();
     reads.record_n(256_000, 900);
     reads.record_n(512_000, 100);
     record.latencies.set(LatencyKind::PhysicalRead, reads);
     let total = slob_measure::WaitTotal { waits: 1000, time_us: 156_000 };
-    fixture::with_exact(&mut record, LatencyKind::PhysicalRead, total);
+    records::with_exact(&mut record, LatencyKind::PhysicalRead, total);
     let text = unwrapped(&record);
     for words in
         ["mean 156, p50 <= 256, p90 <= 256, p99 <= 512", "<= 512 us", "those marked '<=' are upper bounds"]
@@ -181,30 +181,30 @@ fn bounds_of_a_databases_own_buckets_are_marked_everywhere() {
 }
 
 /// The text of one section.
-fn section(write: fn(&mut Page, &Figures<'_>), record: &Record) -> String {
+fn section(write: fn(&mut Page, &Run<'_>), record: &Record) -> String {
     let mut page = Page::default();
-    write(&mut page, &Figures::of(record));
+    write(&mut page, &Run::of(record));
     page.into_text()
 }
 
 #[test]
 fn a_summary_of_a_good_run() {
-    insta::assert_snapshot!(compact_summary(&fixture::direct_read_run()));
+    insta::assert_snapshot!(compact_summary(&records::direct_read_run()));
 }
 
 #[test]
 fn a_summary_of_a_failed_run() {
-    insta::assert_snapshot!(compact_summary(&fixture::failed_run()));
+    insta::assert_snapshot!(compact_summary(&records::failed_run()));
 }
 
 #[test]
 fn each_server_has_its_row_and_the_busiest_comes_first() {
-    insta::assert_snapshot!(section(course::hosts, &fixture::eventful_run()));
+    insta::assert_snapshot!(section(course::hosts, &records::eventful_run()));
 }
 
 #[test]
 fn a_server_that_was_not_observed_comes_last_and_one_server_needs_no_table() {
-    let mut record = fixture::eventful_run();
+    let mut record = records::eventful_run();
     record.observed[0] = ObservedRecord {
         endpoint: Some("db0:5000".into()),
         by: "ssh:db0".into(),
@@ -221,7 +221,7 @@ fn a_server_that_was_not_observed_comes_last_and_one_server_needs_no_table() {
 
 #[test]
 fn each_endpoint_has_its_row_and_a_shared_server_is_named() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     assert_eq!(section(course::endpoints, &record), "", "one server needs no table");
     let endpoint = |name: &str, shares_with: Option<&str>| EndpointRecord {
         endpoint: name.into(),
@@ -242,7 +242,7 @@ fn each_endpoint_has_its_row_and_a_shared_server_is_named() {
 
 #[test]
 fn waits_of_the_servers_own_processes_have_a_section_of_their_own() {
-    let mut record = fixture::page_cache_run();
+    let mut record = records::page_cache_run();
     record.events[0].background = true;
     let text = section(load::background_events, &record);
     assert!(text.contains("own processes") && text.contains(&record.events[0].name), "{text}");
@@ -250,7 +250,7 @@ fn waits_of_the_servers_own_processes_have_a_section_of_their_own() {
 
 #[test]
 fn the_outcome_of_until_steady_is_a_fact() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     let mut text = |until: UntilSteady| {
         record.until_steady = Some(until);
         section(setup::test, &record).split_whitespace().collect::<Vec<_>>().join(" ")
@@ -272,7 +272,7 @@ fn the_outcome_of_until_steady_is_a_fact() {
 
 #[test]
 fn each_loss_has_a_row_up_to_twenty() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     let loss = |session: u32| LossRecord {
         session,
         endpoint: 0,
@@ -293,7 +293,7 @@ fn each_loss_has_a_row_up_to_twenty() {
 #[test]
 fn marks_have_their_place_in_the_window() {
     // The window is 10.25 to 70.25 s.
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     assert_eq!(section(course::marks, &record), "");
     record.marks = [(-0.5, "early"), (30.25, "rebalance"), (71.0, "late")]
         .map(|(at_s, text)| Mark { at_s, text: text.into() })
@@ -306,7 +306,7 @@ fn marks_have_their_place_in_the_window() {
 
 #[test]
 fn figures_of_the_run_are_beside_those_of_the_servers_report() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     assert_eq!(section(course::server_report, &record), "");
     let pair = |what: &str, ours, reported| ReportedPair { what: what.into(), ours, reported };
     record.server_report = Some(ServerReportRecord {
@@ -332,7 +332,7 @@ fn figures_of_the_run_are_beside_those_of_the_servers_report() {
 #[test]
 fn the_slowest_session_is_named_if_the_spread_is_wide() {
     let text = |record: &Record| section(course::sessions, record);
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     assert!(!text(&record).contains("Slowest"), "{}", text(&record));
     record.sessions[2].busy_us = record.sessions[2].busy_us * 13 / 10;
     assert!(text(&record).contains("Slowest: session 2 on schema 1"), "{}", text(&record));
@@ -349,7 +349,7 @@ fn the_slowest_session_is_named_if_the_spread_is_wide() {
 /// A server on Windows times operations in steps of a millisecond.
 #[test]
 fn latencies_below_the_step_of_the_servers_clock_are_blank_in_every_view() {
-    let sound = fixture::direct_read_run();
+    let sound = records::direct_read_run();
     let mut record = sound.clone();
     let mut durations = Histogram::new();
     durations.record_n(0, 17_000);
@@ -367,7 +367,7 @@ fn latencies_below_the_step_of_the_servers_clock_are_blank_in_every_view() {
     assert!(!text_report(&sound).contains("in steps of"));
     let sessions = section(course::sessions, &record);
     assert!(sessions.contains("Mean latency (us)      -"), "{sessions}");
-    let figures = Figures::of(&record);
+    let figures = Run::of(&record);
     let [mean, p50, max] = [figure::OPERATION_MEAN_US, figure::OPERATION_P50_US, figure::OPERATION_MAX_US]
         .map(|of| of.of(&figures));
     assert_eq!((mean, p50, max), (None, None, Some(2000.0)));
@@ -381,7 +381,7 @@ fn latencies_below_the_step_of_the_servers_clock_are_blank_in_every_view() {
 #[test]
 fn rows_of_histograms_below_the_step_of_the_servers_clock_are_one_that_says_so() {
     let words = "below the clock's step of 1.00 ms";
-    let sound = fixture::direct_read_run();
+    let sound = records::direct_read_run();
     let mut record = sound.clone();
     let mut durations = Histogram::new();
     durations.record_n(0, 17_000);
@@ -414,7 +414,7 @@ fn rows_of_histograms_below_the_step_of_the_servers_clock_are_one_that_says_so()
 
 #[test]
 fn many_schemas_are_summed_up_with_their_range() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     let load = record.load.as_mut().unwrap();
     let one = load.schemas[0].clone();
     load.schemas = vec![one; 9];
@@ -426,23 +426,23 @@ fn many_schemas_are_summed_up_with_their_range() {
 
 #[test]
 fn no_precision_is_claimed_for_percentiles_that_are_bounds() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     assert!(!source_words(&record).contains("upper bounds"));
     let total = slob_measure::WaitTotal { waits: 1, time_us: 9 };
-    fixture::with_exact(&mut record, LatencyKind::PhysicalRead, total);
+    records::with_exact(&mut record, LatencyKind::PhysicalRead, total);
     assert!(source_words(&record).contains("those marked '<=' are upper bounds"));
 }
 
 #[test]
 fn the_configuration_shows_what_was_set() {
-    let text = section(setup::configuration, &fixture::direct_read_run());
+    let text = section(setup::configuration, &records::direct_read_run());
     assert!(text.contains("UPDATE_PCT") && text.contains("RUN_TIME"), "{text}");
     assert!(!text.contains("SCAN_PCT") && text.contains("slob show"), "{text}");
 }
 
 #[test]
 fn readers_beside_writers_have_figures_of_their_own() {
-    let record = fixture::run_with_roles();
+    let record = records::run_with_roles();
     let text = text_report(&record);
     let section = text.split("Readers beside writers").nth(1).expect("the section");
     let row =
@@ -454,25 +454,25 @@ fn readers_beside_writers_have_figures_of_their_own() {
         "{text}"
     );
     assert!(text.contains("Operations, readers") && text.contains("Mean latency (us), writers"), "{text}");
-    let figures = Figures::of(&record);
+    let figures = Run::of(&record);
     let of = |figure: figure::Figure| figure.of(&figures).unwrap();
     let all = of(figure::READER_OPERATIONS_PER_S) + of(figure::WRITER_OPERATIONS_PER_S);
     assert!((all - of(figure::OPERATIONS_PER_S)).abs() < 1e-9);
     assert!(of(figure::WRITER_OPERATION_MEAN_US) > of(figure::READER_OPERATION_MEAN_US));
     assert!(compact_summary(&record).contains("5 readers: "), "{}", compact_summary(&record));
     assert_eq!(figure::UPDATE_PCT.of(&figures), None);
-    assert_eq!(figure::READER_OPERATIONS_PER_S.of(&Figures::of(&fixture::update_run())), None);
+    assert_eq!(figure::READER_OPERATIONS_PER_S.of(&Run::of(&records::update_run())), None);
 }
 
 /// Writers do fewer operations than readers, which is no unevenness of the load.
 #[test]
 fn sessions_are_compared_with_those_of_their_role() {
     let uneven = |record: &Record| {
-        let figures = Figures::of(record);
+        let figures = Run::of(record);
         let verdict = &figures.verdicts()[Question::Steady as usize];
         verdict.sentence() + &verdict.details().join(" ")
     };
-    let mut record = fixture::run_with_roles();
+    let mut record = records::run_with_roles();
     let words = |record: &Record| uneven(record).contains("of what the median session did");
     assert!(!words(&record), "{}", uneven(&record));
     record.sessions[7].selects /= 3;

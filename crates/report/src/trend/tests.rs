@@ -2,12 +2,13 @@ use jiff::SignedDuration;
 use slob_measure::OpKind;
 
 use super::*;
-use crate::{figure, fixture};
+use slob_facts::figure;
+use slob_testing::records;
 
 /// Sound runs an hour apart with so many operations, within 1 %.
 fn runs(operations: &[u64]) -> Vec<Record> {
     let run = |(at, operations): (usize, &u64)| {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         record.started += SignedDuration::from_hours(at as i64);
         record.id = format!("run-{at:03}");
         let select = record.operations.get_mut(&OpKind::Select).unwrap();
@@ -18,7 +19,7 @@ fn runs(operations: &[u64]) -> Vec<Record> {
 }
 
 fn trend_of(records: &[Record]) -> Trend {
-    let runs = records.iter().map(|record| JudgedRun::of(&Figures::of(record))).collect();
+    let runs = records.iter().map(|record| JudgedRun::of(&Run::of(record))).collect();
     let begin: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
     let missed = vec![MissedSlot { begin, end: begin + SignedDuration::from_hours(1), why: "away".into() }];
     let history = History { name: "a".into(), runs, missed };
@@ -61,7 +62,7 @@ fn runs_with_a_bad_verdict_are_marked_and_do_not_count() {
     let mut records = runs(&[20_000; 40]);
     for record in &mut records[20..30] {
         let (id, started) = (record.id.clone(), record.started);
-        *record = Record { id, started, ..fixture::page_cache_run() };
+        *record = Record { id, started, ..records::page_cache_run() };
     }
     let trend = trend_of(&records);
     let figure = &trend.histories[0].figures[0];

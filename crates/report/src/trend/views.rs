@@ -4,12 +4,13 @@ use jiff::Timestamp;
 
 use super::{ChangePoint, Course, FigureTrend, Found, HistoryTrend, MissedSlot, RunAt, Trend};
 use crate::diff::{range, shown_percent};
-use crate::figure::{Better, Figure};
-use crate::format::{ABSENT, or_absent, plural, signed_percent};
+use crate::group::write_verdicts;
 use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
-use crate::verdicts::{Answer, group};
+use slob_facts::figure::Better;
+use slob_facts::format::{ABSENT, or_absent, plural, signed_percent};
+use slob_facts::{Answer, Figure};
 
 /// Missed slots in words; the others are in the table of runs.
 const MOST_MISSED: usize = 5;
@@ -49,7 +50,7 @@ impl HistoryTrend {
         if !self.missed.is_empty() {
             page.fact("Missed", &self.missed_words());
         }
-        group::write(page, &[(&self.name, &self.verdicts)]);
+        write_verdicts(page, &[(&self.name, &self.verdicts)]);
         self.write_changes(page);
         page.table(&self.figures_table());
     }

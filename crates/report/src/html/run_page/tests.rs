@@ -1,18 +1,18 @@
 use std::num::NonZeroU32;
 
 use super::*;
-use crate::fixture;
 use crate::html::escape;
 use crate::page::Block;
 use slob_measure::{LatencyKind, WaitTotal};
 use slob_record::SessionRecord;
 use slob_stats::Series;
+use slob_testing::records;
 
 const EVIL: &str = "</script><script>alert(1)</script>";
 
 /// Eight hours of 4,096 sessions.
 fn long_run() -> Record {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     let session = record.sessions[0].clone();
     record.sessions = (0..4096)
         .map(|session_number| SessionRecord {
@@ -27,7 +27,7 @@ fn long_run() -> Record {
     record.series = Series::new(0, 1800);
     // Every interval has latencies of its own: from a microsecond to minutes.
     for second in (0..8 * 3600).step_by(4) {
-        let mut interval = fixture::interval(2_000 + second % 997);
+        let mut interval = records::interval(2_000 + second % 997);
         interval.latency.record(1_000 + second);
         interval.latency.record(1 << (20 + second % 18));
         record.series.push(second, interval).unwrap();
@@ -48,8 +48,8 @@ fn eight_hours_of_4096_sessions_stay_below_six_megabytes() {
 
 #[test]
 fn a_record_can_not_end_an_element_of_the_page() {
-    let plain = run_page(&fixture::page_cache_run());
-    let mut record = fixture::page_cache_run();
+    let plain = run_page(&records::page_cache_run());
+    let mut record = records::page_cache_run();
     record.name = EVIL.into();
     record.id = EVIL.into();
     record.target = EVIL.into();
@@ -71,17 +71,17 @@ fn a_record_can_not_end_an_element_of_the_page() {
 
 #[test]
 fn runs_that_failed_or_were_interrupted_have_a_page_that_says_so() {
-    let page = run_page(&fixture::failed_run());
+    let page = run_page(&records::failed_run());
     assert!(page.contains("<strong>Failed</strong> connecting session 3"));
     assert!(page.matches("Not shown: ").count() >= 12, "every chart has its reason");
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     record.status = Status::Interrupted;
     assert!(run_page(&record).contains("<strong>Interrupted</strong>"));
 }
 
 #[test]
 fn the_page_asks_nothing_of_the_network() {
-    let page = run_page(&fixture::direct_read_run());
+    let page = run_page(&records::direct_read_run());
     assert!(page.contains("default-src 'none'; script-src 'sha256-"));
     for reach in [" src=", "<link", "@import", "url("] {
         assert!(!page.contains(reach), "{reach}");
@@ -90,15 +90,15 @@ fn the_page_asks_nothing_of_the_network() {
 
 #[test]
 fn the_comparison_is_there_with_a_probe_only() {
-    assert!(run_page(&fixture::direct_read_run()).contains("Through the database, 4 sessions"));
-    assert!(!run_page(&fixture::update_run()).contains("Through the database, 4 sessions"));
+    assert!(run_page(&records::direct_read_run()).contains("Through the database, 4 sessions"));
+    assert!(!run_page(&records::update_run()).contains("Through the database, 4 sessions"));
 }
 
 /// Histograms, endpoints and lost sessions were in the text alone.
 #[test]
 fn every_section_of_the_text_is_in_the_page() {
-    let record = fixture::eventful_run();
-    let figures = Figures::of(&record);
+    let record = records::eventful_run();
+    let figures = Run::of(&record);
     let page = run_page(&record);
     for section in SECTIONS {
         let blocks = section.blocks(&figures);
@@ -120,20 +120,20 @@ fn every_section_of_the_text_is_in_the_page() {
 
 /// The cards of a record as HTML.
 fn cards_html(record: &Record) -> String {
-    cards(&Figures::of(record)).map(Markup::into_string).concat()
+    cards(&Run::of(record)).map(Markup::into_string).concat()
 }
 
 #[test]
 fn a_read_without_a_measured_time_is_a_share_of_a_select() {
-    let html = cards_html(&fixture::page_cache_run());
+    let html = cards_html(&records::page_cache_run());
     assert!(html.contains("p99 of a SELECT, per block") && html.contains("their 64 blocks"), "{html}");
-    assert!(cards_html(&fixture::direct_read_run()).contains("p99 of a phys. read"));
+    assert!(cards_html(&records::direct_read_run()).contains("p99 of a phys. read"));
 }
 
 #[test]
 fn a_bound_is_not_shown_as_the_time_of_each_read() {
-    let mut record = fixture::direct_read_run();
-    fixture::with_exact(&mut record, LatencyKind::PhysicalRead, WaitTotal { waits: 1000, time_us: 140_000 });
+    let mut record = records::direct_read_run();
+    records::with_exact(&mut record, LatencyKind::PhysicalRead, WaitTotal { waits: 1000, time_us: 140_000 });
     let html = cards_html(&record);
     assert!(
         html.contains("<p class=\"value\">\u{2264}") && html.contains("Upper bound of the bucket"),
@@ -144,7 +144,7 @@ fn a_bound_is_not_shown_as_the_time_of_each_read() {
 
 #[test]
 fn an_unmeasured_figure_is_no_zero() {
-    let html = cards_html(&fixture::failed_run());
+    let html = cards_html(&records::failed_run());
     assert_eq!(html.matches("Nothing was measured.").count(), 5);
     assert!(!html.contains(">0<"), "{html}");
 }
@@ -152,14 +152,14 @@ fn an_unmeasured_figure_is_no_zero() {
 #[test]
 fn a_failed_run_stands_out() {
     assert!(
-        banner(&fixture::failed_run()).into_string().contains("<strong>Failed</strong> connecting session 3")
+        banner(&records::failed_run()).into_string().contains("<strong>Failed</strong> connecting session 3")
     );
-    assert_eq!(banner(&fixture::direct_read_run()).into_string(), "");
+    assert_eq!(banner(&records::direct_read_run()).into_string(), "");
 }
 
 #[test]
 fn all_figures_are_plain_numbers_and_absent_ones_are_empty() {
-    let html = table_html(&all_figures(&Figures::of(&fixture::direct_read_run()))).into_string();
+    let html = table_html(&all_figures(&Run::of(&records::direct_read_run()))).into_string();
     for row in [
         "<code>counters.physical_reads</code></td><td></td><td class=\"n\">1170432</td>",
         "<code>redo_mb_per_s</code></td><td>Redo (MB)</td><td class=\"n\"></td>",

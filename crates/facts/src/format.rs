@@ -4,10 +4,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use serde::Serialize;
-pub(crate) use slob_awr::info::plain_number;
+pub use slob_awr::info::plain_number;
 use slob_host::GroupLimits;
-
-use crate::table::Cell;
 
 pub const ABSENT: &str = "-";
 
@@ -47,10 +45,6 @@ impl Format {
             Self::Duration => duration_us(value),
         }
     }
-
-    pub fn cell(self, value: impl Into<Option<f64>>) -> Cell {
-        value.into().map_or(Cell::Absent, |value| Cell::Number(value, self))
-    }
 }
 
 /// Numbers with the form in which sentences show them. In JSON they are plain numbers.
@@ -83,7 +77,7 @@ numbers! {
     Thousandths(f64) = |value| fixed(value, 3);
 }
 
-pub(crate) fn shown(value: Option<impl fmt::Display>) -> String {
+pub fn shown(value: Option<impl fmt::Display>) -> String {
     or_absent(value, |value| value.to_string())
 }
 
@@ -227,7 +221,7 @@ fn separated(digits: &str) -> String {
     text
 }
 
-pub(crate) fn capitalised(text: &str) -> String {
+pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

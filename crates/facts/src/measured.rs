@@ -13,15 +13,15 @@ use slob_stats::{Histogram, Point};
 
 use crate::format::{ABSENT, Format, count, fixed, percent, plain_number};
 use crate::table::Cell;
-use crate::verdicts::thresholds::{MEMORY_READ, RATE_MET, RATE_MISSED};
+use crate::thresholds::{MEMORY_READ, RATE_MET, RATE_MISSED};
 
 /// `amount / of` if that is defined.
-pub(crate) fn ratio(amount: f64, of: f64) -> Option<f64> {
+pub fn ratio(amount: f64, of: f64) -> Option<f64> {
     (of > 0.0).then(|| amount / of)
 }
 
 /// The sum of counts; of those of a damaged record, which may overflow, the largest number.
-pub(crate) fn saturating_sum(counts: impl IntoIterator<Item = u64>) -> u64 {
+pub fn saturating_sum(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
@@ -29,17 +29,17 @@ pub(crate) fn saturating_sum(counts: impl IntoIterator<Item = u64>) -> u64 {
 const MOST_OF_HOST: f64 = 1.1;
 
 #[derive(Debug)]
-pub(crate) struct Measured<'a> {
-    pub(crate) record: &'a Record,
+pub struct Measured<'a> {
+    pub record: &'a Record,
     /// Length of the window, the divisor of rates.
-    pub(crate) window_s: f64,
+    pub window_s: f64,
     operations: OnceCell<Histogram>,
     responses: OnceCell<Histogram>,
 }
 
 /// Work of the sessions of a run with WRITERS and READERS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     Writer,
     Reader,
 }
@@ -55,76 +55,76 @@ impl Role {
 }
 
 /// The sessions that do the same work: all of them, or those of each role.
-pub(crate) fn alike(record: &Record) -> Vec<(Option<Role>, Vec<&SessionRecord>)> {
+pub fn alike(record: &Record) -> Vec<(Option<Role>, Vec<&SessionRecord>)> {
     let Some(roles) = record.workload.roles() else { return vec![(None, record.sessions.iter().collect())] };
     let (writers, readers) = record.sessions.iter().partition(|session| session.session < roles.writers);
     vec![(Some(Role::Reader), readers), (Some(Role::Writer), writers)]
 }
 
 impl<'a> Measured<'a> {
-    pub(crate) fn of(record: &'a Record) -> Option<Self> {
+    pub fn of(record: &'a Record) -> Option<Self> {
         let window_s = record.window.map(|window| window.seconds).filter(|seconds| *seconds > 0.0)?;
         Some(Self { record, window_s, operations: OnceCell::new(), responses: OnceCell::new() })
     }
 
-    pub(crate) fn operations(&self) -> &Histogram {
+    pub fn operations(&self) -> &Histogram {
         self.operations.get_or_init(|| all_operations(self.record))
     }
 
-    pub(crate) fn responses(&self) -> &Histogram {
+    pub fn responses(&self) -> &Histogram {
         self.responses.get_or_init(|| all_responses(self.record))
     }
 
     /// The durations of the operations of a role; `None` if all sessions are alike.
-    pub(crate) fn durations_of(&self, role: Role) -> Option<Histogram> {
+    pub fn durations_of(&self, role: Role) -> Option<Histogram> {
         self.record.workload.roles()?;
         let kinds = self.record.operations.iter().filter(|(kind, _)| role == Role::of(**kind));
         Some(merged(kinds.map(|(_, of_kind)| &of_kind.latency)))
     }
 
     /// Length of the window by the clock of the database's host, the divisor of its figures: the mean of several hosts.
-    pub(crate) fn observed_s(&self) -> f64 {
+    pub fn observed_s(&self) -> f64 {
         let seconds = self.record.observed.iter().filter_map(|server| server.seconds);
         let seconds: Vec<f64> = seconds.filter(|seconds| *seconds > 0.0).collect();
         if seconds.is_empty() { self.window_s } else { seconds.iter().sum::<f64>() / seconds.len() as f64 }
     }
 
-    pub(crate) fn per_s(&self, amount: u64) -> f64 {
+    pub fn per_s(&self, amount: u64) -> f64 {
         amount as f64 / self.window_s
     }
 
-    pub(crate) fn counted(&self, of: Counter) -> Option<f64> {
+    pub fn counted(&self, of: Counter) -> Option<f64> {
         counter(self.record, of).map(|amount| amount as f64)
     }
 
-    pub(crate) fn counted_per_s(&self, of: Counter) -> Option<f64> {
+    pub fn counted_per_s(&self, of: Counter) -> Option<f64> {
         counter(self.record, of).map(|amount| self.per_s(amount))
     }
 
-    pub(crate) fn operations_of(&self, kind: OpKind) -> u64 {
+    pub fn operations_of(&self, kind: OpKind) -> u64 {
         self.record.operations.get(&kind).map_or(0, |kind| kind.operations)
     }
 
-    pub(crate) fn host_cpu(&self) -> Option<CpuTimes> {
+    pub fn host_cpu(&self) -> Option<CpuTimes> {
         self.record.host.as_ref()?.cpu
     }
 
-    pub(crate) fn percent_of_cpus(&self, part_s: fn(&CpuTimes) -> f64) -> Option<f64> {
+    pub fn percent_of_cpus(&self, part_s: fn(&CpuTimes) -> f64) -> Option<f64> {
         let cpu = self.host_cpu()?;
         ratio(100.0 * part_s(&cpu), cpu.total_s())
     }
 
-    pub(crate) fn host_cpus(&self) -> Option<u32> {
+    pub fn host_cpus(&self) -> Option<u32> {
         self.record.host.as_ref()?.info.cpus_online
     }
 
-    pub(crate) fn db_cpu_s(&self) -> Option<f64> {
+    pub fn db_cpu_s(&self) -> Option<f64> {
         let cpu_s = self.record.db_cpu.as_ref()?.cpu.total_s();
         self.impossible_db_cpu().is_none().then_some(cpu_s)
     }
 
     /// CPU time of the database beside that of its host's CPUs, if it is more: counts of other processes are among it.
-    pub(crate) fn impossible_db_cpu(&self) -> Option<(f64, f64)> {
+    pub fn impossible_db_cpu(&self) -> Option<(f64, f64)> {
         /// Edges of the samples differ by a few clock ticks of each process.
         const SLACK_S: f64 = 0.5;
         let cpu_s = self.record.db_cpu.as_ref()?.cpu.total_s();
@@ -133,7 +133,7 @@ impl<'a> Measured<'a> {
     }
 
     /// CPU time of the processes that serve the sessions, or of the whole database if they are not separate.
-    pub(crate) fn sessions_cpu_s(&self) -> Option<f64> {
+    pub fn sessions_cpu_s(&self) -> Option<f64> {
         let db = self.record.db_cpu.as_ref().filter(|_| self.impossible_db_cpu().is_none())?;
         Some(db.sessions.unwrap_or(db.cpu).total_s())
     }
@@ -141,7 +141,7 @@ impl<'a> Measured<'a> {
     /// The part of DB time that sessions were on a CPU, in percent, and the part that they waited for storage, where that is known.
     /// CPU time outside of operations, as between those of an open loop, and of threads in the background is no part of DB time:
     /// the first part is at most what the second one leaves.
-    pub(crate) fn on_cpu_and_waiting(&self) -> Option<(f64, Option<f64>)> {
+    pub fn on_cpu_and_waiting(&self) -> Option<(f64, Option<f64>)> {
         let percent = |seconds| ratio(100.0 * seconds, db_time_s(self.record)?);
         let waited = self.storage_wait_s().and_then(percent).map(|waited| waited.min(100.0));
         let most = 100.0 - waited.unwrap_or(0.0);
@@ -173,78 +173,78 @@ impl<'a> Measured<'a> {
     }
 
     /// CPU time of this program; with an embedded database it is the database's too.
-    pub(crate) fn client_cpu_s(&self) -> Option<f64> {
+    pub fn client_cpu_s(&self) -> Option<f64> {
         self.record.client_cpu.map(|cpu| cpu.total_s())
     }
 
     /// CPU time of database and program on the database's host. That of an embedded database counts once, and that of a client
     /// host not at all.
-    pub(crate) fn run_cpu_s(&self) -> Option<f64> {
+    pub fn run_cpu_s(&self) -> Option<f64> {
         Some(self.db_cpu_s()? + self.client_cpu_on_host_s()?)
     }
 
-    pub(crate) fn client_cpu_on_host_s(&self) -> Option<f64> {
+    pub fn client_cpu_on_host_s(&self) -> Option<f64> {
         let elsewhere = self.record.server.embedded || self.record.client_host.is_some();
         if elsewhere { Some(0.0) } else { self.client_cpu_s() }
     }
 
     /// Absent if it is impossible.
-    pub(crate) fn percent_of_host(&self, cpu_s: f64) -> Option<f64> {
+    pub fn percent_of_host(&self, cpu_s: f64) -> Option<f64> {
         let share = ratio(cpu_s, self.observed_s() * f64::from(self.host_cpus()?))?;
         (share <= MOST_OF_HOST).then_some(100.0 * share)
     }
 
     /// A figure of the block device over the window by the host's clock.
-    pub(crate) fn device(&self, of: fn(&DeviceUse, f64) -> Option<f64>) -> Option<f64> {
+    pub fn device(&self, of: fn(&DeviceUse, f64) -> Option<f64>) -> Option<f64> {
         of(&device_counters(self.record)?.used, self.observed_s())
     }
 }
 
 /// The file system of the data, if it compresses them.
-pub(crate) fn compressing_file_system(record: &Record) -> Option<&str> {
+pub fn compressing_file_system(record: &Record) -> Option<&str> {
     let device = &record.host.as_ref()?.device.as_ref()?.device;
     let compresses = device.mount_options.iter().any(|option| option.starts_with("compress"));
     compresses.then_some(device.file_system.as_str())
 }
 
 /// True if the database's reads bypass the page cache. Compressed data are read through it all the same.
-pub(crate) fn bypasses_page_cache(record: &Record) -> bool {
+pub fn bypasses_page_cache(record: &Record) -> bool {
     record.server.direct_io == Some(true) && compressing_file_system(record).is_none()
 }
 
 /// Counters of the block device behind the data, for all programs of the host.
-pub(crate) fn device_counters(record: &Record) -> Option<DeviceCounters> {
+pub fn device_counters(record: &Record) -> Option<DeviceCounters> {
     record.host.as_ref()?.device.as_ref()?.counters
 }
 
-pub(crate) fn device_name(record: &Record) -> Option<&str> {
+pub fn device_name(record: &Record) -> Option<&str> {
     Some(&record.host.as_ref()?.device.as_ref()?.device.top.as_ref()?.name)
 }
 
 /// A counter of the window; `None` if the database does not count it or there is no window.
-pub(crate) fn counter(record: &Record, counter: Counter) -> Option<u64> {
+pub fn counter(record: &Record, counter: Counter) -> Option<u64> {
     record.window?;
     record.counters.get(counter)
 }
 
 /// True if the counters of a server that has some are missing. A database without counters has none at all.
-pub(crate) fn misses_counters(record: &Record) -> bool {
+pub fn misses_counters(record: &Record) -> bool {
     !record.server.embedded && record.counters.is_empty()
 }
 
 /// A counter of all clients of the server.
-pub(crate) fn counter_of_all(record: &Record, counter: Counter) -> Option<u64> {
+pub fn counter_of_all(record: &Record, counter: Counter) -> Option<u64> {
     record.window?;
     record.server_counters.get(counter).or_else(|| record.counters.get(counter))
 }
 
 /// Bytes of the run's physical reads: as counted, or else blocks times their size.
-pub(crate) fn physical_read_bytes(record: &Record) -> Option<u64> {
+pub fn physical_read_bytes(record: &Record) -> Option<u64> {
     read_bytes(record, counter)
 }
 
 /// All that the server read, for clients or not, for comparison with counters that know no clients.
-pub(crate) fn physical_read_bytes_of_all(record: &Record) -> Option<u64> {
+pub fn physical_read_bytes_of_all(record: &Record) -> Option<u64> {
     let of_clients = read_bytes(record, counter_of_all)?;
     Some(of_clients.saturating_add(counter_of_all(record, Counter::SharedReadBytes).unwrap_or(0)))
 }
@@ -256,13 +256,13 @@ fn read_bytes(record: &Record, counter: fn(&Record, Counter) -> Option<u64>) -> 
 }
 
 /// The kernel's I/O counts of the database's processes within the window; an embedded database is this process.
-pub(crate) fn own_io(record: &Record) -> Option<ProcessIo> {
+pub fn own_io(record: &Record) -> Option<ProcessIo> {
     record.window?;
     if record.server.embedded { record.client_io } else { record.db_io }
 }
 
 /// Bytes that the kernel fetched from storage for the database's processes.
-pub(crate) fn own_read_bytes(record: &Record) -> Option<u64> {
+pub fn own_read_bytes(record: &Record) -> Option<u64> {
     own_io(record).map(|io| io.read_bytes)
 }
 
@@ -308,7 +308,7 @@ fn used_beside<T>(record: &Record, used: impl Fn(&NeighbourUse) -> Option<T>) ->
 }
 
 /// Bytes that the device read for the runs beside this one.
-pub(crate) fn neighbours_read_bytes(record: &Record) -> u64 {
+pub fn neighbours_read_bytes(record: &Record) -> u64 {
     let device = device_name(record);
     saturating_sum(used_beside(record, |used| {
         used.read_bytes.filter(|_| device.is_some() && used.device.as_deref() == device)
@@ -316,49 +316,49 @@ pub(crate) fn neighbours_read_bytes(record: &Record) -> u64 {
 }
 
 /// CPU seconds of the runs beside this one.
-pub(crate) fn neighbours_cpu_s(record: &Record) -> f64 {
+pub fn neighbours_cpu_s(record: &Record) -> f64 {
     used_beside(record, |used| used.cpu_s).sum()
 }
 
 /// The neighbours' part of a counter of this run's server.
-pub(crate) fn neighbours_count(record: &Record, counter: Counter) -> u64 {
+pub fn neighbours_count(record: &Record, counter: Counter) -> u64 {
     let in_server = neighbours(record).filter(|(neighbour, _)| shares_server(record, neighbour));
     saturating_sum(in_server.filter_map(|(_, used)| used.counters.get(counter)))
 }
 
 /// The names of the runs beside this one.
-pub(crate) fn named_neighbours(record: &Record) -> String {
+pub fn named_neighbours(record: &Record) -> String {
     let all = record.together.iter().flat_map(|together| &together.neighbours);
     all.map(|neighbour| neighbour.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// UPDATEs of the window; `None` if none of its operations was one.
-pub(crate) fn updates(record: &Record) -> Option<u64> {
+pub fn updates(record: &Record) -> Option<u64> {
     record.window?;
     record.operations.get(&OpKind::Update).map(|updates| updates.operations)
 }
 
 /// Transactions of the window's UPDATEs, as planned.
-pub(crate) fn transactions(record: &Record) -> Option<u64> {
+pub fn transactions(record: &Record) -> Option<u64> {
     updates(record).map(|updates| (updates as f64 / record.workload.commit_every.get()).round() as u64)
 }
 
 /// Transactions of the window: the database's count, or else those of the UPDATEs.
-pub(crate) fn commits(record: &Record) -> Option<u64> {
+pub fn commits(record: &Record) -> Option<u64> {
     counter(record, Counter::Commits).or_else(|| transactions(record))
 }
 
-pub(crate) fn total_operations(record: &Record) -> u64 {
+pub fn total_operations(record: &Record) -> u64 {
     saturating_sum(record.operations.values().map(|kind| kind.operations))
 }
 
-pub(crate) fn total_rows(record: &Record) -> u64 {
+pub fn total_rows(record: &Record) -> u64 {
     saturating_sum(record.operations.values().map(|kind| kind.rows))
 }
 
 /// Time inside operations, summed over the sessions. A run under way has no totals by session: there it is the sum of all
 /// durations, which is the same.
-pub(crate) fn db_time_s(record: &Record) -> Option<f64> {
+pub fn db_time_s(record: &Record) -> Option<f64> {
     record.window?;
     if record.sessions.is_empty() {
         return (!record.operations.is_empty()).then(|| all_operations(record).sum() as f64 / 1e9);
@@ -366,44 +366,44 @@ pub(crate) fn db_time_s(record: &Record) -> Option<f64> {
     Some(saturating_sum(record.sessions.iter().map(|session| session.busy_us)) as f64 / 1e6)
 }
 
-pub(crate) fn all_operations(record: &Record) -> Histogram {
+pub fn all_operations(record: &Record) -> Histogram {
     merged(record.operations.values().map(|kind| &kind.latency))
 }
 
 /// A part of the time of the sessions outside operations; absent if one of them has none, as in records of older releases.
-pub(crate) fn outside_s(record: &Record, part_us: fn(&SessionRecord) -> Option<u64>) -> Option<f64> {
+pub fn outside_s(record: &Record, part_us: fn(&SessionRecord) -> Option<u64>) -> Option<f64> {
     record.window?;
     let parts: Option<Vec<u64>> = record.sessions.iter().map(part_us).collect();
     parts.filter(|parts| !parts.is_empty()).map(|parts| saturating_sum(parts) as f64 / 1e6)
 }
 
 /// True if a session ended no operation in the window, and not because none was due.
-pub(crate) fn did_nothing(session: &SessionRecord) -> bool {
+pub fn did_nothing(session: &SessionRecord) -> bool {
     session.operations() == 0 && session.waiting_us != Some(0)
 }
 
 /// Response times of all operations of the window, from the moment at which each was due or its session ready to its end.
-pub(crate) fn all_responses(record: &Record) -> Histogram {
+pub fn all_responses(record: &Record) -> Histogram {
     merged(record.operations.values().map(|kind| &kind.response))
 }
 
-pub(crate) fn merged<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
+pub fn merged<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
     let mut all = Histogram::new();
     histograms.for_each(|one| all.merge(one));
     all
 }
 
-pub(crate) fn mean_us(histogram: &Histogram) -> Option<f64> {
+pub fn mean_us(histogram: &Histogram) -> Option<f64> {
     histogram.mean().map(|ns| ns / 1e3)
 }
 
 /// Percentile in microseconds; 100 is the largest value, exactly.
-pub(crate) fn percentile_us(histogram: &Histogram, percent: f64) -> Option<f64> {
+pub fn percentile_us(histogram: &Histogram, percent: f64) -> Option<f64> {
     histogram.percentile(percent).map(|ns| ns as f64 / 1e3)
 }
 
 /// The count, mean, percentiles and maximum of latencies, with their names for machines.
-pub(crate) fn distribution(histogram: &Histogram) -> [(&'static str, Cell); 8] {
+pub fn distribution(histogram: &Histogram) -> [(&'static str, Cell); 8] {
     let us = |us| Format::Micros.cell(us);
     let at = |percent| us(percentile_us(histogram, percent));
     [
@@ -419,26 +419,26 @@ pub(crate) fn distribution(histogram: &Histogram) -> [(&'static str, Cell); 8] {
 }
 
 /// Mean duration of a session's operations; `None` below the step of the clock that timed them.
-pub(crate) fn session_mean_us(record: &Record, session: &SessionRecord) -> Option<f64> {
+pub fn session_mean_us(record: &Record, session: &SessionRecord) -> Option<f64> {
     let step = record.operations.values().filter_map(|kind| kind.latency.clock_step()).max();
     let mean_us = ratio(session.busy_us as f64, session.operations() as f64)?;
     step.is_none_or(|step| mean_us * 1e3 >= step.get() as f64).then_some(mean_us)
 }
 
 /// A latency of the window; `None` if the database does not measure it, or nothing happened.
-pub(crate) fn latency(record: &Record, kind: LatencyKind) -> Option<&Histogram> {
+pub fn latency(record: &Record, kind: LatencyKind) -> Option<&Histogram> {
     record.window?;
     record.latencies.get(kind).map(|latency| &latency.histogram).filter(|histogram| !histogram.is_empty())
 }
 
 /// Durations of such waits by the database's clock. Physical reads of a database that times none are those that the kernel traced.
-pub(crate) fn wait_times(record: &Record, kind: LatencyKind) -> Option<Cow<'_, Histogram>> {
+pub fn wait_times(record: &Record, kind: LatencyKind) -> Option<Cow<'_, Histogram>> {
     let by_kernel = || kernels_reads(record).filter(|_| kind == LatencyKind::PhysicalRead).map(Cow::Owned);
     latency(record, kind).map(Cow::Borrowed).or_else(by_kernel)
 }
 
 /// The read calls of a traced server that does not time its reads.
-pub(crate) fn kernels_reads(record: &Record) -> Option<Histogram> {
+pub fn kernels_reads(record: &Record) -> Option<Histogram> {
     record.window?;
     let is_timed = record.latencies.get(LatencyKind::PhysicalRead).is_some()
         || counter_of_all(record, Counter::PhysicalReadTimeNs).is_some();
@@ -452,12 +452,12 @@ fn exact(record: &Record, kind: LatencyKind) -> Option<WaitTotal> {
 }
 
 /// True if the database sorts such latencies into few wide buckets, of which the histogram has the upper bounds.
-pub(crate) fn is_coarse(record: &Record, kind: LatencyKind) -> bool {
+pub fn is_coarse(record: &Record, kind: LatencyKind) -> bool {
     latency(record, kind).is_some() && exact(record, kind).is_some()
 }
 
 /// Mean of [`wait_times`], of the values and not of the bounds of their buckets.
-pub(crate) fn latency_mean_us(record: &Record, kind: LatencyKind) -> Option<f64> {
+pub fn latency_mean_us(record: &Record, kind: LatencyKind) -> Option<f64> {
     match latency(record, kind) {
         Some(_) => record.latencies.get(kind)?.mean_us(),
         None => mean_us(wait_times(record, kind)?.as_ref()),
@@ -465,7 +465,7 @@ pub(crate) fn latency_mean_us(record: &Record, kind: LatencyKind) -> Option<f64>
 }
 
 /// Sum of a latency of the database, of the values and not of the bounds of their buckets.
-pub(crate) fn latency_sum_s(record: &Record, kind: LatencyKind) -> Option<f64> {
+pub fn latency_sum_s(record: &Record, kind: LatencyKind) -> Option<f64> {
     let histogram = latency(record, kind)?;
     Some(match exact(record, kind) {
         Some(exact) => exact.time_us as f64 / 1e6,
@@ -474,7 +474,7 @@ pub(crate) fn latency_sum_s(record: &Record, kind: LatencyKind) -> Option<f64> {
 }
 
 /// Percentile of [`wait_times`]; of coarse ones, the upper bound of the bucket.
-pub(crate) fn latency_percentile_us(record: &Record, kind: LatencyKind, percent: f64) -> Option<f64> {
+pub fn latency_percentile_us(record: &Record, kind: LatencyKind, percent: f64) -> Option<f64> {
     let us = percentile_us(wait_times(record, kind)?.as_ref(), percent)?;
     Some(if is_coarse(record, kind) { bound_us(us) } else { us })
 }
@@ -491,22 +491,22 @@ fn bound_us(us: f64) -> f64 {
 
 /// Mean of a wait event whose waits were counted; sampled events have no waits. Sessions' waits come before those of the
 /// server's own processes, which write blocks and log.
-pub(crate) fn event_mean_us(record: &Record, name: &str) -> Option<f64> {
+pub fn event_mean_us(record: &Record, name: &str) -> Option<f64> {
     let events = || record.events.iter().filter(|event| event.name == name);
     let event = events().find(|event| !event.background).or_else(|| events().next())?;
     event.waits.filter(|waits| *waits > 0).map(|waits| event.time_us as f64 / waits as f64)
 }
 
-pub(crate) struct TimedEvent {
-    pub(crate) name: String,
-    pub(crate) class: String,
+pub struct TimedEvent {
+    pub name: String,
+    pub class: String,
     /// `None` if the time was sampled.
-    pub(crate) waits: Option<u64>,
-    pub(crate) time_s: f64,
+    pub waits: Option<u64>,
+    pub time_s: f64,
 }
 
 impl TimedEvent {
-    pub(crate) fn of(event: &WaitEvent) -> Self {
+    pub fn of(event: &WaitEvent) -> Self {
         let (name, class) = (event.name.clone(), event.class.clone());
         Self { name, class, waits: event.waits, time_s: event.time_us as f64 / 1e6 }
     }
@@ -514,7 +514,7 @@ impl TimedEvent {
 
 /// The parts of DB time, the largest first: the events that the database reports, or else the waits that it measures. The
 /// sessions of an embedded database wait themselves, so that the rest of DB time is known too.
-pub(crate) fn timed_events(record: &Record) -> Vec<TimedEvent> {
+pub fn timed_events(record: &Record) -> Vec<TimedEvent> {
     let reported = record.events.iter().filter(|event| !event.background).map(TimedEvent::of);
     let mut events: Vec<TimedEvent> = match record.server.embedded && record.events.is_empty() {
         true => measured_waits(record),
@@ -533,7 +533,7 @@ pub(crate) fn timed_events(record: &Record) -> Vec<TimedEvent> {
 }
 
 /// The waits that databases time one by one, with their names.
-pub(crate) const TIMED_WAITS: [(LatencyKind, &str); 3] = [
+pub const TIMED_WAITS: [(LatencyKind, &str); 3] = [
     (LatencyKind::PhysicalRead, "physical read"),
     (LatencyKind::PhysicalWrite, "physical write"),
     (LatencyKind::RedoSync, "redo sync"),
@@ -573,7 +573,7 @@ pub fn operation_rates(record: &Record) -> Vec<Rate> {
 }
 
 /// True if the interval that begins at `start_s` lies wholly within the window.
-pub(crate) fn is_measured(record: &Record, start_s: u64) -> bool {
+pub fn is_measured(record: &Record, start_s: u64) -> bool {
     let (start_s, width_s) = (start_s as f64, record.series.width_s() as f64);
     record.window.is_some_and(|window| {
         start_s >= window.begin_s && start_s + width_s <= window.begin_s + window.seconds
@@ -581,13 +581,13 @@ pub(crate) fn is_measured(record: &Record, start_s: u64) -> bool {
 }
 
 /// The intervals wholly within the window with their first seconds; `None` for one without a value.
-pub(crate) fn window_intervals(record: &Record) -> Vec<(u64, Option<&Interval>)> {
+pub fn window_intervals(record: &Record) -> Vec<(u64, Option<&Interval>)> {
     let points = record.series.points().filter(|point| is_measured(record, point.start_s));
     points.map(|point| (point.start_s, point.value)).collect()
 }
 
 /// The intervals that overlap the window and have a value.
-pub(crate) fn intervals_touching(record: &Record) -> impl Iterator<Item = &Interval> {
+pub fn intervals_touching(record: &Record) -> impl Iterator<Item = &Interval> {
     let width_s = record.series.width_s() as f64;
     let overlaps = move |start_s: f64| {
         record.window.is_some_and(|window| {
@@ -598,7 +598,7 @@ pub(crate) fn intervals_touching(record: &Record) -> impl Iterator<Item = &Inter
 }
 
 /// Operations of the intervals wholly within the window, and of those that overlap it: the window's own lie between both.
-pub(crate) fn operations_within_and_touching(record: &Record) -> Option<(u64, u64)> {
+pub fn operations_within_and_touching(record: &Record) -> Option<(u64, u64)> {
     if record.window.is_none() || record.series.is_empty() {
         return None;
     }
@@ -609,7 +609,7 @@ pub(crate) fn operations_within_and_touching(record: &Record) -> Option<(u64, u6
 }
 
 /// CPU time that counts against the CPUs that a server may use, in percent of them.
-pub(crate) fn server_used_percent(server: &ObservedRecord) -> Option<f64> {
+pub fn server_used_percent(server: &ObservedRecord) -> Option<f64> {
     // A quota is for all processes of the group.
     let of_group = server.group.and_then(|group| group.cpu_s).filter(|_| has_quota(server));
     let own = server.cpu.map(|cpu| cpu.total_s());
@@ -618,18 +618,18 @@ pub(crate) fn server_used_percent(server: &ObservedRecord) -> Option<f64> {
 }
 
 /// Periods of a server's quota in which it was throttled, in percent.
-pub(crate) fn throttled_percent(server: &ObservedRecord) -> Option<f64> {
+pub fn throttled_percent(server: &ObservedRecord) -> Option<f64> {
     let group = server.group?;
     ratio(100.0 * group.throttled_periods? as f64, group.periods? as f64)
 }
 
-pub(crate) fn has_quota(server: &ObservedRecord) -> bool {
+pub fn has_quota(server: &ObservedRecord) -> bool {
     let quota = server.limits.as_ref().and_then(|limits| limits.cpus);
     quota.is_some() && quota == server.cpus
 }
 
 /// RATE; of a schedule its mean over RUN_TIME, in whole operations per second.
-pub(crate) fn mean_rate(record: &Record) -> Option<u64> {
+pub fn mean_rate(record: &Record) -> Option<u64> {
     let rate = record.workload.rate_per_s.as_ref()?;
     let mean = |run_time_s: f64| ratio(rate.operations_between(0.0, run_time_s), run_time_s);
     let of_schedule = || Some(mean(record.workload.run_time_s?)?.round() as u64);
@@ -637,7 +637,7 @@ pub(crate) fn mean_rate(record: &Record) -> Option<u64> {
 }
 
 /// `400 operations/s`, or of a schedule its mean and its range.
-pub(crate) fn asked_rate(record: &Record, mean_per_s: f64) -> String {
+pub fn asked_rate(record: &Record, mean_per_s: f64) -> String {
     let mean = count(mean_per_s.round() as u64);
     match record.workload.rate_per_s.as_ref().filter(|rate| rate.only().is_none()) {
         None => format!("{mean} operations/s"),
@@ -650,7 +650,7 @@ pub(crate) fn asked_rate(record: &Record, mean_per_s: f64) -> String {
 }
 
 /// Seconds of arrivals that may be under way without being a backlog.
-pub(crate) const BACKLOG_S: f64 = 0.5;
+pub const BACKLOG_S: f64 = 0.5;
 
 /// Open loop: the operations that were due in the window or in a step of its RATE, and those that were done.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -665,7 +665,7 @@ pub struct OfferedLoad {
     seconds: f64,
     /// The second of the window at which this step of RATE begins; absent for the whole window.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) step_from_s: Option<f64>,
+    pub step_from_s: Option<f64>,
     /// Steps of RATE in the window.
     steps: usize,
 }
@@ -673,7 +673,7 @@ pub struct OfferedLoad {
 impl OfferedLoad {
     /// The load of the whole window, or of the step of RATE that fell short of it by most. `None` without RATE or without a
     /// window.
-    pub(crate) fn of(record: &Record) -> Option<Self> {
+    pub fn of(record: &Record) -> Option<Self> {
         let short = |load: &Self| load.is_below(RATE_MET.value / 100.0) && load.share() < Some(1.0);
         let missed = Self::steps(record).into_iter().flatten().filter(short);
         let worst =
@@ -681,7 +681,7 @@ impl OfferedLoad {
         worst.or_else(|| Self::of_window(record))
     }
 
-    pub(crate) fn of_window(record: &Record) -> Option<Self> {
+    pub fn of_window(record: &Record) -> Option<Self> {
         let window = record.window?;
         let due = record.workload.due_between(window.begin_s, window.begin_s + window.seconds)?;
         Some(Self::new(record, total_operations(record), due, window.seconds))
@@ -689,7 +689,7 @@ impl OfferedLoad {
 
     /// The load of each step of a schedule, from the intervals whose middle lies in it; `None` for a step without any. An
     /// operation belongs to the step in which it ended.
-    pub(crate) fn steps(record: &Record) -> Vec<Option<Self>> {
+    pub fn steps(record: &Record) -> Vec<Option<Self>> {
         let workload = &record.workload;
         let Some(schedule) = workload.rate_per_s.as_ref().filter(|rate| rate.only().is_none()) else {
             return Vec::new();
@@ -720,25 +720,25 @@ impl OfferedLoad {
     }
 
     /// Intended and done operations per second.
-    pub(crate) fn per_second(&self) -> (f64, f64) {
+    pub fn per_second(&self) -> (f64, f64) {
         (self.rate_per_s, ratio(self.done as f64, self.seconds).unwrap_or_default())
     }
 
-    pub(crate) fn share(&self) -> Option<f64> {
+    pub fn share(&self) -> Option<f64> {
         ratio(self.done as f64, self.due)
     }
 
     /// True if the share is below `least` by more than chance.
-    pub(crate) fn is_below(&self, least: f64) -> bool {
+    pub fn is_below(&self, least: f64) -> bool {
         (self.done as f64 + self.slack) < least * self.due
     }
 
     /// True if the rate was missed, and not just not quite met.
-    pub(crate) fn is_missed(&self) -> bool {
+    pub fn is_missed(&self) -> bool {
         self.is_below(RATE_MET.value / 100.0) && self.share() < Some(RATE_MISSED.value / 100.0)
     }
 
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let place = match (self.step_from_s, self.steps) {
             (Some(from_s), _) => format!("from second {} of the window on ", plain_number(from_s)),
             (None, 0 | 1) => String::new(),
@@ -753,7 +753,7 @@ impl OfferedLoad {
         )
     }
 
-    pub(crate) fn rates(&self) -> String {
+    pub fn rates(&self) -> String {
         let (rate_per_s, done_per_s) = self.per_second();
         format!("{}/s of {}/s", fixed(done_per_s, 0), count(rate_per_s.round() as u64))
     }
@@ -762,8 +762,8 @@ impl OfferedLoad {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
     use rstest::rstest;
+    use slob_testing::records;
 
     #[rstest]
     #[case(1, 1.0)]
@@ -787,7 +787,7 @@ mod tests {
 
     #[test]
     fn events_of_an_embedded_database_add_up_to_db_time() {
-        let mut record = fixture::update_run();
+        let mut record = records::update_run();
         let mut sorted = names(&record);
         sorted.sort_unstable();
         assert_eq!(sorted, ["CPU and other", "physical read", "redo sync"]);
@@ -803,11 +803,11 @@ mod tests {
 
     #[test]
     fn reported_events_of_sessions_come_before_measured_latencies() {
-        let mut record = fixture::page_cache_run();
+        let mut record = records::page_cache_run();
         assert_eq!(names(&record).len(), 3);
         record.events[0].background = true;
         assert_eq!(names(&record).len(), 2, "waits of the server's own processes are not DB time");
-        let mut record = fixture::page_cache_run();
+        let mut record = records::page_cache_run();
         record.server.embedded = true;
         record.events.truncate(1);
         let mut sorted = names(&record);
@@ -817,14 +817,14 @@ mod tests {
 
     #[test]
     fn only_whole_intervals_count() {
-        let record = fixture::direct_read_run();
+        let record = records::direct_read_run();
         let rates = operation_rates(&record);
         // The window is 10.25 to 70.25 s.
         assert_eq!((rates.len(), rates[0].start_s, rates[59].start_s), (60, 10.0, 69.0));
         let (within, touching) = operations_within_and_touching(&record).unwrap();
         let ends = |second: usize| record.series.points().nth(second).unwrap().value.unwrap().ops.total();
         assert_eq!(touching - within, ends(10) + ends(70));
-        let record = fixture::failed_run();
+        let record = records::failed_run();
         assert!(operation_rates(&record).is_empty());
         assert_eq!(operations_within_and_touching(&record), None);
     }

@@ -5,8 +5,6 @@
 //! people type are looked up. Figures are of the measured window, except those that were set. Unknown figures are `None`. Names
 //! carry the unit; `mb` is 10^6 bytes.
 
-use std::cell::OnceCell;
-
 use serde::Serialize;
 use slob_host::DeviceUse;
 use slob_measure::{Counter, LatencyKind, OpKind, Span};
@@ -21,9 +19,9 @@ use crate::measured::{
     kernels_reads, latency_mean_us, latency_percentile_us, mean_rate, mean_us, outside_s, own_read_bytes,
     percentile_us, physical_read_bytes, ratio, total_operations, total_rows,
 };
+use crate::question::Question;
 use crate::table::Cell;
-use crate::verdicts::thresholds::ABOVE_PROBE;
-use crate::verdicts::{Answer, Judged, Question, Verdict, judge};
+use crate::thresholds::ABOVE_PROBE;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -73,12 +71,6 @@ enum Durations {
     Dispatch,
     OfRole(Role),
     Database(LatencyKind),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    Sound,
-    Invalid(Question),
 }
 
 impl Figure {
@@ -174,24 +166,17 @@ impl Figure {
     }
 }
 
+/// What figures follow from.
 #[derive(Debug)]
 pub struct Figures<'a> {
     pub record: &'a Record,
     measured: Option<Measured<'a>>,
-    verdicts: OnceCell<[Verdict; 5]>,
-    judged: OnceCell<Vec<Judged>>,
 }
 
 impl<'a> Figures<'a> {
     /// The figures of a record; without a window all measured ones are unknown.
     pub fn of(record: &'a Record) -> Self {
-        let (verdicts, judged) = (OnceCell::new(), OnceCell::new());
-        Self { record, measured: Measured::of(record), verdicts, judged }
-    }
-
-    /// The figures of a record that was judged before. It needs no series, unless more than the verdicts in brief is asked for.
-    pub fn judged_before(record: &'a Record, verdicts: Vec<Judged>) -> Self {
-        Self { judged: verdicts.into(), ..Self::of(record) }
+        Self { record, measured: Measured::of(record) }
     }
 
     /// True if the run has a window.
@@ -199,36 +184,12 @@ impl<'a> Figures<'a> {
         self.measured.is_some()
     }
 
-    pub(crate) fn verdicts(&self) -> &[Verdict; 5] {
-        self.verdicts.get_or_init(|| judge(self))
-    }
-
-    pub fn judged(&self) -> &[Judged] {
-        self.judged.get_or_init(|| self.verdicts().iter().map(Judged::from).collect())
-    }
-
-    /// The answer to a question; not known to a record that was judged before without it.
-    pub fn answer(&self, question: Question) -> Answer {
-        let judged = self.judged().iter().find(|judged| judged.question == question);
-        judged.map_or(Answer::Unknown, |judged| judged.answer)
-    }
-
-    pub fn is_good(&self) -> bool {
-        self.judged().iter().all(|judged| judged.answer == Answer::Good)
-    }
-
-    /// The worth of a figure: invalid by the first BAD verdict that it rests on.
-    pub fn standing(&self, figure: &Figure) -> Standing {
-        let bad = figure.rests_on.iter().find(|question| self.answer(**question) == Answer::Bad);
-        bad.map_or(Standing::Sound, |question| Standing::Invalid(*question))
-    }
-
-    pub(crate) fn on_cpu_and_waiting(&self) -> Option<(f64, Option<f64>)> {
+    pub fn on_cpu_and_waiting(&self) -> Option<(f64, Option<f64>)> {
         self.measured.as_ref()?.on_cpu_and_waiting()
     }
 
     /// True if the run read more than the probe's best step, by more than chance: then the probe did not find the ceiling.
-    pub(crate) fn is_above_probe(&self) -> bool {
+    pub fn is_above_probe(&self) -> bool {
         let share = self.measured.as_ref().and_then(percent_of_ceiling);
         share.is_some_and(|share| !is_credible(&share))
     }
@@ -640,7 +601,7 @@ fn host_cores(run: &Measured<'_>) -> Option<u32> {
 }
 
 /// Price per hour by millions of I/Os per second. Absent without I/O.
-pub(crate) fn cost_per_million_iops_hours(cost_per_hour: &Amount, io_per_s: f64) -> Option<f64> {
+pub fn cost_per_million_iops_hours(cost_per_hour: &Amount, io_per_s: f64) -> Option<f64> {
     ratio(1e6 * cost_per_hour.number(), io_per_s)
 }
 

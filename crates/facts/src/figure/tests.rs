@@ -4,7 +4,7 @@ use slob_measure::{Counter, LatencyKind, WaitTotal};
 use slob_record::Window;
 
 use super::*;
-use crate::fixture::{self, with_device_read_share};
+use slob_testing::records::{self, with_device_read_share};
 
 fn close(found: Option<f64>, expected: f64) {
     let found = found.expect("a figure");
@@ -39,7 +39,7 @@ fn names_are_unique_and_say_their_unit() {
 
 #[test]
 fn rates_are_of_the_window() {
-    let record = fixture::direct_read_run();
+    let record = records::direct_read_run();
     let figures = Figures::of(&record);
     assert_eq!(WINDOW_S.of(&figures), Some(60.0));
     close(OPERATIONS_PER_S.of(&figures), 300.0);
@@ -56,7 +56,7 @@ fn rates_are_of_the_window() {
 
 #[test]
 fn cpu_time_is_related_to_reads_and_time() {
-    let record = fixture::direct_read_run();
+    let record = records::direct_read_run();
     let figures = Figures::of(&record);
     close(HOST_BUSY_PERCENT.of(&figures), 100.0 * 59.5 / 960.0);
     close(DB_CPU_PERCENT_OF_HOST.of(&figures), 100.0 * 50.0 / 960.0);
@@ -68,7 +68,7 @@ fn cpu_time_is_related_to_reads_and_time() {
 
 #[test]
 fn per_core_licence_and_price_are_absent_if_a_part_is() {
-    let mut record = fixture::update_run();
+    let mut record = records::update_run();
     let io = (936_300.0 + 455_000.0) / 60.0;
     let per = |record: &Record| {
         let figures = [&IOPS_PER_CORE, &IOPS_PER_LICENSED_CORE, &COST_PER_MILLION_IOPS_HOURS];
@@ -82,13 +82,13 @@ fn per_core_licence_and_price_are_absent_if_a_part_is() {
     assert_eq!(per(&record), [Some(io / 8.0), Some(io / 4.0), Some(2e6 / io)]);
     record.host.as_mut().unwrap().info.cores = None;
     assert_eq!(per(&record)[0], None);
-    fixture::uncounted(&mut record, Counter::PhysicalWrites);
+    records::uncounted(&mut record, Counter::PhysicalWrites);
     assert_eq!(per(&record), [None; 3]);
 }
 
 #[test]
 fn cpu_time_of_an_embedded_database_counts_once() {
-    let mut record = fixture::page_cache_run();
+    let mut record = records::page_cache_run();
     close(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), 100.0 * (184.0 - 180.0 - 1.75) / 960.0);
     record.db_cpu = None;
     assert_eq!(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), None);
@@ -97,7 +97,7 @@ fn cpu_time_of_an_embedded_database_counts_once() {
 /// Records of releases that counted whole lives of processes that ended have 304.9 % and the like.
 #[test]
 fn others_never_use_more_than_a_host_has() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     let host = |record: &mut slob_record::Record, others_s| {
         record.host.as_mut().unwrap().others_cpu_s = Some(others_s);
     };
@@ -109,7 +109,7 @@ fn others_never_use_more_than_a_host_has() {
 
 #[test]
 fn reads_from_the_page_cache_do_not_reach_the_ceiling() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     with_device_read_share(&mut record, 0.1);
     let tenth = Figures::of(&record);
     close(DATABASE_READS_PER_S.of(&tenth), 1_950.716_666_666);
@@ -123,35 +123,35 @@ fn reads_from_the_page_cache_do_not_reach_the_ceiling() {
 
 #[test]
 fn a_probe_with_other_blocks_is_not_compared() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     record.probe.as_mut().unwrap().result.plan.block_bytes = 4096;
     assert_eq!(known(&record, PROBED.into_iter()), [""; 0]);
 }
 
 #[test]
 fn read_latency_is_measured_or_else_counted() {
-    let mut record = fixture::page_cache_run();
+    let mut record = records::page_cache_run();
     close(PHYSICAL_READ_MEAN_US.of(&Figures::of(&record)), 140e6 / 29_538_360.0);
     record.counters.set(Counter::PhysicalReadRequests, 1_000_000);
     close(PHYSICAL_READ_MEAN_US.of(&Figures::of(&record)), 140.0);
     assert_eq!(PHYSICAL_READ_P99_US.of(&Figures::of(&record)), None);
-    fixture::uncounted(&mut record, Counter::PhysicalReadTimeNs);
+    records::uncounted(&mut record, Counter::PhysicalReadTimeNs);
     assert_eq!(PHYSICAL_READ_MEAN_US.of(&Figures::of(&record)), None);
 }
 
 #[test]
 fn commits_are_counted_or_else_the_updates() {
-    let mut record = fixture::update_run();
+    let mut record = records::update_run();
     close(COMMITS_PER_S.of(&Figures::of(&record)), 120.0);
     record.counters.set(Counter::Commits, 7_300);
     assert_eq!(COMMITS.of(&Figures::of(&record)), Some(7_300.0));
-    fixture::uncounted(&mut record, Counter::Commits);
+    records::uncounted(&mut record, Counter::Commits);
     assert_eq!(COMMITS.of(&Figures::of(&record)), Some(7_200.0));
 }
 
 #[test]
 fn without_a_window_no_measured_figure_is_known() {
-    for record in [fixture::direct_read_run(), fixture::page_cache_run(), fixture::update_run()] {
+    for record in [records::direct_read_run(), records::page_cache_run(), records::update_run()] {
         let window = record.window.unwrap();
         for window in [None, Some(Window { seconds: 0.0, ..window })] {
             let record = Record { window, ..record.clone() };
@@ -164,7 +164,7 @@ fn without_a_window_no_measured_figure_is_known() {
 
 #[test]
 fn reads_that_the_kernel_did_not_fetch_are_not_the_devices() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     record.client_io.as_mut().unwrap().read_bytes /= 50;
     let figures = Figures::of(&record);
     close(DATABASE_READS_PER_S.of(&figures), 19_507.2 / 50.0);
@@ -177,7 +177,7 @@ fn reads_that_the_kernel_did_not_fetch_are_not_the_devices() {
 #[test]
 fn a_run_above_its_probe_has_no_share_of_the_ceiling() {
     let with_ceiling = |iops: f64| {
-        let mut record = fixture::direct_read_run();
+        let mut record = records::direct_read_run();
         with_device_read_share(&mut record, 1.0);
         let steps = &mut record.probe.as_mut().unwrap().result.steps;
         steps.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = iops);
@@ -195,24 +195,24 @@ fn a_run_above_its_probe_has_no_share_of_the_ceiling() {
 
 #[test]
 fn a_probe_through_the_page_cache_is_no_ceiling() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     record.probe.as_mut().unwrap().result.plan.direct = false;
     assert_eq!(known(&record, PROBED.into_iter()), [""; 0]);
 }
 
 #[test]
 fn writes_of_blocks_and_of_the_log_have_their_own_rates() {
-    let record = fixture::update_run();
+    let record = records::update_run();
     let load = Figures::of(&record);
     close(PHYSICAL_WRITE_MB_PER_S.of(&load), 455_000.0 * 8192.0 / 60.0 / 1e6);
     close(REDO_WRITES_PER_S.of(&load), 464_000.0 / 60.0);
     close(REDO_SYNCS_PER_S.of(&load), 7_540.0 / 60.0);
-    assert_eq!(PHYSICAL_WRITE_MB_PER_S.of(&Figures::of(&fixture::page_cache_run())), None);
+    assert_eq!(PHYSICAL_WRITE_MB_PER_S.of(&Figures::of(&records::page_cache_run())), None);
 }
 
 #[test]
 fn coarse_reads_have_an_exact_mean_and_bounds_as_percentiles() {
-    let mut record = fixture::direct_read_run();
+    let mut record = records::direct_read_run();
     let mut reads = Histogram::new();
     reads.record_n(256_000, 900);
     reads.record_n(512_000, 100);
@@ -222,7 +222,7 @@ fn coarse_reads_have_an_exact_mean_and_bounds_as_percentiles() {
     assert_eq!(PHYSICAL_READ_MEAN_US.of(&as_measured), Some(281.6));
     // 900 reads of 140 us and 100 of 300 us.
     let exact = WaitTotal { waits: 1000, time_us: 156_000 };
-    fixture::with_exact(&mut record, LatencyKind::PhysicalRead, exact);
+    records::with_exact(&mut record, LatencyKind::PhysicalRead, exact);
     let coarse = Figures::of(&record);
     assert!(PHYSICAL_READ_P99_US.is_bound(&coarse) && !PHYSICAL_READ_MEAN_US.is_bound(&coarse));
     assert!(!REDO_SYNC_P99_US.is_bound(&coarse) && !OPERATION_P99_US.is_bound(&coarse));
@@ -233,10 +233,10 @@ fn coarse_reads_have_an_exact_mean_and_bounds_as_percentiles() {
 
 #[test]
 fn values_have_the_form_of_their_figure() {
-    let mut record = fixture::update_run();
+    let mut record = records::update_run();
     let reads = record.latencies.get(LatencyKind::PhysicalRead).unwrap().histogram.clone();
     let waits = reads.count();
-    fixture::with_exact(&mut record, LatencyKind::PhysicalRead, WaitTotal { waits, time_us: 140 * waits });
+    records::with_exact(&mut record, LatencyKind::PhysicalRead, WaitTotal { waits, time_us: 140 * waits });
     let figures = Figures::of(&record);
     let shown = KEY.map(|figure| figure.show(&figures));
     assert_eq!(shown, ["15,605", "240", "44.3 ms", "<= 403 us", "18,726", "63.4", "-"]);

@@ -4,77 +4,25 @@
 mod accounted;
 mod complete;
 mod cpu_bound;
-pub(crate) mod group;
+mod group;
 mod physical;
 mod steady;
-pub mod thresholds;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::{Value as Json, json};
 use slob_measure::Counter;
 use slob_record::Record;
-use strum::IntoStaticStr;
 
 pub use self::accounted::{AccountedFinding, Pair};
-pub(crate) use self::accounted::{Rule, counter_pairs};
+pub use self::accounted::{Rule, counter_pairs};
 pub use self::complete::CompleteFinding;
 pub use self::cpu_bound::{ConfinedServer, CpuFinding, DeviceLoad, IoLimit, SessionsCpu};
-pub use self::group::{GroupVerdicts, Judged, Worst};
+pub use self::group::{GroupVerdicts, Judged, Worst, refusal};
 pub use self::physical::{Hits, PhysicalFinding, Witness, Writes};
 pub use self::steady::SteadyFinding;
-use self::thresholds::{SPOILED, Threshold};
 use crate::figure::Figures;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Question {
-    /// Did the physical reads reach the device?
-    Physical,
-    /// Do independent counters agree?
-    Accounted,
-    /// Was the CPU the limit instead of the storage?
-    CpuBound,
-    /// Was the load even over the window, and alone on the host?
-    Steady,
-    /// Did everything run as planned, on sound data?
-    Complete,
-}
-
-impl Question {
-    pub const ALL: [Self; 5] =
-        [Self::Physical, Self::Accounted, Self::CpuBound, Self::Steady, Self::Complete];
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Physical => "Physical?",
-            Self::Accounted => "Accounted?",
-            Self::CpuBound => "CPU-bound?",
-            Self::Steady => "Steady?",
-            Self::Complete => "Complete?",
-        }
-    }
-}
-
-/// The meaning of a verdict for the run's figures, from the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
-#[serde(rename_all = "UPPERCASE")]
-#[strum(serialize_all = "UPPERCASE")]
-pub enum Answer {
-    /// They can be relied on.
-    Good,
-    /// The deciding quantities were not measured.
-    Unknown,
-    /// They need a second look.
-    Doubt,
-    /// They do not show what they seem to show.
-    Bad,
-}
-
-impl Answer {
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
-}
+use crate::question::{Answer, Question};
+use crate::thresholds::{SPOILED, Threshold};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
@@ -285,7 +233,7 @@ pub fn verdicts(record: &Record) -> [Verdict; 5] {
     judge(&Figures::of(record))
 }
 
-pub(crate) fn judge(figures: &Figures<'_>) -> [Verdict; 5] {
+pub fn judge(figures: &Figures<'_>) -> [Verdict; 5] {
     let complete = Verdict::new(Question::Complete, Finding::Complete, complete::judge(figures.record));
     if !figures.is_measured() {
         let unknown = |question| Verdict::new(question, Finding::Any, vec![AnyFinding::NoWindow]);
@@ -302,7 +250,7 @@ pub(crate) fn judge(figures: &Figures<'_>) -> [Verdict; 5] {
 }
 
 /// Work of others that decided the figures of a run.
-pub(crate) fn spoiled_by_others(record: &Record, verdicts: &[Verdict]) -> Option<String> {
+pub fn spoiled_by_others(record: &Record, verdicts: &[Verdict]) -> Option<String> {
     let is_others = |finding: &&Finding| match finding {
         Finding::CpuBound(CpuFinding::Others { .. }) => true,
         Finding::Steady(SteadyFinding::ForeignReads { percent, .. }) => percent.0 >= SPOILED.value,

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Question, Verdict};
+use super::Verdict;
 use crate::format::plural;
-use crate::page::{Column, Page, Table};
+use crate::question::{Answer, Question};
 
 /// A verdict in brief.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct Worst {
 }
 
 impl Worst {
-    fn cell(&self) -> String {
+    pub fn cell(&self) -> String {
         match self.answer {
             Answer::Bad | Answer::Doubt if self.of > 1 => {
                 format!("{} {}/{}", self.answer.word(), self.runs, self.of)
@@ -46,7 +46,7 @@ impl Worst {
     }
 
     /// `Physical? of buffered is BAD (2 of 3 runs): No: ...`.
-    pub(crate) fn words(&self, name: &str) -> String {
+    pub fn words(&self, name: &str) -> String {
         let (title, answer) = (self.question.title(), self.answer.word());
         let runs = match self.of {
             1 => String::new(),
@@ -86,6 +86,14 @@ impl GroupVerdicts {
         !self.0.is_empty() && self.0.iter().all(|worst| worst.answer == Answer::Good)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn of_answer(&self, answer: Answer) -> impl Iterator<Item = &Worst> {
+        self.0.iter().filter(move |worst| worst.answer == answer)
+    }
+
     pub fn worst(&self, question: Question) -> Option<&Worst> {
         self.0.iter().find(|worst| worst.question == question)
     }
@@ -108,43 +116,22 @@ impl GroupVerdicts {
 }
 
 /// Why a figure of these groups can't be compared: the BAD verdicts that it rests on, of each group by its name.
-pub(crate) fn refusal(groups: &[(&str, &GroupVerdicts)], rests_on: &[Question]) -> Option<String> {
+pub fn refusal(groups: &[(&str, &GroupVerdicts)], rests_on: &[Question]) -> Option<String> {
     let bad = groups.iter().filter_map(|(name, verdicts)| Some(verdicts.against(rests_on)?.words(name)));
     let bad: Vec<String> = bad.collect();
     (!bad.is_empty()).then(|| bad.join(" "))
 }
 
-/// A line for each group that was judged, and a sentence for each answer that is BAD or DOUBT.
-pub(crate) fn write(page: &mut Page, groups: &[(&str, &GroupVerdicts)]) {
-    let judged = || groups.iter().filter(|(_, verdicts)| !verdicts.0.is_empty());
-    if judged().next().is_none() {
-        return;
-    }
-    let titles = Question::ALL.map(|question| Column::left(question.title()));
-    let mut table = Table::new([&[Column::left("Verdicts").at_most(30)][..], &titles].concat());
-    for (name, verdicts) in judged() {
-        let cell = |question| verdicts.worst(question).map_or_else(String::new, Worst::cell);
-        table.row([(*name).to_owned()].into_iter().chain(Question::ALL.map(cell)));
-    }
-    page.table(&table);
-    for answer in [Answer::Bad, Answer::Doubt] {
-        for (name, verdicts) in judged() {
-            let worst = verdicts.0.iter().filter(|worst| worst.answer == answer);
-            worst.for_each(|worst| page.hanging("  -", &worst.words(name)));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{self, Figures};
-    use crate::fixture;
+    use crate::{Run, figure};
+    use slob_testing::records;
 
     #[test]
     fn a_group_is_as_good_as_its_worst_run() {
-        let [sound, cached] = [fixture::direct_read_run(), fixture::page_cache_run()];
-        let [sound, cached] = [&sound, &cached].map(|record| Figures::of(record).judged().to_vec());
+        let [sound, cached] = [records::direct_read_run(), records::page_cache_run()];
+        let [sound, cached] = [&sound, &cached].map(|record| Run::of(record).judged().to_vec());
         let of = |runs: &[&Vec<Judged>]| GroupVerdicts::of(runs.iter().map(|run| run.as_slice()));
         let mixed = of(&[&sound, &cached, &cached]);
         let bad = mixed.against(figure::PHYSICAL_READS_PER_S.rests_on).unwrap();

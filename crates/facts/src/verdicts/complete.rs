@@ -2,10 +2,10 @@
 
 use slob_record::{Interval, Record, SessionRecord, Status, error_of_session};
 
-use super::thresholds::{LATE, LATE_SECONDS, RATE_MET, RATE_MISSED, ROWS_PER_BLOCK, SHORT_WINDOW, TOO_LATE};
 use super::{BAD, DOUBT, GOOD, OBSERVATION, bad_if, findings, worst_first};
 use crate::format::{Count, Hundredths, Seconds, capitalised, plural};
 use crate::measured::{OfferedLoad, did_nothing, ratio, window_intervals};
+use crate::thresholds::{LATE, LATE_SECONDS, RATE_MET, RATE_MISSED, ROWS_PER_BLOCK, SHORT_WINDOW, TOO_LATE};
 
 findings! {
     CompleteFinding {

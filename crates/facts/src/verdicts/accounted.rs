@@ -9,10 +9,6 @@ use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
 use slob_spec::Every;
 use slob_stats::Histogram;
 
-use super::thresholds::{
-    COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_BYTES, OTHERS_MUCH,
-    OTHERS_READS, OTHERS_VISITS, OTHERS_WORK, UNWRITTEN_AHEAD,
-};
 use super::{COUNTERS_MISSING, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::Figures;
 use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
@@ -22,6 +18,10 @@ use crate::measured::{
     misses_counters, named_neighbours, neighbours_count, neighbours_read_bytes,
     operations_within_and_touching, own_read_bytes, physical_read_bytes_of_all, ratio, saturating_sum,
     total_operations, total_rows, transactions,
+};
+use crate::thresholds::{
+    COUNTERS_DIFFER, INCIDENTAL_READS, LOG_READ_BACK, LONG_ROUND_TRIP, OTHERS_BYTES, OTHERS_MUCH,
+    OTHERS_READS, OTHERS_VISITS, OTHERS_WORK, UNWRITTEN_AHEAD,
 };
 
 const DEVICE_BYTES: &str = "bytes read by the device";
@@ -33,7 +33,7 @@ const REQUESTED_BYTES: &str = "bytes of physical reads";
 /// The relation that two counts must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Rule {
+pub enum Rule {
     Equal,
     /// The left one must not be smaller.
     AtLeast,
@@ -41,14 +41,14 @@ pub(crate) enum Rule {
     Shown,
 }
 
-pub(crate) type Counted = (Cow<'static, str>, u64);
+type Counted = (Cow<'static, str>, u64);
 
 /// Two counts of the same thing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    pub(crate) rule: Rule,
-    pub(crate) left: Counted,
-    pub(crate) right: Counted,
+    pub rule: Rule,
+    pub left: Counted,
+    pub right: Counted,
     /// Allowed difference as a share of the larger count.
     tolerance: f64,
     /// Further allowed difference, in the counters' unit.
@@ -58,7 +58,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    pub(crate) fn new(
+    pub fn new(
         rule: Rule,
         left: (impl Into<Cow<'static, str>>, u64),
         right: (impl Into<Cow<'static, str>>, u64),
@@ -68,7 +68,7 @@ impl Pair {
     }
 
     /// The same pair without any allowance.
-    pub(crate) fn exactly(self) -> Self {
+    pub fn exactly(self) -> Self {
         Self { tolerance: 0.0, ..self }
     }
 
@@ -77,7 +77,7 @@ impl Pair {
     }
 
     /// True if its rule holds.
-    pub(crate) fn agrees(&self) -> bool {
+    pub fn agrees(&self) -> bool {
         match self.rule {
             Rule::Equal => self.is_equal(),
             Rule::AtLeast => self.left.1 as f64 + self.allowed() >= self.right.1 as f64,
@@ -257,7 +257,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<AccountedFinding> {
 }
 
 /// All pairs of counters that must agree.
-pub(crate) fn counter_pairs(record: &Record) -> Vec<Pair> {
+pub fn counter_pairs(record: &Record) -> Vec<Pair> {
     if record.window.is_none() {
         return Vec::new();
     }

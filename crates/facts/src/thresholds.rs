@@ -2,8 +2,8 @@
 
 use slob_stats::RobustTrend;
 
-use super::Question;
 use crate::format::plain_number;
+use crate::question::Question;
 use crate::table::{Column, Table};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Threshold {
 
 impl Threshold {
     /// A value in percent as a share.
-    pub(crate) fn share(&self) -> f64 {
+    pub fn share(&self) -> f64 {
         self.value / 100.0
     }
 }

@@ -4,12 +4,6 @@ use slob_measure::Counter;
 use slob_record::{Interval, LongestWait, Record, SessionRecord};
 use slob_stats::{Steadiness, nearest_rank};
 
-use super::thresholds::{
-    BEHIND, COMPARABLE_OPERATIONS, FOREIGN_CPU, FOREIGN_JOURNAL, FOREIGN_READ_RATE, FOREIGN_READS,
-    FOREIGN_WRITE_RATE, FOREIGN_WRITES, HIDDEN_TREND, LEAST_INTERVALS, LEAST_OPERATIONS, MANY_STALLS,
-    NEIGHBOUR, NEIGHBOUR_ALWAYS, NEIGHBOUR_INTERVALS, NEIGHBOUR_RATE, STALL, STANDSTILL,
-    STANDSTILL_OF_WINDOW, STANDSTILL_OPERATIONS, STEEP_TREND, TREND, VARIATION, WAITING, WILD_VARIATION,
-};
 use super::{Answer, DOUBT, GOOD, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
@@ -17,6 +11,12 @@ use crate::measured::{
     Measured, Rate, alike, all_operations, all_responses, commits, counter, device_counters, did_nothing,
     named_neighbours, neighbours_cpu_s, neighbours_read_bytes, operation_rates, own_io, own_read_bytes,
     ratio, window_intervals,
+};
+use crate::thresholds::{
+    BEHIND, COMPARABLE_OPERATIONS, FOREIGN_CPU, FOREIGN_JOURNAL, FOREIGN_READ_RATE, FOREIGN_READS,
+    FOREIGN_WRITE_RATE, FOREIGN_WRITES, HIDDEN_TREND, LEAST_INTERVALS, LEAST_OPERATIONS, MANY_STALLS,
+    NEIGHBOUR, NEIGHBOUR_ALWAYS, NEIGHBOUR_INTERVALS, NEIGHBOUR_RATE, STALL, STANDSTILL,
+    STANDSTILL_OF_WINDOW, STANDSTILL_OPERATIONS, STEEP_TREND, TREND, VARIATION, WAITING, WILD_VARIATION,
 };
 
 findings! {

@@ -41,13 +41,19 @@ impl Cell {
     }
 
     /// The value as JSON with all digits; `null` if it is absent.
-    pub(crate) fn json(&self) -> Json {
+    pub fn json(&self) -> Json {
         match self {
             Self::Text(text) => json!(text),
             Self::Count(n) => json!(n),
             Self::Number(value, _) | Self::Bound(value, _) => json!(value),
             Self::Absent => Json::Null,
         }
+    }
+}
+
+impl Format {
+    pub fn cell(self, value: impl Into<Option<f64>>) -> Cell {
+        value.into().map_or(Cell::Absent, |value| Cell::Number(value, self))
     }
 }
 
@@ -87,9 +93,9 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
 #[derive(Clone, Debug)]
 pub struct Column {
     name: Option<&'static str>,
-    pub(crate) head: String,
+    pub head: String,
     /// Its cells keep to the right.
-    pub(crate) is_of_numbers: bool,
+    pub is_of_numbers: bool,
     /// Cells are wrapped to this width.
     most: Option<usize>,
 }
@@ -108,7 +114,7 @@ impl Column {
     }
 
     /// The same column with longer cells wrapped to that width.
-    pub(crate) fn at_most(self, most: usize) -> Self {
+    pub fn at_most(self, most: usize) -> Self {
         Self { most: Some(most), ..self }
     }
 
@@ -120,8 +126,8 @@ impl Column {
 /// A table: columns and rows of cells. Missing cells at the end of a row stay empty.
 #[derive(Clone, Debug)]
 pub struct Table {
-    pub(crate) columns: Vec<Column>,
-    pub(crate) rows: Vec<Vec<Cell>>,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Cell>>,
     /// Columns from the first that name a row.
     names: usize,
 }
@@ -135,11 +141,11 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), names: 1 }
     }
 
-    pub(crate) fn named_by(self, names: usize) -> Self {
+    pub fn named_by(self, names: usize) -> Self {
         Self { names, ..self }
     }
 
-    pub(crate) fn of_numbers(first: Column, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+    pub fn of_numbers(first: Column, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         Self::new(std::iter::once(first).chain(heads.into_iter().map(Column::right)))
     }
 
@@ -160,7 +166,7 @@ impl Table {
     }
 
     /// The first columns and those from one name to another, without those that are empty in every row.
-    pub(crate) fn part(&self, first: usize, names: RangeInclusive<&str>) -> Self {
+    pub fn part(&self, first: usize, names: RangeInclusive<&str>) -> Self {
         let place = |name: &str| self.columns.iter().position(|column| column.name() == name).unwrap_or(0);
         let is_known = |at: &usize| self.rows.iter().any(|row| row[*at] != Cell::Absent);
         let places = place(names.start())..=place(names.end());
@@ -182,7 +188,7 @@ impl Table {
 
     /// The lines of the table on a page of text, with a rule below the heads. Columns that exceed `width` follow below, with the
     /// names of the rows again.
-    pub(crate) fn page_lines(&self, width: usize) -> Vec<String> {
+    pub fn page_lines(&self, width: usize) -> Vec<String> {
         let names = 0..self.names.min(self.columns.len());
         let widths: Vec<usize> =
             (0..self.columns.len()).map(|at| self.width_of(at, WIDEST_ON_PAGE) + GAP.len()).collect();
@@ -331,7 +337,7 @@ fn without_formula(text: &str) -> Cow<'_, str> {
 
 /// The words of a text in lines of at most `width` characters, one line at least. A longer word is cut, and a number keeps its
 /// percent sign.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
     let mut used = 0;

@@ -1,5 +1,7 @@
 //! Hand-made records for tests: small, sound, and easy to spoil in one point.
 
+#![expect(clippy::unwrap_used, reason = "the records are made here: each part is there")]
+
 mod parts;
 
 use std::collections::BTreeMap;
@@ -7,20 +9,21 @@ use std::num::NonZeroU32;
 
 use slob_host::{CpuSplit, DeviceUse, ProcessIo};
 use slob_measure::{
-    Counter, Counters, Latencies, Latency, LatencyKind, OpCounts, OpKind, WaitEvent, WaitTotal,
+    Counter, Counters, KernelTrace, Latencies, Latency, LatencyKind, OpCounts, OpKind, Span, WaitEvent,
+    WaitTotal,
 };
 use slob_record::{
     DbCpu, EndpointRecord, Interval, LossRecord, Mark, Neighbour, NeighbourUse, Record, ReportedPair,
-    ServerReportRecord, Status, Together, Verification, Window,
+    ServerReportRecord, Status, Together, TraceRecord, Verification, Window,
 };
-use slob_spec::Percent;
-use slob_stats::Series;
+use slob_spec::{Percent, TraceWhen};
+use slob_stats::{Histogram, Series};
 
 use self::parts::{BLOCK_BYTES, WINDOW_S};
-pub(crate) use self::parts::{half_a_cpu, spread};
+pub use self::parts::{half_a_cpu, spread};
 
 /// 4 sessions read blocks through direct I/O for a minute; embedded, probed, and nothing is wrong.
-pub(crate) fn direct_read_run() -> Record {
+pub fn direct_read_run() -> Record {
     let reads = spread(18_000, 12_250_000);
     let physical_reads = 1_170_432;
     let mut record = Record {
@@ -85,7 +88,7 @@ pub(crate) fn direct_read_run() -> Record {
 }
 
 /// A server behind which the page cache serves nearly everything.
-pub(crate) fn page_cache_run() -> Record {
+pub fn page_cache_run() -> Record {
     let mut record = direct_read_run();
     record.id = "20261120T110000Z-buffered".into();
     record.name = "buffered".into();
@@ -139,13 +142,8 @@ pub(crate) fn page_cache_run() -> Record {
     record
 }
 
-/// A run beside this one that read so much of the device, as a share of this run's reads.
-pub(crate) fn with_neighbour(record: &mut Record, read_share: f64) {
-    let bytes = crate::measured::physical_read_bytes(record).unwrap_or(0) as f64;
-    let used = NeighbourUse {
-        read_bytes: Some((bytes * read_share) as u64),
-        ..crate::neighbour_use(record).unwrap_or_default()
-    };
+/// A run beside this one.
+pub fn with_neighbour(record: &mut Record, used: NeighbourUse) {
     let (name, target, run) = ("report".into(), "server:db2:5000/report".into(), "report-r1".into());
     record.together = Some(Together {
         step: "free-all-r1".into(),
@@ -156,7 +154,7 @@ pub(crate) fn with_neighbour(record: &mut Record, read_share: f64) {
 }
 
 /// Five sessions only read beside three that only update, each a tenth as often.
-pub(crate) fn run_with_roles() -> Record {
+pub fn run_with_roles() -> Record {
     let mut record = update_run();
     let workload = &mut record.workload;
     (workload.schemas, workload.threads_per_schema) = (NonZeroU32::MIN, NonZeroU32::new(8).unwrap());
@@ -171,7 +169,7 @@ pub(crate) fn run_with_roles() -> Record {
 }
 
 /// Half the operations are updates with commits; embedded, no probe.
-pub(crate) fn update_run() -> Record {
+pub fn update_run() -> Record {
     let mut record = direct_read_run();
     record.id = "20261120T113000Z-redo".into();
     record.name = "redo".into();
@@ -219,7 +217,7 @@ pub(crate) fn update_run() -> Record {
 }
 
 /// A run of which there is something to say in every section of its report.
-pub(crate) fn eventful_run() -> Record {
+pub fn eventful_run() -> Record {
     let mut record = run_with_roles();
     record.probe = direct_read_run().probe;
     record.server.advice = page_cache_run().server.advice;
@@ -253,11 +251,11 @@ pub(crate) fn eventful_run() -> Record {
         seconds: Some(61.5),
         pairs: vec![ReportedPair { what: "Logical reads/s".into(), ours: 86_400.0, reported: 86_000.0 }],
     });
-    crate::ladder::tests::traced(record, 0)
+    traced(record, 0)
 }
 
 /// A run that failed while its sessions connected: nearly everything is absent.
-pub(crate) fn failed_run() -> Record {
+pub fn failed_run() -> Record {
     let mut record = direct_read_run();
     record.id = "20261120T120000Z-direct".into();
     let error = "connecting session 3: the server is out of connections (limit 3). Raise its limit, or use fewer \
@@ -280,7 +278,7 @@ pub(crate) fn failed_run() -> Record {
 }
 
 /// A sampled second with that many SELECTs, each of which takes as long as 4 sessions need for it.
-pub(crate) fn interval(selects: u64) -> Interval {
+pub fn interval(selects: u64) -> Interval {
     let reads = selects * 65;
     Interval {
         response: slob_stats::Histogram::new(),
@@ -299,7 +297,7 @@ pub(crate) fn interval(selects: u64) -> Interval {
 }
 
 /// Replaces the series by one of so many seconds, with the SELECTs of each.
-pub(crate) fn with_series(record: &mut Record, seconds: u64, of_second: impl Fn(u64) -> u64) {
+pub fn with_series(record: &mut Record, seconds: u64, of_second: impl Fn(u64) -> u64) {
     with_intervals(record, seconds, |second| interval(of_second(second)));
 }
 
@@ -309,7 +307,7 @@ fn with_intervals(record: &mut Record, seconds: u64, of_second: impl Fn(u64) -> 
 }
 
 /// Gives the operations of each second response times of so many times their service times.
-pub(crate) fn with_responses(record: &mut Record, times: u64) {
+pub fn with_responses(record: &mut Record, times: u64) {
     with_intervals(record, 72, |second| {
         let selects = 298 + (second * 7) % 5;
         Interval { response: spread(selects, times * 3_700_000_000 / selects), ..interval(selects) }
@@ -317,7 +315,7 @@ pub(crate) fn with_responses(record: &mut Record, times: u64) {
 }
 
 /// Takes the samples of some seconds away, as if the sampler had been held up.
-pub(crate) fn with_gap(record: &mut Record, gap: std::ops::Range<u64>) {
+pub fn with_gap(record: &mut Record, gap: std::ops::Range<u64>) {
     with_intervals(record, 72, |second| {
         let sampled = interval(298 + (second * 7) % 5);
         if gap.contains(&second) {
@@ -329,7 +327,7 @@ pub(crate) fn with_gap(record: &mut Record, gap: std::ops::Range<u64>) {
 }
 
 /// Makes the device have read that share of the database's physical reads.
-pub(crate) fn with_device_read_share(record: &mut Record, share: f64) {
+pub fn with_device_read_share(record: &mut Record, share: f64) {
     let reads = (record.counters.get(Counter::PhysicalReads).unwrap() as f64 * share).round();
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
     let used = &mut device.counters.as_mut().unwrap().used;
@@ -340,18 +338,18 @@ pub(crate) fn with_device_read_share(record: &mut Record, share: f64) {
 }
 
 /// Takes a counter away, as of a database that does not have it.
-pub(crate) fn uncounted(record: &mut Record, counter: Counter) {
+pub fn uncounted(record: &mut Record, counter: Counter) {
     record.counters = record.counters.iter().filter(|(other, _)| *other != counter).collect();
 }
 
 /// Makes a latency one that the database sorts into wide buckets, beside what it counted exactly.
-pub(crate) fn with_exact(record: &mut Record, kind: LatencyKind, exact: WaitTotal) {
+pub fn with_exact(record: &mut Record, kind: LatencyKind, exact: WaitTotal) {
     let histogram = record.latencies.get(kind).unwrap().histogram.clone();
     record.latencies.set(kind, Latency { histogram, exact: Some(exact) });
 }
 
 /// Makes the host's CPUs that busy.
-pub(crate) fn with_host_busy(record: &mut Record, percent: f64) {
+pub fn with_host_busy(record: &mut Record, percent: f64) {
     let cpu = record.host.as_mut().unwrap().cpu.as_mut().unwrap();
     let total_s = cpu.total_s();
     (cpu.nice_s, cpu.system_s, cpu.iowait_s, cpu.irq_s, cpu.softirq_s, cpu.steal_s) =
@@ -361,10 +359,44 @@ pub(crate) fn with_host_busy(record: &mut Record, percent: f64) {
 }
 
 /// Makes the device that busy; `None` takes its counters away.
-pub(crate) fn with_utilisation(record: &mut Record, percent: Option<f64>) {
+pub fn with_utilisation(record: &mut Record, percent: Option<f64>) {
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
     match (percent, device.counters.as_mut()) {
         (Some(percent), Some(counters)) => counters.used.busy_ms = (WINDOW_S * 10.0 * percent).round() as u64,
         _ => device.counters = None,
     }
+}
+
+pub fn durations(of: &[(u64, u64)]) -> Histogram {
+    let mut durations = Histogram::new();
+    of.iter().for_each(|(us, n)| durations.record_n(us * 1000, *n));
+    durations
+}
+
+/// A run whose reads took 200 us by the database, 180 of them in the call and 120 in the device; `cached` of 1000 came from
+/// the page cache in 2 us.
+pub fn traced(mut record: Record, cached: u64) -> Record {
+    let reads = 1000 - cached;
+    let spans = [
+        (Span::ReadFromCache, 2, cached),
+        (Span::ReadFromDevice, 180, reads),
+        (Span::ReadSubmit, 5, reads),
+        (Span::ReadInQueue, 10, reads),
+        (Span::ReadInDevice, 120, reads),
+        (Span::ReadWakeUp, 40, reads),
+    ];
+    let spans = spans.into_iter().filter(|(_, _, n)| *n > 0);
+    let mut latencies = Latencies::default();
+    latencies.set(LatencyKind::PhysicalRead, durations(&[(200, reads), (3, cached)]));
+    record.trace = Some(TraceRecord {
+        when: TraceWhen::After,
+        seconds: 10.0,
+        counters: [(Counter::PhysicalReads, 1000)].into(),
+        latencies,
+        kernel: KernelTrace {
+            spans: spans.map(|(span, us, n)| (span, durations(&[(us, n)]))).collect(),
+            ..KernelTrace::default()
+        },
+    });
+    record
 }

@@ -9,7 +9,6 @@ use slob_measure::{Counter, WaitEvent};
 use slob_record::{ObservedRecord, Record};
 
 use super::physical::is_cached_test;
-use super::thresholds::{CPU_FULL, DEVICE_FULL, DEVICE_WRITES, IO_LIMIT, SESSIONS_ON_CPU, STEAL, THROTTLED};
 use super::{Answer, BAD, DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_first};
 use crate::figure::{self, Figures};
 use crate::format::{Hundredths, Percent, Seconds, Tenths, fixed};
@@ -17,6 +16,7 @@ use crate::measured::{
     Measured, counter_of_all, device_counters, has_quota, own_io, ratio, server_used_percent,
     throttled_percent,
 };
+use crate::thresholds::{CPU_FULL, DEVICE_FULL, DEVICE_WRITES, IO_LIMIT, SESSIONS_ON_CPU, STEAL, THROTTLED};
 
 findings! {
     CpuFinding {

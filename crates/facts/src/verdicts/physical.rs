@@ -7,9 +7,6 @@ use slob_measure::{Counter, LatencyKind, OpKind};
 use slob_record::Record;
 
 use super::accounted::{incidental_bytes, unwritten_bytes};
-use super::thresholds::{
-    CACHED_HITS, DELIVERED, EXCESS, LEAST_READS, MEMORY_READ, MOSTLY_CACHED, WRITE_RATE, WRITE_TIME,
-};
 use super::{
     Answer, BAD, COUNTERS_MISSING, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings,
     worst_first,
@@ -21,6 +18,9 @@ use crate::measured::{
     bypasses_page_cache, compressing_file_system, counter, counter_of_all, device_counters, device_name,
     latency_sum_s, misses_counters, own_io, own_read_bytes, physical_read_bytes, physical_read_bytes_of_all,
     ratio,
+};
+use crate::thresholds::{
+    CACHED_HITS, DELIVERED, EXCESS, LEAST_READS, MEMORY_READ, MOSTLY_CACHED, WRITE_RATE, WRITE_TIME,
 };
 
 findings! {

@@ -1,0 +1,20 @@
+//! OpenSLOB: what the record of a run says: figures, thresholds, verdicts.
+//!
+//! Everything here is a function of a [`Record`](slob_record::Record): no clock, no network, no database, no page. The same record gives the
+//! same facts for ever. Unknown figures are `None`, and shown as [`format::ABSENT`], never as 0.
+#![forbid(unsafe_code)]
+
+pub mod figure;
+pub mod format;
+pub mod ladder;
+pub mod measured;
+mod question;
+mod run;
+pub mod table;
+pub mod thresholds;
+pub mod verdicts;
+
+pub use figure::{Figure, Figures};
+pub use question::{Answer, Question};
+pub use run::{Run, Standing};
+pub use verdicts::{Finding, GroupVerdicts, Judged, Verdict, verdicts};

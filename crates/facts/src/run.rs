@@ -1,0 +1,67 @@
+//! A run: its figures, and what they are worth.
+
+use std::cell::OnceCell;
+use std::ops::Deref;
+
+use slob_record::Record;
+
+use crate::figure::{Figure, Figures};
+use crate::question::{Answer, Question};
+use crate::verdicts::{Judged, Verdict, judge};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Sound,
+    Invalid(Question),
+}
+
+/// A run's figures with its verdicts, which are made when they are first asked for.
+#[derive(Debug)]
+pub struct Run<'a> {
+    figures: Figures<'a>,
+    verdicts: OnceCell<[Verdict; 5]>,
+    judged: OnceCell<Vec<Judged>>,
+}
+
+impl<'a> Deref for Run<'a> {
+    type Target = Figures<'a>;
+
+    fn deref(&self) -> &Figures<'a> {
+        &self.figures
+    }
+}
+
+impl<'a> Run<'a> {
+    pub fn of(record: &'a Record) -> Self {
+        Self { figures: Figures::of(record), verdicts: OnceCell::new(), judged: OnceCell::new() }
+    }
+
+    /// A run that was judged before. It needs no series, unless more than the verdicts in brief is asked for.
+    pub fn judged_before(record: &'a Record, verdicts: Vec<Judged>) -> Self {
+        Self { judged: verdicts.into(), ..Self::of(record) }
+    }
+
+    pub fn verdicts(&self) -> &[Verdict; 5] {
+        self.verdicts.get_or_init(|| judge(&self.figures))
+    }
+
+    pub fn judged(&self) -> &[Judged] {
+        self.judged.get_or_init(|| self.verdicts().iter().map(Judged::from).collect())
+    }
+
+    /// The answer to a question; not known to a record that was judged before without it.
+    pub fn answer(&self, question: Question) -> Answer {
+        let judged = self.judged().iter().find(|judged| judged.question == question);
+        judged.map_or(Answer::Unknown, |judged| judged.answer)
+    }
+
+    pub fn is_good(&self) -> bool {
+        self.judged().iter().all(|judged| judged.answer == Answer::Good)
+    }
+
+    /// The worth of a figure: invalid by the first BAD verdict that it rests on.
+    pub fn standing(&self, figure: &Figure) -> Standing {
+        let bad = figure.rests_on.iter().find(|question| self.answer(**question) == Answer::Bad);
+        bad.map_or(Standing::Sound, |question| Standing::Invalid(*question))
+    }
+}
