@@ -194,11 +194,10 @@ fn later_records_are_refused_in_a_sentence() {
     }
 }
 
-/// Hot spot and think time were saved in words, which `verify` compared: a rewording would have made them differ.
 #[test]
-fn a_record_of_the_first_release_with_a_hot_spot_in_words_verifies_and_reads_as_before() {
+fn a_record_with_a_hot_spot_and_think_time_verifies_and_reads_as_before() {
     let saved =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests/fixtures/words/20261122T085909Z-hot");
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests/fixtures/hot/20261122T085909Z-hot");
     on_saved(format!("verify --run {saved}")).prints(&["agrees   operations within the window 6, by kind"]);
     let report = on_saved(format!("report {saved}")).success().stdout;
     let words: String = report.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,6 +1,6 @@
 //! Runs over time: when did a figure change, by how much, and what else was different then?
 //!
-//! Change points, the pattern of the day and drift are those of [`slob_stats`]. Runs with a BAD verdict that a figure rests on are
+//! Change points and drift are those of [`slob_stats`]. Runs with a BAD verdict that a figure rests on are
 //! marked and do not count in it.
 
 mod views;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use slob_record::Record;
 use slob_stats::summary::median;
 use slob_stats::{
-    Comparison, Drift as StatsDrift, HourFactors, LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points,
+    Comparison, Drift as StatsDrift, LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points,
 };
 
 pub use self::views::trend_page;
@@ -109,8 +109,6 @@ pub struct Course {
     pub changes: Vec<ChangePoint>,
     /// Absent for less than a day, or for fewer than ten runs between changes.
     pub drift: Option<Drift>,
-    /// Difference of each hour of the day (UTC) from the middle of the day, in percent; absent if there is no pattern.
-    pub hours_percent: Option<Vec<Option<f64>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -264,11 +262,7 @@ impl Course {
                 plural(sound.len() as u64, "run")
             ));
         }
-        let second = |at: usize| records[at].started.as_second();
-        let points: Vec<(i64, f64)> = sound.iter().map(|(at, value)| (second(*at), *value)).collect();
-        let hours = HourFactors::of(&points);
-        let factor = |second: i64| hours.as_ref().map_or(1.0, |hours| hours.at(second));
-        let values: Vec<f64> = points.iter().map(|(second, value)| value / factor(*second)).collect();
+        let values: Vec<f64> = sound.iter().map(|(_, value)| *value).collect();
         let found = change_points(&values).ok_or("it has no ratios")?;
         let ends = [&[0], found.as_slice(), &[values.len()]].concat();
         let stretches: Vec<_> = ends.windows(2).map(|ends| ends[0]..ends[1]).collect();
@@ -293,10 +287,10 @@ impl Course {
             })
         };
         const DAY_S: f64 = 86_400.0;
-        let origin = points[0].0;
-        let logarithms = points.iter().zip(&values);
-        let logarithms: Vec<(f64, f64)> =
-            logarithms.map(|((second, _), value)| ((second - origin) as f64 / DAY_S, value.ln())).collect();
+        let second = |at: usize| records[at].started.as_second();
+        let origin = second(sound[0].0);
+        let logarithm = |(at, value): &(usize, f64)| ((second(*at) - origin) as f64 / DAY_S, value.ln());
+        let logarithms: Vec<(f64, f64)> = sound.iter().map(logarithm).collect();
         // A slope of minutes says nothing about days.
         let is_long = logarithms.last().is_some_and(|(days, _)| *days >= 1.0);
         let in_stretches: Vec<&[(f64, f64)]> =
@@ -310,8 +304,6 @@ impl Course {
                 low: percent(drift.low),
                 high: percent(drift.high),
             }),
-            hours_percent: hours
-                .map(|hours| hours.0.iter().map(|factor| Some(100.0 * (((*factor)?) - 1.0))).collect()),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde::{Deserialize, Serialize};
 
 use crate::rate::RateSchedule;
 use crate::types::{ArrivalProcess, Every, MAX_SCALE_BLOCKS, Percent, RedoStress, WorkUnit};
@@ -34,11 +34,9 @@ pub struct Workload {
     pub seed: u64,
     /// Differs for each run. It changes only the values that UPDATEs write, so that they differ from those in the table.
     pub nonce: u64,
-    #[serde(default, deserialize_with = "values_or_words")]
     pub hot_spot: Option<HotSpot>,
     /// N: every Nth operation goes to schema 1.
     pub hot_schema_every: Option<NonZeroU32>,
-    #[serde(default, deserialize_with = "values_or_words")]
     pub think_time: Option<ThinkTime>,
     /// Open loop: operations per second to start, over all sessions. A schedule begins at the end of the warm-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -248,86 +246,5 @@ impl Workload {
         Err(WorkloadError(format!(
             "an operation of {unit} blocks does not fit into {room} blocks ({what}); lower WORK_UNIT or raise {raise}"
         )))
-    }
-}
-
-/// Values that release 0.1.0 saved as a sentence.
-trait OfWords: Sized {
-    /// The values of the sentence; `None` for another text.
-    fn of_words(words: &str) -> Option<Self>;
-}
-
-impl OfWords for HotSpot {
-    /// 'blocks 129 to 384 on every 3rd operation'.
-    fn of_words(words: &str) -> Option<Self> {
-        let (blocks, operations) = words.strip_prefix("blocks ")?.split_once(" on ")?;
-        let (first, last) = blocks.split_once(" to ")?;
-        let (first_block, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
-        let blocks = last.checked_sub(first_block)?.checked_add(1)?;
-        Some(Self { first_block, blocks, every: Every::new(every(operations)?.get())? })
-    }
-}
-
-impl OfWords for ThinkTime {
-    /// '0.0005 to 0.02 s after every 11th operation'.
-    fn of_words(words: &str) -> Option<Self> {
-        let (pauses, operations) = words.split_once(" s after ")?;
-        let (min, max) = pauses.split_once(" to ")?;
-        let us = |seconds: &str| Some((seconds.parse::<f64>().ok()? * 1e6).round() as u32);
-        Some(Self { every: every(operations)?, min_us: us(min)?, max_us: us(max)? })
-    }
-}
-
-/// 'every operation', 'every 3rd operation'.
-fn every(words: &str) -> Option<NonZeroU32> {
-    let nth = words.strip_prefix("every ")?.strip_suffix("operation")?;
-    if nth.is_empty() {
-        Some(NonZeroU32::MIN)
-    } else {
-        nth.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok()
-    }
-}
-
-fn values_or_words<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
-where
-    T: OfWords + Deserialize<'de>,
-    D: Deserializer<'de>,
-{
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Saved<T> {
-        Values(T),
-        Words(String),
-    }
-    match Option::<Saved<T>>::deserialize(from)? {
-        None => Ok(None),
-        Some(Saved::Values(values)) => Ok(Some(values)),
-        Some(Saved::Words(words)) => match T::of_words(&words) {
-            Some(values) => Ok(Some(values)),
-            None => Err(D::Error::custom(format!("'{words}' is not a sentence of any release"))),
-        },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sentences_of_the_first_release_are_read() {
-        for (words, every) in
-            [("every operation", 1), ("every 2nd operation", 2), ("every 111th operation", 111)]
-        {
-            let hot_every = Every::new(every).unwrap();
-            let every = NonZeroU32::new(every).unwrap();
-            let hot = HotSpot::of_words(&format!("blocks 129 to 384 on {words}"));
-            assert_eq!(hot, Some(HotSpot { first_block: 129, blocks: 256, every: hot_every }));
-            let think = ThinkTime::of_words(&format!("0.0005 to 3600 s after {words}"));
-            assert_eq!(think, Some(ThinkTime { every, min_us: 500, max_us: 3_600_000_000 }));
-        }
-        for damaged in ["", "blocks 3 to 1 on every operation", "blocks 1 to 3 on every nth operation"] {
-            assert_eq!(HotSpot::of_words(damaged), None, "{damaged}");
-        }
-        assert_eq!(ThinkTime::of_words("some to 1 s after every operation"), None);
     }
 }

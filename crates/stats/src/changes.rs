@@ -1,14 +1,11 @@
-//! Change points of a series of repeated runs, and its pattern by the hour of the day.
+//! Change points of a series of repeated runs.
 //!
-//! Both are decided by permutation, with a fixed seed: the same series gives the same answer for ever. Values must be above 0;
+//! They are decided by permutation, with a fixed seed: the same series gives the same answer for ever. Values must be above 0;
 //! their logarithms are compared, since rates and latencies differ by factors.
-
-use std::array;
-use std::collections::BTreeMap;
 
 use crate::Comparison;
 use crate::shuffler::Shuffler;
-use crate::summary::{mean, median};
+use crate::summary::mean;
 
 /// Fewer values have too few orders to tell a change from chance.
 pub const LEAST_FOR_CHANGES: usize = 16;
@@ -158,75 +155,6 @@ fn divergence(lengths: [usize; 2], between: f64, within: [f64; 2]) -> f64 {
     let mean_within = |sum: f64, n: f64| sum / (n * (n - 1.0) / 2.0);
     let energy = 2.0 * between / (n * m) - mean_within(within[0], n) - mean_within(within[1], m);
     energy * n * m / (n + m)
-}
-
-const HOURS: usize = 24;
-type Day = [Option<f64>; HOURS];
-
-/// Factor of each hour of the day (UTC): 1 is the middle of the day. `None` for an hour that fewer than two
-/// days know.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HourFactors(pub [Option<f64>; HOURS]);
-
-impl HourFactors {
-    /// Days, of at least half of the hours, that the test needs.
-    pub const LEAST_DAYS: usize = 4;
-
-    /// The pattern of `(second of Unix time, value)`; `None` if there is none beyond chance, too few days, or a value that is
-    /// not above 0.
-    ///
-    /// The statistic is the sum of squares between hours, of logarithms without the mean of their day. Each day is turned by a
-    /// random number of hours, which keeps the resemblance of neighbours: the toroidal shift of Lotwick and Silverman,
-    /// *Journal of the Royal Statistical Society B* 44 (1982) 406.
-    pub fn of(points: &[(i64, f64)]) -> Option<Self> {
-        let mut days = whole_days(points)?;
-        if days.len() < Self::LEAST_DAYS {
-            return None;
-        }
-        let factors =
-            Self(by_hour(&days).map(|known| Some(median(&known).filter(|_| known.len() > 1)?.exp())));
-        let observed = between_hours(&days);
-        let mut chance = Shuffler::new(1);
-        let mut by_chance = || {
-            days.iter_mut().for_each(|day| day.rotate_left(chance.below(HOURS)));
-            between_hours(&days) >= observed
-        };
-        (!(0..PERMUTATIONS).any(|_| by_chance())).then_some(factors)
-    }
-
-    /// The factor at a second of Unix time; 1 where it is not known.
-    pub fn at(&self, second: i64) -> f64 {
-        self.0[hour(second)].unwrap_or(1.0)
-    }
-}
-
-fn hour(second: i64) -> usize {
-    (second.rem_euclid(86_400) / 3600) as usize
-}
-
-/// Days of which at least half of the hours are known: means of the logarithms, less that of the day.
-fn whole_days(points: &[(i64, f64)]) -> Option<Vec<Day>> {
-    let mut days: BTreeMap<i64, [Vec<f64>; HOURS]> = BTreeMap::new();
-    for (second, value) in points {
-        let logarithm = (*value > 0.0 && value.is_finite()).then(|| value.ln())?;
-        days.entry(second.div_euclid(86_400)).or_default()[hour(*second)].push(logarithm);
-    }
-    let of_day = |hours: [Vec<f64>; HOURS]| {
-        let means = hours.map(|values| mean(&values));
-        let known: Vec<f64> = means.iter().flatten().copied().collect();
-        let middle = mean(&known).filter(|_| 2 * known.len() >= HOURS)?;
-        Some(means.map(|mean| Some(mean? - middle)))
-    };
-    Some(days.into_values().filter_map(of_day).collect())
-}
-
-fn by_hour(days: &[Day]) -> [Vec<f64>; HOURS] {
-    array::from_fn(|hour| days.iter().filter_map(|day| day[hour]).collect())
-}
-
-fn between_hours(days: &[Day]) -> f64 {
-    let square = |values: Vec<f64>| mean(&values).map_or(0.0, |mean| values.len() as f64 * mean * mean);
-    by_hour(days).map(square).iter().sum()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! - [`Series`]: values per interval of a run, bounded in length by coarsening.
 //! - [`summary`]: mean, deviation and quantiles of a slice.
 //! - [`RobustTrend`]: does a series rise or fall, and is that more than noise?
-//! - [`change_points`] and [`HourFactors`]: when did repeated runs change, and does the hour matter?
+//! - [`change_points`]: when did repeated runs change?
 //! - [`Steadiness`] and [`SteadyWatch`]: is a rate steady, and since when?
 //! - [`Comparison`]: do two groups of runs differ, by how much, and is that more than noise?
 #![forbid(unsafe_code)]
@@ -27,7 +27,7 @@ pub mod summary;
 mod trend;
 
 pub use bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
-pub use changes::{HourFactors, LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points};
+pub use changes::{LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points};
 pub use comparison::{Comparison, PercentInterval};
 pub use histogram::{Histogram, nanoseconds, nearest_rank};
 pub use series::{Merge, Point, Series, SeriesError};

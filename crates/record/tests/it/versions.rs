@@ -1,7 +1,6 @@
 //! Records of every version that was ever written can be read, later ones are refused, and none gets too large.
 
 use std::fs;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use slob_measure::Counter;
@@ -9,7 +8,6 @@ use slob_record::{
     Interval, RECORD_VERSION, Record, RecordError, SeriesWanted, Status, list_runs, read_record,
     read_record_with, read_records,
 };
-use slob_spec::{Every, HotSpot, ThinkTime};
 use slob_stats::{Histogram, Series};
 
 fn fixtures() -> PathBuf {
@@ -50,20 +48,6 @@ fn the_figures_of_a_fixture_are_those_of_its_text() {
     assert_eq!(record.series.len(), json["series"]["points"].as_array().unwrap().len());
     // And nothing is lost on the way out, to the last digit.
     assert_eq!(serde_json::to_string(&record).unwrap(), text.trim_end());
-}
-
-/// The first release saved hot spot and think time in words.
-#[test]
-fn a_record_with_a_sentence_for_its_hot_spot_has_its_values() {
-    let workload = read_record(&fixtures().join("words/20261122T085909Z-hot")).unwrap().workload;
-    assert_eq!(
-        workload.hot_spot,
-        Some(HotSpot { first_block: 129, blocks: 256, every: Every::new(3).unwrap() })
-    );
-    assert_eq!(
-        workload.think_time,
-        Some(ThinkTime { every: NonZeroU32::new(11).unwrap(), min_us: 500, max_us: 20_000 })
-    );
 }
 
 #[test]

@@ -35,8 +35,7 @@ impl Trend {
 
 const ABOUT: &str = "E-divisive with a permutation test: in a series without a change, one figure in a thousand has one, more if runs resemble those before them. Percent: means of \
                      the runs since it against those before, with the 95 % interval. Drift: Theil-Sen's slope between the changes with its \
-                     95 % interval, of a day or more. By hour: the extremes of the day, if the hours of four days or more follow a \
-                     pattern. Times are UTC.";
+                     95 % interval, of a day or more. Times are UTC.";
 
 impl HistoryTrend {
     fn write(&self, page: &mut Page) {
@@ -96,7 +95,7 @@ impl HistoryTrend {
     fn figures_table(&self) -> Table {
         let heads = ["Runs", "First", "Last", "Changes", "Drift %/day"].map(Column::right);
         let heads = [Column::left("Figure").at_most(24)].into_iter().chain(heads);
-        let mut table = Table::new(heads.chain([Column::left("By hour (UTC)").at_most(13)]));
+        let mut table = Table::new(heads);
         for figure in &self.figures {
             let Found::Known(course) = &figure.found else { continue };
             let counted = figure.values.iter().flatten().count() - figure.invalid.len();
@@ -112,7 +111,6 @@ impl HistoryTrend {
                 level(course.levels.last()),
                 course.changes.len().to_string(),
                 drift,
-                course.hours_words(),
             ]);
         }
         table
@@ -214,19 +212,6 @@ impl HistoryTrend {
             shades: self.missed.iter().map(|slot| (hours(slot.begin), hours(slot.end))).collect(),
             ..Drawing::new(x, Axis::linear(trend.figure.heading, unit), lines.map(Trace::Line).collect())
         }
-    }
-}
-
-impl Course {
-    /// The extremes of the day: `02:00 -14 %, 11:00 +6 %`.
-    fn hours_words(&self) -> String {
-        let Some(hours) = &self.hours_percent else { return ABSENT.into() };
-        let mut known: Vec<(usize, f64)> =
-            hours.iter().enumerate().filter_map(|(hour, percent)| Some((hour, (*percent)?))).collect();
-        known.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let words = |(hour, percent): &(usize, f64)| format!("{hour:02}:00 {} %", signed_percent(*percent));
-        let ends = known.first().zip(known.last());
-        ends.map_or_else(|| ABSENT.into(), |(low, high)| format!("{}, {}", words(low), words(high)))
     }
 }
 

@@ -147,38 +147,6 @@ fn changes_at_the_noise_of_a_machine_are_found_and_none_without_one() {
     }
 }
 
-/// A run each hour for a week; 20 % slower from 2 to 5 o'clock if `is_slow_at_night`. Neighbours resemble each other.
-fn week(is_slow_at_night: bool, seed: u64) -> Vec<(i64, f64)> {
-    let mut chance = Shuffler::new(seed);
-    let mut level = 0.0;
-    let hour = |at: i64| {
-        level = 0.8 * level + 0.03 * noise(&mut chance);
-        let factor = if is_slow_at_night && (2..5).contains(&(at % 24)) { 0.8 } else { 1.0 };
-        (at * 3600 + 60, 1000.0 * factor * (1.0 + level))
-    };
-    (11..11 + 168).map(hour).collect()
-}
-
-#[test]
-fn slow_nights_are_a_pattern_and_not_changes() {
-    let points = week(true, 4);
-    let factors = HourFactors::of(&points).unwrap();
-    for (hour, factor) in factors.0.iter().enumerate() {
-        let expected = if (2..5).contains(&hour) { 0.82 } else { 1.02 };
-        assert!((factor.unwrap() / expected - 1.0).abs() < 0.06, "{hour}: {factor:?}");
-    }
-    let without: Vec<f64> = points.iter().map(|(at, value)| value / factors.at(*at)).collect();
-    assert!(change_points(&without).unwrap().len() <= 2);
-    // Three days are too few.
-    assert_eq!(HourFactors::of(&points[..72]), None);
-}
-
-#[test]
-fn neighbours_that_resemble_each_other_are_no_pattern() {
-    let patterns = (0..40).filter(|seed| HourFactors::of(&week(false, *seed)).is_some()).count();
-    assert_eq!(patterns, 0);
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
