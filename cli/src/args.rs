@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint, value_parser};
 use clap_complete::ArgValueCompleter;
 use slob_engine::EngineKind;
 use slob_record::RECORD_VERSION;
 use slob_spec::{Group, Kind, Param};
 
+use crate::answer::Forms;
 use crate::registry::{self, ENGINES, is_of_run};
 use crate::{completing, settings};
 
@@ -249,12 +250,8 @@ ladder-cached and ladder-storage.";
                 .value_parser(value_parser!(u32).range(1..=3600)),
             number("size-mb", "MIB", "1024", "Size of the scratch file in MiB")
                 .value_parser(value_parser!(u64).range(16..=1_048_576)),
-            switch("csv", "Comma-separated"),
-            switch("json", "A JSON array with an object for each rung").conflicts_with("csv"),
-            switch("html", "Also write a page with a chart, to -o or ladder.html"),
-            output("Write the page to this file [default: ladder.html]").requires("html"),
         ]);
-    with_params(command, |param| {
+    with_params(Forms::augment_args(command), |param| {
         is_common(param)
             || is_results_dir(param)
             || is_observer(param)

@@ -12,7 +12,6 @@ use slob_campaign::CampaignError;
 use slob_engine::{EngineError, ErrorKind};
 use slob_host::HostError;
 use slob_record::RecordError;
-use slob_report::gate;
 use slob_run::{RunError, RunErrorKind, WatchError};
 use slob_spec::SpecErrors;
 
@@ -23,11 +22,11 @@ pub(crate) fn judged(strict: bool, are_good: bool) -> ExitCode {
     ExitCode::from(if strict && !are_good { JUDGED } else { 0 })
 }
 
-pub(crate) fn decided(outcome: gate::Outcome) -> ExitCode {
+pub(crate) fn decided(outcome: slob_report::Outcome) -> ExitCode {
     ExitCode::from(match outcome {
-        gate::Outcome::Passed => 0,
-        gate::Outcome::Failed => JUDGED,
-        gate::Outcome::NotKnown => NOT_KNOWN,
+        slob_report::Outcome::Passed => 0,
+        slob_report::Outcome::Failed => JUDGED,
+        slob_report::Outcome::NotKnown => NOT_KNOWN,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The binary `slob`: arguments, configuration, the registry of engines, what people see, exit codes.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod args;
 mod commands;
 mod completing;

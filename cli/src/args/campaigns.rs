@@ -1,13 +1,12 @@
 //! The commands that make many runs, and the one that analyses them.
 
-use clap::{Arg, ArgGroup, Command, value_parser};
+use clap::{Arg, Args, Command, value_parser};
 use clap_complete::ArgValueCompleter;
 use slob_spec::MAX_SESSIONS;
 
 use super::records::confidence;
-use super::{
-    file, is_of_run, is_results_dir, number, option, output, path, position, strict, switch, with_params,
-};
+use super::{file, is_of_run, is_results_dir, number, option, path, position, strict, switch, with_params};
+use crate::answer::Forms;
 use crate::completing;
 
 pub(super) fn commands() -> [Command; 4] {
@@ -96,16 +95,8 @@ schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; 
             most_sessions("The most sessions to try"),
             number("tolerance", "PERCENT", "5", tolerance),
             repeats("How often to measure the point found, in total"),
-            switch("json", "Print the curve as JSON"),
-            switch(
-                "html",
-                "Write a page with the charts of latency against throughput, to -o or saturate.html",
-            )
-            .conflicts_with("json"),
-            output("Write the page to this file; `-` means stdout [default: saturate.html]").requires("html"),
-            strict(),
         ]);
-    with_params(command, is_of_run)
+    with_params(Forms::augment_args(command), is_of_run)
 }
 
 pub(super) fn most_sessions(help: &'static str) -> Arg {
@@ -132,7 +123,6 @@ Examples:
 Exit codes: 0 good; 1 a variant lacks a figure, a record could not be read, or with --strict a verdict is not good; 2 there is nothing to analyse.";
     let inputs = "A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports";
     let variants = "Variants, each part of a run's name [default: the campaign's, or found from the names]";
-    let csv = "Comma-separated: one line per variant and number of sessions, or per search for headroom";
     let command = Command::new("analyze")
         .about("Compare variants over repeated runs: which is better, by how much, is it noise?")
         .after_help(examples)
@@ -170,14 +160,8 @@ Exit codes: 0 good; 1 a variant lacks a figure, a record could not be read, or w
                 .add(ArgValueCompleter::new(completing::variants)),
             Arg::new("scale").long("scale").hide(true).value_parser(no_scale),
             confidence("The confidence level in percent"),
-            switch("csv", csv),
-            switch("json", "Everything as JSON"),
-            switch("html", "Write a page with charts, to -o or analysis.html"),
-            output("Write to this file, `-` for stdout [default: stdout, or analysis.html]"),
-            strict(),
-        ])
-        .group(ArgGroup::new("form").args(["csv", "json", "html"]));
-    with_params(command, is_results_dir)
+        ]);
+    with_params(Forms::augment_args(command), is_results_dir)
 }
 
 fn trend() -> Command {
@@ -213,13 +197,8 @@ worse; 2 there is nothing to look at; 4 with --fail-on-change: none became worse
             option("metric", "LIST", "Figures to look at [default: the key figures of a run]")
                 .value_delimiter(','),
             switch("fail-on-change", "Exit with code 1 if a figure became worse in these runs"),
-            switch("json", "Everything as JSON"),
-            switch("html", "Write a page with charts, to -o or trend.html"),
-            output("Write to this file, `-` for stdout [default: stdout, or trend.html]"),
-            strict(),
-        ])
-        .group(ArgGroup::new("form").args(["json", "html"]));
-    with_params(command, is_results_dir)
+        ]);
+    with_params(Forms::augment_args(command), is_results_dir)
 }
 
 /// `--relative-to` had this name once; everywhere else it is the size of the data.

@@ -1,11 +1,12 @@
 //! The commands that work on saved records.
 
-use clap::{Arg, ArgAction, ArgGroup, Command, value_parser};
+use clap::{Arg, ArgAction, ArgGroup, Args, Command, value_parser};
 use clap_complete::ArgValueCompleter;
 use slob_report::Confidence;
 use slob_report::gate::{MaxLoss, Requirement};
 
 use super::{file, is_results_dir, option, output, position, strict, switch, with_params};
+use crate::answer::Forms;
 use crate::completing;
 
 /// The end of help texts: names of runs.
@@ -106,14 +107,9 @@ Examples:
             side("second", "The runs of the second group").requires("first"),
             side("group", group).action(ArgAction::Append),
             confidence("The confidence level for groups, in percent"),
-            switch("json", "Print as JSON"),
-            switch("html", "Write a page with the charts of all on top of each other, to -o or diff.html"),
-            output("Write the page to this file; `-` means stdout [default: diff.html]").requires("html"),
-            strict(),
         ])
-        .group(ArgGroup::new("form").args(["json", "html"]))
         .group(ArgGroup::new("sides").args(["groups", "first", "group"]).required(true));
-    with_params(command, is_results_dir)
+    with_params(Forms::augment_args(command), is_results_dir)
 }
 
 fn gate() -> Command {
@@ -148,11 +144,8 @@ Exit codes: 0 all passed; 1 one failed; 2 bad usage; 4 none failed, and one is n
             .requires("baseline"),
             confidence("The confidence level for repeated runs, in percent"),
             file("junit", "Write the results as JUnit's XML to this file too"),
-            switch("json", "Print as JSON"),
-            switch("markdown", "Print as a Markdown table"),
-        ])
-        .group(ArgGroup::new("form").args(["json", "markdown"]));
-    with_params(command, is_results_dir)
+        ]);
+    with_params(Forms::augment_args(command), is_results_dir)
 }
 
 fn ledger() -> Command {
@@ -174,26 +167,17 @@ sheets.toml holds what no run and no report knows, a [[platform]] each:
   from = \"awr_db1.txt\"                 a run or a report, whose price this is
   cost_per_hour = \"9.60 EUR\"
   licensed_cores = 8
-Runs know their price from COST_PER_HOUR and LICENSED_CORES. Run that rest on a BAD verdict are left out.
+Runs know their price from COST_PER_HOUR and LICENSED_CORES. Figures that rest on a BAD verdict are left out.
 Exit codes: 0 good; 1 only some inputs were read, or with --strict a verdict of a run is not good; 2 bad input.";
     let inputs = "Runs, folders of runs, AWR or Statspack reports, and .toml files of claims and prices";
     let command = Command::new("ledger")
         .about("Put platforms into one table: IOPS per core, per licensed core and per price")
         .after_help(format!("{examples}\n{NAMING}"))
-        .args([
-            position("inputs", "RUN|FILE|FOLDER", inputs)
-                .required(true)
-                .num_args(1..)
-                .add(ArgValueCompleter::new(completing::runs)),
-            switch("csv", "Comma-separated"),
-            switch("json", "A JSON array with an object for each platform"),
-            switch("markdown", "A table in Markdown"),
-            switch("html", "Write a page, to -o or ledger.html"),
-            output("Write the page to this file; `-` means stdout [default: ledger.html]").requires("html"),
-            strict(),
-        ])
-        .group(ArgGroup::new("form").args(["csv", "json", "markdown", "html"]));
-    with_params(command, is_results_dir)
+        .args([position("inputs", "RUN|FILE|FOLDER", inputs)
+            .required(true)
+            .num_args(1..)
+            .add(ArgValueCompleter::new(completing::runs))]);
+    with_params(Forms::augment_args(command), is_results_dir)
 }
 
 fn show() -> Command {

@@ -17,9 +17,10 @@ use slob_campaign::{
 };
 use slob_facts::{GroupVerdicts, Judged};
 use slob_record::{SeriesWanted, read_record_with};
+use slob_report::Answer;
 use slob_report::Confidence;
-use slob_report::analysis::{Metric, Neighbours, Round, Taking, neighbours_page, neighbours_text};
-use slob_report::profiles::{Headrooms, Platform, SearchResult, headroom_page, headrooms_text};
+use slob_report::analysis::{Metric, Neighbours, Round, Taking};
+use slob_report::profiles::{Headrooms, Platform, SearchResult};
 use slob_spec::{Entry, RunSpec, Settings};
 
 use super::runs::{Extras, Quiet, measure_spec};
@@ -59,15 +60,15 @@ pub(super) fn campaign(matches: &ArgMatches) -> Outcome {
     if conductor.search.is_some() && end.done > 0 {
         let compared =
             compare_headrooms(&directory, &campaign.schedule, &store.state, Confidence::default())?;
-        output::print(&headrooms_text(&compared)).map_err(Failure::after_work)?;
+        output::print(&compared.text()).map_err(Failure::after_work)?;
         are_good = compared.are_good();
     } else if are_neighbours(&campaign.schedule) {
         if !store.state.attempts.is_empty() {
             let compared =
                 compare_neighbours(&directory, &campaign.schedule, &store.state, Confidence::default())?;
-            output::write_file(&directory.join(NEIGHBOURS_PAGE), &neighbours_page(&compared))
+            output::write_file(&directory.join(NEIGHBOURS_PAGE), &compared.html())
                 .map_err(Failure::after_work)?;
-            output::print(&neighbours_text(&compared)).map_err(Failure::after_work)?;
+            output::print(&compared.text()).map_err(Failure::after_work)?;
             are_good = compared.are_good();
         }
     } else if end.done > 0 {
@@ -332,8 +333,7 @@ fn search(
     if let Some(failure) = interruption {
         return Err(failure);
     }
-    output::write_file(&directory.join("headroom.html"), &headroom_page(&headroom))
-        .map_err(Failure::after_work)?;
+    output::write_file(&directory.join("headroom.html"), &headroom.html()).map_err(Failure::after_work)?;
     output::write_file(&directory.join(HEADROOM_FILE), &output::json("the headroom", &headroom)?)
         .map_err(Failure::after_work)?;
     Ok((id, Ended::Completed))

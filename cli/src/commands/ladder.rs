@@ -8,16 +8,17 @@ use clap::ArgMatches;
 use slob_engine::{BlockReader, Engine, Purpose};
 use slob_facts::format::{plural, size};
 use slob_host::{BlockTransfer, ProbeEvent, ProbePlan, ProbeStep, ReadPath, probe_paths, time_reads};
-use slob_report::rungs::{Path, Rung, Rungs, rungs_page};
+use slob_report::Answer;
+use slob_report::rungs::{Path, Rung, Rungs};
 use slob_run::{ObservedHost, Prepared, Site, prepare};
 use slob_spec::{Entry, Origin, RunSpec, Settings};
 
 use super::selftest::Silent;
 use super::{runs, searches};
+use crate::answer::Forms;
 use crate::args::Given;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::tables::Form;
 use crate::{interrupt, output, registry, settings};
 
 /// Data that fit any buffer cache.
@@ -52,16 +53,12 @@ pub(super) fn ladder(matches: &ArgMatches) -> Outcome {
     climb.progress.finish();
     climbed?;
     let rungs = Rungs { about, rungs: climb.rungs };
-    if matches.get_flag("html") {
-        output::write_page(
-            &rungs_page(&rungs),
-            matches.path("output").unwrap_or(FilePath::new("ladder.html")),
-        )?;
+    let forms = Forms::of(matches)?;
+    forms.write(&rungs)?;
+    if forms.is_page_alone() {
+        output::print(&rungs.text())?;
     }
-    output::done(&match Form::of(matches, Form::Table) {
-        Form::Table => rungs.text(),
-        form => form.text(&rungs.table()),
-    })
+    Ok(forms.exit_code(&rungs, false))
 }
 
 /// A target that a run of single blocks suits.

@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use slob_awr::Scope;
 use slob_record::SeriesWanted;
-use slob_report::html::ledger_page;
 use slob_report::ledger::{Entry, Ledger, Platform, read_sheet};
 
 use super::awr::{self, ReadReports};
+use crate::answer::Forms;
 use crate::args::Given;
-use crate::failure::{Failure, Outcome, PARTLY, judged};
-use crate::tables::{Form, Records};
-use crate::{output, settings};
+use crate::failure::{Failure, Outcome};
+use crate::settings;
+use crate::tables::Records;
 
 pub(super) fn ledger(matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir_of(matches)?;
@@ -23,23 +23,9 @@ pub(super) fn ledger(matches: &ArgMatches) -> Outcome {
         rows.add(input)?;
     }
     let ledger = Ledger::new(rows.platforms);
-    if matches.get_flag("html") {
-        output::write_page(
-            &ledger_page(&ledger),
-            matches.path("output").unwrap_or(Path::new("ledger.html")),
-        )?;
-    } else if matches.get_flag("markdown") {
-        output::print(&ledger.table().markdown())?;
-    } else {
-        output::print(&match Form::of(matches, Form::Table) {
-            Form::Table => ledger.text(),
-            form => form.text(&ledger.table()),
-        })?;
-    }
-    Ok(match rows.unread {
-        true => ExitCode::from(PARTLY),
-        false => judged(matches.get_flag("strict"), ledger.are_good()),
-    })
+    let forms = Forms::of(matches)?;
+    forms.write(&ledger)?;
+    Ok(forms.exit_code(&ledger, rows.unread))
 }
 
 struct Rows<'a> {

@@ -9,7 +9,8 @@ use jiff::civil::DateTime;
 use serde_json::json;
 use slob_campaign::{DemandPoint, LatencyLimit, Trail, is_set_by_plan};
 use slob_profile::{CALIBRATION_RUNS, Parameters, Slot, Stretch, length};
-use slob_report::profiles::{HeadroomLimit, RESPONSE, Replay, ReplayInterval, replay_page, replay_text};
+use slob_report::Answer;
+use slob_report::profiles::{HeadroomLimit, RESPONSE, Replay, ReplayInterval};
 use slob_spec::{Kind, Origin, RateSchedule, RateStep, RunSpec, Settings};
 
 use super::profile;
@@ -141,11 +142,11 @@ pub(super) fn replay(matches: &ArgMatches, when: &str) -> Outcome {
         Err(failure) if replay.runs.is_empty() => return Err(failure),
         ended => ended,
     };
-    output::write_page(&replay_page(&replay), matches.path("html").unwrap_or(&directory.join("replay.html")))
+    output::write_page(&replay.html(), matches.path("html").unwrap_or(&directory.join("replay.html")))
         .map_err(Failure::after_work)?;
     output::print(&match matches.get_flag("json") {
         true => output::json("the replay", &replay)?,
-        false => replay_text(&replay),
+        false => replay.text(),
     })
     .map_err(Failure::after_work)?;
     ended?;

@@ -9,7 +9,6 @@ use clap::ArgMatches;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use serde::Serialize;
 use serde_json::Value as Json;
 use slob_awr::info::{is_pipes, read_pipes};
 use slob_awr::{NamePattern, Scope};
@@ -18,24 +17,25 @@ use slob_facts::table::Cell;
 use slob_facts::{figure, thresholds};
 use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
 use slob_report::analysis::{
-    Analysis, Metric, Neighbours, Options, Run, TableSpec, Variant, neighbours_page, neighbours_text, run_of,
-    run_of_report, run_of_row, slob_r_tables, stem, variants_of,
+    Analysis, Metric, Neighbours, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row,
+    slob_r_tables, stem, variants_of,
 };
 use slob_report::diff::{Diff, NamedRuns};
 use slob_report::export::{hlog, prometheus};
 use slob_report::field::field;
 use slob_report::gate::{self, Gate, MaxLoss, Requirement};
-use slob_report::html::{analysis_page, diff_page, run_page};
+use slob_report::html::run_page;
 use slob_report::info::{
     self, AWR_COLUMNS, Column, all_columns, cells, column, did_you_mean, status_word, table,
 };
-use slob_report::profiles::{Headrooms, headrooms_page, headrooms_text};
+use slob_report::profiles::Headrooms;
 use slob_report::{HTML_REPORT, compact_summary, compare_probe_text, text_report, with_digest};
 
 use super::awr::{self, ReadReports};
 use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours};
+use crate::answer::Forms;
 use crate::args::Given;
-use crate::failure::{Failure, Outcome, PARTLY, decided, judged};
+use crate::failure::{Failure, Outcome, PARTLY, judged};
 use crate::tables::{Form, Records};
 use crate::{index, output, settings};
 
@@ -242,22 +242,20 @@ pub(super) fn diff(matches: &ArgMatches) -> Outcome {
         )));
     }
     // Only charts show the histograms of intervals.
-    let series = if matches.get_flag("html") { SeriesWanted::Whole } else { SeriesWanted::Counts };
+    let forms = Forms::of(matches)?;
+    let series = if forms.has_charts() { SeriesWanted::Whole } else { SeriesWanted::Counts };
     let read = |(name, runs): (String, Vec<&str>)| {
         Records::read(&results, runs, series, |record| record).all().map(|runs| (name, runs))
     };
     let read: Vec<(String, Vec<Record>)> = named.into_iter().map(read).collect::<Result<_, _>>()?;
     let groups: Vec<NamedRuns<'_>> =
         read.iter().map(|(name, records)| (name.as_str(), records.as_slice())).collect();
-    let diff = Diff::of(&groups, matches.value("confidence")).map_err(Failure::usage)?;
-    if matches.get_flag("html") {
-        let page = diff_page(&diff, &groups);
-        output::write_page(&page, matches.path("output").unwrap_or(Path::new("diff.html")))?;
-    } else {
-        let json = matches.get_flag("json");
-        output::print(&if json { output::json("the comparison", &diff)? } else { diff.text() })?;
+    let mut diff = Diff::of(&groups, matches.value("confidence")).map_err(Failure::usage)?;
+    if forms.has_charts() {
+        diff = diff.with_charts(&groups);
     }
-    Ok(judged(matches.get_flag("strict"), diff.are_good()))
+    forms.write(&diff)?;
+    Ok(forms.exit_code(&diff, false))
 }
 
 /// `slob gate`: the exit code says whether runs are good enough.
@@ -277,12 +275,9 @@ pub(super) fn gate(matches: &ArgMatches) -> Outcome {
     if let Some(path) = matches.path("junit") {
         output::write_file(path, &gate.junit())?;
     }
-    output::print(&match () {
-        () if matches.get_flag("json") => output::json("the gate", &gate)?,
-        () if matches.get_flag("markdown") => gate.table().markdown(),
-        () => gate.table().terminal(None),
-    })?;
-    Ok(decided(gate.outcome))
+    let forms = Forms::of(matches)?;
+    forms.write(&gate)?;
+    Ok(forms.exit_code(&gate, false))
 }
 
 /// The requirements of the runs' own configuration.
@@ -333,26 +328,14 @@ fn groups_of(matches: &ArgMatches) -> Vec<(String, Vec<&str>)> {
 }
 
 pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
+    let forms = Forms::of(matches)?;
     if let Some(compared) = headrooms(matches)? {
-        write_analysis(
-            matches,
-            "analysis.html",
-            &compared,
-            [headrooms_text, Headrooms::csv, headrooms_page],
-        )?;
-        return Ok(judged(matches.get_flag("strict"), compared.are_good()));
+        forms.write(&compared)?;
+        return Ok(forms.exit_code(&compared, false));
     }
     if let Some(compared) = neighbours(matches)? {
-        write_analysis(
-            matches,
-            "analysis.html",
-            &compared,
-            [neighbours_text, Neighbours::csv, neighbours_page],
-        )?;
-        return Ok(match compared.holes.is_empty() {
-            true => judged(matches.get_flag("strict"), compared.are_good()),
-            false => ExitCode::from(PARTLY),
-        });
+        forms.write(&compared)?;
+        return Ok(forms.exit_code(&compared, !compared.holes.is_empty()));
     }
     let results = settings::results_dir_of(matches)?;
     let pattern = matches.text("name-pattern").map(str::parse::<NamePattern>).transpose();
@@ -361,7 +344,7 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
     for input in matches.texts("inputs") {
         inputs.add(&results, input, matches.text("by"), pattern.as_ref())?;
     }
-    let code = if inputs.unread { ExitCode::from(PARTLY) } else { ExitCode::SUCCESS };
+    let is_partial = inputs.unread;
     let options = Options {
         confidence: matches.value("confidence"),
         scale: matches.text("relative-to").map(str::to_owned),
@@ -370,37 +353,10 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
     let metrics = matches.texts("metric").into_iter().map(|name| Metric::named(name.trim()));
     let metrics = metrics.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
     let analysis = inputs.analysis(&matches.texts("variants"), &metrics, &options)?;
-    write_analysis(matches, "analysis.html", &analysis, [Analysis::text, Analysis::csv, analysis_page])?;
+    forms.write(&analysis)?;
     let lacking: Vec<&String> = analysis.tables.iter().flat_map(|table| &table.lacking).collect();
     lacking.iter().for_each(|reason| output::say(&format!("slob: {reason}")));
-    Ok(match lacking.is_empty() && code == ExitCode::SUCCESS {
-        true => judged(matches.get_flag("strict"), analysis.are_good()),
-        false => ExitCode::from(PARTLY),
-    })
-}
-
-/// Writes an analysis in the form that was asked for.
-pub(super) fn write_analysis<T: Serialize>(
-    matches: &ArgMatches,
-    page: &str,
-    analysis: &T,
-    [as_text, as_csv, as_page]: [fn(&T) -> String; 3],
-) -> Result<(), Failure> {
-    let output = matches.path("output");
-    if matches.get_flag("html") {
-        return output::write_page(&as_page(analysis), output.unwrap_or(Path::new(page)));
-    }
-    let text = if matches.get_flag("json") {
-        output::json("the analysis", analysis)?
-    } else if matches.try_get_one("csv").is_ok_and(|asked| asked == Some(&true)) {
-        as_csv(analysis)
-    } else {
-        as_text(analysis)
-    };
-    match output.filter(|path| path.as_os_str() != "-") {
-        Some(path) => output::write_file(path, &text),
-        None => output::print(&text),
-    }
+    Ok(forms.exit_code(&analysis, is_partial || !lacking.is_empty()))
 }
 
 /// The comparison of a campaign of searches for headroom, if that is the input.

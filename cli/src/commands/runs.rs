@@ -9,12 +9,13 @@ use std::sync::atomic::AtomicBool;
 use clap::ArgMatches;
 use jiff::Timestamp;
 use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
-use slob_facts::{Answer, verdicts};
+use slob_facts::{Grade, verdicts};
 use slob_host::ProbePlan;
 use slob_record::{
     CONF_FILE, LoadCost, Record, RecordError, SavedLoad, SigningKey, Status, leave_mark, save_load,
     save_probe,
 };
+use slob_report::Answer;
 use slob_report::gate::Gate;
 use slob_report::html::run_page;
 use slob_report::{Confidence, HTML_REPORT, TEXT_REPORT, compact_summary, text_report, with_digest};
@@ -265,7 +266,7 @@ pub(super) fn run(matches: &ArgMatches) -> Outcome {
         return Ok(code);
     }
     let gate = Gate::of(&required, &[], std::slice::from_ref(record), &[], Confidence::default());
-    let table = format!("\n{}", gate.table().terminal(None));
+    let table = format!("\n{}", gate.text());
     match matches.get_flag("json") {
         true => output::say(table.trim_end()),
         false => output::print(&table).map_err(Failure::after_work)?,
@@ -440,7 +441,7 @@ fn conclude(record: &Record, strict: bool) -> Outcome {
         }
         Status::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
         Status::Completed => {
-            let good = verdicts(record).iter().all(|verdict| verdict.answer == Answer::Good);
+            let good = verdicts(record).iter().all(|verdict| verdict.answer == Grade::Good);
             Ok(judged(strict, good))
         }
     }

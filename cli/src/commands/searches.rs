@@ -23,16 +23,18 @@ use slob_profile::{
     TOLERANCE_PERCENT, calibrate, compare, not_modelled, solve,
 };
 use slob_record::{KindRecord, Record, read_record};
-use slob_report::analysis::{Curve, CurvePoint, curve_page};
+use slob_report::Answer;
+use slob_report::analysis::{Curve, CurvePoint};
 use slob_report::profiles::{
-    Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, headroom_page, headroom_text,
-    known_facts, measured_by_run, plan_conf, plan_table, times,
+    Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, known_facts, measured_by_run,
+    plan_conf, plan_table, times,
 };
 use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, Origin, RunSpec, Settings, Value};
 
 use super::runs::Quiet;
 use super::together::measure_together;
 use super::{profile, replays, runs};
+use crate::answer::Forms;
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::progress::duration;
@@ -88,22 +90,13 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
     };
     let ended = ended
         .and_then(|()| search_knee(rules, |level, has_lower| curve.measure_level(raised, level, has_lower)));
+    let forms = Forms::of(matches)?;
     let curve = curve.into_curve(raised, ended.as_ref().ok().copied());
     if !curve.points.is_empty() {
-        if matches.get_flag("html") {
-            output::write_page(
-                &curve_page(&curve),
-                matches.path("output").unwrap_or(Path::new("saturate.html")),
-            )
-            .map_err(Failure::after_work)?;
-        } else {
-            let json = matches.get_flag("json");
-            let text = if json { output::json("the curve", &curve)? } else { curve.text() };
-            output::print(&text).map_err(Failure::after_work)?;
-        }
+        forms.write(&curve).map_err(Failure::after_work)?;
     }
     match ended {
-        Ok(_) => Ok(judged(matches.get_flag("strict"), curve.are_good())),
+        Ok(_) => Ok(forms.exit_code(&curve, false)),
         Err(failure) if failure.is_interruption() => Ok(ExitCode::from(INTERRUPTED)),
         Err(failure) => Err(failure),
     }
@@ -610,11 +603,11 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     let (headroom, interruption) =
         find_headroom(settings, &goal, &asked, directory, None, spoiled_repeats, &stop)?;
     let beside = directory.join("headroom.html");
-    output::write_page(&headroom_page(&headroom), matches.path("html").unwrap_or(&beside))
+    output::write_page(&headroom.html(), matches.path("html").unwrap_or(&beside))
         .map_err(Failure::after_work)?;
     output::print(&match matches.get_flag("json") {
         true => output::json("the headroom", &headroom)?,
-        false => headroom_text(&headroom),
+        false => headroom.text(),
     })
     .map_err(Failure::after_work)?;
     if let Some(failure) = interruption {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
 use slob_engine::{Engine, Purpose, Result, Server, suite};
-use slob_facts::{Answer, Question, verdicts};
+use slob_facts::{Grade, Question, verdicts};
 use slob_host::HostInfo;
 use slob_record::{ObservedRecord, Record, Status};
 use slob_report::text_report;
@@ -264,8 +264,8 @@ fn judge(record: &Record) -> Result<String, String> {
         return Err(format!("a row that was read back is wrong: {fault}"));
     }
     let complete = verdicts(record).into_iter().find(|verdict| verdict.question == Question::Complete);
-    let note = match complete.filter(|verdict| verdict.answer != Answer::Good) {
-        Some(verdict) if verdict.answer == Answer::Bad || !has_lasted(record) => {
+    let note = match complete.filter(|verdict| verdict.answer != Grade::Good) {
+        Some(verdict) if verdict.answer == Grade::Bad || !has_lasted(record) => {
             return Err(verdict.sentence());
         }
         // A busy machine takes samples late; the target is not at fault.

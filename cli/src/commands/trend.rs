@@ -7,14 +7,15 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use jiff::Timestamp;
 use slob_campaign::{Schedule, State, read_campaign};
+use slob_facts::figure_named;
 use slob_facts::{Figure, Run, figure};
-use slob_report::gate::figure_named;
 use slob_report::info::Column;
-use slob_report::trend::{History, JudgedRun, MissedSlot, Trend, Worsened, trend_page};
+use slob_report::trend::{History, JudgedRun, MissedSlot, Trend};
 
-use super::reports::{column_named, write_analysis};
+use super::reports::column_named;
+use crate::answer::Forms;
 use crate::args::Given;
-use crate::failure::{Failure, JUDGED, NOT_KNOWN, Outcome, PARTLY, judged};
+use crate::failure::{Failure, Outcome, decided};
 use crate::settings;
 use crate::tables::Records;
 
@@ -32,12 +33,11 @@ pub(super) fn trend(matches: &ArgMatches) -> Outcome {
     let histories = inputs.histories(matches.try_get_one("last").ok().flatten().copied());
     let figures = if figures.is_empty() { figure::KEY.to_vec() } else { figures };
     let trend = Trend::of(histories, &figures).map_err(Failure::usage)?;
-    write_analysis(matches, "trend.html", &trend, [Trend::text, Trend::text, trend_page])?;
-    Ok(match (inputs.unread, matches.get_flag("fail-on-change").then(|| trend.worsened())) {
-        (true, _) => ExitCode::from(PARTLY),
-        (false, Some(Worsened::Yes)) => ExitCode::from(JUDGED),
-        (false, Some(Worsened::NotKnown)) => ExitCode::from(NOT_KNOWN),
-        (false, Some(Worsened::No) | None) => judged(matches.get_flag("strict"), trend.are_good()),
+    let forms = Forms::of(matches)?;
+    forms.write(&trend)?;
+    Ok(match matches.get_flag("fail-on-change").then(|| trend.worsened()) {
+        Some(worsened) if !inputs.unread && worsened != slob_report::Outcome::Passed => decided(worsened),
+        _ => forms.exit_code(&trend, inputs.unread),
     })
 }
 

@@ -9,7 +9,7 @@ use ratatui::symbols::{bar, border};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph, Sparkline};
 use slob_facts::format::{count, duration_us, fixed, or_absent, percent};
-use slob_facts::{Answer, Question, figure};
+use slob_facts::{Grade, Question, figure};
 use slob_stats::summary;
 
 use super::state::{Hint, LoadState, RunState, Second, Stage, hints};
@@ -193,12 +193,12 @@ fn draw_notes(notes: &VecDeque<String>, look: Look, frame: &mut Frame<'_>, area:
 
 fn short(hint: &Hint) -> &'static str {
     match (hint.question, hint.answer) {
-        (_, Answer::Unknown) => "?",
-        (Question::CpuBound, Answer::Good) => "no",
-        (_, Answer::Good) => "yes",
-        (_, Answer::Doubt) => "doubt",
-        (Question::CpuBound, Answer::Bad) => "YES",
-        (_, Answer::Bad) => "NO",
+        (_, Grade::Unknown) => "?",
+        (Question::CpuBound, Grade::Good) => "no",
+        (_, Grade::Good) => "yes",
+        (_, Grade::Doubt) => "doubt",
+        (Question::CpuBound, Grade::Bad) => "YES",
+        (_, Grade::Bad) => "NO",
     }
 }
 
@@ -403,12 +403,12 @@ impl Look {
         self.coloured(Color::DarkGray)
     }
 
-    pub(super) fn answer(self, answer: Answer) -> Style {
+    pub(super) fn answer(self, answer: Grade) -> Style {
         let colour = match answer {
-            Answer::Good => Color::Green,
-            Answer::Unknown => return self.dim(),
-            Answer::Doubt => Color::Yellow,
-            Answer::Bad => Color::Red,
+            Grade::Good => Color::Green,
+            Grade::Unknown => return self.dim(),
+            Grade::Doubt => Color::Yellow,
+            Grade::Bad => Color::Red,
         };
         self.coloured(colour).add_modifier(Modifier::BOLD)
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use slob_facts::{Answer, Question, Verdict, verdicts};
+use slob_facts::{Grade, Question, Verdict, verdicts};
 use slob_record::Interval;
 use slob_run::{LoadEvent, Phase, RunEvent, ScriptMoment, Tick};
 use slob_spec::{Length, LoadSpec, RunSpec};
@@ -218,7 +218,7 @@ pub(super) mod fixture {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hint {
     pub(super) question: Question,
-    pub(super) answer: Answer,
+    pub(super) answer: Grade,
     pub(super) sentence: String,
 }
 
@@ -232,7 +232,7 @@ pub(super) fn hints(state: &RunState) -> [Hint; 3] {
     };
     QUESTIONS.map(|question| match state.verdicts.iter().find(|verdict| verdict.question == question) {
         Some(verdict) => Hint { question, answer: verdict.answer, sentence: verdict.sentence() },
-        None => Hint { question, answer: Answer::Unknown, sentence: too_early.to_owned() },
+        None => Hint { question, answer: Grade::Unknown, sentence: too_early.to_owned() },
     })
 }
 
@@ -357,7 +357,7 @@ mod tests {
         for (window_s, words) in [(0, "The window has not begun."), (3, "Too early to tell.")] {
             let hints = hints(&fixture::state(window_s, |_, second| second));
             assert!(
-                hints.iter().all(|hint| hint.answer == Answer::Unknown && hint.sentence == words),
+                hints.iter().all(|hint| hint.answer == Grade::Unknown && hint.sentence == words),
                 "{hints:?}"
             );
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use slob_facts::{Answer, Question, figure, verdicts};
+use slob_facts::{Grade, Question, figure, verdicts};
 use slob_measure::Counter;
 use slob_record::{Record, read_record};
 use slob_testing::Sshd;
@@ -19,7 +19,7 @@ const WORK: &str = "run -t 2 --work-loop 100 --update-pct 0 --seed 7";
 /// What is compared of a run.
 #[derive(Debug)]
 struct Run {
-    verdicts: Vec<(Question, Answer)>,
+    verdicts: Vec<(Question, Grade)>,
     /// Bytes that the device read for each that the database counts as physical: for everybody, and for the database.
     of_device: f64,
     for_database: f64,

@@ -173,7 +173,7 @@ fn database_us(trace: &TraceRecord) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, Question, verdicts};
+    use crate::{Grade, Question, verdicts};
     use slob_measure::{Latencies, SlowReads};
     use slob_testing::records::{self, durations, traced};
 
@@ -233,9 +233,9 @@ mod tests {
             (verdict.answer, verdict.sentence())
         };
         let (answer, words) = physical(&traced(records::direct_read_run(), 900));
-        assert_eq!(answer, Answer::Bad, "{words}");
+        assert_eq!(answer, Grade::Bad, "{words}");
         assert!(words.contains("10.0 % waited for their data"), "{words}");
         let (answer, words) = physical(&traced(records::direct_read_run(), 0));
-        assert_eq!(answer, Answer::Good, "{words}");
+        assert_eq!(answer, Grade::Good, "{words}");
     }
 }

@@ -4,17 +4,22 @@
 //! same facts for ever. Unknown figures are `None`, and shown as [`format::ABSENT`], never as 0.
 #![forbid(unsafe_code)]
 
+pub mod bound;
+mod claim;
 pub mod figure;
 pub mod format;
 pub mod ladder;
 pub mod measured;
+pub mod names;
 mod question;
 mod run;
 pub mod table;
 pub mod thresholds;
 pub mod verdicts;
 
+pub use bound::{BadBound, Bound, figure_named};
+pub use claim::Claim;
 pub use figure::{Figure, Figures};
-pub use question::{Answer, Question};
+pub use question::{Grade, Question};
 pub use run::{Run, Standing};
 pub use verdicts::{Finding, GroupVerdicts, Judged, Verdict, verdicts};

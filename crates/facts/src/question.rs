@@ -37,7 +37,7 @@ impl Question {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "UPPERCASE")]
 #[strum(serialize_all = "UPPERCASE")]
-pub enum Answer {
+pub enum Grade {
     /// They can be relied on.
     Good,
     /// The deciding quantities were not measured.
@@ -48,7 +48,7 @@ pub enum Answer {
     Bad,
 }
 
-impl Answer {
+impl Grade {
     pub fn word(self) -> &'static str {
         self.into()
     }

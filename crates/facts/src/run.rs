@@ -5,8 +5,9 @@ use std::ops::Deref;
 
 use slob_record::Record;
 
+use crate::claim::Claim;
 use crate::figure::{Figure, Figures};
-use crate::question::{Answer, Question};
+use crate::question::{Grade, Question};
 use crate::verdicts::{Judged, Verdict, judge};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,18 +51,20 @@ impl<'a> Run<'a> {
     }
 
     /// The answer to a question; not known to a record that was judged before without it.
-    pub fn answer(&self, question: Question) -> Answer {
+    pub fn answer(&self, question: Question) -> Grade {
         let judged = self.judged().iter().find(|judged| judged.question == question);
-        judged.map_or(Answer::Unknown, |judged| judged.answer)
+        judged.map_or(Grade::Unknown, |judged| judged.answer)
     }
 
     pub fn is_good(&self) -> bool {
-        self.judged().iter().all(|judged| judged.answer == Answer::Good)
+        self.judged().iter().all(|judged| judged.answer == Grade::Good)
     }
 
-    /// The worth of a figure: invalid by the first BAD verdict that it rests on.
-    pub fn standing(&self, figure: &Figure) -> Standing {
-        let bad = figure.rests_on.iter().find(|question| self.answer(**question) == Answer::Bad);
-        bad.map_or(Standing::Sound, |question| Standing::Invalid(*question))
+    /// The worth of a figure for a claim: invalid by the first BAD verdict that forbids it.
+    pub fn standing(&self, figure: &Figure, claim: Claim) -> Standing {
+        let forbids = |judged: &&Judged| claim.is_forbidden_by(judged.answer, &judged.cause);
+        let judged = |question: &Question| self.judged().iter().find(|judged| judged.question == *question);
+        let bad = figure.rests_on.iter().filter_map(judged).find(forbids);
+        bad.map_or(Standing::Sound, |judged| Standing::Invalid(judged.question))
     }
 }

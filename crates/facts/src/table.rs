@@ -291,14 +291,19 @@ impl Table {
         std::iter::once(heads).chain(self.rows.iter().map(row)).map(|line: String| line + "\n").collect()
     }
 
-    pub fn json(&self) -> String {
+    /// An array with an object for each row.
+    pub fn to_json(&self) -> Json {
         let object = |row: &Vec<Cell>| {
             let members = self.columns.iter().zip(row);
             Json::Object(
                 members.map(|(column, cell)| (column.name().to_owned(), cell.json())).collect::<Map<_, _>>(),
             )
         };
-        format!("{:#}\n", Json::Array(self.rows.iter().map(object).collect()))
+        Json::Array(self.rows.iter().map(object).collect())
+    }
+
+    pub fn json(&self) -> String {
+        format!("{:#}\n", self.to_json())
     }
 
     pub fn markdown(&self) -> String {

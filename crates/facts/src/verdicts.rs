@@ -21,13 +21,13 @@ pub use self::group::{GroupVerdicts, Judged, Worst, refusal};
 pub use self::physical::{Hits, PhysicalFinding, Witness, Writes};
 pub use self::steady::SteadyFinding;
 use crate::figure::Figures;
-use crate::question::{Answer, Question};
+use crate::question::{Grade, Question};
 use crate::thresholds::{SPOILED, Threshold};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     pub question: Question,
-    pub answer: Answer,
+    pub answer: Grade,
     pub finding: Finding,
     /// Further findings, in the order of their weight.
     pub others: Vec<Finding>,
@@ -165,7 +165,7 @@ fn worst_first<F>(mut findings: Vec<F>, judgement: fn(&F) -> Judgement) -> Vec<F
 
 struct Judgement {
     /// `None` for an observation, which decides nothing.
-    answer: Option<Answer>,
+    answer: Option<Grade>,
     threshold: Option<&'static Threshold>,
     sentence: String,
     detail: Option<String>,
@@ -174,10 +174,10 @@ struct Judgement {
     remedy_in_sentence: bool,
 }
 
-const GOOD: Judgement = Judgement::new(Some(Answer::Good));
-const UNKNOWN: Judgement = Judgement::new(Some(Answer::Unknown));
-const DOUBT: Judgement = Judgement::new(Some(Answer::Doubt));
-const BAD: Judgement = Judgement::new(Some(Answer::Bad));
+const GOOD: Judgement = Judgement::new(Some(Grade::Good));
+const UNKNOWN: Judgement = Judgement::new(Some(Grade::Unknown));
+const DOUBT: Judgement = Judgement::new(Some(Grade::Doubt));
+const BAD: Judgement = Judgement::new(Some(Grade::Bad));
 const OBSERVATION: Judgement = Judgement::new(None);
 
 /// BAD by the first threshold, or else DOUBT by the second.
@@ -186,7 +186,7 @@ fn bad_if(is_bad: bool, bad: &'static Threshold, doubt: &'static Threshold) -> J
 }
 
 impl Judgement {
-    const fn new(answer: Option<Answer>) -> Self {
+    const fn new(answer: Option<Grade>) -> Self {
         let sentence = String::new();
         Self { answer, threshold: None, sentence, detail: None, remedy: None, remedy_in_sentence: false }
     }
@@ -212,8 +212,8 @@ impl Judgement {
         Self { sentence, ..self }
     }
 
-    fn answer(&self) -> Answer {
-        self.answer.unwrap_or(Answer::Good)
+    fn answer(&self) -> Grade {
+        self.answer.unwrap_or(Grade::Good)
     }
 
     fn sentence(&self) -> String {

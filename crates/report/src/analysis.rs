@@ -24,21 +24,18 @@ use slob_stats::Comparison;
 use slob_stats::summary::{self, mean_interval, mean_without_extremes};
 
 pub use self::curve::{Bottleneck, Curve, CurvePoint};
-pub use self::curve_page::curve_page;
-pub use self::neighbours::{Neighbours, Round, Taking, neighbours_page, neighbours_text};
+pub use self::neighbours::{Neighbours, Round, Taking};
 pub use self::runs::{
     LatencyOf, Metric, Run, UnknownMetric, run_of, run_of_report, run_of_row, slob_r_tables, stem,
     variants_of,
 };
-pub use self::views::analysis_page;
 
 use self::runs::{IoUnit, Part};
 use crate::Confidence;
-use crate::diff::{noise, range, shown_percent};
+use crate::change::{noise, range, shown_percent};
 use slob_facts::format::{count, fixed, plural};
-use slob_facts::table::{Column, Table as Grid};
 use slob_facts::verdicts::refusal;
-use slob_facts::{Figure, GroupVerdicts, Question, figure};
+use slob_facts::{Claim, Figure, GroupVerdicts, Question, figure};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Variant {
@@ -149,7 +146,7 @@ pub struct Row {
 impl Row {
     /// The variant, marked if a verdict that the figure rests on is BAD.
     fn label(&self, rests_on: &[Question]) -> String {
-        match self.verdicts.against(rests_on) {
+        match self.verdicts.against(rests_on, Claim::Storage) {
             Some(bad) => format!("{} ({} {})", self.variant, bad.question.title(), bad.answer.word()),
             None => self.variant.clone(),
         }
@@ -219,10 +216,6 @@ pub enum AnalysisError {
 }
 
 impl Analysis {
-    pub fn are_good(&self) -> bool {
-        self.tables.iter().flat_map(|table| &table.rows).all(|row| row.verdicts.are_good())
-    }
-
     pub fn of(
         runs: &[Run],
         variants: &[Variant],
@@ -249,45 +242,6 @@ impl Analysis {
         let compared = runs.iter().filter(|run| variants.iter().any(|variant| variant.has(run)));
         let notes = unlike(&compared.collect::<Vec<_>>());
         Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes })
-    }
-
-    /// Comma-separated values (RFC 4180): a line for each variant, model and number of sessions, and one for all of
-    /// them. Unknown values are empty.
-    pub fn csv(&self) -> String {
-        let heads = ["table", "model", "metric", "variant", "sessions", "runs", "slob_r_mean", "scaled"];
-        let heads = heads.into_iter().chain([
-            "mean",
-            "low",
-            "high",
-            "median",
-            "cv_percent",
-            "latency_us",
-            "latency_p99_us",
-            "latency_of",
-            "verdicts",
-        ]);
-        let mut lines = Grid::new(heads.map(Column::left));
-        for table in &self.tables {
-            for row in &table.rows {
-                let cells = row.cells.iter().chain([&row.overall]);
-                for (sessions, cell) in table.sessions_and_overall().zip(cells) {
-                    let names = [&table.title, &table.model, &table.metric, &row.variant].map(String::clone);
-                    let figures = [cell.slob_r_mean, cell.scaled, cell.mean, cell.low, cell.high];
-                    let figures = figures.into_iter().chain([
-                        cell.median,
-                        cell.cv_percent,
-                        cell.latency_us,
-                        cell.latency_p99_us,
-                    ]);
-                    let counts = [sessions, cell.runs.to_string()];
-                    let verdicts = row.verdicts.in_short().unwrap_or_default();
-                    let latency = table.latency.map_or("", LatencyOf::noun).to_owned();
-                    let figures = figures.map(number_or_empty).chain([latency, verdicts]);
-                    lines.row(names.into_iter().chain(counts).chain(figures));
-                }
-            }
-        }
-        lines.csv()
     }
 }
 
@@ -350,7 +304,7 @@ impl Table {
         let base =
             options.scale.as_ref().and_then(|scale| rows.iter().find(|row| &row.variant == scale)).cloned();
         if let Some(base) = base {
-            let is_sound = |row: &Row| row.verdicts.against(&rests_on).is_none();
+            let is_sound = |row: &Row| row.verdicts.against(&rests_on, Claim::Compared).is_none();
             for row in rows.iter_mut().filter(|row| is_sound(row) && is_sound(&base)) {
                 row.overall.scale_by(&base.overall);
                 row.cells.iter_mut().zip(&base.cells).for_each(|(cell, base)| cell.scale_by(base));

@@ -15,23 +15,25 @@ use serde::{Serialize, Serializer};
 use slob_measure::LatencyKind;
 use slob_record::{Record, Status};
 use slob_stats::summary::{mean, mean_interval};
-use slob_stats::{Comparison, Histogram, PercentInterval};
+use slob_stats::{Comparison, Histogram};
 
 pub use self::settings::Change;
-pub use self::views::diff_page;
+use self::views::Charts;
 
 pub(crate) use self::settings::changes;
 use crate::Confidence;
+use crate::change::{compared, noise, range, shown_percent};
+use crate::group::Group as Runs;
 use crate::html::heat::octaves;
 use slob_facts::figure::{self, Better};
-use slob_facts::format::{fixed, plural};
+use slob_facts::format::plural;
 use slob_facts::measured::{kernels_reads, latency, ratio, timed_events};
 use slob_facts::verdicts::refusal;
-use slob_facts::{Figure, GroupVerdicts, Question, Run};
+use slob_facts::{Claim, Figure, GroupVerdicts, Question};
 
 pub type NamedRuns<'a> = (&'a str, &'a [Record]);
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Diff {
     #[serde(flatten)]
     pub groups: Each<Group>,
@@ -42,6 +44,8 @@ pub struct Diff {
     pub metrics: Vec<Metric>,
     pub distributions: Vec<Distribution>,
     pub events: Vec<Event>,
+    #[serde(skip)]
+    charts: Charts,
 }
 
 /// A value for each group. JSON names those of two groups `first` and `second`, and has a list `groups` of more.
@@ -177,30 +181,12 @@ pub struct EventShare {
 #[error("{0} has no run: name one or more")]
 pub struct DiffError(String);
 
-struct Side<'a> {
-    name: &'a str,
-    runs: Vec<Run<'a>>,
-    verdicts: GroupVerdicts,
-}
-
-impl<'a> Side<'a> {
-    fn of((name, records): NamedRuns<'a>) -> Self {
-        let runs: Vec<Run<'a>> = records.iter().map(Run::of).collect();
-        let verdicts = GroupVerdicts::of(runs.iter().map(Run::judged));
-        Self { name, runs, verdicts }
-    }
-
-    fn values(&self, figure: &Figure) -> Vec<f64> {
-        self.runs.iter().filter_map(|run| figure.of(run)).collect()
-    }
-}
-
 impl Diff {
     pub fn of(groups: &[NamedRuns<'_>], confidence: Confidence) -> Result<Self, DiffError> {
         if let Some((name, _)) = groups.iter().find(|(_, records)| records.is_empty()) {
             return Err(DiffError((*name).to_owned()));
         }
-        let sides: Vec<Side<'_>> = groups.iter().copied().map(Side::of).collect();
+        let sides: Vec<Runs<'_>> = groups.iter().map(|(name, records)| Runs::of(name, records)).collect();
         let metrics = metrics(&sides, confidence);
         let names: Vec<&str> = groups.iter().map(|(name, _)| *name).collect();
         let records: Vec<&[Record]> = groups.iter().map(|(_, records)| *records).collect();
@@ -209,12 +195,15 @@ impl Diff {
         statements.extend(changes.iter().filter_map(|change| change.warning(&names)));
         let (events, distributions) = (events(&sides), distributions(&records));
         let each = sides.into_iter().zip(records);
-        let groups = Each(each.map(|(side, records)| Group::of(side.name, records, side.verdicts)).collect());
-        Ok(Self { groups, confidence, statements, changes, metrics, distributions, events })
+        let groups =
+            Each(each.map(|(side, records)| Group::of(&side.name, records, side.verdicts)).collect());
+        let charts = Charts::default();
+        Ok(Self { groups, confidence, statements, changes, metrics, distributions, events, charts })
     }
 
-    pub fn are_good(&self) -> bool {
-        self.groups.iter().all(|group| group.verdicts.are_good())
+    /// With the charts of all groups, for a page. `groups` are those that were compared, with the series of their records.
+    pub fn with_charts(self, groups: &[NamedRuns<'_>]) -> Self {
+        Self { charts: Charts::of(&self.distributions, groups), ..self }
     }
 }
 
@@ -305,7 +294,7 @@ const SECTIONS: [(&str, &[Figure]); 3] = [
     ),
 ];
 
-fn metrics(sides: &[Side<'_>], confidence: Confidence) -> Vec<Metric> {
+fn metrics(sides: &[Runs<'_>], confidence: Confidence) -> Vec<Metric> {
     let all = SECTIONS
         .into_iter()
         .flat_map(|(section, figures)| figures.iter().map(move |figure| (section, figure)));
@@ -317,14 +306,14 @@ impl Metric {
     fn of(
         section: &'static str,
         figure: &Figure,
-        sides: &[Side<'_>],
+        sides: &[Runs<'_>],
         confidence: Confidence,
     ) -> Option<Self> {
         let values: Vec<Vec<f64>> = sides.iter().map(|side| side.values(figure)).collect();
         if values.iter().all(Vec::is_empty) {
             return None;
         }
-        let verdicts: Vec<_> = sides.iter().map(|side| (side.name, &side.verdicts)).collect();
+        let verdicts: Vec<_> = sides.iter().map(|side| (side.name.as_str(), &side.verdicts)).collect();
         // Nothing happened in any group: there is nothing to refuse.
         let is_idle = values.iter().flatten().all(|value| *value == 0.0);
         let refused = if is_idle { None } else { refusal(&verdicts, figure.rests_on) };
@@ -349,23 +338,17 @@ impl Metric {
 }
 
 /// The groups with a BAD verdict that others do not have: operations are faster from a page cache too, but not better.
-fn unlike<'a>(sides: &[Side<'a>]) -> Vec<&'a str> {
-    let bad = |side: &Side<'_>| side.verdicts.against(&Question::ALL).map(|worst| worst.question);
+fn unlike<'a>(sides: &'a [Runs<'_>]) -> Vec<&'a str> {
+    let bad =
+        |side: &Runs<'_>| side.verdicts.against(&Question::ALL, Claim::Compared).map(|worst| worst.question);
     match sides.windows(2).all(|pair| bad(&pair[0]) == bad(&pair[1])) {
         true => Vec::new(),
-        false => sides.iter().filter(|side| bad(side).is_some()).map(|side| side.name).collect(),
-    }
-}
-
-impl Side<'_> {
-    /// A mean over some of the runs must not look like one over all, nor equal bounds of buckets like no noise.
-    fn is_comparable(&self, figure: &Figure) -> bool {
-        self.runs.iter().all(|run| figure.of(run).is_some() && !figure.is_bound(run))
+        false => sides.iter().filter(|side| bad(side).is_some()).map(|side| side.name.as_str()).collect(),
     }
 }
 
 impl Difference {
-    fn of(figure: &Figure, sides: &[Side<'_>], [a, b]: [&[f64]; 2], confidence: Confidence) -> Self {
+    fn of(figure: &Figure, sides: &[Runs<'_>], [a, b]: [&[f64]; 2], confidence: Confidence) -> Self {
         let mut clocks = sides.iter().flat_map(|side| &side.runs).map(|run| figure.is_kernels(run));
         let is_one_clock = clocks.next().is_none_or(|first| clocks.all(|clock| clock == first));
         let are_comparable = is_one_clock && sides.iter().all(|side| side.is_comparable(figure));
@@ -381,26 +364,27 @@ impl Difference {
 }
 
 impl Ranking {
-    fn of(figure: &Figure, sides: &[Side<'_>], values: &[Vec<f64>], confidence: Confidence) -> Self {
-        let interval = |(side, values): (&Side<'_>, &Vec<f64>)| {
+    fn of(figure: &Figure, sides: &[Runs<'_>], values: &[Vec<f64>], confidence: Confidence) -> Self {
+        let interval = |(side, values): (&Runs<'_>, &Vec<f64>)| {
             let (low, high) =
                 mean_interval(values, confidence.ratio()).filter(|_| side.is_comparable(figure))?;
             // The interval of two runs that differ much reaches below 0, which no rate or time does.
             Some((low.max(0.0), high))
         };
         let intervals = sides.iter().zip(values).map(interval).collect();
-        let is_invalid = |side: &&Side<'_>| side.verdicts.against(figure.rests_on).is_some();
-        let invalid = sides.iter().filter(is_invalid).map(|side| side.name.to_owned()).collect();
+        let is_invalid = |side: &&Runs<'_>| side.verdicts.against(figure.rests_on, Claim::Compared).is_some();
+        let invalid = sides.iter().filter(is_invalid).map(|side| side.name.clone()).collect();
         let alone = Self { intervals, invalid, ..Self::default() };
         let unlike = unlike(sides);
-        let is_ranked = |side: &Side<'_>| {
+        let is_ranked = |side: &Runs<'_>| {
             side.is_comparable(figure)
-                && !alone.invalid.iter().any(|name| name == side.name)
-                && !unlike.contains(&side.name)
+                && !alone.invalid.contains(&side.name)
+                && !unlike.contains(&side.name.as_str())
         };
         let ranked = sides.iter().zip(values).filter(|(side, _)| is_ranked(side));
-        let mut ranked: Vec<(&str, &[f64], f64)> =
-            ranked.filter_map(|(side, values)| Some((side.name, values.as_slice(), mean(values)?))).collect();
+        let mut ranked: Vec<(&str, &[f64], f64)> = ranked
+            .filter_map(|(side, values)| Some((side.name.as_str(), values.as_slice(), mean(values)?)))
+            .collect();
         match figure.better {
             Better::Higher => ranked.sort_by(|a, b| b.2.total_cmp(&a.2)),
             Better::Lower => ranked.sort_by(|a, b| a.2.total_cmp(&b.2)),
@@ -428,23 +412,6 @@ impl Ranking {
     }
 }
 
-pub(crate) fn compared(
-    figure: &Figure,
-    first: &[f64],
-    second: &[f64],
-    confidence: Confidence,
-) -> Option<Comparison> {
-    /// The error of the ratio of two percentiles of a histogram: each is within 1/128. Runs with percentiles in the same
-    /// bucket would otherwise seem to have no noise at all.
-    const PERCENTILE_PERCENT: f64 = 1.6;
-    let comparison = Comparison::of(first, second, confidence.ratio())?;
-    let widened = |interval: PercentInterval| match figure.is_percentile() {
-        true => interval.widened(PERCENTILE_PERCENT),
-        false => interval,
-    };
-    Some(Comparison { interval: comparison.interval.map(widened), ..comparison })
-}
-
 /// The figures of the statements, their names there, and the words for more and for less of them.
 const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
     (figure::OPERATIONS_PER_S, "Operations/s", ["faster", "slower"]),
@@ -453,7 +420,7 @@ const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
     (figure::REDO_MB_PER_S, "Redo MB/s", ["higher", "lower"]),
 ];
 
-fn statements(metrics: &[Metric], sides: &[Side<'_>], confidence: Confidence) -> Vec<String> {
+fn statements(metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) -> Vec<String> {
     let find = |figure: &Figure| metrics.iter().find(|metric| metric.name == figure.name);
     // Operations are faster from a page cache too, but not better.
     let is_sound = metrics.iter().all(|metric| metric.refused.is_none());
@@ -494,7 +461,7 @@ fn statements(metrics: &[Metric], sides: &[Side<'_>], confidence: Confidence) ->
     refused.chain(spoken).chain(unranked).chain([repeats(sides, confidence)]).collect()
 }
 
-fn repeats(sides: &[Side<'_>], confidence: Confidence) -> String {
+fn repeats(sides: &[Runs<'_>], confidence: Confidence) -> String {
     let fewest = sides.iter().map(|side| side.runs.len()).min().unwrap_or(0);
     match (sides, fewest) {
         ([_, _], 0 | 1) => {
@@ -570,24 +537,7 @@ fn statement(comparison: &Comparison, [more, less]: [&str; 2], better: Better) -
     format!("second is {} {}{good}.", range(&interval), word(interval.low))
 }
 
-/// The statement on an interval with 0 in it.
-pub(crate) fn noise(interval: &PercentInterval) -> String {
-    format!("no difference found: the noise is {} %.", shown_percent(interval.noise_percent()))
-}
-
-/// The ends of an interval without their signs, the smaller first: `3.2 % to 5.1 %`.
-pub(crate) fn range(interval: &PercentInterval) -> String {
-    let (low, high) = (interval.low.abs(), interval.high.abs());
-    let (small, large) = (shown_percent(low.min(high)), shown_percent(low.max(high)));
-    if small == large { format!("{small} %") } else { format!("{small} % to {large} %") }
-}
-
-/// A percentage with a decimal, below 1 with two.
-pub(crate) fn shown_percent(percent: f64) -> String {
-    fixed(percent, if percent < 0.995 { 2 } else { 1 })
-}
-
-fn events(sides: &[Side<'_>]) -> Vec<Event> {
+fn events(sides: &[Runs<'_>]) -> Vec<Event> {
     const MOST: usize = 10;
     // Class of each event, and seconds and waits in each group.
     type Sum = Option<(f64, Option<u64>)>;
@@ -602,7 +552,7 @@ fn events(sides: &[Side<'_>]) -> Vec<Event> {
             *waits = waits.zip(event.waits).map(|(sum, waits)| sum.saturating_add(waits));
         }
     }
-    let window = |side: &Side<'_>| {
+    let window = |side: &Runs<'_>| {
         let measured = || side.runs.iter().filter(|run| run.is_measured());
         let window_s: f64 = measured().filter_map(|run| figure::WINDOW_S.of(run)).sum();
         (window_s, measured().map(|run| figure::DB_TIME_S.of(run)).sum::<Option<f64>>())

@@ -16,6 +16,7 @@ use slob_stats::Histogram;
 use crate::info::all_columns;
 use slob_facts::Run;
 use slob_facts::measured::{mean_us, percentile_us};
+use slob_facts::names::similar_names;
 
 const FIGURES: &str = "figures";
 const VERDICTS: &str = "verdicts";
@@ -149,22 +150,6 @@ fn near(at: &Value, part: &str, at_top: bool) -> Vec<String> {
     if alike.is_empty() { names.into_iter().take(FEW).collect() } else { alike }
 }
 
-/// The names most similar to `wanted`, the best first: those that contain it, then those with a similar spelling.
-pub(crate) fn similar_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    const MOST: usize = 5;
-    /// Least similarity (Jaro-Winkler, 0 to 1).
-    const SIMILAR: f64 = 0.75;
-    let similarity = |name: &str| {
-        let contains = !wanted.is_empty() && name.contains(wanted);
-        strsim::jaro_winkler(wanted, name) + if contains { 1.0 } else { 0.0 }
-    };
-    let mut similar: Vec<(f64, &str)> =
-        names.map(|name| (similarity(name), name)).filter(|(similarity, _)| *similarity >= SIMILAR).collect();
-    similar.sort_by(|a, b| b.0.total_cmp(&a.0));
-    similar.dedup_by(|a, b| a.1 == b.1);
-    similar.into_iter().take(MOST).map(|(_, name)| name).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,13 +198,5 @@ mod tests {
     fn a_missing_field_is_named_with_similar_ones(#[case] path: &str, #[case] expected: &str) {
         let message = field(&records::direct_read_run(), path).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
-    }
-
-    #[test]
-    fn similar_names_come_first_and_others_not_at_all() {
-        let names = ["physical_reads_per_s", "physical_writes_per_s", "host", "redo_mb_per_s"];
-        assert_eq!(similar_names("physical_read_per_s", names.into_iter())[0], "physical_reads_per_s");
-        assert_eq!(similar_names("redo", names.into_iter()), ["redo_mb_per_s"]);
-        assert!(similar_names("zzz", names.into_iter()).is_empty());
     }
 }

@@ -10,54 +10,24 @@ use serde::Serialize;
 use slob_record::Record;
 use slob_stats::summary::{mean, mean_interval, runs_to_tell};
 use slob_stats::{Comparison, PercentInterval};
-use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
-use crate::Confidence;
-use crate::diff::compared;
-use crate::info::did_you_mean;
-use slob_facts::figure::{self, Better};
-use slob_facts::format::{Format, fixed, percent, plural, significant};
+use slob_facts::bound::{NoFigure, shown};
+use slob_facts::figure::Better;
+use slob_facts::format::{percent, plural, signed_percent};
 use slob_facts::table::{Cell, Column, Table};
-use slob_facts::verdicts::refusal;
-use slob_facts::{Answer, Figure, GroupVerdicts, Question, Run};
+use slob_facts::{BadBound, Bound, Figure, Grade, Question, figure_named};
 
-/// Side of a threshold on which a figure must lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumIter, IntoStaticStr)]
-enum Bound {
-    #[strum(serialize = "<=")]
-    AtMost,
-    #[strum(serialize = ">=")]
-    AtLeast,
-    #[strum(serialize = "<")]
-    Below,
-    #[strum(serialize = ">")]
-    Above,
-}
-
-impl Bound {
-    fn holds(self, value: f64, threshold: f64) -> bool {
-        match self {
-            Self::AtMost => value <= threshold,
-            Self::AtLeast => value >= threshold,
-            Self::Below => value < threshold,
-            Self::Above => value > threshold,
-        }
-    }
-}
+use crate::change::compared;
+use crate::group::Group;
+use crate::html::layout::{Section, View, lead};
+use crate::page::Page;
+use crate::{Answer, Confidence, Outcome};
 
 /// A requirement on runs: `read-p99 < 2ms`, `physical`, or `steady = doubt` where that is good enough.
 #[derive(Clone, Debug)]
 pub enum Requirement {
-    #[expect(private_interfaces, reason = "requirements are made from text")]
-    Figure {
-        figure: &'static Figure,
-        bound: Bound,
-        threshold: f64,
-    },
-    Verdict {
-        question: Question,
-        worst: Answer,
-    },
+    Figure(Bound),
+    Verdict { question: Question, worst: Grade },
 }
 
 /// How much worse than the baseline a figure may be: `iops 3 %`.
@@ -73,33 +43,12 @@ pub enum BadRequirement {
     Form(String),
     #[error("'{0}' is no loss; use one such as 'iops 3 %'")]
     Loss(String),
-    #[error("there is no figure '{name}'{near}: `slob info --columns help` lists them", near = did_you_mean(name))]
-    Name { name: String },
-    #[error("'{amount}' is no amount of {figure}; its unit is {unit}")]
-    Amount { amount: String, figure: &'static str, unit: &'static str },
+    #[error(transparent)]
+    Name(#[from] NoFigure),
+    #[error(transparent)]
+    Bound(#[from] BadBound),
     #[error("{0} has no better direction, so that nothing can be lost; require a bound for it")]
     Neither(&'static str),
-}
-
-/// A figure by its name, or its short name in tables; hyphens and spaces stand for underscores.
-pub fn figure_named(name: &str) -> Result<&'static Figure, BadRequirement> {
-    let plain = |name: &str| name.trim().to_lowercase().replace(['-', ' '], "_");
-    let wanted = plain(name);
-    let by_short = || figure::ALL.iter().find(|figure| plain(figure.short) == wanted);
-    figure::named(&wanted).or_else(by_short).ok_or(BadRequirement::Name { name: wanted.clone() })
-}
-
-/// A number in the unit of a figure. Durations have a unit of their own.
-fn amount(figure: &'static Figure, text: &str) -> Result<f64, BadRequirement> {
-    let bad = || BadRequirement::Amount { amount: text.to_owned(), figure: figure.name, unit: figure.unit };
-    if figure.unit == "us" {
-        return slob_awr::duration_us(text, Some(1.0)).map(|duration| duration.value).ok_or_else(bad);
-    }
-    let end = text.find(|char: char| !matches!(char, '0'..='9' | '.' | '-' | '+')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let is_its = unit.trim().is_empty() || unit.trim().eq_ignore_ascii_case(figure.unit);
-    let number = number.parse().ok().filter(|number: &f64| is_its && number.is_finite());
-    number.ok_or_else(bad)
 }
 
 fn question_named(name: &str) -> Option<Question> {
@@ -112,17 +61,15 @@ impl FromStr for Requirement {
 
     fn from_str(text: &str) -> Result<Self, BadRequirement> {
         let form = || BadRequirement::Form(text.to_owned());
-        for bound in Bound::iter() {
-            if let Some((name, threshold)) = text.split_once(<&str>::from(bound)) {
-                let figure = figure_named(name)?;
-                return Ok(Self::Figure { figure, bound, threshold: amount(figure, threshold.trim())? });
-            }
+        let of_verdict = text.split_once('=').map_or(text, |(name, _)| name);
+        if text.contains(['<', '>', '=']) && question_named(of_verdict).is_none() {
+            return Ok(Self::Figure(text.parse()?));
         }
         let (name, worst) = match text.split_once('=') {
-            None => (text, Answer::Good),
+            None => (text, Grade::Good),
             Some((name, worst)) => match worst.trim().to_lowercase().as_str() {
-                "good" => (name, Answer::Good),
-                "doubt" => (name, Answer::Doubt),
+                "good" => (name, Grade::Good),
+                "doubt" => (name, Grade::Doubt),
                 _ => return Err(form()),
             },
         };
@@ -146,37 +93,11 @@ impl FromStr for MaxLoss {
     }
 }
 
-/// A value of a figure with its unit.
-fn shown(figure: &Figure, value: f64) -> String {
-    match figure.unit {
-        "us" => Cell::Number(value, Format::Duration).show(),
-        "" => significant(value),
-        unit => format!("{} {unit}", significant(value)),
-    }
-}
-
-/// A value beside a threshold, with as many digits as tell them apart.
-fn shown_beside(figure: &Figure, value: f64, threshold: f64) -> String {
-    const MOST_DECIMALS: usize = 12;
-    let words = shown(figure, value);
-    if value == threshold || words != shown(figure, threshold) {
-        return words;
-    }
-    let longer =
-        |decimals| Some(fixed(value, decimals)).filter(|number| *number != fixed(threshold, decimals));
-    match (1..=MOST_DECIMALS).find_map(longer) {
-        Some(number) => format!("{number} {}", figure.unit).trim_end().to_owned(),
-        None => words,
-    }
-}
-
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Figure { figure, bound, threshold } => {
-                write!(f, "{} {} {}", figure.name, <&str>::from(bound), shown(figure, *threshold))
-            }
-            Self::Verdict { question, worst: Answer::Good } => f.write_str(question.title()),
+            Self::Figure(bound) => bound.fmt(f),
+            Self::Verdict { question, worst: Grade::Good } => f.write_str(question.title()),
             Self::Verdict { question, worst } => write!(f, "{} {} or better", question.title(), worst.word()),
         }
     }
@@ -186,16 +107,6 @@ impl fmt::Display for MaxLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at most {} % worse", self.figure.name, percent(self.percent))
     }
-}
-
-/// From the best to the worst for a script: what is not known must not pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "title_case")]
-pub enum Outcome {
-    Passed,
-    NotKnown,
-    Failed,
 }
 
 /// A requirement with its outcome.
@@ -234,40 +145,10 @@ pub fn required_of(record: &Record) -> &str {
     entry.map_or("", |entry| &entry.value)
 }
 
-/// Runs with their verdicts.
-struct Side<'a> {
-    name: &'static str,
-    runs: Vec<Run<'a>>,
-    verdicts: GroupVerdicts,
-}
-
 type Found = (Outcome, Option<f64>, String);
 
 fn not_known(reason: impl Into<String>) -> Found {
     (Outcome::NotKnown, None, reason.into())
-}
-
-impl<'a> Side<'a> {
-    fn of(name: &'static str, records: &'a [Record]) -> Self {
-        let runs: Vec<Run<'a>> = records.iter().map(Run::of).collect();
-        let verdicts = GroupVerdicts::of(runs.iter().map(Run::judged));
-        Self { name, runs, verdicts }
-    }
-
-    /// Values of all runs. Fails with the reason why they are not to be judged by.
-    fn values(&self, figure: &Figure) -> Result<Vec<f64>, String> {
-        if let Some(refusal) = refusal(&[(self.name, &self.verdicts)], figure.rests_on) {
-            return Err(refusal);
-        }
-        let value = |run: &Run<'_>| {
-            figure.of(run).ok_or_else(|| format!("{} does not know {}", run.record.id, figure.name))
-        };
-        self.runs.iter().map(value).collect()
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.runs.iter().map(|run| run.record.id.clone()).collect()
-    }
 }
 
 impl Gate {
@@ -279,21 +160,12 @@ impl Gate {
         baseline: &[Record],
         confidence: Confidence,
     ) -> Self {
-        let (side, baseline) = (Side::of("the runs", runs), Side::of("the baseline", baseline));
+        let (side, baseline) = (Group::of("the runs", runs), Group::of("the baseline", baseline));
         let required = requirements.iter().map(|one| Check::new(one, one.found(&side, confidence)));
         let lost = losses.iter().map(|one| Check::new(one, one.found(&baseline, &side, confidence)));
         let checks: Vec<Check> = required.chain(lost).collect();
         let outcome = checks.iter().map(|check| check.outcome).max().unwrap_or(Outcome::NotKnown);
-        Self { outcome, runs: side.names(), baseline: baseline.names(), confidence, checks }
-    }
-
-    pub fn table(&self) -> Table {
-        let heads = ["Result", "Requirement", "Found"].map(Column::left);
-        let row = |check: &Check| {
-            let result = <&str>::from(check.outcome).to_uppercase();
-            [result.into(), check.requirement.as_str().into(), check.reason.as_str().into()]
-        };
-        Table::new(heads).with_rows(self.checks.iter().map(row).map(|row: [Cell; 3]| row.to_vec()))
+        Self { outcome, runs: side.ids(), baseline: baseline.ids(), confidence, checks }
     }
 
     /// JUnit's XML: a requirement that is not known is an error.
@@ -320,6 +192,51 @@ impl Gate {
     }
 }
 
+impl Answer for Gate {
+    const NAME: &'static str = "gate";
+
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        page.section("Gate");
+        page.table(&self.table());
+        page
+    }
+
+    fn view(&self) -> View {
+        View {
+            title: "OpenSLOB gate".into(),
+            heading: <&str>::from(self.outcome).into(),
+            lead: lead(&plural(self.runs.len() as u64, "run")),
+            has_links: false,
+            sections: vec![
+                Section::new("gate", "").part("What was required", |page| page.table(&self.table())),
+            ],
+            source: "From the saved records of the runs alone.".into(),
+        }
+    }
+
+    fn table(&self) -> Table {
+        let heads = ["Result", "Requirement", "Found"].map(Column::left);
+        let row = |check: &Check| {
+            let result = <&str>::from(check.outcome).to_uppercase();
+            [result.into(), check.requirement.as_str().into(), check.reason.as_str().into()]
+        };
+        Table::new(heads).with_rows(self.checks.iter().map(row).map(|row: [Cell; 3]| row.to_vec()))
+    }
+
+    fn are_good(&self) -> bool {
+        self.outcome == Outcome::Passed
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        Some(self.outcome)
+    }
+
+    fn text(&self) -> String {
+        self.table().terminal(None)
+    }
+}
+
 /// Text for an element or a quoted attribute; XML has no other control characters than these.
 fn xml_text(raw: &str) -> String {
     let permitted: String =
@@ -328,10 +245,10 @@ fn xml_text(raw: &str) -> String {
 }
 
 impl Requirement {
-    fn found(&self, side: &Side<'_>, confidence: Confidence) -> Found {
+    fn found(&self, side: &Group<'_>, confidence: Confidence) -> Found {
         match *self {
-            Self::Figure { figure, bound, threshold } => match side.values(figure) {
-                Ok(values) => within(figure, &values, bound, threshold, confidence),
+            Self::Figure(bound) => match side.known(bound.figure) {
+                Ok(values) => within(bound, &values, confidence),
                 Err(reason) => not_known(reason),
             },
             Self::Verdict { question, worst } => {
@@ -339,21 +256,22 @@ impl Requirement {
                     return not_known("nothing judged these runs");
                 };
                 let outcome = match found.answer {
-                    Answer::Unknown => Outcome::NotKnown,
+                    Grade::Unknown => Outcome::NotKnown,
                     answer if answer <= worst => Outcome::Passed,
                     _ => Outcome::Failed,
                 };
-                (outcome, None, found.words(side.name))
+                (outcome, None, found.words(&side.name))
             }
         }
     }
 }
 
-fn within(figure: &Figure, values: &[f64], bound: Bound, threshold: f64, confidence: Confidence) -> Found {
+fn within(bound: Bound, values: &[f64], confidence: Confidence) -> Found {
+    let figure = bound.figure;
     let Some(mean) = mean(values) else { return not_known("there are no runs") };
-    let holds = |value| bound.holds(value, threshold);
+    let holds = |value| bound.holds(value);
     let outcome = |holds| if holds { Outcome::Passed } else { Outcome::Failed };
-    let found = shown_beside(figure, mean, threshold);
+    let found = bound.shown_beside(mean);
     let Some((low, high)) = mean_interval(values, confidence.ratio()) else {
         return (outcome(holds(mean)), Some(mean), format!("{found} in a single run, which shows no noise"));
     };
@@ -362,7 +280,7 @@ fn within(figure: &Figure, values: &[f64], bound: Bound, threshold: f64, confide
     if holds(low) == holds(high) {
         return (outcome(holds(mean)), Some(mean), words);
     }
-    let needed = runs_to_tell(n, 0.5 * (high - low), (mean - threshold).abs(), confidence.ratio());
+    let needed = runs_to_tell(n, 0.5 * (high - low), (mean - bound.amount).abs(), confidence.ratio());
     (Outcome::NotKnown, Some(mean), format!("{words}: noise reaches over the threshold; {}", advice(needed)))
 }
 
@@ -374,8 +292,8 @@ fn advice(needed: Option<usize>) -> String {
 }
 
 impl MaxLoss {
-    fn found(&self, baseline: &Side<'_>, side: &Side<'_>, confidence: Confidence) -> Found {
-        let (first, second) = match (baseline.values(self.figure), side.values(self.figure)) {
+    fn found(&self, baseline: &Group<'_>, side: &Group<'_>, confidence: Confidence) -> Found {
+        let (first, second) = match (baseline.known(self.figure), side.known(self.figure)) {
             (Ok(first), Ok(second)) => (first, second),
             (Err(reason), _) | (_, Err(reason)) => return not_known(reason),
         };
@@ -384,17 +302,13 @@ impl MaxLoss {
         else {
             return not_known(format!("{} is 0 or less in a run, or there is no baseline", self.figure.name));
         };
-        let words = format!("{} % against the baseline", slob_facts::format::signed_percent(change));
+        let words = format!("{} % against the baseline", signed_percent(change));
         let Some(interval) = interval else {
             let words = format!("{words}: two or more runs of each are needed to tell it from noise");
             return (Outcome::NotKnown, Some(change), words);
         };
         let PercentInterval { low, high, .. } = interval;
-        let words = format!(
-            "{words} ({} to {})",
-            slob_facts::format::signed_percent(low),
-            slob_facts::format::signed_percent(high)
-        );
+        let words = format!("{words} ({} to {})", signed_percent(low), signed_percent(high));
         let (least, most) = match self.figure.better {
             Better::Higher => (-high, -low),
             Better::Lower | Better::Neither => (low, high),
@@ -420,6 +334,7 @@ impl MaxLoss {
 mod tests {
     use super::*;
     use rstest::rstest;
+    use slob_facts::{Run, figure};
     use slob_testing::records;
 
     fn gate(requirements: &[&str], losses: &[&str], runs: &[Record], baseline: &[Record]) -> Gate {
@@ -453,21 +368,11 @@ mod tests {
         assert_eq!(text.parse::<Requirement>().unwrap().to_string(), shown);
     }
 
-    #[test]
-    fn a_value_just_below_its_threshold_is_told_from_it() {
-        let busy = figure::named("device_busy_percent").unwrap();
-        assert_eq!(shown_beside(busy, 99.997, 100.0), "99.997 %");
-        assert_eq!(shown_beside(busy, 100.0, 100.0), shown(busy, 100.0));
-        assert_eq!(shown_beside(busy, 97.0, 100.0), shown(busy, 97.0));
-        let reads = figure::named("physical_read_p99_us").unwrap();
-        assert_eq!(shown_beside(reads, 1999.999, 2000.0), "1,999.999 us");
-    }
-
     #[rstest]
     #[case("", "is no requirement")]
     #[case("fast", "is no requirement")]
     #[case("steady = bad", "is no requirement")]
-    #[case("operation_p99 < 2ms", "did you mean operation_p99_us")]
+    #[case("operation_p98 < 2ms", "did you mean operation_p9")]
     #[case("iops < 2ms", "'2ms' is no amount of physical_reads_per_s")]
     #[case("p99 < x", "'x' is no amount")]
     fn what_is_no_requirement_is_refused_with_advice(#[case] text: &str, #[case] words: &str) {

@@ -1,9 +1,49 @@
-//! Groups of runs that are compared: how their verdicts are shown.
+//! Groups of runs that are judged and compared together, and how their verdicts are shown.
 
-use slob_facts::verdicts::Worst;
-use slob_facts::{Answer, GroupVerdicts, Question};
+use slob_facts::verdicts::{Worst, refusal};
+use slob_facts::{Figure, Grade, GroupVerdicts, Question, Run};
+use slob_record::Record;
 
 use crate::page::{Column, Page, Table};
+
+pub(crate) struct Group<'a> {
+    pub(crate) name: String,
+    pub(crate) runs: Vec<Run<'a>>,
+    pub(crate) verdicts: GroupVerdicts,
+}
+
+impl<'a> Group<'a> {
+    pub(crate) fn of(name: &str, records: &'a [Record]) -> Self {
+        let runs: Vec<Run<'a>> = records.iter().map(Run::of).collect();
+        let verdicts = GroupVerdicts::of(runs.iter().map(Run::judged));
+        Self { name: name.to_owned(), runs, verdicts }
+    }
+
+    /// Values of the runs that know the figure.
+    pub(crate) fn values(&self, figure: &Figure) -> Vec<f64> {
+        self.runs.iter().filter_map(|run| figure.of(run)).collect()
+    }
+
+    /// Values of all runs. Fails with the reason why they are not to be judged by.
+    pub(crate) fn known(&self, figure: &Figure) -> Result<Vec<f64>, String> {
+        if let Some(refusal) = refusal(&[(&self.name, &self.verdicts)], figure.rests_on) {
+            return Err(refusal);
+        }
+        let value = |run: &Run<'_>| {
+            figure.of(run).ok_or_else(|| format!("{} does not know {}", run.record.id, figure.name))
+        };
+        self.runs.iter().map(value).collect()
+    }
+
+    /// A mean over some of the runs must not look like one over all, nor equal bounds of buckets like no noise.
+    pub(crate) fn is_comparable(&self, figure: &Figure) -> bool {
+        self.runs.iter().all(|run| figure.of(run).is_some() && !figure.is_bound(run))
+    }
+
+    pub(crate) fn ids(&self) -> Vec<String> {
+        self.runs.iter().map(|run| run.record.id.clone()).collect()
+    }
+}
 
 /// A line for each group that was judged, and a sentence for each answer that is BAD or DOUBT.
 pub(crate) fn write_verdicts(page: &mut Page, groups: &[(&str, &GroupVerdicts)]) {
@@ -18,7 +58,7 @@ pub(crate) fn write_verdicts(page: &mut Page, groups: &[(&str, &GroupVerdicts)])
         table.row([(*name).to_owned()].into_iter().chain(Question::ALL.map(cell)));
     }
     page.table(&table);
-    for answer in [Answer::Bad, Answer::Doubt] {
+    for answer in [Grade::Bad, Grade::Doubt] {
         for (name, verdicts) in judged() {
             verdicts.of_answer(answer).for_each(|worst| page.hanging("  -", &worst.words(name)));
         }

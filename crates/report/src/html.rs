@@ -16,6 +16,3 @@ mod run_page;
 pub use self::awr_page::{AwrInterval, Begins, awr_page};
 pub use self::index_page::{IndexRow, OtherPage, index_page, rows_of_page};
 pub use self::run_page::run_page;
-pub use crate::analysis::analysis_page;
-pub use crate::diff::diff_page;
-pub use crate::ledger::ledger_page;

@@ -4,11 +4,10 @@
 use slob_awr::info::Head;
 use slob_record::Status;
 
-use crate::field::similar_names;
 use slob_facts::format::Format;
 use slob_facts::measured::{device_name, timed_events};
 use slob_facts::table::{self, Cell, Table};
-use slob_facts::{Figure, GroupVerdicts, Question, Run, figure};
+use slob_facts::{Figure, GroupVerdicts, Question, Run, figure, figure_named};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
@@ -135,18 +134,15 @@ pub fn all_columns() -> impl Iterator<Item = Column> {
     RUN.into_iter().chain(figures).chain([TOP_WAIT]).chain(VERDICTS).chain([VERDICTS_IN_SHORT])
 }
 
+/// A column by its name; that of a figure by any of its names.
 pub fn column(name: &str) -> Option<Column> {
-    all_columns().find(|column| column.name == name)
+    let by_figure = || figure_named(name).ok().map(Column::figure);
+    all_columns().find(|column| column.name == name).or_else(by_figure)
 }
 
-/// A hint at columns with similar names, ` (did you mean sessions?)`; empty if there are none.
+/// A hint at columns with similar names; empty if there are none.
 pub fn did_you_mean(name: &str) -> String {
-    let near = near_columns(name).join(", ");
-    if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
-}
-
-fn near_columns(name: &str) -> Vec<&'static str> {
-    similar_names(name, all_columns().map(|column| column.name))
+    slob_facts::names::did_you_mean(name, all_columns().map(|column| column.name))
 }
 
 pub fn cells(figures: &Run<'_>, columns: &[Column]) -> Vec<Cell> {
@@ -270,7 +266,7 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all_columns().count());
-        assert_eq!(near_columns("physical_read_per_s")[0], "physical_reads_per_s");
+        assert!(did_you_mean("physical_read_per_s").starts_with(" (did you mean physical_reads_per_s"));
     }
 
     #[test]

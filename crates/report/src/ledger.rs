@@ -3,6 +3,8 @@
 //! Each row says on what it rests: measured by a run of this program, reported by a database's own tool, or claimed by somebody
 //! else. Ranks compare rows of one basis and one currency, and figures that rest on a BAD verdict are left out.
 
+use crate::Answer;
+use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt::Display;
 
@@ -18,8 +20,7 @@ use crate::page::{Column, Page, Table};
 use slob_facts::format::{Format, plural, significant};
 use slob_facts::measured::ratio;
 use slob_facts::table::Cell;
-use slob_facts::verdicts::refusal;
-use slob_facts::{Figure, GroupVerdicts, Run, Standing, figure};
+use slob_facts::{Claim, Figure, GroupVerdicts, Run, Standing, figure};
 
 /// On what the figures of a platform rest, from the strongest to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]
@@ -58,12 +59,13 @@ impl Platform {
     /// The platform of a run, whose record needs its series.
     pub fn of_run(record: &Record) -> Self {
         let figures = Run::of(record);
-        let sound =
-            |figure: &Figure| figure.of(&figures).filter(|_| figures.standing(figure) == Standing::Sound);
+        let sound = |figure: &Figure| {
+            figure.of(&figures).filter(|_| figures.standing(figure, Claim::Storage) == Standing::Sound)
+        };
         let io = &figure::PHYSICAL_IO_PER_S;
         let verdicts = GroupVerdicts::of([figures.judged()]);
         let (io_per_s, name, server) = (sound(io), record.name.clone(), &record.server);
-        let refused = refusal(&[(&name, &verdicts)], io.rests_on);
+        let refused = verdicts.against(io.rests_on, Claim::Storage).map(|worst| worst.words(&name));
         let uncounted = || format!("{name}: the database does not count its physical reads and writes.");
         Self {
             basis: Basis::Measured,
@@ -274,11 +276,6 @@ impl Ledger {
         Self { platforms }
     }
 
-    pub fn are_good(&self) -> bool {
-        let mut measured = self.platforms.iter().filter(|platform| platform.basis == Basis::Measured);
-        measured.all(|platform| platform.verdicts.are_good())
-    }
-
     /// The place by price among its peers, if it has any.
     fn rank(&self, platform: &Platform) -> Option<u64> {
         let price = platform.cost_per_million_iops_hours()?;
@@ -288,7 +285,74 @@ impl Ledger {
         (prices.len() > 1).then_some(cheaper as u64 + 1)
     }
 
-    pub fn table(&self) -> Table {
+    fn write_io(&self, page: &mut Page) {
+        page.table(&self.table().part(NAMES, "iops"..="verdicts"));
+        page.paragraph(
+            "Measured by a run, reported by the database's own tool, or claimed by the source alone. IOPS are physical \
+             reads and writes: mind their share of writes and the mean read.",
+        );
+        let left_out = self.platforms.iter().filter_map(|platform| platform.left_out.as_ref());
+        left_out.for_each(|why| page.hanging("  -", &format!("Left out: {why}")));
+    }
+
+    fn write_prices(&self, page: &mut Page) {
+        let prices = self.table().part(NAMES, "cores"..="price_rank");
+        if prices.columns.len() == NAMES {
+            return;
+        }
+        page.table(&prices);
+        if self.platforms.iter().any(|platform| self.rank(platform).is_some()) {
+            page.paragraph(
+                "Rank: by the cost of a million IOPS-hours, the lowest first, among rows of the same basis and \
+                 currency. A million IOPS-hours are 1,000,000 IOPS for an hour.",
+            );
+        }
+    }
+
+    fn write_sources(&self, page: &mut Page) {
+        page.table(&self.table().part(NAMES, "source"..="source"));
+    }
+}
+
+/// The rows of the table.
+impl Serialize for Ledger {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.table().to_json().serialize(serializer)
+    }
+}
+
+impl Answer for Ledger {
+    const NAME: &'static str = "ledger";
+
+    /// The table in parts that fit a page, without columns that no row has.
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        for (title, write) in PARTS {
+            let mut part = Page::default();
+            write(self, &mut part);
+            if !part.blocks.is_empty() {
+                page.section(title);
+                page.blocks.append(&mut part.blocks);
+            }
+        }
+        page
+    }
+
+    fn view(&self) -> View {
+        let parts = PARTS.into_iter().fold(Section::new("platforms", ""), |section, (title, write)| {
+            section.part(title, |page| write(self, page))
+        });
+        View {
+            title: "OpenSLOB ledger".into(),
+            heading: "Platforms".into(),
+            lead: lead(&plural(self.platforms.len() as u64, "platform")),
+            has_links: false,
+            sections: vec![parts],
+            source: "From saved records, reports, and what was typed in, as each row says.".into(),
+        }
+    }
+
+    fn table(&self) -> Table {
         let columns = [
             Column::left("Platform").named("platform").at_most(18),
             Column::left("Basis").named("basis"),
@@ -334,62 +398,15 @@ impl Ledger {
         Table::new(columns).with_rows(self.platforms.iter().map(row))
     }
 
-    fn write_io(&self, page: &mut Page) {
-        page.table(&self.table().part(NAMES, "iops"..="verdicts"));
-        page.paragraph(
-            "Measured by a run, reported by the database's own tool, or claimed by the source alone. IOPS are physical \
-             reads and writes: mind their share of writes and the mean read.",
-        );
-        let left_out = self.platforms.iter().filter_map(|platform| platform.left_out.as_ref());
-        left_out.for_each(|why| page.hanging("  -", &format!("Left out: {why}")));
+    fn are_good(&self) -> bool {
+        let mut measured = self.platforms.iter().filter(|platform| platform.basis == Basis::Measured);
+        measured.all(|platform| platform.verdicts.are_good())
     }
 
-    fn write_prices(&self, page: &mut Page) {
-        let prices = self.table().part(NAMES, "cores"..="price_rank");
-        if prices.columns.len() == NAMES {
-            return;
-        }
-        page.table(&prices);
-        if self.platforms.iter().any(|platform| self.rank(platform).is_some()) {
-            page.paragraph(
-                "Rank: by the cost of a million IOPS-hours, the lowest first, among rows of the same basis and \
-                 currency. A million IOPS-hours are 1,000,000 IOPS for an hour.",
-            );
-        }
+    /// The table alone: prices and figures belong together there.
+    fn markdown(&self) -> String {
+        self.table().markdown()
     }
-
-    fn write_sources(&self, page: &mut Page) {
-        page.table(&self.table().part(NAMES, "source"..="source"));
-    }
-
-    /// The table in parts that fit a page, without columns that no row has.
-    pub fn text(&self) -> String {
-        let mut page = Page::default();
-        for (title, write) in PARTS {
-            let mut part = Page::default();
-            write(self, &mut part);
-            if !part.blocks.is_empty() {
-                page.section(title);
-                page.blocks.append(&mut part.blocks);
-            }
-        }
-        page.into_text()
-    }
-}
-
-pub fn ledger_page(ledger: &Ledger) -> String {
-    let parts = PARTS.into_iter().fold(Section::new("platforms", ""), |section, (title, write)| {
-        section.part(title, |page| write(ledger, page))
-    });
-    View {
-        title: "OpenSLOB ledger".into(),
-        heading: "Platforms".into(),
-        lead: lead(&plural(ledger.platforms.len() as u64, "platform")),
-        has_links: false,
-        sections: vec![parts],
-        source: "From saved records, reports, and what was typed in, as each row says.".into(),
-    }
-    .html()
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+mod answer;
+mod change;
 mod confidence;
 pub mod diff;
 pub mod export;
@@ -25,6 +27,7 @@ mod sections;
 mod tests;
 pub mod trend;
 
+pub use answer::{Answer, Outcome};
 pub use confidence::{Confidence, NoConfidence};
 pub use folder::{HTML_REPORT, TEXT_REPORT, check_run, with_digest};
 pub use recheck::Recheck;

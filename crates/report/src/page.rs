@@ -20,8 +20,9 @@ pub(crate) enum Block {
     Table(Table),
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Page {
+/// Blocks in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
     pub(crate) blocks: Vec<Block>,
 }
 
@@ -54,6 +55,25 @@ impl Page {
 
     pub(crate) fn table(&mut self, table: &Table) {
         self.blocks.push(Block::Table(table.clone()));
+    }
+
+    pub(crate) fn into_markdown(self) -> String {
+        let block = |block: &Block| match block {
+            Block::Section(title) => format!("## {title}\n\n"),
+            Block::Line(_) | Block::Rule(_) => String::new(),
+            Block::Fact(name, value) if name.trim().is_empty() => format!("- {value}\n"),
+            Block::Fact(name, value) => format!("- **{name}**: {value}\n"),
+            Block::Hanging(_, text) => format!("- {text}\n"),
+            Block::Paragraph(text) => format!("{text}\n\n"),
+            Block::Table(table) => table.markdown() + "\n",
+        };
+        let is_item = |block: &Block| matches!(block, Block::Fact(..) | Block::Hanging(..));
+        let parts = self.blocks.chunk_by(|a, b| is_item(a) == is_item(b));
+        let part = |part: &[Block]| {
+            let end = if is_item(&part[0]) { "\n" } else { "" };
+            part.iter().map(block).collect::<String>() + end
+        };
+        parts.map(part).collect::<String>().trim_end().to_owned() + "\n"
     }
 
     pub(crate) fn into_text(self) -> String {
@@ -117,6 +137,20 @@ impl Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn markdown_has_lists_and_tables() {
+        let mut page = Page::default();
+        page.section("In short");
+        page.fact("First", "a");
+        page.hanging("  -", "b");
+        page.paragraph("c");
+        page.table(&Table::new([Column::left("A")]).with_rows([["x|y"]]));
+        assert_eq!(
+            page.into_markdown(),
+            "## In short\n\n- **First**: a\n- b\n\nc\n\n| A |\n| --- |\n| x\\|y |\n"
+        );
+    }
 
     #[test]
     fn long_values_hang() {

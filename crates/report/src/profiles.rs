@@ -7,11 +7,11 @@ mod plan;
 mod replay;
 mod runs;
 
-pub use self::headroom::{Headroom, HeadroomStep, Measured, NotCounted, headroom_page, headroom_text, times};
-pub use self::headrooms::{Headrooms, Platform, SearchResult, headrooms_page, headrooms_text};
+pub use self::headroom::{Headroom, HeadroomStep, Measured, NotCounted, times};
+pub use self::headrooms::{Headrooms, Platform, SearchResult};
 pub use self::limits::{Basis, Break, HeadroomLimit};
 pub use self::plan::{PlanView, plan_conf, plan_table};
-pub use self::replay::{RESPONSE, Replay, ReplayInterval, replay_page, replay_text};
+pub use self::replay::{RESPONSE, Replay, ReplayInterval};
 pub use self::runs::{measured_by_run, sample_of_run};
 
 use jiff::civil::{DateTime, Weekday};

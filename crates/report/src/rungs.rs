@@ -1,5 +1,7 @@
 //! The rungs from a device up to a database: the same blocks, read by each path.
 
+use crate::Answer;
+use serde::{Serialize, Serializer};
 use slob_host::{ProbeStep, ReadPath};
 use slob_record::Record;
 
@@ -10,7 +12,7 @@ use slob_facts::format::{Format, duration_us, percent, significant};
 use slob_facts::measured::ratio;
 use slob_facts::table::Cell;
 use slob_facts::verdicts::judge;
-use slob_facts::{Answer, Question, Run, figure};
+use slob_facts::{Grade, Question, Run, figure};
 
 /// A way to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +113,7 @@ fn remarks(path: Path, record: &Record, figures: &Run<'_>, per_s: f64) -> Vec<St
         _ => "load more data, or give the database a smaller cache",
     };
     let verdict = judge(figures).into_iter().find(|verdict| verdict.question == Question::Physical);
-    let verdict = verdict.filter(|verdict| path == Path::Storage && verdict.answer != Answer::Good);
+    let verdict = verdict.filter(|verdict| path == Path::Storage && verdict.answer != Grade::Good);
     let settings = record.server.settings.iter().filter(|setting| setting.name == IO_METHOD);
     let settings = settings.map(|setting| format!("{IO_METHOD}={}", setting.value));
     let doubt = doubt.map(|share| format!("{share}: {remedy}"));
@@ -155,46 +157,11 @@ impl Rungs {
         )
     }
 
-    pub fn table(&self) -> Table {
-        let columns = [
-            Column::left("Rung").named("rung"),
-            Column::right("Reads/s").named("reads_per_s"),
-            Column::right("CPU us/read").named("cpu_us_per_read"),
-            Column::right("Mean us").named("mean_us"),
-            Column::right("p50 us").named("p50_us"),
-            Column::right("p99 us").named("p99_us"),
-            Column::left("Remarks").named("remarks"),
-        ];
-        let row = |rung: &Rung| {
-            let cell =
-                |format: Format, of: fn(&Reads) -> Option<f64>| format.cell(rung.reads.as_ref().and_then(of));
-            let remarks = Some(rung.remarks.join("; ")).filter(|remarks| !remarks.is_empty());
-            [
-                Cell::from(rung.path.name()),
-                cell(Format::Whole, |reads| Some(reads.per_s)),
-                cell(Format::Significant, |reads| reads.cpu_us),
-                cell(Format::Micros, |reads| Some(reads.mean_us)),
-                cell(Format::Micros, |reads| reads.p50_us),
-                cell(Format::Micros, |reads| reads.p99_us),
-                remarks.into(),
-            ]
-        };
-        Table::new(columns).with_rows(self.rungs.iter().map(row))
-    }
-
     fn write(&self, page: &mut Page) {
         page.table(&self.table().part(1, "reads_per_s"..="p99_us"));
         for rung in self.rungs.iter().filter(|rung| !rung.remarks.is_empty()) {
             page.hanging(&format!("{}:", rung.path.name()), &rung.remarks.join("; "));
         }
-    }
-
-    pub fn text(&self) -> String {
-        let mut page = Page::default();
-        page.section("The ladder");
-        page.paragraph(&self.words());
-        self.write(&mut page);
-        page.into_text()
     }
 
     /// Mean time and CPU time of a read, from the device at the top down to the database.
@@ -231,18 +198,68 @@ impl Rungs {
     }
 }
 
-pub fn rungs_page(rungs: &Rungs) -> String {
-    View {
-        title: "OpenSLOB ladder".into(),
-        heading: "The ladder".into(),
-        lead: lead(&rungs.words()),
-        has_links: false,
-        sections: vec![
-            Section::new("ladder", "").charts(vec![rungs.chart()]).part("Rungs", |page| rungs.write(page)),
-        ],
-        source: "Measured one rung after the other; the runs of the database are saved records.".into(),
+/// The rows of the table.
+impl Serialize for Rungs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.table().to_json().serialize(serializer)
     }
-    .html()
+}
+
+impl Answer for Rungs {
+    const NAME: &'static str = "ladder";
+
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        page.section("The ladder");
+        page.paragraph(&self.words());
+        self.write(&mut page);
+        page
+    }
+
+    fn view(&self) -> View {
+        View {
+            title: "OpenSLOB ladder".into(),
+            heading: "The ladder".into(),
+            lead: lead(&self.words()),
+            has_links: false,
+            sections: vec![
+                Section::new("ladder", "").charts(vec![self.chart()]).part("Rungs", |page| self.write(page)),
+            ],
+            source: "Measured one rung after the other; the runs of the database are saved records.".into(),
+        }
+    }
+
+    fn table(&self) -> Table {
+        let columns = [
+            Column::left("Rung").named("rung"),
+            Column::right("Reads/s").named("reads_per_s"),
+            Column::right("CPU us/read").named("cpu_us_per_read"),
+            Column::right("Mean us").named("mean_us"),
+            Column::right("p50 us").named("p50_us"),
+            Column::right("p99 us").named("p99_us"),
+            Column::left("Remarks").named("remarks"),
+        ];
+        let row = |rung: &Rung| {
+            let cell =
+                |format: Format, of: fn(&Reads) -> Option<f64>| format.cell(rung.reads.as_ref().and_then(of));
+            let remarks = Some(rung.remarks.join("; ")).filter(|remarks| !remarks.is_empty());
+            [
+                Cell::from(rung.path.name()),
+                cell(Format::Whole, |reads| Some(reads.per_s)),
+                cell(Format::Significant, |reads| reads.cpu_us),
+                cell(Format::Micros, |reads| Some(reads.mean_us)),
+                cell(Format::Micros, |reads| reads.p50_us),
+                cell(Format::Micros, |reads| reads.p99_us),
+                remarks.into(),
+            ]
+        };
+        Table::new(columns).with_rows(self.rungs.iter().map(row))
+    }
+
+    /// A rung is what it is: its remarks say what it is worth.
+    fn are_good(&self) -> bool {
+        self.rungs.iter().all(|rung| rung.reads.is_some())
+    }
 }
 
 #[cfg(test)]
@@ -266,7 +283,7 @@ mod tests {
         let rungs = Rungs { about: "Blocks of 8 KiB.".into(), rungs: vec![past, storage] };
         let text = rungs.text();
         assert!(text.contains("past the buffer cache: not possible: no such reads"), "{text}");
-        assert!(rungs_page(&rungs).contains("database, from storage"));
+        assert!(rungs.html().contains("database, from storage"));
         assert!(rungs.table().json().contains("\"cpu_us_per_read\": null"), "{}", rungs.table().json());
     }
 }

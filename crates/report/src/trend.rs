@@ -9,17 +9,14 @@ use jiff::Timestamp;
 use serde::Serialize;
 use slob_record::Record;
 use slob_stats::summary::median;
-use slob_stats::{
-    Comparison, Drift as StatsDrift, LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points,
-};
+use slob_stats::{Comparison, Drift as StatsDrift, LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points};
 
-pub use self::views::trend_page;
-
-use crate::Confidence;
-use crate::diff::{Change, changes, compared};
+use crate::change::compared;
+use crate::diff::{Change, changes};
+use crate::{Confidence, Outcome};
 use slob_facts::figure::Better;
 use slob_facts::format::plural;
-use slob_facts::{Answer, Figure, GroupVerdicts, Judged, Run, Standing};
+use slob_facts::{Claim, Figure, Grade, GroupVerdicts, Judged, Run, Standing};
 
 /// A run without its series, and its verdicts.
 #[derive(Clone, Debug)]
@@ -134,15 +131,6 @@ pub struct Drift {
     pub high: f64,
 }
 
-/// The answer of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Worsened {
-    Yes,
-    No,
-    /// No figure became worse, and one is not known.
-    NotKnown,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoTrend {
     #[error("there is no run with a measured window")]
@@ -166,20 +154,17 @@ impl Trend {
         }
     }
 
-    pub fn are_good(&self) -> bool {
-        self.histories.iter().all(|history| history.verdicts.are_good())
-    }
-
-    pub fn worsened(&self) -> Worsened {
+    /// Failed if a figure became worse; not known if none did, and one is not known.
+    pub fn worsened(&self) -> Outcome {
         let figures = || self.histories.iter().flat_map(|history| &history.figures);
         let is_worse = |figure: &FigureTrend| match &figure.found {
             Found::Known(course) => course.changes.iter().any(|change| change.is_worse == Some(true)),
             Found::NotKnown(_) => false,
         };
         match figures().any(is_worse) {
-            true => Worsened::Yes,
-            false if figures().all(|figure| matches!(figure.found, Found::Known(_))) => Worsened::No,
-            false => Worsened::NotKnown,
+            true => Outcome::Failed,
+            false if figures().all(|figure| matches!(figure.found, Found::Known(_))) => Outcome::Passed,
+            false => Outcome::NotKnown,
         }
     }
 }
@@ -216,7 +201,8 @@ impl FigureTrend {
         let runs = records.iter().zip(verdicts);
         let known = runs.map(|(record, verdicts)| {
             let figures = Run::judged_before(record, verdicts.clone());
-            let counts = |value: f64| value > 0.0 && figures.standing(figure) == Standing::Sound;
+            let counts =
+                |value: f64| value > 0.0 && figures.standing(figure, Claim::Compared) == Standing::Sound;
             figure.of(&figures).map(|value| (value, counts(value)))
         });
         let known: Vec<Option<(f64, bool)>> = known.collect();
@@ -243,8 +229,8 @@ impl FigureTrend {
 
     /// Why runs do not count: `3 of 60 runs do not count, as Physical? is BAD`.
     fn invalid_words(&self, verdicts: &GroupVerdicts) -> Option<String> {
-        let bad = verdicts.against(self.figure.rests_on);
-        let bad = bad.map(|worst| format!("{} is {}", worst.question.title(), Answer::Bad.word()));
+        let bad = verdicts.against(self.figure.rests_on, Claim::Compared);
+        let bad = bad.map(|worst| format!("{} is {}", worst.question.title(), Grade::Bad.word()));
         let has_zero = self.invalid.iter().any(|at| self.values[*at] == Some(0.0));
         let reasons: Vec<String> = bad.into_iter().chain(has_zero.then(|| "it is 0".to_owned())).collect();
         let runs = plural(self.values.len() as u64, "run");

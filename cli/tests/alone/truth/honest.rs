@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use slob_facts::{Answer, Question};
+use slob_facts::{Grade, Question};
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::{Cluster, Version};
 
@@ -93,7 +93,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let folder = sqlite();
                 folder.run_json("--rate 50 --run-time 3 --buffered");
                 let complete = verdict(&folder, Question::Complete);
-                Some(expect(complete.answer == Answer::Good, || complete.sentence()))
+                Some(expect(complete.answer == Grade::Good, || complete.sentence()))
             },
         },
     ]
@@ -130,7 +130,7 @@ fn ends_in_time(folder: &Folder, run: &str) -> Result<(), String> {
     let planned_s = record["workload"]["run_time_s"].as_f64().unwrap();
     let is_s = record["window"]["seconds"].as_f64().unwrap();
     let complete = verdict(folder, Question::Complete);
-    let said = complete.answer != Answer::Good || is_s <= 1.05 * planned_s || is_s <= planned_s + 0.5;
+    let said = complete.answer != Grade::Good || is_s <= 1.05 * planned_s || is_s <= planned_s + 0.5;
     expect(is_s < 1.5 * planned_s && said, || {
         format!("{is_s} s instead of {planned_s}: {}", complete.sentence())
     })?;

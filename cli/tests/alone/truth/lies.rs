@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use slob_facts::{Answer, Question};
+use slob_facts::{Grade, Question};
 use slob_testing::postgres::Version;
 
 use super::honest::{on_postgres, sqlite};
@@ -67,14 +67,14 @@ fn cached_beside_a_neighbour() -> Option<Result<(), String>> {
     assert!(device * 2 > database, "the neighbour read too little: {device} bytes, {database} asked for");
     assert!(own * 2 < database, "the kernel fetched {own} bytes of {database} for the server's processes");
     let physical = verdict(&bench.folder, Question::Physical);
-    Some(expect(physical.answer == Answer::Bad, || physical.sentence()))
+    Some(expect(physical.answer == Grade::Bad, || physical.sentence()))
 }
 
 fn unmet_rate() -> Result<(), String> {
     let folder = sqlite();
     let strict = folder.slob("run --rate 10000000 --run-time 2 --strict");
     let complete = verdict(&folder, Question::Complete);
-    let told = complete.answer == Answer::Bad && complete.sentence().contains("the rate was not met");
+    let told = complete.answer == Grade::Bad && complete.sentence().contains("the rate was not met");
     expect(strict.code == 1 && told, || format!("exit code {}; {}", strict.code, complete.sentence()))
 }
 

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use slob_facts::{Run, verdicts};
 use slob_record::{Record, SeriesWanted, list_runs, read_record_with, series_csv};
+use slob_report::Answer;
 use slob_report::analysis::{Analysis, Options, run_of, slob_r_tables, variants_of};
 use slob_report::diff::Diff;
 use slob_report::export::{hlog, prometheus};
 use slob_report::field::field;
-use slob_report::html::{diff_page, run_page};
+use slob_report::html::run_page;
 use slob_report::info;
 use slob_report::{Confidence, compact_summary, compare_probe_text, text_report};
 
@@ -59,7 +60,7 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
     // Pages are large; some show what all would.
     if random.one_in(8) {
         assert!(!run_page(record).contains(SCRIPT));
-        let _ = diff.map(|diff| assert!(!diff_page(&diff, groups).contains(SCRIPT)));
+        let _ = diff.map(|diff| assert!(!diff.with_charts(groups).html().contains(SCRIPT)));
     }
 }
 
@@ -140,7 +141,7 @@ fn no_text_of_a_record_becomes_part_of_a_page() {
     let (first, second) = ([good, odd.clone()], [odd.clone(), odd]);
     let groups = [("first", &first[..]), ("second", &second[..]), (SCRIPT, &first[..])];
     let [pair, three] = [&groups[..2], &groups]
-        .map(|groups| diff_page(&Diff::of(groups, Confidence::default()).unwrap(), groups));
+        .map(|groups| Diff::of(groups, Confidence::default()).unwrap().with_charts(groups).html());
     for page in [page, pair, three] {
         assert!(!page.contains("<script>alert"));
         assert!(page.contains("alert(1)"), "it is shown");

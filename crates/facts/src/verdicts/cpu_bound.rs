@@ -9,7 +9,7 @@ use slob_measure::{Counter, WaitEvent};
 use slob_record::{ObservedRecord, Record};
 
 use super::physical::is_cached_test;
-use super::{Answer, BAD, DOUBT, GOOD, OBSERVATION, UNKNOWN, findings, worst_first};
+use super::{BAD, DOUBT, GOOD, Grade, OBSERVATION, UNKNOWN, findings, worst_first};
 use crate::figure::{self, Figures};
 use crate::format::{Hundredths, Percent, Seconds, Tenths, fixed};
 use crate::measured::{
@@ -343,13 +343,13 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
         _ => servers_account(figures).into_iter().chain(not_seen()).collect(),
     };
     let mut findings = match main.judgement().answer() {
-        Answer::Good | Answer::Unknown => {
+        Grade::Good | Grade::Unknown => {
             let mut findings = worst_first(beside, CpuFinding::judgement);
             findings.push(main);
             findings.extend(of_site);
             findings
         }
-        Answer::Doubt | Answer::Bad => std::iter::once(main).chain(of_site).chain(beside).collect(),
+        Grade::Doubt | Grade::Bad => std::iter::once(main).chain(of_site).chain(beside).collect(),
     };
     let io_limit = io_limit.filter(|limit| limit.used.0 < IO_LIMIT.value);
     findings.extend(io_limit.map(|limit| CpuFinding::IoLimitFree { limit }));

@@ -3,14 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::Verdict;
+use crate::claim::{Claim, LIMITS};
 use crate::format::plural;
-use crate::question::{Answer, Question};
+use crate::question::{Grade, Question};
 
 /// A verdict in brief.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     pub question: Question,
-    pub answer: Answer,
+    pub answer: Grade,
     pub cause: String,
     pub sentence: String,
 }
@@ -26,19 +27,20 @@ impl From<&Verdict> for Judged {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Worst {
     pub question: Question,
-    pub answer: Answer,
+    pub answer: Grade,
+    pub cause: String,
     /// Runs with this answer.
     pub runs: usize,
     /// Runs that were judged.
     pub of: usize,
-    /// The sentence of the first run with this answer.
+    /// The sentence of the first run with this answer. A limit of the platform speaks only if all have one.
     pub sentence: String,
 }
 
 impl Worst {
     pub fn cell(&self) -> String {
         match self.answer {
-            Answer::Bad | Answer::Doubt if self.of > 1 => {
+            Grade::Bad | Grade::Doubt if self.of > 1 => {
                 format!("{} {}/{}", self.answer.word(), self.runs, self.of)
             }
             answer => answer.word().to_owned(),
@@ -65,32 +67,39 @@ impl GroupVerdicts {
     pub fn of<'a>(runs: impl IntoIterator<Item = &'a [Judged]>) -> Self {
         let mut all: Vec<Worst> = Vec::new();
         for verdict in runs.into_iter().flatten() {
-            let Judged { question, answer, ref sentence, .. } = *verdict;
-            match all.iter_mut().find(|worst| worst.question == question) {
-                None => all.push(Worst { question, answer, runs: 1, of: 1, sentence: sentence.clone() }),
-                Some(worst) => {
-                    worst.of += 1;
-                    if answer > worst.answer {
-                        *worst = Worst { answer, runs: 1, sentence: sentence.clone(), ..*worst };
-                    } else {
-                        worst.runs += usize::from(answer == worst.answer);
-                    }
-                }
-            }
+            let Judged { question, answer, ref cause, ref sentence } = *verdict;
+            let one = |runs| Worst {
+                question,
+                answer,
+                cause: cause.clone(),
+                runs,
+                of: 1,
+                sentence: sentence.clone(),
+            };
+            let Some(worst) = all.iter_mut().find(|worst| worst.question == question) else {
+                all.push(one(1));
+                continue;
+            };
+            let of = worst.of + 1;
+            let rank = |answer, cause: &str| (answer, !LIMITS.contains(&cause));
+            let (old, new) = (rank(worst.answer, &worst.cause), rank(answer, cause));
+            let runs =
+                usize::from(answer == worst.answer) + if answer > worst.answer { 1 } else { worst.runs };
+            *worst = if new > old { Worst { of, ..one(runs) } } else { Worst { of, runs, ..worst.clone() } };
         }
         Self(all)
     }
 
     /// True if every verdict of every run is good; false if nothing judged them.
     pub fn are_good(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|worst| worst.answer == Answer::Good)
+        !self.0.is_empty() && self.0.iter().all(|worst| worst.answer == Grade::Good)
     }
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub fn of_answer(&self, answer: Answer) -> impl Iterator<Item = &Worst> {
+    pub fn of_answer(&self, answer: Grade) -> impl Iterator<Item = &Worst> {
         self.0.iter().filter(move |worst| worst.answer == answer)
     }
 
@@ -98,9 +107,10 @@ impl GroupVerdicts {
         self.0.iter().find(|worst| worst.question == question)
     }
 
-    /// The first BAD answer that a figure rests on.
-    pub fn against(&self, rests_on: &[Question]) -> Option<&Worst> {
-        rests_on.iter().filter_map(|question| self.worst(*question)).find(|worst| worst.answer == Answer::Bad)
+    /// The first answer that forbids a claim about figures that rest on these verdicts.
+    pub fn against(&self, rests_on: &[Question], claim: Claim) -> Option<&Worst> {
+        let worst = rests_on.iter().filter_map(|question| self.worst(*question));
+        worst.into_iter().find(|worst| claim.is_forbidden_by(worst.answer, &worst.cause))
     }
 
     /// The worst answer with the questions that have it: `BAD: Physical?, Steady?`; `GOOD` if all are.
@@ -109,7 +119,7 @@ impl GroupVerdicts {
         let titles: Vec<&str> =
             self.0.iter().filter(|one| one.answer == worst).map(|one| one.question.title()).collect();
         Some(match worst {
-            Answer::Good => worst.word().to_owned(),
+            Grade::Good => worst.word().to_owned(),
             _ => format!("{}: {}", worst.word(), titles.join(", ")),
         })
     }
@@ -117,7 +127,9 @@ impl GroupVerdicts {
 
 /// Why a figure of these groups can't be compared: the BAD verdicts that it rests on, of each group by its name.
 pub fn refusal(groups: &[(&str, &GroupVerdicts)], rests_on: &[Question]) -> Option<String> {
-    let bad = groups.iter().filter_map(|(name, verdicts)| Some(verdicts.against(rests_on)?.words(name)));
+    let against =
+        |verdicts: &GroupVerdicts, name: &str| Some(verdicts.against(rests_on, Claim::Compared)?.words(name));
+    let bad = groups.iter().filter_map(|(name, verdicts)| against(verdicts, name));
     let bad: Vec<String> = bad.collect();
     (!bad.is_empty()).then(|| bad.join(" "))
 }
@@ -134,13 +146,34 @@ mod tests {
         let [sound, cached] = [&sound, &cached].map(|record| Run::of(record).judged().to_vec());
         let of = |runs: &[&Vec<Judged>]| GroupVerdicts::of(runs.iter().map(|run| run.as_slice()));
         let mixed = of(&[&sound, &cached, &cached]);
-        let bad = mixed.against(figure::PHYSICAL_READS_PER_S.rests_on).unwrap();
+        let bad = mixed.against(figure::PHYSICAL_READS_PER_S.rests_on, Claim::Storage).unwrap();
         assert_eq!((bad.question, bad.runs, bad.of), (Question::Physical, 2, 3));
         assert!(mixed.in_short().unwrap().starts_with("BAD: Physical?"));
-        assert!(mixed.against(figure::DEVICE_WRITES_PER_S.rests_on).is_none());
+        assert!(mixed.against(figure::DEVICE_WRITES_PER_S.rests_on, Claim::Storage).is_none());
         assert!(of(&[&sound, &sound]).are_good() && !mixed.are_good() && !of(&[]).are_good());
         let words =
             refusal(&[("a", &of(&[&sound])), ("b", &mixed)], figure::PHYSICAL_READS_PER_S.rests_on).unwrap();
         assert!(words.starts_with("Physical? of b is BAD (2 of 3 runs): No: your OS page cache"), "{words}");
+    }
+
+    /// A group behind a throttle was left out of every comparison, and 'it is 95 % slower' was nowhere.
+    #[test]
+    fn a_limit_of_the_platform_forbids_no_comparison() {
+        let judged = |cause: &str| Judged {
+            question: Question::CpuBound,
+            answer: Grade::Bad,
+            cause: cause.into(),
+            sentence: cause.into(),
+        };
+        let [limited, client] = ["io_limited", "client_side_full"].map(|cause| [judged(cause)]);
+        let reads = figure::PHYSICAL_READS_PER_S.rests_on;
+        let of = |runs: &[&[Judged; 1]]| GroupVerdicts::of(runs.iter().map(|run| run.as_slice()));
+        let throttled = of(&[&limited, &limited]);
+        assert!(throttled.against(reads, Claim::Storage).is_some());
+        assert_eq!(refusal(&[("b", &throttled)], reads), None);
+        for mixed in [of(&[&limited, &client]), of(&[&client, &limited])] {
+            let worst = mixed.against(reads, Claim::Compared).unwrap();
+            assert_eq!((worst.cause.as_str(), worst.runs, worst.of), ("client_side_full", 2, 2));
+        }
     }
 }

@@ -8,8 +8,7 @@ use slob_record::Record;
 
 use super::accounted::{incidental_bytes, unwritten_bytes};
 use super::{
-    Answer, BAD, COUNTERS_MISSING, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings,
-    worst_first,
+    BAD, COUNTERS_MISSING, DOUBT, GOOD, Grade, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first,
 };
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, Tenths, Whole, shown};
@@ -155,7 +154,7 @@ fn why_more(witness: Witness) -> &'static str {
 /// Others' reads easily exceed so few; reads from a cache still deserve a look.
 fn write_test(reads: Option<&PhysicalFinding>) -> Judgement {
     let Some(reads) = reads else { return GOOD.by(&CACHED_HITS) };
-    let judgement = if reads.judgement().answer() == Answer::Bad { DOUBT } else { GOOD };
+    let judgement = if reads.judgement().answer() == Grade::Bad { DOUBT } else { GOOD };
     judgement.by(&CACHED_HITS).detail(format!("As for the reads: {}", reads.judgement().sentence()))
 }
 
@@ -353,7 +352,7 @@ fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFi
     let mut findings = worst_first(doubts.chain([main]).collect(), PhysicalFinding::judgement);
     // A 'Yes' is no detail of a doubt.
     let decides = findings[0].judgement().answer();
-    findings.retain(|finding| decides == Answer::Good || finding.judgement().answer() != Answer::Good);
+    findings.retain(|finding| decides == Grade::Good || finding.judgement().answer() != Grade::Good);
     findings
 }
 

@@ -4,7 +4,7 @@ use slob_measure::Counter;
 use slob_record::{Interval, LongestWait, Record, SessionRecord};
 use slob_stats::{Steadiness, nearest_rank};
 
-use super::{Answer, DOUBT, GOOD, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
+use super::{DOUBT, GOOD, Grade, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::{self, Figures};
 use crate::format::{Count, Duration, Percent, Share, SignedPercent, Tenths, Whole, plural, shown};
 use crate::measured::{
@@ -109,7 +109,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     let steadiness = Steadiness::of(&points);
     let even = even(rates.len(), steadiness.as_ref(), width_s);
     let uneven = match &steadiness {
-        Some(steadiness) if even.judgement().answer() == Answer::Good => uneven(&rates, steadiness, width_s),
+        Some(steadiness) if even.judgement().answer() == Grade::Good => uneven(&rates, steadiness, width_s),
         _ => Vec::new(),
     };
     let still = standstill(figures).or_else(|| short_stalls(figures));

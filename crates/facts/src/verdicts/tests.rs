@@ -11,9 +11,9 @@ use slob_spec::ArrivalProcess;
 use slob_stats::Series;
 
 use super::*;
-use crate::Run;
 use crate::figure;
 use crate::measured::{neighbour_use, physical_read_bytes};
+use crate::{Claim, Run};
 use slob_testing::records::{
     self, direct_read_run, page_cache_run, uncounted, update_run, with_device_read_share, with_exact,
     with_host_busy, with_series, with_utilisation,
@@ -32,7 +32,7 @@ fn verdict(question: Question, record: &Record) -> Verdict {
     verdicts(record).into_iter().find(|verdict| verdict.question == question).unwrap()
 }
 
-fn assert_says(question: Question, record: &Record, answer: Answer, words: &str) {
+fn assert_says(question: Question, record: &Record, answer: Grade, words: &str) {
     let verdict = verdict(question, record);
     assert_eq!(verdict.answer, answer, "{verdict:?}");
     match words.strip_prefix("- ") {
@@ -81,7 +81,7 @@ mod common {
     #[test]
     fn without_a_window_only_the_last_question_has_an_answer() {
         let answers = verdicts(&records::failed_run()).map(|verdict| verdict.answer);
-        use Answer::{Bad, Unknown};
+        use Grade::{Bad, Unknown};
         assert_eq!(answers, [Unknown, Unknown, Unknown, Unknown, Bad]);
     }
 
@@ -91,14 +91,14 @@ mod common {
             record.sessions[2].whole_window = false;
             record.load.as_mut().unwrap().schemas[1].row_blocks /= 2;
         });
-        assert_says(Question::Complete, &record, Answer::Doubt, "1 of 4 sessions");
+        assert_says(Question::Complete, &record, Grade::Doubt, "1 of 4 sessions");
         record.status = Status::Failed { error: "gone".into() };
-        assert_says(Question::Complete, &record, Answer::Bad, "No: the run failed: gone.");
-        assert_says(Question::Complete, &record, Answer::Bad, "- 1 of 4 sessions");
-        assert_says(Question::Complete, &record, Answer::Bad, "- schema 2 has 2.00 rows per block");
+        assert_says(Question::Complete, &record, Grade::Bad, "No: the run failed: gone.");
+        assert_says(Question::Complete, &record, Grade::Bad, "- 1 of 4 sessions");
+        assert_says(Question::Complete, &record, Grade::Bad, "- schema 2 has 2.00 rows per block");
         let even = edited(|record: &mut Record| with_device_read_share(record, 1.2));
-        assert_says(Question::Steady, &even, Answer::Doubt, "Not alone");
-        assert_says(Question::Steady, &even, Answer::Doubt, "- Yes: 300 operations/s");
+        assert_says(Question::Steady, &even, Grade::Doubt, "Not alone");
+        assert_says(Question::Steady, &even, Grade::Doubt, "- Yes: 300 operations/s");
     }
 
     #[test]
@@ -133,21 +133,29 @@ mod common {
         use crate::Standing::{Invalid, Sound};
         let (sound, cached) = (direct_read_run(), page_cache_run());
         let (sound, cached) = (Run::of(&sound), Run::of(&cached));
-        assert_eq!(sound.standing(&figure::PHYSICAL_READS_PER_S), Sound);
-        assert_eq!(cached.standing(&figure::PHYSICAL_READS_PER_S), Invalid(Question::Physical));
+        assert_eq!(sound.standing(&figure::PHYSICAL_READS_PER_S, Claim::Storage), Sound);
+        assert_eq!(
+            cached.standing(&figure::PHYSICAL_READS_PER_S, Claim::Storage),
+            Invalid(Question::Physical)
+        );
         for figure in [
             figure::OPERATIONS_PER_S,
             figure::OPERATION_MEAN_US,
             figure::OPERATION_P99_US,
             figure::REDO_MB_PER_S,
         ] {
-            assert_eq!(cached.standing(&figure), Invalid(Question::Physical), "{}", figure.name);
+            assert_eq!(
+                cached.standing(&figure, Claim::Storage),
+                Invalid(Question::Physical),
+                "{}",
+                figure.name
+            );
         }
-        assert_eq!(cached.standing(&figure::DEVICE_WRITES_PER_S), Sound);
+        assert_eq!(cached.standing(&figure::DEVICE_WRITES_PER_S, Claim::Storage), Sound);
         let failed = records::failed_run();
         let failed = Run::of(&failed);
-        assert_eq!(failed.standing(&figure::OPERATIONS_PER_S), Invalid(Question::Complete));
-        assert_eq!(failed.standing(&figure::SESSIONS), Sound);
+        assert_eq!(failed.standing(&figure::OPERATIONS_PER_S, Claim::Storage), Invalid(Question::Complete));
+        assert_eq!(failed.standing(&figure::SESSIONS, Claim::Storage), Sound);
     }
 
     #[test]
@@ -231,133 +239,133 @@ mod physical {
     }
 
     #[rstest]
-    #[case(0.003, Answer::Bad, "page cache served 99.7 %")]
-    #[case(0.49, Answer::Bad, "page cache served 51.0 %")]
-    #[case(0.51, Answer::Doubt, "page cache served 49.0 %")]
-    #[case(0.949, Answer::Doubt, "page cache served 5.1 %")]
-    #[case(0.951, Answer::Good, "delivered 95.1 %")]
-    #[case(1.049, Answer::Good, "delivered 104.9 %")]
-    #[case(1.06, Answer::Doubt, "6.0 % more")]
-    fn the_devices_share_decides(#[case] share: f64, #[case] answer: Answer, #[case] words: &str) {
+    #[case(0.003, Grade::Bad, "page cache served 99.7 %")]
+    #[case(0.49, Grade::Bad, "page cache served 51.0 %")]
+    #[case(0.51, Grade::Doubt, "page cache served 49.0 %")]
+    #[case(0.949, Grade::Doubt, "page cache served 5.1 %")]
+    #[case(0.951, Grade::Good, "delivered 95.1 %")]
+    #[case(1.049, Grade::Good, "delivered 104.9 %")]
+    #[case(1.06, Grade::Doubt, "6.0 % more")]
+    fn the_devices_share_decides(#[case] share: f64, #[case] answer: Grade, #[case] words: &str) {
         assert_says(Question::Physical, &buffered(share), answer, words);
     }
 
     #[rstest]
     #[case::direct_reads_are_not_blamed_on_the_page_cache(buffered(0.1),
-        |record: &mut Record| record.server.direct_io = Some(true), Answer::Bad, "bypass the page cache")]
+        |record: &mut Record| record.server.direct_io = Some(true), Grade::Bad, "bypass the page cache")]
     #[case::others_do_not_spoil_the_kernels_count(direct_read_run(),
-        |record: &mut Record| with_device_read_share(record, 1.4), Answer::Good, "- 40.0 % more")]
+        |record: &mut Record| with_device_read_share(record, 1.4), Grade::Good, "- 40.0 % more")]
     #[case::others_reads_do_not_hide_a_cache(buffered(1.0), |record: &mut Record| {
         record.server.embedded = true;
         with_own_reads(record, 50);
-    }, Answer::Bad, "page cache served 98.0 %")]
+    }, Grade::Bad, "page cache served 98.0 %")]
     #[case::the_kernel_fetched_all(buffered(1.0), |record: &mut Record| {
         record.server.embedded = true;
         with_own_reads(record, 1);
-    }, Answer::Good, "")]
+    }, Grade::Good, "")]
     #[case::reads_of_another_device(direct_read_run(), |record: &mut Record| {
         record.server.direct_io = Some(false);
         with_device_read_share(record, 0.02);
-    }, Answer::Bad, "may be on another device")]
-    #[case::a_loop_device(direct_read_run(), |record: &mut Record| with_loop_device(record, None), Answer::Doubt,
+    }, Grade::Bad, "may be on another device")]
+    #[case::a_loop_device(direct_read_run(), |record: &mut Record| with_loop_device(record, None), Grade::Doubt,
         "loop0 reads the file behind it through the page cache")]
-    #[case::its_disks_read_all(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(1.0)), Answer::Doubt,
+    #[case::its_disks_read_all(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(1.0)), Grade::Doubt,
         "may not have come from a disk")]
-    #[case::its_disks_read_more(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(3.0)), Answer::Doubt,
+    #[case::its_disks_read_more(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(3.0)), Grade::Doubt,
         "may not have come from a disk")]
-    #[case::its_disks_read_less(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(0.8)), Answer::Doubt,
+    #[case::its_disks_read_less(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(0.8)), Grade::Doubt,
         "never reached the disks below")]
-    #[case::its_disks_read_hardly(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(0.04)), Answer::Bad,
+    #[case::its_disks_read_hardly(direct_read_run(), |record: &mut Record| with_loop_device(record, Some(0.04)), Grade::Bad,
         "never reached the disks below")]
-    #[case::updates_of_cached_data(cached_updates(), |_: &mut Record| {}, Answer::Good,
+    #[case::updates_of_cached_data(cached_updates(), |_: &mut Record| {}, Grade::Good,
         "This was a test of writes (63.4 MB/s of redo, ")]
-    #[case::updates_of_cached_data_with_hits(cached_updates(), |_: &mut Record| {}, Answer::Good, "99.98 % hit the buffer cache")]
+    #[case::updates_of_cached_data_with_hits(cached_updates(), |_: &mut Record| {}, Grade::Good, "99.98 % hit the buffer cache")]
     #[case::their_few_reads_came_from_a_cache(cached_updates(),
-        |record: &mut Record| record.client_io.as_mut().unwrap().read_bytes = 0, Answer::Doubt, "")]
+        |record: &mut Record| record.client_io.as_mut().unwrap().read_bytes = 0, Grade::Doubt, "")]
     #[case::no_reads_beside_updates(cached_updates(), |record: &mut Record| {
         record.client_io.as_mut().unwrap().read_bytes = 0;
         record.counters.set(Counter::PhysicalReads, 0);
-    }, Answer::Good, "")]
+    }, Grade::Good, "")]
     #[case::redo_that_the_device_did_not_write(cached_updates(), |record: &mut Record| used(record).write_bytes /= 4,
-        Answer::Doubt, "of the database's redo")]
+        Grade::Doubt, "of the database's redo")]
     #[case::an_embedded_database_without_a_device(direct_read_run(), |record: &mut Record| with_utilisation(record, None),
-        Answer::Good, "the storage delivered")]
+        Grade::Good, "the storage delivered")]
     #[case::a_server_without_a_device(direct_read_run(), |record: &mut Record| {
         with_utilisation(record, None);
         record.server.embedded = false;
-    }, Answer::Unknown, "device's counters are missing")]
+    }, Grade::Unknown, "device's counters are missing")]
     #[case::a_server_without_a_host(direct_read_run(), |record: &mut Record| {
         record.host = None;
         record.server.embedded = false;
-    }, Answer::Unknown, "switched off")]
+    }, Grade::Unknown, "switched off")]
     #[case::cached_reads(buffered(0.1), |record: &mut Record| {
         record.counters.set(Counter::PhysicalReads, 1000);
         record.counters.set(Counter::LogicalReads, 1_000_000);
-    }, Answer::Good, "99.9 % of 1,000,000 block visits")]
+    }, Grade::Good, "99.9 % of 1,000,000 block visits")]
     #[case::no_physical_read(buffered(0.1), |record: &mut Record| {
         record.counters.set(Counter::PhysicalReads, 0);
         uncounted(record, Counter::LogicalReads);
-    }, Answer::Good, "")]
+    }, Grade::Good, "")]
     #[case::no_read_at_all(buffered(0.1), |record: &mut Record| {
         record.counters.set(Counter::PhysicalReads, 0);
         record.counters.set(Counter::LogicalReads, 0);
-    }, Answer::Unknown, "")]
+    }, Grade::Unknown, "")]
     #[case::a_server_that_was_restarted(buffered(1.0), |record: &mut Record| record.counters = Counters::default(),
-        Answer::Unknown, "the server was restarted")]
-    #[case::no_counter(direct_read_run(), |record: &mut Record| uncounted(record, Counter::PhysicalReads), Answer::Unknown,
+        Grade::Unknown, "the server was restarted")]
+    #[case::no_counter(direct_read_run(), |record: &mut Record| uncounted(record, Counter::PhysicalReads), Grade::Unknown,
         "does not count")]
-    #[case::a_neighbour_by_times(cached_beside_a_neighbour(), |_: &mut Record| {}, Answer::Bad, "memory speed; the device took 69")]
+    #[case::a_neighbour_by_times(cached_beside_a_neighbour(), |_: &mut Record| {}, Grade::Bad, "memory speed; the device took 69")]
     #[case::a_neighbour_by_bytes(cached_beside_a_neighbour(),
-        |record: &mut Record| record.db_io = Some(ProcessIo::default()), Answer::Bad, "served 100.0 % of these reads")]
+        |record: &mut Record| record.db_io = Some(ProcessIo::default()), Grade::Bad, "served 100.0 % of these reads")]
     #[case::a_neighbour_by_the_servers_bytes(cached_beside_a_neighbour(),
-        |record: &mut Record| record.db_io = Some(ProcessIo::default()), Answer::Bad, "the server's processes")]
+        |record: &mut Record| record.db_io = Some(ProcessIo::default()), Grade::Bad, "the server's processes")]
     #[case::a_neighbour_without_times(cached_beside_a_neighbour(),
-        |record: &mut Record| uncounted(record, Counter::PhysicalReadTimeNs), Answer::Doubt, "only the device's total is known")]
+        |record: &mut Record| uncounted(record, Counter::PhysicalReadTimeNs), Grade::Doubt, "only the device's total is known")]
     #[case::the_servers_processes_fetched_all(cached_beside_a_neighbour(), |record: &mut Record| {
         fetched_beside_others(record);
         with_read_times(record, 100);
-    }, Answer::Good, "- other programs used it")]
+    }, Grade::Good, "- other programs used it")]
     #[case::others_requests_hide_those_that_a_cache_saved(
         cached_beside_a_neighbour(),
         fetched_beside_others,
-        Answer::Bad,
+        Grade::Bad,
         "which is memory speed"
     )]
     #[case::without_times_others_requests_may_hide_a_cache(cached_beside_a_neighbour(), |record: &mut Record| {
         fetched_beside_others(record);
         uncounted(record, Counter::PhysicalReadTimeNs);
-    }, Answer::Unknown, "caused a request is not counted")]
+    }, Grade::Unknown, "caused a request is not counted")]
     #[case::few_reads_prove_nothing(buffered(1.0), |record: &mut Record| {
         record.counters.set(Counter::PhysicalReads, 99);
         record.counters.set(Counter::LogicalReads, 99);
         with_device_read_share(record, 1.0);
-    }, Answer::Unknown, "99 reads are too few")]
+    }, Grade::Unknown, "99 reads are too few")]
     #[case::times_between_memory_and_device(cached_beside_a_neighbour(), |record: &mut Record| with_read_times(record, 20),
-        Answer::Doubt, "")]
-    #[case::times_of_the_device(cached_beside_a_neighbour(), |record: &mut Record| with_read_times(record, 60), Answer::Good, "")]
+        Grade::Doubt, "")]
+    #[case::times_of_the_device(cached_beside_a_neighbour(), |record: &mut Record| with_read_times(record, 60), Grade::Good, "")]
     #[case::read_ahead_makes_up_for_cached_reads(cached_beside_a_neighbour(), |record: &mut Record| read_ahead(record, 8),
-        Answer::Bad, "reads 3,666,448 at most caused a request")]
+        Grade::Bad, "reads 3,666,448 at most caused a request")]
     #[case::read_ahead_makes_up_for_a_few(buffered(1.0), |record: &mut Record| used(record).reads = used(record).reads * 9 / 10,
-        Answer::Doubt, "Not certain: of 1,170,432 reads")]
+        Grade::Doubt, "Not certain: of 1,170,432 reads")]
     #[case::read_ahead_of_scans(cached_beside_a_neighbour(), |record: &mut Record| {
         read_ahead(record, 8);
         let rows = count_of(record, Counter::PhysicalReads);
         let scans = KindRecord { operations: 8, rows, ..KindRecord::default() };
         record.operations.insert(OpKind::Scan, scans);
-    }, Answer::Good, "")]
-    #[case::data_in_memory(direct_read_run(), in_memory, Answer::Bad, "the data are in memory (zram0)")]
-    #[case::a_log_in_memory(cached_updates(), in_memory, Answer::Bad, "the data are in memory (zram0)")]
+    }, Grade::Good, "")]
+    #[case::data_in_memory(direct_read_run(), in_memory, Grade::Bad, "the data are in memory (zram0)")]
+    #[case::a_log_in_memory(cached_updates(), in_memory, Grade::Bad, "the data are in memory (zram0)")]
     #[case::cached_reads_of_data_in_memory(buffered(0.1), |record: &mut Record| {
         in_memory(record);
         record.counters.set(Counter::PhysicalReads, 1000);
         record.counters.set(Counter::LogicalReads, 1_000_000);
-    }, Answer::Good, "These were cached reads")]
+    }, Grade::Good, "These were cached reads")]
     #[case::a_file_system_that_compresses(buffered(0.4), |record: &mut Record| {
         record.server.direct_io = Some(true);
         let device = &mut record.host.as_mut().unwrap().device.as_mut().unwrap().device;
         (device.file_system, device.mount_options) = ("btrfs".into(), vec!["rw".into(), "compress=zstd:3".into()]);
-    }, Answer::Doubt, "btrfs compresses data")]
-    fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
+    }, Grade::Doubt, "btrfs compresses data")]
+    fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Grade, #[case] words: &str) {
         edit(&mut record);
         assert_says(Question::Physical, &record, answer, words);
     }
@@ -368,17 +376,17 @@ mod physical {
         let bytes = physical_read_bytes(&record).unwrap();
         record.client_io.as_mut().unwrap().read_bytes = bytes * 109 / 100;
         with_device_read_share(&mut record, 1.09);
-        assert_says(Question::Physical, &record, Answer::Doubt, "more than the buffer cache asked for");
+        assert_says(Question::Physical, &record, Grade::Doubt, "more than the buffer cache asked for");
         record.counters.set(Counter::SharedReadBytes, bytes * 9 / 100);
-        assert_says(Question::Physical, &record, Answer::Good, "");
+        assert_says(Question::Physical, &record, Grade::Good, "");
     }
 
     #[rstest]
-    #[case(3_000, Answer::Doubt, "on average by its own clock, which is memory's time", false)]
-    #[case(216_000, Answer::Unknown, "counters are missing", true)]
+    #[case(3_000, Grade::Doubt, "on average by its own clock, which is memory's time", false)]
+    #[case(216_000, Grade::Unknown, "counters are missing", true)]
     fn without_a_witness_the_databases_own_clock_can_only_contradict(
         #[case] each_ns: u64,
-        #[case] answer: Answer,
+        #[case] answer: Grade,
         #[case] words: &str,
         #[case] is_plausible: bool,
     ) {
@@ -398,7 +406,7 @@ mod physical {
         let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
         let counters = device.counters.as_mut().unwrap();
         counters.disk_read_bytes = Some(counters.used.read_bytes / 4);
-        assert_says(Question::Physical, &record, Answer::Bad, "a cache between it and the disks");
+        assert_says(Question::Physical, &record, Grade::Bad, "a cache between it and the disks");
         let figures = Figures::of(&record);
         let all = figure::DEVICE_READS_PER_S.of(&figures).unwrap();
         let own = figure::DATABASE_READS_PER_S.of(&figures).unwrap();
@@ -483,58 +491,58 @@ mod accounted {
     }
 
     #[rstest]
-    #[case(update_run(), |_: &mut Record| {}, Answer::Good, "")]
-    #[case(direct_read_run(), |_: &mut Record| {}, Answer::Good, "")]
-    #[case::half_the_commits(update_run(), |record: &mut Record| scale_commits(record, 1, 2), Answer::Doubt,
+    #[case(update_run(), |_: &mut Record| {}, Grade::Good, "")]
+    #[case(direct_read_run(), |_: &mut Record| {}, Grade::Good, "")]
+    #[case::half_the_commits(update_run(), |record: &mut Record| scale_commits(record, 1, 2), Grade::Doubt,
         "commits of the database")]
-    #[case::half_the_commits_in_percent(update_run(), |record: &mut Record| scale_commits(record, 1, 2), Answer::Doubt, "(-50.0 %)")]
-    #[case::more_commits(update_run(), |record: &mut Record| scale_commits(record, 2, 1), Answer::Doubt, "")]
+    #[case::half_the_commits_in_percent(update_run(), |record: &mut Record| scale_commits(record, 1, 2), Grade::Doubt, "(-50.0 %)")]
+    #[case::more_commits(update_run(), |record: &mut Record| scale_commits(record, 2, 1), Grade::Doubt, "")]
     #[case::more_commits_of_a_server(update_run(), |record: &mut Record| {
         scale_commits(record, 2, 1);
         record.server.embedded = false;
-    }, Answer::Good, "")]
+    }, Grade::Good, "")]
     #[case::fewer_logical_reads_than_rows(direct_read_run(), |record: &mut Record| {
         let rows: u64 = record.operations.values().map(|kind| kind.rows).sum();
         record.counters.set(Counter::LogicalReads, rows / 2);
-    }, Answer::Doubt, "logical reads")]
-    #[case::others_reads(direct_read_run(), |record: &mut Record| with_device_read_share(record, 1.5), Answer::Good, "")]
+    }, Grade::Doubt, "logical reads")]
+    #[case::others_reads(direct_read_run(), |record: &mut Record| with_device_read_share(record, 1.5), Grade::Good, "")]
     #[case::others_reads_without_the_kernel(direct_read_run(), |record: &mut Record| {
         with_device_read_share(record, 1.5);
         record.client_io = None;
-    }, Answer::Doubt, "")]
+    }, Grade::Doubt, "")]
     #[case::reads_of_a_run_beside(direct_read_run(), |record: &mut Record| {
         with_device_read_share(record, 1.5);
         record.client_io = None;
         with_neighbour(record, 0.5);
-    }, Answer::Good, "- 33.3 % was for the runs beside this one: report")]
+    }, Grade::Good, "- 33.3 % was for the runs beside this one: report")]
     #[case::reads_of_others_and_of_a_run_beside(direct_read_run(), |record: &mut Record| {
         with_device_read_share(record, 3.0);
         record.client_io = None;
         with_neighbour(record, 0.5);
-    }, Answer::Doubt, "less those of report")]
+    }, Grade::Doubt, "less those of report")]
     #[case::missing_reads_without_the_kernel(direct_read_run(), |record: &mut Record| {
         with_device_read_share(record, 0.9);
         record.client_io = None;
-    }, Answer::Doubt, "")]
+    }, Grade::Doubt, "")]
     #[case::others_reads_beside_a_server(direct_read_run(), |record: &mut Record| {
         record.server.embedded = false;
         with_device_read_share(record, 1.5);
-    }, Answer::Good, "- 50.0 % more than the database")]
+    }, Grade::Good, "- 50.0 % more than the database")]
     #[case::missing_reads_of_a_server(direct_read_run(), |record: &mut Record| {
         record.server.embedded = false;
         with_device_read_share(record, 0.9);
-    }, Answer::Doubt, "bytes read by the device")]
-    #[case::the_page_cache(page_cache_run(), |_: &mut Record| {}, Answer::Good, "- ytes read by the device")]
-    #[case::lost_operations(direct_read_run(), |record: &mut Record| record.sessions[1].selects /= 2, Answer::Doubt,
+    }, Grade::Doubt, "bytes read by the device")]
+    #[case::the_page_cache(page_cache_run(), |_: &mut Record| {}, Grade::Good, "- ytes read by the device")]
+    #[case::lost_operations(direct_read_run(), |record: &mut Record| record.sessions[1].selects /= 2, Grade::Doubt,
         "operations by session")]
-    #[case::lost_time(direct_read_run(), |record: &mut Record| record.sessions[1].busy_us /= 2, Answer::Doubt, "us of all sessions")]
-    #[case::whole_sessions(direct_read_run(), |record: &mut Record| account(record, 0), Answer::Good, "")]
-    #[case::seconds_that_count_twice(direct_read_run(), |record: &mut Record| account(record, 3_600_000), Answer::Doubt,
+    #[case::lost_time(direct_read_run(), |record: &mut Record| record.sessions[1].busy_us /= 2, Grade::Doubt, "us of all sessions")]
+    #[case::whole_sessions(direct_read_run(), |record: &mut Record| account(record, 0), Grade::Good, "")]
+    #[case::seconds_that_count_twice(direct_read_run(), |record: &mut Record| account(record, 3_600_000), Grade::Doubt,
         "us of all sessions in the window 240,000,000, us in operations, idle and waiting 243,600,000")]
-    #[case::no_counters(direct_read_run(), |record: &mut Record| record.counters = Counters::default(), Answer::Unknown, "")]
-    #[case::a_scan_at_each_edge(direct_read_run(), |record: &mut Record| with_scan_at_edges(record, 10), Answer::Good, "")]
-    #[case::no_scan_at_the_edges(direct_read_run(), |record: &mut Record| with_scan_at_edges(record, 0), Answer::Doubt, "")]
-    fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
+    #[case::no_counters(direct_read_run(), |record: &mut Record| record.counters = Counters::default(), Grade::Unknown, "")]
+    #[case::a_scan_at_each_edge(direct_read_run(), |record: &mut Record| with_scan_at_edges(record, 10), Grade::Good, "")]
+    #[case::no_scan_at_the_edges(direct_read_run(), |record: &mut Record| with_scan_at_edges(record, 0), Grade::Doubt, "")]
+    fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Grade, #[case] words: &str) {
         edit(&mut record);
         assert_says(Question::Accounted, &record, answer, words);
     }
@@ -564,27 +572,27 @@ mod accounted {
     }
 
     #[rstest]
-    #[case(208_896, Answer::Good)]
-    #[case(786_432, Answer::Good)]
+    #[case(208_896, Grade::Good)]
+    #[case(786_432, Grade::Good)]
     // It turned two verdicts of a low-rate run.
-    #[case(1_800_000, Answer::Good)]
-    #[case(6 << 20, Answer::Doubt)]
-    #[case(-524_288, Answer::Doubt)]
-    fn pages_of_the_program_accuse_no_small_run(#[case] more: i64, #[case] answer: Answer) {
+    #[case(1_800_000, Grade::Good)]
+    #[case(6 << 20, Grade::Doubt)]
+    #[case(-524_288, Grade::Doubt)]
+    fn pages_of_the_program_accuse_no_small_run(#[case] more: i64, #[case] answer: Grade) {
         let record = small_run(more);
         assert_says(Question::Accounted, &record, answer, "");
         // The database's counters lack no byte, but the reads may not have come from the device.
-        assert_says(Question::Physical, &record, if more < 0 { Answer::Good } else { answer }, "");
+        assert_says(Question::Physical, &record, if more < 0 { Grade::Good } else { answer }, "");
     }
 
     #[rstest]
-    #[case(150 << 20, 5 << 20, Answer::Good)]
-    #[case(150 << 20, 7 << 20, Answer::Doubt)]
-    #[case(0, 5 << 20, Answer::Doubt)]
+    #[case(150 << 20, 5 << 20, Grade::Good)]
+    #[case(150 << 20, 7 << 20, Grade::Doubt)]
+    #[case(0, 5 << 20, Grade::Doubt)]
     fn log_that_the_page_cache_lost_accuses_no_run(
         #[case] redo_bytes: u64,
         #[case] more: i64,
-        #[case] answer: Answer,
+        #[case] answer: Grade,
     ) {
         let mut record = small_run(more);
         record.counters.set(Counter::RedoBytes, redo_bytes);
@@ -593,13 +601,13 @@ mod accounted {
 
     /// InnoDB asked for 53 pages of the last extent that the file system knew to be zeros.
     #[rstest]
-    #[case::read_ahead(53, true, Answer::Good)]
-    #[case::nothing_was_read_ahead(53, false, Answer::Doubt)]
-    #[case::more_than_an_extent(1000, true, Answer::Doubt)]
+    #[case::read_ahead(53, true, Grade::Good)]
+    #[case::nothing_was_read_ahead(53, false, Grade::Doubt)]
+    #[case::more_than_an_extent(1000, true, Grade::Doubt)]
     fn scans_that_read_unwritten_blocks_ahead_are_not_accused(
         #[case] missing_per_scan: u64,
         #[case] ahead: bool,
-        #[case] answer: Answer,
+        #[case] answer: Grade,
     ) {
         let mut record = small_run(0);
         record.server.embedded = false;
@@ -619,9 +627,9 @@ mod accounted {
             && crate::verdicts::counter_pairs(&record)
                 .iter()
                 .any(|pair| pair.left.0.contains("fetched for the server") && !pair.agrees());
-        assert_eq!(disagrees, answer == Answer::Doubt, "{:?}", verdict(Question::Accounted, &record));
+        assert_eq!(disagrees, answer == Grade::Doubt, "{:?}", verdict(Question::Accounted, &record));
         let physical = verdict(Question::Physical, &record);
-        assert_eq!(physical.answer == Answer::Good, answer == Answer::Good, "{physical:?}");
+        assert_eq!(physical.answer == Grade::Good, answer == Grade::Good, "{physical:?}");
     }
 
     fn scale_commits(record: &mut Record, times: u64, by: u64) {
@@ -655,14 +663,14 @@ mod other_clients {
     }
 
     #[rstest]
-    #[case::alone(100, Answer::Good, "differ")]
-    #[case::below_the_tolerance(101, Answer::Good, "")]
-    #[case::a_few_percent(105, Answer::Doubt, "4.8 % of its logical reads")]
-    #[case::more_than_the_run(5093, Answer::Bad, "98.0 % of its logical reads")]
-    #[case::named(5093, Answer::Bad, "user 'app', database 'shop', application 'psql'")]
-    #[case::both_are_stated(5093, Answer::Bad, "- 5,184,000")]
-    #[case::commits_rest_on_totals(100, Answer::Good, "- other clients included: physical reads")]
-    fn their_share_decides(#[case] percent: u64, #[case] answer: Answer, #[case] words: &str) {
+    #[case::alone(100, Grade::Good, "differ")]
+    #[case::below_the_tolerance(101, Grade::Good, "")]
+    #[case::a_few_percent(105, Grade::Doubt, "4.8 % of its logical reads")]
+    #[case::more_than_the_run(5093, Grade::Bad, "98.0 % of its logical reads")]
+    #[case::named(5093, Grade::Bad, "user 'app', database 'shop', application 'psql'")]
+    #[case::both_are_stated(5093, Grade::Bad, "- 5,184,000")]
+    #[case::commits_rest_on_totals(100, Grade::Good, "- other clients included: physical reads")]
+    fn their_share_decides(#[case] percent: u64, #[case] answer: Grade, #[case] words: &str) {
         assert_says(Question::Accounted, &run(percent), answer, words);
     }
 
@@ -670,7 +678,7 @@ mod other_clients {
     fn work_that_nobody_was_seen_at_is_a_doubt_and_never_bad() {
         let mut record = run(5093);
         record.other_clients.clear();
-        assert_says(Question::Accounted, &record, Answer::Doubt, "no other client was seen at work");
+        assert_says(Question::Accounted, &record, Grade::Doubt, "no other client was seen at work");
     }
 
     #[test]
@@ -679,7 +687,7 @@ mod other_clients {
         for session in &mut record.sessions {
             session.error = Some("the connection was killed".into());
         }
-        assert_says(Question::Accounted, &record, Answer::Unknown, "this run's own sessions that were lost");
+        assert_says(Question::Accounted, &record, Grade::Unknown, "this run's own sessions that were lost");
     }
 
     #[test]
@@ -687,7 +695,7 @@ mod other_clients {
         let mut record = run(100);
         record.counters.set(Counter::RowsChanged, 100);
         record.server_counters.set(Counter::RowsChanged, 900);
-        assert_says(Question::Accounted, &record, Answer::Good, "");
+        assert_says(Question::Accounted, &record, Grade::Good, "");
     }
 
     #[test]
@@ -695,9 +703,9 @@ mod other_clients {
         let mut record = run(100);
         let rows = total_rows(&record);
         record.counters.set(Counter::TableRowsRead, rows);
-        assert_says(Question::Accounted, &record, Answer::Good, "");
+        assert_says(Question::Accounted, &record, Grade::Good, "");
         record.counters.set(Counter::TableRowsRead, 2 * rows);
-        assert_says(Question::Accounted, &record, Answer::Bad, "50.0 % of its rows read in the run's tables");
+        assert_says(Question::Accounted, &record, Grade::Bad, "50.0 % of its rows read in the run's tables");
     }
 
     #[test]
@@ -709,10 +717,10 @@ mod other_clients {
         assert_says(
             Question::Accounted,
             &record,
-            Answer::Good,
+            Grade::Good,
             "in a pair of counters the one that may be larger is",
         );
-        assert_says(Question::Accounted, &record, Answer::Good, "- at least rows of operations");
+        assert_says(Question::Accounted, &record, Grade::Good, "- at least rows of operations");
     }
 }
 
@@ -785,16 +793,16 @@ mod cpu_bound {
     }
 
     #[rstest]
-    #[case(45.0, Some(98.0), Answer::Good, "No: CPUs 45.0 % busy, device 98.0 % busy")]
-    #[case(89.9, Some(40.0), Answer::Good, "No:")]
-    #[case(90.1, Some(40.0), Answer::Bad, "the CPU, not the storage")]
-    #[case(97.0, Some(89.0), Answer::Bad, "CPUs were 97.0 % busy, device 89.0 % busy")]
-    #[case(97.0, Some(91.0), Answer::Doubt, "both near their limits")]
-    #[case(97.0, None, Answer::Doubt, "not known")]
+    #[case(45.0, Some(98.0), Grade::Good, "No: CPUs 45.0 % busy, device 98.0 % busy")]
+    #[case(89.9, Some(40.0), Grade::Good, "No:")]
+    #[case(90.1, Some(40.0), Grade::Bad, "the CPU, not the storage")]
+    #[case(97.0, Some(89.0), Grade::Bad, "CPUs were 97.0 % busy, device 89.0 % busy")]
+    #[case(97.0, Some(91.0), Grade::Doubt, "both near their limits")]
+    #[case(97.0, None, Grade::Doubt, "not known")]
     fn host_and_device_decide(
         #[case] host: f64,
         #[case] device: Option<f64>,
-        #[case] answer: Answer,
+        #[case] answer: Grade,
         #[case] words: &str,
     ) {
         let mut record = without_probe(host, device);
@@ -808,69 +816,69 @@ mod cpu_bound {
     #[case::a_busy_device_far_from_its_ceiling(full_with_probe(99.0), |record: &mut Record| {
         let ceiling = figure::PERCENT_OF_CEILING.of(&Figures::of(record)).unwrap();
         assert!(ceiling < DEVICE_FULL.value, "{ceiling}");
-    }, Answer::Bad, "")]
-    #[case::close_to_its_ceiling(full_with_probe(99.0), |record: &mut Record| with_ceiling(record, 19_500.0), Answer::Doubt,
+    }, Grade::Bad, "")]
+    #[case::close_to_its_ceiling(full_with_probe(99.0), |record: &mut Record| with_ceiling(record, 19_500.0), Grade::Doubt,
         "of its ceiling")]
     #[case::a_cached_test_uses_the_cpu(without_probe(99.0, Some(1.0)), |record: &mut Record| {
         with_own_cpu(record, 95.0);
         record.counters.set(Counter::PhysicalReads, 10);
-    }, Answer::Good, "cached")]
+    }, Grade::Good, "cached")]
     #[case::others_cpu_use_is_no_test(without_probe(99.0, Some(1.0)), |record: &mut Record| {
         with_own_cpu(record, 5.0);
         record.counters.set(Counter::PhysicalReads, 10);
-    }, Answer::Doubt, "")]
+    }, Grade::Doubt, "")]
     #[case::sessions_on_an_idle_host(without_probe(30.0, Some(20.0)), |record: &mut Record| with_cpu_of_db_time(record, 0.95),
-        Answer::Doubt, "of DB time")]
+        Grade::Doubt, "of DB time")]
     #[case::stolen_time(without_probe(45.0, Some(98.0)), |record: &mut Record| {
         let cpu = cpu(record);
         cpu.steal_s = 0.05 * cpu.total_s();
-    }, Answer::Doubt, "steal")]
-    #[case::another_host(without_probe(12.0, None), elsewhere, Answer::Unknown, "runs on another host")]
-    #[case::a_full_client(without_probe(95.0, None), elsewhere, Answer::Bad, "where only the sessions run")]
+    }, Grade::Doubt, "steal")]
+    #[case::another_host(without_probe(12.0, None), elsewhere, Grade::Unknown, "runs on another host")]
+    #[case::a_full_client(without_probe(95.0, None), elsewhere, Grade::Bad, "where only the sessions run")]
     #[case::no_host(without_probe(95.0, None), |record: &mut Record| {
         elsewhere(record);
         record.host = None;
-    }, Answer::Unknown, "")]
-    #[case::others_used_the_cpus(without_probe(97.0, Some(40.0)), |record: &mut Record| with_own_cpu(record, 20.0), Answer::Doubt,
+    }, Grade::Unknown, "")]
+    #[case::others_used_the_cpus(without_probe(97.0, Some(40.0)), |record: &mut Record| with_own_cpu(record, 20.0), Grade::Doubt,
         "Others used the CPUs: 77.0 %")]
-    #[case::this_run_used_the_cpus(without_probe(97.0, Some(40.0)), |record: &mut Record| with_own_cpu(record, 60.0), Answer::Bad,
+    #[case::this_run_used_the_cpus(without_probe(97.0, Some(40.0)), |record: &mut Record| with_own_cpu(record, 60.0), Grade::Bad,
         "- This run used 60.0 %")]
-    #[case::stolen_time_is_others(without_probe(97.0, Some(40.0)), steal_most, Answer::Doubt, "")]
+    #[case::stolen_time_is_others(without_probe(97.0, Some(40.0)), steal_most, Grade::Doubt, "")]
     #[case::the_runs_part_is_unknown(without_probe(97.0, Some(40.0)), |record: &mut Record| {
         steal_most(record);
         record.db_cpu = None;
-    }, Answer::Doubt, "this run's share of that is not known")]
+    }, Grade::Doubt, "this run's share of that is not known")]
     #[case::server_and_program_count_together(without_probe(97.0, Some(40.0)), |record: &mut Record| server_beside_client(record, 0.25),
-        Answer::Bad, "")]
+        Grade::Bad, "")]
     #[case::the_server_alone(without_probe(97.0, Some(40.0)), |record: &mut Record| server_beside_client(record, 0.0),
-        Answer::Doubt, "")]
+        Grade::Doubt, "")]
     #[case::a_device_at_its_ceiling_for_others(full_with_probe(99.0), |record: &mut Record| {
         // 19,507 reads/s of this run, six times as many by the device, of 118,000.
         with_device_read_share(record, 6.0);
         assert!(figure::PERCENT_OF_CEILING.of(&Figures::of(record)).unwrap() < 20.0);
-    }, Answer::Doubt, "99.2 % of its ceiling, others' reads included")]
-    #[case::a_device_busy_with_writes(full_with_probe(99.0), |record: &mut Record| used(record).writes = 900_000, Answer::Doubt,
+    }, Grade::Doubt, "99.2 % of its ceiling, others' reads included")]
+    #[case::a_device_busy_with_writes(full_with_probe(99.0), |record: &mut Record| used(record).writes = 900_000, Grade::Doubt,
         "device 99.0 % busy")]
-    #[case::a_device_with_writes_and_free(full_with_probe(50.0), |record: &mut Record| used(record).writes = 900_000, Answer::Bad, "")]
-    #[case::a_run_above_its_probe(full_with_probe(99.0), |record: &mut Record| with_ceiling(record, 1_775.0), Answer::Doubt,
+    #[case::a_device_with_writes_and_free(full_with_probe(50.0), |record: &mut Record| used(record).writes = 900_000, Grade::Bad, "")]
+    #[case::a_run_above_its_probe(full_with_probe(99.0), |record: &mut Record| with_ceiling(record, 1_775.0), Grade::Doubt,
         "more reads than the probe achieved")]
-    #[case::cached_reads(full_with_probe(40.0), |record: &mut Record| record.counters.set(Counter::PhysicalReads, 10), Answer::Good, "")]
+    #[case::cached_reads(full_with_probe(40.0), |record: &mut Record| record.counters.set(Counter::PhysicalReads, 10), Grade::Good, "")]
     #[case::writes(full_with_probe(40.0), |record: &mut Record| {
         record.counters.set(Counter::PhysicalReads, 10);
         record.counters.set(Counter::RedoBytes, 3_800_000_000);
-    }, Answer::Bad, "")]
+    }, Grade::Bad, "")]
     #[case::cpu_time_above_db_time(without_probe(30.0, Some(20.0)), |record: &mut Record| with_cpu_of_db_time(record, 1.04),
-        Answer::Doubt, "- outside of operations")]
+        Grade::Doubt, "- outside of operations")]
     #[case::unseen(
         without_probe(12.0, None),
         unseen,
-        Answer::Unknown,
+        Grade::Unknown,
         "nor is it known whether the database runs on this host"
     )]
     #[case::unseen_and_full(
         without_probe(95.0, None),
         unseen,
-        Answer::Bad,
+        Grade::Bad,
         "not known whether the database runs here"
     )]
     #[case::unseen_with_events(without_probe(95.0, None), |record: &mut Record| {
@@ -878,35 +886,35 @@ mod cpu_bound {
         let time_us = (0.25 * 1e6 * db_time_s(record)) as u64;
         let (name, class) = ("DB CPU".into(), "CPU".into());
         record.events.push(WaitEvent { name, class, waits: None, time_us, background: false });
-    }, Answer::Bad, "- 25.0 % of DB time")]
-    #[case::a_cached_session_on_one_cpu(without_probe(7.0, Some(1.0)), |record: &mut Record| cached_sessions(record, 1.0), Answer::Good,
+    }, Grade::Bad, "- 25.0 % of DB time")]
+    #[case::a_cached_session_on_one_cpu(without_probe(7.0, Some(1.0)), |record: &mut Record| cached_sessions(record, 1.0), Grade::Good,
         "Yes, as expected of a test of cached reads")]
-    #[case::with_background_threads(without_probe(7.0, Some(1.0)), |record: &mut Record| cached_sessions(record, 1.9), Answer::Good,
+    #[case::with_background_threads(without_probe(7.0, Some(1.0)), |record: &mut Record| cached_sessions(record, 1.9), Grade::Good,
         "background threads included")]
     #[case::background_processes_are_no_sessions(without_probe(7.0, Some(1.0)), |record: &mut Record| {
         cached_sessions(record, 1.9);
         let cpu = record.db_cpu.as_mut().unwrap();
         cpu.sessions = Some(CpuSplit { user_s: cpu.cpu.user_s * 0.2, system_s: 0.0 });
-    }, Answer::Good, "No: CPUs")]
-    #[case::half_a_cpu(confined(29.7, 600, 590), |_: &mut Record| {}, Answer::Bad,
+    }, Grade::Good, "No: CPUs")]
+    #[case::half_a_cpu(confined(29.7, 600, 590), |_: &mut Record| {}, Grade::Bad,
         "Yes: the server used 99.0 % of the 0.50 CPUs that its control group may use")]
-    #[case::throttled(confined(29.7, 600, 590), |_: &mut Record| {}, Answer::Bad,
+    #[case::throttled(confined(29.7, 600, 590), |_: &mut Record| {}, Grade::Bad,
         "held up (throttled) in 98.3 % of the quota's periods, for 41.5 s")]
-    #[case::throttled_without_using_all(confined(20.0, 600, 90), |_: &mut Record| {}, Answer::Doubt,
+    #[case::throttled_without_using_all(confined(20.0, 600, 90), |_: &mut Record| {}, Grade::Doubt,
         "Now and then: the server used 66.7 %")]
-    #[case::hardly_throttled(confined(20.0, 600, 30), |_: &mut Record| {}, Answer::Good, "No: CPUs")]
-    #[case::never_throttled(confined(20.0, 0, 0), |_: &mut Record| {}, Answer::Good, "No: CPUs")]
+    #[case::hardly_throttled(confined(20.0, 600, 30), |_: &mut Record| {}, Grade::Good, "No: CPUs")]
+    #[case::never_throttled(confined(20.0, 0, 0), |_: &mut Record| {}, Grade::Good, "No: CPUs")]
     #[case::a_limit_as_high_as_the_host(confined(29.7, 600, 590), |record: &mut Record| {
         record.observed[0].cpus = record.host.as_ref().unwrap().info.cpus_online.map(f64::from);
-    }, Answer::Good, "")]
+    }, Grade::Good, "")]
     #[case::a_full_client_host(confined(20.0, 0, 0), |record: &mut Record| {
         let full = filled(cpu(record));
         with_client_host(record, Some(full));
-    }, Answer::Bad, "client's side: the CPUs of client")]
-    #[case::an_unknown_client_host(confined(20.0, 0, 0), |record: &mut Record| with_client_host(record, None), Answer::Good, "")]
-    #[case::the_fullest_of_several_hosts(confined(20.0, 0, 0), |record: &mut Record| several_hosts(record, false), Answer::Doubt,
+    }, Grade::Bad, "client's side: the CPUs of client")]
+    #[case::an_unknown_client_host(confined(20.0, 0, 0), |record: &mut Record| with_client_host(record, None), Grade::Good, "")]
+    #[case::the_fullest_of_several_hosts(confined(20.0, 0, 0), |record: &mut Record| several_hosts(record, false), Grade::Doubt,
         "host of db2:5000")]
-    fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
+    fn findings(#[case] mut record: Record, #[case] edit: Edit, #[case] answer: Grade, #[case] words: &str) {
         edit(&mut record);
         assert_says(Question::CpuBound, &record, answer, words);
     }
@@ -923,15 +931,15 @@ mod cpu_bound {
 
     /// 'Hardly any of it was spent waiting for the device' beside 31 to 75 % of DB time in physical reads.
     #[rstest]
-    #[case::reads_of_a_third(0.95, 0.31, Answer::Good, "No: CPUs")]
-    #[case::reads_of_most(1.2, 0.75, Answer::Good, "No: CPUs")]
-    #[case::never_above_db_time(1.2, 0.05, Answer::Doubt, "Yes, in each session: CPU was 94.")]
-    #[case::waits_are_named(1.2, 0.05, Answer::Doubt, "of DB time, waits for storage 5.")]
-    #[case::reads_from_memory_are_cpu_time(0.95, 0.02, Answer::Doubt, "waits for storage 0.0 %")]
+    #[case::reads_of_a_third(0.95, 0.31, Grade::Good, "No: CPUs")]
+    #[case::reads_of_most(1.2, 0.75, Grade::Good, "No: CPUs")]
+    #[case::never_above_db_time(1.2, 0.05, Grade::Doubt, "Yes, in each session: CPU was 94.")]
+    #[case::waits_are_named(1.2, 0.05, Grade::Doubt, "of DB time, waits for storage 5.")]
+    #[case::reads_from_memory_are_cpu_time(0.95, 0.02, Grade::Doubt, "waits for storage 0.0 %")]
     fn cpu_time_of_sessions_is_what_waits_leave(
         #[case] cpu: f64,
         #[case] reads: f64,
-        #[case] answer: Answer,
+        #[case] answer: Grade,
         #[case] words: &str,
     ) {
         let mut record = without_probe(30.0, Some(20.0));
@@ -950,41 +958,41 @@ mod cpu_bound {
         record.server.embedded = false;
         record.latencies = Latencies::default();
         (record.server.direct_io, record.client_io) = (Some(false), None);
-        assert_says(Question::CpuBound, &record, Answer::Doubt, "Possibly: CPU was 100.0 % of DB time");
-        assert_says(Question::CpuBound, &record, Answer::Doubt, "what sessions waited for is not known");
+        assert_says(Question::CpuBound, &record, Grade::Doubt, "Possibly: CPU was 100.0 % of DB time");
+        assert_says(Question::CpuBound, &record, Grade::Doubt, "what sessions waited for is not known");
         // The device's own time of a read is what each of them waits for.
         record.server.direct_io = Some(true);
         used(&mut record).read_time_ms = used(&mut record).reads * 138 / 1000;
-        assert_says(Question::CpuBound, &record, Answer::Good, "No: CPUs");
+        assert_says(Question::CpuBound, &record, Grade::Good, "No: CPUs");
     }
 
     #[test]
     fn more_sessions_do_not_load_the_storage_more_than_rate_allows() {
         let mut record = without_probe(30.0, Some(20.0));
         with_cpu_of_db_time(&mut record, 0.95);
-        assert_says(Question::CpuBound, &record, Answer::Doubt, "- More sessions");
+        assert_says(Question::CpuBound, &record, Grade::Doubt, "- More sessions");
         record.workload.rate_per_s = "300".parse().ok();
-        assert_says(Question::CpuBound, &record, Answer::Doubt, "- RATE sets the load");
+        assert_says(Question::CpuBound, &record, Grade::Doubt, "- RATE sets the load");
     }
 
     /// The run does 19,507 reads/s.
     #[rstest]
     #[case::reached(
         "254:0 rbps=max wbps=max riops=20000 wiops=max",
-        Answer::Bad,
+        Grade::Bad,
         "may do 20,000.0 reads/s, of which it used 97."
     )]
-    #[case::of_version_1("254:0 riops=20000", Answer::Bad, "the figures show that limit")]
-    #[case::bytes_reached("254:0 rbps=161000000", Answer::Bad, "may do 161.0 MB/s of reads")]
+    #[case::of_version_1("254:0 riops=20000", Grade::Bad, "the figures show that limit")]
+    #[case::bytes_reached("254:0 rbps=161000000", Grade::Bad, "may do 161.0 MB/s of reads")]
     #[case::half_of_it(
         "254:0 riops=40000",
-        Answer::Good,
+        Grade::Good,
         "- I/O is limited: the control group of the server may do 40,000.0"
     )]
-    #[case::of_another_device("8:0 riops=20000", Answer::Good, "No: CPUs")]
+    #[case::of_another_device("8:0 riops=20000", Grade::Good, "No: CPUs")]
     fn a_limit_on_io_is_named_where_it_bends_the_figures(
         #[case] limit: &str,
-        #[case] answer: Answer,
+        #[case] answer: Grade,
         #[case] words: &str,
     ) {
         let mut record = confined(20.0, 0, 0);
@@ -1002,7 +1010,7 @@ mod cpu_bound {
     fn more_cpu_time_than_the_host_has_is_no_figure() {
         let mut record = without_probe(30.0, Some(20.0));
         record.db_cpu.as_mut().unwrap().cpu.user_s = 3_700_000.0;
-        assert_says(Question::CpuBound, &record, Answer::Doubt, "its host's CPUs had");
+        assert_says(Question::CpuBound, &record, Grade::Doubt, "its host's CPUs had");
         let shares = [figure::DB_CPU_PERCENT_OF_HOST, figure::RUN_PERCENT_OF_HOST, figure::DB_CPUS];
         assert_eq!(shares.map(|share| share.of(&Figures::of(&record))), [None; 3]);
     }
@@ -1017,10 +1025,10 @@ mod cpu_bound {
         record.observed[0].limits.as_mut().unwrap().io = vec!["254:0 wbps=10000000 wiops=100".to_owned()];
         let io = LimitedIo { reads: 10, read_bytes: 81_920, writes: 60, write_bytes: 491_520 };
         record.observed[0].group.as_mut().unwrap().limited = Some(io);
-        assert_says(Question::CpuBound, &record, Answer::Good, "- which it used 1.0 %");
+        assert_says(Question::CpuBound, &record, Grade::Good, "- which it used 1.0 %");
         // Of an older release, nothing is known of the group's requests.
         record.observed[0].group.as_mut().unwrap().limited = None;
-        assert_says(Question::CpuBound, &record, Answer::Good, "No: CPUs");
+        assert_says(Question::CpuBound, &record, Grade::Good, "No: CPUs");
     }
 
     fn steal_most(record: &mut Record) {
@@ -1107,18 +1115,18 @@ mod steady {
     }
 
     #[rstest]
-    #[case::even(|s| 300 + s % 7, Answer::Good, "Yes: 303 operations/s")]
-    #[case::noisy(|s| 300 + 90 * (s % 2), Answer::Doubt, "vary by 13.")]
-    #[case::wild(|s| 300 + 400 * (s % 2), Answer::Bad, "vary by 40.")]
-    #[case::falling(|s| 1000 - 2 * s, Answer::Doubt, "fell by 12.0 %")]
-    #[case::collapsing(|s| 1000 - 10 * s, Answer::Bad, "fell by")]
-    #[case::rising(|s| 1000 + 2 * s, Answer::Doubt, "rose by")]
-    #[case::barely_rising(|s| 10_000 + 5 * s, Answer::Good, "trend +2.9 %")]
-    #[case::one_stall(|s| if s == 40 { 20 } else { 3000 }, Answer::Doubt, "1 of 60")]
-    #[case::stalls(|s| if s % 10 == 0 { 20 } else { 300 }, Answer::Bad, "6 of 60")]
-    #[case::slow(|_| 3, Answer::Unknown, "Too slow")]
-    #[case::by_chance(|s| 3000 + 90 * (s * 7 % 5), Answer::Good, "no trend found, within +-")]
-    fn the_series_decides(#[case] of_second: fn(u64) -> u64, #[case] answer: Answer, #[case] words: &str) {
+    #[case::even(|s| 300 + s % 7, Grade::Good, "Yes: 303 operations/s")]
+    #[case::noisy(|s| 300 + 90 * (s % 2), Grade::Doubt, "vary by 13.")]
+    #[case::wild(|s| 300 + 400 * (s % 2), Grade::Bad, "vary by 40.")]
+    #[case::falling(|s| 1000 - 2 * s, Grade::Doubt, "fell by 12.0 %")]
+    #[case::collapsing(|s| 1000 - 10 * s, Grade::Bad, "fell by")]
+    #[case::rising(|s| 1000 + 2 * s, Grade::Doubt, "rose by")]
+    #[case::barely_rising(|s| 10_000 + 5 * s, Grade::Good, "trend +2.9 %")]
+    #[case::one_stall(|s| if s == 40 { 20 } else { 3000 }, Grade::Doubt, "1 of 60")]
+    #[case::stalls(|s| if s % 10 == 0 { 20 } else { 300 }, Grade::Bad, "6 of 60")]
+    #[case::slow(|_| 3, Grade::Unknown, "Too slow")]
+    #[case::by_chance(|s| 3000 + 90 * (s * 7 % 5), Grade::Good, "no trend found, within +-")]
+    fn the_series_decides(#[case] of_second: fn(u64) -> u64, #[case] answer: Grade, #[case] words: &str) {
         let verdict = verdict(Question::Steady, &with_rates(of_second));
         assert_eq!(verdict.answer, answer, "{verdict:?}");
         let sentences = [vec![verdict.sentence()], verdict.details()].concat();
@@ -1134,83 +1142,83 @@ mod steady {
         for second in (0..72).filter(|second| *second != 40) {
             record.series.push(second, records::interval(300)).unwrap();
         }
-    }, Answer::Doubt, "began at second 40")]
-    #[case::too_short(|record: &mut Record| record.window.as_mut().unwrap().seconds = 9.0, Answer::Unknown, "9 intervals of 1 s")]
-    #[case::long_enough(|record: &mut Record| record.window.as_mut().unwrap().seconds = 10.0, Answer::Good, "")]
-    #[case::others_reads(|record: &mut Record| with_device_read_share(record, 1.2), Answer::Doubt,
+    }, Grade::Doubt, "began at second 40")]
+    #[case::too_short(|record: &mut Record| record.window.as_mut().unwrap().seconds = 9.0, Grade::Unknown, "9 intervals of 1 s")]
+    #[case::long_enough(|record: &mut Record| record.window.as_mut().unwrap().seconds = 10.0, Grade::Good, "")]
+    #[case::others_reads(|record: &mut Record| with_device_read_share(record, 1.2), Grade::Doubt,
         "16.7 % of what the device read")]
-    #[case::others_writes(|record: &mut Record| used(record).write_bytes = 20_000_000_000, Answer::Doubt, "not this run's writes")]
+    #[case::others_writes(|record: &mut Record| used(record).write_bytes = 20_000_000_000, Grade::Doubt, "not this run's writes")]
     #[case::as_much_as_the_run_writes(|record: &mut Record| {
         used(record).write_bytes = 20_000_000_000;
         record.client_io.as_mut().unwrap().write_bytes = 10_000_000_000;
-    }, Answer::Good, "")]
+    }, Grade::Good, "")]
     #[case::the_journal_of_its_commits(|record: &mut Record| {
         used(record).write_bytes = 20_000_000_000;
         record.counters.set(Counter::RedoSyncs, 620_000);
-    }, Answer::Good, "")]
+    }, Grade::Good, "")]
     #[case::reads_of_a_run_beside(|record: &mut Record| {
         with_device_read_share(record, 1.2);
         with_neighbour(record, 0.2);
-    }, Answer::Good, "- Beside this run, as planned: report.")]
+    }, Grade::Good, "- Beside this run, as planned: report.")]
     #[case::others_cpu(|record: &mut Record| {
         let cpu = cpu(record);
         let moved = 0.1 * cpu.total_s();
         (cpu.user_s, cpu.idle_s) = (cpu.user_s + moved, cpu.idle_s - moved);
-    }, Answer::Doubt, "other programs")]
-    #[case::others_unknown(|record: &mut Record| record.host = None, Answer::Good,
+    }, Grade::Doubt, "other programs")]
+    #[case::others_unknown(|record: &mut Record| record.host = None, Grade::Good,
         "- CPU use and device reads could not be measured")]
-    #[case::a_standstill(|record: &mut Record| stand_still(record, 2, 12.0), Answer::Doubt,
+    #[case::a_standstill(|record: &mut Record| stand_still(record, 2, 12.0), Grade::Doubt,
         "Not all the time: session 2 stood still for 12.0 s, 20.0 % of the window, from second 17.2 on.")]
-    #[case::below_5_percent_of_a_minute(|record: &mut Record| stand_still(record, 2, 2.9), Answer::Good, "")]
+    #[case::below_5_percent_of_a_minute(|record: &mut Record| stand_still(record, 2, 2.9), Grade::Good, "")]
     #[case::two_standstills(|record: &mut Record| {
         stand_still(record, 2, 12.0);
         stand_still(record, 0, 3.1);
-    }, Answer::Doubt, "; so did 1 other session, for less.")]
+    }, Grade::Doubt, "; so did 1 other session, for less.")]
     #[case::long_operations(|record: &mut Record| {
         // Of operations that take half a second each, one that takes four is no standstill.
         stand_still(record, 2, 12.0);
         record.sessions.iter_mut().for_each(|session| session.busy_us = session.operations() * 700_000);
-    }, Answer::Good, "")]
-    #[case::a_session_behind(fall_behind, Answer::Doubt, "Not evenly: session 1 did ")]
+    }, Grade::Good, "")]
+    #[case::a_session_behind(fall_behind, Grade::Doubt, "Not evenly: session 1 did ")]
     #[case::behind_in_few_operations(|record: &mut Record| {
         record.sessions.iter_mut().for_each(|session| session.selects = 33);
         record.sessions[1].selects = 5;
-    }, Answer::Doubt, "Not evenly: session 1 did 5 operations")]
+    }, Grade::Doubt, "Not evenly: session 1 did 5 operations")]
     #[case::by_chance(|record: &mut Record| {
         record.sessions.iter_mut().for_each(|session| session.selects = 33);
         record.sessions[1].selects = 15;
-    }, Answer::Good, "")]
-    #[case::without_an_operation(|record: &mut Record| record.sessions[1].selects = 0, Answer::Doubt,
+    }, Grade::Good, "")]
+    #[case::without_an_operation(|record: &mut Record| record.sessions[1].selects = 0, Grade::Doubt,
         "Not all the time: session 1 stood still for 60.0 s, 100.0 % of the window")]
-    #[case::of_sessions_without_an_operation(|record: &mut Record| record.sessions[1].selects = 0, Answer::Doubt,
+    #[case::of_sessions_without_an_operation(|record: &mut Record| record.sessions[1].selects = 0, Grade::Doubt,
         "- Not evenly: 1 of 4 sessions ended no operation in the window.")]
     #[case::nothing_was_due(|record: &mut Record| {
         record.sessions[1].selects = 0;
         record.sessions[1].waiting_us = Some(0);
         record.workload.work_loop = Some(4500);
-    }, Answer::Good, "")]
+    }, Grade::Good, "")]
     #[case::waiting_outside_operations(|record: &mut Record| {
         record.server.embedded = false;
         record.sessions.iter_mut().for_each(|session| session.waiting_us = Some(30_000_000));
-    }, Answer::Doubt, "waited outside operations for 50.0 % of it")]
+    }, Grade::Doubt, "waited outside operations for 50.0 % of it")]
     #[case::with_work_loop(|record: &mut Record| {
         fall_behind(record);
         record.workload.work_loop = Some(4500);
-    }, Answer::Good, "")]
-    fn findings(#[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
+    }, Grade::Good, "")]
+    fn findings(#[case] edit: Edit, #[case] answer: Grade, #[case] words: &str) {
         assert_says(Question::Steady, &edited(edit), answer, words);
     }
 
     /// A freeze of 0.4 s each second, eight times: 'no stalls' at a p99 of 371 ms.
     #[rstest]
-    #[case::eight_of_sixty(8, 400, Answer::Doubt, "in 8 of 59 intervals operations waited 400 ms to 400 ms")]
-    #[case::their_share_decides(8, 100, Answer::Good, "no stalls")]
-    #[case::one_is_not_the_rule(1, 400, Answer::Good, "no stalls")]
-    #[case::all_operations_are_long(0, 0, Answer::Good, "no stalls")]
+    #[case::eight_of_sixty(8, 400, Grade::Doubt, "in 8 of 59 intervals operations waited 400 ms to 400 ms")]
+    #[case::their_share_decides(8, 100, Grade::Good, "no stalls")]
+    #[case::one_is_not_the_rule(1, 400, Grade::Good, "no stalls")]
+    #[case::all_operations_are_long(0, 0, Grade::Good, "no stalls")]
     fn stalls_are_judged_by_their_share_of_time(
         #[case] times: u64,
         #[case] ms: u64,
-        #[case] answer: Answer,
+        #[case] answer: Grade,
         #[case] words: &str,
         #[values(false, true)] is_open: bool,
     ) {
@@ -1250,7 +1258,7 @@ mod steady {
         let mut record = with_rates(|s| 3000 + 500 * (s * 7 % 3));
         record.window.as_mut().unwrap().seconds = 10.0;
         let noisy = verdict(Question::Steady, &record);
-        assert_eq!(noisy.answer, Answer::Doubt, "{noisy:?}");
+        assert_eq!(noisy.answer, Grade::Doubt, "{noisy:?}");
         let sentences = [vec![noisy.sentence()], noisy.details()].concat();
         assert!(sentences.iter().any(|sentence| sentence.contains("would go unnoticed")), "{sentences:?}");
     }
@@ -1312,62 +1320,62 @@ mod complete {
     const ROWS: Verification = Verification { rows: 100, updated: 0, faults: Vec::new(), unread: None };
 
     #[rstest]
-    #[case::whole(|_: &mut Record| {}, Answer::Good, "Yes: 4 sessions ran through the whole window; 100 sampled rows are sound.")]
+    #[case::whole(|_: &mut Record| {}, Grade::Good, "Yes: 4 sessions ran through the whole window; 100 sampled rows are sound.")]
     #[case::no_row_read_back(|record: &mut Record| {
         record.verification = None;
         (record.workload.work_loop, record.workload.run_time_s) = (Some(5000), None);
-    }, Answer::Good, "Yes: all operations of 4 sessions were done; no row was read back.")]
-    #[case::short(|record: &mut Record| record.workload.run_time_s = Some(61.0), Answer::Doubt, "took 60 s instead of 61 s")]
-    #[case::too_short(|record: &mut Record| record.workload.run_time_s = Some(600.0), Answer::Doubt, "")]
-    #[case::short_because_steady(|record: &mut Record| until_steady(record, true), Answer::Good, "")]
-    #[case::short_and_not_steady(|record: &mut Record| until_steady(record, false), Answer::Doubt, "")]
-    #[case::a_lost_session(|record: &mut Record| lose(record), Answer::Doubt, "Session 2: the disk went away.")]
+    }, Grade::Good, "Yes: all operations of 4 sessions were done; no row was read back.")]
+    #[case::short(|record: &mut Record| record.workload.run_time_s = Some(61.0), Grade::Doubt, "took 60 s instead of 61 s")]
+    #[case::too_short(|record: &mut Record| record.workload.run_time_s = Some(600.0), Grade::Doubt, "")]
+    #[case::short_because_steady(|record: &mut Record| until_steady(record, true), Grade::Good, "")]
+    #[case::short_and_not_steady(|record: &mut Record| until_steady(record, false), Grade::Doubt, "")]
+    #[case::a_lost_session(|record: &mut Record| lose(record), Grade::Doubt, "Session 2: the disk went away.")]
     #[case::two_lost_sessions(|record: &mut Record| {
         lose(record);
         record.sessions.pop();
-    }, Answer::Doubt, "2 of 4 sessions")]
+    }, Grade::Doubt, "2 of 4 sessions")]
     #[case::a_damaged_row(|record: &mut Record| {
         let faults = vec!["schema 1, row 7: c2 is wrong".to_owned()];
         record.verification = Some(Verification { faults, ..ROWS });
-    }, Answer::Bad, "No: of 100 sampled rows, 1 is not what was written: schema 1, row 7: c2 is wrong.")]
+    }, Grade::Bad, "No: of 100 sampled rows, 1 is not what was written: schema 1, row 7: c2 is wrong.")]
     #[case::unread_rows(|record: &mut Record| {
         let unread = Some("no answer within 30 s".to_owned());
         record.verification = Some(Verification { rows: 0, unread, ..ROWS });
-    }, Answer::Doubt, "Not known: the rows could not be read back: no answer within 30 s.")]
-    #[case::a_session_without_an_operation(|record: &mut Record| record.sessions[1].selects = 0, Answer::Doubt,
+    }, Grade::Doubt, "Not known: the rows could not be read back: no answer within 30 s.")]
+    #[case::a_session_without_an_operation(|record: &mut Record| record.sessions[1].selects = 0, Grade::Doubt,
         "1 of 4 sessions did not work through the whole window")]
-    #[case::interrupted(|record: &mut Record| record.status = Status::Interrupted, Answer::Doubt, "in 60 s is valid")]
+    #[case::interrupted(|record: &mut Record| record.status = Status::Interrupted, Grade::Doubt, "in 60 s is valid")]
     #[case::interrupted_early(|record: &mut Record| {
         record.status = Status::Interrupted;
         record.window = None;
-    }, Answer::Doubt, "before its measured window")]
-    #[case::without_a_window(|record: &mut Record| record.window = None, Answer::Bad, "")]
-    #[case::much_too_late(|record: &mut Record| late(record, 14.96, None), Answer::Bad,
+    }, Grade::Doubt, "before its measured window")]
+    #[case::without_a_window(|record: &mut Record| record.window = None, Grade::Bad, "")]
+    #[case::much_too_late(|record: &mut Record| late(record, 14.96, None), Grade::Bad,
         "took 14.96 s instead of 6 s: the sampler was held up")]
-    #[case::late_operations(|record: &mut Record| late(record, 8.0, Some(0)), Answer::Doubt, "operations that had begun in time")]
-    #[case::late_sessions(|record: &mut Record| late(record, 8.0, Some(2)), Answer::Doubt, "2 sessions were still at work")]
-    #[case::a_gap_of_2_of_59(|record: &mut Record| records::with_gap(record, 20..22), Answer::Good, "")]
-    #[case::a_gap_of_5_of_59(|record: &mut Record| records::with_gap(record, 20..25), Answer::Doubt,
+    #[case::late_operations(|record: &mut Record| late(record, 8.0, Some(0)), Grade::Doubt, "operations that had begun in time")]
+    #[case::late_sessions(|record: &mut Record| late(record, 8.0, Some(2)), Grade::Doubt, "2 sessions were still at work")]
+    #[case::a_gap_of_2_of_59(|record: &mut Record| records::with_gap(record, 20..22), Grade::Good, "")]
+    #[case::a_gap_of_5_of_59(|record: &mut Record| records::with_gap(record, 20..25), Grade::Doubt,
         "5 of the window's 59 intervals had no sample")]
-    #[case::a_gap_before_the_window(|record: &mut Record| records::with_gap(record, 0..10), Answer::Good, "")]
+    #[case::a_gap_before_the_window(|record: &mut Record| records::with_gap(record, 0..10), Grade::Good, "")]
     // 18,000 operations in 60 s.
-    #[case::a_rate_met(|record: &mut Record| rate(record, 300, ArrivalProcess::Steady), Answer::Good, "- 300/s of 300/s")]
+    #[case::a_rate_met(|record: &mut Record| rate(record, 300, ArrivalProcess::Steady), Grade::Good, "- 300/s of 300/s")]
     // 18,000 of 19,000, with 1,100 sessions: a rate was 'met' by 309 of 510.
     #[case::a_rate_missed_by_less_than_its_sessions(|record: &mut Record| {
         rate(record, 317, ArrivalProcess::Steady);
         record.workload.threads_per_schema = std::num::NonZeroU32::new(1100).unwrap();
-    }, Answer::Bad, "18,000 of 19,020")]
-    #[case::a_rate_not_quite_met(|record: &mut Record| rate(record, 306, ArrivalProcess::Steady), Answer::Doubt, "")]
-    #[case::a_rate_missed(|record: &mut Record| rate(record, 1200, ArrivalProcess::Steady), Answer::Bad,
+    }, Grade::Bad, "18,000 of 19,020")]
+    #[case::a_rate_not_quite_met(|record: &mut Record| rate(record, 306, ArrivalProcess::Steady), Grade::Doubt, "")]
+    #[case::a_rate_missed(|record: &mut Record| rate(record, 1200, ArrivalProcess::Steady), Grade::Bad,
         "18,000 of 72,000 operations that were due, 25.0 %")]
-    #[case::a_schedule_met(|record: &mut Record| schedule(record, "300@0s,299@30s"), Answer::Good, "- in each of its 2 steps, ")]
+    #[case::a_schedule_met(|record: &mut Record| schedule(record, "300@0s,299@30s"), Grade::Good, "- in each of its 2 steps, ")]
     // The first half makes up for it in the sum.
-    #[case::a_step_missed(|record: &mut Record| schedule(record, "200@0s,400@30s"), Answer::Bad,
+    #[case::a_step_missed(|record: &mut Record| schedule(record, "200@0s,400@30s"), Grade::Bad,
         "from second 30 of the window on ")]
-    #[case::few_random_arrivals(|record: &mut Record| rate(record, 305, ArrivalProcess::Poisson), Answer::Good, "")]
-    #[case::a_wrong_layout(|record: &mut Record| record.load.as_mut().unwrap().schemas[1].row_blocks /= 2, Answer::Doubt,
+    #[case::few_random_arrivals(|record: &mut Record| rate(record, 305, ArrivalProcess::Poisson), Grade::Good, "")]
+    #[case::a_wrong_layout(|record: &mut Record| record.load.as_mut().unwrap().schemas[1].row_blocks /= 2, Grade::Doubt,
         "schema 2 has 2.00 rows per block")]
-    fn findings(#[case] edit: Edit, #[case] answer: Answer, #[case] words: &str) {
+    fn findings(#[case] edit: Edit, #[case] answer: Grade, #[case] words: &str) {
         assert_says(Question::Complete, &edited(edit), answer, words);
     }
 
@@ -1409,8 +1417,8 @@ mod complete {
             schedule(&mut record, text);
             verdict(Question::Steady, &record).answer
         };
-        assert_eq!(of("300@0s,299@30s"), Answer::Good);
-        assert_eq!(of("200@0s,400@30s"), Answer::Bad);
+        assert_eq!(of("300@0s,299@30s"), Grade::Good);
+        assert_eq!(of("200@0s,400@30s"), Grade::Bad);
     }
 
     fn rate(record: &mut Record, rate_per_s: u32, arrivals: ArrivalProcess) {
@@ -1441,8 +1449,8 @@ mod complete {
 
     #[test]
     fn a_failed_run_is_bad() {
-        assert_says(Question::Complete, &records::failed_run(), Answer::Bad, "No: the run failed: ");
+        assert_says(Question::Complete, &records::failed_run(), Grade::Bad, "No: the run failed: ");
         let missed = edited(|record: &mut Record| rate(record, 1200, ArrivalProcess::Steady));
-        assert_says(Question::Complete, &missed, Answer::Bad, "300/s of 1,200/s");
+        assert_says(Question::Complete, &missed, Grade::Bad, "300/s of 1,200/s");
     }
 }

@@ -103,12 +103,8 @@ impl Curve {
         self.points.iter().any(|point| point.rate_per_s.is_some())
     }
 
-    pub fn are_good(&self) -> bool {
-        self.verdicts().iter().all(|(_, verdicts)| verdicts.are_good())
-    }
-
     /// The verdicts of the runs at each level, the lowest first.
-    fn verdicts(&self) -> Vec<(String, GroupVerdicts)> {
+    pub(super) fn verdicts(&self) -> Vec<(String, GroupVerdicts)> {
         let mut levels: BTreeMap<_, Vec<&CurvePoint>> = BTreeMap::new();
         for point in &self.points {
             levels.entry((point.sessions, point.rate_per_s)).or_default().push(point);
@@ -139,18 +135,6 @@ impl Curve {
         let verdicts = self.verdicts();
         let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
         write_verdicts(page, &groups);
-    }
-
-    pub fn text(&self) -> String {
-        let mut page = Page::default();
-        page.section("Knee");
-        self.sentences().iter().for_each(|sentence| page.paragraph(sentence));
-        page.section("Verdicts");
-        self.write_verdicts(&mut page);
-        page.section("Curve");
-        page.table(&self.table());
-        page.paragraph(&self.little());
-        page.into_text()
     }
 
     pub(super) fn sentences(&self) -> Vec<String> {
@@ -203,7 +187,7 @@ impl Curve {
         sentences
     }
 
-    pub(super) fn table(&self) -> Table {
+    pub(super) fn points_table(&self) -> Table {
         let is_open = self.is_open();
         let [raised, checked] = if is_open { ["Rate/s", "p99 response"] } else { ["Sessions", "Little %"] };
         let numbers = [raised, "Op/s", "Reads/s", "Read mean", "p99", "Op mean", "p99", checked];

@@ -1,53 +1,78 @@
 //! The curve of a search for the knee as a page with charts.
 
 use super::{Curve, CurvePoint};
+use crate::Answer;
 use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
-use slob_facts::{Figure, GroupVerdicts, figure};
+use crate::page::{Page, Table};
+use slob_facts::{Claim, Figure, GroupVerdicts, figure};
 
-pub fn curve_page(curve: &Curve) -> String {
-    let mut points: Vec<&CurvePoint> = curve.points.iter().collect();
-    points.sort_by_key(|point| (point.sessions, point.rate_per_s));
-    let charts = vec![
-        chart(
-            "read-latency",
-            "Read latency",
-            &points,
-            (&figure::PHYSICAL_READS_PER_S, |point| point.physical_reads_per_s),
-            [
-                (&figure::PHYSICAL_READ_MEAN_US, |point| point.physical_read_mean_us),
-                (&figure::PHYSICAL_READ_P99_US, |point| point.physical_read_p99_us),
-            ],
-        ),
-        chart(
-            "operation-latency",
-            "Operation latency",
-            &points,
-            (&figure::OPERATIONS_PER_S, |point| Some(point.operations_per_s)),
-            [
-                (&figure::OPERATION_MEAN_US, |point| point.operation_mean_us),
-                (&figure::OPERATION_P99_US, |point| point.operation_p99_us),
-            ],
-        ),
-    ];
-    let sentences = curve.sentences();
-    let knee = Section::new("knee", "Knee")
-        .part("", |page| sentences.iter().for_each(|sentence| page.paragraph(sentence)))
-        .part("Verdicts", |page| curve.write_verdicts(page))
-        .charts(charts)
-        .part("Curve", |page| {
-            page.table(&curve.table());
-            page.paragraph(&curve.little());
-        });
-    View {
-        title: "OpenSLOB saturation".into(),
-        heading: "Saturation".into(),
-        lead: lead(&curve.why),
-        has_links: false,
-        sections: vec![knee],
-        source: "From the saved records of the search's runs.".into(),
+impl Answer for Curve {
+    const NAME: &'static str = "saturate";
+
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        page.section("Knee");
+        self.sentences().iter().for_each(|sentence| page.paragraph(sentence));
+        page.section("Verdicts");
+        self.write_verdicts(&mut page);
+        page.section("Curve");
+        page.table(&self.points_table());
+        page.paragraph(&self.little());
+        page
     }
-    .html()
+
+    fn view(&self) -> View {
+        let mut points: Vec<&CurvePoint> = self.points.iter().collect();
+        points.sort_by_key(|point| (point.sessions, point.rate_per_s));
+        let charts = vec![
+            chart(
+                "read-latency",
+                "Read latency",
+                &points,
+                (&figure::PHYSICAL_READS_PER_S, |point| point.physical_reads_per_s),
+                [
+                    (&figure::PHYSICAL_READ_MEAN_US, |point| point.physical_read_mean_us),
+                    (&figure::PHYSICAL_READ_P99_US, |point| point.physical_read_p99_us),
+                ],
+            ),
+            chart(
+                "operation-latency",
+                "Operation latency",
+                &points,
+                (&figure::OPERATIONS_PER_S, |point| Some(point.operations_per_s)),
+                [
+                    (&figure::OPERATION_MEAN_US, |point| point.operation_mean_us),
+                    (&figure::OPERATION_P99_US, |point| point.operation_p99_us),
+                ],
+            ),
+        ];
+        let sentences = self.sentences();
+        let knee = Section::new("knee", "Knee")
+            .part("", |page| sentences.iter().for_each(|sentence| page.paragraph(sentence)))
+            .part("Verdicts", |page| self.write_verdicts(page))
+            .charts(charts)
+            .part("Curve", |page| {
+                page.table(&self.points_table());
+                page.paragraph(&self.little());
+            });
+        View {
+            title: "OpenSLOB saturation".into(),
+            heading: "Saturation".into(),
+            lead: lead(&self.why),
+            has_links: false,
+            sections: vec![knee],
+            source: "From the saved records of the search's runs.".into(),
+        }
+    }
+
+    fn table(&self) -> Table {
+        self.points_table()
+    }
+
+    fn are_good(&self) -> bool {
+        self.verdicts().iter().all(|(_, verdicts)| verdicts.are_good())
+    }
 }
 
 type Of = (&'static Figure, fn(&CurvePoint) -> Option<f64>);
@@ -60,7 +85,7 @@ fn chart(id: &str, title: &str, points: &[&CurvePoint], (rate, rate_of): Of, lat
         Line { has_markers: true, stroke, ..Line::new(figure.title, Colour::Variant(0), x, y) }
     };
     let verdicts = GroupVerdicts::of(points.iter().map(|point| point.verdicts.as_slice()));
-    let bad = verdicts.against(rate.rests_on);
+    let bad = verdicts.against(rate.rests_on, Claim::Storage);
     let mark =
         bad.map(|bad| format!(" ({} {})", bad.question.title(), bad.answer.word())).unwrap_or_default();
     let names = latencies.map(|(figure, _)| figure.name).join(", ");

@@ -8,6 +8,7 @@
 //! measure of fairness and discrimination for resource allocation in shared computer systems", DEC-TR-301, 1984. It is 1 if
 //! all keep the same share, and 1/n if one of n keeps all.
 
+use crate::Answer;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -17,14 +18,14 @@ use slob_stats::summary::{maximum, mean, mean_interval};
 
 use super::number_or_empty;
 use crate::Confidence;
-use crate::diff::{noise, range};
+use crate::change::{noise, range};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use slob_facts::figure::{self, Better};
 use slob_facts::format::{ABSENT, fixed, plural};
-use slob_facts::{Figure, GroupVerdicts, Judged, Run};
+use slob_facts::{Claim, Figure, GroupVerdicts, Judged, Run};
 
 /// The figures of a matrix; those that no run knows are left out.
 const FIGURES: [&Figure; 4] = [
@@ -225,41 +226,6 @@ impl Neighbours {
         }
     }
 
-    pub fn are_good(&self) -> bool {
-        self.variants.iter().flat_map(|matrix| matrix.verdicts.values()).all(GroupVerdicts::are_good)
-    }
-
-    /// Comma-separated values (RFC 4180): a line for each cell. Unknown values are empty.
-    pub fn csv(&self) -> String {
-        let heads = [
-            "variant",
-            "figure",
-            "of",
-            "beside",
-            "runs",
-            "alone",
-            "mean",
-            "change_percent",
-            "low",
-            "high",
-            "hole",
-        ];
-        let mut lines = Table::new(heads.map(Column::left));
-        for (matrix, cell) in
-            self.variants.iter().flat_map(|matrix| matrix.cells.iter().map(move |cell| (matrix, cell)))
-        {
-            let interval = cell.change.and_then(|change| change.interval);
-            let numbers = [cell.alone, cell.mean, cell.change.map(|change| change.percent)];
-            let ends = [interval.map(|interval| interval.low), interval.map(|interval| interval.high)];
-            let names =
-                [matrix.variant.clone(), cell.figure.to_owned(), cell.of.clone(), cell.beside.join(" ")];
-            let numbers = numbers.into_iter().chain(ends).map(number_or_empty);
-            let hole = cell.hole.clone().unwrap_or_default();
-            lines.row(names.into_iter().chain([cell.runs.to_string()]).chain(numbers).chain([hole]));
-        }
-        lines.csv()
-    }
-
     fn lead(&self) -> String {
         format!(
             "Each target alone, and beside the others from a common start: {}. A row is slowed by the column's target.",
@@ -275,13 +241,13 @@ impl Neighbours {
             figures.map(move |figure| {
                 let variant =
                     if self.variants.len() > 1 { format!("{}: ", matrix.variant) } else { String::new() };
-                (format!("{variant}{} ({})", figure.title, figure.unit), self.table(matrix, figure))
+                (format!("{variant}{} ({})", figure.title, figure.unit), self.matrix_table(matrix, figure))
             })
         };
         self.variants.iter().flat_map(of_matrix)
     }
 
-    fn table(&self, matrix: &Matrix, figure: &Figure) -> Table {
+    fn matrix_table(&self, matrix: &Matrix, figure: &Figure) -> Table {
         let cells: Vec<&Cell> = matrix.cells.iter().filter(|cell| cell.figure == figure.name).collect();
         let mut heads: Vec<String> = self.names.clone();
         for cell in &cells {
@@ -411,7 +377,8 @@ impl Matrix {
                 let (_, alone) = alone.iter().find(|(other, _)| other == repeat)?;
                 (*alone > 0.0).then(|| value / alone)
             });
-            let bad = verdicts.get(of).and_then(|verdicts| verdicts.against(FIGURES[at].rests_on));
+            let bad =
+                verdicts.get(of).and_then(|verdicts| verdicts.against(FIGURES[at].rests_on, Claim::Compared));
             let bad = bad.filter(|_| !together.is_empty()).map(|worst| worst.words(of));
             let missing = || {
                 own.iter().find_map(|round| {
@@ -518,35 +485,73 @@ fn protection(variants: &[Matrix], confidence: Confidence) -> Vec<Protection> {
     others.iter().flat_map(|matrix| losses().filter_map(move |cell| pair(matrix, cell))).collect()
 }
 
-pub fn neighbours_text(neighbours: &Neighbours) -> String {
-    let mut page = Page::default();
-    page.section("Neighbours");
-    page.paragraph(&neighbours.lead());
-    for (title, table) in neighbours.tables() {
-        page.section(&title);
-        page.table(&table);
-    }
-    page.section("What follows");
-    neighbours.write_statements(&mut page);
-    page.into_text()
-}
+impl Answer for Neighbours {
+    const NAME: &'static str = "analysis";
 
-pub fn neighbours_page(neighbours: &Neighbours) -> String {
-    let counted = format!("{} of {} done", neighbours.done, plural(neighbours.of as u64, "measurement"));
-    let mut matrix = Section::new("matrix", "Who slows whom").charts(vec![chart(neighbours)]);
-    for (title, table) in neighbours.tables() {
-        matrix = matrix.part(&title, |page| page.table(&table));
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        page.section("Neighbours");
+        page.paragraph(&self.lead());
+        for (title, table) in self.tables() {
+            page.section(&title);
+            page.table(&table);
+        }
+        page.section("What follows");
+        self.write_statements(&mut page);
+        page
     }
-    let follows = Section::new("follows", "What follows").part("", |page| neighbours.write_statements(page));
-    View {
-        title: format!("{}: neighbours", neighbours.name),
-        heading: format!("{}: neighbours", neighbours.name),
-        lead: format!("{}<p class=\"id\">{}</p>\n", lead(&neighbours.lead()), escape::text(&counted)),
-        has_links: true,
-        sections: vec![matrix, follows],
-        source: "From the runs of the campaign; each has its own page in its folder.".into(),
+
+    fn view(&self) -> View {
+        let counted = format!("{} of {} done", self.done, plural(self.of as u64, "measurement"));
+        let mut matrix = Section::new("matrix", "Who slows whom").charts(vec![chart(self)]);
+        for (title, table) in self.tables() {
+            matrix = matrix.part(&title, |page| page.table(&table));
+        }
+        let follows = Section::new("follows", "What follows").part("", |page| self.write_statements(page));
+        View {
+            title: format!("{}: neighbours", self.name),
+            heading: format!("{}: neighbours", self.name),
+            lead: format!("{}<p class=\"id\">{}</p>\n", lead(&self.lead()), escape::text(&counted)),
+            has_links: true,
+            sections: vec![matrix, follows],
+            source: "From the runs of the campaign; each has its own page in its folder.".into(),
+        }
     }
-    .html()
+
+    /// A row for each cell. Unknown values are empty.
+    fn table(&self) -> Table {
+        let heads = [
+            "variant",
+            "figure",
+            "of",
+            "beside",
+            "runs",
+            "alone",
+            "mean",
+            "change_percent",
+            "low",
+            "high",
+            "hole",
+        ];
+        let mut lines = Table::new(heads.map(Column::left));
+        for (matrix, cell) in
+            self.variants.iter().flat_map(|matrix| matrix.cells.iter().map(move |cell| (matrix, cell)))
+        {
+            let interval = cell.change.and_then(|change| change.interval);
+            let numbers = [cell.alone, cell.mean, cell.change.map(|change| change.percent)];
+            let ends = [interval.map(|interval| interval.low), interval.map(|interval| interval.high)];
+            let names =
+                [matrix.variant.clone(), cell.figure.to_owned(), cell.of.clone(), cell.beside.join(" ")];
+            let numbers = numbers.into_iter().chain(ends).map(number_or_empty);
+            let hole = cell.hole.clone().unwrap_or_default();
+            lines.row(names.into_iter().chain([cell.runs.to_string()]).chain(numbers).chain([hole]));
+        }
+        lines
+    }
+
+    fn are_good(&self) -> bool {
+        self.variants.iter().flat_map(|matrix| matrix.verdicts.values()).all(GroupVerdicts::are_good)
+    }
 }
 
 /// The share of its rate alone that each target keeps beside others.
@@ -660,9 +665,9 @@ mod tests {
         );
         assert!((free.fairness[0].index - jain(&[0.4, 0.9]).unwrap()).abs() < 1e-6);
         assert!((compared.start_spread_ms.unwrap()).abs() < 1e-9);
-        let text = neighbours_text(&compared);
+        let text = compared.text();
         assert!(text.contains("beside b") && text.contains("-60.0 %"), "{text}");
-        assert!(neighbours_page(&compared).contains("data-chart=\"kept\""));
+        assert!(compared.html().contains("data-chart=\"kept\""));
         assert_eq!(compared.csv().lines().count(), 1 + 2 * 2);
     }
 
@@ -676,7 +681,7 @@ mod tests {
         let compared = compared(&all, &["free"]);
         assert!(compared.variants[0].cells.iter().all(|cell| cell.change.is_none()));
         assert_eq!(compared.variants[0].cells[0].words(), "hole");
-        let text = neighbours_text(&compared);
+        let text = compared.text();
         assert!(text.contains("a beside b, round 1: b: connection refused"), "{text}");
     }
 }

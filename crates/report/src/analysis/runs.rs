@@ -10,7 +10,7 @@ use slob_record::Status;
 use super::{TableSpec, Variant};
 use crate::info::{self, AWR_COLUMNS};
 use slob_facts::measured::timed_events;
-use slob_facts::{Figure, Judged, figure};
+use slob_facts::{Figure, Judged, figure, figure_named};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
@@ -156,9 +156,9 @@ impl Metric {
             "redo" => Ok(Self::Redo),
             "writes" => Ok(Self::Writes),
             "read-write" => Ok(Self::ReadWrite),
-            _ => figure::named(name)
+            _ => figure_named(name)
                 .map(Self::Figure)
-                .ok_or_else(|| UnknownMetric { name: name.to_owned(), near: info::did_you_mean(name) }),
+                .map_err(|_| UnknownMetric { name: name.to_owned(), near: info::did_you_mean(name) }),
         }
     }
 

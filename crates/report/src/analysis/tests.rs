@@ -6,6 +6,7 @@ use slob_measure::Counter;
 use slob_record::Record;
 
 use super::*;
+use crate::Answer;
 use slob_testing::records;
 
 const SAMPLE: &str = include_str!("fixtures/awr_info_older.txt");
@@ -290,7 +291,7 @@ fn reads_and_writes_are_counted_in_a_unit_that_both_have(#[case] counters: &[Cou
         assert_eq!((table.rows[0].overall.mean, table.lacking.len()), (Some(mean), 0), "{}", table.metric);
         let unit = if matches!(metric, Metric::Redo) { "bytes" } else { "(in blocks)" };
         assert!(table.metric.contains(unit), "{}", table.metric);
-        assert!(analysis_page(&analysis).contains("data-chart=\"means-1\""));
+        assert!(analysis.html().contains("data-chart=\"means-1\""));
     }
 }
 
@@ -342,7 +343,7 @@ fn reads_of_a_page_cache_are_not_praised() {
     );
     let buffered = table.rows.iter().find(|row| row.variant == "buffered").unwrap();
     assert_eq!(buffered.label(&table.rests_on), "buffered (Physical? BAD)");
-    let (text, page) = (analysis.text(), analysis_page(&analysis));
+    let (text, page) = (analysis.text(), analysis.html());
     for words in ["times the figure", "faster", "slower"] {
         assert!(!text.contains(words) && !page.contains(words), "{words}");
     }

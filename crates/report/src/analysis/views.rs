@@ -1,18 +1,22 @@
 //! An analysis as text and as a page with charts.
 
+use super::number_or_empty;
+use crate::Answer;
 use slob_stats::Comparison;
 
 use super::{Analysis, Cell, LatencyOf, Pair, Row, Table};
-use crate::diff::shown_percent;
+use crate::change::shown_percent;
 use crate::group::write_verdicts;
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table as Grid};
-use slob_facts::Question;
 use slob_facts::format::{capitalised, duration_us, fixed, or_absent, plural, signed_percent, significant};
+use slob_facts::{Claim, Question};
 
-impl Analysis {
-    pub fn text(&self) -> String {
+impl Answer for Analysis {
+    const NAME: &'static str = "analysis";
+
+    fn page(&self) -> Page {
         let mut page = Page::default();
         for table in &self.tables {
             page.section(&heading(table));
@@ -28,39 +32,81 @@ impl Analysis {
         }
         page.section("How to read this");
         notes(self).iter().for_each(|note| page.paragraph(note));
-        page.into_text()
+        page
     }
-}
 
-pub fn analysis_page(analysis: &Analysis) -> String {
-    let names: Vec<&str> = analysis.variants.iter().map(|variant| variant.name.as_str()).collect();
-    let runs = |table: &Table| table.rows.iter().map(|row| row.overall.runs).sum::<usize>();
-    let most = match analysis.tables.iter().map(runs).max().unwrap_or(0) {
-        0 => String::new(),
-        runs => format!("; up to {} a table", plural(runs as u64, "run")),
-    };
-    let counted = format!("{}: {}{most}", plural(names.len() as u64, "variant"), names.join(", "));
-    let section = |(table, place): (&Table, u32)| {
-        Section::new(format!("table-{place}"), heading(table))
-            .linked_as(&table.title)
-            .part("Differences", |page| verdicts(page, table))
-            .part("Verdicts of the runs", |page| judged(page, table))
-            .charts(charts(analysis, table, place))
-            .part("Figures", |page| figures(page, analysis, table))
-            .part("Top wait events", |page| waits(page, table))
-            .part("Differences by sessions", |page| differences(page, table))
-    };
-    let reading = Section::new("reading", "How to read this")
-        .part("", |page| notes(analysis).iter().for_each(|note| page.paragraph(note)));
-    View {
-        title: "OpenSLOB analysis".into(),
-        heading: "Analysis".into(),
-        lead: lead(&counted),
-        has_links: true,
-        sections: analysis.tables.iter().zip(1..).map(section).chain([reading]).collect(),
-        source: "From the saved figures of the runs alone.".into(),
+    fn view(&self) -> View {
+        let names: Vec<&str> = self.variants.iter().map(|variant| variant.name.as_str()).collect();
+        let runs = |table: &Table| table.rows.iter().map(|row| row.overall.runs).sum::<usize>();
+        let most = match self.tables.iter().map(runs).max().unwrap_or(0) {
+            0 => String::new(),
+            runs => format!("; up to {} a table", plural(runs as u64, "run")),
+        };
+        let counted = format!("{}: {}{most}", plural(names.len() as u64, "variant"), names.join(", "));
+        let section = |(table, place): (&Table, u32)| {
+            Section::new(format!("table-{place}"), heading(table))
+                .linked_as(&table.title)
+                .part("Differences", |page| verdicts(page, table))
+                .part("Verdicts of the runs", |page| judged(page, table))
+                .charts(charts(self, table, place))
+                .part("Figures", |page| figures(page, self, table))
+                .part("Top wait events", |page| waits(page, table))
+                .part("Differences by sessions", |page| differences(page, table))
+        };
+        let reading = Section::new("reading", "How to read this")
+            .part("", |page| notes(self).iter().for_each(|note| page.paragraph(note)));
+        View {
+            title: "OpenSLOB analysis".into(),
+            heading: "Analysis".into(),
+            lead: lead(&counted),
+            has_links: true,
+            sections: self.tables.iter().zip(1..).map(section).chain([reading]).collect(),
+            source: "From the saved figures of the runs alone.".into(),
+        }
     }
-    .html()
+
+    /// A row for each variant, model and number of sessions, and one for all of
+    /// them. Unknown values are empty.
+    fn table(&self) -> Grid {
+        let heads = ["table", "model", "metric", "variant", "sessions", "runs", "slob_r_mean", "scaled"];
+        let heads = heads.into_iter().chain([
+            "mean",
+            "low",
+            "high",
+            "median",
+            "cv_percent",
+            "latency_us",
+            "latency_p99_us",
+            "latency_of",
+            "verdicts",
+        ]);
+        let mut lines = Grid::new(heads.map(Column::left));
+        for table in &self.tables {
+            for row in &table.rows {
+                let cells = row.cells.iter().chain([&row.overall]);
+                for (sessions, cell) in table.sessions_and_overall().zip(cells) {
+                    let names = [&table.title, &table.model, &table.metric, &row.variant].map(String::clone);
+                    let figures = [cell.slob_r_mean, cell.scaled, cell.mean, cell.low, cell.high];
+                    let figures = figures.into_iter().chain([
+                        cell.median,
+                        cell.cv_percent,
+                        cell.latency_us,
+                        cell.latency_p99_us,
+                    ]);
+                    let counts = [sessions, cell.runs.to_string()];
+                    let verdicts = row.verdicts.in_short().unwrap_or_default();
+                    let latency = table.latency.map_or("", LatencyOf::noun).to_owned();
+                    let figures = figures.map(number_or_empty).chain([latency, verdicts]);
+                    lines.row(names.into_iter().chain(counts).chain(figures));
+                }
+            }
+        }
+        lines
+    }
+
+    fn are_good(&self) -> bool {
+        self.tables.iter().flat_map(|table| &table.rows).all(|row| row.verdicts.are_good())
+    }
 }
 
 fn heading(table: &Table) -> String {
@@ -321,7 +367,7 @@ fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
     let base = chosen.or(table.rows.first().map(|row| &row.variant)).map_or("", String::as_str);
     let y = Axis::linear(format!("ratio to {base}"), Unit::Plain);
     let show = |ratio| fixed(ratio, 3);
-    let is_refused = |row: &Row| row.verdicts.against(&table.rests_on).is_some();
+    let is_refused = |row: &Row| row.verdicts.against(&table.rests_on, Claim::Compared).is_some();
     Chart {
         id: format!("ratios-{place}"),
         title: format!("Relative to {base}"),
@@ -479,7 +525,7 @@ mod tests {
         let options = Options::default();
         let analysis = Analysis::of(&runs, &[Variant::whole("raw")], &[spec], &options).unwrap();
         assert!(analysis.text().contains("read (2), CPU (1)"), "{}", analysis.text());
-        assert!(analysis_page(&analysis).contains("read (2), CPU (1)"));
+        assert!(analysis.html().contains("read (2), CPU (1)"));
     }
 
     /// `raw` and its twin, and `xfs`, which is twice as fast; two numbers of sessions, three repeats.
@@ -557,7 +603,7 @@ mod tests {
 
     #[test]
     fn the_page_has_verdicts_charts_and_figures_and_escapes_them() {
-        let page = analysis_page(&analysis(Some("raw")));
+        let page = analysis(Some("raw")).html();
         for text in [
             "read &lt;all&gt;: physical reads",
             "faster than raw",

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use slob_record::Record;
+use slob_host::GroupLimits;
+use slob_record::{ObservedRecord, Record};
 
 use super::Each;
 use slob_facts::format::size;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// `parameter`, `server` or `platform`.
+    /// `parameter`, `server`, `limits` or `platform`.
     pub of: &'static str,
     pub name: String,
     /// Absent if no run of the group has it. Runs that differ give several values, with ` / ` between.
@@ -23,6 +24,15 @@ const SELECTS: &str = "consecutive SELECTs";
 const PRODUCT: &str = "product";
 
 impl Change {
+    /// Its name; that of a limit with its values.
+    pub(crate) fn in_short(&self) -> String {
+        let values = self.values.iter().map(|value| value.as_deref().unwrap_or("none"));
+        match self.of {
+            "limits" => format!("{} ({})", self.name, values.collect::<Vec<_>>().join(", then ")),
+            _ => self.name.clone(),
+        }
+    }
+
     /// A warning if the groups did different work, or had different statements for the same.
     pub(super) fn warning(&self, names: &[&str]) -> Option<String> {
         let known: Option<Vec<&String>> = self.values.iter().map(Option::as_ref).collect();
@@ -58,6 +68,7 @@ pub(crate) fn changes(groups: &[&[Record]]) -> Vec<Change> {
             let kinds = [
                 ("parameter", parameters(record)),
                 ("server", server_settings(record)),
+                ("limits", limits(record)),
                 ("platform", platform(record)),
             ];
             for (place, (of, settings)) in kinds.into_iter().enumerate() {
@@ -104,6 +115,22 @@ fn server_settings(record: &Record) -> Settings {
 
 fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Settings {
     facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// What the control groups of the servers may use: a limit is a result, and the first reason for a difference.
+fn limits(record: &Record) -> Settings {
+    let all = record.observed.iter().filter_map(|server| Some((server, server.limits.as_ref()?)));
+    let of_server = |(server, group): (&ObservedRecord, &GroupLimits)| {
+        let whose = server.endpoint.as_ref().map(|endpoint| format!(" of {endpoint}")).unwrap_or_default();
+        let io = group.io.join(", ");
+        let named = [
+            ("CPU limit", group.cpus.map(|cpus| format!("{cpus} CPUs"))),
+            ("memory limit", group.memory_bytes.map(size)),
+            ("I/O limit", Some(io).filter(|io| !io.is_empty())),
+        ];
+        named.map(|(name, value)| (format!("{name}{whose}"), value.unwrap_or_else(|| "none".to_owned())))
+    };
+    all.flat_map(of_server).collect()
 }
 
 fn platform(record: &Record) -> Settings {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Answer;
 use crate::page::WIDTH;
 use rstest::rstest;
 use slob_measure::{Counter, LatencyKind};
@@ -201,7 +202,7 @@ fn statements_are_plain_words(
 }
 
 fn page(first: &[Record], second: &[Record]) -> String {
-    diff_page(&two(first, second), &[("first", first), ("second", second)])
+    two(first, second).with_charts(&[("first", first), ("second", second)]).html()
 }
 
 #[test]
@@ -269,7 +270,7 @@ fn reads_of_a_page_cache_are_not_better() {
     let spoken: Vec<_> = diff.statements.iter().filter(|words| words.contains("Physical reads/s")).collect();
     assert!(spoken.len() == 1 && spoken[0].contains("can't be compared"), "{spoken:?}");
     assert!(diff.statements.iter().all(|words| !words.contains("better")), "{:?}", diff.statements);
-    assert!(!diff.are_good() && diff_page(&diff, &[]).contains("Physical? of second is BAD"));
+    assert!(!diff.are_good() && diff.html().contains("Physical? of second is BAD"));
 }
 
 fn of_many(groups: &[(&str, Vec<Record>)], confidence: &str) -> Diff {
@@ -425,7 +426,7 @@ fn ten_groups_have_their_lines_in_one_chart_and_no_line_of_text_is_too_wide() {
     let text = diff.text();
     let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
     assert!(wide.is_empty(), "{wide:#?}");
-    let page = diff_page(&diff, &named);
+    let page = diff.with_charts(&named).html();
     for chart in [
         "reads-over-time-line0",
         "latency-over-time-line2",

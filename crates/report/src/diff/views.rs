@@ -1,8 +1,12 @@
 //! A comparison as text and as a page with charts.
 
+use crate::Answer;
+use slob_facts::table::Cell;
 use slob_record::Record;
 
-use super::{Compared, Diff, Distribution, EventShare, Group, Metric, NamedRuns, Ranking, SECTIONS};
+use super::{
+    Compared, Diff, Difference, Distribution, EventShare, Group, Metric, NamedRuns, Ranking, SECTIONS,
+};
 use crate::group::write_verdicts;
 use crate::html::chart::{Axis, COLOURS, Chart, Colour, Drawing, Line, STROKES, Trace, Unit};
 use crate::html::escape;
@@ -11,26 +15,12 @@ use crate::html::layout::{Section, View};
 use crate::html::run_charts;
 use crate::page::{Column, Page, Table};
 use slob_facts::format::{
-    ABSENT, count, duration_us, fixed, micros, or_absent, percent, plural, signed_percent, significant,
+    ABSENT, Format, count, duration_us, fixed, micros, or_absent, percent, plural, signed_percent,
+    significant,
 };
-use slob_facts::{Answer, Run, figure};
+use slob_facts::{Grade, Run, figure};
 
 impl Diff {
-    pub fn text(&self) -> String {
-        let mut page = Page::default();
-        page.section("Comparison");
-        for (group, head) in self.groups.iter().zip(self.heads()) {
-            page.fact(&head, &group.words());
-            group.incomplete.iter().for_each(|wrong| page.fact("", &format!("Caution: {wrong}.")));
-        }
-        page.section("Verdicts");
-        self.write_verdicts(&mut page);
-        page.section("In short");
-        self.write_statements(&mut page);
-        self.write_tables(&mut page);
-        page.into_text()
-    }
-
     fn is_pair(&self) -> bool {
         self.groups.len() == 2
     }
@@ -149,7 +139,7 @@ impl Diff {
             }
             let excludes_zero = interval.is_some_and(|interval| interval.excludes_zero());
             let mark = match (&metric.refused, excludes_zero) {
-                (Some(_), _) => Answer::Bad.word(),
+                (Some(_), _) => Grade::Bad.word(),
                 (None, true) => "*",
                 (None, false) => "",
             };
@@ -224,7 +214,7 @@ impl Diff {
 
 fn ranked_cell(group: &String, mean: f64, interval: Option<(f64, f64)>, ranking: &Ranking) -> String {
     let mark = match (ranking.invalid.contains(group), ranking.best.contains(group)) {
-        (true, _) => format!("{} ", Answer::Bad.word()),
+        (true, _) => format!("{} ", Grade::Bad.word()),
         (false, true) => "*".to_owned(),
         (false, false) => String::new(),
     };
@@ -248,54 +238,120 @@ impl Group {
     }
 }
 
-/// The comparison as one HTML file that needs no network: tables, and the charts of all groups over each other.
-///
-/// `groups` are those of `diff`, with the series of their records. The charts of a group of repeated runs are those of the one
-/// with the median rate of operations; the figures are those of all.
-pub fn diff_page(diff: &Diff, groups: &[NamedRuns<'_>]) -> String {
-    let medians: Vec<Option<&Record>> = groups.iter().map(|(_, records)| median(records)).collect();
-    let of_groups: Vec<Vec<Section>> = medians
-        .iter()
-        .map(|record| record.map(|record| run_charts::groups(record, &Run::of(record))).unwrap_or_default())
-        .collect();
-    let section = |(place, first): (usize, &Section)| {
-        let runs = groups.iter().zip(&of_groups);
-        let runs: Vec<(&str, Vec<Chart>)> = runs
-            .filter_map(|((name, _), sections)| Some((*name, sections.get(place)?.charts.clone())))
-            .collect();
-        let own = if first.id == "latency" { distribution_charts(diff) } else { Vec::new() };
-        let charts = own.into_iter().chain(Chart::overlay_all(&runs)).collect();
-        Section::new(first.id.as_str(), first.title.as_str()).charts(charts)
-    };
-    let charts: Vec<Section> = of_groups.first().into_iter().flatten().enumerate().map(section).collect();
-    let keys = diff.groups.iter().zip(diff.heads()).zip(&medians).enumerate();
-    let keys: Vec<String> =
-        keys.map(|(place, ((group, head), median))| key(place, &head, group, *median)).collect();
-    let cautions: String = diff
-        .groups
-        .iter()
-        .flat_map(|group| &group.incomplete)
-        .map(|wrong| format!("<p class=\"banner doubt\">Caution: {}.</p>\n", escape::text(wrong)))
-        .collect();
-    let summary = Section::new("summary", "In short")
-        .part("", |page| diff.write_statements(page))
-        .part("Verdicts", |page| diff.write_verdicts(page));
-    let figures = Section::new("figures", "Figures").part("", |page| diff.write_tables(page));
-    let charts = charts.into_iter().filter(|section| !section.charts.is_empty());
-    View {
-        title: "OpenSLOB comparison".into(),
-        heading: "Comparison".into(),
-        lead: format!("<p class=\"lead\">{}</p>\n{cautions}", keys.join("<br>")),
-        has_links: true,
-        sections: [summary].into_iter().chain(charts).chain([figures]).collect(),
-        source: "From the saved records of the runs alone.".into(),
+impl Answer for Diff {
+    const NAME: &'static str = "diff";
+
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        page.section("Comparison");
+        for (group, head) in self.groups.iter().zip(self.heads()) {
+            page.fact(&head, &group.words());
+            group.incomplete.iter().for_each(|wrong| page.fact("", &format!("Caution: {wrong}.")));
+        }
+        page.section("Verdicts");
+        self.write_verdicts(&mut page);
+        page.section("In short");
+        self.write_statements(&mut page);
+        self.write_tables(&mut page);
+        page
     }
-    .html()
+
+    /// Tables, and the charts of all groups over each other, if the comparison has them.
+    fn view(&self) -> View {
+        let keys = self.groups.iter().zip(self.heads()).enumerate();
+        let keys: Vec<String> = keys
+            .map(|(place, (group, head))| key(place, &head, group, self.charts.drawn.get(place)))
+            .collect();
+        let cautions: String = self
+            .groups
+            .iter()
+            .flat_map(|group| &group.incomplete)
+            .map(|wrong| format!("<p class=\"banner doubt\">Caution: {}.</p>\n", escape::text(wrong)))
+            .collect();
+        let summary = Section::new("summary", "In short")
+            .part("", |page| self.write_statements(page))
+            .part("Verdicts", |page| self.write_verdicts(page));
+        let figures = Section::new("figures", "Figures").part("", |page| self.write_tables(page));
+        View {
+            title: "OpenSLOB comparison".into(),
+            heading: "Comparison".into(),
+            lead: format!("<p class=\"lead\">{}</p>\n{cautions}", keys.join("<br>")),
+            has_links: true,
+            sections: [summary].into_iter().chain(self.charts.sections.clone()).chain([figures]).collect(),
+            source: "From the saved records of the runs alone.".into(),
+        }
+    }
+
+    /// A row for each figure and group.
+    fn table(&self) -> Table {
+        let heads = ["figure", "unit", "group", "runs", "mean", "percent", "low", "high", "refused"];
+        let mut table = Table::new(heads.map(Column::left));
+        for metric in &self.metrics {
+            for (place, (group, mean)) in self.groups.iter().zip(metric.means.iter()).enumerate() {
+                let pair = match &metric.compared {
+                    Compared::Pair(pair) if place == 1 => *pair,
+                    _ => Difference::default(),
+                };
+                let interval = pair.comparison.and_then(|comparison| comparison.interval);
+                table.row([
+                    Cell::from(metric.name),
+                    metric.unit.into(),
+                    group.name.as_str().into(),
+                    Cell::Count(group.runs.len() as u64),
+                    Format::Significant.cell(*mean),
+                    Format::Significant.cell(pair.difference_percent),
+                    Format::Significant.cell(interval.map(|interval| interval.low)),
+                    Format::Significant.cell(interval.map(|interval| interval.high)),
+                    metric.refused.clone().into(),
+                ]);
+            }
+        }
+        table
+    }
+
+    fn are_good(&self) -> bool {
+        self.groups.iter().all(|group| group.verdicts.are_good())
+    }
 }
 
-fn key(place: usize, head: &str, group: &Group, median: Option<&Record>) -> String {
-    let drawn = median.filter(|_| group.is_repeated());
-    let drawn = drawn.map(|run| format!("; the charts show the median one, {}", run.id)).unwrap_or_default();
+/// The charts of groups over each other. Those of repeated runs are of the one with the median rate of operations.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Charts {
+    sections: Vec<Section>,
+    /// The run of each group that is drawn.
+    drawn: Vec<String>,
+}
+
+impl Charts {
+    pub(super) fn of(distributions: &[Distribution], groups: &[NamedRuns<'_>]) -> Self {
+        let medians: Vec<Option<&Record>> = groups.iter().map(|(_, records)| median(records)).collect();
+        let charts = |record: &Option<&Record>| {
+            record.map(|record| run_charts::groups(record, &Run::of(record))).unwrap_or_default()
+        };
+        let of_groups: Vec<Vec<Section>> = medians.iter().map(charts).collect();
+        let section = |(place, first): (usize, &Section)| {
+            let runs = groups.iter().zip(&of_groups);
+            let runs: Vec<(&str, Vec<Chart>)> = runs
+                .filter_map(|((name, _), sections)| Some((*name, sections.get(place)?.charts.clone())))
+                .collect();
+            let names: Vec<&str> = groups.iter().map(|(name, _)| *name).collect();
+            let own =
+                if first.id == "latency" { distribution_charts(&names, distributions) } else { Vec::new() };
+            let charts = own.into_iter().chain(Chart::overlay_all(&runs)).collect();
+            Section::new(first.id.as_str(), first.title.as_str()).charts(charts)
+        };
+        let sections = of_groups.first().into_iter().flatten().enumerate().map(section);
+        let drawn = medians.iter().map(|run| run.map(|run| run.id.clone()).unwrap_or_default());
+        Self {
+            sections: sections.filter(|section| !section.charts.is_empty()).collect(),
+            drawn: drawn.collect(),
+        }
+    }
+}
+
+fn key(place: usize, head: &str, group: &Group, drawn: Option<&String>) -> String {
+    let drawn = drawn.filter(|_| group.is_repeated());
+    let drawn = drawn.map(|run| format!("; the charts show the median one, {run}")).unwrap_or_default();
     let words = escape::text(&format!("{head}: {}{drawn}", group.words()));
     let colour = place % COLOURS;
     format!("<span class=\"key\" style=\"background:var(--c-variant{colour})\"></span>{words}")
@@ -307,13 +363,13 @@ impl Distribution {
     }
 }
 
-fn distribution_charts(diff: &Diff) -> Vec<Chart> {
+fn distribution_charts(names: &[&str], distributions: &[Distribution]) -> Vec<Chart> {
     let chart = |distribution: &Distribution| {
-        let groups = diff.groups.iter().zip(&distribution.histograms).enumerate();
-        let line = |(place, (group, histogram)): (usize, (&Group, &Option<slob_stats::Histogram>))| {
+        let groups = names.iter().zip(&distribution.histograms).enumerate();
+        let line = |(place, (name, histogram)): (usize, (&&str, &Option<slob_stats::Histogram>))| {
             let (x, y) = run_charts::shares(histogram.as_ref()?);
             let stroke = STROKES[place / COLOURS % STROKES.len()];
-            Some(Trace::Line(Line { stroke, ..Line::new(group.name.as_str(), Colour::Variant(place), x, y) }))
+            Some(Trace::Line(Line { stroke, ..Line::new(*name, Colour::Variant(place), x, y) }))
         };
         let x = Axis::log(format!("duration of {}", distribution.name), Unit::Seconds);
         let y = Axis::linear("share", Unit::Percent);
@@ -334,7 +390,7 @@ fn distribution_charts(diff: &Diff) -> Vec<Chart> {
             body: Ok(Drawing::new(x, y, traces)),
         }
     };
-    diff.distributions.iter().map(chart).collect()
+    distributions.iter().map(chart).collect()
 }
 
 /// The run of a group with the median rate of operations.

@@ -9,7 +9,7 @@ use super::layout;
 use crate::info::status_word;
 use slob_facts::format::{ABSENT, count, or_absent, plural};
 use slob_facts::measured::{device_name, operation_rates};
-use slob_facts::{Answer, Figure, Judged, Question, Run, Standing, figure};
+use slob_facts::{Claim, Figure, Grade, Judged, Question, Run, Standing, figure};
 
 /// The columns of numbers. On a narrow screen, which has no columns, each number has its name beside it.
 const NUMBERS: [&Figure; 4] =
@@ -60,7 +60,7 @@ impl IndexRow {
         let number = |figure: &Figure| IndexNumber {
             value: figure.of(&figures),
             shown: figure.show(&figures),
-            invalid: match (figure.of(&figures), figures.standing(figure)) {
+            invalid: match (figure.of(&figures), figures.standing(figure, Claim::Storage)) {
                 (Some(_), Standing::Invalid(question)) => Some(question),
                 _ => None,
             },
@@ -81,7 +81,7 @@ impl IndexRow {
     }
 
     pub fn is_good(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.answer == Answer::Good)
+        self.verdicts.iter().all(|verdict| verdict.answer == Grade::Good)
     }
 
     fn html(&self) -> Markup {
@@ -115,7 +115,7 @@ impl IndexRow {
                         data-value=(number.value.map(|value| value.to_string()).unwrap_or_default())
                     {
                         @match number.invalid {
-                            Some(question) => s title={ (question.title()) " " (Answer::Bad.word()) } { (number.shown) },
+                            Some(question) => s title={ (question.title()) " " (Grade::Bad.word()) } { (number.shown) },
                             None => (number.shown),
                         }
                     }
@@ -132,8 +132,8 @@ impl IndexRow {
     }
 
     fn filters(&self) -> Vec<&'static str> {
-        let any = |answer: Answer| self.verdicts.iter().any(|verdict| verdict.answer == answer);
-        let some = [(Answer::Bad, "a BAD"), (Answer::Doubt, "a DOUBT"), (Answer::Unknown, "an UNKNOWN")];
+        let any = |answer: Grade| self.verdicts.iter().any(|verdict| verdict.answer == answer);
+        let some = [(Grade::Bad, "a BAD"), (Grade::Doubt, "a DOUBT"), (Grade::Unknown, "an UNKNOWN")];
         let some = some.into_iter().filter(|(answer, _)| any(*answer)).map(|(_, words)| words);
         self.is_good().then_some("all good").into_iter().chain(some).collect()
     }

@@ -113,7 +113,7 @@ pub(crate) fn links<'a>(sections: impl Iterator<Item = (&'a str, &'a str)>) -> S
 }
 
 /// A page made from saved figures. Its footer names the version of this program.
-pub(crate) struct View {
+pub struct View {
     pub(crate) title: String,
     pub(crate) heading: String,
     /// HTML below the heading.
@@ -149,6 +149,7 @@ pub(crate) fn lead(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("<p class=\"lead\">{}</p>\n", escape::prose(text)) }
 }
 
+#[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub(crate) id: String,
     /// Empty for a section without a heading.

@@ -1,5 +1,6 @@
 //! The headroom of a platform: the multiple of a demand that it carries, from one search.
 
+use crate::{Answer, Outcome};
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -18,7 +19,7 @@ use crate::page::{Column, Page, Table};
 use slob_facts::format::{duration_us, fixed, or_absent, percent, plural, significant};
 use slob_facts::measured::{OfferedLoad, mean_rate};
 use slob_facts::verdicts::spoiled_by_others;
-use slob_facts::{Answer, Judged, Question, Run, figure, verdicts};
+use slob_facts::{Grade, Judged, Question, Run, figure, verdicts};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Headroom {
@@ -123,7 +124,7 @@ impl HeadroomStep {
         let verdicts = verdicts(record);
         let is_cached = verdicts
             .iter()
-            .any(|verdict| verdict.question == Question::Physical && verdict.answer == Answer::Bad);
+            .any(|verdict| verdict.question == Question::Physical && verdict.answer == Grade::Bad);
         let figures = Run::of(record);
         let latency = |column: &str| Some((column.to_owned(), figure::named(column)?.of(&figures)?));
         let is_late = OfferedLoad::of(record).is_some_and(|load| load.is_missed());
@@ -198,7 +199,7 @@ pub(super) fn refused(step: &HeadroomStep) -> Option<String> {
     if step.broke.is_some() || step.not_counted.is_some() {
         return None;
     }
-    let bad = |verdict: &&Judged| verdict.answer == Answer::Bad && RESTS_ON.contains(&verdict.question);
+    let bad = |verdict: &&Judged| verdict.answer == Grade::Bad && RESTS_ON.contains(&verdict.question);
     let Judged { question, answer, sentence, .. } = step.verdicts.iter().find(bad)?;
     Some(format!("{} is {} at {} times: {sentence}", question.title(), answer.word(), times(step.factor)))
 }
@@ -208,7 +209,7 @@ pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) ->
     let carried = steps
         .into_iter()
         .filter(|step| step.broke.is_none() && step.not_counted != Some(NotCounted::Repeated));
-    carried.flat_map(|step| &step.verdicts).all(|verdict| verdict.answer == Answer::Good)
+    carried.flat_map(|step| &step.verdicts).all(|verdict| verdict.answer == Grade::Good)
 }
 
 impl PlanView {
@@ -236,11 +237,6 @@ impl PlanView {
 }
 
 impl Headroom {
-    /// True if every verdict of the steps that were carried is good.
-    pub fn are_good(&self) -> bool {
-        are_good(&self.steps)
-    }
-
     fn counted(&self) -> impl Iterator<Item = &HeadroomStep> {
         self.steps.iter().filter(|step| step.not_counted.is_none())
     }
@@ -360,7 +356,7 @@ impl Headroom {
         self.limits.iter().map(limit).chain([kept]).collect::<Vec<_>>().join(", ")
     }
 
-    fn write_steps(&self, page: &mut Page) {
+    fn steps_table(&self) -> Table {
         let heads = ["Times", "Rate/s", "Kept %", "Reads/s", "Redo MB/s", "Read mean", "Redo sync"];
         let outcome = [Column::left("Outcome").at_most(34)];
         let mut table = Table::new([&heads.map(Column::right)[..], &outcome].concat());
@@ -377,7 +373,11 @@ impl Headroom {
                 step.outcome(),
             ]);
         }
-        page.table(&table);
+        table
+    }
+
+    fn write_steps(&self, page: &mut Page) {
+        page.table(&self.steps_table());
         let cached: Vec<String> = self.steps.iter().filter_map(HeadroomStep::why_cached).collect();
         if let Some(why) = cached.first() {
             page.paragraph(&format!("{} not counted: {why}", plural(cached.len() as u64, "step")));
@@ -423,60 +423,82 @@ impl Headroom {
 
 pub(super) const BESIDE: &str = "Production beside this platform";
 
-pub fn headroom_text(headroom: &Headroom) -> String {
-    let plan = &headroom.plan;
-    let mut page = Page::default();
-    page.section(&headroom.headline());
-    page.paragraph(&headroom.answer());
-    headroom.facts().iter().for_each(|(name, fact)| page.fact(name, fact));
-    plan.demand.notes.iter().chain(&plan.notes).for_each(|note| page.fact("", note));
-    page.section("Steps");
-    headroom.write_steps(&mut page);
-    page.section(&format!("{BESIDE} at the same demand"));
-    page.table(&headroom.beside_production());
-    page.section("The plan, as it was calibrated");
-    plan.write_fit(&mut page);
-    plan.write_not_modelled(&mut page);
-    page.into_text()
-}
+impl Answer for Headroom {
+    const NAME: &'static str = "headroom";
 
-pub fn headroom_page(headroom: &Headroom) -> String {
-    let plan = &headroom.plan;
-    let answer = Section::new("answer", "At a glance")
-        .part("", |page| headroom.facts().iter().for_each(|(name, fact)| page.fact(name, fact)));
-    let waits = |name: &'static str, title: &str| {
-        let here = headroom.at_one().and_then(|step| step.histograms.get(name));
-        waits_chart(name, title, plan.demand.histograms.get(name), here)
-    };
-    let beside = Section::new("beside", BESIDE)
-        .part("Each figure, at the same demand", |page| page.table(&headroom.beside_production()))
-        .charts(vec![waits("read", "Reads of a block"), waits("commit", "Waits for the log")]);
-    let curve = Section::new("curve", "The curve to the break")
-        .charts(vec![rate_chart(headroom), latency_chart(headroom)]);
-    let steps = Section::new("steps", "Steps")
-        .part("What was asked for, and what was done", |page| headroom.write_steps(page))
-        .part("Verdicts of each step", |page| headroom.write_verdicts(page));
-    let fit = Section::new("plan", "The plan").part("Demanded and measured", |page| {
-        plan.write_fit(page);
-        plan.notes.iter().chain(&plan.demand.notes).for_each(|note| page.hanging("  -", note));
-    });
-    let not_modelled = Section::new("not-modelled", "Not modelled");
-    let not_modelled = match plan.not_modelled.as_slice() {
-        [] => not_modelled.part("", |page| {
-            page.paragraph("The profile does not tell of anything that is not modelled.");
-        }),
-        list => not_modelled
-            .part("With its share of what production did", |page| page.table(&not_modelled_table(list))),
-    };
-    View {
-        title: format!("Headroom: {}", plan.database),
-        heading: headroom.headline(),
-        lead: lead(&headroom.answer()),
-        has_links: true,
-        sections: vec![answer, curve, beside, steps, fit, not_modelled],
-        source: "From the profile and the records of the runs alone.".into(),
+    fn page(&self) -> Page {
+        let plan = &self.plan;
+        let mut page = Page::default();
+        page.section(&self.headline());
+        page.paragraph(&self.answer());
+        self.facts().iter().for_each(|(name, fact)| page.fact(name, fact));
+        plan.demand.notes.iter().chain(&plan.notes).for_each(|note| page.fact("", note));
+        page.section("Steps");
+        self.write_steps(&mut page);
+        page.section(&format!("{BESIDE} at the same demand"));
+        page.table(&self.beside_production());
+        page.section("The plan, as it was calibrated");
+        plan.write_fit(&mut page);
+        plan.write_not_modelled(&mut page);
+        page
     }
-    .html()
+
+    fn view(&self) -> View {
+        let plan = &self.plan;
+        let answer = Section::new("answer", "At a glance")
+            .part("", |page| self.facts().iter().for_each(|(name, fact)| page.fact(name, fact)));
+        let waits = |name: &'static str, title: &str| {
+            let here = self.at_one().and_then(|step| step.histograms.get(name));
+            waits_chart(name, title, plan.demand.histograms.get(name), here)
+        };
+        let beside = Section::new("beside", BESIDE)
+            .part("Each figure, at the same demand", |page| page.table(&self.beside_production()))
+            .charts(vec![waits("read", "Reads of a block"), waits("commit", "Waits for the log")]);
+        let curve = Section::new("curve", "The curve to the break")
+            .charts(vec![rate_chart(self), latency_chart(self)]);
+        let steps = Section::new("steps", "Steps")
+            .part("What was asked for, and what was done", |page| self.write_steps(page))
+            .part("Verdicts of each step", |page| self.write_verdicts(page));
+        let fit = Section::new("plan", "The plan").part("Demanded and measured", |page| {
+            plan.write_fit(page);
+            plan.notes.iter().chain(&plan.demand.notes).for_each(|note| page.hanging("  -", note));
+        });
+        let not_modelled = Section::new("not-modelled", "Not modelled");
+        let not_modelled = match plan.not_modelled.as_slice() {
+            [] => not_modelled.part("", |page| {
+                page.paragraph("The profile does not tell of anything that is not modelled.");
+            }),
+            list => not_modelled
+                .part("With its share of what production did", |page| page.table(&not_modelled_table(list))),
+        };
+        View {
+            title: format!("Headroom: {}", plan.database),
+            heading: self.headline(),
+            lead: lead(&self.answer()),
+            has_links: true,
+            sections: vec![answer, curve, beside, steps, fit, not_modelled],
+            source: "From the profile and the records of the runs alone.".into(),
+        }
+    }
+
+    fn table(&self) -> Table {
+        self.steps_table()
+    }
+
+    /// True if every verdict of the steps that were carried is good.
+    fn are_good(&self) -> bool {
+        are_good(&self.steps)
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        let is_known = self.counted().next().is_some() && self.steps.iter().find_map(refused).is_none();
+        let is_carried = self.carries.is_some_and(|carries| carries >= 1.0);
+        Some(match (is_known, is_carried) {
+            (false, _) => Outcome::NotKnown,
+            (true, true) => Outcome::Passed,
+            (true, false) => Outcome::Failed,
+        })
+    }
 }
 
 /// Shares of waits by duration, of production and of this platform at the same demand.

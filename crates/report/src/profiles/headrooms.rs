@@ -4,13 +4,14 @@
 //! confidence. The steps of a search limit how exact its result is, so every interval is widened by their distance: repeats
 //! that end at the same step are not exact.
 
+use crate::Answer;
 use serde::{Deserialize, Serialize};
 use slob_stats::{Comparison, PercentInterval, summary};
 
 use super::headroom::{HeadroomStep, are_good, nearest_above, refused, times};
 use crate::Confidence;
 use crate::analysis::{compared_places, number_or_empty};
-use crate::diff::{range, shown_percent};
+use crate::change::{range, shown_percent};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
@@ -187,34 +188,6 @@ impl Headrooms {
         Self { demand, confidence, done, of, variants, pairs }
     }
 
-    /// True if every verdict of the steps that were carried is good.
-    pub fn are_good(&self) -> bool {
-        let searches = self.variants.iter().flat_map(|row| &row.searches);
-        are_good(searches.flat_map(|search| &search.steps))
-    }
-
-    /// Comma-separated values (RFC 4180): a line for each search, and one for each variant with its median and interval.
-    /// Unknown values are empty.
-    pub fn csv(&self) -> String {
-        let heads = ["variant", "search", "carries", "low", "high", "limit", "unknown", "folder"];
-        let mut lines = Table::new(heads.map(Column::left));
-        let mut line =
-            |variant: &str, search: String, numbers: [Option<f64>; 3], words: [Option<&str>; 3]| {
-                let words = words.map(|word| word.unwrap_or_default().to_owned());
-                lines
-                    .row([&[variant.to_owned(), search][..], &numbers.map(number_or_empty), &words].concat());
-            };
-        for row in &self.variants {
-            for (search, number) in row.searches.iter().zip(1..) {
-                let SearchResult { carries, at_least, less_than, folder, .. } = search;
-                let words = [search.limit.as_deref(), search.unknown.as_deref(), Some(folder)];
-                line(&row.name, format!("{number}"), [*carries, *at_least, *less_than], words);
-            }
-            line(&row.name, "all".to_owned(), [row.median, row.low, row.high], [None; 3]);
-        }
-        lines.csv()
-    }
-
     fn lead(&self) -> String {
         format!("How many times this demand is carried: {}.", self.demand)
     }
@@ -336,37 +309,68 @@ fn sentence(
     }
 }
 
-pub fn headrooms_text(headrooms: &Headrooms) -> String {
-    let mut page = Page::default();
-    page.section("Headroom compared");
-    page.paragraph(&headrooms.lead());
-    page.line("");
-    page.table(&headrooms.platforms_table());
-    page.line("");
-    headrooms.write_statements(&mut page);
-    page.section("Searches");
-    page.table(&headrooms.searches_table());
-    page.into_text()
-}
+impl Answer for Headrooms {
+    const NAME: &'static str = "analysis";
 
-pub fn headrooms_page(headrooms: &Headrooms) -> String {
-    let names: Vec<&str> = headrooms.variants.iter().map(|row| row.name.as_str()).collect();
-    let counted = format!("{}: {}", plural(names.len() as u64, "variant"), names.join(", "));
-    let compared = Section::new("compared", "Compared")
-        .part("What differs", |page| headrooms.write_statements(page))
-        .charts(vec![chart(headrooms)])
-        .part("How many times each carries", |page| page.table(&headrooms.platforms_table()));
-    let searches = Section::new("searches", "Searches")
-        .part("Each search", |page| page.table(&headrooms.searches_table()));
-    View {
-        title: "Headroom compared".into(),
-        heading: "Headroom compared".into(),
-        lead: format!("{}<p class=\"id\">{}</p>\n", lead(&headrooms.lead()), escape::text(&counted)),
-        has_links: true,
-        sections: vec![compared, searches],
-        source: "From what each search of the campaign found; its own page is in its folder.".into(),
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        page.section("Headroom compared");
+        page.paragraph(&self.lead());
+        page.line("");
+        page.table(&self.platforms_table());
+        page.line("");
+        self.write_statements(&mut page);
+        page.section("Searches");
+        page.table(&self.searches_table());
+        page
     }
-    .html()
+
+    fn view(&self) -> View {
+        let names: Vec<&str> = self.variants.iter().map(|row| row.name.as_str()).collect();
+        let counted = format!("{}: {}", plural(names.len() as u64, "variant"), names.join(", "));
+        let compared = Section::new("compared", "Compared")
+            .part("What differs", |page| self.write_statements(page))
+            .charts(vec![chart(self)])
+            .part("How many times each carries", |page| page.table(&self.platforms_table()));
+        let searches = Section::new("searches", "Searches")
+            .part("Each search", |page| page.table(&self.searches_table()));
+        View {
+            title: "Headroom compared".into(),
+            heading: "Headroom compared".into(),
+            lead: format!("{}<p class=\"id\">{}</p>\n", lead(&self.lead()), escape::text(&counted)),
+            has_links: true,
+            sections: vec![compared, searches],
+            source: "From what each search of the campaign found; its own page is in its folder.".into(),
+        }
+    }
+
+    /// A row for each search, and one for each variant with its median and interval.
+    /// Unknown values are empty.
+    fn table(&self) -> Table {
+        let heads = ["variant", "search", "carries", "low", "high", "limit", "unknown", "folder"];
+        let mut lines = Table::new(heads.map(Column::left));
+        let mut line =
+            |variant: &str, search: String, numbers: [Option<f64>; 3], words: [Option<&str>; 3]| {
+                let words = words.map(|word| word.unwrap_or_default().to_owned());
+                lines
+                    .row([&[variant.to_owned(), search][..], &numbers.map(number_or_empty), &words].concat());
+            };
+        for row in &self.variants {
+            for (search, number) in row.searches.iter().zip(1..) {
+                let SearchResult { carries, at_least, less_than, folder, .. } = search;
+                let words = [search.limit.as_deref(), search.unknown.as_deref(), Some(folder)];
+                line(&row.name, format!("{number}"), [*carries, *at_least, *less_than], words);
+            }
+            line(&row.name, "all".to_owned(), [row.median, row.low, row.high], [None; 3]);
+        }
+        lines
+    }
+
+    /// True if every verdict of the steps that were carried is good.
+    fn are_good(&self) -> bool {
+        let searches = self.variants.iter().flat_map(|row| &row.searches);
+        are_good(searches.flat_map(|search| &search.steps))
+    }
 }
 
 fn chart(headrooms: &Headrooms) -> Chart {
@@ -446,10 +450,10 @@ mod tests {
         assert_eq!(json["variants"][1]["searches"][1]["unknown"], why);
         assert_eq!(json["variants"][0]["searches"][0]["carries"], 2.0);
         assert!(json["pairs"][0]["sentence"].as_str().unwrap().contains("no number for b"));
-        let text = headrooms_text(&headrooms);
+        let text = headrooms.text();
         assert!(text.contains(&format!("b, search 2: {why}.")), "{text}");
         assert!(text.contains("1 of 5 searches is not done yet."), "{text}");
-        let page = headrooms_page(&headrooms);
+        let page = headrooms.html();
         assert!(page.contains("data-chart=\"multiples\"") && page.contains("no number for b"), "{page}");
     }
 

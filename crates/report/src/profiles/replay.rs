@@ -1,5 +1,6 @@
 //! A stretch of production replayed on a platform: each interval beside production's own figures.
 
+use crate::{Answer, Outcome};
 use serde::Serialize;
 use slob_profile::{Figure, Histograms, Slot, length};
 use slob_record::Record;
@@ -14,7 +15,7 @@ use crate::page::{Column, Page, Table};
 use slob_facts::format::{duration_us, fixed, or_absent, plural, significant};
 use slob_facts::measured::{OfferedLoad, total_operations};
 use slob_facts::thresholds::FLASH_READ;
-use slob_facts::{Answer, Judged, Question, Run, figure, verdicts};
+use slob_facts::{Grade, Judged, Question, Run, figure, verdicts};
 
 /// A mean that exceeds production's by this share is slower.
 const SLOWER: f64 = 1.05;
@@ -140,11 +141,6 @@ impl Replay {
             && self.unsound().is_none()
     }
 
-    /// True if every verdict is good.
-    pub fn are_good(&self) -> bool {
-        self.runs.iter().flat_map(|run| &run.verdicts).all(|verdict| verdict.answer == Answer::Good)
-    }
-
     /// Why nothing follows from a run: its reads were not physical, or its counters do not agree. A run that missed its rate or
     /// was interrupted is part of the answer.
     fn unsound(&self) -> Option<String> {
@@ -153,7 +149,7 @@ impl Replay {
             question => question == Question::Accounted,
         };
         self.runs.iter().find_map(|run| {
-            let bad = run.verdicts.iter().filter(counts).find(|verdict| verdict.answer == Answer::Bad)?;
+            let bad = run.verdicts.iter().filter(counts).find(|verdict| verdict.answer == Grade::Bad)?;
             let hint = if bad.question == Question::Physical {
                 " --count-cached counts them nevertheless."
             } else {
@@ -331,66 +327,82 @@ fn step_of(step: &Record, factor: f64, load: &OfferedLoad, columns: &[&str]) -> 
     }
 }
 
-pub fn replay_text(replay: &Replay) -> String {
-    let mut page = Page::default();
-    page.section(&replay.headline());
-    page.paragraph(&replay.answer());
-    replay.facts().for_each(|(name, fact)| page.fact(name, &fact));
-    replay.notes.iter().chain(&replay.plan.notes).for_each(|note| page.fact("", note));
-    page.section("What was asked for, and what was done");
-    page.table(&replay.work());
-    page.section("Latencies");
-    page.table(&replay.latencies());
-    page.section("Verdicts of the run");
-    page.table(&replay.verdicts());
-    page.section("The plan, as it was calibrated");
-    replay.plan.write_fit(&mut page);
-    page.into_text()
-}
+impl Answer for Replay {
+    const NAME: &'static str = "replay";
 
-pub fn replay_page(replay: &Replay) -> String {
-    let answer = Section::new("answer", "At a glance").part("", |page| {
-        replay.facts().for_each(|(name, fact)| page.fact(name, &fact));
-        replay.notes.iter().chain(&replay.plan.notes).for_each(|note| page.hanging("  -", note));
-    });
-    let peak = replay.peak();
-    let histograms =
-        |of: fn(&(&ReplayInterval, &HeadroomStep)) -> Option<Histograms>| peak.as_ref().and_then(of);
-    let (there, here) = (
-        histograms(|(interval, _)| Some(interval.slot.production.as_ref()?.histograms.clone()))
-            .unwrap_or_default(),
-        histograms(|(_, step)| Some(step.histograms.clone())).unwrap_or_default(),
-    );
-    let waits = |name: &'static str, title: &str| waits_chart(name, title, there.get(name), here.get(name));
-    let rates = Section::new("rates", "Hour by hour").charts(vec![
-        chart(replay, "reads", "Reads per second", Unit::Count, |own| own.reads()),
-        chart(replay, "redo", "Redo, bytes per second", Unit::Plain, |own| own.get(Figure::RedoBytes)),
-        chart(replay, "read-latency", "Read of a block, mean", Unit::Seconds, |own| {
-            Some(own.get(Figure::ReadUs)? / 1e6)
-        }),
-        chart(replay, "commit-latency", "Wait for a commit, mean", Unit::Seconds, |own| {
-            Some(own.get(Figure::CommitUs)? / 1e6)
-        }),
-    ]);
-    let beside = Section::new("beside", BESIDE)
-        .part("Work of each interval", |page| page.table(&replay.work()))
-        .part("Latencies of each interval", |page| page.table(&replay.latencies()))
-        .charts(vec![
-            waits("read", "Reads of a block in the busiest interval"),
-            waits("commit", "Waits for the log in the busiest interval"),
-        ]);
-    let verdicts = Section::new("verdicts", "Verdicts").part("", |page| page.table(&replay.verdicts()));
-    let fit =
-        Section::new("plan", "The plan").part("Demanded and measured", |page| replay.plan.write_fit(page));
-    View {
-        title: format!("Replay: {}", replay.plan.database),
-        heading: replay.headline(),
-        lead: lead(&replay.answer()),
-        has_links: true,
-        sections: vec![answer, rates, beside, verdicts, fit],
-        source: "From the profile and the records of the runs alone.".into(),
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        page.section(&self.headline());
+        page.paragraph(&self.answer());
+        self.facts().for_each(|(name, fact)| page.fact(name, &fact));
+        self.notes.iter().chain(&self.plan.notes).for_each(|note| page.fact("", note));
+        page.section("What was asked for, and what was done");
+        page.table(&self.work());
+        page.section("Latencies");
+        page.table(&self.latencies());
+        page.section("Verdicts of the run");
+        page.table(&self.verdicts());
+        page.section("The plan, as it was calibrated");
+        self.plan.write_fit(&mut page);
+        page
     }
-    .html()
+
+    fn view(&self) -> View {
+        let answer = Section::new("answer", "At a glance").part("", |page| {
+            self.facts().for_each(|(name, fact)| page.fact(name, &fact));
+            self.notes.iter().chain(&self.plan.notes).for_each(|note| page.hanging("  -", note));
+        });
+        let peak = self.peak();
+        let histograms =
+            |of: fn(&(&ReplayInterval, &HeadroomStep)) -> Option<Histograms>| peak.as_ref().and_then(of);
+        let (there, here) = (
+            histograms(|(interval, _)| Some(interval.slot.production.as_ref()?.histograms.clone()))
+                .unwrap_or_default(),
+            histograms(|(_, step)| Some(step.histograms.clone())).unwrap_or_default(),
+        );
+        let waits =
+            |name: &'static str, title: &str| waits_chart(name, title, there.get(name), here.get(name));
+        let rates = Section::new("rates", "Hour by hour").charts(vec![
+            chart(self, "reads", "Reads per second", Unit::Count, |own| own.reads()),
+            chart(self, "redo", "Redo, bytes per second", Unit::Plain, |own| own.get(Figure::RedoBytes)),
+            chart(self, "read-latency", "Read of a block, mean", Unit::Seconds, |own| {
+                Some(own.get(Figure::ReadUs)? / 1e6)
+            }),
+            chart(self, "commit-latency", "Wait for a commit, mean", Unit::Seconds, |own| {
+                Some(own.get(Figure::CommitUs)? / 1e6)
+            }),
+        ]);
+        let beside = Section::new("beside", BESIDE)
+            .part("Work of each interval", |page| page.table(&self.work()))
+            .part("Latencies of each interval", |page| page.table(&self.latencies()))
+            .charts(vec![
+                waits("read", "Reads of a block in the busiest interval"),
+                waits("commit", "Waits for the log in the busiest interval"),
+            ]);
+        let verdicts = Section::new("verdicts", "Verdicts").part("", |page| page.table(&self.verdicts()));
+        let fit =
+            Section::new("plan", "The plan").part("Demanded and measured", |page| self.plan.write_fit(page));
+        View {
+            title: format!("Replay: {}", self.plan.database),
+            heading: self.headline(),
+            lead: lead(&self.answer()),
+            has_links: true,
+            sections: vec![answer, rates, beside, verdicts, fit],
+            source: "From the profile and the records of the runs alone.".into(),
+        }
+    }
+
+    fn table(&self) -> Table {
+        self.work()
+    }
+
+    fn are_good(&self) -> bool {
+        self.runs.iter().flat_map(|run| &run.verdicts).all(|verdict| verdict.answer == Grade::Good)
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        Some(if self.is_carried() { Outcome::Passed } else { Outcome::Failed })
+    }
 }
 
 /// A figure of each interval, in production and here, by the hours of the stretch.

@@ -6,6 +6,7 @@ use slob_record::{
 };
 
 use super::*;
+use crate::Answer;
 use crate::confidence::Confidence;
 use crate::diff::Diff;
 use crate::page::WIDTH;

@@ -1,3 +1,4 @@
+use crate::Answer;
 use jiff::SignedDuration;
 use slob_measure::OpKind;
 
@@ -45,14 +46,14 @@ fn a_change_has_its_run_its_size_and_what_differs() {
     assert_eq!((change.run.as_str(), change.is_worse), ("run-020", Some(false)));
     assert!((change.comparison.percent - 10.0).abs() < 0.3, "{change:?}");
     assert_eq!(change.differs.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["kernel"]);
-    assert_eq!(trend.worsened(), Worsened::No);
+    assert_eq!(trend.worsened(), Outcome::Passed);
     let text = trend.text();
     assert!(text.contains("Missed         1 slot: Sat 2026-11-21 09:00 (away)"), "{text}");
     assert!(text.contains("Since Sat 2026-11-21 06:45 UTC (run-020)"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= crate::page::WIDTH), "{text}");
     // A figure that is 0 in all runs is no figure of these.
     assert_eq!(trend.histories[0].figures.len(), 1);
-    let page = trend_page(&trend);
+    let page = trend.html();
     assert!(page.contains("data-chart=\"trend-0-operations_per_s\"") && page.contains("missed: away"));
 }
 
@@ -71,13 +72,13 @@ fn runs_with_a_bad_verdict_are_marked_and_do_not_count() {
     let text = trend.text();
     assert!(text.contains("10 of 40 runs do not count, as Physical? is BAD"), "{text}");
     assert!(text.contains("No change found") && !trend.are_good(), "{text}");
-    assert!(trend_page(&trend).contains("BAD "));
+    assert!(trend.html().contains("BAD "));
 }
 
 #[test]
 fn too_few_runs_are_not_known_and_no_runs_are_refused() {
     let trend = trend_of(&runs(&[20_000; 15]));
     assert!(trend.text().contains("not known: 15 runs that count; a trend needs 16"), "{}", trend.text());
-    assert_eq!(trend.worsened(), Worsened::NotKnown);
+    assert_eq!(trend.worsened(), Outcome::NotKnown);
     assert_eq!(Trend::of(Vec::new(), &[]).unwrap_err(), NoTrend::NoRuns);
 }

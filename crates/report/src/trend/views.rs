@@ -3,14 +3,18 @@
 use jiff::Timestamp;
 
 use super::{ChangePoint, Course, FigureTrend, Found, HistoryTrend, MissedSlot, RunAt, Trend};
-use crate::diff::{range, shown_percent};
+use crate::change::{range, shown_percent};
+use crate::diff::Change;
 use crate::group::write_verdicts;
 use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use slob_facts::figure::Better;
-use slob_facts::format::{ABSENT, or_absent, plural, signed_percent};
-use slob_facts::{Answer, Figure};
+use slob_facts::format::{ABSENT, Format, or_absent, plural, signed_percent};
+use slob_facts::table::Cell;
+use slob_facts::{Figure, Grade};
+
+use crate::Answer;
 
 /// Missed slots in words; the others are in the table of runs.
 const MOST_MISSED: usize = 5;
@@ -19,25 +23,20 @@ fn day_and_time(at: Timestamp) -> String {
     at.strftime("%a %F %H:%M").to_string()
 }
 
-impl Trend {
-    pub fn text(&self) -> String {
-        let mut page = Page::default();
-        for history in &self.histories {
-            page.section(&format!("Trend: {}", history.name));
-            history.write(&mut page);
-        }
-        page.line("");
-        page.rule('-');
-        page.fact("Changes", ABOUT);
-        page.into_text()
-    }
-}
-
 const ABOUT: &str = "E-divisive with a permutation test: in a series without a change, one figure in a thousand has one, more if runs resemble those before them. Percent: means of \
                      the runs since it against those before, with the 95 % interval. Drift: Theil-Sen's slope between the changes with its \
                      95 % interval, of a day or more. Times are UTC.";
 
 impl HistoryTrend {
+    /// The changes of each figure that has a trend.
+    fn changes(&self) -> impl Iterator<Item = (&'static Figure, &ChangePoint)> {
+        let known = self.figures.iter().filter_map(|trend| match &trend.found {
+            Found::Known(course) => Some((trend.figure, course)),
+            Found::NotKnown(_) => None,
+        });
+        known.flat_map(|(figure, course)| course.changes.iter().map(move |change| (figure, change)))
+    }
+
     fn write(&self, page: &mut Page) {
         let runs = plural(self.runs.len() as u64, "run");
         if let [first, .., last] = self.runs.as_slice() {
@@ -122,7 +121,7 @@ impl HistoryTrend {
         let heads = [Column::left("Started (UTC)"), Column::left("Run")].into_iter().chain(heads);
         let shown = |trend: &FigureTrend, at: usize| {
             let value = or_absent(trend.values[at], |value| trend.figure.format.show(value));
-            if trend.invalid.contains(&at) { format!("{} {value}", Answer::Bad.word()) } else { value }
+            if trend.invalid.contains(&at) { format!("{} {value}", Grade::Bad.word()) } else { value }
         };
         let run = |(at, run): (usize, &RunAt)| {
             let figures = self.figures.iter().map(|trend| shown(trend, at));
@@ -197,7 +196,7 @@ impl HistoryTrend {
             y.extend([Some(factor * level), Some(factor * level), None]);
         }
         let levels = Line { stroke: Stroke::Dash, ..Line::new("median", Colour::Text, x, y) };
-        let bad = line(Answer::Bad.word(), Colour::Updates, true);
+        let bad = line(Grade::Bad.word(), Colour::Updates, true);
         let lines = [line(trend.figure.short, Colour::Reads, false), levels]
             .into_iter()
             .chain(bad.is_known().then_some(bad));
@@ -228,7 +227,7 @@ impl ChangePoint {
         };
         let notes: Vec<String> = interval.chain(judged).collect();
         let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
-        let differs: Vec<&str> = self.differs.iter().map(|change| change.name.as_str()).collect();
+        let differs: Vec<String> = self.differs.iter().map(Change::in_short).collect();
         let differs = match differs.as_slice() {
             [] => "the records of before and after differ in nothing else".to_owned(),
             names => format!("before and after differ also in: {}", names.join(", ")),
@@ -252,31 +251,66 @@ impl ChangePoint {
     }
 }
 
-/// The trend as one HTML file that needs no network.
-pub fn trend_page(trend: &Trend) -> String {
-    let section = |(place, history): (usize, &HistoryTrend)| {
-        let all = history.figures.iter().filter_map(|figure| match &figure.found {
-            Found::Known(course) => Some(course.changes.iter().map(move |change| (figure.figure, change))),
-            Found::NotKnown(_) => None,
-        });
-        let differing = all.flatten().filter(|(_, change)| !change.differs.is_empty());
-        let section = Section::new(format!("history-{place}"), history.name.as_str())
-            .part("", |page| history.write(page))
-            .charts(history.charts(place));
-        let section = differing.fold(section, |section, (figure, change)| {
-            let title = format!("What differs since {} ({})", day_and_time(change.since), figure.heading);
-            section.part(&title, |page| page.table(&change.table()))
-        });
-        section.folded("Every run", |page| page.table(&history.runs_table()))
-    };
-    let runs: usize = trend.histories.iter().map(|history| history.runs.len()).sum();
-    View {
-        title: "OpenSLOB trend".into(),
-        heading: "Trend".into(),
-        lead: lead(&plural(runs as u64, "run")),
-        has_links: trend.histories.len() > 1,
-        sections: trend.histories.iter().enumerate().map(section).collect(),
-        source: format!("From the saved records of the runs alone. {ABOUT}"),
+impl Answer for Trend {
+    const NAME: &'static str = "trend";
+
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        for history in &self.histories {
+            page.section(&format!("Trend: {}", history.name));
+            history.write(&mut page);
+        }
+        page.line("");
+        page.rule('-');
+        page.fact("Changes", ABOUT);
+        page
     }
-    .html()
+
+    fn view(&self) -> View {
+        let section = |(place, history): (usize, &HistoryTrend)| {
+            let differing = history.changes().filter(|(_, change)| !change.differs.is_empty());
+            let section = Section::new(format!("history-{place}"), history.name.as_str())
+                .part("", |page| history.write(page))
+                .charts(history.charts(place));
+            let section = differing.fold(section, |section, (figure, change)| {
+                let title = format!("What differs since {} ({})", day_and_time(change.since), figure.heading);
+                section.part(&title, |page| page.table(&change.table()))
+            });
+            section.folded("Every run", |page| page.table(&history.runs_table()))
+        };
+        let runs: usize = self.histories.iter().map(|history| history.runs.len()).sum();
+        View {
+            title: "OpenSLOB trend".into(),
+            heading: "Trend".into(),
+            lead: lead(&plural(runs as u64, "run")),
+            has_links: self.histories.len() > 1,
+            sections: self.histories.iter().enumerate().map(section).collect(),
+            source: format!("From the saved records of the runs alone. {ABOUT}"),
+        }
+    }
+
+    /// A row for each change.
+    fn table(&self) -> Table {
+        let heads = ["history", "figure", "since", "run", "percent", "low", "high"].map(Column::left);
+        let mut table = Table::new(heads);
+        for history in &self.histories {
+            for (figure, change) in history.changes() {
+                let interval = change.comparison.interval;
+                table.row([
+                    Cell::from(history.name.as_str()),
+                    figure.name.into(),
+                    change.since.to_string().into(),
+                    change.run.as_str().into(),
+                    Format::Significant.cell(change.comparison.percent),
+                    Format::Significant.cell(interval.map(|interval| interval.low)),
+                    Format::Significant.cell(interval.map(|interval| interval.high)),
+                ]);
+            }
+        }
+        table
+    }
+
+    fn are_good(&self) -> bool {
+        self.histories.iter().all(|history| history.verdicts.are_good())
+    }
 }

@@ -1,0 +1,95 @@
+//! How a command hands its answer over: the form that was asked for, the file, and the exit code.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Args, FromArgMatches, ValueHint};
+use slob_report::{Answer, Outcome};
+
+use crate::failure::{Failure, JUDGED, NOT_KNOWN, PARTLY, judged};
+use crate::output;
+
+/// The form of an answer, its file, and what counts as success.
+#[derive(Args, Clone, Debug, Default)]
+#[group(skip)]
+pub(crate) struct Forms {
+    #[command(flatten)]
+    form: Form,
+    /// Write a page with charts, to -o or a file of this command's name
+    #[arg(long, num_args = 0..=1, require_equals = true, value_name = "FILE", default_missing_value = "")]
+    html: Option<String>,
+    /// Write to this file; `-` means stdout
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Exit with 1 unless every verdict is good
+    #[arg(long)]
+    strict: bool,
+}
+
+/// What is printed: one of these, or else text.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[group(id = "form", multiple = false)]
+struct Form {
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print as comma-separated values
+    #[arg(long)]
+    csv: bool,
+    /// Print in Markdown
+    #[arg(long)]
+    markdown: bool,
+}
+
+impl Forms {
+    pub(crate) fn of(matches: &ArgMatches) -> Result<Self, Failure> {
+        Self::from_arg_matches(matches).map_err(Failure::usage)
+    }
+
+    /// True if charts will be shown.
+    pub(crate) fn has_charts(&self) -> bool {
+        self.html.is_some()
+    }
+
+    /// True if nothing is printed.
+    pub(crate) fn is_page_alone(&self) -> bool {
+        self.has_charts() && !(self.form.json || self.form.csv || self.form.markdown)
+    }
+
+    /// Writes or prints an answer in the forms that were asked for.
+    pub(crate) fn write<A: Answer>(&self, answer: &A) -> Result<(), Failure> {
+        let Form { json, csv, markdown } = self.form;
+        let mut file = self.output.as_deref().filter(|path| *path != Path::new("-"));
+        if let Some(page) = &self.html {
+            let usual = PathBuf::from(format!("{}.html", A::NAME));
+            let named = Some(Path::new(page)).filter(|_| !page.is_empty()).or(self.output.as_deref());
+            output::write_page(&answer.html(), named.unwrap_or(&usual))?;
+            if self.is_page_alone() {
+                return Ok(());
+            }
+            file = None;
+        }
+        let text = match () {
+            () if json => answer
+                .json()
+                .map_err(|error| Failure::failed(format!("writing {} as JSON: {error}", A::NAME)))?,
+            () if csv => answer.csv(),
+            () if markdown => answer.markdown(),
+            () => answer.text(),
+        };
+        match file {
+            Some(path) => output::write_file(path, &text),
+            None => output::print(&text),
+        }
+    }
+
+    /// The exit code of an answer that was found without reading everything that was named, or with all of it.
+    pub(crate) fn exit_code<A: Answer>(&self, answer: &A, is_partial: bool) -> ExitCode {
+        match answer.outcome() {
+            _ if is_partial => ExitCode::from(PARTLY),
+            Some(Outcome::Failed) => ExitCode::from(JUDGED),
+            Some(Outcome::NotKnown) => ExitCode::from(NOT_KNOWN),
+            Some(Outcome::Passed) | None => judged(self.strict, answer.are_good()),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Figures by the names that people type, and bounds of them: `read-p99 < 2ms`, `iops >= 40000`, `p99=2ms`.
+//!
+//! Requirements of a gate, GATE of a configuration, limits of a search and of plans have this one grammar.
+
+use std::fmt;
+use std::str::FromStr;
+
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
+
+use crate::figure::{self, Better, Figure};
+use crate::format::{Format, fixed, significant};
+use crate::names::did_you_mean;
+use crate::table::Cell;
+
+/// A figure by its name, the name that tables use, or a shorter form of either: `read-p99` is `physical_read_p99_us`.
+pub fn figure_named(name: &str) -> Result<&'static Figure, NoFigure> {
+    let plain = |name: &str| name.trim().to_lowercase().replace(['-', ' '], "_").replace('.', "");
+    let wanted = plain(name);
+    let longer = [("", ""), ("", "operation_"), ("read_", "physical_read_"), ("redo_", "redo_sync_")];
+    let known = longer.into_iter().find_map(|(begin, instead)| {
+        let whole = format!("{instead}{}", wanted.strip_prefix(begin)?);
+        figure::named(&whole).or_else(|| figure::named(&format!("{whole}_us")))
+    });
+    let by_short = || figure::ALL.iter().find(|figure| plain(figure.short) == wanted);
+    known.or_else(by_short).ok_or_else(|| NoFigure { name: name.trim().to_owned() })
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no figure '{name}'{near}: `slob info --columns help` lists them",
+    near = did_you_mean(name, figure::ALL.iter().map(|figure| figure.name)))]
+pub struct NoFigure {
+    name: String,
+}
+
+/// The side of an amount on which a figure must lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumIter, IntoStaticStr)]
+enum Side {
+    #[strum(serialize = "<=")]
+    AtMost,
+    #[strum(serialize = ">=")]
+    AtLeast,
+    #[strum(serialize = "<")]
+    Below,
+    #[strum(serialize = ">")]
+    Above,
+    /// At most where lower is better, else at least.
+    #[strum(serialize = "=")]
+    Limit,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    pub figure: &'static Figure,
+    side: Side,
+    /// In the unit of the figure.
+    pub amount: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadBound {
+    #[error("'{0}' is no bound; use one such as 'read-p99 < 2ms' or 'iops >= 40000'")]
+    Form(String),
+    #[error(transparent)]
+    Name(#[from] NoFigure),
+    #[error("'{amount}' is no amount of {figure}; its unit is {unit}")]
+    Amount { amount: String, figure: &'static str, unit: &'static str },
+    #[error("'{amount}' has no unit; say which, such as {amount}us, {amount}ms or {amount}s")]
+    NoUnit { amount: String },
+}
+
+impl Bound {
+    pub fn holds(&self, value: f64) -> bool {
+        match self.side {
+            Side::AtMost => value <= self.amount,
+            Side::AtLeast => value >= self.amount,
+            Side::Below => value < self.amount,
+            Side::Above => value > self.amount,
+            Side::Limit if self.figure.better == Better::Lower => value <= self.amount,
+            Side::Limit => value >= self.amount,
+        }
+    }
+
+    /// The longest duration that holds; `None` for another bound.
+    pub fn most_us(&self) -> Option<f64> {
+        let is_limit =
+            self.figure.unit == "us" && matches!(self.side, Side::AtMost | Side::Below | Side::Limit);
+        (is_limit && self.amount > 0.0).then_some(self.amount)
+    }
+
+    /// A value with as many digits as tell it from the amount.
+    pub fn shown_beside(&self, value: f64) -> String {
+        const MOST_DECIMALS: usize = 12;
+        let words = shown(self.figure, value);
+        if value == self.amount || words != shown(self.figure, self.amount) {
+            return words;
+        }
+        let longer =
+            |decimals| Some(fixed(value, decimals)).filter(|number| *number != fixed(self.amount, decimals));
+        match (1..=MOST_DECIMALS).find_map(longer) {
+            Some(number) => format!("{number} {}", self.figure.unit).trim_end().to_owned(),
+            None => words,
+        }
+    }
+}
+
+/// A value of a figure with its unit.
+pub fn shown(figure: &Figure, value: f64) -> String {
+    match figure.unit {
+        "us" => Cell::Number(value, Format::Duration).show(),
+        "" => significant(value),
+        unit => format!("{} {unit}", significant(value)),
+    }
+}
+
+/// A number in the unit of a figure. A duration needs a unit, unless the name of its figure was typed with it.
+fn amount(figure: &'static Figure, name: &str, text: &str) -> Result<f64, BadBound> {
+    const DURATIONS_US: [(&str, f64); 5] = [("ns", 1e-3), ("us", 1.0), ("ms", 1e3), ("s", 1e6), ("m", 60e6)];
+    let bad = || BadBound::Amount { amount: text.to_owned(), figure: figure.name, unit: figure.unit };
+    let end = text.find(|char: char| !matches!(char, '0'..='9' | '.' | '-' | '+')).unwrap_or(text.len());
+    let (number, unit) = (&text[..end], text[end..].trim());
+    let number = number.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(bad)?;
+    match (figure.unit, unit) {
+        ("us", "") if name.ends_with("_us") => Ok(number),
+        ("us", "") => Err(BadBound::NoUnit { amount: text.to_owned() }),
+        ("us", unit) => {
+            let known = DURATIONS_US.into_iter().find(|(name, _)| *name == unit);
+            known.map(|(_, us)| number * us).ok_or_else(bad)
+        }
+        (own, unit) if unit.is_empty() || unit.eq_ignore_ascii_case(own) => Ok(number),
+        _ => Err(bad()),
+    }
+}
+
+impl FromStr for Bound {
+    type Err = BadBound;
+
+    fn from_str(text: &str) -> Result<Self, BadBound> {
+        let parts = Side::iter().find_map(|side| Some((side, text.split_once(<&str>::from(side))?)));
+        let (side, (name, typed)) = parts.ok_or_else(|| BadBound::Form(text.to_owned()))?;
+        let figure = figure_named(name)?;
+        Ok(Self { figure, side, amount: amount(figure, name.trim(), typed.trim())? })
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.figure.name, <&str>::from(self.side), shown(self.figure, self.amount))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("read-p99 < 2ms", "physical_read_p99_us < 2.00 ms")]
+    #[case("iops>=40000", "physical_reads_per_s >= 40,000 blocks/s")]
+    #[case("operation_p99_us <= 1500", "operation_p99_us <= 1.50 ms")]
+    #[case("operation_p99 < 2ms", "operation_p99_us < 2.00 ms")]
+    #[case("p99.9=1s", "operation_p999_us = 1.00 s")]
+    #[case("mean=500us", "operation_mean_us = 500 us")]
+    #[case("redo-p99=20ms", "redo_sync_p99_us = 20.0 ms")]
+    #[case("response-mean=20ms", "response_mean_us = 20.0 ms")]
+    fn bounds_are_read_and_shown(#[case] text: &str, #[case] shown: &str) {
+        assert_eq!(text.parse::<Bound>().unwrap().to_string(), shown);
+    }
+
+    #[rstest]
+    #[case("fast", "is no bound")]
+    #[case("readp99 < 2ms", "did you mean")]
+    #[case("p98=2ms", "there is no figure 'p98'")]
+    #[case("iops > 2ms", "'2ms' is no amount of physical_reads_per_s; its unit is blocks/s")]
+    #[case("read-p99 < 2 parsecs", "is no amount of physical_read_p99_us")]
+    #[case("iops > many", "'many' is no amount")]
+    #[case("p99=-ms", "'-ms' is no amount")]
+    fn what_is_no_bound_is_refused(#[case] text: &str, #[case] words: &str) {
+        let error = text.parse::<Bound>().unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+
+    /// `p99 < 2` meant two microseconds without a word.
+    #[test]
+    fn a_duration_without_a_unit_is_refused() {
+        let error = "p99 < 2".parse::<Bound>().unwrap_err().to_string();
+        assert_eq!(error, "'2' has no unit; say which, such as 2us, 2ms or 2s");
+    }
+
+    #[test]
+    fn a_limit_is_an_upper_bound_of_a_duration() {
+        let limit = |text: &str| text.parse::<Bound>().unwrap().most_us();
+        assert_eq!(limit("read-p99=1.5ms"), Some(1500.0));
+        assert_eq!(limit("read-p99<=1.5ms"), Some(1500.0));
+        assert_eq!([limit("read-p99>1ms"), limit("iops=3"), limit("p99=-2ms"), limit("p99=0ms")], [None; 4]);
+        let at_least: Bound = "iops=3".parse().unwrap();
+        assert!(at_least.holds(4.0) && !at_least.holds(2.0));
+    }
+
+    #[test]
+    fn a_value_just_below_its_threshold_is_told_from_it() {
+        let busy = |amount: &str| format!("device_busy_percent < {amount}").parse::<Bound>().unwrap();
+        assert_eq!(busy("100").shown_beside(99.997), "99.997 %");
+        assert_eq!(busy("100").shown_beside(100.0), shown(busy("100").figure, 100.0));
+        assert_eq!(busy("100").shown_beside(97.0), shown(busy("100").figure, 97.0));
+        assert_eq!("read-p99 < 2ms".parse::<Bound>().unwrap().shown_beside(1999.999), "1,999.999 us");
+    }
+
+    /// Each name in a table of runs, and each name of a figure, names one figure.
+    #[test]
+    fn every_name_and_short_name_is_known() {
+        for figure in figure::ALL {
+            assert_eq!(figure_named(figure.name).unwrap().name, figure.name);
+            assert!(figure_named(&figure.short.to_uppercase()).is_ok(), "{}", figure.short);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What a command found out, in every form.
+//!
+//! A command that has an `Answer` has text, CSV, JSON, Markdown and a page, and its exit code follows from it.
+
+use serde::Serialize;
+use slob_facts::table::Table;
+use strum::IntoStaticStr;
+
+use crate::html::layout::View;
+use crate::page::Page;
+
+/// From the best to the worst for a script: what is not known must not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "title_case")]
+pub enum Outcome {
+    Passed,
+    NotKnown,
+    Failed,
+}
+
+pub trait Answer: Serialize {
+    /// The name of its page's file, without the ending.
+    const NAME: &'static str;
+
+    /// Sentences and tables, for text and Markdown.
+    fn page(&self) -> Page;
+
+    /// The page with charts.
+    fn view(&self) -> View;
+
+    /// Rows for machines.
+    fn table(&self) -> Table;
+
+    /// True if every verdict that it rests on is good.
+    fn are_good(&self) -> bool;
+
+    /// The decision, if it is one.
+    fn outcome(&self) -> Option<Outcome> {
+        None
+    }
+
+    fn text(&self) -> String {
+        self.page().into_text()
+    }
+
+    fn markdown(&self) -> String {
+        self.page().into_markdown()
+    }
+
+    fn csv(&self) -> String {
+        self.table().csv()
+    }
+
+    fn html(&self) -> String {
+        self.view().html()
+    }
+
+    /// Its figures with all digits.
+    fn json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+}
