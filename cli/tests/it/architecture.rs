@@ -75,7 +75,7 @@ fn d() {}
 }
 
 /// Source folders of the rooms below `folder`.
-fn sources(folder: &str) -> Vec<PathBuf> {
+pub(crate) fn sources(folder: &str) -> Vec<PathBuf> {
     let rooms = fs::read_dir(root().join(folder)).unwrap();
     rooms.map(|room| room.unwrap().path().join("src")).filter(|path| path.is_dir()).collect()
 }

@@ -12,6 +12,7 @@ mod captures;
 #[path = "../common/mod.rs"]
 mod common;
 mod completing;
+mod design;
 mod doctor;
 mod drills;
 mod exports;

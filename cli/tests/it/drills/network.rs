@@ -118,7 +118,7 @@ fn a_wire_is_cut(listener: &Listener) {
     let child = folder.start(load_line(&target, "--scale 256M 1"));
     wire.has_carried(1 << 20);
     ended_by_a_cut(child, &wire, 3);
-    drop_when_unlocked(&folder, &target);
+    when_unlocked(&folder, &format!("drop --target {target} --yes"));
     load(&folder, &target);
     let child = folder.start_run(format!("1 --target {target} --scale 512 --warmup 0 --run-time 60"));
     ended_by_a_cut(child, &wire, 3);
@@ -126,10 +126,10 @@ fn a_wire_is_cut(listener: &Listener) {
     folder.slob(format!("verify --target {target}")).success();
 }
 
-/// The server may not have noticed yet that its client is gone, and hold that one's locks.
-fn drop_when_unlocked(folder: &Folder, target: &str) {
+/// Repeats a command until it succeeds: the server may not have noticed yet that its client is gone, and hold that one's locks.
+fn when_unlocked(folder: &Folder, line: &str) {
     until(|| {
-        let called = folder.slob(format!("drop --target {target} --yes"));
+        let called = folder.slob(line);
         ensure(called.code == 0, || called.stderr)
     });
 }
@@ -186,9 +186,8 @@ impl Case {
         network.pull();
         self.ends(child, NOTICED, VANISHED);
         let sound = &self.server.target;
-        // The server may not have noticed yet that its client is gone, and hold that one's locks.
         wire.set(Weather::Cut);
-        self.folder.slob(load_line(sound, "--scale 512 2")).success();
+        when_unlocked(&self.folder, &load_line(sound, "--scale 512 2"));
         self.folder.slob(format!("verify --target {sound}")).success();
     }
 
