@@ -23,12 +23,12 @@ use slob_profile::{
     TOLERANCE_PERCENT, calibrate, compare, not_modelled, solve,
 };
 use slob_record::{KindRecord, Record, read_record};
-use slob_report::Answer;
 use slob_report::analysis::{Curve, CurvePoint};
 use slob_report::profiles::{
     Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, known_facts, measured_by_run,
     plan_conf, plan_table, times,
 };
+use slob_report::{Answer, Outcome as Decision};
 use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, Origin, RunSpec, Settings, Value};
 
 use super::runs::Quiet;
@@ -36,7 +36,7 @@ use super::together::measure_together;
 use super::{profile, replays, runs};
 use crate::answer::Forms;
 use crate::args::Given;
-use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
+use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
 use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
 
@@ -613,8 +613,10 @@ pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
     if let Some(failure) = interruption {
         return Err(failure);
     }
-    let is_carried = headroom.carries.is_some_and(|carries| carries >= 1.0);
-    Ok(judged(true, is_carried && (headroom.are_good() || !matches.get_flag("strict"))))
+    Ok(match headroom.outcome() {
+        Some(Decision::Passed) | None => judged(matches.get_flag("strict"), headroom.are_good()),
+        Some(outcome) => decided(outcome),
+    })
 }
 
 /// Parameters of a step that are not set otherwise: runs of the default length would take more than an hour together.
@@ -699,7 +701,9 @@ pub(super) fn find_headroom(
         carries: found.carries,
         at_least: found.at_least,
         less_than: found.less_than,
+        unknown: None,
     };
+    let headroom = headroom.judged();
     Ok((headroom, search.interruption))
 }
 

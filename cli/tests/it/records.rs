@@ -57,7 +57,7 @@ fn info_has_other_columns_and_forms() {
     let columns = "name,status,operations_per_s,operation_p99_us,device_read_await_us,steady";
     insta::assert_snapshot!(on_saved(format!("info --csv --columns {columns} ten hook")).success().stdout);
     insta::assert_snapshot!(on_saved(format!("info --json --columns {columns} latest")).success().stdout);
-    on_saved("info --columns operation_p99").refused(&["did you mean operation_p99_us"]);
+    on_saved("info --columns operation_p98").refused(&["did you mean operation_p9"]);
     on_saved("info --columns help").prints(&["physical_reads_per_s", "DFSR_LAT = single_read_mean_us"]);
 }
 
@@ -134,7 +134,10 @@ fn diff_of_many_has_a_column_for_each_under_its_own_name() {
 #[test]
 fn diff_of_groups_says_whether_it_is_more_than_noise() {
     let text = on_saved("diff --first ten thirty --second ten thirty").success().stdout;
-    assert!(text.contains("Operations/s: no difference found: the noise is"), "{text}");
+    assert!(
+        text.contains("Operations/s: no difference between first and second found: the noise is"),
+        "{text}"
+    );
     assert!(text.contains("From 2 runs and 2 runs"), "{text}");
     let wider = json(format!("diff {SAVED} {SAVED} --json --confidence 99"));
     assert_eq!(

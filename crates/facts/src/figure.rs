@@ -146,6 +146,11 @@ impl Figure {
         !matches!(self.get, Get::Set(_) | Get::SetNumber(_) | Get::SetDecimal(_))
     }
 
+    /// True if it was set for the work itself: runs that differ in it are no repeats.
+    pub fn is_of_workload(&self) -> bool {
+        matches!(self.get, Get::Set(_) | Get::SetDecimal(_)) && self.name != SEED.name
+    }
+
     /// True if it is only as exact as the buckets of a histogram.
     pub fn is_percentile(&self) -> bool {
         matches!(self.get, Get::Percentile(_, percent) if percent < 100.0)

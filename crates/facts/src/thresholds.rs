@@ -175,6 +175,8 @@ thresholds! {
             "flash needs longer for a random read: a shorter mean is, at least in part, a page cache's";
         SPOILED = "spoiled", 50.0, "% of the device's reads",
             "from here on other programs' reads decide the latencies of a step, which is repeated";
+        LOAD_MADE = "load_made", 25.0, "% off the demand",
+            "a test that is further off made another load, and nothing follows from it";
     }
 }
 

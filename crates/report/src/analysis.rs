@@ -32,8 +32,9 @@ pub use self::runs::{
 
 use self::runs::{IoUnit, Part};
 use crate::Confidence;
-use crate::change::{noise, range, shown_percent};
-use slob_facts::format::{count, fixed, plural};
+use crate::change::{Change, noise, range};
+use slob_facts::figure::Better;
+use slob_facts::format::{count, plural};
 use slob_facts::verdicts::refusal;
 use slob_facts::{Claim, Figure, GroupVerdicts, Question, figure};
 
@@ -457,29 +458,12 @@ impl Pair {
                 "{second} can't be compared with {first}: they have no sessions in common, or a run has a 0."
             ),
             Some(overall) if same_thing => noise_verdict(&first, &overall),
-            Some(overall) => difference_verdict(&first, &second, &overall, words),
+            Some(overall) => {
+                let change = Change { first: &first, second: &second, words, better: Better::Neither };
+                change.sentence(&overall)
+            }
         };
         Self { first, second, same_thing, overall, by_sessions, verdict }
-    }
-}
-
-fn difference_verdict(first: &str, second: &str, comparison: &Comparison, [more, less]: [&str; 2]) -> String {
-    let word = |percent: f64| if percent > 0.0 { more } else { less };
-    match comparison.interval {
-        None => format!(
-            "{second} is {} % {} than {first}; with a single run on a side it can't be said whether that is noise.",
-            shown_percent(comparison.percent.abs()),
-            word(comparison.percent)
-        ),
-        // Percents of hundreds are hard to read.
-        Some(interval) if interval.low >= 100.0 => {
-            let [low, high] = [interval.low, interval.high].map(|percent| fixed(1.0 + percent / 100.0, 1));
-            format!("{second} has {low} to {high} times the figure of {first}.")
-        }
-        Some(interval) if interval.excludes_zero() => {
-            format!("{second} is {} {} than {first}.", range(&interval), word(interval.low))
-        }
-        Some(interval) => format!("{second} and {first}: {}", noise(&interval)),
     }
 }
 

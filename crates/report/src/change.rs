@@ -1,7 +1,8 @@
 //! How much a figure of one group of runs differs from that of another, and the words for it.
 
 use slob_facts::Figure;
-use slob_facts::format::fixed;
+use slob_facts::figure::Better;
+use slob_facts::format::{fixed, signed_percent};
 use slob_stats::{Comparison, PercentInterval};
 
 use crate::Confidence;
@@ -23,9 +24,54 @@ pub(crate) fn compared(
     Some(Comparison { interval: comparison.interval.map(widened), ..comparison })
 }
 
+/// Two groups, and the words for more and for less of a figure of theirs.
+pub(crate) struct Change<'a> {
+    pub(crate) first: &'a str,
+    pub(crate) second: &'a str,
+    pub(crate) words: [&'a str; 2],
+    /// The direction that is called better; neither where nothing is praised.
+    pub(crate) better: Better,
+}
+
+impl Change<'_> {
+    pub(crate) fn sentence(&self, comparison: &Comparison) -> String {
+        let Self { first, second, words: [more, less], better } = *self;
+        let word = |percent: f64| if percent > 0.0 { more } else { less };
+        let Some(interval) = comparison.interval else {
+            let size = shown_percent(comparison.percent.abs());
+            return match size.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
+                true => format!("{second} is the same as {first}."),
+                false => {
+                    format!("{second} is {size} % {} than {first} (single runs).", word(comparison.percent))
+                }
+            };
+        };
+        if !interval.excludes_zero() {
+            let noise = shown_percent(interval.noise_percent());
+            return format!("no difference between {first} and {second} found: the noise is {noise} %.");
+        }
+        let good = match (better, interval.low > 0.0) {
+            (Better::Neither, _) => "",
+            (Better::Higher, true) | (Better::Lower, false) => " (better)",
+            _ => " (worse)",
+        };
+        // Percents of hundreds are hard to read.
+        if interval.low >= 100.0 {
+            let [low, high] = [interval.low, interval.high].map(|percent| fixed(1.0 + percent / 100.0, 1));
+            return format!("{second} has {low} to {high} times the figure of {first}{good}.");
+        }
+        format!("{second} is {} {} than {first}{good}.", range(&interval), word(interval.low))
+    }
+}
+
 /// The statement on an interval with 0 in it.
 pub(crate) fn noise(interval: &PercentInterval) -> String {
     format!("no difference found: the noise is {} %.", shown_percent(interval.noise_percent()))
+}
+
+/// The ends of an interval with their signs: `-84.5 % to -10.2 %`.
+pub(crate) fn signed_range(interval: &PercentInterval) -> String {
+    format!("{} % to {} %", signed_percent(interval.low), signed_percent(interval.high))
 }
 
 /// The ends of an interval without their signs, the smaller first: `3.2 % to 5.1 %`.

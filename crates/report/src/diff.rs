@@ -22,7 +22,7 @@ use self::views::Charts;
 
 pub(crate) use self::settings::changes;
 use crate::Confidence;
-use crate::change::{compared, noise, range, shown_percent};
+use crate::change::{self, compared, noise, range, shown_percent};
 use crate::group::Group as Runs;
 use crate::html::heat::octaves;
 use slob_facts::figure::{self, Better};
@@ -78,7 +78,7 @@ impl<T: Serialize> Serialize for Each<T> {
 pub struct Group {
     pub name: String,
     pub runs: Vec<String>,
-    /// Runs that did not complete or have no window, and why.
+    /// Runs that did not complete or have no window, and why; and in what its runs differ.
     pub incomplete: Vec<String>,
     pub verdicts: GroupVerdicts,
 }
@@ -195,8 +195,7 @@ impl Diff {
         statements.extend(changes.iter().filter_map(|change| change.warning(&names)));
         let (events, distributions) = (events(&sides), distributions(&records));
         let each = sides.into_iter().zip(records);
-        let groups =
-            Each(each.map(|(side, records)| Group::of(&side.name, records, side.verdicts)).collect());
+        let groups = Each(each.map(|(side, records)| Group::of(&side, records)).collect());
         let charts = Charts::default();
         Ok(Self { groups, confidence, statements, changes, metrics, distributions, events, charts })
     }
@@ -208,7 +207,7 @@ impl Diff {
 }
 
 impl Group {
-    fn of(name: &str, records: &[Record], verdicts: GroupVerdicts) -> Self {
+    fn of(side: &Runs<'_>, records: &[Record]) -> Self {
         let runs = records.iter().map(|record| record.id.clone()).collect();
         let wrong = |record: &Record| match &record.status {
             Status::Failed { error } => Some(format!("{} failed: {error}", record.id)),
@@ -218,8 +217,8 @@ impl Group {
             }
             Status::Completed => None,
         };
-        let incomplete = records.iter().filter_map(wrong).collect();
-        Self { name: name.to_owned(), runs, incomplete, verdicts }
+        let incomplete = records.iter().filter_map(wrong).chain(side.unlike()).collect();
+        Self { name: side.name.clone(), runs, incomplete, verdicts: side.verdicts.clone() }
     }
 
     fn is_repeated(&self) -> bool {
@@ -429,7 +428,8 @@ fn statements(metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) ->
         let sentence = match &metric.compared {
             Compared::Pair(difference) => {
                 let better = if is_sound { metric.better } else { Better::Neither };
-                statement(&difference.comparison?, *words, better)
+                let change = change::Change { first: "first", second: "second", words: *words, better };
+                change.sentence(&difference.comparison?)
             }
             Compared::Ranked(ranking) => ranking.statement(*words)?,
         };
@@ -514,27 +514,6 @@ impl Ranking {
             }
         })
     }
-}
-
-fn statement(comparison: &Comparison, [more, less]: [&str; 2], better: Better) -> String {
-    let word = |percent: f64| if percent > 0.0 { more } else { less };
-    let Some(interval) = comparison.interval else {
-        let size = shown_percent(comparison.percent.abs());
-        let is_nothing = size.bytes().all(|byte| matches!(byte, b'0' | b'.'));
-        return match is_nothing {
-            true => "the same on both sides.".into(),
-            false => format!("second is {size} % {}.", word(comparison.percent)),
-        };
-    };
-    if !interval.excludes_zero() {
-        return noise(&interval);
-    }
-    let good = match (better, interval.low > 0.0) {
-        (Better::Neither, _) => "",
-        (Better::Higher, true) | (Better::Lower, false) => " (better)",
-        _ => " (worse)",
-    };
-    format!("second is {} {}{good}.", range(&interval), word(interval.low))
 }
 
 fn events(sides: &[Runs<'_>]) -> Vec<Event> {

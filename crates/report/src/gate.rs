@@ -358,6 +358,20 @@ mod tests {
         gate(&[requirement], &[], runs, &[]).outcome
     }
 
+    /// Runs of 4, 8 and 16 sessions had one mean, without a word.
+    #[test]
+    fn runs_that_are_no_repeats_have_no_mean() {
+        let mut runs = runs(&[1.0, 1.01]);
+        runs[1].workload.threads_per_schema = 3.try_into().unwrap();
+        let gate = gate(&["iops > 1"], &[], &runs, &[]);
+        assert_eq!(gate.outcome, Outcome::NotKnown);
+        let reason = &gate.checks[0].reason;
+        assert!(
+            reason.starts_with("the runs differ in sessions (4, 6), threads_per_schema (2, 3)"),
+            "{reason}"
+        );
+    }
+
     #[rstest]
     #[case("read-p99 < 2ms", "physical_read_p99_us < 2.00 ms")]
     #[case("iops>=40000", "physical_reads_per_s >= 40,000 blocks/s")]

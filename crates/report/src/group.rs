@@ -1,7 +1,7 @@
 //! Groups of runs that are judged and compared together, and how their verdicts are shown.
 
 use slob_facts::verdicts::{Worst, refusal};
-use slob_facts::{Figure, Grade, GroupVerdicts, Question, Run};
+use slob_facts::{Figure, Grade, GroupVerdicts, Question, Run, figure};
 use slob_record::Record;
 
 use crate::page::{Column, Page, Table};
@@ -29,10 +29,29 @@ impl<'a> Group<'a> {
         if let Some(refusal) = refusal(&[(&self.name, &self.verdicts)], figure.rests_on) {
             return Err(refusal);
         }
+        if let Some(unlike) = self.unlike() {
+            return Err(format!("{unlike}: name repeats of one test"));
+        }
         let value = |run: &Run<'_>| {
             figure.of(run).ok_or_else(|| format!("{} does not know {}", run.record.id, figure.name))
         };
         self.runs.iter().map(value).collect()
+    }
+
+    /// What was set in different ways: such runs are no repeats, and their mean is of nothing.
+    pub(crate) fn unlike(&self) -> Option<String> {
+        let set = figure::ALL.iter().filter(|figure| figure.is_of_workload());
+        let differs = |figure: &Figure| {
+            let mut values: Vec<String> = Vec::new();
+            for value in self.runs.iter().map(|run| figure.cell(run).show()) {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+            (values.len() > 1).then(|| format!("{} ({})", figure.name, values.join(", ")))
+        };
+        let differing: Vec<String> = set.filter_map(differs).collect();
+        (!differing.is_empty()).then(|| format!("{} differ in {}", self.name, differing.join(", ")))
     }
 
     /// A mean over some of the runs must not look like one over all, nor equal bounds of buckets like no noise.

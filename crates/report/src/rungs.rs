@@ -11,7 +11,6 @@ use crate::page::{Column, Page, Table};
 use slob_facts::format::{Format, duration_us, percent, significant};
 use slob_facts::measured::ratio;
 use slob_facts::table::Cell;
-use slob_facts::verdicts::judge;
 use slob_facts::{Grade, Question, Run, figure};
 
 /// A way to a block.
@@ -43,6 +42,8 @@ pub struct Rung {
     path: Path,
     reads: Option<Reads>,
     remarks: Vec<String>,
+    /// Why these are not the reads of its path.
+    doubt: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +57,8 @@ struct Reads {
 
 impl Rung {
     pub fn impossible(path: Path, why: &str) -> Self {
-        Self { path, reads: None, remarks: vec![format!("not possible: {}", why.trim_end_matches('.'))] }
+        let remarks = vec![format!("not possible: {}", why.trim_end_matches('.'))];
+        Self { path, reads: None, remarks, doubt: None }
     }
 
     pub fn of_step(path: Path, step: &ProbeStep) -> Self {
@@ -68,6 +70,7 @@ impl Rung {
                     path,
                     reads: Some(Reads { per_s, cpu_us, mean_us, p50_us, p99_us }),
                     remarks: Vec::new(),
+                    doubt: None,
                 }
             }
             (_, why) => Self::impossible(path, why.as_deref().unwrap_or("it read nothing")),
@@ -91,36 +94,36 @@ impl Rung {
             p50_us: value(&figure::OPERATION_P50_US),
             p99_us: value(&figure::OPERATION_P99_US),
         };
-        Self { path, reads: Some(reads), remarks: remarks(path, record, &figures, per_s) }
+        let doubt = doubt(path, &figures, per_s);
+        let settings = record.server.settings.iter().filter(|setting| setting.name == IO_METHOD);
+        let settings = settings.map(|setting| format!("{IO_METHOD}={}", setting.value));
+        Self { path, reads: Some(reads), remarks: settings.chain(doubt.clone()).collect(), doubt }
     }
 }
 
-/// Doubts that a run's reads are those of its rung, and the server's way to read.
-fn remarks(path: Path, record: &Record, figures: &Run<'_>, per_s: f64) -> Vec<String> {
-    /// A server's setting of the way it reads.
-    const IO_METHOD: &str = "io_method";
+/// A server's setting of the way it reads.
+const IO_METHOD: &str = "io_method";
+
+/// Why a run's reads are not those of its path.
+fn doubt(path: Path, figures: &Run<'_>, per_s: f64) -> Option<String> {
     const FEW: f64 = 0.01;
     const MOST: f64 = 0.9;
     let physical = figure::PHYSICAL_READS_PER_S.of(figures).and_then(|reads| ratio(reads, per_s));
-    let share =
-        physical.map(|physical| format!("{} % of the reads were physical", percent(100.0 * physical)));
-    let doubt = share.filter(|_| match path {
+    let is_other = match path {
         Path::BufferCache => physical.is_some_and(|physical| physical > FEW),
         _ => physical.is_some_and(|physical| physical < MOST),
-    });
+    };
     let remedy = match path {
         Path::BufferCache => "give the database a larger cache",
         _ => "load more data, or give the database a smaller cache",
     };
-    let verdict = judge(figures).into_iter().find(|verdict| verdict.question == Question::Physical);
+    let share = physical.filter(|_| is_other).map(|physical| percent(100.0 * physical));
+    let share = share.map(|share| format!("{share} % of the reads were physical: {remedy}"));
+    let verdict = figures.verdicts().iter().find(|verdict| verdict.question == Question::Physical);
     let verdict = verdict.filter(|verdict| path == Path::Storage && verdict.answer != Grade::Good);
-    let settings = record.server.settings.iter().filter(|setting| setting.name == IO_METHOD);
-    let settings = settings.map(|setting| format!("{IO_METHOD}={}", setting.value));
-    let doubt = doubt.map(|share| format!("{share}: {remedy}"));
-    settings
-        .chain(doubt)
-        .chain(verdict.map(|verdict| format!("'Physical?': {}", verdict.sentence())))
-        .collect()
+    let verdict = verdict.map(|verdict| format!("'Physical?': {}", verdict.sentence()));
+    let parts: Vec<String> = share.into_iter().chain(verdict).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Rungs in the order of the way up, with what they have in common.
@@ -141,6 +144,14 @@ impl Rungs {
         let (Some(device), Some(database)) = (device, self.reads(Path::Storage)) else {
             return self.about.clone();
         };
+        let storage = self.rungs.iter().find(|rung| rung.path == Path::Storage);
+        if let Some(doubt) = storage.and_then(|rung| rung.doubt.as_ref()) {
+            let doubt = doubt.trim_end_matches('.');
+            return format!(
+                "{} What the database adds to a read of the device is not known: {doubt}.",
+                self.about
+            );
+        }
         let times =
             |of: Option<f64>| of.map(|times| format!(" ({} times)", significant(times))).unwrap_or_default();
         let cpu = device.cpu_us.zip(database.cpu_us).map(|(device, database)| {
@@ -256,9 +267,8 @@ impl Answer for Rungs {
         Table::new(columns).with_rows(self.rungs.iter().map(row))
     }
 
-    /// A rung is what it is: its remarks say what it is worth.
     fn are_good(&self) -> bool {
-        self.rungs.iter().all(|rung| rung.reads.is_some())
+        self.rungs.iter().all(|rung| rung.reads.is_some() && rung.doubt.is_none())
     }
 }
 
@@ -266,6 +276,20 @@ impl Answer for Rungs {
 mod tests {
     use super::*;
     use slob_testing::records;
+
+    /// 'Through the database .314 times' was said of reads that the page cache served.
+    #[test]
+    fn a_rung_that_a_cache_served_is_not_praised() {
+        let record = records::page_cache_run();
+        let reads = Reads { per_s: 5e3, cpu_us: None, mean_us: 207.0, p50_us: None, p99_us: None };
+        let path = Path::Without(ReadPath::Device);
+        let device = Rung { path, reads: Some(reads), remarks: Vec::new(), doubt: None };
+        let rungs =
+            Rungs { about: "Blocks.".into(), rungs: vec![device, Rung::of_run(Path::Storage, &record)] };
+        let words = rungs.words();
+        assert!(words.contains("is not known: 'Physical?': No: your OS page cache"), "{words}");
+        assert!(!words.contains("times") && !rungs.are_good(), "{words}");
+    }
 
     #[test]
     fn each_rung_has_its_cost_or_its_reason() {

@@ -18,7 +18,7 @@ use slob_stats::summary::{maximum, mean, mean_interval};
 
 use super::number_or_empty;
 use crate::Confidence;
-use crate::change::{noise, range};
+use crate::change::{noise, signed_range};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
@@ -137,7 +137,7 @@ impl Cell {
         self.is_clear() && self.change.is_some_and(|change| (change.percent > 0.0) == lower_is_better)
     }
 
-    /// `-45 % (41.2 % to 48.0 %)`; within the noise `~ (noise 3.1 %)`.
+    /// `-45 % (-48.0 % to -41.2 %)`; within the noise `~ (noise 3.1 %)`.
     fn words(&self) -> String {
         if self.mean == Some(0.0) && self.hole.is_none() {
             return "-100 % (nothing done)".to_owned();
@@ -148,7 +148,7 @@ impl Cell {
         let percent = format!("{:+.1} %", change.percent);
         match change.interval {
             None => format!("{percent} (one run)"),
-            Some(interval) if interval.excludes_zero() => format!("{percent} ({})", range(&interval)),
+            Some(interval) if interval.excludes_zero() => format!("{percent} ({})", signed_range(&interval)),
             Some(interval) if interval.noise_percent() > MOST_NOISE => {
                 format!("{percent} (noise above {MOST_NOISE} %)")
             }
@@ -294,7 +294,14 @@ impl Neighbours {
                 ));
             }
         }
-        self.holes.iter().for_each(|hole| page.paragraph(&format!("Hole: {hole}")));
+        let mut holes: Vec<&String> = self.holes.iter().collect();
+        for why in self.variants.iter().flat_map(|matrix| &matrix.cells).filter_map(|cell| cell.hole.as_ref())
+        {
+            if !holes.iter().any(|hole| hole.contains(why.as_str())) {
+                holes.push(why);
+            }
+        }
+        holes.iter().for_each(|hole| page.paragraph(&format!("Hole: {hole}")));
         for matrix in &self.variants {
             for (name, verdicts) in &matrix.verdicts {
                 if let Some(short) = verdicts.in_short() {

@@ -65,7 +65,7 @@ fn groups_that_differ() {
     }
     let diff = two(&group("xfs", &[1.0, 1.004, 0.997]), &second);
     let words = &diff.statements[0];
-    assert!(words.contains("faster (better)"), "{words}");
+    assert!(words.contains("faster than first (better)"), "{words}");
     insta::assert_snapshot!(diff.text());
 }
 
@@ -103,7 +103,8 @@ fn other_statements_for_the_same_operations_are_a_warning() {
 fn groups_within_noise() {
     let diff = two(&group("a", &[1.0, 1.03, 0.97]), &group("b", &[1.01, 0.99, 1.02]));
     assert!(
-        diff.statements[0].starts_with("Operations/s: no difference found: the noise is"),
+        diff.statements[0]
+            .starts_with("Operations/s: no difference between first and second found: the noise is"),
         "{:?}",
         diff.statements
     );
@@ -156,7 +157,7 @@ fn a_run_against_itself_is_the_same() {
         .filter(|metric| metric.pair().difference_percent.is_some_and(|d| d != 0.0))
         .collect();
     assert!(moved.is_empty(), "{moved:?}");
-    assert!(diff.statements[0].contains("the same on both sides"), "{:?}", diff.statements);
+    assert!(diff.statements[0].contains("second is the same as first"), "{:?}", diff.statements);
     let json = serde_json::to_value(&diff).unwrap();
     assert_eq!(json["metrics"][0]["name"], "average_active_sessions");
 }
@@ -185,11 +186,11 @@ fn what_can_not_be_compared() {
 }
 
 #[rstest]
-#[case(&[100.0, 101.0, 99.5], &[104.4, 105.0, 104.0], Better::Higher, "second is 2.7 % to 5.9 % faster (better).")]
-#[case(&[104.4, 105.0, 104.0], &[100.0, 101.0, 99.5], Better::Higher, "second is 2.6 % to 5.6 % slower (worse).")]
-#[case(&[100.0, 104.0, 97.0], &[101.0, 98.0, 104.0], Better::Higher, "no difference found: the noise is ")]
-#[case(&[100.0], &[110.0], Better::Higher, "second is 10.0 % faster.")]
-#[case(&[100.0], &[100.0], Better::Higher, "the same on both sides.")]
+#[case(&[100.0, 101.0, 99.5], &[104.4, 105.0, 104.0], Better::Higher, "second is 2.7 % to 5.9 % faster than first (better).")]
+#[case(&[104.4, 105.0, 104.0], &[100.0, 101.0, 99.5], Better::Higher, "second is 2.6 % to 5.6 % slower than first (worse).")]
+#[case(&[100.0, 104.0, 97.0], &[101.0, 98.0, 104.0], Better::Higher, "no difference between first and second found: the noise is ")]
+#[case(&[100.0], &[110.0], Better::Higher, "second is 10.0 % faster than first (single runs).")]
+#[case(&[100.0], &[100.0], Better::Higher, "second is the same as first.")]
 fn statements_are_plain_words(
     #[case] first: &[f64],
     #[case] second: &[f64],
@@ -197,7 +198,9 @@ fn statements_are_plain_words(
     #[case] expected: &str,
 ) {
     let comparison = Comparison::of(first, second, 0.95).unwrap();
-    let sentence = statement(&comparison, ["faster", "slower"], better);
+    let sentence =
+        crate::change::Change { first: "first", second: "second", words: ["faster", "slower"], better }
+            .sentence(&comparison);
     assert!(sentence.starts_with(expected), "{sentence}");
 }
 

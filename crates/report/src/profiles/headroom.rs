@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
-use slob_profile::{Bucket, Figure, Figures, Histograms};
+use slob_profile::{Bucket, Figure, Figures, Fit, FitLine, Histograms};
 use slob_record::{Record, ServerRecord};
 use slob_spec::Amount;
 
@@ -16,8 +16,9 @@ use crate::analysis::{Bottleneck, CurvePoint};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
-use slob_facts::format::{duration_us, fixed, or_absent, percent, plural, significant};
+use slob_facts::format::{Percent, duration_us, fixed, or_absent, percent, plural, significant};
 use slob_facts::measured::{OfferedLoad, mean_rate};
+use slob_facts::thresholds::LOAD_MADE;
 use slob_facts::verdicts::spoiled_by_others;
 use slob_facts::{Grade, Judged, Question, Run, figure, verdicts};
 
@@ -37,6 +38,9 @@ pub struct Headroom {
     /// Carried in no run; absent if nothing broke.
     pub less_than: Option<f64>,
     pub why: String,
+    /// Why all of that says nothing of the platform.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
     /// The price of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_per_hour: Option<Amount>,
@@ -212,6 +216,22 @@ pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) ->
     carried.flat_map(|step| &step.verdicts).all(|verdict| verdict.answer == Grade::Good)
 }
 
+/// The parts of the demand that the test did not make, if one is too far off to tell of this demand.
+fn not_made(fit: &Fit) -> Option<String> {
+    let far = |line: &&FitLine| {
+        let percent = line.percent.filter(|percent| percent.abs() > LOAD_MADE.value);
+        line.must && !line.by_chance && percent.is_some()
+    };
+    let part = |line: &FitLine| {
+        let percent = line.percent.unwrap_or_default();
+        let side = if percent < 0.0 { "below" } else { "above" };
+        format!("{} {} % {side}", line.what.words(), Percent(percent.abs()))
+    };
+    let parts: Vec<String> = fit.lines.iter().filter(far).map(part).collect();
+    let why = "the test does not make this demand on this target";
+    (!parts.is_empty()).then(|| format!("{why}: {}", parts.join(", ")))
+}
+
 impl PlanView {
     /// Production, and the platform where it is known, as facts.
     pub(super) fn ends(&self, measured: Option<&Measured>) -> [(&'static str, Option<String>); 2] {
@@ -246,15 +266,24 @@ impl Headroom {
         self.counted().filter(|step| step.factor == 1.0).last()
     }
 
+    /// With the reason why the answer is not known, if it is not: another load was made, no step counts, or a verdict forbids it.
+    pub fn judged(self) -> Self {
+        let cached = || {
+            self.steps.iter().find_map(HeadroomStep::why_cached).map(|why| format!("no step counts: {why}"))
+        };
+        let uncounted =
+            self.counted().next().is_none().then(|| cached().unwrap_or_else(|| "no step counts".to_owned()));
+        let unknown = not_made(&self.plan.fit).or(uncounted).or_else(|| self.steps.iter().find_map(refused));
+        Self { unknown: unknown.map(|why| why.trim_end_matches('.').to_owned()), ..self }
+    }
+
     /// The answer in a line: `Carries 2.4x (2.1 to 2.7) your peak hour`.
     fn headline(&self) -> String {
         let name = &self.plan.demand.name;
-        let Some(carries) = self.carries else {
-            return match self.counted().next() {
-                None => "Headroom is not known".to_owned(),
-                Some(_) => format!("Does not carry your {name}"),
-            };
-        };
+        if self.unknown.is_some() {
+            return "Headroom is not known".to_owned();
+        }
+        let Some(carries) = self.carries else { return format!("Does not carry your {name}") };
         let (range, end) = match (self.at_least, self.less_than) {
             (Some(low), Some(high)) => (format!(" ({} to {})", times(low), times(high)), ""),
             (Some(low), None) if low < carries => (format!(" ({} in every run)", times(low)), " at least"),
@@ -315,19 +344,12 @@ impl Headroom {
 
     /// Sentences beside the headline: why the answer may not be relied on, its price, and what the test lacks.
     fn answer(&self) -> String {
-        let refused = self.steps.iter().find_map(refused);
-        let price = if refused.is_none() { self.price() } else { None };
-        let uncounted = match (self.counted().next(), self.carries) {
-            (None, _) => {
-                let why = self.steps.iter().find_map(HeadroomStep::why_cached).unwrap_or_default();
-                Some(format!("No step counts. {why}").trim_end().to_owned())
-            }
-            (Some(_), None) => Some("The least part of it that was tried is not carried either.".to_owned()),
-            _ => None,
-        };
-        let refused = refused.map(|why| format!("This result can't be relied on. {why}"));
+        let unknown = self.unknown.as_ref().map(|why| format!("Not known, because {why}."));
+        let price = if unknown.is_none() { self.price() } else { None };
+        let nothing = (unknown.is_none() && self.carries.is_none())
+            .then(|| "The least part of it that was tried is not carried either.".to_owned());
         let caution = self.limits.iter().find_map(HeadroomLimit::caution);
-        let sentences = [refused, uncounted, price, self.plan.shortfall(), caution];
+        let sentences = [unknown, nothing, price, self.plan.shortfall(), caution];
         sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
@@ -491,9 +513,8 @@ impl Answer for Headroom {
     }
 
     fn outcome(&self) -> Option<Outcome> {
-        let is_known = self.counted().next().is_some() && self.steps.iter().find_map(refused).is_none();
         let is_carried = self.carries.is_some_and(|carries| carries >= 1.0);
-        Some(match (is_known, is_carried) {
+        Some(match (self.unknown.is_none(), is_carried) {
             (false, _) => Outcome::NotKnown,
             (true, true) => Outcome::Passed,
             (true, false) => Outcome::Failed,
@@ -626,5 +647,39 @@ fn latency_chart(headroom: &Headroom) -> Chart {
                 Ok(Drawing { marks: marks(headroom), ..drawing })
             }
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_profile::Aim;
+
+    use super::*;
+
+    fn line(what: Aim, percent: f64) -> FitLine {
+        let (demanded, measured) = (100.0, Some(100.0 + percent));
+        let (planned, percent, must, by_chance) = (None, Some(percent), true, false);
+        FitLine {
+            what,
+            unit: "1/s",
+            demanded,
+            planned,
+            measured,
+            percent,
+            must,
+            by_chance,
+            why: None,
+            note: None,
+        }
+    }
+
+    /// 'Carries 4x' was said of a test with 99.3 % fewer logical reads and three times the physical ones.
+    #[test]
+    fn a_load_that_was_not_made_carries_nothing() {
+        let other = Fit { lines: vec![line(Aim::LogicalReads, -99.3), line(Aim::PhysicalReads, 213.0)] };
+        let why = not_made(&other).unwrap();
+        assert!(why.contains("99.3 % below") && why.contains("213.0 % above"), "{why}");
+        let near = Fit { lines: vec![line(Aim::LogicalReads, -12.0), line(Aim::PhysicalReads, 9.0)] };
+        assert_eq!(not_made(&near), None);
     }
 }

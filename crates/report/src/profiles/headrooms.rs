@@ -37,7 +37,7 @@ pub struct SearchResult {
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
     /// Why the result can't be compared.
-    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<String>,
 }
 
@@ -56,6 +56,9 @@ impl SearchResult {
     }
 
     fn why_unknown(&self) -> Option<String> {
+        if let Some(why) = &self.unknown {
+            return Some(why.clone());
+        }
         if let Some(why) = self.steps.iter().find_map(HeadroomStep::why_cached) {
             return Some(format!("a step does not count: {}", why.trim_end_matches('.')));
         }
@@ -455,6 +458,16 @@ mod tests {
         assert!(text.contains("1 of 5 searches is not done yet."), "{text}");
         let page = headrooms.html();
         assert!(page.contains("data-chart=\"multiples\"") && page.contains("no number for b"), "{page}");
+    }
+
+    /// What a search did not know was compared as if it did.
+    #[test]
+    fn a_search_that_is_not_known_is_not_compared() {
+        let json = br#"{"carries": 4.0, "at_least": 3.9, "less_than": 4.1, "steps": [], "unknown": "another load was made"}"#;
+        let unknown = new("b", vec![SearchResult::read("b-r1", json).unwrap()]);
+        assert_eq!(unknown.median, None);
+        let pair = pair(&platform("a", &[2.0, 2.2]), &unknown);
+        assert!(pair.sentence.contains("there is no number for b"), "{}", pair.sentence);
     }
 
     #[test]

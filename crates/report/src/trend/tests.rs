@@ -57,6 +57,23 @@ fn a_change_has_its_run_its_size_and_what_differs() {
     assert!(page.contains("data-chart=\"trend-0-operations_per_s\"") && page.contains("missed: away"));
 }
 
+/// It said 'differ in nothing else' beside a throttle of 1,000 reads/s.
+#[test]
+fn a_throttle_is_found_with_its_name_and_size() {
+    let mut records = runs(&[vec![20_000; 20], vec![1_000; 20]].concat());
+    for (at, record) in records.iter_mut().enumerate() {
+        // Its CPUs are limited in all runs: that is a BAD verdict, which forbids no comparison.
+        let mut server = records::half_a_cpu();
+        let limits = server.limits.as_mut().unwrap();
+        limits.io = ["259:0 riops=1000".to_owned()].into_iter().filter(|_| at >= 20).collect();
+        record.observed = vec![server];
+    }
+    let trend = trend_of(&records);
+    let text = trend.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("differ also in: I/O limit (none, then 259:0 riops=1000)"), "{text}");
+    assert_eq!(trend.worsened(), Outcome::Failed);
+}
+
 /// Operations are faster from a page cache: that is no change of the platform.
 #[test]
 fn runs_with_a_bad_verdict_are_marked_and_do_not_count() {
