@@ -32,9 +32,16 @@ pub(crate) const LOADED: [&str; 3] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ"];
 
 /// Resolves the settings of a command and prints their warnings. `extra` parameters precede the flags.
 pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
-    let asked = matches.try_get_one::<String>(CONF_FILE).ok().flatten();
-    let file = read_conf(asked.map(String::as_str))?;
-    resolve_with(file.as_ref(), matches, extra)
+    resolve_with(read_conf(conf_file(matches))?.as_ref(), matches, extra)
+}
+
+/// The file that --conf names.
+pub(crate) fn conf_file(matches: &ArgMatches) -> Option<&str> {
+    matches.try_get_one::<String>(CONF_FILE).ok().flatten().map(String::as_str)
+}
+
+pub(crate) fn asks_password(matches: &ArgMatches) -> bool {
+    matches.try_get_one::<bool>(ASK_PASSWORD).ok().flatten().copied().unwrap_or(false)
 }
 
 pub(crate) fn resolve_with(
@@ -53,8 +60,7 @@ pub(crate) fn resolve_with(
     refuse_visible_password(&resolved.settings)?;
     warn(&resolved.warnings);
     warn_of_readable_password(&resolved.settings);
-    let asked = matches.try_get_one::<bool>(ASK_PASSWORD).ok().flatten().copied().unwrap_or(false);
-    if asked { ask_password(resolved.settings) } else { Ok(resolved.settings) }
+    if asks_password(matches) { ask_password(resolved.settings) } else { Ok(resolved.settings) }
 }
 
 /// The settings of a configuration file alone, without environment and flags.

@@ -4,7 +4,6 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::ArgMatches;
 use slob_facts::Run;
 use slob_facts::table::Table;
 use slob_record::{Record, RecordError, SeriesWanted, find_runs, on_all_cpus, read_records};
@@ -22,10 +21,8 @@ pub(crate) enum Form {
 
 impl Form {
     /// What was asked for, or else what suits stdout.
-    pub(crate) fn of(matches: &ArgMatches, piped: Self) -> Self {
-        let asked = |name: &str| matches.try_get_one::<bool>(name).ok().flatten().copied().unwrap_or(false);
-        let forms = [("awr-info", Self::Pipes), ("csv", Self::Csv), ("json", Self::Json)];
-        let form = forms.into_iter().find(|(name, _)| asked(name)).map(|(_, form)| form);
+    pub(crate) fn of<const N: usize>(asked: [(bool, Self); N], piped: Self) -> Self {
+        let form = asked.into_iter().find(|(is_asked, _)| *is_asked).map(|(_, form)| form);
         form.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { piped })
     }
 

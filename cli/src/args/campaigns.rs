@@ -5,15 +5,12 @@ use clap_complete::ArgValueCompleter;
 use slob_spec::MAX_SESSIONS;
 
 use super::records::confidence;
-use super::{file, is_of_run, is_results_dir, number, option, path, position, strict, switch, with_params};
+use super::{file, is_results_dir, number, option, path, position, strict, switch, with_params};
 use crate::answer::Forms;
 use crate::completing;
+use crate::registry::is_of_run;
 
-pub(super) fn commands() -> [Command; 4] {
-    [campaign(), saturate(), analyze(), trend()]
-}
-
-fn campaign() -> Command {
+pub(crate) fn campaign() -> Command {
     let examples = "\
 Examples:
   slob campaign fs.toml --dry-run        every run in order, and the time they take
@@ -70,7 +67,7 @@ docs/campaigns.md describes everything a plan can hold.";
     with_params(command, is_results_dir)
 }
 
-fn saturate() -> Command {
+pub(crate) fn saturate() -> Command {
     let examples = "\
 Examples:
   slob saturate -s 4 --run-time 20                      the best number of sessions on four schemas
@@ -108,7 +105,7 @@ pub(super) fn repeats(help: &'static str) -> Arg {
     option("repeats", "N", help).default_value("3").value_parser(value_parser!(u32).range(1..=20))
 }
 
-fn analyze() -> Command {
+pub(crate) fn analyze() -> Command {
     let examples = "\
 Examples:
   slob analyze campaigns/fs                         a campaign
@@ -164,7 +161,7 @@ Exit codes: 0 good; 1 a variant lacks a figure, a record could not be read, or w
     with_params(Forms::augment_args(command), is_results_dir)
 }
 
-fn trend() -> Command {
+pub(crate) fn trend() -> Command {
     let examples = "\
 Examples:
   slob trend                                        every run of the results folder

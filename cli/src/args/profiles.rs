@@ -7,14 +7,9 @@ use slob_profile::By;
 use slob_spec::Param;
 
 use super::campaigns::{most_sessions, repeats};
-use super::{
-    file, is_common, is_of_run, is_results_dir, number, option, output, path, strict, switch, with_params,
-};
+use super::{file, is_common, is_results_dir, number, option, output, path, strict, switch, with_params};
 use crate::completing;
-
-pub(super) fn commands() -> [Command; 3] {
-    [profile(), plan(), headroom()]
-}
+use crate::registry::is_of_run;
 
 fn saved(name: &'static str) -> Arg {
     path(name).add(ArgValueCompleter::new(completing::profiles))
@@ -37,7 +32,7 @@ fn of_profile(command: Command) -> Command {
     ])
 }
 
-fn profile() -> Command {
+pub(crate) fn profile() -> Command {
     let examples = "\
 Examples:
   slob profile awr/                                   weeks of AWR or Statspack reports, to profile.json
@@ -96,7 +91,7 @@ fn of_demand(command: Command) -> Command {
     ])
 }
 
-fn plan() -> Command {
+pub(crate) fn plan() -> Command {
     let examples = "\
 Examples:
   slob plan profile.json > slob.conf                                the parameters that make the demand of the peak
@@ -123,7 +118,7 @@ fn is_left_by_plan(param: &Param) -> bool {
     is_of_run(param) && !is_set_by_plan(param.key)
 }
 
-fn headroom() -> Command {
+pub(crate) fn headroom() -> Command {
     let examples = "\
 Examples:
   slob headroom profile.json --target \"$NEW\"                         how many times production's peak does it carry?

@@ -5,84 +5,15 @@ use clap_complete::ArgValueCompleter;
 use slob_report::Confidence;
 use slob_report::gate::{MaxLoss, Requirement};
 
-use super::{file, is_results_dir, option, output, position, strict, switch, with_params};
+use super::{NAMING, file, is_results_dir, option, position, with_params};
 use crate::answer::Forms;
 use crate::completing;
-
-/// The end of help texts: names of runs.
-const NAMING: &str = "\
-A RUN is a folder, an id, `latest`, `latest~1` for the one before, a RUN_NAME, or an unambiguous part of an id.";
-
-pub(super) fn commands() -> [Command; 7] {
-    [info(), list(), diff(), gate(), ledger(), show(), export()]
-}
-
-pub(super) fn run_arg() -> Arg {
-    position("run", "RUN", "The run: a folder, an id or name or part of it, `latest` or `latest~1`")
-        .add(ArgValueCompleter::new(completing::runs))
-}
 
 pub(super) fn confidence(help: &'static str) -> Arg {
     option("confidence", "PERCENT", help).default_value("95").value_parser(value_parser!(Confidence))
 }
 
-fn info() -> Command {
-    let examples = "\
-Examples:
-  slob info                                     every run of the results folder
-  slob info runs-a runs-b > all.txt             two folders of runs, for a spreadsheet
-  slob info --csv latest~2 latest~1 latest
-  slob info --columns id,operations_per_s,operation_p99_us,device_read_await_us
-  slob info --columns help                      all columns, with unit and source
-Exit codes: 0 all records were read; 1 only some were; 2 none was.";
-    let columns = "Columns to print instead of those of awr_info; `help` lists them all";
-    let command = Command::new("info")
-        .about("Print one line per run, in the columns of awr_info or your own choice")
-        .after_help(format!("{examples}\n{NAMING}"))
-        .args([
-            position("runs", "RUN|FOLDER", "Runs, or folders of runs [default: RESULTS_DIR]")
-                .num_args(0..)
-                .add(ArgValueCompleter::new(completing::runs)),
-            option("columns", "LIST", columns).value_delimiter(','),
-            switch("awr-info", "Pipe-delimited, as awr_info prints it [default where stdout is no terminal]"),
-            switch("csv", "Comma-separated"),
-            switch("json", "A JSON array with an object for each run"),
-        ])
-        .group(ArgGroup::new("form").args(["awr-info", "csv", "json"]));
-    with_params(command, is_results_dir)
-}
-
-fn list() -> Command {
-    let examples = "\
-Examples:
-  slob list
-  slob list --name raw --status completed --since 2026-11-01
-  slob list --target db1 --json
-  slob list --html                    all runs on one page, index.html in the results folder; each run renews it";
-    let since = "Only runs started at or after this date or time (UTC unless it has an offset)";
-    let command = Command::new("list")
-        .about("List the runs in the results folder, newest last")
-        .after_help(examples)
-        .args([
-            option("name", "TEXT", "Only runs whose name contains TEXT"),
-            option("target", "TEXT", "Only runs whose target contains TEXT"),
-            option("status", "STATUS", "Only runs that ended this way").value_parser([
-                "completed",
-                "interrupted",
-                "failed",
-            ]),
-            option("since", "WHEN", since),
-            switch("csv", "Comma-separated"),
-            switch("json", "A JSON array with an object for each run"),
-            switch("html", "Write index.html: every run on one page, sortable and filterable")
-                .conflicts_with_all(["name", "target", "status", "since"]),
-            strict(),
-        ])
-        .group(ArgGroup::new("form").args(["csv", "json", "html"]));
-    with_params(command, is_results_dir)
-}
-
-fn diff() -> Command {
+pub(crate) fn diff() -> Command {
     let examples = "\
 Examples:
   slob diff latest~1 latest
@@ -112,7 +43,7 @@ Examples:
     with_params(Forms::augment_args(command), is_results_dir)
 }
 
-fn gate() -> Command {
+pub(crate) fn gate() -> Command {
     let examples = "\
 Examples:
   slob gate --require 'read-p99 < 2ms' --require physical        the latest run
@@ -148,7 +79,7 @@ Exit codes: 0 all passed; 1 one failed; 2 bad usage; 4 none failed, and one is n
     with_params(Forms::augment_args(command), is_results_dir)
 }
 
-fn ledger() -> Command {
+pub(crate) fn ledger() -> Command {
     let examples = "\
 Examples:
   slob ledger runs                              every run of a folder: IOPS per core
@@ -178,42 +109,4 @@ Exit codes: 0 good; 1 only some inputs were read, or with --strict a verdict of 
             .num_args(1..)
             .add(ArgValueCompleter::new(completing::runs))]);
     with_params(Forms::augment_args(command), is_results_dir)
-}
-
-fn show() -> Command {
-    let examples = "\
-Examples:
-  slob show latest                                     the whole record
-  slob show latest --field window.seconds
-  slob show latest --field operations.select.latency.p99_us
-  slob show latest --field figures.physical_reads_per_s
-  slob show latest --field configuration.UPDATE_PCT.value
-Histograms have count, min_us, mean_us, max_us, p50_us, p90_us, p99_us, p999_us and so on. `figures` holds every
-column of `slob info --columns help`.";
-    let command = Command::new("show")
-        .about("Print a run's record as JSON, or one field of it")
-        .after_help(format!("{examples}\n{NAMING}"))
-        .arg(run_arg().default_value("latest"))
-        .arg(option("field", "PATH", "Only this field: names joined by dots"));
-    with_params(command, is_results_dir)
-}
-
-fn export() -> Command {
-    let examples = "\
-Examples:
-  slob export latest --series -o series.csv
-  slob export latest --hlog -o run.hlog         for HdrHistogram's tools; values are nanoseconds
-  slob export latest --prometheus";
-    let command = Command::new("export")
-        .about("Export a run for other tools: CSV series, HdrHistogram log, Prometheus")
-        .after_help(format!("{examples}\n{NAMING}"))
-        .args([
-            run_arg().default_value("latest"),
-            switch("series", "The run second by second, as CSV"),
-            switch("hlog", "A histogram of operation latency per interval, as HdrHistogram log 1.3"),
-            switch("prometheus", "The run's figures in Prometheus' text format"),
-            output("Write to this file instead of stdout"),
-        ])
-        .group(ArgGroup::new("format").args(["series", "hlog", "prometheus"]).required(true));
-    with_params(command, is_results_dir)
 }

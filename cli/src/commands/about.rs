@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
@@ -16,7 +16,6 @@ use slob_report::info::status_word;
 use slob_run::Loaded;
 use slob_spec::{Entry, LoadSpec, Settings, init_text, markdown};
 
-use crate::args::{self, Given};
 use crate::failure::{Failure, Outcome};
 use crate::{completing, output, registry, settings};
 
@@ -112,16 +111,30 @@ fn again(matches: &ArgMatches, settings: &Settings, target: String) -> Result<Op
     Ok((!matches!(loaded(&there), Ok(None))).then_some(command))
 }
 
-pub(super) fn conf(matches: &ArgMatches) -> Outcome {
-    if matches.get_flag("markdown") {
+/// Show every parameter: its value, where it came from, what it means
+#[derive(Args)]
+pub(super) struct ConfArgs {
+    /// Write a commented slob.conf to the current folder
+    #[arg(long)]
+    init: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print docs/parameters.md
+    #[arg(long, hide = true)]
+    markdown: bool,
+}
+
+pub(super) fn conf(args: &ConfArgs, matches: &ArgMatches) -> Outcome {
+    if args.markdown {
         return output::done(&markdown(&registry::table()));
     }
-    if matches.get_flag("init") {
-        init(matches.text(settings::CONF_FILE).unwrap_or(settings::DEFAULT_CONF))?;
+    if args.init {
+        init(settings::conf_file(matches).unwrap_or(settings::DEFAULT_CONF))?;
         return Ok(ExitCode::SUCCESS);
     }
     let settings = settings::resolve(matches, &[])?;
-    output::done(&if matches.get_flag("json") { as_json(&settings) } else { as_table(&settings) })
+    output::done(&if args.json { as_json(&settings) } else { as_table(&settings) })
 }
 
 /// Writes a configuration to start from, and never over a file.
@@ -165,11 +178,19 @@ fn as_json(settings: &Settings) -> String {
 /// The section of manual pages.
 const MAN_SECTION: &str = "1";
 
-pub(super) fn man(matches: &ArgMatches) -> Outcome {
-    let mut command = args::command().disable_help_subcommand(true);
+/// Print the manual page, or write all of them to a folder
+#[derive(Args)]
+#[command(after_help = "Examples:\n  slob man | man -l -\n  slob man /usr/local/share/man/man1")]
+pub(super) struct ManArgs {
+    /// An existing folder for slob.1, slob-run.1 and so on
+    folder: Option<PathBuf>,
+}
+
+pub(super) fn man(args: &ManArgs, _: &ArgMatches) -> Outcome {
+    let mut command = crate::args::command().disable_help_subcommand(true);
     // Names subcommands in full, such as slob-awr-info.
     command.build();
-    match matches.path("folder") {
+    match &args.folder {
         Some(folder) if !folder.is_dir() => Err(Failure::usage(format!(
             "{}: there is no such folder; make it first, or name another",
             folder.display()
@@ -229,16 +250,29 @@ fn full_name(command: &Command) -> String {
     command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
 }
 
-pub(super) fn completions(matches: &ArgMatches) -> Outcome {
-    let shell = *matches.get_one::<Shell>("shell").ok_or_else(|| Failure::usage("name a shell"))?;
-    let dynamic = match shell {
-        Shell::Bash | Shell::Zsh | Shell::Fish => completing::registration(&shell.to_string()),
+/// Print the script that makes a shell complete slob's command lines
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  source <(slob completions bash)                      in ~/.bashrc; the same for zsh, after compinit
+  slob completions fish > ~/.config/fish/completions/slob.fish
+In bash, zsh and fish, the shell asks slob at each Tab, which then offers what exists as well: runs (`latest`, ids, names),
+the schemas they worked on, profile*.json, campaigns and their variants. It reads files and makes no connection. Print it anew after an upgrade.
+In elvish and PowerShell, commands, flags and words are completed.")]
+pub(super) struct CompletionsArgs {
+    #[arg(value_name = "shell")]
+    shell: Shell,
+}
+
+pub(super) fn completions(args: &CompletionsArgs, _: &ArgMatches) -> Outcome {
+    let dynamic = match args.shell {
+        Shell::Bash | Shell::Zsh | Shell::Fish => completing::registration(&args.shell.to_string()),
         _ => None,
     };
     // Other shells complete the words of the command line alone.
     output::done(&dynamic.unwrap_or_else(|| {
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut args::command(), "slob", &mut script);
+        clap_complete::generate(args.shell, &mut crate::args::command(), "slob", &mut script);
         String::from_utf8_lossy(&script).into_owned()
     }))
 }
@@ -246,6 +280,7 @@ pub(super) fn completions(matches: &ArgMatches) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args;
 
     #[test]
     fn every_suggested_command_exists() {

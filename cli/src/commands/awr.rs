@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::ArgMatches;
+use clap::{ArgGroup, ArgMatches, Args, Subcommand};
 use jiff::civil::DateTime;
 use serde_json::{Value as Json, json};
 use slob_awr::checks::{AGREE_PERCENT, CONTRADICT_PERCENT, Checks, Pair, Rows, Verdict};
@@ -21,22 +21,54 @@ use slob_facts::table::{Cell, Column, Table};
 use slob_record::{RUN_FILE, on_all_cpus};
 use slob_report::html::{AwrInterval, Begins, awr_page};
 
-use super::awr_export;
-use crate::args::Given;
+use super::awr_export::{self, AwrExportArgs};
 use crate::failure::{Failure, JUDGED, Outcome, PARTLY};
 use crate::output;
 use crate::tables::Form;
 
-pub(super) fn awr(matches: &ArgMatches) -> Outcome {
-    match matches.subcommand() {
-        Some(("info", matches)) => info(matches),
-        Some(("histogram", matches)) => histogram(matches),
-        Some(("check", matches)) => check(matches),
-        Some(("diff", matches)) => diff(matches),
-        Some(("page", matches)) => page(matches),
-        Some(("export", matches)) => awr_export::export(matches),
-        _ => Err(Failure::usage("no such command")),
+/// The group of these commands in `slob --help`.
+pub(crate) const HEADING: &str = "Oracle's reports";
+/// The end of help texts.
+pub(super) const EXIT_CODES: &str =
+    "Exit codes: 0 all files were read; 1 only some were, or one is truncated; 2 none was.";
+
+/// Read AWR and Statspack reports, and check them for contradictions
+#[derive(Args)]
+#[command(long_about = "\
+Reads AWR reports (of an instance, a cluster, a PDB, or comparing two periods) and Statspack reports of releases 10g to 23ai, \
+as text or HTML. No database is needed.")]
+pub(super) struct AwrArgs {
+    #[command(subcommand)]
+    command: AwrCommand,
+}
+
+#[derive(Subcommand)]
+enum AwrCommand {
+    Info(AwrInfoArgs),
+    Histogram(HistogramArgs),
+    Check(CheckArgs),
+    Diff(AwrDiffArgs),
+    Page(PageArgs),
+    Export(AwrExportArgs),
+}
+
+pub(super) fn awr(args: &AwrArgs, _: &ArgMatches) -> Outcome {
+    match &args.command {
+        AwrCommand::Info(args) => info(args),
+        AwrCommand::Histogram(args) => histogram(args),
+        AwrCommand::Check(args) => check(args),
+        AwrCommand::Diff(args) => diff(args),
+        AwrCommand::Page(args) => page(args),
+        AwrCommand::Export(args) => awr_export::export(args),
     }
+}
+
+/// Reports that a command reads.
+#[derive(Args)]
+pub(super) struct Files {
+    /// Reports, also packed with gzip or zip, folders of nothing but reports, or - for stdin
+    #[arg(required = true, value_name = "FILE|FOLDER")]
+    pub(super) files: Vec<PathBuf>,
 }
 
 /// Stands for stdin.
@@ -160,16 +192,45 @@ fn files_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<Path
     Ok(files)
 }
 
-fn info(matches: &ArgMatches) -> Outcome {
-    let paths = matches.paths("files");
-    let (text, code) = match Form::of(matches, Form::Pipes) {
+/// Print one line per report, in the columns of awr_info or awr-parser
+#[derive(Args)]
+#[command(after_help = format!("\
+Examples:
+  slob awr info awr.txt.*                 for SLOB's spreadsheets; SESSIONS from the name
+  slob awr info --csv reports/ > all.csv  for awr-parser's, with more columns
+  slob awr info --csv --of sql reports/   a row for each SQL statement, or for each segment
+  slob awr info --json awrrpt_1_2_3.html  everything that was read
+{EXIT_CODES}"))]
+#[command(group = ArgGroup::new("form").args(["awr_info", "csv", "json"]))]
+struct AwrInfoArgs {
+    #[command(flatten)]
+    reports: Files,
+    /// Pipe-delimited, as awr_info prints it [default where stdout is no terminal]
+    #[arg(long)]
+    awr_info: bool,
+    /// Comma-separated, with the columns of awr-parser and those it lacks
+    #[arg(long)]
+    csv: bool,
+    /// Everything read from each report, as a JSON array
+    #[arg(long)]
+    json: bool,
+    /// With --csv: a row for each report, SQL statement or segment
+    #[arg(long, value_name = "WHAT", value_parser = ["reports", "sql", "segments"], default_value = "reports")]
+    #[arg(requires_ifs = [("sql", "csv"), ("segments", "csv")])]
+    of: String,
+}
+
+fn info(args: &AwrInfoArgs) -> Outcome {
+    let paths = &args.reports.files;
+    let asked = [(args.awr_info, Form::Pipes), (args.csv, Form::Csv), (args.json, Form::Json)];
+    let (text, code) = match Form::of(asked, Form::Pipes) {
         Form::Json => {
             let read = ReadReports::read(paths, Scope::Tables, |named| json_of(&named))?;
             let all =
                 read.kept.iter().cloned().collect::<Result<Vec<Json>, String>>().map_err(Failure::failed)?;
             (format!("{:#}\n", Json::Array(all)), read.exit_code())
         }
-        Form::Csv => match work(matches) {
+        Form::Csv => match work(&args.of) {
             Some(work) => {
                 let read = ReadReports::read(paths, Scope::All, |named| work.rows(&named))?;
                 let columns = work.heads().into_iter().map(Column::left);
@@ -201,10 +262,10 @@ fn info(matches: &ArgMatches) -> Outcome {
 }
 
 /// The rows that `--of` names instead of reports.
-fn work(matches: &ArgMatches) -> Option<Work> {
-    match matches.text("of") {
-        Some("sql") => Some(Work::Statements),
-        Some("segments") => Some(Work::Segments),
+fn work(of: &str) -> Option<Work> {
+    match of {
+        "sql" => Some(Work::Statements),
+        "segments" => Some(Work::Segments),
         _ => None,
     }
 }
@@ -261,10 +322,35 @@ struct Histograms {
     other_events: Vec<String>,
 }
 
-fn histogram(matches: &ArgMatches) -> Outcome {
-    let asked = matches.texts("event");
+/// Show how long waits took, report by report: averages hide what a histogram shows
+#[derive(Args)]
+#[command(after_help = format!("\
+Examples:
+  slob awr histogram awr_*.txt
+  slob awr histogram --event 'log file sync' --over 10ms awr_*.txt
+  slob awr histogram --html waits.html awr_*.html
+{EXIT_CODES}"))]
+struct HistogramArgs {
+    #[command(flatten)]
+    reports: Files,
+    /// A wait event; may be repeated [default: single-block reads and log writes]
+    #[arg(long, value_name = "NAME")]
+    event: Vec<String>,
+    /// Show the share of waits that took longer, such as 500us, 8ms, 1s
+    #[arg(long, value_name = "TIME", default_value = "8ms")]
+    over: String,
+    /// Write heat maps over time to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print the histograms as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn histogram(args: &HistogramArgs) -> Outcome {
+    let asked: Vec<&str> = args.event.iter().map(String::as_str).collect();
     let events = if asked.is_empty() { EVENTS.to_vec() } else { asked.clone() };
-    let limit = matches.text("over").unwrap_or("8ms");
+    let limit = args.over.as_str();
     let limit_us = duration_us(limit, None).map(|figure| figure.value);
     let limit_us = limit_us.filter(|us| *us > 0.0 && *us <= LONGEST_US).ok_or_else(|| {
         Failure::usage(format!(
@@ -281,7 +367,7 @@ fn histogram(matches: &ArgMatches) -> Outcome {
             other_events: known.collect(),
         }
     };
-    let read = ReadReports::read(matches.paths("files"), Scope::All, of_report)?;
+    let read = ReadReports::read(&args.reports.files, Scope::All, of_report)?;
     let code = read.exit_code()?;
     let points_of = |at: usize| {
         let mut points: Vec<Point> =
@@ -300,14 +386,14 @@ fn histogram(matches: &ArgMatches) -> Outcome {
         };
         return Err(Failure::usage(format!("no histogram of {}: {hint}", events.join(", "))));
     }
-    if matches.get_flag("json") {
+    if args.json {
         let points: Vec<&Vec<Point>> = series.iter().map(|(_, points)| points).collect();
         output::print(&output::json("the histograms", &points)?)?;
     } else {
         let texts = series.iter().map(|(event, points)| histogram_text(event, points, limit_us));
         output::print(&texts.collect::<Vec<_>>().join("\n"))?;
     }
-    if let Some(path) = matches.path("html") {
+    if let Some(path) = &args.html {
         let intervals = read.kept.into_iter().map(|report| report.interval).collect();
         output::write_whole(path, &awr_page(intervals, &events, Begins::WithWaits)).map_err(|error| {
             Failure::usage(format!("writing {}: {error}; name another file", path.display()))
@@ -363,9 +449,24 @@ fn histogram_text(event: &str, points: &[Point], limit_us: f64) -> String {
     format!("{event}: percent of waits by duration, each column from its head up to the next\n{rows}{words}")
 }
 
-fn page(matches: &ArgMatches) -> Outcome {
-    let (page, code) = page_of(matches.paths("files"))?;
-    output::write_page(&page, matches.path("output").unwrap_or(Path::new("awr.html")))?;
+/// Write a page of reports over time: DB time, top events and SQL, throughput, heat maps
+#[derive(Args)]
+#[command(after_help = format!("\
+Examples:
+  slob awr page reports/ -o week.html
+  slob awr page -o - awr_*.html > week.html
+{EXIT_CODES}"))]
+struct PageArgs {
+    #[command(flatten)]
+    reports: Files,
+    /// The file to write; `-` means stdout [default: awr.html]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn page(args: &PageArgs) -> Outcome {
+    let (page, code) = page_of(&args.reports.files)?;
+    output::write_page(&page, args.output.as_deref().unwrap_or(Path::new("awr.html")))?;
     Ok(code)
 }
 
@@ -381,12 +482,34 @@ pub(super) fn page_of<'a>(
     Ok((awr_page(read.kept, &EVENTS, Begins::WithTime), code))
 }
 
-fn check(matches: &ArgMatches) -> Outcome {
-    let read = ReadReports::read(matches.paths("files"), Scope::All, |named| Checks::of(&named))?;
-    if matches.get_flag("json") {
+/// Compare the figures that a report states twice, and point out the impossible
+#[derive(Args)]
+#[command(after_help = format!("\
+Examples:
+  slob awr check awrrpt_1_2_3.txt
+  slob awr check --json reports/
+{EXIT_CODES}
+With --strict, also 1 if figures that should agree do not."))]
+struct CheckArgs {
+    #[command(flatten)]
+    reports: Files,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+    /// Show the pairs that agree, as well
+    #[arg(long, short)]
+    verbose: bool,
+    /// Exit with code 1 if two figures of a report contradict each other
+    #[arg(long)]
+    strict: bool,
+}
+
+fn check(args: &CheckArgs) -> Outcome {
+    let read = ReadReports::read(&args.reports.files, Scope::All, |named| Checks::of(&named))?;
+    if args.json {
         output::print(&output::json("the pairs", &read.kept)?)?;
     } else {
-        let all = matches.get_flag("verbose");
+        let all = args.verbose;
         output::print(&read.kept.iter().map(|checks| check_text(checks, all)).collect::<String>())?;
         // The meaning of a word is the same in all reports.
         if let Some(general) = read.kept.iter().flat_map(|checks| &checks.warnings).find(|one| one.is_general)
@@ -395,7 +518,7 @@ fn check(matches: &ArgMatches) -> Outcome {
         }
     }
     let code = read.exit_code()?;
-    if matches.get_flag("strict") && read.kept.iter().any(Checks::is_contradictory) {
+    if args.strict && read.kept.iter().any(Checks::is_contradictory) {
         return Ok(ExitCode::from(JUDGED));
     }
     Ok(code)
@@ -494,8 +617,27 @@ fn rows_table(rows: &[Rows]) -> String {
 /// Rows of a table without --all.
 const MOST_ROWS: usize = 30;
 
-fn diff(matches: &ArgMatches) -> Outcome {
-    let paths: Vec<&PathBuf> = ["first", "second"].iter().flat_map(|name| matches.paths(name)).collect();
+/// Compare two reports, or the two periods of a compare-period report
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob awr diff before.txt after.html
+  slob awr diff awrdiff_1_2.txt")]
+struct AwrDiffArgs {
+    /// The first report, or a compare-period report alone
+    first: PathBuf,
+    /// The second report
+    second: Option<PathBuf>,
+    /// Every statistic and event, not only the largest
+    #[arg(long)]
+    all: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn diff(args: &AwrDiffArgs) -> Outcome {
+    let paths: Vec<&PathBuf> = [&args.first].into_iter().chain(&args.second).collect();
     let asked = paths.len();
     let read = ReadReports::read(paths, Scope::Tables, |named| named)?;
     let [first, second] = &read.kept[..] else {
@@ -512,14 +654,14 @@ fn diff(matches: &ArgMatches) -> Outcome {
     // The other tables of a comparison have both periods.
     let is_one_report = first.report.kind.is_comparison() && second.report.period == Some(Period::Second);
     let sheets = first.report.tables.iter().filter(|sheet| is_one_report && !sheet.is_typed);
-    if matches.get_flag("json") {
+    if args.json {
         let sheets: Vec<&Sheet> = sheets.collect();
         let json =
             json!({ "first": first.label(), "second": second.label(), "tables": tables, "printed": sheets });
         output::print(&format!("{json:#}\n"))?;
     } else {
         let head = format!("First:  {}\nSecond: {}\n", first.label(), second.label());
-        let all = matches.get_flag("all");
+        let all = args.all;
         let text = tables.iter().fold(head, |text, table| text + &diff_table(table, all));
         let others = sheets.clone().count();
         output::print(&match (all, others) {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use clap::ArgMatches;
+use clap::Args;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql};
 use slob_awr::Scope;
@@ -16,20 +16,40 @@ use slob_facts::table::csv_cell;
 use slob_record::temporary_beside;
 use tempfile::TempPath;
 
-use super::awr::ReadReports;
-use crate::args::Given;
+use super::awr::{EXIT_CODES, Files, ReadReports};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
-pub(super) fn export(matches: &ArgMatches) -> Outcome {
-    let path = matches.path("output").unwrap_or(Path::new("awr.sqlite"));
+/// Write reports as tables of one database, or as CSV files
+#[derive(Args)]
+#[command(long_about = "\
+Writes reports as tables of one database, or as a CSV file for each table: reports, load_profile, time_model, statistics, \
+os_statistics, events, histograms, sql, segments, io, files, parameters. docs/awr.md has their columns.")]
+#[command(after_help = format!("\
+Examples:
+  slob awr export reports/ -o awr.db
+  slob awr export reports/ --csv -o tables/
+{EXIT_CODES}"))]
+pub(super) struct AwrExportArgs {
+    #[command(flatten)]
+    reports: Files,
+    /// The file to write, or with --csv the folder [default: awr.sqlite]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// A CSV file for each table, in a folder
+    #[arg(long)]
+    csv: bool,
+}
+
+pub(super) fn export(args: &AwrExportArgs) -> Outcome {
+    let path = args.output.as_deref().unwrap_or(Path::new("awr.sqlite"));
     let failed = |error: Fault| {
         Failure::usage(format!("writing {}: {error}; name another one with -o", path.display()))
     };
-    let target = if matches.get_flag("csv") { Target::folder(path) } else { Target::database(path) };
+    let target = if args.csv { Target::folder(path) } else { Target::database(path) };
     let target = target.map_err(failed)?;
     let writer = Mutex::new(Writer { target, reports: 0, error: None });
-    let read = ReadReports::read(matches.paths("files"), Scope::All, |named| {
+    let read = ReadReports::read(&args.reports.files, Scope::All, |named| {
         let rows = Rows::of(&named);
         if let Ok(mut writer) = writer.lock() {
             writer.add(&rows);

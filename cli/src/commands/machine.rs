@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clap::ArgMatches;
+use clap::{ArgAction, ArgMatches, Args, value_parser};
 use jiff::Timestamp;
 use rustix::fs::{Mode, OFlags};
 use slob_engine::{Engine, Purpose, Server};
@@ -26,7 +26,6 @@ use slob_run::{
 use slob_spec::{Entry, LoadSpec, Observe, Origin, RunSpec, Settings, SshHost, Value};
 use slob_trace::Tracer;
 
-use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::progress::Progress;
 use crate::{interrupt, output, registry, settings};
@@ -163,7 +162,18 @@ struct Section {
     checks: Vec<Check>,
 }
 
-pub(super) fn doctor(matches: &ArgMatches) -> Outcome {
+/// Check this machine and the target for anything that would spoil a test
+#[derive(Args)]
+#[command(after_help = "\
+Changes nothing. Takes a second or two, in which it watches other programs. `slob setup` and `slob run` use the same checks.
+Examples:
+  slob doctor
+  slob doctor --target ... --scale 4G -s 8
+  slob doctor --target ... --observe ssh:db1
+Exit codes: 0 a test is possible, with or without warnings; 1 it is not; 2 bad usage.")]
+pub(super) struct DoctorArgs {}
+
+pub(super) fn doctor(_: &DoctorArgs, matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
     let target = settings::shown(&settings, "TARGET").unwrap_or_default();
     let mut checks = vec![build()];
@@ -559,24 +569,67 @@ fn space(free_bytes: u64) -> Check {
     Check::good(subject, format!("{:.1} GB free on the file system of the data", free_bytes as f64 / 1e9))
 }
 
-pub(super) fn probe(matches: &ArgMatches) -> Outcome {
+/// Measure the device behind a folder, without a database
+#[derive(Args)]
+#[command(after_help = "\
+Reads random blocks of a scratch file in that folder, then removes the file.
+The result is kept in the results folder; later runs on the same device are compared with it.
+Examples:
+  slob probe /data                       the device behind a folder of this host
+  slob probe --observe ssh:db1 /data     the same on the database's host; the result is kept here under its name")]
+pub(super) struct ProbeArgs {
+    /// A folder on the device
+    #[arg(value_name = "path", default_value = ".")]
+    path: PathBuf,
+    /// Measure random writes as well
+    #[arg(long)]
+    write: bool,
+    /// Read through the operating system's page cache
+    #[arg(long)]
+    buffered: bool,
+    /// Seconds per step
+    #[arg(long, value_name = "seconds", default_value = "2")]
+    seconds: f64,
+    /// Size of the scratch file in MiB
+    #[arg(long, value_name = "size-mb", default_value = "1024", value_parser = value_parser!(u64).range(16..=1_048_576))]
+    size_mb: u64,
+    /// Block size in bytes
+    #[arg(long, value_name = "block-bytes", default_value = "8192")]
+    #[arg(value_parser = value_parser!(u32).range(512..=1_048_576))]
+    block_bytes: u32,
+    /// Numbers of sessions reading synchronously
+    #[arg(long, value_name = "sessions", default_value = "1,2,4,8,16", value_delimiter = ',')]
+    #[arg(action = ArgAction::Set, value_parser = value_parser!(u32).range(1..=4096))]
+    sessions: Vec<u32>,
+    /// Queue depths of asynchronous reads
+    #[arg(long, value_name = "depths", default_value = "16,64", value_delimiter = ',')]
+    #[arg(action = ArgAction::Set, value_parser = value_parser!(u32).range(1..=4096))]
+    depths: Vec<u32>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// Do not save the result
+    #[arg(long)]
+    no_save: bool,
+}
+
+pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
     let results = settings::results_dir(&settings);
     let host = remote_host(&settings)?;
-    let plan = probe_plan(matches)?;
+    let plan = probe_plan(args)?;
     let stop = interrupt::flag()?;
     let probe = match host {
         Some(host) => measure_remote(&host, settings::copies_observer(&settings), &plan, &stop)?,
         None => measure_device(&plan, &stop)?,
     };
-    let text =
-        if matches.get_flag("json") { output::json("the result", &probe)? } else { probe_text(&probe) };
+    let text = if args.json { output::json("the result", &probe)? } else { probe_text(&probe) };
     output::print(&text)?;
     if probe.result.interrupted {
         output::say("interrupted: only what was measured until then is shown, and it is not saved");
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    if !matches.get_flag("no-save") {
+    if !args.no_save {
         let path = save_probe(&results, &probe).map_err(Failure::failed)?;
         output::say(&format!("saved in {}; later runs on this device are compared with it", path.display()));
     }
@@ -639,21 +692,20 @@ fn measure_remote(
     Ok(SavedProbe { taken, host: hostname, device, result })
 }
 
-fn probe_plan(matches: &ArgMatches) -> Result<ProbePlan, Failure> {
-    let numbers = |name: &str| matches.get_many::<u32>(name).unwrap_or_default().copied().collect();
-    let seconds_per_step = matches.value("seconds");
+fn probe_plan(args: &ProbeArgs) -> Result<ProbePlan, Failure> {
+    let seconds_per_step = args.seconds;
     if !(0.1..=3600.0).contains(&seconds_per_step) {
         return Err(Failure::usage(format!("--seconds is {seconds_per_step}; it must be 0.1 to 3600")));
     }
     Ok(ProbePlan {
-        file_bytes: matches.value::<u64>("size-mb") << 20,
-        block_bytes: matches.value("block-bytes"),
+        file_bytes: args.size_mb << 20,
+        block_bytes: args.block_bytes,
         seconds_per_step,
-        sync_sessions: numbers("sessions"),
-        async_depths: numbers("depths"),
-        write: matches.get_flag("write"),
-        direct: !matches.get_flag("buffered"),
-        ..ProbePlan::new(matches.path("path").unwrap_or(Path::new(".")))
+        sync_sessions: args.sessions.clone(),
+        async_depths: args.depths.clone(),
+        write: args.write,
+        direct: !args.buffered,
+        ..ProbePlan::new(&args.path)
     })
 }
 
@@ -681,8 +733,15 @@ pub(super) fn measure_device(plan: &ProbePlan, stop: &AtomicBool) -> Result<Save
     })
 }
 
-/// `slob observe`: answers the questions of a run on another host.
-pub(super) fn observe() -> Outcome {
+/// Watch this host for a run elsewhere: started here by `slob run --observe ssh:HOST`
+#[derive(Args)]
+#[command(after_help = "\
+Reads questions from stdin and answers each on stdout with a line of JSON, until stdin ends. It opens no port and
+changes nothing except for the scratch file of a probe.
+Example: slob observe < /dev/null     the greeting: release, protocol, host")]
+pub(super) struct ObserveArgs {}
+
+pub(super) fn observe(_: &ObserveArgs, _: &ArgMatches) -> Outcome {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     match slob_observe::serve(&mut input, &mut output) {
         Ok(()) => Ok(ExitCode::SUCCESS),

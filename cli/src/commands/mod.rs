@@ -1,4 +1,4 @@
-//! The commands, in chapters by subject.
+//! The commands, in chapters by subject. Each stands in one line of [`all`]; its arguments stand above its handler.
 
 mod about;
 mod awr;
@@ -18,43 +18,142 @@ mod together;
 mod trend;
 mod verify;
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Args, Command};
+use slob_engine::EngineKind;
+use slob_spec::{Group, Param};
 
-use crate::failure::Outcome;
+pub(crate) use self::awr::HEADING as AWR_HEADING;
+use crate::args::{campaigns as of_campaigns, ladder as of_ladder, profiles, records, with_params};
+use crate::failure::{Failure, Outcome};
+use crate::registry::{self, ENGINES, is_of_run};
+
+pub(crate) struct Entry {
+    name: &'static str,
+    command: Box<dyn Fn() -> Command>,
+    call: Box<dyn Fn(&ArgMatches) -> Outcome>,
+}
+
+/// A command with its arguments, the parameters that are its flags, and its handler.
+fn with<A: Args + 'static>(
+    name: &'static str,
+    is_used: fn(&Param) -> bool,
+    handler: fn(&A, &ArgMatches) -> Outcome,
+) -> Entry {
+    let entry = alone(name, handler);
+    Entry { command: Box::new(move || with_params((entry.command)(), is_used)), ..entry }
+}
+
+/// A command that needs no configuration.
+fn alone<A: Args + 'static>(name: &'static str, handler: fn(&A, &ArgMatches) -> Outcome) -> Entry {
+    Entry {
+        name,
+        command: Box::new(move || A::augment_args(Command::new(name))),
+        call: Box::new(move |matches| {
+            handler(&A::from_arg_matches(matches).map_err(Failure::usage)?, matches)
+        }),
+    }
+}
+
+/// `slob ENGINE init`.
+fn of_engine(engine: &'static EngineKind) -> Entry {
+    Entry {
+        name: engine.scheme,
+        command: Box::new(|| runs::prepare_server(engine)),
+        call: Box::new(|matches| runs::init(engine, matches)),
+    }
+}
+
+fn old(name: &'static str, command: fn() -> Command, handler: fn(&ArgMatches) -> Outcome) -> Entry {
+    Entry { name, command: Box::new(command), call: Box::new(handler) }
+}
+
+/// Every command, in the order of the manual.
+fn all() -> Vec<Entry> {
+    let mut all = vec![
+        with("demo", is_of_demo, runs::demo),
+        with("setup", is_of_setup, runs::setup),
+        with("run", is_of_run, runs::run),
+        with("mark", is_results_dir, runs::mark),
+        with("report", is_results_dir, reports::report),
+        with("info", is_results_dir, reports::info),
+        with("list", is_results_dir, reports::list),
+        old("diff", records::diff, reports::diff),
+        old("gate", records::gate, reports::gate),
+        old("ledger", records::ledger, ledger::ledger),
+        with("show", is_results_dir, reports::show),
+        with("export", is_results_dir, reports::export),
+        old("campaign", of_campaigns::campaign, campaigns::campaign),
+        old("saturate", of_campaigns::saturate, searches::saturate),
+        old("analyze", of_campaigns::analyze, reports::analyze),
+        old("trend", of_campaigns::trend, trend::trend),
+        old("profile", profiles::profile, profile::profile),
+        old("plan", profiles::plan, searches::plan),
+        old("headroom", profiles::headroom, searches::headroom),
+        alone("awr", awr::awr),
+        with("probe", is_of_probe, machine::probe),
+        old("ladder", of_ladder, ladder::ladder),
+        alone("observe", machine::observe),
+        with("conf", |_| true, about::conf),
+        with("verify", is_of_verify, verify::verify),
+        with("drop", is_common, runs::remove),
+        with("doctor", is_of_doctor, machine::doctor),
+        with("selftest", is_of_selftest, selftest::selftest),
+    ];
+    all.extend(ENGINES.iter().filter(|engine| engine.scripts.is_some()).map(of_engine));
+    all.extend([alone("completions", about::completions), alone("man", about::man)]);
+    all
+}
+
+pub(crate) fn commands() -> impl Iterator<Item = Command> {
+    all().into_iter().map(|entry| (entry.command)())
+}
 
 pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
-    match matches.subcommand() {
-        Some(("demo", matches)) => runs::demo(matches),
-        Some(("setup", matches)) => runs::setup(matches),
-        Some(("run", matches)) => runs::run(matches),
-        Some(("mark", matches)) => runs::mark(matches),
-        Some(("verify", matches)) => verify::verify(matches),
-        Some(("drop", matches)) => runs::remove(matches),
-        Some(("report", matches)) => reports::report(matches),
-        Some(("info", matches)) => reports::info(matches),
-        Some(("list", matches)) => reports::list(matches),
-        Some(("diff", matches)) => reports::diff(matches),
-        Some(("gate", matches)) => reports::gate(matches),
-        Some(("show", matches)) => reports::show(matches),
-        Some(("export", matches)) => reports::export(matches),
-        Some(("analyze", matches)) => reports::analyze(matches),
-        Some(("trend", matches)) => trend::trend(matches),
-        Some(("ladder", matches)) => ladder::ladder(matches),
-        Some(("ledger", matches)) => ledger::ledger(matches),
-        Some(("campaign", matches)) => campaigns::campaign(matches),
-        Some(("saturate", matches)) => searches::saturate(matches),
-        Some(("plan", matches)) => searches::plan(matches),
-        Some(("headroom", matches)) => searches::headroom(matches),
-        Some(("profile", matches)) => profile::profile(matches),
-        Some(("awr", matches)) => awr::awr(matches),
-        Some(("doctor", matches)) => machine::doctor(matches),
-        Some(("probe", matches)) => machine::probe(matches),
-        Some(("observe", _)) => machine::observe(),
-        Some(("selftest", matches)) => selftest::selftest(matches),
-        Some(("conf", matches)) => about::conf(matches),
-        Some(("man", matches)) => about::man(matches),
-        Some(("completions", matches)) => about::completions(matches),
-        Some((engine, matches)) => runs::init(engine, matches),
-        None => about::start(matches),
-    }
+    let Some((name, matches)) = matches.subcommand() else { return about::start(matches) };
+    let entry = all().into_iter().find(|entry| entry.name == name);
+    (entry.ok_or_else(|| Failure::usage("no such command"))?.call)(matches)
+}
+
+/// Parameters of the target and of the way to it.
+pub(crate) fn is_common(param: &Param) -> bool {
+    matches!(param.key, "TARGET" | "ENDPOINTS") || matches!(param.group, Group::Access | Group::Engine(_))
+}
+
+pub(crate) fn is_observer(param: &Param) -> bool {
+    param.key.starts_with("OBSERVE")
+}
+
+pub(crate) fn is_results_dir(param: &Param) -> bool {
+    param.key == "RESULTS_DIR"
+}
+
+/// Parameters that decide what is loaded.
+fn is_of_load(param: &Param) -> bool {
+    matches!(param.group, Group::Target | Group::Data) || is_common(param)
+}
+
+fn is_of_demo(param: &Param) -> bool {
+    is_results_dir(param) || param.key == "RUN_TIME" || param.group == Group::Engine(registry::DEMO_SCHEME)
+}
+
+fn is_of_setup(param: &Param) -> bool {
+    is_of_load(param) || is_results_dir(param) || param.key == "SEED"
+}
+
+fn is_of_probe(param: &Param) -> bool {
+    is_results_dir(param) || is_observer(param)
+}
+
+fn is_of_verify(param: &Param) -> bool {
+    is_common(param) || is_results_dir(param) || param.key == "LOAD_PARALLEL_DEGREE"
+}
+
+fn is_of_doctor(param: &Param) -> bool {
+    is_of_load(param) || is_of_probe(param)
+}
+
+fn is_of_selftest(param: &Param) -> bool {
+    is_common(param)
+        || is_observer(param)
+        || ["TABLESPACE", "BLOCK_SZ", "DATABASE_STATISTICS_TYPE"].contains(&param.key)
 }

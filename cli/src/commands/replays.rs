@@ -1,10 +1,10 @@
 //! A stretch of a profile replayed: `slob headroom --replay`, and the rate of `slob run --demand`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 use jiff::civil::DateTime;
 use serde_json::json;
 use slob_campaign::{DemandPoint, LatencyLimit, Trail, is_set_by_plan};
@@ -265,9 +265,26 @@ fn refuse_flags(settings: &Settings, is_ignored: impl Fn(&str) -> bool, by: &str
     }
 }
 
+/// A run that follows a profile.
+#[derive(Args)]
+pub(super) struct ReplayedRun {
+    /// Follow this profile, of `slob profile`: its mix, and its rate interval by interval
+    #[arg(long, value_name = "FILE")]
+    demand: Option<PathBuf>,
+    /// With --demand, the begin [default: that of the day of the peak]
+    #[arg(long, value_name = "MOMENT", requires = "demand")]
+    from: Option<String>,
+    /// With --demand, how much of the profile
+    #[arg(long = "for", value_name = "TIME", default_value = "1d", requires = "demand")]
+    length: String,
+    /// With --demand, how many times as fast
+    #[arg(long, value_name = "TIMES", default_value = "24", requires = "demand")]
+    compress: f64,
+}
+
 /// The parameters of a run that follows a profile, for `slob run --demand`; `None` without it.
-pub(super) fn of_run(matches: &ArgMatches, settings: &Settings) -> Result<Option<Settings>, Failure> {
-    let Some(path) = matches.path("demand") else { return Ok(None) };
+pub(super) fn of_run(args: &ReplayedRun, settings: &Settings) -> Result<Option<Settings>, Failure> {
+    let Some(path) = &args.demand else { return Ok(None) };
     let goal = Goal::of(&DemandPoint {
         profile: path.to_owned(),
         instance: None,
@@ -281,12 +298,11 @@ pub(super) fn of_run(matches: &ArgMatches, settings: &Settings) -> Result<Option
     refuse_roles(settings)?;
     let is_own = |key: &str| is_set_by_plan(key) && !["RUN_NAME", "RESULTS_DIR"].contains(&key);
     refuse_flags(settings, |key| is_own(key) || SET_BY_STRETCH.contains(&key), "--demand")?;
-    let length = matches.text("for").unwrap_or("1d");
-    let timetable = Timetable::of(&goal, matches.text("from"), length, matches.value("compress"))?;
+    let timetable = Timetable::of(&goal, args.from.as_deref(), &args.length, args.compress)?;
     say_expectation(&timetable, &goal);
     let target = Target::of(settings, &goal)?;
     let stop = interrupt::flag()?;
-    let directory = settings::results_dir_of(matches)?.join("calibrations");
+    let directory = settings::results_dir(settings).join("calibrations");
     let calibrated = target
         .calibrate(&goal, settings, |name, pairs| measure(settings, name, pairs, &stop, &directory, ""))?;
     let parameters = calibrated.planned.parameters;

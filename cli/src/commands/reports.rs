@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::ArgMatches;
+use clap::{ArgAction, ArgGroup, ArgMatches, Args};
+use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -34,34 +35,73 @@ use slob_report::{HTML_REPORT, compact_summary, compare_probe_text, text_report,
 use super::awr::{self, ReadReports};
 use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours};
 use crate::answer::Forms;
-use crate::args::Given;
+use crate::args::{Given, NAMING, STRICT};
 use crate::failure::{Failure, Outcome, PARTLY, judged};
 use crate::tables::{Form, Records};
-use crate::{index, output, settings};
+use crate::{completing, index, output, settings};
 
-fn run_given(matches: &ArgMatches) -> Result<(PathBuf, Record), Failure> {
-    let path = find_run(&settings::results_dir_of(matches)?, matches.text("run").unwrap_or("latest"))?;
-    let record = read_record(&path)?;
-    Ok((path, record))
+/// A saved run.
+#[derive(Args)]
+pub(super) struct SavedRun {
+    /// The run: a folder, an id or name or part of it, `latest` or `latest~1`
+    #[arg(default_value = "latest", add = ArgValueCompleter::new(completing::runs))]
+    run: String,
 }
 
-pub(super) fn report(matches: &ArgMatches) -> Outcome {
-    if matches.get_flag("limits") {
+impl SavedRun {
+    fn read(&self, matches: &ArgMatches) -> Result<(PathBuf, Record), Failure> {
+        let path = find_run(&settings::results_dir_of(matches)?, &self.run)?;
+        let record = read_record(&path)?;
+        Ok((path, record))
+    }
+}
+
+/// Print the report of a run, or write it as a page with charts
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob report                                the latest run, as text
+  slob report 20261120T231840Z-demo --html   rewrite its report.html
+  slob report latest --html -o /tmp/r.html
+  slob report latest --compare-probe
+  slob report --html awr-reports/            AWR reports over time, as one page")]
+pub(super) struct ReportArgs {
+    #[command(flatten)]
+    saved: SavedRun,
+    /// Print only the verdicts and key figures
+    #[arg(long, conflicts_with_all = ["html", "compare_probe"])]
+    summary: bool,
+    /// Write the report with charts as one HTML file, next to the record
+    #[arg(long, conflicts_with = "compare_probe")]
+    html: bool,
+    /// Where to write the HTML file; `-` means stdout
+    #[arg(long, short, value_name = "FILE", requires = "html")]
+    output: Option<PathBuf>,
+    /// Print only the comparison with the bare device: what the database costs
+    #[arg(long)]
+    compare_probe: bool,
+    /// Print the table of limits of docs/method.md
+    #[arg(long, hide = true)]
+    limits: bool,
+}
+
+pub(super) fn report(args: &ReportArgs, matches: &ArgMatches) -> Outcome {
+    if args.limits {
         return output::done(&thresholds::markdown());
     }
-    let path = Path::new(matches.text("run").unwrap_or("latest"));
+    let path = Path::new(&args.saved.run);
     if awr::are_reports(path) {
-        return awr_reports(path, matches);
+        return awr_reports(path, args);
     }
-    let (path, record) = run_given(matches)?;
-    if matches.get_flag("html") {
+    let (path, record) = args.saved.read(matches)?;
+    if args.html {
         let beside = run_folder(&path).join(HTML_REPORT);
-        output::write_page(&with_digest(&run_page(&record)), matches.path("output").unwrap_or(&beside))?;
+        output::write_page(&with_digest(&run_page(&record)), args.output.as_deref().unwrap_or(&beside))?;
         return Ok(ExitCode::SUCCESS);
     }
-    output::done(&if matches.get_flag("compare-probe") {
+    output::done(&if args.compare_probe {
         compare_probe_text(&record).map_err(Failure::usage)?
-    } else if matches.get_flag("summary") {
+    } else if args.summary {
         compact_summary(&record)
     } else {
         text_report(&record)
@@ -69,8 +109,8 @@ pub(super) fn report(matches: &ArgMatches) -> Outcome {
 }
 
 /// `slob report --html` of AWR and Statspack reports.
-fn awr_reports(path: &Path, matches: &ArgMatches) -> Outcome {
-    if !matches.get_flag("html") {
+fn awr_reports(path: &Path, args: &ReportArgs) -> Outcome {
+    if !args.html {
         let path = path.display();
         return Err(Failure::usage(format!(
             "{path}: these are reports already; use --html for a page of them over time, or use `slob awr info {path}`"
@@ -79,13 +119,33 @@ fn awr_reports(path: &Path, matches: &ArgMatches) -> Outcome {
     let (page, code) = awr::page_of([&path.to_owned()])?;
     let name = path.display().to_string();
     let beside = PathBuf::from(format!("{}.over-time.html", name.trim_end_matches('/')));
-    output::write_page(&page, matches.path("output").unwrap_or(&beside))?;
+    output::write_page(&page, args.output.as_deref().unwrap_or(&beside))?;
     Ok(code)
 }
 
-pub(super) fn show(matches: &ArgMatches) -> Outcome {
-    let (_, record) = run_given(matches)?;
-    output::done(&match matches.text("field") {
+/// Print a run's record as JSON, or one field of it
+#[derive(Args)]
+#[command(after_help = format!("\
+Examples:
+  slob show latest                                     the whole record
+  slob show latest --field window.seconds
+  slob show latest --field operations.select.latency.p99_us
+  slob show latest --field figures.physical_reads_per_s
+  slob show latest --field configuration.UPDATE_PCT.value
+Histograms have count, min_us, mean_us, max_us, p50_us, p90_us, p99_us, p999_us and so on. `figures` holds every
+column of `slob info --columns help`.
+{NAMING}"))]
+pub(super) struct ShowArgs {
+    #[command(flatten)]
+    saved: SavedRun,
+    /// Only this field: names joined by dots
+    #[arg(long, value_name = "PATH")]
+    field: Option<String>,
+}
+
+pub(super) fn show(args: &ShowArgs, matches: &ArgMatches) -> Outcome {
+    let (_, record) = args.saved.read(matches)?;
+    output::done(&match &args.field {
         Some(path) => match field(&record, path).map_err(Failure::usage)? {
             // Shells take words without quotes.
             Json::String(text) => text + "\n",
@@ -95,25 +155,81 @@ pub(super) fn show(matches: &ArgMatches) -> Outcome {
     })
 }
 
-pub(super) fn export(matches: &ArgMatches) -> Outcome {
-    let (_, record) = run_given(matches)?;
-    let text = if matches.get_flag("hlog") {
+/// Export a run for other tools: CSV series, HdrHistogram log, Prometheus
+#[derive(Args)]
+#[command(after_help = format!("\
+Examples:
+  slob export latest --series -o series.csv
+  slob export latest --hlog -o run.hlog         for HdrHistogram's tools; values are nanoseconds
+  slob export latest --prometheus
+{NAMING}"))]
+#[command(group = ArgGroup::new("format").args(["series", "hlog", "prometheus"]).required(true))]
+pub(super) struct ExportArgs {
+    #[command(flatten)]
+    saved: SavedRun,
+    /// The run second by second, as CSV
+    #[arg(long)]
+    series: bool,
+    /// A histogram of operation latency per interval, as HdrHistogram log 1.3
+    #[arg(long)]
+    hlog: bool,
+    /// The run's figures in Prometheus' text format
+    #[arg(long)]
+    prometheus: bool,
+    /// Write to this file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(super) fn export(args: &ExportArgs, matches: &ArgMatches) -> Outcome {
+    let (_, record) = args.saved.read(matches)?;
+    let text = if args.hlog {
         hlog(&record).map_err(Failure::failed)?
-    } else if matches.get_flag("prometheus") {
+    } else if args.prometheus {
         prometheus(&record)
     } else {
         series_csv(&record)
     };
-    match matches.path("output") {
+    match &args.output {
         Some(path) => output::write_file(path, &text)?,
         None => output::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn info(matches: &ArgMatches) -> Outcome {
+/// Print one line per run, in the columns of awr_info or your own choice
+#[derive(Args)]
+#[command(after_help = format!("\
+Examples:
+  slob info                                     every run of the results folder
+  slob info runs-a runs-b > all.txt             two folders of runs, for a spreadsheet
+  slob info --csv latest~2 latest~1 latest
+  slob info --columns id,operations_per_s,operation_p99_us,device_read_await_us
+  slob info --columns help                      all columns, with unit and source
+Exit codes: 0 all records were read; 1 only some were; 2 none was.
+{NAMING}"))]
+#[command(group = ArgGroup::new("form").args(["awr_info", "csv", "json"]))]
+pub(super) struct InfoArgs {
+    /// Runs, or folders of runs [default: RESULTS_DIR]
+    #[arg(value_name = "RUN|FOLDER", num_args = 0.., add = ArgValueCompleter::new(completing::runs))]
+    runs: Vec<String>,
+    /// Columns to print instead of those of awr_info; `help` lists them all
+    #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set)]
+    columns: Vec<String>,
+    /// Pipe-delimited, as awr_info prints it [default where stdout is no terminal]
+    #[arg(long)]
+    awr_info: bool,
+    /// Comma-separated
+    #[arg(long)]
+    csv: bool,
+    /// A JSON array with an object for each run
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn info(args: &InfoArgs, matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir_of(matches)?;
-    let asked: Vec<&str> = matches.texts("columns").into_iter().map(str::trim).collect();
+    let asked: Vec<&str> = args.columns.iter().map(|name| name.trim()).collect();
     if asked.contains(&"help") {
         return output::done(&all_columns_described());
     }
@@ -129,22 +245,22 @@ pub(super) fn info(matches: &ArgMatches) -> Outcome {
     };
     let needs_verdicts = columns.iter().any(|column| column.needs_series);
     let of_record = |record: Record| cells(&slob_facts::Run::of(&record), &columns);
-    let names = matches.texts("runs");
-    let everything = names.is_empty();
+    let everything = args.runs.is_empty();
     let read_paths = |paths: &[PathBuf]| match needs_verdicts {
         true => Records::judged_paths(paths, |figures| cells(figures, &columns)),
         false => Records::read_paths(paths, SeriesWanted::Empty, of_record),
     };
     let read = match everything {
         true => read_paths(&list_runs(&results)?),
-        false => Records::named(&results, names, read_paths),
+        false => Records::named(&results, args.runs.iter().map(String::as_str), read_paths),
     };
     if everything && read.kept.is_empty() {
         output::say(&format!("{} holds no runs", results.display()));
     }
     let code = read.exit_code()?;
     let table = table(heads, &columns, read.kept);
-    output::print(&Form::of(matches, Form::Pipes).text(&table))?;
+    let asked = [(args.awr_info, Form::Pipes), (args.csv, Form::Csv), (args.json, Form::Json)];
+    output::print(&Form::of(asked, Form::Pipes).text(&table))?;
     Ok(code)
 }
 
@@ -179,9 +295,44 @@ const LIST_COLUMNS: [(&str, Column); 9] = [
     ("STARTED", info::STARTED),
 ];
 
-pub(super) fn list(matches: &ArgMatches) -> Outcome {
-    let (results, strict) = (settings::results_dir_of(matches)?, matches.get_flag("strict"));
-    if matches.get_flag("html") {
+/// List the runs in the results folder, newest last
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob list
+  slob list --name raw --status completed --since 2026-11-01
+  slob list --target db1 --json
+  slob list --html                    all runs on one page, index.html in the results folder; each run renews it")]
+#[command(group = ArgGroup::new("form").args(["csv", "json", "html"]))]
+pub(super) struct ListArgs {
+    /// Only runs whose name contains TEXT
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// Only runs whose target contains TEXT
+    #[arg(long, value_name = "TEXT")]
+    target: Option<String>,
+    /// Only runs that ended this way
+    #[arg(long, value_parser = ["completed", "interrupted", "failed"])]
+    status: Option<String>,
+    /// Only runs started at or after this date or time (UTC unless it has an offset)
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Comma-separated
+    #[arg(long)]
+    csv: bool,
+    /// A JSON array with an object for each run
+    #[arg(long)]
+    json: bool,
+    /// Write index.html: every run on one page, sortable and filterable
+    #[arg(long, conflicts_with_all = ["name", "target", "status", "since"])]
+    html: bool,
+    #[arg(long, help = STRICT)]
+    strict: bool,
+}
+
+pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
+    let (results, strict) = (settings::results_dir_of(matches)?, args.strict);
+    if args.html {
         let written = index::write(&results)?;
         written.unread.iter().for_each(|error| output::say(&format!("slob: {error}")));
         output::say(&format!("wrote {}", results.join(index::INDEX).display()));
@@ -190,8 +341,8 @@ pub(super) fn list(matches: &ArgMatches) -> Outcome {
             false => ExitCode::from(PARTLY),
         });
     }
-    let [name, target, status] = ["name", "target", "status"].map(|flag| matches.text(flag));
-    let since = matches.text("since").map(moment).transpose()?;
+    let [name, target, status] = [&args.name, &args.target, &args.status].map(Option::as_deref);
+    let since = args.since.as_deref().map(moment).transpose()?;
     let is_wanted = |record: &Record| {
         name.is_none_or(|name| record.name.contains(name))
             && target.is_none_or(|target| record.target.contains(target))
@@ -211,7 +362,8 @@ pub(super) fn list(matches: &ArgMatches) -> Outcome {
     let are_good = rows.iter().all(|(.., is_good)| *is_good);
     let rows = rows.into_iter().map(|(_, cells, _)| cells);
     let table = table(LIST_COLUMNS.map(|(head, _)| head), &columns, rows);
-    output::print(&Form::of(matches, Form::Table).text(&table))?;
+    let asked = [(args.csv, Form::Csv), (args.json, Form::Json)];
+    output::print(&Form::of(asked, Form::Table).text(&table))?;
     if table.is_empty() {
         let what = if none_at_all { "no runs" } else { "no runs like that" };
         output::say(&format!("{} holds {what}", results.display()));

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::ArgMatches;
+use clap::{ArgAction, ArgMatches, Args, Command};
+use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
 use slob_facts::{Grade, verdicts};
@@ -26,13 +27,14 @@ use slob_run::{
 use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value, to_conf_text};
 
 use super::machine::{machine_checks, measure_device, warn_of};
+use super::replays::{self, ReplayedRun};
 use super::reports::required;
-use super::{replays, together};
-use crate::args::Given;
+use super::{is_of_load, together};
+use crate::args::{PLAIN, PRINT_SQL, STRICT, with_params};
 use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
 use crate::live::{Figures, LoadDisplay, MetricsServer, RunDisplay, RunTalk};
 use crate::progress::Progress;
-use crate::{index, interrupt, judged, output, registry, settings};
+use crate::{completing, index, interrupt, judged, output, registry, settings};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Display {
@@ -43,25 +45,49 @@ enum Display {
     Lines,
 }
 
-pub(super) fn setup(matches: &ArgMatches) -> Outcome {
-    let settings = settings::resolve(matches, &tablespace_and_schemas(matches)?)?;
-    if matches.get_flag("print-sql") {
+/// Load the schemas of a test; resumes an interrupted load
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob setup 4
+  slob setup --scale 1G --load-parallel-degree 4 8
+  slob setup IOPS 8        as in the original kit: tablespace, then schemas
+  slob setup IOPS --yes    128 schemas, as in the original kit, without a question
+A schema that is already loaded is left alone. More schemas are loaded like those already there, unless you say otherwise.")]
+pub(super) struct SetupArgs {
+    /// The number of schemas, preceded by a tablespace where the database has them; 128 for a tablespace alone
+    #[arg(num_args = 1..=2, action = ArgAction::Set, value_names = ["TABLESPACE", "SCHEMAS"])]
+    #[arg(conflicts_with = "SCHEMAS")]
+    tablespace_and_schemas: Vec<String>,
+    /// Do not ask before 128 schemas are loaded, for a tablespace alone
+    #[arg(long, short)]
+    yes: bool,
+    #[arg(long, help = PRINT_SQL)]
+    print_sql: bool,
+    #[arg(long, help = PLAIN)]
+    plain: bool,
+}
+
+pub(super) fn setup(args: &SetupArgs, matches: &ArgMatches) -> Outcome {
+    let words: Vec<&str> = args.tablespace_and_schemas.iter().map(String::as_str).collect();
+    let settings = settings::resolve(matches, &tablespace_and_schemas(&words)?)?;
+    if args.print_sql {
         let spec = checked_load(&settings)?;
         let engine = registry::engine_of(&spec.target)?;
         return output::done(&script_of_load(engine, &request_of_load(engine, &spec), &spec)?);
     }
     let stop = interrupt::flag()?;
-    let display = if matches.get_flag("plain") { Display::Lines } else { Display::Dashboard };
-    let is_many = matches!(matches.texts("tablespace-and-schemas")[..], [word] if !is_number(word));
-    let consent = if is_many && !matches.get_flag("yes") { Consent::Asked } else { Consent::Given };
+    let display = if args.plain { Display::Lines } else { Display::Dashboard };
+    let is_many = matches!(words[..], [word] if !is_number(word));
+    let consent = if is_many && !args.yes { Consent::Asked } else { Consent::Given };
     let loaded = load_all(&settings, display, consent, &stop)?;
     output::say(&format!("{loaded}; next: `{}`", run_command(matches, &settings)));
     Ok(ExitCode::SUCCESS)
 }
 
-fn tablespace_and_schemas(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
+fn tablespace_and_schemas(words: &[&str]) -> Result<Vec<(String, String)>, Failure> {
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-    match matches.texts("tablespace-and-schemas")[..] {
+    match *words {
         [] => Ok(Vec::new()),
         [schemas] if is_number(schemas) => Ok(vec![pair("SCHEMAS", schemas)]),
         [tablespace] => Ok(vec![pair("TABLESPACE", tablespace), pair("SCHEMAS", SCHEMAS_OF_A_TABLESPACE)]),
@@ -164,7 +190,7 @@ fn load_sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
 /// `slob run` on what was loaded, with the flags of the load that a run takes too, without passwords.
 fn run_command(matches: &ArgMatches, settings: &Settings) -> String {
     let mut command = String::from("slob run");
-    if let Some(file) = matches.text(settings::CONF_FILE) {
+    if let Some(file) = settings::conf_file(matches) {
         command += &format!(" --conf {}", output::quoted(file));
     }
     for (key, value) in settings::flags(matches) {
@@ -179,20 +205,30 @@ fn run_command(matches: &ArgMatches, settings: &Settings) -> String {
         let between = if matches!(param.kind, Kind::Flag) || param.bare_flag.is_some() { '=' } else { ' ' };
         command += &format!(" --{flag}{between}{}", output::quoted(&value));
     }
-    if matches.get_flag(settings::ASK_PASSWORD) {
+    if settings::asks_password(matches) {
         command += &format!(" --{}", settings::ASK_PASSWORD);
     }
     let schemas = settings::shown(settings, "SCHEMAS");
     schemas.map_or_else(|| command.clone(), |schemas| format!("{command} {schemas}"))
 }
 
-/// `slob ENGINE init`. Nothing connects, so the target may be of another engine.
-pub(super) fn init(scheme: &str, matches: &ArgMatches) -> Outcome {
+/// `slob ENGINE init`, for an engine that can prepare a server.
+pub(super) fn prepare_server(engine: &EngineKind) -> Command {
+    let init = Command::new("init")
+        .about("Print a parameter file, a tablespace for the planned load and an I/O calibration")
+        .after_help("Makes no connection. Read the output before you use it: it is meant for dedicated test databases only.");
+    let product = engine.summary.split(':').next().unwrap_or(engine.summary);
+    Command::new(engine.scheme)
+        .about(format!("Prepare a server: {product}"))
+        .subcommand_required(true)
+        .subcommand(with_params(init, is_of_load))
+}
+
+/// Nothing connects, so the target may be of another engine.
+pub(super) fn init(engine: &EngineKind, matches: &ArgMatches) -> Outcome {
     let Some(("init", matches)) = matches.subcommand() else { return Err(Failure::usage("no such command")) };
     let settings = settings::resolve(matches, &[])?;
     let spec = checked_load(&settings)?;
-    let engine = registry::ENGINES.iter().find(|engine| engine.scheme == scheme);
-    let engine = engine.ok_or_else(|| Failure::usage("no such command"))?;
     let sessions = RunSpec::from_settings(&settings)?.spec.sessions().max(spec.streams.get());
     output::done(&script_of_server(engine, &request_of_load(engine, &spec), &spec, sessions)?)
 }
@@ -214,60 +250,107 @@ fn request_of_load(engine: &EngineKind, spec: &LoadSpec) -> OpenSpec {
 }
 
 /// `SCHEMAS`, or `WRITERS READERS`, as parameters, which must not be flags too.
-fn schemas_or_roles(matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
-    let numbers = matches.texts("schemas-or-roles");
+fn schemas_or_roles(numbers: &[String], matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
+    let flags = settings::flags(matches);
     let keys: &[&str] = if numbers.len() == 2 { &["WRITERS", "READERS"] } else { &["SCHEMAS"] };
     let pairs = keys.iter().zip(numbers).map(|(key, number)| {
         let place = format!("{key} is given in its place, as {number}");
-        match matches.text(key) {
-            Some(_) => Err(Failure::usage(format!("{place}: leave out --{}", key.to_lowercase()))),
-            None => Ok(((*key).to_owned(), number.to_owned())),
+        match flags.iter().any(|(flag, _)| flag == key) {
+            true => Err(Failure::usage(format!("{place}: leave out --{}", key.to_lowercase()))),
+            false => Ok(((*key).to_owned(), number.to_owned())),
         }
     });
     pairs.collect()
 }
 
-pub(super) fn run(matches: &ArgMatches) -> Outcome {
-    if matches.get_flag("member") {
+/// Run a test and print its summary
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob run                 one session on each loaded schema, over all of its data
+  slob run -t 4 --run-time 60 --update-pct 20
+  slob run -s 1 -t 16      sixteen sessions on one schema
+  slob run 4 8             four sessions that only update beside eight that only read
+  slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most
+  slob run --observe ssh:db1               the database is on db1: watch its CPU and device through ssh
+  slob run --rate 100@0s,400@60s           100 operations/s in the first minute, then 400
+  slob run --demand profile.json --from 2026-11-20 --compress 24   that day of production in an hour
+  slob run --metrics 9187  serve live figures at http://127.0.0.1:9187/metrics
+SCHEMAS, SCALE and SCAN_TABLE_SZ, if you do not set them, are those of the loaded data.")]
+pub(super) struct RunArgs {
+    /// The number of schemas; or of sessions that only update, and of sessions that only read
+    #[arg(num_args = 1..=2, action = ArgAction::Set, value_names = ["SCHEMAS|WRITERS", "READERS"])]
+    #[arg(add = ArgValueCompleter::new(completing::schemas))]
+    schemas_or_roles: Vec<String>,
+    #[arg(long, help = STRICT)]
+    strict: bool,
+    /// Print the full report instead of its summary
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
+    /// Print the record as JSON instead of the summary
+    #[arg(long)]
+    json: bool,
+    #[arg(long, help = PRINT_SQL)]
+    print_sql: bool,
+    #[arg(long, help = PLAIN)]
+    plain: bool,
+    /// Log every update that the database acknowledges to FILE, for `slob verify --durability FILE` after a crash
+    #[arg(long, value_name = "FILE")]
+    durability: Option<PathBuf>,
+    /// Sign the record with this private key of OpenSSH (ssh-ed25519), for `slob verify --run RUN --signed-by KEY.pub`
+    #[arg(long, value_name = "FILE")]
+    sign: Option<PathBuf>,
+    /// Serve live figures for Prometheus at /metrics; a bare port binds to 127.0.0.1, port 0 picks a free one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<String>,
+    /// Take settings and start from the program that started this one
+    #[arg(long, hide = true)]
+    member: bool,
+    #[command(flatten)]
+    demand: ReplayedRun,
+}
+
+pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
+    if args.member {
         return together::member();
     }
-    let settings = settings::resolve(matches, &schemas_or_roles(matches)?)?;
-    let settings = replays::of_run(matches, &settings)?.unwrap_or(settings);
-    if matches.get_flag("print-sql") {
+    let settings = settings::resolve(matches, &schemas_or_roles(&args.schemas_or_roles, matches)?)?;
+    let settings = replays::of_run(&args.demand, &settings)?.unwrap_or(settings);
+    if args.print_sql {
         let spec = checked_run(&settings)?;
         let engine = registry::engine_of(&spec.target)?;
         let open = registry::open_spec(engine, &spec.target, &spec.options, Purpose::Use, None);
         return output::done(&script_of_run(engine, &open, &spec)?);
     }
     let required = required(&settings::shown(&settings, "GATE").unwrap_or_default())?;
-    let key = matches.path("sign").map(SigningKey::read).transpose()?;
-    let server = matches.text("metrics").map(MetricsServer::start).transpose()?;
+    let key = args.sign.as_deref().map(SigningKey::read).transpose()?;
+    let server = args.metrics.as_deref().map(MetricsServer::start).transpose()?;
     let stop = interrupt::flag()?;
     let watch = Watch {
-        plain: matches.get_flag("plain"),
+        plain: args.plain,
         figures: server.as_ref().map(MetricsServer::figures),
-        extras: Extras { journal: matches.path("durability"), key: key.as_ref(), led: None },
+        extras: Extras { journal: args.durability.as_deref(), key: key.as_ref(), led: None },
     };
     let kept = measure(&settings, watch, &stop)?;
     drop(server);
     let record = &kept.record;
     // The record's folder is named even if stdout fails.
-    let printed = if matches.get_flag("json") {
+    let printed = if args.json {
         let printed = output::print(&output::json("the record", record)?).map_err(Failure::after_work);
         output::say(&format!("\n{}\n{}", compact_summary(record).trim_end(), kept.place()));
         printed
     } else {
-        kept.print(matches.get_flag("full"))
+        kept.print(args.full)
     };
     kept.end(&stop)?;
     printed?;
-    let code = conclude(record, matches.get_flag("strict"))?;
+    let code = conclude(record, args.strict)?;
     if required.is_empty() || code != ExitCode::SUCCESS || record.status != Status::Completed {
         return Ok(code);
     }
     let gate = Gate::of(&required, &[], std::slice::from_ref(record), &[], Confidence::default());
     let table = format!("\n{}", gate.text());
-    match matches.get_flag("json") {
+    match args.json {
         true => output::say(table.trim_end()),
         false => output::print(&table).map_err(Failure::after_work)?,
     }
@@ -447,11 +530,28 @@ fn conclude(record: &Record, strict: bool) -> Outcome {
     }
 }
 
-pub(super) fn mark(matches: &ArgMatches) -> Outcome {
+/// Note an event in a run that is under way
+#[derive(Args)]
+#[command(after_help = "\
+The mark appears in the record, the series and the reports, and as a line in the charts.
+Examples:
+  slob mark rebalance begins
+  slob mark --run 20261120T231840Z-run fstrim done   if several runs are under way
+  slob mark --results-dir campaigns/fs backup begins
+EXTERNAL_SCRIPT, and anything it starts, can call `slob mark TEXT` without naming the run.")]
+pub(super) struct MarkArgs {
+    /// What is happening, in one line
+    #[arg(required = true)]
+    text: Vec<String>,
+    /// The run, by its id or name [default: the only one under way]
+    #[arg(long, value_name = "ID", add = ArgValueCompleter::new(completing::under_way))]
+    run: Option<String>,
+}
+
+pub(super) fn mark(args: &MarkArgs, matches: &ArgMatches) -> Outcome {
     // The mark has the time of the call: little may precede it.
-    let text = matches.texts("text").join(" ");
-    let said = matches.text("run").map(str::to_owned);
-    let run = said.or_else(|| std::env::var(settings::RUN_ID).ok()).filter(|run| !run.is_empty());
+    let text = args.text.join(" ");
+    let run = args.run.clone().or_else(|| std::env::var(settings::RUN_ID).ok()).filter(|run| !run.is_empty());
     let id = leave_mark(&settings::results_dir_of(matches)?, run.as_deref(), &text)?;
     output::say(&format!("marked in {id}"));
     Ok(ExitCode::SUCCESS)
@@ -459,23 +559,38 @@ pub(super) fn mark(matches: &ArgMatches) -> Outcome {
 
 const DEMO_FOLDER: &str = "slob-demo";
 
-/// `slob demo`: probes, loads, runs, reports and cleans up, without server and arguments.
-pub(super) fn demo(matches: &ArgMatches) -> Outcome {
+/// See the whole method here: probe the device, load, run for 20 s, report, clean up
+#[derive(Args)]
+#[command(after_help = "The data go to ./slob-demo and are removed at the end; the report stays in ./runs.")]
+// The flags of parameters come later.
+#[command(defer(|command| command.mut_arg("RUN_TIME", |arg| arg.help("seconds to measure [RUN_TIME=20]"))))]
+pub(super) struct DemoArgs {
+    /// Keep the data
+    #[arg(long)]
+    keep: bool,
+    /// Print the full report instead of its summary
+    #[arg(long)]
+    full: bool,
+    #[arg(long, help = PLAIN)]
+    plain: bool,
+}
+
+pub(super) fn demo(args: &DemoArgs, matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve_with(None, matches, &demo_parameters())?;
     let stop = interrupt::flag()?;
     let folder = Path::new(DEMO_FOLDER);
     fs::create_dir_all(folder).map_err(|error| {
         Failure::usage(format!("creating ./{DEMO_FOLDER}: {error}; change to a folder you can write to"))
     })?;
-    let result = load_probe_and_run(&settings, folder, matches.get_flag("plain"), &stop);
-    let cleaned = if matches.get_flag("keep") {
+    let result = load_probe_and_run(&settings, folder, args.plain, &stop);
+    let cleaned = if args.keep {
         output::say(&format!("The data stay in ./{DEMO_FOLDER}"));
         Ok(())
     } else {
         remove_demo(&settings, folder)
     };
     let kept = result?;
-    let printed = kept.print(matches.get_flag("full"));
+    let printed = kept.print(args.full);
     cleaned?;
     printed?;
     conclude(&kept.record, false)
@@ -534,7 +649,15 @@ fn demo_parameters() -> Vec<(String, String)> {
     defaults.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
 }
 
-pub(super) fn remove(matches: &ArgMatches) -> Outcome {
+/// Remove the schemas that slob loaded, and nothing else
+#[derive(Args)]
+pub(super) struct DropArgs {
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+pub(super) fn remove(args: &DropArgs, matches: &ArgMatches) -> Outcome {
     let (spec, engine) = registry::open(&settings::resolve(matches, &[])?)?;
     let _lock = engine.lock()?;
     let schemas = engine.schemas()?;
@@ -543,7 +666,7 @@ pub(super) fn remove(matches: &ArgMatches) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let what = format!("{} from {}", output::plural(schemas.len() as u64, "schema"), spec.target);
-    if !matches.get_flag("yes") && !output::confirm(&format!("Remove {what}?"))? {
+    if !args.yes && !output::confirm(&format!("Remove {what}?"))? {
         output::say("nothing was removed");
         return Ok(ExitCode::SUCCESS);
     }

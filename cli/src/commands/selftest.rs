@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Args};
 use slob_engine::{Engine, Purpose, Result, Server, suite};
 use slob_facts::{Grade, Question, verdicts};
 use slob_host::HostInfo;
@@ -20,21 +20,42 @@ use slob_run::{
 use slob_spec::{Group, LoadSpec, RunSpec, Settings, Target};
 
 use super::capture::{Capture, replay};
-use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::{interrupt, output, registry, settings};
 
-pub(super) fn selftest(matches: &ArgMatches) -> Outcome {
-    if let Some(capture) = matches.path("replay") {
+/// Check that an engine behaves on this target as the method requires
+#[derive(Args)]
+#[command(after_help = "\
+Loads two small schemas, works on them, reads every row back and removes them; then does the same for a small test from
+load to removal. The target must hold no schemas. The report is Markdown on stdout, meant to be attached to an issue: it
+names hosts and accounts, but no passwords.
+Example: slob selftest --target ... --output selftest.md
+Exit codes: 0 all checks passed; 1 a check failed; 2 nothing was changed; 130 interrupted.")]
+pub(super) struct SelftestArgs {
+    /// Write the report to this file as well
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Save the server's answers to FILE.tar.gz: version, settings, counters and plans verbatim, the time of each call, and errors; no passwords, no rows
+    #[arg(long, value_name = "FILE")]
+    capture: Option<PathBuf>,
+    /// Keep host names in the capture instead of replacing them by host-1, host-2, ...
+    #[arg(long, requires = "capture")]
+    with_names: bool,
+    /// Recompute the figures from a capture, without a server, and compare them with the original ones
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["capture", "output"])]
+    replay: Option<PathBuf>,
+}
+
+pub(super) fn selftest(args: &SelftestArgs, matches: &ArgMatches) -> Outcome {
+    if let Some(capture) = &args.replay {
         return replay(capture);
     }
     let settings = settings::resolve(matches, &[])?;
     let spec = LoadSpec::from_settings(&settings)?.spec;
     let stop = interrupt::flag()?;
     let kind = registry::engine_of(&spec.target)?;
-    let with_names = matches.get_flag("with-names");
-    let capture = matches.path("capture").map(|file| Capture::new(file, kind, &settings, with_names));
-    let capture = capture.transpose()?;
+    let capture = args.capture.as_deref();
+    let capture = capture.map(|file| Capture::new(file, kind, &settings, args.with_names)).transpose()?;
     let open = || {
         let open =
             || registry::open_target(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone());
@@ -55,7 +76,7 @@ pub(super) fn selftest(matches: &ArgMatches) -> Outcome {
     }
     let server = engine.server()?;
     drop(engine);
-    let mut report = Report::new(matches.path("output"))?;
+    let mut report = Report::new(args.output.as_deref())?;
     let end_to_end = EndToEnd::new(&settings, &stop, capture.as_ref())?;
     report.begin(&spec.target, &server);
     if let Some(capture) = &capture {

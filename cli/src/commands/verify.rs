@@ -1,26 +1,46 @@
 //! `slob verify`: the rows of the loaded data, or a run's record with the files beside it.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Args};
+use clap_complete::ArgValueCompleter;
 use slob_facts::format::count;
 use slob_record::{Record, Signers, find_run};
 use slob_report::{Recheck, check_run};
 use slob_run::{Acknowledged, replay};
 use slob_spec::{RunSpec, Settings};
 
-use crate::args::Given;
 use crate::failure::{Failure, JUDGED, Outcome};
 use crate::progress::Progress;
-use crate::{interrupt, output, registry, settings};
+use crate::{completing, interrupt, output, registry, settings};
 
-/// `slob verify`: reads every row back, or checks a run's record.
-pub(super) fn verify(matches: &ArgMatches) -> Outcome {
-    if let Some(name) = matches.text("run") {
-        return verify_run(matches, name);
-    }
+/// Check every byte of the loaded data, or a run's record
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob verify --target ...     every row of every schema
+  slob verify --run latest     checks the run's sums and counters and the files of its folder, and replays its plan; makes no connection
+  slob verify --run latest --signed-by ~/.ssh/id_ed25519.pub
+Exit codes: 0 everything is correct; 1 something is not; 2 bad usage; 3 not everything could be read; 130 interrupted.")]
+pub(super) struct VerifyArgs {
+    /// Check a run's record instead of the data
+    #[arg(long, conflicts_with = "durability", add = ArgValueCompleter::new(completing::runs))]
+    run: Option<String>,
+    /// The record must be signed with this public key, or with one of the allowed signers in this file
+    #[arg(long, value_name = "FILE", requires = "run")]
+    signed_by: Option<PathBuf>,
+    /// Check as well that no acknowledged update is missing, using the journal of `slob run --durability FILE`
+    #[arg(long, value_name = "FILE")]
+    durability: Option<PathBuf>,
+}
+
+pub(super) fn verify(args: &VerifyArgs, matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
-    let journal = matches.path("durability");
+    if let Some(name) = &args.run {
+        return verify_run(args, &settings::results_dir(&settings), name);
+    }
+    let journal = args.durability.as_deref();
     let acknowledged = journal.map(Acknowledged::read).transpose()?;
     let stop = interrupt::flag()?;
     let (spec, engine) = registry::open(&settings)?;
@@ -53,9 +73,9 @@ pub(super) fn verify(matches: &ArgMatches) -> Outcome {
 }
 
 /// `slob verify --run`: compares the figures of a record with each other, with the files beside it and with the replayed plan.
-fn verify_run(matches: &ArgMatches, name: &str) -> Outcome {
-    let signers = matches.path("signed-by").map(Signers::read).transpose()?;
-    let path = find_run(&settings::results_dir_of(matches)?, name)?;
+fn verify_run(args: &VerifyArgs, results: &Path, name: &str) -> Outcome {
+    let signers = args.signed_by.as_deref().map(Signers::read).transpose()?;
+    let path = find_run(results, name)?;
     let (record, mut checks) = check_run(&path, signers.as_ref())?;
     checks.extend(check_plan(&record));
     let line = |check: &Recheck| {

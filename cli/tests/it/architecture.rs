@@ -148,8 +148,7 @@ fn engines_are_named_only_in_their_folders_and_in_the_registry() {
         // The reports of that vendor are what this room and its command are about; no engine is known there.
         let subject = if is_about_awr(&path) { "oracle" } else { "" };
         // A file format there, and no engine.
-        let format =
-            if path.ends_with("awr_export.rs") || path.ends_with("args/awr.rs") { "sqlite" } else { "" };
+        let format = if path.ends_with("awr_export.rs") { "sqlite" } else { "" };
         let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         for line in lines.map(str::to_lowercase) {
             if engines
