@@ -7,12 +7,12 @@ use crate::alone;
 use crate::common::Folder;
 use slob_testing::tries::{Seen, ensure, shown_within};
 
-const SECONDS: f64 = 6.0;
+const SECONDS: f64 = 4.0;
 
 /// Cached reads, so that nothing but the CPUs is the limit.
 fn folder() -> Folder {
     let folder = Folder::loaded(1, "16M");
-    let conf = "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nBUFFERED=TRUE\nWARMUP=0\nRUN_TIME=6\nTHREADS_PER_SCHEMA=2\n";
+    let conf = "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nBUFFERED=TRUE\nWARMUP=0\nRUN_TIME=4\nTHREADS_PER_SCHEMA=2\n";
     folder.write("slob.conf", conf);
     folder
 }
@@ -47,7 +47,7 @@ fn half_of_the_capacity_is_held_within_one_percent() {
         let rate = (capacity(&folder) / 2.0).round();
         let record = folder.run_json(format!("--rate {rate}"));
         let (response_ns, latency_ns) =
-            (mean_ns(&record, "response", 1, 5), mean_ns(&record, "latency", 1, 5));
+            (mean_ns(&record, "response", 1, 3), mean_ns(&record, "latency", 1, 3));
         let held = done_per_s(&record) / rate;
         // Little's law in another form: what is held does not wait for more than a few operations.
         ensure(response_ns < 20.0 * latency_ns && (held - 1.0).abs() < 0.01, || {
@@ -72,7 +72,7 @@ fn overloaded(folder: &Folder, arrivals: &str) -> (f64, Value) {
 /// what an operation itself takes does not grow with the backlog.
 fn waits_show_in_responses_only(record: &Value, due: f64) -> Seen {
     let backlog = record["backlog"].as_f64().unwrap();
-    let of = |kind| (mean_ns(record, kind, 0, 2), mean_ns(record, kind, 4, 6));
+    let of = |kind| (mean_ns(record, kind, 0, 1), mean_ns(record, kind, 3, 4));
     let (responses, latencies) = (of("response"), of("latency"));
     let waited = responses.1 > 2.0 * responses.0 && responses.1 / 1e9 > 0.5 * backlog / due * SECONDS;
     ensure(waited && latencies.1 < 2.0 * latencies.0, || {

@@ -43,15 +43,6 @@ fn a_full_sweep_confirms_the_knee(folder: &Folder) {
 }
 
 #[test]
-fn a_full_sweep_confirms_the_knee_of_sqlite_within_one_step() {
-    let _alone = alone();
-    let folder = Folder::loaded(1, "16M");
-    let conf = "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nBUFFERED=TRUE\nWARMUP=0\nRUN_TIME=1\n";
-    folder.write("slob.conf", conf);
-    a_full_sweep_confirms_the_knee(&folder);
-}
-
-#[test]
 fn a_full_sweep_confirms_the_knee_of_postgresql_within_one_step() {
     let _alone = alone();
     let Some(bench) = postgres(Version::V18, &[("shared_buffers", "64MB")]) else { return };

@@ -320,7 +320,7 @@ fn all_models_have_their_figures(folder: &Folder) {
         "name = \"all\"\ndirectory = \"c\"\nsessions = [\"1x2\", \"1x4\"]\nrepeats = 2\n\
          models = [\"read\", \"redo\", \"writes\", \"read-write\"]\nsettings = { RUN_TIME = 1, WARMUP = 0 }\n\
          [[model]]\nname = \"writes\"\nmetric = \"writes\"\nsettings = { UPDATE_PCT = 50 }\n\
-         [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n",
+         [[variant]]\nname = \"a\"\n",
     );
     folder.slob("campaign plan.toml").success();
     let json = folder.slob("analyze c --json").json();

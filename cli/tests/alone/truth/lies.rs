@@ -60,8 +60,6 @@ fn cached_beside_a_neighbour() -> Option<Result<(), String>> {
     let bench = postgres(Version::V15, &[("shared_buffers", "2MB"), ("track_io_timing", "on")])?;
     bench.setup(1, "64M");
     let _neighbour = Neighbour::reading(bench.folder.path(), 3060)?;
-    // It lays out its file first.
-    thread::sleep(Duration::from_secs(3));
     let record = bench.run("--run-time 5 --update-pct 0 --rate 50");
     let ((device, database), own) = (read_bytes(&record, 8192), fetched(&record));
     assert!(device * 2 > database, "the neighbour read too little: {device} bytes, {database} asked for");
@@ -109,7 +107,7 @@ fn frozen_session() -> Option<Result<(), String>> {
         let run = scope.spawn(|| folder.run_json("--run-time 5 --update-pct 0 -t 2 --rate 400"));
         let one = "SELECT pid FROM pg_stat_activity WHERE usename = 'plain' AND query LIKE 'CALL%' LIMIT 1";
         let pid = loop {
-            thread::sleep(Duration::from_secs(1));
+            thread::sleep(Duration::from_millis(100));
             if let Some(row) = admin.query_opt(one, &[]).unwrap() {
                 break rustix::process::Pid::from_raw(row.get(0)).unwrap();
             }

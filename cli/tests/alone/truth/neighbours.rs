@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Somebody else's random reads of the device that carries a folder, so many a second.
+use slob_testing::children;
+use slob_testing::tries::{ensure, until};
+
+/// Somebody else's random reads of the device that carries a folder, so many a second; they have begun.
 pub(super) struct Neighbour(Child);
 
 impl Neighbour {
@@ -22,7 +25,16 @@ impl Neighbour {
             .stdout(Stdio::null())
             .spawn();
         match fio {
-            Ok(fio) => Some(Self(fio)),
+            Ok(fio) => {
+                // It lays out its file first.
+                let has_read = |pid: &u32| {
+                    let counts = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+                    counts.lines().any(|line| line.starts_with("read_bytes: ") && line != "read_bytes: 0")
+                };
+                let reads = || children(fio.id()).iter().any(has_read);
+                until(|| ensure(reads(), || "fio does not read".to_owned()));
+                Some(Self(fio))
+            }
             Err(error) => {
                 assert!(std::env::var("CI").as_deref() != Ok("true"), "fio: {error}");
                 eprintln!("skipped: fio: {error}");

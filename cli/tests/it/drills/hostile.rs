@@ -157,7 +157,7 @@ fn peak_mib(child: &Child) -> Option<u64> {
 
 /// Lets a command meet the peer, ends it by one SIGTERM, and returns its time to end and its largest memory.
 fn ends(scheme: &str, peer: Peer, command: &str) -> (Duration, u64) {
-    const MEETING: Duration = Duration::from_secs(4);
+    const MEETING: Duration = Duration::from_secs(2);
     let query = if scheme == "mysql" { "?defaults-file=/dev/null" } else { "db" };
     let folder = Folder::new();
     let target = format!("{scheme}://user@127.0.0.1:{}/{query}", listen(peer));
