@@ -7,7 +7,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use jiff::civil::DateTime;
 use serde_json::json;
-use slob_campaign::{DemandPoint, LatencyLimit, Trail, is_set_by_plan};
+use slob_campaign::{DemandPoint, Trail, is_set_by_plan};
+use slob_facts::LatencyLimit;
 use slob_profile::{CALIBRATION_RUNS, Parameters, Slot, Stretch, length};
 use slob_report::Answer;
 use slob_report::profiles::{HeadroomLimit, RESPONSE, Replay, ReplayInterval};
@@ -207,7 +208,7 @@ fn carry_out(
     };
     let columns: Vec<&str> = limits
         .iter()
-        .map(|limit| limit.column)
+        .map(|limit| limit.figure.name)
         .chain(HeadroomLimit::default_columns())
         .chain([RESPONSE])
         .collect();

@@ -13,11 +13,11 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use serde_json::json;
 use slob_campaign::{
-    Demand, DemandPoint, Ended, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeRules, LatencyLimit,
-    Raised, SearchStep, Trail, clash, search_headroom, search_knee,
+    Demand, DemandPoint, Ended, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeRules, Raised,
+    SearchStep, Trail, clash, search_headroom, search_knee,
 };
 use slob_facts::thresholds::LOW_LOAD;
-use slob_facts::{Run as JudgedRun, figure};
+use slob_facts::{LatencyLimit, Run as JudgedRun};
 use slob_profile::{
     At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Figures, Limits, Parameters, Profile,
     TOLERANCE_PERCENT, calibrate, compare, not_modelled, solve,
@@ -149,7 +149,7 @@ impl CurveSearch {
         let mut point = curve_point(&record, self.exceeds_limit(limited)?)?;
         let of_victim = match (&self.limit, &victim) {
             (Some(limit), Some(victim)) => limited_value(limit, victim)
-                .map(|us| format!("  {VICTIM}: {} {us:.0} us", limit.column.trim_end_matches("_us"))),
+                .map(|us| format!("  {VICTIM}: {} {us:.0} us", limit.figure.name.trim_end_matches("_us"))),
             _ => None,
         };
         // A victim at a fixed rate that is not kept has lost more than latency.
@@ -219,7 +219,7 @@ impl CurveSearch {
             ))),
             (None, None) => Err(Failure::usage(format!(
                 "--limit {limit}: this target does not measure {}; choose another",
-                limit.column
+                limit.figure.name
             ))),
         }
     }
@@ -236,7 +236,7 @@ impl CurveSearch {
             points: self.points,
             knee_sessions: count.filter(|_| !by_rate),
             knee_rate_per_s: count.filter(|_| by_rate),
-            limit: self.limit.map(|limit| limit.to_string()),
+            limit: self.limit.as_ref().map(ToString::to_string),
             tolerance_percent: percent,
         }
     }
@@ -279,12 +279,12 @@ fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure>
 
 /// The figure that a limit is for, if the target measures it.
 fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {
-    figure::named(limit.column)?.of(&JudgedRun::of(record))
+    limit.figure.of(&JudgedRun::of(record))
 }
 
 /// The step of the clock that timed what the limit is for: a figure that is absent lies below it.
 fn clock_step_us(limit: &LatencyLimit, record: &Record) -> Option<f64> {
-    let timed = |kind: &KindRecord| match limit.column.split_once('_')?.0 {
+    let timed = |kind: &KindRecord| match limit.figure.name.split_once('_')?.0 {
         "operation" => kind.latency.clock_step(),
         "response" => kind.response.clock_step(),
         _ => None,
@@ -675,7 +675,7 @@ pub(super) fn find_headroom(
         columns: asked
             .limits
             .iter()
-            .map(|limit| limit.column)
+            .map(|limit| limit.figure.name)
             .chain(HeadroomLimit::default_columns())
             .collect(),
         limits: asked.limits.iter().map(asked_limit).collect(),
@@ -708,7 +708,7 @@ pub(super) fn find_headroom(
 }
 
 pub(super) fn asked_limit(limit: &LatencyLimit) -> HeadroomLimit {
-    HeadroomLimit { name: limit.to_string(), column: limit.column.to_owned(), us: limit.us, basis: None }
+    HeadroomLimit { name: limit.to_string(), column: limit.figure.name.to_owned(), us: limit.us, basis: None }
 }
 
 /// The runs of a search, and what they have in common.

@@ -22,8 +22,8 @@ pub use plan::{
 };
 pub use schedule::{Campaign, Member, ModelEntry, Order, Schedule, Step, VariantEntry, clash};
 pub use search::{
-    HeadroomEnd, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeReason, KneeRules, LatencyLimit,
-    Raised, Step as SearchStep, search_headroom, search_knee,
+    HeadroomEnd, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeReason, KneeRules, Raised,
+    Step as SearchStep, search_headroom, search_knee,
 };
 pub use store::{
     Attempt, CAMPAIGN_FILE, CampaignError, Ended, HookFailure, MissedRun, Slot, State, Store, Trail,

@@ -12,7 +12,8 @@ use strum::VariantArray;
 
 use crate::hook::{CommandLine, Hook, Moment};
 use crate::schedule::Order;
-use crate::search::{HeadroomRules, LatencyLimit};
+use crate::search::HeadroomRules;
+use slob_facts::LatencyLimit;
 
 pub(crate) type Pairs = Vec<(String, String)>;
 

@@ -81,7 +81,7 @@ impl Bound {
     }
 
     /// The longest duration that holds; `None` for another bound.
-    pub fn most_us(&self) -> Option<f64> {
+    fn most_us(&self) -> Option<f64> {
         let is_limit =
             self.figure.unit == "us" && matches!(self.side, Side::AtMost | Side::Below | Side::Limit);
         (is_limit && self.amount > 0.0).then_some(self.amount)
@@ -99,6 +99,49 @@ impl Bound {
         match (1..=MOST_DECIMALS).find_map(longer) {
             Some(number) => format!("{number} {}", self.figure.unit).trim_end().to_owned(),
             None => words,
+        }
+    }
+}
+
+/// A latency that a search must keep: `p99=2ms`.
+#[derive(Clone, Debug, derive_more::Display)]
+#[display("{text}")]
+pub struct LatencyLimit {
+    text: String,
+    pub figure: &'static Figure,
+    pub us: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadLimit {
+    #[error(
+        "'{0}' is not a limit; use WHAT=TIME such as p99=2ms, mean=500us, read-p99=2ms or response-p99=10ms"
+    )]
+    Form(String),
+    #[error("'{0}' is not a limit; use WHAT=TIME such as p99=2ms: {1}")]
+    Bound(String, BadBound),
+}
+
+/// By what was typed: the figure and the duration follow from it.
+impl PartialEq for LatencyLimit {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl FromStr for LatencyLimit {
+    type Err = BadLimit;
+
+    fn from_str(text: &str) -> Result<Self, BadLimit> {
+        let text = text.trim().to_owned();
+        let bound: Bound = match text.parse() {
+            Ok(bound) => bound,
+            Err(BadBound::Form(text)) => return Err(BadLimit::Form(text)),
+            Err(error) => return Err(BadLimit::Bound(text, error)),
+        };
+        match bound.most_us() {
+            Some(us) => Ok(Self { text, figure: bound.figure, us }),
+            None => Err(BadLimit::Form(text)),
         }
     }
 }
@@ -188,10 +231,21 @@ mod tests {
 
     #[test]
     fn a_limit_is_an_upper_bound_of_a_duration() {
-        let limit = |text: &str| text.parse::<Bound>().unwrap().most_us();
-        assert_eq!(limit("read-p99=1.5ms"), Some(1500.0));
-        assert_eq!(limit("read-p99<=1.5ms"), Some(1500.0));
-        assert_eq!([limit("read-p99>1ms"), limit("iops=3"), limit("p99=-2ms"), limit("p99=0ms")], [None; 4]);
+        for (text, name, us) in [
+            ("p99=2ms", "operation_p99_us", 2000.0),
+            ("mean=500us", "operation_mean_us", 500.0),
+            ("read-p99=1.5ms", "physical_read_p99_us", 1500.0),
+            ("response-p99 <= 20ms", "response_p99_us", 20e3),
+            ("p99.9=1s", "operation_p999_us", 1e6),
+        ] {
+            let limit: LatencyLimit = text.parse().unwrap();
+            assert_eq!((limit.figure.name, limit.us, limit.to_string().as_str()), (name, us, text));
+        }
+        for bad in ["p99", "p99=2", "p98=2ms", "p99=-2ms", "p99=0ms", "p99=xms", "=2ms", "p99>2ms", "iops=3"]
+        {
+            let error = bad.parse::<LatencyLimit>().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("'{bad}' is not a limit")), "{error}");
+        }
         let at_least: Bound = "iops=3".parse().unwrap();
         assert!(at_least.holds(4.0) && !at_least.holds(2.0));
     }

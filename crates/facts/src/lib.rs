@@ -17,7 +17,7 @@ pub mod table;
 pub mod thresholds;
 pub mod verdicts;
 
-pub use bound::{BadBound, Bound, figure_named};
+pub use bound::{BadBound, BadLimit, Bound, LatencyLimit, figure_named};
 pub use claim::Claim;
 pub use figure::{Figure, Figures};
 pub use question::{Grade, Question};

@@ -224,11 +224,18 @@ impl Analysis {
         options: &Options,
     ) -> Result<Self, AnalysisError> {
         let known = || variants.iter().map(|variant| variant.name.as_str()).collect::<Vec<_>>().join(", ");
-        if let Some(name) = &options.scale
-            && !variants.iter().any(|variant| &variant.name == name)
-        {
-            return Err(AnalysisError::NoSuchVariant { name: name.clone(), known: known() });
-        }
+        // Names of files begin alike: the part that tells them apart is enough.
+        let scale = options.scale.as_ref().map(|name| {
+            let is_part = |variant: &&Variant| variant.name.contains(name.as_str());
+            let parts: Vec<&Variant> = variants.iter().filter(is_part).collect();
+            let whole = parts
+                .iter()
+                .find(|variant| &variant.name == name)
+                .or(parts.first().filter(|_| parts.len() == 1));
+            let unknown = || AnalysisError::NoSuchVariant { name: name.clone(), known: known() };
+            whole.map(|variant| variant.name.clone()).ok_or_else(unknown)
+        });
+        let options = &Options { scale: scale.transpose()?, ..options.clone() };
         let tables: Vec<Table> =
             tables.iter().filter_map(|spec| Table::of(runs, variants, spec, options)).collect();
         if tables.is_empty() {

@@ -296,7 +296,7 @@ pub fn run_of_row(row: &Row) -> Run {
         None => row.figure(Head::Sessions).map(|sessions| sessions as u32).into_iter().collect(),
     };
     let models = models(&figures, row.writers_and_readers);
-    Run {
+    let run = Run {
         id: row.file.clone(),
         label: row.file.clone(),
         models: models.into_iter().map(str::to_owned).collect(),
@@ -304,6 +304,26 @@ pub fn run_of_row(row: &Row) -> Run {
         figures,
         top_wait: row.top_wait.clone(),
         ..Run::default()
+    };
+    // The newer form has no columns for writers and readers: the name of the file may tell them.
+    let name = if row.writers_and_readers.is_none() { RunName::of(&row.file) } else { None };
+    match name {
+        Some(name) => run.named(&name),
+        None => run,
+    }
+}
+
+impl Run {
+    /// With the sessions of a name, and the model of its writers and readers.
+    fn named(self, name: &RunName) -> Self {
+        let model = name.writers_and_readers.map(|roles| match roles {
+            // Runs with both roles are not among those that only read.
+            [0, _] => READS_MODEL,
+            [_, 0] => write_model(&self.figures, UNKNOWN.writes.name, BLOCK_BYTES),
+            _ => WRITES_MODEL,
+        });
+        let models = model.map_or(self.models, |model| BTreeSet::from([model.to_owned()]));
+        Self { sessions: BTreeSet::from([name.sessions]), models, ..self }
     }
 }
 
@@ -325,16 +345,7 @@ pub fn run_of_report(named: &Named, pattern: Option<&NamePattern>) -> Run {
         None => RunName::of(&named.file),
     };
     let Some(name) = name else { return run };
-    run.sessions = BTreeSet::from([name.sessions]);
-    if let Some(roles) = name.writers_and_readers {
-        // Runs with both roles are not among those that only read.
-        let model = match roles {
-            [0, _] => READS_MODEL,
-            [_, 0] => write_model(&run.figures, UNKNOWN.writes.name, BLOCK_BYTES),
-            _ => WRITES_MODEL,
-        };
-        run.models = BTreeSet::from([model.to_owned()]);
-    }
+    run = run.named(&name);
     if let (Some(_), Some(variant)) = (pattern, name.variant) {
         run.label = variant;
     }

@@ -154,6 +154,33 @@ fn the_newer_form_tells_models_by_figures() {
     assert_eq!(runs[1].figures["redo_bytes_per_s"], 310.0 * 1_048_576.0);
 }
 
+/// Files of readers alone stood among those that write, as the newer form has no columns for roles.
+#[test]
+fn names_in_rows_tell_writers_and_readers_and_a_part_of_a_name_is_enough() {
+    let head = "FILE|SESSIONS|ELAPSED|DB CPU|DB Tm|EXECUTES|LIO|PREADS|READ_MBS|PWRITES|WRITE_MBS|REDO_MBS|DFSR_LAT|\
+                DPR_LAT|DFPR_LAT|DFPW_LAT|LFPW_LAT|TOP WAIT|\n";
+    let row = |file: &str, reads: u32| {
+        format!("{file}||60|1|8|100|1000|{reads}|1|900|1|1|500|||||db file sequential read|\n")
+    };
+    let files = [
+        ("SLOB-AWR-EXT3-1.0.8", 1000),
+        ("SLOB-AWR-EXT3-2.0.8", 1010),
+        ("SLOB-AWR-XFS-1.0.8", 1200),
+        ("SLOB-AWR-XFS-2.0.8", 1190),
+    ];
+    let text: String =
+        std::iter::once(head.to_owned()).chain(files.map(|(file, reads)| row(file, reads))).collect();
+    let runs = runs_of_text(&text).unwrap();
+    assert!(
+        runs.iter().all(|run| run.models == ["READS".to_owned()].into() && run.sessions == [8].into()),
+        "{runs:?}"
+    );
+    let variants = variants_of(runs.iter().map(|run| run.label.as_str()));
+    let options = Options { scale: Some("EXT3".into()), ..Options::default() };
+    let analysis = Analysis::of(&runs, &variants, &slob_r_tables(), &options).unwrap();
+    assert_eq!(analysis.scale.as_deref(), Some("SLOB-AWR-EXT3"));
+}
+
 #[test]
 fn what_is_not_awr_info_is_refused_with_its_line() {
     let error = |text: &str| runs_of_text(text).unwrap_err().to_string();
