@@ -35,7 +35,7 @@ pub(super) fn ladder(matches: &ArgMatches) -> Outcome {
     };
     let sessions = match &database {
         Some(database) => database.prepared.homes.len() as u32,
-        None => RunSpec::from_settings(&asked)?.spec.sessions(),
+        None => RunSpec::from_settings(&asked)?.spec.workload.sessions(),
     };
     let plan = ProbePlan {
         file_bytes: matches.value::<u64>("size-mb") << 20,

@@ -229,7 +229,7 @@ pub(super) fn init(engine: &EngineKind, matches: &ArgMatches) -> Outcome {
     let Some(("init", matches)) = matches.subcommand() else { return Err(Failure::usage("no such command")) };
     let settings = settings::resolve(matches, &[])?;
     let spec = checked_load(&settings)?;
-    let sessions = RunSpec::from_settings(&settings)?.spec.sessions().max(spec.streams.get());
+    let sessions = RunSpec::from_settings(&settings)?.spec.workload.sessions().max(spec.streams.get());
     output::done(&script_of_server(engine, &request_of_load(engine, &spec), &spec, sessions)?)
 }
 

@@ -52,7 +52,7 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
     let checked = RunSpec::from_settings(&settings)?;
     settings::warn(&checked.warnings);
     let limit = matches.text("limit").map(str::parse::<LatencyLimit>).transpose().map_err(Failure::usage)?;
-    let schemas = checked.spec.schemas;
+    let schemas = checked.spec.workload.schemas;
     let most: u32 = matches.value("max-sessions");
     let tolerance = matches.value::<f64>("tolerance") / 100.0;
     if !(0.001..0.5).contains(&tolerance) {
@@ -258,7 +258,7 @@ fn victim(conf: &Path, search: &Settings) -> Result<Settings, Failure> {
             conf.display()
         )));
     }
-    if spec.rate.is_none() {
+    if spec.workload.rate_per_s.is_none() {
         output::say(&format!(
             "warning: {} has no RATE: a closed loop slows down instead of missing its limit",
             conf.display()

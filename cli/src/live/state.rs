@@ -67,7 +67,7 @@ impl RunState {
                 Length::Time(length) => Some(spec.warmup + length),
                 Length::Operations(_) => None,
             },
-            sessions: spec.schemas.get() * spec.threads_per_schema.get(),
+            sessions: spec.workload.sessions(),
             ..Self::default()
         }
     }

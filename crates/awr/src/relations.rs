@@ -6,7 +6,7 @@ use crate::figure::Figure;
 use crate::info::{Named, Value, part_of_file};
 use crate::report::{Report, ShareOf, WaitEvent};
 
-type Cell = Option<Value>;
+pub(crate) type Cell = Option<Value>;
 
 /// A table that all reports fill.
 pub struct Relation {
@@ -37,7 +37,7 @@ impl Relation {
 }
 
 /// Value of a cell. An empty text is none.
-trait ToCell {
+pub(crate) trait ToCell {
     fn cell(&self) -> Cell;
 }
 

@@ -54,6 +54,11 @@ impl EngineError {
         self
     }
 
+    /// Adds the remedy, if there is one.
+    pub fn advised(self, advice: Option<&str>) -> Self {
+        Self { advice: advice.map(str::to_owned).or(self.advice), ..self }
+    }
+
     /// Changes the kind, where the context says more than the server's code.
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.kind = kind;

@@ -146,6 +146,7 @@ pub fn execute_each(
     Ok(())
 }
 
-pub(crate) fn nanoseconds(duration: Duration) -> u64 {
+/// A duration in whole nanoseconds.
+pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

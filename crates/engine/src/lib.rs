@@ -25,7 +25,7 @@ pub use contract::{
     Scripts, Session, SessionPlan, TargetLock, target_in_use,
 };
 pub use error::{EngineError, ErrorKind, Result};
-pub use execution::{CancelToken, OpOutcome, Outcome, Perform, execute_each};
+pub use execution::{CancelToken, OpOutcome, Outcome, Perform, execute_each, nanoseconds};
 pub use load::{
     Layout, Load, LoadProgress, LoadState, SchemaState, Slice, Unusable, damaged_schema, only_damaged,
 };

@@ -42,8 +42,14 @@ const CHECKS: &[(&str, Applies)] = &[
     ("every row reads back as loaded", WithData(loading::reads_back)),
     ("a SELECT counts exactly its work unit", Always(working::selects_are_exact)),
     ("a scan counts the whole scan table", Always(working::scans_are_whole)),
-    ("LITE updates change c2 and c20 of exactly the planned rows", Always(working::lite_updates)),
-    ("HEAVY updates change all columns of exactly the planned rows", Always(working::heavy_updates)),
+    (
+        "LITE updates change c2 and c20 of exactly the planned rows",
+        Always(|subject| working::updates(subject, RedoStress::Lite, 11)),
+    ),
+    (
+        "HEAVY updates change all columns of exactly the planned rows",
+        Always(|subject| working::updates(subject, RedoStress::Heavy, 12)),
+    ),
     (
         "UPDATEs of a transaction share its commit, and none outlives its call",
         WithData(working::transactions),

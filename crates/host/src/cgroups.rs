@@ -135,7 +135,7 @@ impl Group {
                 .levels("memory")
                 .and_then(|levels| levels.least(|folder| limit_bytes(&folder.join(memory_file))))
                 .map(|(_, bytes)| bytes),
-            io: self.io_limits(),
+            io: self.io_folders().iter().flat_map(|folder| self.io_limits_in(folder)).collect(),
         }
     }
 
@@ -201,17 +201,13 @@ impl Group {
         })
     }
 
-    /// Limits of I/O in the words of version 2. Those of the groups above hold too.
-    fn io_limits(&self) -> Vec<String> {
-        self.io_folders().iter().flat_map(|folder| self.io_limits_in(folder)).collect()
-    }
-
     /// From the innermost group outwards. Version 1 limits and counts what a group does itself, without those below it.
     fn io_folders(&self) -> &[PathBuf] {
         let all = self.levels("blkio").map(|levels| levels.folders.as_slice()).unwrap_or_default();
         if self.version == 2 { all } else { &all[..all.len().min(1)] }
     }
 
+    /// Limits of I/O in the words of version 2.
     fn io_limits_in(&self, folder: &Path) -> Vec<String> {
         const FILES: [(&str, &str); 4] = [
             ("rbps", "blkio.throttle.read_bps_device"),

@@ -128,11 +128,7 @@ impl Device {
             let folder = format!("/sys/dev/block/{}:{}", disk.id.major, disk.id.minor);
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
             let partitions = entries.filter(|path| path.join("partition").exists());
-            let numbers = partitions.filter_map(|path| {
-                let numbers = attribute(&path.join("dev"))?;
-                let (major, minor) = numbers.split_once(':')?;
-                Some((major.parse().ok()?, minor.parse().ok()?))
-            });
+            let numbers = partitions.filter_map(|path| resolve::device_number(&path));
             numbers.chain([(disk.id.major, disk.id.minor)]).collect::<Vec<_>>()
         });
         disks.chain(self.top.iter().map(|top| (top.major, top.minor))).collect()

@@ -9,6 +9,7 @@
 #![deny(missing_docs)]
 
 mod content;
+mod due_times;
 mod operations;
 mod planner;
 mod rng;

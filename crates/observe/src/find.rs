@@ -18,7 +18,7 @@ use slob_engine::Clues;
 const SAME_START_S: f64 = 5.0;
 
 /// The first process of a server.
-pub(crate) struct Found {
+pub(crate) struct FirstProcess {
     pub(crate) candidate: Candidate,
     /// The evidence, in words that follow 'found'.
     pub(crate) how: String,
@@ -27,7 +27,7 @@ pub(crate) struct Found {
 }
 
 /// Finds the first process of a server. Fails with a sentence on the missing evidence and its remedy.
-pub(crate) fn find(clues: &Clues) -> Result<Found, String> {
+pub(crate) fn find(clues: &Clues) -> Result<FirstProcess, String> {
     if let Some(pid) = clues.pid {
         return named_by_user(pid, clues);
     }
@@ -57,7 +57,7 @@ pub(crate) fn find(clues: &Clues) -> Result<Found, String> {
     let best = if best.len() > 1 && connected.len() == 1 { connected } else { best };
     match (best.first(), best.get(1)) {
         (Some((evidence, candidate)), None) => {
-            Ok(Found { candidate: (*candidate).clone(), how: evidence.words(clues), lacking: None })
+            Ok(FirstProcess { candidate: (*candidate).clone(), how: evidence.words(clues), lacking: None })
         }
         (Some((_, one)), Some((_, other))) => Err(format!(
             "several processes could be the server, such as {} and {}: name it (pid:N)",
@@ -68,20 +68,22 @@ pub(crate) fn find(clues: &Clues) -> Result<Found, String> {
 }
 
 /// The process of this number, unless it is known to be another one than the server's.
-fn named_by_user(pid: u32, clues: &Clues) -> Result<Found, String> {
+fn named_by_user(pid: u32, clues: &Clues) -> Result<FirstProcess, String> {
     let candidate = stat(pid).as_ref().and_then(Candidate::of);
     let candidate = candidate.ok_or_else(|| format!("there is no process {pid} on this host"))?;
     let (name, how) = (candidate.name.clone(), "as the process that was named".to_owned());
     // Nothing tells the server's processes, or this program is the database.
     if clues.names.is_empty() {
-        return Ok(Found { candidate, how, lacking: None });
+        return Ok(FirstProcess { candidate, how, lacking: None });
     }
     // This account sees the sockets and files of the process, which are the evidence.
     let may_inspect = || process(pid).is_some_and(|process| process.fd().is_ok());
     match Evidence::of(&candidate, clues) {
-        Some(evidence) => {
-            Ok(Found { candidate, how: format!("{how}, and {}", evidence.words(clues)), lacking: None })
-        }
+        Some(evidence) => Ok(FirstProcess {
+            candidate,
+            how: format!("{how}, and {}", evidence.words(clues)),
+            lacking: None,
+        }),
         None if clues.child.is_some() || may_inspect() => Err(format!(
             "process {pid} ({name}) is not the server: it neither serves this program's connection nor listens where the server does; \
              name the server's first process, or use --observe auto"
@@ -90,7 +92,7 @@ fn named_by_user(pid: u32, clues: &Clues) -> Result<Found, String> {
             let lacking = Some(format!(
                 "This account could not check that process {pid} ({name}) is the server: run as root or as the server's account."
             ));
-            Ok(Found { candidate, how, lacking })
+            Ok(FirstProcess { candidate, how, lacking })
         }
     }
 }

@@ -36,7 +36,6 @@ impl LocalObserver {
             boot: boot(),
             numbering: pid_namespace(),
             machine: Some(MachineSettings::read()),
-            traces: true,
         }
     }
 

@@ -114,12 +114,7 @@ impl Observer {
 
     /// Traces the servers that were found, for all samples at edges from now on. Fails with a clause on the obstacle.
     pub fn trace(&mut self, block_bytes: u32, stop: &AtomicBool) -> Result<(), String> {
-        if !self.hello()?.traces {
-            return Err(
-                "the slob there is older and cannot trace; install this release there, or use --observe-copy"
-                    .into(),
-            );
-        }
+        self.hello()?;
         match self.request(Request::Trace { block_bytes }, &mut |_| true, stop)? {
             Reply::Tracing => Ok(()),
             Reply::Failed(why) => Err(why),

@@ -29,9 +29,6 @@ pub struct Hello {
     /// The pid namespace of the observer: within it, a number means the same process.
     pub numbering: Option<String>,
     pub machine: Option<MachineSettings>,
-    /// True if it knows requests for a trace.
-    #[serde(default)]
-    pub traces: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -31,7 +31,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
     figures.events.sort_by_key(|event| std::cmp::Reverse(event.time_us));
     let endpoints = endpoints(&context.engine.endpoints(), &measured, tally, snapshots);
     let mut conflicts: BTreeMap<String, u64> = BTreeMap::new();
-    for (code, count) in measured.sessions.iter().flat_map(|(_, end)| &end.conflicts) {
+    for (code, count) in measured.sessions.iter().flat_map(|(_, end)| &end.conflicts.by_code) {
         *conflicts.entry(code.clone()).or_default() += count;
     }
     let mut notes = notes(&measured, &conflicts);

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod conflicts;
 mod cross_check;
 mod error;
 mod events;
@@ -19,6 +20,7 @@ mod run;
 mod sampler;
 mod sessions;
 mod site;
+mod space;
 mod tally;
 mod turns;
 mod verify;

@@ -109,7 +109,7 @@ impl<'a, 'b> Phases<'a, 'b> {
     fn work(&mut self) -> (PhaseEnd, Option<EarlyEnd>) {
         let mut end = PhaseEnd::before_the_start(&self.timeline.tally.clock);
         let mut reason = None;
-        let warmup = Some(Phase::WarmUp).filter(|_| !self.timeline.context.spec.warmup().is_zero());
+        let warmup = Some(Phase::WarmUp).filter(|_| !self.timeline.context.spec.warmup.is_zero());
         for (number, phase) in warmup.into_iter().chain([Phase::Window]).enumerate() {
             self.begin(phase, &end);
             if number == 0 {
@@ -206,7 +206,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             self.steady = until_steady.map(|asked| SteadyStop::new(asked, begin));
             self.timeline.observer.on_run(&RunEvent::WindowBegan);
         }
-        let warmup = Some(self.timeline.context.spec.warmup()).filter(|_| phase == Phase::WarmUp);
+        let warmup = Some(self.timeline.context.spec.warmup).filter(|_| phase == Phase::WarmUp);
         let length = warmup.or(match self.timeline.context.spec.length {
             Length::Time(length) => Some(length),
             Length::Operations(_) => None,
@@ -228,11 +228,11 @@ impl<'a, 'b> Phases<'a, 'b> {
     /// the window, before which a step may have been cut short.
     fn note_step(&mut self, sample: &Sample, is_last: bool) {
         let spec = self.timeline.context.spec;
-        let Some(steps) = spec.rate.as_ref().map(|rate| rate.schedule.steps()) else { return };
+        let Some(steps) = spec.workload.rate_per_s.as_ref().map(|rate| rate.steps()) else { return };
         if steps.len() == 1 || self.phase != Phase::Window {
             return;
         }
-        let since_begin = self.timeline.tally.clock.at(sample.taken).saturating_sub(spec.warmup());
+        let since_begin = self.timeline.tally.clock.at(sample.taken).saturating_sub(spec.warmup);
         let is_whole = self.until.is_none_or(|until| Instant::now() >= until);
         let at = match is_last && is_whole {
             true => steps.len(),

@@ -31,7 +31,7 @@ pub struct Prepared {
 pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
     check_block_size(spec.block_sz, server.block_bytes)?;
-    let schema_count = schema_count(spec.schemas.get())?;
+    let schema_count = schema_count(spec.workload.schemas.get())?;
     let seed = spec.seed.unwrap_or_else(fresh_seed);
     let workload = spec.workload(server.block_bytes, seed, fresh_seed());
     workload.check().map_err(|error| RunError::usage(error.to_string()))?;
@@ -51,7 +51,7 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
 
 /// The home schema of each session, round-robin: the first sessions do not share one.
 pub(crate) fn homes_of(spec: &RunSpec, schemas: u16) -> impl Iterator<Item = SchemaNo> {
-    (0..spec.threads_per_schema.get()).flat_map(move |_| SchemaNo::up_to(schemas))
+    (0..spec.workload.threads_per_schema.get()).flat_map(move |_| SchemaNo::up_to(schemas))
 }
 
 pub(crate) fn schema_count(asked: u32) -> Result<u16, RunError> {
@@ -204,21 +204,21 @@ pub fn script_of_server(
 /// The statements before a run, and those of one session: other sessions differ only in their schema. Fails as
 /// [`script_of_load`].
 pub fn script_of_run(engine: &EngineKind, open: &OpenSpec, spec: &RunSpec) -> Result<String, RunError> {
-    let schemas = schemas(spec.schemas.get())?;
-    let redo = (!spec.update_pct.is_zero()).then_some(spec.redo);
-    let scans = !spec.scan_pct.is_zero() && spec.update_pct.get() < 100.0;
-    let plan = RunPlan { schemas: &schemas, sessions: spec.sessions(), redo, scans, stop: None };
+    let workload = &spec.workload;
+    let schemas = schemas(workload.schemas.get())?;
+    let (redo, scans) = (workload.redo_of_updates(), workload.scans());
+    let plan = RunPlan { schemas: &schemas, sessions: workload.sessions(), redo, scans, stop: None };
     let session = SessionPlan {
         number: 0,
         attempt: 0,
         // The last schema, so that operations on the hot schema go to another one.
         home: schemas.last().copied().unwrap_or(SchemaNo::FIRST),
-        hot_schema: spec.hot_schema_every.is_some(),
+        hot_schema: workload.hot_schema_every.is_some(),
         scans,
         redo,
         update_text: Arc::new(RowContent::new(spec.seed.unwrap_or_default(), false).update_text()),
     };
-    let extras = RunExtras { pauses: spec.think.is_some(), server_report: spec.statistics_type };
+    let extras = RunExtras { pauses: workload.think_time.is_some(), server_report: spec.statistics_type };
     write_down(engine, |scripts| (scripts.run)(open, &plan, &session, extras))
 }
 

@@ -69,7 +69,7 @@ fn repeat(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> 
 
 /// The schema of each session of the record, which must be the one that the configuration gives it.
 fn homes(spec: &RunSpec, record: &Record) -> Result<Vec<SchemaNo>, String> {
-    let schemas = u16::try_from(spec.schemas.get()).map_err(|error| error.to_string())?;
+    let schemas = u16::try_from(spec.workload.schemas.get()).map_err(|error| error.to_string())?;
     let all: Vec<SchemaNo> = homes_of(spec, schemas).collect();
     let home = |session: &SessionRecord| {
         let home = all.get(session.session as usize).filter(|home| home.get() == session.schema);

@@ -236,7 +236,6 @@ impl Timeline<'_> {
             messages: messages.clone(),
             batch: Batch::default(),
             outcome: Outcome::default(),
-            tries: 0,
         };
         (0..).zip(prepared.homes.iter().copied()).map(worker).collect()
     }

@@ -14,6 +14,7 @@ use slob_method::{Action, Batch, Op, Planner};
 use slob_record::{EdgeRecord, LossRecord, error_of_session};
 use slob_spec::SessionLoss;
 
+use crate::conflicts::Conflicts;
 use crate::journal::Journal;
 use crate::lock;
 use crate::rendezvous::{Participant, Rendezvous};
@@ -23,8 +24,6 @@ use crate::turns::Turns;
 /// First and longest wait of a session that lost its database before it connects again.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// A conflict that lasts for more retries in a row is a failure.
-const MOST_RETRIES: u32 = 100;
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -82,8 +81,7 @@ pub(crate) struct SessionEnd {
     pub(crate) operations: u64,
     /// When its next operation is due by the clock; never if it has done all.
     pub(crate) next_due_ns: u64,
-    /// Operations repeated because of a conflict, by the server's code.
-    pub(crate) conflicts: BTreeMap<String, u64>,
+    pub(crate) conflicts: Conflicts,
     /// The times that it was without its database: the first [`MOST_LOSSES`], and how many more.
     pub(crate) losses: Vec<LossRecord>,
     pub(crate) unlisted_losses: u64,
@@ -128,8 +126,6 @@ pub(crate) struct Worker {
     /// The batch outlives a lost connection: its open operations are repeated on the next one.
     pub(crate) batch: Batch,
     pub(crate) outcome: Outcome,
-    /// Consecutive conflicts of the same operation.
-    pub(crate) tries: u32,
 }
 
 impl Worker {
@@ -261,12 +257,12 @@ impl Worker {
         while participant.is_working() {
             if self.batch.ops().is_empty() {
                 match self.plan_next(end.operations, tally.clock.ns(Instant::now())) {
-                    Next::Planned => {}
-                    Next::DueIn(wait) => {
+                    NextBatch::Planned => {}
+                    NextBatch::DueIn(wait) => {
                         participant.sleep(wait);
                         continue;
                     }
-                    Next::AllDone => return Ok(()),
+                    NextBatch::AllDone => return Ok(()),
                 }
             }
             // A batch that waits in the server for its time needs no CPU meanwhile.
@@ -292,16 +288,15 @@ impl Worker {
             drop((in_flight, turn));
             let answered = &self.batch.ops()[..self.outcome.ops().len()];
             journal.map_or(Ok(()), |journal| journal.answered(number, answered))?;
-            let done = self.learn();
+            let done = self.outcome.ops().len();
+            self.size.learn(self.outcome.ops());
+            self.batch.advance(done);
             end.operations += done as u64;
             shared.operations.fetch_add(done as u64, Ordering::Relaxed);
             match result {
-                Ok(()) => self.tries = 0,
+                Ok(()) => end.conflicts.end(),
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Retryable && self.tries < MOST_RETRIES => {
-                    self.tries = if done > 0 { 1 } else { self.tries + 1 };
-                    let code = error.code().unwrap_or("conflict").to_owned();
-                    *end.conflicts.entry(code).or_default() += 1;
+                Err(error) if end.conflicts.may_retry(&error, done) => {
                     end.totals.was_busy_until(tally.clock.ns(begun + elapsed));
                 }
                 Err(error) => return Err(error),
@@ -311,34 +306,26 @@ impl Worker {
     }
 
     /// Plans the next batch after `done` operations, when the clock shows `now_ns`.
-    fn plan_next(&mut self, done: u64, now_ns: u64) -> Next {
+    fn plan_next(&mut self, done: u64, now_ns: u64) -> NextBatch {
         let left = self.operations.map_or(u64::MAX, |all| all - done);
         let count = self.size.fitting.min(usize::try_from(left).unwrap_or(usize::MAX));
         if count == 0 {
-            return Next::AllDone;
+            return NextBatch::AllDone;
         }
         let Some(due_ns) = self.planner.next_due_ns() else {
             self.planner.fill_within(&mut self.batch, count, BATCH);
-            return Next::Planned;
+            return NextBatch::Planned;
         };
         let horizon_ns = now_ns + BATCH.as_nanos() as u64;
         if due_ns >= horizon_ns {
-            return Next::DueIn(Duration::from_nanos(due_ns - horizon_ns + 1));
+            return NextBatch::DueIn(Duration::from_nanos(due_ns - horizon_ns + 1));
         }
         self.planner.fill_due(&mut self.batch, count, horizon_ns);
-        Next::Planned
-    }
-
-    /// Removes the done operations from the batch and learns from their durations. Returns their number.
-    fn learn(&mut self) -> usize {
-        let done = self.outcome.ops().len();
-        self.size.learn(self.outcome.ops());
-        self.batch.advance(done);
-        done
+        NextBatch::Planned
     }
 }
 
-enum Next {
+enum NextBatch {
     Planned,
     /// In an open loop: the next batch begins after this time.
     DueIn(Duration),

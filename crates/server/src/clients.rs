@@ -16,16 +16,16 @@ pub enum Part {
 
 /// The known clients of one server.
 #[derive(Debug, Default)]
-pub struct Clients(Mutex<Known>);
+pub struct Clients(Mutex<KnownClients>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownClients {
     ours: BTreeMap<u64, (Part, Counters)>,
     peers: BTreeMap<Peer, u64>,
 }
 
 impl Clients {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownClients> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

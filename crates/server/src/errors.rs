@@ -13,14 +13,6 @@ pub const NO_PROCEDURE: &str = "drop the schema and load it again, or set LOOP=c
 /// A procedure's answer is not that of ours.
 pub const FOREIGN_PROCEDURE: &str = "the procedure is not slob's: drop the schema and load it again";
 
-/// An error with the advice, if there is any.
-pub fn advised(error: EngineError, advice: Option<&str>) -> EngineError {
-    match advice {
-        Some(advice) => error.with_advice(advice),
-        None => error,
-    }
-}
-
 /// The error of a server that accepts the connection and then says nothing.
 pub fn unanswered(step: String, silence: &Unanswered) -> EngineError {
     EngineError::new(ErrorKind::Connection, step, silence.to_string()).with_advice(

@@ -19,7 +19,7 @@ mod target;
 
 pub use clients::{Clients, Part};
 pub use connections::*;
-pub use operations::{Kind, ServerClock, classify, homes, nanoseconds, number, whole_microseconds};
+pub use operations::{Kind, ServerClock, classify, homes, number, whole_microseconds};
 pub use sampler::{NOT_SAMPLED, Sample, Sampler};
 pub use schemas::*;
 pub use servers::{Limit, Monitored, Servers};

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use slob_engine::{EngineError, ErrorKind, Result, SessionPlan};
+use slob_engine::{EngineError, ErrorKind, Result, SessionPlan, nanoseconds};
 use slob_method::{Action, COLUMNS, Op, SchemaNo};
 use slob_spec::RedoStress;
 
-/// A kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Select,
@@ -133,10 +132,6 @@ impl ServerClock {
     pub fn unseen_ns(&self) -> u64 {
         self.limit_ns - self.elapsed_ns
     }
-}
-
-pub fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A wait in microseconds, rounded up so that nothing begins too early; it fits into a signed number.

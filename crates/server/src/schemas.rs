@@ -95,8 +95,20 @@ impl Marker {
 }
 
 /// The SQL values that mark a slice as loaded: is_scan, its first position, and the one after its last.
-pub fn mark(slice: &Slice) -> String {
+fn mark(slice: &Slice) -> String {
     format!("{}, {}, {}", slice.table == Table::Scan, slice.positions.start, slice.positions.end)
+}
+
+/// The statement that remembers in a schema, quoted, that a slice is in place. It fails if another stream has loaded it.
+pub fn mark_slice(schema: &str, slice: &Slice) -> String {
+    format!("INSERT INTO {schema}.{SLICES} VALUES ({})", mark(slice))
+}
+
+/// The statement that remembers in a schema, quoted, that it is complete.
+pub fn mark_complete(schema: &str, Layout { rows, row_blocks, all_blocks }: Layout) -> String {
+    format!(
+        "UPDATE {schema}.{MARKER} SET row_count = {rows}, row_blocks = {row_blocks}, all_blocks = {all_blocks}"
+    )
 }
 
 /// All schemas, the damaged ones among them; `drop` is the statement that removes one.

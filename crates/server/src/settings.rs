@@ -111,14 +111,11 @@ impl LoopPlace {
         Capabilities {
             stores_data: true,
             parallel_slices: true,
-            whole_tables: false,
-            loads_wait_for_blocks: false,
-            embedded: false,
             batches_in_server: self.is_in_server(),
             joined_blocks,
-            tablespaces: false,
             cancel: true,
             direct_io,
+            ..Capabilities::default()
         }
     }
 }

@@ -16,7 +16,7 @@
 //! let flags = [("WORK_LOOP".to_owned(), "5000".to_owned())];
 //! let resolved = Settings::resolve(&table, Some(&file), &[], &flags)?;
 //! let run = RunSpec::from_settings(&resolved.settings)?.spec;
-//! assert_eq!(run.update_pct.get(), 20.0);
+//! assert_eq!(run.workload.update_pct.get(), 20.0);
 //! assert_eq!(run.length, Length::Operations(5000));
 //! # Ok(())
 //! # }
@@ -48,7 +48,7 @@ pub use spec::{Checked, EngineOptions, LoadSpec, RunSpec};
 pub use table::{MAX_SESSIONS, Table};
 pub use target::{BadTarget, Endpoint, Target};
 pub use types::{
-    Amount, ArrivalProcess, BadValue, Decimal, Every, HotSpotSize, Length, MAX_SCALE_BLOCKS, Percent, Rate,
+    Amount, ArrivalProcess, BadValue, Decimal, Every, HotSpotSize, Length, MAX_SCALE_BLOCKS, Percent,
     RedoStress, RunName, Secret, SessionLoss, Size, StatisticsType, TraceWhen, UntilSteady, WorkUnit,
 };
 pub use workload::{HotSpot, Roles, ThinkTime, Workload, WorkloadError};

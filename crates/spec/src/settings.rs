@@ -231,11 +231,13 @@ impl<'a> Sources<'a> {
             let Some(param) = self.table.find(key) else {
                 let hint = did_you_mean(self.table.nearest(key));
                 let place = format!("{} line {line}", file.name);
-                self.diagnostics.warn(format!("{place}: {key} is not a known key and has no effect{hint}"));
+                self.diagnostics
+                    .warnings
+                    .push(format!("{place}: {key} is not a known key and has no effect{hint}"));
                 continue;
             };
             if let Some(first) = set_by.insert(param.key, (key, line)) {
-                self.diagnostics.warn(assigned_twice(&file.name, first, assignment));
+                self.diagnostics.warnings.push(assigned_twice(&file.name, first, assignment));
             }
             let origin = Origin::File { name: file.name.clone(), line };
             self.given.insert(param.key, (&assignment.value, origin));
@@ -259,7 +261,7 @@ impl<'a> Sources<'a> {
             } else {
                 let nearest = self.table.nearest(key).map(|key| format!("{PREFIX}{key}"));
                 let hint = did_you_mean(nearest.as_deref());
-                self.diagnostics.warn(format!(
+                self.diagnostics.warnings.push(format!(
                     "the environment variable {variable} names no parameter and has no effect{hint}"
                 ));
             }
@@ -300,16 +302,12 @@ impl<'a> Sources<'a> {
 }
 
 #[derive(Default)]
-struct Diagnostics {
-    errors: Vec<String>,
-    warnings: Vec<String>,
+pub(crate) struct Diagnostics {
+    pub(crate) errors: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Diagnostics {
-    fn warn(&mut self, warning: String) {
-        self.warnings.push(warning);
-    }
-
     fn unknown_parameter(&mut self, table: &Table, key: &str) {
         self.errors.push(format!("there is no parameter {key}{}", did_you_mean(table.nearest(key))));
     }
@@ -319,7 +317,7 @@ impl Diagnostics {
         let mut value = None;
         match (text, param.note) {
             (Some(_), Some(note)) => {
-                self.warn(format!("{key} ({origin}) is accepted without effect: {note}"));
+                self.warnings.push(format!("{key} ({origin}) is accepted without effect: {note}"));
             }
             (Some(text), None) => match kind.parse(text, block_bytes) {
                 Ok(good) => value = Some(good),

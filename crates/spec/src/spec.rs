@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use crate::observe::Observers;
 use crate::param::{FromValue, Group, Value};
-use crate::settings::{Settings, SpecErrors};
+use crate::settings::{Diagnostics, Settings, SpecErrors};
 use crate::table::{DEFAULT_BLOCK_BYTES, MAX_SESSIONS};
 use crate::target::Target;
 use crate::types::{
-    Every, HotSpotSize, Length, Percent, Rate, RedoStress, RunName, SessionLoss, Size, StatisticsType,
-    TraceWhen, UntilSteady, WorkUnit, format_seconds,
+    HotSpotSize, Length, Percent, RunName, SessionLoss, Size, StatisticsType, TraceWhen, UntilSteady,
+    format_seconds,
 };
 use crate::workload::{Roles, ThinkTime, Workload};
 
@@ -87,19 +87,10 @@ impl LoadSpec {
 #[non_exhaustive]
 pub struct RunSpec {
     pub target: Target,
-    /// 1 to 65,535.
-    pub schemas: NonZeroU32,
-    pub threads_per_schema: NonZeroU32,
-    pub update_pct: Percent,
-    pub commit_every: Every,
-    /// Sessions that only update beside others that only read; `None` if all sessions are alike.
-    pub writers: Option<NonZeroU32>,
-    pub scan_pct: Percent,
-    pub work_unit: WorkUnit,
-    pub update_work_unit: WorkUnit,
+    /// In blocks of [`RunSpec::block_bytes`], without seeds.
+    pub workload: Workload,
     pub scale: Size,
     pub scan_table: Option<Size>,
-    pub redo: RedoStress,
     pub length: Length,
     /// Time at full load before the measured window; may be zero.
     pub warmup: Duration,
@@ -107,11 +98,6 @@ pub struct RunSpec {
     pub until_steady: Option<UntilSteady>,
     pub session_loss: SessionLoss,
     pub hot_spot: Option<HotSpotSize>,
-    /// N: every Nth operation goes to schema 1; only with several schemas.
-    pub hot_schema_every: Option<NonZeroU32>,
-    pub think: Option<ThinkTime>,
-    /// `None` is a closed loop: each operation follows the one before.
-    pub rate: Option<Rate>,
     pub external_script: Option<PathBuf>,
     /// `None`: the runner draws one.
     pub seed: Option<u64>,
@@ -134,37 +120,37 @@ pub struct RunSpec {
 impl RunSpec {
     /// Fails with all contradictions between parameters.
     pub fn from_settings(settings: &Settings) -> Result<Checked<Self>, SpecErrors> {
-        let (mut errors, mut warnings) = (Vec::new(), Vec::new());
-        let work_unit = settings.required("WORK_UNIT")?;
-        let Sessions { schemas, threads_per_schema, update_pct, writers } =
-            Sessions::from_settings(settings, &mut errors, &mut warnings)?;
-        let operations: u64 = settings.required("WORK_LOOP")?;
-        let process = settings.required("ARRIVALS")?;
+        let mut said = Diagnostics::default();
+        let length = match settings.required("WORK_LOOP")? {
+            0 => Length::Time(settings.required("RUN_TIME")?),
+            operations => Length::Operations(operations),
+        };
+        let (scale, block_bytes): (Size, _) = (settings.required("SCALE")?, settings.block_bytes());
+        let hot_spot = hot_spot(settings, &mut said)?;
+        let mut workload = workload(settings, &mut said)?;
+        workload.scale_blocks = scale.blocks(block_bytes);
+        workload.hot_spot = hot_spot.map(|hot| hot.in_blocks(block_bytes));
+        // Every operation of a WORK_LOOP counts.
+        let warmup = match length {
+            Length::Time(_) => settings.required("WARMUP")?,
+            Length::Operations(_) => Duration::ZERO,
+        };
+        workload.warmup_s = warmup.as_secs_f64();
+        (workload.run_time_s, workload.work_loop) = match length {
+            Length::Time(time) => (Some(time.as_secs_f64()), None),
+            Length::Operations(count) => (None, Some(count)),
+        };
         let skip_host: bool = settings.required("NO_OS_PERF_DATA")?;
         let spec = Self {
-            target: target(settings, &mut errors)?,
-            schemas,
-            threads_per_schema,
-            update_pct,
-            commit_every: settings.required("COMMIT_EVERY")?,
-            writers,
-            scan_pct: settings.required("SCAN_PCT")?,
-            work_unit,
-            update_work_unit: settings.optional("UPDATE_WORK_UNIT").unwrap_or(work_unit),
-            scale: settings.required("SCALE")?,
+            target: target(settings, &mut said.errors)?,
+            workload,
+            scale,
             scan_table: scan_table(settings)?,
-            redo: settings.required("REDO_STRESS")?,
-            length: match operations {
-                0 => Length::Time(settings.required("RUN_TIME")?),
-                operations => Length::Operations(operations),
-            },
-            warmup: settings.required("WARMUP")?,
+            length,
+            warmup,
             until_steady: until_steady(settings)?,
             session_loss: settings.required("TOLERATE_SESSION_LOSS")?,
-            hot_spot: hot_spot(settings, &mut errors, &mut warnings)?,
-            hot_schema_every: hot_schema(settings, schemas, &mut warnings),
-            think: think(settings, &mut errors)?,
-            rate: settings.optional("RATE").map(|schedule| Rate { schedule, process }),
+            hot_spot,
             external_script: settings.optional("EXTERNAL_SCRIPT"),
             seed: settings.optional("SEED").map(NonZeroU64::get),
             run_name: settings.required("RUN_NAME")?,
@@ -178,70 +164,34 @@ impl RunSpec {
             statistics_type: statistics_type(settings),
             options: EngineOptions::from_settings(settings),
         };
-        check_services(settings, &mut errors);
-        spec.check_sessions(&mut errors);
-        spec.check_blocks(&mut errors);
-        spec.check_pace(&mut errors);
-        spec.check_schedule(&mut errors);
-        spec.check_trace(&mut errors);
-        spec.check_scans(settings, &mut errors, &mut warnings);
-        SpecErrors::check(errors)?;
-        Ok(Checked { spec, warnings })
-    }
-
-    /// All sessions: schemas times threads, at most 65,535.
-    pub fn sessions(&self) -> u32 {
-        self.schemas.get().saturating_mul(self.threads_per_schema.get())
+        check_services(settings, &mut said.errors);
+        spec.check_sessions(&mut said.errors);
+        spec.check_blocks(&mut said.errors);
+        spec.check_pace(&mut said.errors);
+        spec.check_schedule(&mut said.errors);
+        spec.check_trace(&mut said.errors);
+        spec.check_scans(settings, &mut said);
+        SpecErrors::check(said.errors)?;
+        Ok(Checked { spec, warnings: said.warnings })
     }
 
     pub fn block_bytes(&self) -> u32 {
         self.block_sz.unwrap_or(DEFAULT_BLOCK_BYTES)
     }
 
-    pub fn scale_blocks(&self) -> u64 {
-        self.scale.blocks(self.block_bytes())
-    }
-
     /// The work of a run with these seeds, in blocks of `block_bytes` bytes.
     pub fn workload(&self, block_bytes: u32, seed: u64, nonce: u64) -> Workload {
-        let (run_time_s, work_loop) = match self.length {
-            Length::Time(time) => (Some(time.as_secs_f64()), None),
-            Length::Operations(count) => (None, Some(count)),
-        };
         Workload {
-            schemas: self.schemas,
-            threads_per_schema: self.threads_per_schema,
             scale_blocks: self.scale.blocks(block_bytes),
-            work_unit: self.work_unit,
-            update_work_unit: self.update_work_unit,
-            update_pct: self.update_pct,
-            commit_every: self.commit_every,
-            writers: self.writers,
-            scan_pct: self.scan_pct,
-            redo_stress: self.redo,
-            run_time_s,
-            work_loop,
-            warmup_s: self.warmup().as_secs_f64(),
+            hot_spot: self.hot_spot.map(|hot| hot.in_blocks(block_bytes)),
             seed,
             nonce,
-            hot_spot: self.hot_spot.map(|hot| hot.in_blocks(block_bytes)),
-            hot_schema_every: self.hot_schema_every,
-            think_time: self.think,
-            rate_per_s: self.rate.as_ref().map(|rate| rate.schedule.clone()),
-            arrivals: self.rate.as_ref().map(|rate| rate.process),
-        }
-    }
-
-    /// Time at full load before the window. Every operation of a WORK_LOOP counts.
-    pub fn warmup(&self) -> Duration {
-        match self.length {
-            Length::Time(_) => self.warmup,
-            Length::Operations(_) => Duration::ZERO,
+            ..self.workload.clone()
         }
     }
 
     fn check_sessions(&self, errors: &mut Vec<String>) {
-        let (schemas, threads) = (self.schemas.get(), self.threads_per_schema.get());
+        let (schemas, threads) = (self.workload.schemas.get(), self.workload.threads_per_schema.get());
         let sessions = u64::from(schemas) * u64::from(threads);
         if sessions > MAX_SESSIONS {
             errors.push(format!(
@@ -253,11 +203,12 @@ impl RunSpec {
 
     /// Checks that operations fit into the hot spot, and both into the active data set.
     fn check_blocks(&self, errors: &mut Vec<String>) {
-        let Self { scale, hot_spot, .. } = self;
-        let (block_bytes, scale_blocks) = (self.block_bytes(), self.scale_blocks());
-        let mut units = vec![("WORK_UNIT", self.work_unit)];
-        if !self.update_pct.is_zero() && self.update_work_unit != self.work_unit {
-            units.push(("UPDATE_WORK_UNIT", self.update_work_unit));
+        let Self { scale, hot_spot, workload, .. } = self;
+        let Workload { scale_blocks, work_unit, update_work_unit, .. } = *workload;
+        let block_bytes = self.block_bytes();
+        let mut units = vec![("WORK_UNIT", work_unit)];
+        if !workload.update_pct.is_zero() && update_work_unit != work_unit {
+            units.push(("UPDATE_WORK_UNIT", update_work_unit));
         }
         for (key, unit) in units {
             let blocks = u64::from(unit.get());
@@ -287,7 +238,7 @@ impl RunSpec {
     }
 
     fn check_pace(&self, errors: &mut Vec<String>) {
-        if let (Some(Rate { schedule: rate, .. }), Some(_)) = (&self.rate, self.think) {
+        if let (Some(rate), Some(_)) = (&self.workload.rate_per_s, self.workload.think_time) {
             errors.push(format!(
                 "RATE={rate} and think time are both set, but one starts operations on schedule and the other pauses after \
                  them. Set RATE=0 or THINK_TM_FREQUENCY=0."
@@ -313,10 +264,8 @@ impl RunSpec {
 
     /// A step of the rate that no run reaches, and a rate that no run calls steady.
     fn check_schedule(&self, errors: &mut Vec<String>) {
-        let Some(Rate { schedule, .. }) = self.rate.as_ref().filter(|rate| rate.schedule.only().is_none())
-        else {
-            return;
-        };
+        let schedule = self.workload.rate_per_s.as_ref().filter(|schedule| schedule.only().is_none());
+        let Some(schedule) = schedule else { return };
         if self.until_steady.is_some() {
             errors.push(format!(
                 "RATE={schedule} changes with time, but UNTIL_STEADY=TRUE waits for a rate that does not. Set one rate, or leave \
@@ -351,94 +300,87 @@ impl RunSpec {
         }
     }
 
-    fn check_scans(&self, settings: &Settings, errors: &mut Vec<String>, warnings: &mut Vec<String>) {
-        let scan_pct = self.scan_pct;
+    fn check_scans(&self, settings: &Settings, said: &mut Diagnostics) {
+        let scan_pct = self.workload.scan_pct;
         if scan_pct.is_zero() {
             return;
         }
         if self.scan_table.is_none() {
             let scan_table = settings.value("SCAN_TABLE_SZ").map(ToString::to_string).unwrap_or_default();
-            errors.push(format!(
+            said.errors.push(format!(
                 "SCAN_PCT={scan_pct} asks for short scans, but SCAN_TABLE_SZ={scan_table} makes no table of at least one \
                  block. Set SCAN_TABLE_SZ (and load again) or SCAN_PCT=0."
             ));
-        } else if self.update_pct == Percent::ALL {
-            warnings.push(format!(
+        } else if self.workload.update_pct == Percent::ALL {
+            said.warnings.push(format!(
                 "SCAN_PCT={scan_pct} has no effect, because UPDATE_PCT=100 leaves no SELECTs of which some could be scans"
             ));
         }
     }
 }
 
-struct Sessions {
-    schemas: NonZeroU32,
-    threads_per_schema: NonZeroU32,
-    update_pct: Percent,
-    writers: Option<NonZeroU32>,
+/// The work as the parameters give it, as far as it does not depend on the size of blocks or on the length of the run.
+fn workload(settings: &Settings, said: &mut Diagnostics) -> Result<Workload, SpecErrors> {
+    let work_unit = settings.required("WORK_UNIT")?;
+    let process = settings.required("ARRIVALS")?;
+    let mut workload = Workload {
+        schemas: settings.required("SCHEMAS")?,
+        threads_per_schema: settings.required("THREADS_PER_SCHEMA")?,
+        update_work_unit: settings.optional("UPDATE_WORK_UNIT").unwrap_or(work_unit),
+        update_pct: settings.required("UPDATE_PCT")?,
+        commit_every: settings.required("COMMIT_EVERY")?,
+        scan_pct: settings.required("SCAN_PCT")?,
+        redo_stress: settings.required("REDO_STRESS")?,
+        think_time: think(settings, &mut said.errors)?,
+        rate_per_s: settings.optional("RATE"),
+        ..Workload::selects(0, work_unit)
+    };
+    workload.arrivals = workload.rate_per_s.is_some().then_some(process);
+    if let Err(error) = set_roles(settings, &mut workload, &mut said.warnings) {
+        said.errors.push(error);
+    }
+    workload.hot_schema_every = hot_schema(settings, workload.schemas, &mut said.warnings);
+    Ok(workload)
 }
 
-impl Sessions {
-    /// WRITERS and READERS, if one of them is set, decide how many sessions work on each schema and what they do.
-    fn from_settings(
-        settings: &Settings,
-        errors: &mut Vec<String>,
-        warnings: &mut Vec<String>,
-    ) -> Result<Self, SpecErrors> {
-        let alike = Self {
-            schemas: settings.required("SCHEMAS")?,
-            threads_per_schema: settings.required("THREADS_PER_SCHEMA")?,
-            update_pct: settings.required("UPDATE_PCT")?,
-            writers: None,
-        };
-        let count = |key| settings.optional::<u64>(key).map(|count| count as u32);
-        let (writers, readers) = (count("WRITERS"), count("READERS"));
-        if writers.or(readers).is_none() {
-            return Ok(alike);
-        }
-        let roles = Roles { writers: writers.unwrap_or(0), readers: readers.unwrap_or(0) };
-        match Self::of_roles(roles, alike.schemas) {
-            Ok(sessions) => {
-                for key in ["UPDATE_PCT", "THREADS_PER_SCHEMA"] {
-                    warnings.extend(settings.entry(key).filter(|entry| entry.origin().is_set()).map(|_| {
-                        format!("{key} has no effect, because WRITERS and READERS say what each session does")
-                    }));
-                }
-                Ok(sessions)
-            }
-            Err(error) => {
-                errors.push(error);
-                Ok(alike)
-            }
-        }
+/// WRITERS and READERS, if one of them is set, decide how many sessions work on each schema and what they do. They are spread
+/// evenly over the schemas, or over as many of them as there are sessions.
+fn set_roles(settings: &Settings, workload: &mut Workload, warnings: &mut Vec<String>) -> Result<(), String> {
+    let count = |key| settings.optional::<u64>(key).map(|count| count as u32);
+    let (writers, readers) = (count("WRITERS"), count("READERS"));
+    if writers.or(readers).is_none() {
+        return Ok(());
     }
-
-    /// Spreads the sessions evenly over the schemas, or over as many of them as there are sessions.
-    fn of_roles(roles: Roles, schemas: NonZeroU32) -> Result<Self, String> {
-        let Roles { writers, readers } = roles;
-        let sessions = u64::from(writers) + u64::from(readers);
-        let made = format!("WRITERS={writers} and READERS={readers} make {sessions} sessions");
-        if sessions > MAX_SESSIONS {
-            return Err(format!("{made}, but at most {MAX_SESSIONS} are possible. Lower one of them."));
-        }
-        let Some(all) = NonZeroU32::new(writers + readers) else {
-            return Err(format!("{made}: nothing would work. Raise one of them."));
-        };
-        let schemas = schemas.min(all);
-        if !all.get().is_multiple_of(schemas.get()) {
-            let fewer = (1..schemas.get()).rev().find(|fewer| all.get().is_multiple_of(*fewer)).unwrap_or(1);
-            return Err(format!(
-                "{made}, which can't be spread evenly over SCHEMAS={schemas}. Set SCHEMAS={fewer}, or change the number of \
-                 sessions."
-            ));
-        }
-        let threads_per_schema = NonZeroU32::new(all.get() / schemas).unwrap_or(NonZeroU32::MIN);
-        Ok(Self {
-            schemas,
-            threads_per_schema,
-            update_pct: roles.update_pct(),
-            writers: roles.mixed_writers(),
-        })
+    let roles @ Roles { writers, readers } =
+        Roles { writers: writers.unwrap_or(0), readers: readers.unwrap_or(0) };
+    let sessions = u64::from(writers) + u64::from(readers);
+    let made = format!("WRITERS={writers} and READERS={readers} make {sessions} sessions");
+    if sessions > MAX_SESSIONS {
+        return Err(format!("{made}, but at most {MAX_SESSIONS} are possible. Lower one of them."));
     }
+    let Some(all) = NonZeroU32::new(writers + readers) else {
+        return Err(format!("{made}: nothing would work. Raise one of them."));
+    };
+    let schemas = workload.schemas.min(all);
+    if !all.get().is_multiple_of(schemas.get()) {
+        let fewer = (1..schemas.get()).rev().find(|fewer| all.get().is_multiple_of(*fewer)).unwrap_or(1);
+        return Err(format!(
+            "{made}, which can't be spread evenly over SCHEMAS={schemas}. Set SCHEMAS={fewer}, or change the number of \
+             sessions."
+        ));
+    }
+    workload.schemas = schemas;
+    workload.threads_per_schema = NonZeroU32::new(all.get() / schemas).unwrap_or(NonZeroU32::MIN);
+    workload.update_pct = roles.update_pct();
+    workload.writers = roles.mixed_writers();
+    for key in ["UPDATE_PCT", "THREADS_PER_SCHEMA"] {
+        warnings.extend(
+            settings.entry(key).filter(|entry| entry.origin().is_set()).map(|_| {
+                format!("{key} has no effect, because WRITERS and READERS say what each session does")
+            }),
+        );
+    }
+    Ok(())
 }
 
 /// Reads the target; ENDPOINTS, if set, replaces its hosts.
@@ -483,23 +425,19 @@ fn until_steady(settings: &Settings) -> Result<Option<UntilSteady>, SpecErrors> 
     Ok(wanted.then_some(UntilSteady { window_s: window.as_secs(), tolerance_percent }))
 }
 
-fn hot_spot(
-    settings: &Settings,
-    errors: &mut Vec<String>,
-    warnings: &mut Vec<String>,
-) -> Result<Option<HotSpotSize>, SpecErrors> {
+fn hot_spot(settings: &Settings, said: &mut Diagnostics) -> Result<Option<HotSpotSize>, SpecErrors> {
     if !settings.required::<bool>("DO_HOTSPOT")? {
         return Ok(None);
     }
     let Some(every) = settings.optional("HOTSPOT_FREQUENCY") else {
-        warnings.push(
+        said.warnings.push(
             "DO_HOTSPOT=TRUE has no effect, because HOTSPOT_FREQUENCY=0 means never; set HOTSPOT_FREQUENCY to 1 or more"
                 .to_owned(),
         );
         return Ok(None);
     };
     let Some(size_mb) = settings.optional("HOTSPOT_MB") else {
-        errors.push(
+        said.errors.push(
             "DO_HOTSPOT=TRUE asks for a hot spot, but HOTSPOT_MB=0 leaves it no room. Raise HOTSPOT_MB or set \
              DO_HOTSPOT=FALSE."
                 .to_owned(),

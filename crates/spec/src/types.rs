@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::param::{FromValue, Value};
-use crate::rate::RateSchedule;
 use crate::workload::HotSpot;
 
 /// A text or number outside the permitted range.
@@ -468,12 +467,6 @@ choice! {
         After = "after", "for ten seconds more behind the window, or its length if that is shorter; the window stays undisturbed";
         Window = "window", "in the whole window";
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rate {
-    pub schedule: RateSchedule,
-    pub process: ArrivalProcess,
 }
 
 /// End of the measured window of a run.

@@ -1,9 +1,9 @@
 //! Schemas of ours, found by their marker, and what they remember of their load.
 
 use mysql::Conn;
-use slob_engine::{EngineError, ErrorKind, Layout, Load, Result, SchemaState, Slice, damaged_schema};
+use slob_engine::{EngineError, ErrorKind, Load, Result, SchemaState, damaged_schema};
 use slob_method::SchemaNo;
-use slob_server::{COMMENT, Marker, Row, mark, schema_name, schema_of_name, with_damaged};
+use slob_server::{COMMENT, Marker, Row, schema_name, schema_of_name, with_damaged};
 
 use crate::procedure::{BATCH, SELECTS};
 use crate::sql::{Ask, InStep, code_of, database};
@@ -108,24 +108,6 @@ pub(crate) fn mark_begun(schema: SchemaNo, load: &Load, filler_bytes: usize) -> 
     format!(
         "INSERT INTO {}.slob_load (seed, scale, scan_blocks, obfuscated, slice_rows, filler_bytes)
          VALUES ({seed}, {scale}, {scan_blocks}, {obfuscated}, {slice_rows}, {filler_bytes})",
-        database(schema)
-    )
-}
-
-/// The statement that remembers that a slice is in place. It fails if another stream has loaded the same slice.
-pub(crate) fn mark_slice(slice: &Slice) -> String {
-    format!(
-        "INSERT INTO {}.slob_slice (is_scan, first, past) VALUES ({})",
-        database(slice.schema),
-        mark(slice)
-    )
-}
-
-/// The statement that remembers that a schema is complete.
-pub(crate) fn mark_complete(schema: SchemaNo, layout: Layout) -> String {
-    let Layout { rows, row_blocks, all_blocks } = layout;
-    format!(
-        "UPDATE {}.slob_load SET row_count = {rows}, row_blocks = {row_blocks}, all_blocks = {all_blocks}",
         database(schema)
     )
 }

@@ -12,7 +12,7 @@ use slob_engine::{
 use slob_method::{COLUMNS, SchemaNo, Table};
 use slob_server::{
     Connector as _, INDEX, LoopPlace, MARKER, SLICES, Servers, SliceRows, Task, check_all_keys, columns,
-    in_strides, marker_comment, schema_name,
+    in_strides, mark_complete, mark_slice, marker_comment, schema_name,
 };
 
 use crate::catalog;
@@ -164,7 +164,7 @@ pub(crate) fn load_slice(
         };
         sent.in_step(step)
     })?;
-    conn.run(step, &catalog::mark_slice(slice))?;
+    conn.run(step, &mark_slice(&database(slice.schema), slice))?;
     conn.run(step, "COMMIT")
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn finish(
     if loop_place.is_in_server() {
         procedure::install(conn, load, schema, step)?;
     }
-    conn.run(step, &catalog::mark_complete(schema, layout))?;
+    conn.run(step, &mark_complete(&database(schema), layout))?;
     Ok(layout)
 }
 

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Statement, Value};
-use slob_engine::{CancelToken, EngineError, ErrorKind, Outcome, Result, Session, SessionPlan};
+use slob_engine::{CancelToken, EngineError, ErrorKind, Outcome, Result, Session, SessionPlan, nanoseconds};
 use slob_method::{Batch, KeyRange, Op, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
     Cancellable, ClientLoop, Clients, Connector as _, Interrupt, Kind, LoopPlace, Part, Statements, Task,
-    Work, nanoseconds, schema_name, time_left, whole_microseconds,
+    Work, schema_name, time_left, whole_microseconds,
 };
 
 use crate::batch::{Form, decode, decode_stretch, first_piece, pack};
@@ -45,7 +45,7 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     prepare(&mut conn, &[SESSION, &[WORKING, &home]].concat()).in_step(&step)?;
     let clients = Arc::clone(servers.clients(endpoint));
     clients.add(Part::Session, conn.connection_id().into());
-    let own = Own { clients, is_mariadb: databases.product.is_mariadb };
+    let own = OwnCounts { clients, is_mariadb: databases.product.is_mariadb };
     let interrupt = KillQuery { connection: conn.connection_id(), endpoint, connector };
     if databases.loop_place == LoopPlace::Client {
         own.count(&mut conn)?;
@@ -72,12 +72,12 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
 }
 
 /// The counts of a session's own work.
-struct Own {
+struct OwnCounts {
     clients: Arc<Clients>,
     is_mariadb: bool,
 }
 
-impl Own {
+impl OwnCounts {
     fn count(&self, conn: &mut Conn) -> Result<()> {
         count_own(conn, self.is_mariadb, &self.clients)
     }
@@ -110,7 +110,7 @@ impl Interrupt for KillQuery {
 /// The statements of the loop in the client.
 struct ClientStatements {
     conn: Conn,
-    own: Own,
+    own: OwnCounts,
     /// True within a transaction of several UPDATEs.
     is_open: bool,
 }
@@ -177,7 +177,7 @@ fn bounds(keys: KeyRange) -> [Value; 2] {
 /// Has the server execute batches.
 struct ServerLoop {
     conn: Conn,
-    own: Own,
+    own: OwnCounts,
     batch: Statement,
     selects: Statement,
     /// Keyed by the keys of an operation.

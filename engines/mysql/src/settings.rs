@@ -78,7 +78,6 @@ fn checks_blocks(found: &ServerSettings) -> Option<bool> {
     found.get("innodb_checksum_algorithm").map(|algorithm| !algorithm.ends_with("none"))
 }
 
-/// Describes the server.
 pub(crate) fn describe(conn: &mut Conn, product: &Product, loop_place: LoopPlace) -> Result<Server> {
     let step = "asking for the server's settings";
     let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES));

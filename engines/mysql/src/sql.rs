@@ -6,7 +6,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Error, Value};
 use slob_engine::{Answer, EngineError, ErrorKind, Result};
 use slob_method::{SchemaNo, Table};
-use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED, advised};
+use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED};
 use slob_server::{Row, column_list, schema_name};
 
 /// The database of a schema, quoted.
@@ -92,7 +92,7 @@ pub(crate) fn failed(step: &str, error: &Error) -> EngineError {
         Error::MySqlError(server) => {
             let (kind, advice) = meaning(server.code);
             let failure = EngineError::new(kind, step, server.message.clone());
-            advised(failure.with_code(format!("error {}", server.code)), advice)
+            failure.with_code(format!("error {}", server.code)).advised(advice)
         }
         Error::IoError(error) => lost(error.to_string()),
         Error::TlsError(error) => lost(format!("{error:?}")),

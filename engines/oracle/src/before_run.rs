@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use slob_engine::{EngineError, ErrorKind, RunPlan};
+use slob_engine::{EngineError, ErrorKind, Result, RunPlan};
 use slob_method::SchemaNo;
 use slob_server::Limit;
 
@@ -19,7 +19,7 @@ const DENIED: [i32; 2] = [1031, 942];
 
 /// Returns notes on what the account may not do. A plan without single-block I/O is an error, and so is a lack of room for
 /// the sessions.
-pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>> {
     let mut notes: Vec<String> = database.connections.driver.note().into_iter().collect();
     notes.extend(database.scope.note());
     notes.extend(database.connections.refused_settings());
@@ -46,11 +46,7 @@ pub(crate) fn look_back(database: &Database) -> Vec<String> {
 
 /// V$RESOURCE_LIMIT has no rows in a pluggable database. Parameters, processes and sessions are visible there, without those
 /// of other containers.
-fn check_limits(
-    client: &mut dyn Client,
-    database: &Database,
-    run: &RunPlan<'_>,
-) -> Result<Option<String>, EngineError> {
+fn check_limits(client: &mut dyn Client, database: &Database, run: &RunPlan<'_>) -> Result<Option<String>> {
     for sql in [include_str!("../sql/limits.sql"), include_str!("../sql/parameter_limits.sql")] {
         match client.query(&database.views.fill(sql), &[]) {
             Err(fault) if fault.is_one_of(&DENIED) => {}
@@ -81,11 +77,7 @@ fn limits(rows: &[Row]) -> impl Iterator<Item = Limit> {
 }
 
 /// Refuses a plan that does not go from the index to one block after the other. The connection has the settings of sessions.
-fn check_plan(
-    client: &mut dyn Client,
-    connections: &Connections,
-    schema: SchemaNo,
-) -> Result<(), EngineError> {
+fn check_plan(client: &mut dyn Client, connections: &Connections, schema: SchemaNo) -> Result<()> {
     let user = connections.user(schema);
     let step = format!("looking at the plan of a SELECT in {user}");
     client.execute(&explain(&user), &[]).during(&step)?;

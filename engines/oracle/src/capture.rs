@@ -1,6 +1,6 @@
 //! The server's answers word for word, and the figures that they make without a server.
 
-use slob_engine::{CapturedAnswer, EngineError, ErrorKind, Figures};
+use slob_engine::{CapturedAnswer, EngineError, ErrorKind, Figures, Result};
 
 use crate::client::{Bind, Client, Fault, Row, failed};
 use crate::counters::{QUERIES, Views, figures, queries};
@@ -36,7 +36,7 @@ fn text_of(fault: Fault) -> String {
 }
 
 /// Asks the administrator's connection, and the one where counters are read.
-pub(crate) fn capture(database: &Database) -> Result<Vec<CapturedAnswer>, EngineError> {
+pub(crate) fn capture(database: &Database) -> Result<Vec<CapturedAnswer>> {
     let Database { connections, views: of, version, .. } = database;
     let mut all = database.as_admin(|client| {
         let mut all = vec![
@@ -55,7 +55,7 @@ pub(crate) fn capture(database: &Database) -> Result<Vec<CapturedAnswer>, Engine
     all.push(CapturedAnswer::ask(
         OUTSIDE,
         "none: calls, their operations, nanoseconds outside of these",
-        |_| Ok::<_, String>((Vec::new(), vec![database.outside.row()])),
+        |_| Ok::<_, String>((Vec::new(), vec![database.call_overhead.row()])),
     ));
     database.with_counters(|client| {
         all.push(ask(client, COUNTED_IN, include_str!("../sql/container.sql")));
@@ -77,7 +77,7 @@ fn plan(client: &mut dyn Client, user: &str) -> CapturedAnswer {
 }
 
 /// The figures of captured answers, of all instances together. Release and statistics must be among them.
-pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures, EngineError> {
+pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures> {
     let missing = |what: &str| {
         EngineError::new(ErrorKind::Data, "reading what the server said", format!("{what} is not there"))
     };

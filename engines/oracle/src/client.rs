@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Result};
 use slob_spec::{Secret, Target};
 
 use crate::load::SliceRows;
@@ -151,7 +151,7 @@ pub(crate) const DRIVERS: [&str; 2] = ["oci", THIN];
 const THIN: &str = "thin";
 
 /// The driver for a target. It fails if this build lacks the driver.
-pub(crate) fn driver_of(target: &Target, wallet: Wallet) -> Result<Box<dyn Driver>, EngineError> {
+pub(crate) fn driver_of(target: &Target, wallet: Wallet) -> Result<Box<dyn Driver>> {
     let asked = target.query_value("driver").map(str::to_ascii_lowercase);
     match asked.as_deref() {
         Some(THIN) => thin(true, wallet),
@@ -171,12 +171,12 @@ pub(crate) fn driver_of(target: &Target, wallet: Wallet) -> Result<Box<dyn Drive
 
 #[cfg(feature = "thin")]
 #[allow(clippy::unnecessary_wraps)]
-fn thin(is_chosen: bool, wallet: Wallet) -> Result<Box<dyn Driver>, EngineError> {
+fn thin(is_chosen: bool, wallet: Wallet) -> Result<Box<dyn Driver>> {
     Ok(Box::new(crate::thin::Thin::new(is_chosen, wallet)))
 }
 
 #[cfg(not(feature = "thin"))]
-fn thin(_: bool, _: Wallet) -> Result<Box<dyn Driver>, EngineError> {
+fn thin(_: bool, _: Wallet) -> Result<Box<dyn Driver>> {
     let message = "this build has no thin driver (its feature `thin` is off)";
     Err(EngineError::new(ErrorKind::Usage, "reading the target", message).with_advice(
         "`cargo install --path cli --features thin` adds it, and packages have it; or leave ?driver=thin out, with Oracle's client library",
@@ -216,11 +216,11 @@ impl Fault {
 
 /// Names the step in which a call failed.
 pub(crate) trait During<T> {
-    fn during(self, step: &str) -> Result<T, EngineError>;
+    fn during(self, step: &str) -> Result<T>;
 }
 
 impl<T> During<T> for Result<T, Fault> {
-    fn during(self, step: &str) -> Result<T, EngineError> {
+    fn during(self, step: &str) -> Result<T> {
         self.map_err(|fault| failed(step, &fault))
     }
 }

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use slob_engine::{
-    Counter, Counters, EngineError, Figures, Latency, LatencyKind, ServerSnapshot, Snapshot, WaitEvent,
-    WaitTotal,
+    Counter, Counters, Figures, Latency, LatencyKind, Result, ServerSnapshot, Snapshot, WaitEvent, WaitTotal,
 };
 use slob_stats::Histogram;
 
@@ -163,7 +162,7 @@ pub(crate) fn queries(views: Views, version: &Version) -> [String; 5] {
 type ByInstance = BTreeMap<u64, Figures>;
 
 /// A snapshot: of each endpoint's instance if [`instances`] finds them, else of the whole database.
-pub(crate) fn snapshot(database: &Database) -> Result<Snapshot, EngineError> {
+pub(crate) fn snapshot(database: &Database) -> Result<Snapshot> {
     let mut figures = database.with_counters(|client| by_instance(client, database))?;
     let Some(instances) = database.instances.get_or_init(|| instances(database)) else {
         // A sum without an instance that an earlier one had would be a difference of unlike things.
@@ -204,14 +203,14 @@ fn instances(database: &Database) -> Option<Vec<u64>> {
     all.keys().all(|instance| instances.contains(instance)).then_some(instances)
 }
 
-fn by_instance(client: &mut dyn Client, database: &Database) -> Result<ByInstance, EngineError> {
+fn by_instance(client: &mut dyn Client, database: &Database) -> Result<ByInstance> {
     client.limit(Some(QUERY_TIMEOUT));
     let figures = query_figures(client, database);
     client.limit(None);
     figures
 }
 
-fn query_figures(client: &mut dyn Client, database: &Database) -> Result<ByInstance, EngineError> {
+fn query_figures(client: &mut dyn Client, database: &Database) -> Result<ByInstance> {
     let [statistics, waits, model, histograms, io] = queries(database.views, &database.version);
     let mut query = |sql: &str| client.query(sql, &[]).during("reading counters");
     let answers = [

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use slob_engine::{EngineError, ErrorKind, OpenSpec};
+use slob_engine::{ErrorKind, OpenSpec, Result};
 use slob_method::SchemaNo;
 use slob_server::{LoadedSchemas, Pool};
 use slob_spec::Secret;
@@ -14,7 +14,7 @@ use crate::counters::{Unwanted, Views};
 use crate::options::{Access, Accounts, Options, service_name};
 use crate::passwords::Passwords;
 use crate::release::{self, Scope, Version, is_needed};
-use crate::session::Outside;
+use crate::session::CallOverhead;
 
 /// The account of a connection, and where it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,11 +52,7 @@ impl Marks {
     }
 
     /// Looks for the mark of a schema unless it was seen before.
-    pub(crate) fn require(
-        &self,
-        schema: SchemaNo,
-        look: impl FnOnce() -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
+    pub(crate) fn require(&self, schema: SchemaNo, look: impl FnOnce() -> Result<()>) -> Result<()> {
         if !self.known().contains(&schema) {
             look()?;
             self.known().insert(schema);
@@ -71,11 +67,7 @@ impl Marks {
 
 impl Connections {
     /// Lends a connection. After an error it is closed, and with it its transaction.
-    pub(crate) fn with<T>(
-        &self,
-        role: Role,
-        work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
+    pub(crate) fn with<T>(&self, role: Role, work: impl FnOnce(&mut dyn Client) -> Result<T>) -> Result<T> {
         self.idle.with(role, |_| true, || self.connect(role), |client| work(client.as_mut()))
     }
 
@@ -84,20 +76,16 @@ impl Connections {
     }
 
     /// Connects to the service for everything but sessions.
-    pub(crate) fn connect(&self, role: Role) -> Result<Box<dyn Client>, EngineError> {
+    pub(crate) fn connect(&self, role: Role) -> Result<Box<dyn Client>> {
         let root = self.access.root_service.as_ref().filter(|_| role == Role::Root);
         self.connect_to(role, root.unwrap_or(&self.access.admin_service))
     }
 
-    pub(crate) fn connect_to_endpoint(
-        &self,
-        role: Role,
-        endpoint: usize,
-    ) -> Result<Box<dyn Client>, EngineError> {
+    pub(crate) fn connect_to_endpoint(&self, role: Role, endpoint: usize) -> Result<Box<dyn Client>> {
         self.connect_to(role, self.access.services.get(endpoint).unwrap_or(&self.access.admin_service))
     }
 
-    fn connect_to(&self, role: Role, service: &str) -> Result<Box<dyn Client>, EngineError> {
+    fn connect_to(&self, role: Role, service: &str) -> Result<Box<dyn Client>> {
         let login = match role {
             Role::Admin | Role::Root => self.access.admin.clone(),
             Role::Schema(schema) => self.schema_login(schema)?,
@@ -108,7 +96,7 @@ impl Connections {
         Ok(client)
     }
 
-    fn schema_login(&self, schema: SchemaNo) -> Result<Login, EngineError> {
+    fn schema_login(&self, schema: SchemaNo) -> Result<Login> {
         let user = self.user(schema);
         let password = match self.options.accounts {
             // The original gives each account its own name as password.
@@ -119,7 +107,7 @@ impl Connections {
     }
 
     /// A refused setting is an error only if figures rest on it.
-    fn set_up(&self, client: &mut dyn Client) -> Result<(), EngineError> {
+    fn set_up(&self, client: &mut dyn Client) -> Result<()> {
         for sql in self.settings.get().into_iter().flatten().copied() {
             let Err(fault) = client.execute(sql, &[]) else { continue };
             let error = failed(&format!("executing {sql}"), &fault);
@@ -175,7 +163,7 @@ pub(crate) struct Database {
     pub(crate) summed: OnceLock<Vec<u64>>,
     pub(crate) complete: LoadedSchemas,
     /// The time of calls outside of their operations.
-    pub(crate) outside: Arc<Outside>,
+    pub(crate) call_overhead: Arc<CallOverhead>,
     /// Unwanted work before a run, and whether the run has UPDATEs.
     pub(crate) watched: Mutex<Option<(Unwanted, bool)>>,
     /// The step of the server's clock in microseconds, once measured; `None` if it could not be.
@@ -188,7 +176,7 @@ impl Database {
         spec: &OpenSpec,
         driver: Box<dyn Driver>,
         password_file: Option<PathBuf>,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self> {
         let options = Options::new(spec)?;
         let access = Access::new(spec)?;
         let password_file = options.password_file.clone().or(password_file);
@@ -216,7 +204,7 @@ impl Database {
             instances: OnceLock::new(),
             summed: OnceLock::new(),
             complete: LoadedSchemas::default(),
-            outside: Arc::default(),
+            call_overhead: Arc::default(),
             watched: Mutex::default(),
             clock_step_us: OnceLock::new(),
         })
@@ -228,17 +216,11 @@ impl Database {
         *self.clock_step_us.get_or_init(measure)
     }
 
-    pub(crate) fn as_admin<T>(
-        &self,
-        work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
+    pub(crate) fn as_admin<T>(&self, work: impl FnOnce(&mut dyn Client) -> Result<T>) -> Result<T> {
         self.connections.with(Role::Admin, work)
     }
 
-    pub(crate) fn with_counters<T>(
-        &self,
-        work: impl FnOnce(&mut dyn Client) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
+    pub(crate) fn with_counters<T>(&self, work: impl FnOnce(&mut dyn Client) -> Result<T>) -> Result<T> {
         let has_root = self.connections.access.root_service.is_some();
         self.connections.with(if has_root { Role::Root } else { Role::Admin }, work)
     }

@@ -34,8 +34,8 @@ mod wallet;
 use std::sync::Arc;
 
 use slob_engine::{
-    CapturedAnswer, Engine, EngineError, EngineKind, Layout, Load, LoadProgress, OpenSpec, RunPlan,
-    SchemaState, Server, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
+    CapturedAnswer, Engine, EngineKind, Layout, Load, LoadProgress, OpenSpec, Result, RunPlan, SchemaState,
+    Server, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_spec::StatisticsType;
@@ -54,7 +54,7 @@ pub const KIND: EngineKind = EngineKind {
     replay: Some(capture::replay),
 };
 
-fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
+fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>> {
     let database = Database::open(spec, client::driver_of(&spec.target, options::wallet_of(spec))?, None)?;
     Ok(Box::new(OracleEngine(Arc::new(database))))
 }
@@ -62,27 +62,27 @@ fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>, EngineError> {
 struct OracleEngine(Arc<Database>);
 
 impl Engine for OracleEngine {
-    fn server(&self) -> Result<Server, EngineError> {
+    fn server(&self) -> Result<Server> {
         self.0.as_admin(|client| settings::describe(client, &self.0))
     }
 
-    fn schemas(&self) -> Result<Vec<SchemaState>, EngineError> {
+    fn schemas(&self) -> Result<Vec<SchemaState>> {
         self.0.as_admin(|client| schemas::all(client, &self.0.connections))
     }
 
-    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<(), EngineError> {
+    fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<()> {
         let block_bytes = self.0.as_admin(|client| Ok(settings::block_bytes_of_load(client, &self.0)))?;
         load::create(&self.0.connections, load, schema, block_bytes)
     }
 
-    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<(), EngineError> {
+    fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<()> {
         let connections = &self.0.connections;
         connections.with(Role::Schema(slice.schema), |client| {
             load::load_slice(client, connections, load, slice, progress)
         })
     }
 
-    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout, EngineError> {
+    fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout> {
         let layout = load::finish(&self.0.connections, load, schema);
         // Otherwise a load of many schemas keeps a session for each stream and schema, more than `processes` may allow.
         self.0.connections.close(schema);
@@ -90,36 +90,36 @@ impl Engine for OracleEngine {
         layout
     }
 
-    fn drop_schema(&self, schema: SchemaNo) -> Result<(), EngineError> {
+    fn drop_schema(&self, schema: SchemaNo) -> Result<()> {
         self.0.complete.forget(schema);
         load::drop_schema(&self.0.connections, schema)
     }
 
-    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+    fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         session::open(&self.0, plan)
     }
 
-    fn snapshot(&self) -> Result<Snapshot, EngineError> {
+    fn snapshot(&self) -> Result<Snapshot> {
         counters::snapshot(&self.0)
     }
 
     /// Counters of snapshots hold the work of all sessions already.
-    fn workload(&self) -> Result<Option<Workload>, EngineError> {
+    fn workload(&self) -> Result<Option<Workload>> {
         let counters = counters::snapshot(&self.0)?.total().counters;
         let version = Some(format!("Oracle Database {}", self.0.version.text));
         Ok(Some(Workload { counters, uptime_s: None, version, block_bytes: None, not_counted: Vec::new() }))
     }
 
-    fn capture(&self) -> Result<Vec<CapturedAnswer>, EngineError> {
+    fn capture(&self) -> Result<Vec<CapturedAnswer>> {
         capture::capture(&self.0)
     }
 
-    fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<(), EngineError> {
+    fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
         let connections = &self.0.connections;
         self.0.as_admin(|client| load::read_rows(client, connections, slice, visit))
     }
 
-    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>, EngineError> {
+    fn before_run(&self, run: &RunPlan<'_>) -> Result<Vec<String>> {
         before_run::prepare(&self.0, run)
     }
 
@@ -127,7 +127,7 @@ impl Engine for OracleEngine {
         before_run::look_back(&self.0)
     }
 
-    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>, EngineError> {
+    fn open_server_report(&self, kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>> {
         server_report::open(&self.0, kind).map(Some)
     }
 

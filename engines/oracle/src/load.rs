@@ -7,8 +7,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Slice};
-use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, Scatter, SchemaNo, Table};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Result, Slice};
+use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowView, SchemaNo, Table};
 use slob_server::{check_all_keys, chunks, column_list};
 
 use crate::client::{Bind, Cancellation, Client, During, Fault, failed, number, text};
@@ -51,7 +51,7 @@ pub(crate) fn create(
     load: &Load,
     schema: SchemaNo,
     block_bytes: u32,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let sql = sql_of(connections, schema);
     let step = format!("creating {}", sql.user);
     refuse_kit(connections, schema, &step)?;
@@ -77,7 +77,7 @@ pub(crate) fn create(
     })
 }
 
-fn refuse_system_tablespace(tablespace: &str, step: &str) -> Result<(), EngineError> {
+fn refuse_system_tablespace(tablespace: &str, step: &str) -> Result<()> {
     if !["SYSTEM", "SYSAUX"].contains(&tablespace) {
         return Ok(());
     }
@@ -89,7 +89,7 @@ fn refuse_system_tablespace(tablespace: &str, step: &str) -> Result<(), EngineEr
 }
 
 /// Refuses blocks that hold no row, and sizes that no database has.
-pub(crate) fn refuse_block(block_bytes: u32, step: &str) -> Result<(), EngineError> {
+pub(crate) fn refuse_block(block_bytes: u32, step: &str) -> Result<()> {
     let message = match block_bytes {
         SMALLEST_BLOCK..=LARGEST_BLOCK => return Ok(()),
         ..SMALLEST_BLOCK => {
@@ -108,7 +108,7 @@ fn create_user(
     sql: &SchemaSql,
     schema: SchemaNo,
     step: &str,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let own = client.value(include_str!("../sql/own_tablespace.sql")).during(step)?;
     // The default of new accounts or, if it is not visible, that of this account.
     let default = client.value(include_str!("../sql/default_tablespace.sql")).unwrap_or(own);
@@ -152,7 +152,7 @@ pub(crate) fn load_slice(
     load: &Load,
     slice: &Slice,
     progress: &LoadProgress,
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let sql = sql_of(connections, slice.schema);
     let step = format!("loading {}.{}", sql.user, slice.table.name());
     connections
@@ -211,24 +211,16 @@ const STOPPED: &str = "the load was stopped";
 
 /// The rows of a slice, generated one by one.
 pub(crate) struct SliceRows<'a> {
-    content: RowContent,
-    scatter: Option<Scatter>,
+    rows: slob_server::SliceRows,
     slice: &'a Slice,
     position: u64,
     progress: &'a LoadProgress,
-    bytes: [u8; ROW_BYTES],
 }
 
 impl<'a> SliceRows<'a> {
     fn new(load: &Load, slice: &'a Slice, progress: &'a LoadProgress) -> Self {
-        Self {
-            content: load.content(),
-            scatter: (slice.table == Table::Main).then(|| load.scatter(slice.schema)),
-            slice,
-            position: slice.positions.start,
-            progress,
-            bytes: [0; ROW_BYTES],
-        }
+        let rows = slob_server::SliceRows::new(load, slice, 0);
+        Self { rows, slice, position: slice.positions.start, progress }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -244,23 +236,18 @@ impl<'a> SliceRows<'a> {
         if self.position >= self.slice.positions.end {
             return Ok(None);
         }
-        let custid = self.scatter.as_ref().map_or(self.position, |scatter| scatter.key_at(self.position));
-        self.content.fill_row(self.slice.table, self.slice.schema, custid, &mut self.bytes);
+        let custid = self.rows.fill(self.position);
         self.position += 1;
         self.progress.add(1);
-        let column = |column: usize| &self.bytes[column * COLUMN_BYTES..(column + 1) * COLUMN_BYTES];
-        let columns = std::array::from_fn(|index| std::str::from_utf8(column(index)).unwrap_or_default());
+        let (columns, _) = self.rows.text.as_chunks::<COLUMN_BYTES>();
+        let columns = std::array::from_fn(|index| std::str::from_utf8(&columns[index]).unwrap_or_default());
         Ok(Some((i64::try_from(custid).unwrap_or(i64::MAX), columns)))
     }
 }
 
 /// Completes a schema with all its slices: index, statistics, and rights of other schemas on the first one. It counts rows
 /// and blocks.
-pub(crate) fn finish(
-    connections: &Connections,
-    load: &Load,
-    schema: SchemaNo,
-) -> Result<Layout, EngineError> {
+pub(crate) fn finish(connections: &Connections, load: &Load, schema: SchemaNo) -> Result<Layout> {
     let sql = sql_of(connections, schema);
     let step = format!("completing {}", sql.user);
     let (found, others) = connections.with(Role::Admin, |client| {
@@ -290,12 +277,7 @@ pub(crate) fn finish(
 }
 
 /// Lets all accounts work on the hot schema, the first one: whichever of two schemas is completed last grants it.
-fn share_first(
-    connections: &Connections,
-    schema: SchemaNo,
-    others: &[SchemaNo],
-    step: &str,
-) -> Result<(), EngineError> {
+fn share_first(connections: &Connections, schema: SchemaNo, others: &[SchemaNo], step: &str) -> Result<()> {
     let first = sql_of(connections, SchemaNo::FIRST);
     let to: Vec<SchemaNo> = match schema {
         SchemaNo::FIRST => others.iter().copied().filter(|other| *other != schema).collect(),
@@ -325,12 +307,7 @@ fn clean_out(client: &mut dyn Client, sql: &SchemaSql) -> Result<(), Fault> {
     client.execute(scans_by_cache(false), &[])
 }
 
-fn count_blocks(
-    client: &mut dyn Client,
-    load: &Load,
-    sql: &SchemaSql,
-    step: &str,
-) -> Result<Layout, EngineError> {
+fn count_blocks(client: &mut dyn Client, load: &Load, sql: &SchemaSql, step: &str) -> Result<Layout> {
     let mut query = |sql: &str| {
         let rows = client.query(sql, &[]).during(step)?;
         Ok::<_, EngineError>(rows.into_iter().next().unwrap_or_default())
@@ -345,7 +322,7 @@ fn count_blocks(
 
 /// Removes a schema: our tables by name, then the account if a load created it. Without CASCADE, an account with objects of
 /// others stays.
-pub(crate) fn drop_schema(connections: &Connections, schema: SchemaNo) -> Result<(), EngineError> {
+pub(crate) fn drop_schema(connections: &Connections, schema: SchemaNo) -> Result<()> {
     let sql = sql_of(connections, schema);
     let step = format!("removing {}", sql.user);
     refuse_kit(connections, schema, &step)?;
@@ -380,7 +357,7 @@ pub(crate) fn drop_schema(connections: &Connections, schema: SchemaNo) -> Result
 }
 
 /// True if an account can't be opened because its password is lost, wrong or unusable.
-fn is_locked_out(connections: &Connections, user: &str, error: &EngineError) -> Result<bool, EngineError> {
+fn is_locked_out(connections: &Connections, user: &str, error: &EngineError) -> Result<bool> {
     let is_refused = error.code().is_some_and(|code| LOCKED_OUT.contains(&code));
     Ok(is_refused || connections.passwords.find(user)?.is_none())
 }
@@ -404,7 +381,7 @@ pub(crate) fn read_rows(
     connections: &Connections,
     slice: &Slice,
     visit: &mut dyn FnMut(&RowView<'_>),
-) -> Result<(), EngineError> {
+) -> Result<()> {
     let &Slice { schema, table, ref positions } = slice;
     let user = connections.user(schema);
     let step = format!("reading {user}.{}", table.name());

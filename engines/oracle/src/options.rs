@@ -9,7 +9,7 @@
 
 use std::path::PathBuf;
 
-use slob_engine::{EngineError, ErrorKind, OpenSpec};
+use slob_engine::{EngineError, ErrorKind, OpenSpec, Result};
 use slob_server::host_and_port;
 use slob_spec::{Endpoint, Group, Kind, Param, Target};
 
@@ -146,7 +146,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn new(spec: &OpenSpec) -> Result<Self, EngineError> {
+    pub(crate) fn new(spec: &OpenSpec) -> Result<Self> {
         let options = &spec.options;
         let accounts = match options.get("ORACLE_ACCOUNTS") {
             Some(EXISTING) => Accounts::Existing,
@@ -185,7 +185,7 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    pub(crate) fn new(spec: &OpenSpec) -> Result<Self, EngineError> {
+    pub(crate) fn new(spec: &OpenSpec) -> Result<Self> {
         let text = |key| spec.options.get(key).filter(|text: &String| !text.is_empty());
         let sysdba = asks_for_sysdba(&spec.target)?;
         let of_target = services_of(&spec.target)?;
@@ -209,7 +209,7 @@ pub(crate) fn service_name(service: &str) -> &str {
 }
 
 /// Checks the options of a target, and returns true for `role=sysdba`.
-fn asks_for_sysdba(target: &Target) -> Result<bool, EngineError> {
+fn asks_for_sysdba(target: &Target) -> Result<bool> {
     let mut sysdba = false;
     for (name, value) in target.query() {
         match (name.as_str(), value.to_ascii_lowercase().as_str()) {
@@ -237,7 +237,7 @@ fn is_operating_system(target: &Target) -> bool {
     target.endpoints().is_empty() && target.path() == "/" && target.user().is_none()
 }
 
-fn services_of(target: &Target) -> Result<Vec<String>, EngineError> {
+fn services_of(target: &Target) -> Result<Vec<String>> {
     if is_operating_system(target) {
         return Ok(Vec::new());
     }
@@ -261,7 +261,7 @@ fn services_of(target: &Target) -> Result<Vec<String>, EngineError> {
     target.endpoints().iter().map(service).collect()
 }
 
-fn admin_login(spec: &OpenSpec, sysdba: bool) -> Result<Login, EngineError> {
+fn admin_login(spec: &OpenSpec, sysdba: bool) -> Result<Login> {
     let OpenSpec { target, options, .. } = spec;
     if is_operating_system(target) {
         return Ok(Login { user: None, sysdba: sysdba || target.query_value("role").is_none() });
@@ -285,7 +285,7 @@ mod tests {
 
     const ADMIN: [(&str, &str); 2] = [("DBA_PRIV_USER", "system"), ("SYSDBA_PASSWD", "manager")];
 
-    fn access(target: &str, others: &[(&str, &str)]) -> Result<Access, EngineError> {
+    fn access(target: &str, others: &[(&str, &str)]) -> Result<Access> {
         let options = options(&[&ADMIN, others].concat());
         Access::new(&OpenSpec::new(target.parse().unwrap(), Purpose::Use, options))
     }

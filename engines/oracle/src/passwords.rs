@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use slob_engine::{EngineError, ErrorKind};
+use slob_engine::{EngineError, ErrorKind, Result};
 use slob_spec::Secret;
 
 use crate::options::PORT;
@@ -20,17 +20,11 @@ const DEFAULT: &str = ".slob-oracle";
 /// The beginning of each random password: two capitals, small letters, digits and other characters, as
 /// ora12c_strong_verify_function demands.
 const RANDOM: &str = "SL01ob__";
-/// The same in earlier releases of this program.
-const RANDOM_OF_OLD: &str = "Sl0b__";
-/// The service of lines of earlier releases for any local instance.
-const ANY_LOCAL: &str = "";
 
 /// The passwords of one target.
 pub(crate) struct Passwords {
     path: PathBuf,
     service: String,
-    /// True if the environment names the instance.
-    is_local: bool,
 }
 
 /// A password for an account that is to be created.
@@ -44,7 +38,7 @@ type Lines = BTreeMap<(String, String), Secret>;
 
 impl Passwords {
     /// The passwords of the accounts behind a service. Nothing is read yet.
-    pub(crate) fn new(path: Option<PathBuf>, service: &str) -> Result<Self, EngineError> {
+    pub(crate) fn new(path: Option<PathBuf>, service: &str) -> Result<Self> {
         let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(DEFAULT));
         let path = path.or_else(home).ok_or_else(|| {
             EngineError::new(ErrorKind::Usage, "looking for the password file", "HOME is not set")
@@ -54,12 +48,11 @@ impl Passwords {
     }
 
     fn in_file(path: PathBuf, service: &str, variable: impl Fn(&str) -> Option<String>) -> Self {
-        let is_local = service.is_empty();
-        let service = if is_local { local_service(variable) } else { canonical(service) };
-        Self { path, service, is_local }
+        let service = if service.is_empty() { local_service(variable) } else { canonical(service) };
+        Self { path, service }
     }
 
-    pub(crate) fn get(&self, user: &str) -> Result<Secret, EngineError> {
+    pub(crate) fn get(&self, user: &str) -> Result<Secret> {
         self.find(user)?.ok_or_else(|| {
             let message = format!("it has no line for '{}' and {user}", self.service);
             EngineError::new(ErrorKind::Usage, self.step(), message).with_advice(
@@ -69,21 +62,20 @@ impl Passwords {
         })
     }
 
-    pub(crate) fn find(&self, user: &str) -> Result<Option<Secret>, EngineError> {
-        Ok(self.find_in(&self.read()?, user))
+    pub(crate) fn find(&self, user: &str) -> Result<Option<Secret>> {
+        Ok(self.read()?.remove(&self.key(user)))
     }
 
     /// True if a load made up the password of this account.
-    pub(crate) fn is_random(&self, user: &str) -> Result<bool, EngineError> {
-        let is_random = |text: &str| text.starts_with(RANDOM) || text.starts_with(RANDOM_OF_OLD);
-        Ok(self.find(user)?.is_some_and(|password| is_random(password.expose())))
+    pub(crate) fn is_random(&self, user: &str) -> Result<bool> {
+        Ok(self.find(user)?.is_some_and(|password| password.expose().starts_with(RANDOM)))
     }
 
     /// Saves a random password for an account. One that the file holds is kept, since the account may exist.
-    pub(crate) fn create(&self, user: &str) -> Result<NewPassword, EngineError> {
+    pub(crate) fn create(&self, user: &str) -> Result<NewPassword> {
         self.change(|lines| {
-            if let Some(password) = self.find_in(lines, user) {
-                return Ok(NewPassword { password, is_known: true });
+            if let Some(password) = lines.get(&self.key(user)) {
+                return Ok(NewPassword { password: password.clone(), is_known: true });
             }
             let password = random()?;
             lines.insert(self.key(user), password.clone());
@@ -91,7 +83,7 @@ impl Passwords {
         })
     }
 
-    pub(crate) fn remove(&self, user: &str) -> Result<(), EngineError> {
+    pub(crate) fn remove(&self, user: &str) -> Result<()> {
         self.change(|lines| {
             lines.remove(&self.key(user));
             Ok(())
@@ -102,12 +94,7 @@ impl Passwords {
         (self.service.clone(), user.to_owned())
     }
 
-    fn find_in(&self, lines: &Lines, user: &str) -> Option<Secret> {
-        let old = || lines.get(&(ANY_LOCAL.to_owned(), user.to_owned())).filter(|_| self.is_local);
-        lines.get(&self.key(user)).or_else(old).cloned()
-    }
-
-    fn change<T>(&self, change: impl FnOnce(&mut Lines) -> std::io::Result<T>) -> Result<T, EngineError> {
+    fn change<T>(&self, change: impl FnOnce(&mut Lines) -> std::io::Result<T>) -> Result<T> {
         let fail = |error| self.failed(&error);
         let _lock = self.lock().map_err(fail)?;
         let mut lines = self.read()?;
@@ -128,7 +115,7 @@ impl Passwords {
         Ok(file)
     }
 
-    fn read(&self) -> Result<Lines, EngineError> {
+    fn read(&self) -> Result<Lines> {
         let fail = |error| self.failed(&error);
         let mut file = match File::open(&self.path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Lines::new()),
@@ -190,7 +177,7 @@ fn local_service(variable: impl Fn(&str) -> Option<String>) -> String {
     match (variable("ORACLE_SID"), variable("ORACLE_PDB_SID")) {
         (Some(instance), Some(pluggable)) => format!("local:{instance}/{pluggable}"),
         (Some(instance), None) => format!("local:{instance}"),
-        (None, _) => ANY_LOCAL.to_owned(),
+        (None, _) => String::new(),
     }
 }
 
@@ -264,18 +251,6 @@ mod tests {
     }
 
     #[test]
-    fn lines_without_an_instance_are_read_still() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("passwords");
-        let old = of_environment(&path, &[]).create("SLOB1").unwrap().password;
-        let passwords = of_environment(&path, &[("ORACLE_SID", "ONE")]);
-        let again = passwords.create("SLOB1").unwrap();
-        assert!(again.is_known && again.password == old && passwords.get("SLOB1").unwrap() == old);
-        let elsewhere = Passwords::new(Some(path), "a").unwrap();
-        assert_eq!(elsewhere.find("SLOB1").unwrap(), None, "they are those of local instances");
-    }
-
-    #[test]
     fn passwords_are_kept_apart_and_to_the_owner() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("passwords");
@@ -295,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_meets_the_strongest_rules_that_the_server_ships_and_old_ones_are_known_still() {
+    fn a_password_meets_the_strongest_rules_that_the_server_ships_and_is_known_as_random() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("passwords");
         let passwords = Passwords::new(Some(path.clone()), "a").unwrap();
@@ -304,8 +279,7 @@ mod tests {
         assert!(count(char::is_ascii_uppercase) >= 2 && count(char::is_ascii_lowercase) >= 2);
         assert!(count(char::is_ascii_digit) >= 2 && count(|c| *c == '_') >= 2);
         assert!(made.expose().len() <= 30 && passwords.is_random("SLOB1").unwrap());
-        fs::write(&path, "a\tSLOB2\tSl0b__0123456789abcdef01234567\na\tSLOB3\ttiger\n").unwrap();
-        assert!(passwords.is_random("SLOB2").unwrap(), "made by an earlier release of ours");
+        fs::write(&path, "a\tSLOB3\ttiger\n").unwrap();
         assert!(!passwords.is_random("SLOB3").unwrap());
     }
 

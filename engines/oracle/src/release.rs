@@ -4,7 +4,7 @@
 //! and the whole instance only in the root (Oracle Database Reference). DBWR, LGWR and CKPT work for the instance, so a
 //! pluggable database counts next to nothing of their work: it is then absent here, rather than small.
 
-use slob_engine::{Counter, Counters, EngineError, ErrorKind, Latency, LatencyKind, WaitEvent};
+use slob_engine::{Counter, Counters, EngineError, ErrorKind, Latency, LatencyKind, Result, WaitEvent};
 
 use crate::client::{Client, During, Row, number, text};
 
@@ -62,7 +62,7 @@ impl Version {
 }
 
 /// Queries release and container. Releases before 11.2 are refused.
-pub(crate) fn ask(client: &mut dyn Client) -> Result<(Version, Container), EngineError> {
+pub(crate) fn ask(client: &mut dyn Client) -> Result<(Version, Container)> {
     let step = "asking for the server's version";
     let text = client.value(include_str!("../sql/version.sql")).during(step)?.unwrap_or_default();
     let mut version = Version::parse(&text);
@@ -90,7 +90,7 @@ pub(crate) struct Container {
 }
 
 impl Container {
-    fn ask(client: &mut dyn Client) -> Result<Self, EngineError> {
+    fn ask(client: &mut dyn Client) -> Result<Self> {
         let rows = client.query(include_str!("../sql/container.sql"), &[]).during(ASKING_CONTAINER)?;
         Ok(Self::of(rows.first()))
     }
@@ -105,7 +105,7 @@ impl Container {
     }
 
     /// Refuses the root, which should hold no data.
-    pub(crate) fn refuse_root(&self) -> Result<(), EngineError> {
+    pub(crate) fn refuse_root(&self) -> Result<()> {
         if !self.is_root() {
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl Scope {
     }
 
     /// The scope of a connection to ORACLE_ROOT_SERVICE, which must lead to the root.
-    pub(crate) fn of_root(client: &mut dyn Client, service: &str) -> Result<Self, EngineError> {
+    pub(crate) fn of_root(client: &mut dyn Client, service: &str) -> Result<Self> {
         let container = Container::ask(client)?;
         if container.is_root() {
             return Ok(Self::Root);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, SchemaState, Slice};
+use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, Result, SchemaState, Slice};
 use slob_method::{SchemaNo, Table};
 
 use crate::client::{Client, During, Fault, Row, failed, number, text};
@@ -26,10 +26,7 @@ struct Marked {
 }
 
 /// All schemas, in order. It fails if the only ones are damaged.
-pub(crate) fn all(
-    client: &mut dyn Client,
-    connections: &Connections,
-) -> Result<Vec<SchemaState>, EngineError> {
+pub(crate) fn all(client: &mut dyn Client, connections: &Connections) -> Result<Vec<SchemaState>> {
     let step = "listing schemas";
     let prefix = &connections.options.prefix;
     if connections.options.accounts == Accounts::Kit {
@@ -56,7 +53,7 @@ pub(crate) fn one(
     connections: &Connections,
     schema: SchemaNo,
     step: &str,
-) -> Result<SchemaState, EngineError> {
+) -> Result<SchemaState> {
     if connections.options.accounts != Accounts::Kit {
         return Ok(one_marked(client, connections, schema, step)?.state);
     }
@@ -70,7 +67,7 @@ pub(crate) fn made_user(
     connections: &Connections,
     schema: SchemaNo,
     step: &str,
-) -> Result<bool, EngineError> {
+) -> Result<bool> {
     match one_marked(client, connections, schema, step) {
         // A random password shows it if the marker does not.
         Err(error) if error.kind() == ErrorKind::Data => {
@@ -85,7 +82,7 @@ fn one_marked(
     connections: &Connections,
     schema: SchemaNo,
     step: &str,
-) -> Result<Marked, EngineError> {
+) -> Result<Marked> {
     let prefix = &connections.options.prefix;
     if !marked(client, prefix, step)?.contains(&schema) {
         return Err(missing(connections, schema, step));
@@ -107,11 +104,7 @@ fn damaged_marker(prefix: &Prefix, schema: SchemaNo, step: &str) -> EngineError 
         .with_advice("remove it with `slob drop`, then load it again with `slob setup`")
 }
 
-pub(crate) fn marked(
-    client: &mut dyn Client,
-    prefix: &Prefix,
-    step: &str,
-) -> Result<Vec<SchemaNo>, EngineError> {
+pub(crate) fn marked(client: &mut dyn Client, prefix: &Prefix, step: &str) -> Result<Vec<SchemaNo>> {
     let rows = client.query(include_str!("../sql/marked.sql"), &[prefix.bind()]).during(step)?;
     let users = rows.into_iter().flatten().flatten();
     let mut schemas: Vec<SchemaNo> = users.filter_map(|user| prefix.schema_of(&user)).collect();
@@ -126,7 +119,7 @@ fn read_markers(
     prefix: &Prefix,
     schemas: &[SchemaNo],
     step: &str,
-) -> Result<Vec<Option<Marked>>, EngineError> {
+) -> Result<Vec<Option<Marked>>> {
     let mut all = Vec::with_capacity(schemas.len());
     for chunk in schemas.chunks(CHUNK) {
         match query_markers(client, prefix, chunk) {
@@ -204,7 +197,7 @@ pub(crate) fn slice_mark(slice: &Slice) -> [u64; 3] {
 /// The loaded schemas of a kit, identified by tables and index. Numbers of blocks come from the optimizer's statistics, which
 /// the kit gathers of CF1. Its numbers of rows are estimates, so the last key is queried, which the index knows, and the
 /// small scan tables are counted.
-fn of_kit(client: &mut dyn Client, prefix: &Prefix, step: &str) -> Result<Vec<SchemaState>, EngineError> {
+fn of_kit(client: &mut dyn Client, prefix: &Prefix, step: &str) -> Result<Vec<SchemaState>> {
     let tables = client.query(include_str!("../sql/kit.sql"), &[prefix.bind()]).during(step)?;
     let of_main = |row: &Row| prefix.schema_of(text(row, 0)?).filter(|_| text(row, 1) == Some(MAIN));
     let mut schemas: Vec<SchemaNo> = tables.iter().filter_map(of_main).collect();
@@ -253,7 +246,7 @@ fn kit_state(row: &Row, tables: &[Row], prefix: &Prefix) -> Option<SchemaState> 
 }
 
 /// Refuses to create, load or drop schemas of the original kit.
-pub(crate) fn refuse_kit(connections: &Connections, schema: SchemaNo, step: &str) -> Result<(), EngineError> {
+pub(crate) fn refuse_kit(connections: &Connections, schema: SchemaNo, step: &str) -> Result<()> {
     if connections.options.accounts != Accounts::Kit {
         return Ok(());
     }

@@ -2,7 +2,9 @@
 
 use std::fmt::{Display, Write};
 
-use slob_engine::{EngineError, ErrorKind, OpenSpec, PlannedLoad, RunExtras, RunPlan, Scripts, SessionPlan};
+use slob_engine::{
+    EngineError, ErrorKind, OpenSpec, PlannedLoad, Result, RunExtras, RunPlan, Scripts, SessionPlan,
+};
 use slob_method::{SchemaNo, Table};
 use slob_spec::StatisticsType;
 
@@ -39,7 +41,7 @@ impl Script {
     }
 }
 
-fn header(what: &str, spec: &OpenSpec) -> Result<(Script, Options, Access), EngineError> {
+fn header(what: &str, spec: &OpenSpec) -> Result<(Script, Options, Access)> {
     let options = Options::new(spec)?;
     let access = Access::new(spec)?;
     let mut script = Script::default();
@@ -59,7 +61,7 @@ fn as_admin(script: &mut Script, access: &Access) {
     script.say(format_args!("As {name}{sysdba}, on {}:", service_name(&access.admin_service)));
 }
 
-fn load(spec: &OpenSpec, plan: &PlannedLoad<'_>) -> Result<String, EngineError> {
+fn load(spec: &OpenSpec, plan: &PlannedLoad<'_>) -> Result<String> {
     let PlannedLoad { load, schemas, block_bytes } = *plan;
     let (mut script, options, access) = header("slob setup", spec)?;
     if options.accounts == Accounts::Kit {
@@ -107,12 +109,7 @@ fn load_schema(script: &mut Script, sql: &SchemaSql) {
     script.add_all([&*sql.fill(LAYOUT), segments, &sql.fill(COMPLETE_LOAD), "COMMIT"]);
 }
 
-fn run(
-    spec: &OpenSpec,
-    run: &RunPlan<'_>,
-    session: &SessionPlan,
-    extras: RunExtras,
-) -> Result<String, EngineError> {
+fn run(spec: &OpenSpec, run: &RunPlan<'_>, session: &SessionPlan, extras: RunExtras) -> Result<String> {
     let (mut script, options, access) = header("slob run", spec)?;
     let (version, views) = (&options.release, Views::Instance);
     as_admin(&mut script, &access);
@@ -177,7 +174,7 @@ const DEFAULT_TABLESPACE: &str = "IOPS";
 
 /// Parameters, a tablespace, redo logs, undo, advice on scans, and a calibration. Parameters are comments, so that SQL*Plus
 /// can read all of it.
-fn init(spec: &OpenSpec, plan: &PlannedLoad<'_>, sessions: u32) -> Result<String, EngineError> {
+fn init(spec: &OpenSpec, plan: &PlannedLoad<'_>, sessions: u32) -> Result<String> {
     const STEP: &str = "planning the tablespace";
     let options = Options::new(spec)?;
     refuse_block(plan.block_bytes, STEP)?;
@@ -232,7 +229,7 @@ mod tests {
     }
 
     /// The script that prepares a database for four schemas.
-    fn init_script(block_bytes: u32, sessions: u32) -> Result<String, EngineError> {
+    fn init_script(block_bytes: u32, sessions: u32) -> Result<String> {
         let schemas: Vec<SchemaNo> = SchemaNo::up_to(4).collect();
         init(&spec_of("19"), &planned(&schemas, block_bytes), sessions)
     }

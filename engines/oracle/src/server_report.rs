@@ -3,7 +3,7 @@
 //! A connection of its own takes the snapshots, and stays for the whole run: a Statspack snapshot is of the connection's
 //! instance. The server makes AWR reports. SQL*Plus makes Statspack's, so the run only says how.
 
-use slob_engine::{EngineError, ErrorKind, FetchedReport, ReportFile, ServerReport};
+use slob_engine::{EngineError, ErrorKind, FetchedReport, ReportFile, Result, ServerReport};
 use slob_spec::StatisticsType;
 
 use crate::client::{Bind, Client, During, failed, number, text};
@@ -12,7 +12,7 @@ use crate::release::{CONTAINERS, Version};
 use crate::statements::fill;
 
 /// Takes the first snapshot. It is an error of [`ErrorKind::Usage`] if the server has no licence.
-pub(crate) fn open(database: &Database, kind: StatisticsType) -> Result<Box<dyn ServerReport>, EngineError> {
+pub(crate) fn open(database: &Database, kind: StatisticsType) -> Result<Box<dyn ServerReport>> {
     let mut client = database.connections.connect(Role::Admin)?;
     if kind == StatisticsType::Awr {
         check_licence(client.as_mut())?;
@@ -40,7 +40,7 @@ pub(crate) fn report_sql(is_cluster: bool, form: &str) -> String {
     fill(include_str!("../sql/awr_report.sql"), &[("report", &format!("{scope}_{form}"))])
 }
 
-fn check_licence(client: &mut dyn Client) -> Result<(), EngineError> {
+fn check_licence(client: &mut dyn Client) -> Result<()> {
     let step = "asking whether AWR may be used";
     let access = client.value(include_str!("../sql/pack_access.sql")).during(step)?;
     if access.is_some_and(|access| access.eq_ignore_ascii_case("NONE")) {
@@ -51,7 +51,7 @@ fn check_licence(client: &mut dyn Client) -> Result<(), EngineError> {
     Ok(())
 }
 
-fn snapshot(client: &mut dyn Client, kind: StatisticsType) -> Result<u64, EngineError> {
+fn snapshot(client: &mut dyn Client, kind: StatisticsType) -> Result<u64> {
     let (step, advice) = match kind {
         StatisticsType::Awr => (
             "taking an AWR snapshot",
@@ -75,12 +75,12 @@ struct Report {
 }
 
 impl ServerReport for Report {
-    fn close(&mut self) -> Result<(), EngineError> {
+    fn close(&mut self) -> Result<()> {
         self.snapshots[1] = snapshot(self.client.as_mut(), self.kind)?;
         Ok(())
     }
 
-    fn fetch(&mut self) -> Result<FetchedReport, EngineError> {
+    fn fetch(&mut self) -> Result<FetchedReport> {
         match self.kind {
             StatisticsType::Awr => self.fetch_awr(),
             StatisticsType::Statspack => Ok(self.describe_statspack()),
@@ -89,7 +89,7 @@ impl ServerReport for Report {
 }
 
 impl Report {
-    fn fetch_awr(&mut self) -> Result<FetchedReport, EngineError> {
+    fn fetch_awr(&mut self) -> Result<FetchedReport> {
         let [first, last] = self.snapshots;
         let step = format!("looking for the AWR snapshots {first} and {last}");
         let binds = self.snapshots.map(Bind::count);

@@ -23,10 +23,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use slob_engine::{
-    CancelToken, EngineError, ErrorKind, OpOutcome, Outcome, SchemaState, Session, SessionPlan,
+    CancelToken, EngineError, ErrorKind, OpOutcome, Outcome, Result, SchemaState, Session, SessionPlan,
+    nanoseconds,
 };
 use slob_method::{Action, Batch, Op, SchemaNo};
-use slob_server::{Cancellable, Interrupt, ServerClock, Work, nanoseconds, number, time_left};
+use slob_server::{Cancellable, Interrupt, ServerClock, Work, number, time_left};
 
 use crate::client::{BlockInput, BlockOutput, Cancellation, Client, During, Fault, Row, failed};
 use crate::database::{Database, Role};
@@ -54,7 +55,7 @@ const LONGEST_CALL: Duration = Duration::from_secs(3600);
 const NOT_COMPILED: i32 = 6550;
 
 /// Opens a session. Its schemas must be loaded.
-pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<dyn Session>, EngineError> {
+pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<dyn Session>> {
     let connections = &database.connections;
     let services = &connections.access.services;
     let endpoint = plan.endpoint(services.len());
@@ -68,7 +69,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let block = |sleep| block(plan, &connections.options.prefix, connections.options.commit, sleep);
     let mut work = Blocks {
         call_ops: call_ops(client.longest_text()),
-        outside: Arc::clone(&database.outside),
+        call_overhead: Arc::clone(&database.call_overhead),
         plain: block(None),
         pausing: block(Some(database.version.sleep())),
         step: format!("session {} on {place}, executing a batch", plan.number),
@@ -83,7 +84,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
 }
 
 /// All schemas at once, since a run has as many as sessions. One that is not complete is read alone, for its error.
-fn schemas_of(database: &Database, schema: SchemaNo, step: &str) -> Result<Vec<SchemaState>, EngineError> {
+fn schemas_of(database: &Database, schema: SchemaNo, step: &str) -> Result<Vec<SchemaState>> {
     let mut states = database.as_admin(|client| schemas::all(client, &database.connections))?;
     if !states.iter().any(|state| state.schema == schema && state.state.layout().is_some()) {
         states.retain(|state| state.schema != schema);
@@ -104,19 +105,19 @@ struct Blocks {
     is_limited: bool,
     /// Operations of one call.
     call_ops: usize,
-    outside: Arc<Outside>,
+    call_overhead: Arc<CallOverhead>,
 }
 
 /// The time of calls outside of their operations, of all sessions: decoding, encoding, and the way there and back. Pauses
 /// count too.
 #[derive(Debug, Default)]
-pub(crate) struct Outside {
+pub(crate) struct CallOverhead {
     calls: AtomicU64,
     ops: AtomicU64,
     time_ns: AtomicU64,
 }
 
-impl Outside {
+impl CallOverhead {
     fn add(&self, took: Duration, ops: &[OpOutcome]) {
         let inside: u64 = ops.iter().map(|op| op.duration_ns).sum();
         self.calls.fetch_add(1, Ordering::Relaxed);
@@ -142,7 +143,7 @@ impl Blocks {
         left: Option<Duration>,
         pauses: bool,
         outcome: &mut Outcome,
-    ) -> Result<usize, EngineError> {
+    ) -> Result<usize> {
         let ops = &batch.ops()[ops];
         let input = encode(ops, &self.plan, left)?;
         let block = if pauses { &self.pausing } else { &self.plain };
@@ -167,7 +168,7 @@ impl Blocks {
             );
             EngineError::new(ErrorKind::Data, self.step.as_str(), message)
         })?;
-        self.outside.add(took, &outcome.ops()[earlier..]);
+        self.call_overhead.add(took, &outcome.ops()[earlier..]);
         match &output.fault {
             None => Ok(done),
             Some(fault) => {
@@ -200,7 +201,7 @@ impl Work for Blocks {
         deadline: Option<Instant>,
         alarm: &CancelToken,
         outcome: &mut Outcome,
-    ) -> Result<(), EngineError> {
+    ) -> Result<()> {
         let begun = Instant::now();
         let count = batch.ops().len();
         let due = |index: usize| batch.not_before(index).unwrap_or_default();
@@ -223,7 +224,7 @@ impl Work for Blocks {
 
 /// The block's input for some operations, which may begin within `left`. It fails if the session was not opened for one of
 /// them, or if a key has too many digits.
-fn encode(ops: &[Op], plan: &SessionPlan, left: Option<Duration>) -> Result<BlockInput, EngineError> {
+fn encode(ops: &[Op], plan: &SessionPlan, left: Option<Duration>) -> Result<BlockInput> {
     let mut text = String::with_capacity(ops.len() * WIDTH);
     for op in ops {
         let kind = number(op, plan)?;

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use slob_engine::{Capabilities, EngineError, Server, Setting};
+use slob_engine::{Capabilities, Result, Server, Setting};
 use slob_server::{ServerSettings, loaded_blocks};
 
 use crate::client::{Bind, Client, Row, number, table, text};
@@ -87,7 +87,7 @@ fn pool_bytes(caches: &[Row], pool: &str, block_bytes: u32, default_block: Optio
     size(&format!("{pool} buffer cache")).or_else(|| size("DEFAULT buffer cache"))
 }
 
-pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<Server, EngineError> {
+pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<Server> {
     let Database { connections, scope, .. } = database;
     let (mut found, caches) = find(client, database.views);
     add(&mut found, "driver", Some(connections.driver.name()));
@@ -123,16 +123,13 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
         clock_step_ns: clock_step_us.and_then(|us| NonZeroU64::new(us.saturating_mul(1000))),
         capabilities: Capabilities {
             tablespaces: true,
-            whole_tables: false,
-            loads_wait_for_blocks: false,
             stores_data: true,
             // A direct-path insert locks its table until the commit: streams take a schema each.
             parallel_slices: false,
-            embedded: false,
             batches_in_server: true,
-            joined_blocks: 0,
             cancel: true,
             direct_io: direct_io(&found),
+            ..Capabilities::default()
         },
         settings: found.0,
     })

@@ -10,7 +10,7 @@
 //!   the block's clock starts, and encoded after it has stopped.
 //! - An UPDATE writes its operation's stamp, a new value: since 12.2 an equal value makes less redo.
 
-use slob_engine::{EngineError, ErrorKind, Load, SessionPlan};
+use slob_engine::{EngineError, ErrorKind, Load, Result, SessionPlan};
 use slob_method::{COLUMN_BYTES, SchemaNo, Table, UpdateText};
 use slob_server::{COMMENT, Kind, column_list, columns, homes};
 
@@ -26,7 +26,7 @@ const LONGEST_PREFIX: usize = 20;
 pub(crate) struct Prefix(String);
 
 impl Prefix {
-    pub(crate) fn new(text: &str) -> Result<Self, EngineError> {
+    pub(crate) fn new(text: &str) -> Result<Self> {
         let is_name = text.starts_with(|first: char| first.is_ascii_alphabetic())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
             && !text.ends_with(|last: char| last.is_ascii_digit())

@@ -17,8 +17,8 @@ use slob_engine::{
 };
 use slob_method::{SchemaNo, Table};
 use slob_server::{
-    Connector as _, INDEX, Servers, Task, check_all_keys, column_list, columns, in_strides, marker_comment,
-    schema_name,
+    Connector as _, INDEX, Servers, Task, check_all_keys, column_list, columns, in_strides, mark_complete,
+    mark_slice, marker_comment, schema_name,
 };
 
 use crate::connect::Connector;
@@ -45,12 +45,13 @@ const FEW_BLOCKS: u64 = 16;
 /// Between its statements the transaction holds no snapshot, so it holds back no VACUUM.
 pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
     let step = "locking the database";
+    let with_lock = |sql: &str| sql.replace("{lock}", &i64::from_be_bytes(*b"OpenSLOB").to_string());
     let mut client = servers.connector.connect_for(Task::Load)?;
     client.run(step, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")?;
-    if client.row(step, include_str!("../sql/lock.sql"))?.need::<u8>(0, step)? == 1 {
+    if client.row(step, &with_lock(include_str!("../sql/lock.sql")))?.need::<u8>(0, step)? == 1 {
         return Ok(Box::new(client));
     }
-    let holder = client.row(step, include_str!("../sql/lock_holder.sql"))?.get(0);
+    let holder = client.row(step, &with_lock(include_str!("../sql/lock_holder.sql")))?.get(0);
     Err(target_in_use("the database", holder))
 }
 
@@ -126,7 +127,7 @@ pub(crate) fn load_slice(
         let message = format!("the server took {rows} of {expected} rows");
         return Err(EngineError::new(ErrorKind::Data, step, message));
     }
-    transaction.run(&step, &catalog::mark_slice(slice))?;
+    transaction.run(&step, &mark_slice(&namespace(slice.schema), slice))?;
     transaction.commit().in_step(&step)
 }
 
@@ -162,7 +163,7 @@ pub(crate) fn finish(
         procedure::install(client, load, schema, database.version, &step)?;
     }
     // The commit of the mark makes durable what the slices left to the server's own pace.
-    let mark = catalog::mark_complete(schema, layout);
+    let mark = mark_complete(&namespace(schema), layout);
     client.run(&step, &format!("SET LOCAL synchronous_commit = on; {mark}"))?;
     Ok(layout)
 }

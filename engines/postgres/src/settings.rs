@@ -44,7 +44,6 @@ pub(crate) const NAMES: &[&str] = &[
     "server_encoding",
 ];
 
-/// Describes the server.
 pub(crate) fn describe(client: &mut Client, version: u32, loop_place: LoopPlace) -> Result<Server> {
     let step = "asking for the server's settings";
     let sql = format!(

@@ -7,7 +7,7 @@ use std::iter;
 use postgres::{GenericClient, SimpleQueryMessage};
 use slob_engine::{Answer, EngineError, ErrorKind, Result};
 use slob_method::{SchemaNo, Table};
-use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED, advised};
+use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED};
 use slob_server::{Row, schema_name};
 
 /// The namespace of a schema, quoted.
@@ -81,7 +81,7 @@ pub(crate) fn failed(step: &str, error: &postgres::Error) -> EngineError {
         // The connection broke, or an answer made no sense.
         let is_lost = causes(error).any(|cause| cause.is::<io::Error>()) || error.is_closed();
         let kind = if is_lost { ErrorKind::Connection } else { ErrorKind::Fatal };
-        return advised(EngineError::new(kind, step, with_causes(error)), is_lost.then_some(LOST));
+        return EngineError::new(kind, step, with_causes(error)).advised(is_lost.then_some(LOST));
     };
     let code = db.code().code();
     let (kind, advice) = meaning(code);
@@ -91,7 +91,7 @@ pub(crate) fn failed(step: &str, error: &postgres::Error) -> EngineError {
             message = format!("{message} ({name}: {text})");
         }
     }
-    advised(EngineError::new(kind, step, message).with_code(format!("SQLSTATE {code}")), advice)
+    EngineError::new(kind, step, message).with_code(format!("SQLSTATE {code}")).advised(advice)
 }
 
 /// The kind of failure of an SQLSTATE, and the advice.

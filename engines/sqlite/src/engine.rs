@@ -96,16 +96,11 @@ impl Engine for SqliteEngine {
             checks_blocks: Some(false),
             clock_step_ns: None,
             capabilities: Capabilities {
-                tablespaces: false,
                 stores_data: true,
-                parallel_slices: false,
-                whole_tables: false,
-                loads_wait_for_blocks: false,
                 embedded: true,
-                batches_in_server: false,
-                joined_blocks: 0,
                 cancel: true,
                 direct_io: Some(!place.buffered),
+                ..Capabilities::default()
             },
         })
     }

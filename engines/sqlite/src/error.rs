@@ -39,14 +39,7 @@ pub(crate) fn failed(step: impl Into<String>, error: &rusqlite::Error, meter: &M
         Some(extended) => result.with_code(format!("SQLite result code {extended}")),
         None => result,
     };
-    advised(result, advice(kind))
-}
-
-fn advised(error: EngineError, advice: Option<&str>) -> EngineError {
-    match advice {
-        Some(advice) => error.with_advice(advice),
-        None => error,
-    }
+    result.advised(advice(kind))
 }
 
 fn from_fault(step: impl Into<String>, fault: &IoFault) -> EngineError {
@@ -69,7 +62,7 @@ fn from_fault(step: impl Into<String>, fault: &IoFault) -> EngineError {
         ),
         _ => (fault.to_string(), advice(kind)),
     };
-    advised(EngineError::new(kind, step, message), advice)
+    EngineError::new(kind, step, message).advised(advice)
 }
 
 const MORE_FILES: &str = "raise `ulimit -n`: each session needs about 4 descriptors (8 with a hot schema), so 512 sessions need about 2,100 (4,200)";

@@ -15,6 +15,7 @@ use slob_engine::{
 };
 use slob_method::{Action, Batch, COLUMN_BYTES, COLUMNS, KeyRange, Op, SchemaNo, Stamp, UpdateText};
 use slob_spec::RedoStress;
+use slob_stats::nanoseconds;
 
 use crate::engine::{Inner, SessionCounts};
 use crate::error::failed;
@@ -167,24 +168,24 @@ pub(crate) struct WriteTurn {
 
 impl WriteTurn {
     /// Waits for the turn, and counts the wait if there is one.
-    fn take(self: &Arc<Self>, counts: &SessionCounts) -> Taken {
+    fn take(self: &Arc<Self>, counts: &SessionCounts) -> HeldTurn {
         let mut is_taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
         if *is_taken {
             let start = Instant::now();
             let waited = self.freed.wait_while(is_taken, |is_taken| *is_taken);
             is_taken = waited.unwrap_or_else(PoisonError::into_inner);
             counts.write_waits.add(1);
-            counts.write_wait_ns.add(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            counts.write_wait_ns.add(nanoseconds(start.elapsed()));
         }
         *is_taken = true;
-        Taken(Arc::clone(self))
+        HeldTurn(Arc::clone(self))
     }
 }
 
 /// Gives the turn back when it is dropped.
-struct Taken(Arc<WriteTurn>);
+struct HeldTurn(Arc<WriteTurn>);
 
-impl Drop for Taken {
+impl Drop for HeldTurn {
     fn drop(&mut self) {
         *self.0.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
         self.0.freed.notify_one();
@@ -200,7 +201,7 @@ struct Link {
     connection: Connection,
     turn: Arc<WriteTurn>,
     /// The turn to write, within a transaction of several UPDATEs.
-    transaction: Option<Taken>,
+    transaction: Option<HeldTurn>,
     counts: Arc<SessionCounts>,
 }
 

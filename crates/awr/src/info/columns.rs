@@ -3,13 +3,11 @@
 //!
 //! IOPS and throughput are all I/O of the instance, unless the column's name says that they are the application's.
 
-use jiff::civil::DateTime;
-
 use super::{
     BLOCK_CHANGES, EXECUTES, HARD_PARSES, LOGICAL_READS, LOGONS, MIB, Named, PARSES, PHYSICAL_READS,
     PHYSICAL_WRITES, REDO, Rate, USER_CALLS, Value, db_cpu_per_s, db_time_per_s, load, single_block_read,
 };
-use crate::figure::Figure;
+use crate::relations::ToCell;
 use crate::report::{Report, Segment, ShareOf, SqlStatement, ThreadActivity, WaitEvent};
 
 pub struct Column {
@@ -21,7 +19,7 @@ type Get = Box<dyn Fn(&Named) -> Option<Value> + Send + Sync>;
 
 impl Column {
     pub fn value(&self, named: &Named) -> Option<Value> {
-        (self.get)(named).filter(|value| value.as_number().is_none_or(f64::is_finite))
+        (self.get)(named)
     }
 }
 
@@ -29,20 +27,13 @@ fn column(name: impl Into<String>, get: impl Fn(&Named) -> Option<Value> + Send 
     Column { name: name.into(), get: Box::new(get) }
 }
 
-fn text(name: &str, get: fn(&Report) -> Option<String>) -> Column {
-    column(name, move |named| get(&named.report).map(Value::Text))
-}
-
-fn number(name: &str, get: fn(&Report) -> Option<f64>) -> Column {
-    column(name, move |named| get(&named.report).map(Value::Number))
-}
-
-fn figure(name: &str, get: fn(&Report) -> Option<Figure>) -> Column {
-    column(name, move |named| cell(get(&named.report)))
+/// A column of the report itself.
+fn own<T: ToCell + 'static>(name: &str, get: fn(&Report) -> Option<T>) -> Column {
+    column(name, move |named| get(&named.report).cell())
 }
 
 fn rate(name: &str, rate: Rate) -> Column {
-    column(name, move |named| cell(rate.per_s(&named.report)))
+    column(name, move |named| rate.per_s(&named.report).cell())
 }
 
 pub fn columns() -> Vec<Column> {
@@ -64,9 +55,9 @@ pub fn columns() -> Vec<Column> {
         ("OS cpu wait time", "OS_CPU_WAIT_TIME"),
         ("OS resource mgr wait time", "RSRC_MGR_CPU_WAIT_TIME"),
     ];
-    all.extend(os.map(|(name, own)| column(name, move |named| named.report.os(own).map(Value::Number))));
-    all.push(text("Data Guard Flag", |report| data_guard(report).map(flag)));
-    all.push(text("Exadata Flag", |report| exadata(report).map(flag)));
+    all.extend(os.map(|(name, own)| column(name, move |named| named.report.os(own).cell())));
+    all.push(own("Data Guard Flag", |report| data_guard(report).map(flag)));
+    all.push(own("Exadata Flag", |report| exadata(report).map(flag)));
     for (short, class) in CLASSES {
         all.extend(waits(&format!("Wait Class {short}"), move |report| wait_class(report, class), "Latency"));
     }
@@ -105,30 +96,26 @@ fn flag(yes: bool) -> String {
 
 fn identity() -> Vec<Column> {
     vec![
-        column("Filename", |named| Some(Value::Text(named.label()))),
-        text("Database Name", |report| report.database.name.clone()),
-        number("Instance Number", |report| report.database.instance_number.map(f64::from)),
-        text("Instance Name", |report| report.database.instance.clone()),
-        text("Database Version", |report| report.database.release.clone()),
-        text("Cluster", |report| report.database.is_rac.map(flag)),
-        text("Hostname", |report| report.host.name.clone()),
-        text("Host OS", |report| report.host.platform.clone()),
-        number("Num CPUs", Report::cpus),
-        number("Server Memory (GB)", |report| report.host.memory_gb),
-        number("DB Block Size", Report::block_bytes),
-        number("Begin Snap", |report| Some(report.interval.begin.as_ref()?.id? as f64)),
-        text("Begin Time", |report| time(report.interval.begin_time())),
-        number("End Snap", |report| Some(report.interval.end.as_ref()?.id? as f64)),
-        text("End Time", |report| time(report.interval.end_time())),
-        number("Elapsed Time (mins)", |report| Some(report.elapsed_s()? / 60.0)),
-        number("DB Time (mins)", |report| Some(report.db_time_s()?.value / 60.0)),
-        figure("Average Active Sessions", db_time_per_s),
-        text("Busy Flag", |report| Some(flag(db_time_per_s(report)?.value > report.cpus()?))),
+        column("Filename", |named| named.label().cell()),
+        own("Database Name", |report| report.database.name.clone()),
+        own("Instance Number", |report| report.database.instance_number.map(f64::from)),
+        own("Instance Name", |report| report.database.instance.clone()),
+        own("Database Version", |report| report.database.release.clone()),
+        own("Cluster", |report| report.database.is_rac.map(flag)),
+        own("Hostname", |report| report.host.name.clone()),
+        own("Host OS", |report| report.host.platform.clone()),
+        own("Num CPUs", Report::cpus),
+        own("Server Memory (GB)", |report| report.host.memory_gb),
+        own("DB Block Size", Report::block_bytes),
+        own("Begin Snap", |report| Some(report.interval.begin.as_ref()?.id? as f64)),
+        own("Begin Time", |report| report.interval.begin_time()),
+        own("End Snap", |report| Some(report.interval.end.as_ref()?.id? as f64)),
+        own("End Time", |report| report.interval.end_time()),
+        own("Elapsed Time (mins)", |report| Some(report.elapsed_s()? / 60.0)),
+        own("DB Time (mins)", |report| Some(report.db_time_s()?.value / 60.0)),
+        own("Average Active Sessions", db_time_per_s),
+        own("Busy Flag", |report| Some(flag(db_time_per_s(report)?.value > report.cpus()?))),
     ]
-}
-
-fn time(moment: Option<DateTime>) -> Option<String> {
-    Some(moment?.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
 fn of(report: &Report, name: &str) -> Option<f64> {
@@ -143,22 +130,22 @@ fn rates() -> Vec<Column> {
     vec![
         rate("Logical Reads/sec", LOGICAL_READS),
         rate("Block Changes/sec", BLOCK_CHANGES),
-        number("Read IOPS", |report| of(report, READS)),
-        number("Write IOPS", |report| Some((of(report, WRITES)? - of(report, "redo writes")?).max(0.0))),
-        number("Redo IOPS", |report| of(report, "redo writes")),
-        number("All Write IOPS", |report| of(report, WRITES)),
-        number("Total IOPS", |report| Some(of(report, READS)? + of(report, WRITES)?)),
-        number("Read Throughput (MiB/sec)", |report| Some(of(report, READ_BYTES)? / MIB)),
-        number("Write Throughput (MiB/sec)", |report| {
+        own("Read IOPS", |report| of(report, READS)),
+        own("Write IOPS", |report| Some((of(report, WRITES)? - of(report, "redo writes")?).max(0.0))),
+        own("Redo IOPS", |report| of(report, "redo writes")),
+        own("All Write IOPS", |report| of(report, WRITES)),
+        own("Total IOPS", |report| Some(of(report, READS)? + of(report, WRITES)?)),
+        own("Read Throughput (MiB/sec)", |report| Some(of(report, READ_BYTES)? / MIB)),
+        own("Write Throughput (MiB/sec)", |report| {
             Some((of(report, WRITTEN_BYTES)? - REDO.per_s(report)?.value).max(0.0) / MIB)
         }),
-        number("Redo Throughput (MiB/sec)", |report| Some(REDO.per_s(report)?.value / MIB)),
-        number("All Write Throughput (MiB/sec)", |report| Some(of(report, WRITTEN_BYTES)? / MIB)),
-        number("Total Throughput (MiB/sec)", |report| {
+        own("Redo Throughput (MiB/sec)", |report| Some(REDO.per_s(report)?.value / MIB)),
+        own("All Write Throughput (MiB/sec)", |report| Some(of(report, WRITTEN_BYTES)? / MIB)),
+        own("Total Throughput (MiB/sec)", |report| {
             Some((of(report, READ_BYTES)? + of(report, WRITTEN_BYTES)?) / MIB)
         }),
-        figure("DB CPU Time (s)", Report::db_cpu_s),
-        number("DB CPU %DBTime", |report| {
+        own("DB CPU Time (s)", Report::db_cpu_s),
+        own("DB CPU %DBTime", |report| {
             let printed = report.time_model.iter().find(|line| line.name == "DB CPU");
             let printed = printed.and_then(|line| line.percent_of_db_time).map(|figure| figure.value);
             printed.or_else(|| Some(100.0 * report.db_cpu_s()?.value / report.db_time_s()?.known()?))
@@ -172,13 +159,13 @@ fn rates() -> Vec<Column> {
         rate("Hard Parses/sec", HARD_PARSES),
         rate("Logons/sec", LOGONS),
         rate("Executes/sec", EXECUTES),
-        figure("Transactions/sec", |report| load(report, &["Transactions"])),
-        number("Buffer Hit Ratio (%)", |report| percent(report, &["Buffer Hit %"])),
-        number("In-Memory Sort Ratio (%)", |report| {
+        own("Transactions/sec", |report| load(report, &["Transactions"])),
+        own("Buffer Hit Ratio (%)", |report| percent(report, &["Buffer Hit %"])),
+        own("In-Memory Sort Ratio (%)", |report| {
             percent(report, &["In-memory Sort %", "Optimal W/A Exec %"])
         }),
-        number("Log Switches (Total)", |report| Some(log_switches(report)?.total?.value)),
-        number("Log Switches (Per Hour)", |report| Some(log_switches(report)?.per_hour?.value)),
+        own("Log Switches (Total)", |report| Some(log_switches(report)?.total?.value)),
+        own("Log Switches (Per Hour)", |report| Some(log_switches(report)?.per_hour?.value)),
     ])
     .collect()
 }
@@ -196,8 +183,8 @@ fn top_event(at: usize) -> Vec<Column> {
     let title = format!("Top5 Event{}", at + 1);
     let of = move |report: &Report| report.top_events.get(at).cloned();
     let mut columns = vec![
-        column(format!("{title} Name"), move |named| of(&named.report).map(|event| Value::Text(event.name))),
-        column(format!("{title} Class"), move |named| of(&named.report)?.class.map(Value::Text)),
+        column(format!("{title} Name"), move |named| of(&named.report)?.name.cell()),
+        column(format!("{title} Class"), move |named| of(&named.report)?.class.cell()),
     ];
     columns.extend(waits(&title, of, "Average Time"));
     columns
@@ -210,19 +197,19 @@ fn waits(
     mean: &str,
 ) -> [Column; 4] {
     [
-        column(format!("{title} Waits"), move |named| cell(of(&named.report)?.waits)),
-        column(format!("{title} Time (s)"), move |named| cell(of(&named.report)?.time_s())),
+        column(format!("{title} Waits"), move |named| of(&named.report)?.waits.cell()),
+        column(format!("{title} Time (s)"), move |named| of(&named.report)?.time_s().cell()),
         column(format!("{title} {mean} (ms)"), move |named| {
-            Some(Value::Number(of(&named.report)?.mean_us()?.known()? / 1e3))
+            (of(&named.report)?.mean_us()?.known()? / 1e3).cell()
         }),
         column(format!("{title} %DBTime"), move |named| {
             let event = of(&named.report)?;
             match event.percent_of {
                 Some(ShareOf::BackgroundTime) => {
                     let db_time = named.report.db_time_s()?.known()?;
-                    Some(Value::Number(100.0 * event.time_s()?.known()? / db_time))
+                    (100.0 * event.time_s()?.known()? / db_time).cell()
                 }
-                _ => cell(event.percent),
+                _ => event.percent.cell(),
             }
         }),
     ]
@@ -257,39 +244,37 @@ fn exadata(report: &Report) -> Option<bool> {
 /// Columns that `awr-parser` lacks.
 fn lacking() -> Vec<Column> {
     vec![
-        text("Kind", |report| Some(report.kind.to_string())),
-        text("Format", |report| Some(report.format.to_string())),
-        column("Sessions (file name)", |named| {
-            named.sessions().map(|sessions| Value::Number(f64::from(sessions)))
-        }),
-        text("Database Id", |report| report.database.id.clone()),
-        text("Unique Name", |report| report.database.unique_name.clone()),
-        text("Role", |report| report.database.role.clone()),
-        text("Edition", |report| report.database.edition.clone()),
-        text("CDB", |report| report.database.is_cdb.map(flag)),
-        text("Container", |report| report.database.container.clone()),
-        number("Cores", |report| report.host.cores),
-        number("Sockets", |report| report.host.sockets),
-        number("Instances", |report| report.database.instances),
-        number("Elapsed Time (s)", Report::elapsed_s),
-        figure("DB Time (s)", Report::db_time_s),
-        figure("CPUs used by the database", db_cpu_per_s),
-        figure("Background CPU Time (s)", |report| report.time_model_s("background cpu time")),
+        own("Kind", |report| Some(report.kind.to_string())),
+        own("Format", |report| Some(report.format.to_string())),
+        column("Sessions (file name)", |named| named.sessions().map(f64::from).cell()),
+        own("Database Id", |report| report.database.id.clone()),
+        own("Unique Name", |report| report.database.unique_name.clone()),
+        own("Role", |report| report.database.role.clone()),
+        own("Edition", |report| report.database.edition.clone()),
+        own("CDB", |report| report.database.is_cdb.map(flag)),
+        own("Container", |report| report.database.container.clone()),
+        own("Cores", |report| report.host.cores),
+        own("Sockets", |report| report.host.sockets),
+        own("Instances", |report| report.database.instances),
+        own("Elapsed Time (s)", Report::elapsed_s),
+        own("DB Time (s)", Report::db_time_s),
+        own("CPUs used by the database", db_cpu_per_s),
+        own("Background CPU Time (s)", |report| report.time_model_s("background cpu time")),
         rate("Physical Read Blocks/sec", PHYSICAL_READS),
         rate("Physical Write Blocks/sec", PHYSICAL_WRITES),
-        number("Read IOPS (application)", |report| of(report, "physical read IO requests")),
-        number("Write IOPS (application)", |report| of(report, "physical write IO requests")),
-        number("Read Throughput (application, MiB/sec)", |report| {
+        own("Read IOPS (application)", |report| of(report, "physical read IO requests")),
+        own("Write IOPS (application)", |report| of(report, "physical write IO requests")),
+        own("Read Throughput (application, MiB/sec)", |report| {
             Some(of(report, "physical read bytes")? / MIB)
         }),
-        number("Write Throughput (application, MiB/sec)", |report| {
+        own("Write Throughput (application, MiB/sec)", |report| {
             Some(of(report, "physical write bytes")? / MIB)
         }),
-        number("Single Block Read Latency (us)", |report| single_block_read(report)?.mean_us()?.known()),
-        number("Single Block Read Latency resolution (us)", |report| {
+        own("Single Block Read Latency (us)", |report| single_block_read(report)?.mean_us()?.known()),
+        own("Single Block Read Latency resolution (us)", |report| {
             Some(single_block_read(report)?.mean_us()?.resolution)
         }),
-        text("Notes", |report| (!report.notes.is_empty()).then(|| report.notes.join("; "))),
+        own("Notes", |report| (!report.notes.is_empty()).then(|| report.notes.join("; "))),
     ]
 }
 
@@ -306,59 +291,49 @@ type Cells = Vec<Option<Value>>;
 type Head<T> = (&'static str, fn(&T, &Report) -> Option<Value>);
 
 const OF_REPORT: &[Head<Named>] = &[
-    ("Filename", |named, _| Some(Value::Text(named.label()))),
-    ("Database Name", |_, report| words(report.database.name.as_deref())),
-    ("Instance Name", |_, report| words(report.database.instance.as_deref())),
-    ("Begin Time", |_, report| time(report.interval.begin_time()).map(Value::Text)),
-    ("End Time", |_, report| time(report.interval.end_time()).map(Value::Text)),
-    ("Elapsed Time (s)", |_, report| cell(report.elapsed())),
+    ("Filename", |named, _| named.label().cell()),
+    ("Database Name", |_, report| report.database.name.cell()),
+    ("Instance Name", |_, report| report.database.instance.cell()),
+    ("Begin Time", |_, report| report.interval.begin_time().cell()),
+    ("End Time", |_, report| report.interval.end_time().cell()),
+    ("Elapsed Time (s)", |_, report| report.elapsed().cell()),
 ];
 
 const OF_STATEMENT: &[Head<SqlStatement>] = &[
-    ("SQL Id", |sql, _| words(Some(&sql.id))),
-    ("Module", |sql, _| words(sql.module.as_deref())),
-    ("Container", |sql, _| words(sql.container.as_deref())),
-    ("SQL Elapsed Time (s)", |sql, _| cell(sql.elapsed_s)),
-    ("SQL %DBTime", |sql, report| {
-        Some(Value::Number(100.0 * sql.elapsed_s?.value / report.db_time_s()?.known()?))
-    }),
-    ("CPU Time (s)", |sql, _| cell(sql.cpu_s)),
-    ("User I/O Time (s)", |sql, _| cell(sql.io_wait_s)),
-    ("Buffer Gets", |sql, _| cell(sql.gets)),
-    ("Physical Reads", |sql, _| cell(sql.reads)),
-    ("Executions", |sql, _| cell(sql.executions)),
-    ("Rows Processed", |sql, _| cell(sql.rows)),
+    ("SQL Id", |sql, _| sql.id.cell()),
+    ("Module", |sql, _| sql.module.cell()),
+    ("Container", |sql, _| sql.container.cell()),
+    ("SQL Elapsed Time (s)", |sql, _| sql.elapsed_s.cell()),
+    ("SQL %DBTime", |sql, report| (100.0 * sql.elapsed_s?.value / report.db_time_s()?.known()?).cell()),
+    ("CPU Time (s)", |sql, _| sql.cpu_s.cell()),
+    ("User I/O Time (s)", |sql, _| sql.io_wait_s.cell()),
+    ("Buffer Gets", |sql, _| sql.gets.cell()),
+    ("Physical Reads", |sql, _| sql.reads.cell()),
+    ("Executions", |sql, _| sql.executions.cell()),
+    ("Rows Processed", |sql, _| sql.rows.cell()),
     ("Elapsed Time per Execution (s)", |sql, _| {
         sql.elapsed_s?.known()?;
-        cell(sql.elapsed_s?.per(sql.executions?.value))
+        sql.elapsed_s?.per(sql.executions?.value).cell()
     }),
-    ("Parse Calls", |sql, _| cell(sql.parse_calls)),
-    ("Sharable Memory (bytes)", |sql, _| cell(sql.sharable_bytes)),
-    ("Version Count", |sql, _| cell(sql.versions)),
-    ("Plans", |sql, _| words(Some(&sql.plans.join(" ")))),
+    ("Parse Calls", |sql, _| sql.parse_calls.cell()),
+    ("Sharable Memory (bytes)", |sql, _| sql.sharable_bytes.cell()),
+    ("Version Count", |sql, _| sql.versions.cell()),
+    ("Plans", |sql, _| sql.plans.join(" ").cell()),
     // All lines of a statement in one cell.
-    ("SQL Text", |sql, _| words(Some(&sql.text.split_whitespace().collect::<Vec<_>>().join(" ")))),
+    ("SQL Text", |sql, _| sql.text.split_whitespace().collect::<Vec<_>>().join(" ").cell()),
 ];
 
 const OF_SEGMENT: &[Head<Segment>] = &[
-    ("Statistic", |segment, _| words(Some(&segment.statistic))),
-    ("Owner", |segment, _| words(segment.owner.as_deref())),
-    ("Tablespace", |segment, _| words(segment.tablespace.as_deref())),
-    ("Object", |segment, _| words(Some(&segment.object))),
-    ("Subobject", |segment, _| words(segment.subobject.as_deref())),
-    ("Object Type", |segment, _| words(segment.kind.as_deref())),
-    ("Container", |segment, _| words(segment.container.as_deref())),
-    ("Value", |segment, _| cell(segment.value)),
-    ("%Total", |segment, _| cell(segment.percent)),
+    ("Statistic", |segment, _| segment.statistic.cell()),
+    ("Owner", |segment, _| segment.owner.cell()),
+    ("Tablespace", |segment, _| segment.tablespace.cell()),
+    ("Object", |segment, _| segment.object.cell()),
+    ("Subobject", |segment, _| segment.subobject.cell()),
+    ("Object Type", |segment, _| segment.kind.cell()),
+    ("Container", |segment, _| segment.container.cell()),
+    ("Value", |segment, _| segment.value.cell()),
+    ("%Total", |segment, _| segment.percent.cell()),
 ];
-
-fn words(words: Option<&str>) -> Option<Value> {
-    words.filter(|words| !words.is_empty()).map(|words| Value::Text(words.to_owned()))
-}
-
-fn cell(figure: Option<Figure>) -> Option<Value> {
-    figure.map(|figure| Value::Number(figure.value))
-}
 
 impl Work {
     pub fn heads(self) -> Vec<&'static str> {

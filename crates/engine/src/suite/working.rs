@@ -99,16 +99,8 @@ pub(super) fn scans_are_whole(subject: &Subject<'_>) -> Checked {
     ensure(rows == expected, || format!("a scan saw {rows} rows instead of {expected}"))
 }
 
-pub(super) fn lite_updates(subject: &Subject<'_>) -> Checked {
-    updates(subject, RedoStress::Lite, 11)
-}
-
-pub(super) fn heavy_updates(subject: &Subject<'_>) -> Checked {
-    updates(subject, RedoStress::Heavy, 12)
-}
-
 /// Runs a mix on schema 1 and then reads all of it: each row carries the stamp of its last update, or is unchanged.
-fn updates(subject: &Subject<'_>, redo: RedoStress, nonce: u64) -> Checked {
+pub(super) fn updates(subject: &Subject<'_>, redo: RedoStress, nonce: u64) -> Checked {
     let stores_data = subject.stores_data()?;
     let Working { engine, mut session } = Working::open(subject, Some(redo))?;
     let engine = engine.as_ref();
@@ -146,6 +138,7 @@ fn updates(subject: &Subject<'_>, redo: RedoStress, nonce: u64) -> Checked {
 pub(super) fn transactions(subject: &Subject<'_>) -> Checked {
     let mut on = Working::open(subject, Some(RedoStress::Lite))?;
     let all = batch(workload(100, 3)?, 71, SchemaNo::FIRST, 90)?;
+    let one = batch(workload(100, 1)?, 72, SchemaNo::FIRST, 1)?;
     // Every third one commits, but the last.
     let commits = |at: usize| at % 3 == 2 && at != 89;
     let ops: Vec<Op> =
@@ -155,7 +148,7 @@ pub(super) fn transactions(subject: &Subject<'_>) -> Checked {
     execute(on.session.as_mut(), &batch)?;
     // Another session waits for nothing.
     let mut other = session(engine, 1, SchemaNo::FIRST, Some(RedoStress::Lite))?;
-    execute(other.as_mut(), &batch_of_update(72)?)?;
+    execute(other.as_mut(), &one)?;
     on.session.publish()?;
     other.publish()?;
     let expected = 31;
@@ -182,10 +175,6 @@ pub(super) fn transactions(subject: &Subject<'_>) -> Checked {
         }
         _ => Err("no UPDATE was planned".into()),
     }
-}
-
-fn batch_of_update(nonce: u64) -> Checked<Batch> {
-    batch(workload(100, 1)?, nonce, SchemaNo::FIRST, 1)
 }
 
 pub(super) fn hot_schema(subject: &Subject<'_>) -> Checked {

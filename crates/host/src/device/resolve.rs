@@ -255,7 +255,7 @@ fn no_block_device(mount: &Mount) -> String {
 }
 
 /// The device number in a block device's sysfs folder.
-fn device_number(dir: &Path) -> Option<(u32, u32)> {
+pub(super) fn device_number(dir: &Path) -> Option<(u32, u32)> {
     let text = attribute(&dir.join("dev"))?;
     let (major, minor) = text.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))

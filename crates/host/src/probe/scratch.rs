@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+use slob_stats::Shuffler;
 
 use crate::HostError;
 
@@ -98,51 +99,37 @@ impl Scratch {
         read().map(drop).map_err(HostError::io("read the scratch file in", &self.dir))
     }
 
-    /// Flushes cached writes.
     pub(super) fn sync(&self) -> Result<(), HostError> {
         self.file.sync_all().map_err(HostError::io("sync the scratch file in", &self.dir))
     }
 }
 
-/// Random offsets and data by SplitMix64 (Steele, Lea, Flood: 'Fast splittable pseudorandom number generators', 2014).
-///
-/// A number takes one addition and one mix, so that drawing an offset costs nothing beside a read.
+/// Random offsets and data. A number takes one addition and one mix, so that drawing an offset costs nothing beside a read.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
-
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(super) struct Random(Shuffler);
 
 impl Random {
     /// The stream of a session, or of another part of a probe.
     pub(super) fn new(seed: u64, stream: u64) -> Self {
-        let mut own = Self(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95));
-        Self(own.next_u64()) // neighbouring streams start far apart
+        let mut of_stream = Shuffler::new(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95));
+        Self(Shuffler::new(of_stream.next_u64())) // neighbouring streams start far apart
     }
 
-    pub(super) fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(STEP);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number in `0..bound`, uniform to within `bound` / 2^64.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+        self.0.below(bound as usize) as u64
     }
 
     /// Fills `bytes`, a multiple of 8, with random data, which no storage can compress.
     pub(super) fn fill(&mut self, bytes: &mut [u8]) {
         for word in bytes.chunks_exact_mut(8) {
-            word.copy_from_slice(&self.next_u64().to_le_bytes());
+            word.copy_from_slice(&self.0.next_u64().to_le_bytes());
         }
     }
 
     /// Changes each 512-byte sector of random data, so that no storage can deduplicate it. New data would cost far more.
     pub(super) fn restamp(&mut self, bytes: &mut [u8]) {
         for sector in bytes.chunks_mut(512) {
-            sector[..8].copy_from_slice(&self.next_u64().to_le_bytes());
+            sector[..8].copy_from_slice(&self.0.next_u64().to_le_bytes());
         }
     }
 }
@@ -237,7 +224,7 @@ mod tests {
     fn streams_and_stamps_differ() {
         let mut first = Random::new(1, 0);
         let mut second = Random::new(1, 1);
-        assert_ne!(first.next_u64(), second.next_u64());
+        assert_ne!(first.0.next_u64(), second.0.next_u64());
         let mut block = vec![0; 8192];
         first.fill(&mut block);
         let before = block.clone();

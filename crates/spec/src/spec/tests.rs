@@ -34,12 +34,13 @@ fn every(n: u32) -> Option<NonZeroU32> {
 fn the_defaults_make_a_run() {
     let Checked { spec, warnings } = run(&[]).unwrap();
     assert_eq!(warnings, Vec::<String>::new());
-    assert_eq!((spec.update_pct.get(), spec.scan_pct.get(), spec.commit_every), (10.0, 0.0, Every::ONE));
-    assert_eq!((spec.work_unit.get(), spec.update_work_unit.get()), (64, 64));
-    assert_eq!((spec.scale, spec.scale_blocks(), spec.block_bytes()), (Size::Bytes(80 << 20), 10_240, 8192));
+    let work = &spec.workload;
+    assert_eq!((work.update_pct.get(), work.scan_pct.get(), work.commit_every), (10.0, 0.0, Every::ONE));
+    assert_eq!((work.work_unit.get(), work.update_work_unit.get()), (64, 64));
+    assert_eq!((spec.scale, work.scale_blocks, spec.block_bytes()), (Size::Bytes(80 << 20), 10_240, 8192));
     assert_eq!((spec.length, spec.warmup), (Length::Time(Duration::from_secs(300)), Duration::from_secs(5)));
-    assert_eq!((spec.hot_spot, spec.hot_schema_every, spec.think, spec.seed), (None, None, None, None));
-    assert_eq!((spec.sessions(), spec.host_counters, spec.external_script), (1, true, None));
+    assert_eq!((work.hot_spot, work.hot_schema_every, work.think_time, spec.seed), (None, None, None, None));
+    assert_eq!((work.sessions(), spec.host_counters, spec.external_script), (1, true, None));
 }
 
 #[test]
@@ -47,8 +48,8 @@ fn the_defaults_of_an_empty_file_make_a_run() {
     let table = Table::new("file:./slob-data", &[]);
     let file = ConfFile::parse("slob.conf", "").unwrap();
     let settings = Settings::resolve(&table, Some(&file), &[], &[]).unwrap().settings;
-    let spec = RunSpec::from_settings(&settings).unwrap().spec;
-    assert_eq!((spec.update_pct.get(), spec.work_unit.get(), spec.scale_blocks()), (25.0, 256, 10_000));
+    let work = RunSpec::from_settings(&settings).unwrap().spec.workload;
+    assert_eq!((work.update_pct.get(), work.work_unit.get(), work.scale_blocks), (25.0, 256, 10_000));
     assert!(LoadSpec::from_settings(&settings).is_ok());
 }
 
@@ -87,9 +88,9 @@ fn every_part_of_a_run_is_read() {
     .spec;
     let hot = spec.hot_spot.unwrap();
     assert_eq!((hot.size_mb.get(), hot.offset_mb, Some(hot.every)), (8, 16, Every::new(3)));
-    let think = spec.think.unwrap();
+    let think = spec.workload.think_time.unwrap();
     assert_eq!((Some(think.every), think.min_us, think.max_us), (every(5), 100_000, 500_000));
-    assert_eq!((spec.hot_schema_every, spec.update_work_unit.get()), (every(7), 3));
+    assert_eq!((spec.workload.hot_schema_every, spec.workload.update_work_unit.get()), (every(7), 3));
     assert!(!spec.host_counters);
 }
 
@@ -144,7 +145,7 @@ fn all_contradictions_are_reported_together() {
 #[case(&[("UPDATE_PCT", "100"), ("SCAN_PCT", "5")], "SCAN_PCT=5 has no effect")]
 fn parameters_without_effect_give_a_warning(#[case] flags: &[(&str, &str)], #[case] message: &str) {
     let Checked { spec, warnings } = run(flags).unwrap();
-    assert_eq!((spec.hot_spot, spec.hot_schema_every), (None, None));
+    assert_eq!((spec.hot_spot, spec.workload.hot_schema_every), (None, None));
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].contains(message), "{}", warnings[0]);
 }
@@ -194,15 +195,16 @@ fn writers_and_readers_decide_the_sessions(
     #[case] (update_pct, writers): (f64, Option<u32>),
 ) {
     let Checked { spec, warnings } = run(flags).unwrap();
-    assert_eq!((spec.schemas.get(), spec.threads_per_schema.get()), sessions);
-    assert_eq!((spec.update_pct.get(), spec.writers.map(NonZeroU32::get)), (update_pct, writers));
+    let work = &spec.workload;
+    assert_eq!((work.schemas.get(), work.threads_per_schema.get()), sessions);
+    assert_eq!((work.update_pct.get(), work.writers.map(NonZeroU32::get)), (update_pct, writers));
     assert!(warnings.is_empty(), "{warnings:?}");
     let workload = spec.workload(8192, 1, 1);
     workload.check().unwrap();
     let does = |session| workload.of_session(session).update_pct.hundredths();
     if let Some(writers) = writers {
         assert_eq!(
-            (does(0), does(writers - 1), does(writers), does(spec.sessions() - 1)),
+            (does(0), does(writers - 1), does(writers), does(work.sessions() - 1)),
             (10_000, 10_000, 0, 0)
         );
     }

@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use slob_engine::{EngineError, Load, OpenSpec, Purpose};
+use slob_engine::{Load, OpenSpec, Purpose, Result};
 use slob_spec::EngineOptions;
 
 use crate::OracleEngine;
@@ -330,11 +330,11 @@ impl Server {
         self.open_as("oracle://system:manager@//db1/pdb1", EngineOptions::default()).unwrap()
     }
 
-    fn open_as(&self, target: &str, options: EngineOptions) -> Result<OracleEngine, EngineError> {
+    fn open_as(&self, target: &str, options: EngineOptions) -> Result<OracleEngine> {
         self.open_spec(&OpenSpec::new(target.parse().unwrap(), Purpose::Load, options))
     }
 
-    fn open_spec(&self, spec: &OpenSpec) -> Result<OracleEngine, EngineError> {
+    fn open_spec(&self, spec: &OpenSpec) -> Result<OracleEngine> {
         let passwords = self.folder.path().join("passwords");
         let database = Database::open(spec, Box::new(self.player.clone()), Some(passwords))?;
         Ok(OracleEngine(Arc::new(database)))

@@ -1,18 +1,18 @@
 //! Oracle's own reports, call by call.
 
-use slob_engine::{Engine, EngineError, ErrorKind, FetchedReport, ServerReport};
+use slob_engine::{Engine, ErrorKind, FetchedReport, Result, ServerReport};
 use slob_spec::StatisticsType;
 
 use super::Server;
 
-fn open(titles: &[&str], kind: StatisticsType) -> Result<(Server, Box<dyn ServerReport>), EngineError> {
+fn open(titles: &[&str], kind: StatisticsType) -> Result<(Server, Box<dyn ServerReport>)> {
     let server = Server::plays(&[&["open"], titles].concat());
     let report = server.open().open_server_report(kind)?.unwrap();
     Ok((server, report))
 }
 
 /// Opens a report with snapshot 41, closes it with 42, and fetches it.
-fn fetched(titles: &[&str], kind: StatisticsType) -> Result<FetchedReport, EngineError> {
+fn fetched(titles: &[&str], kind: StatisticsType) -> Result<FetchedReport> {
     let (_server, mut report) = open(titles, kind)?;
     report.close()?;
     report.fetch()

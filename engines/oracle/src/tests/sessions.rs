@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Engine, EngineError, ErrorKind, Outcome, RunPlan, Session, SessionPlan};
+use slob_engine::{Engine, ErrorKind, Outcome, Result, RunPlan, Session, SessionPlan};
 use slob_method::{Action, Batch, KeyRange, Op, RowContent, SchemaNo, Stamp};
 use slob_spec::RedoStress;
 
@@ -99,10 +99,7 @@ fn operations_before_an_error_are_in_the_outcome() {
 }
 
 /// Cancels a batch that hangs, and executes another one. Returns both results, and the operations of the first.
-fn cancelled(
-    server: &Server,
-    mut session: Box<dyn Session>,
-) -> (Result<(), EngineError>, usize, Result<(), EngineError>) {
+fn cancelled(server: &Server, mut session: Box<dyn Session>) -> (Result<()>, usize, Result<()>) {
     let canceller = session.canceller().unwrap();
     let worker = thread::spawn(move || {
         let mut outcome = Outcome::new();
@@ -170,7 +167,7 @@ fn a_cancellation_by_others_is_no_cancellation_of_ours() {
     assert_eq!(error.kind(), ErrorKind::Fatal, "{error}");
 }
 
-fn before_run(titles: &[&str], sessions: u32) -> Result<Vec<String>, EngineError> {
+fn before_run(titles: &[&str], sessions: u32) -> Result<Vec<String>> {
     let server = Server::loaded(titles);
     let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
     let run = RunPlan { schemas: &schemas, sessions, redo: None, scans: false, stop: None };

@@ -63,7 +63,6 @@ impl Messages {
         Self { is_logged_in: false, header: [0; 5], header_bytes: 0, left: 0, end: None, answer: 0 }
     }
 
-    /// Takes the next bytes.
     fn take(&mut self, mut bytes: &[u8], now: Instant) -> io::Result<()> {
         self.answer += bytes.len() as u64;
         let (limit, state) = match self.is_logged_in {
