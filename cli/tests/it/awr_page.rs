@@ -7,7 +7,7 @@ use jiff::ToSpan;
 use jiff::civil::{DateTime, date};
 use serde_json::json;
 
-use crate::browser::{self, Browser};
+use crate::browser::Browser;
 use crate::common::{Folder, awr_fixture};
 
 /// Reports of an hour from 1 March 2014, each so many hours after the first, with wait classes. User I/O takes `io_s(place)`.
@@ -55,11 +55,10 @@ const CLASSES: u64 = 2;
 
 #[test]
 fn thirty_daily_reports_have_thirty_marks() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = Folder::new();
     let days: Vec<i64> = (0..30).map(|day| 24 * day).collect();
     let page = page_of(&folder, &days, |_| 900.0);
-    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
     browser.open(&page);
     assert_eq!(count(&mut browser, STACK, ".bars .point path"), 30 * CLASSES);
@@ -83,10 +82,9 @@ fn thirty_daily_reports_have_thirty_marks() {
 
 #[test]
 fn two_of_four_reports_that_touch_share_a_line_and_the_others_are_drawn() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = Folder::new();
     let page = page_of(&folder, &[0, 1, 5, 9], |place| if place == 3 { 90_000.0 } else { 900.0 });
-    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
     browser.open(&page);
     assert_eq!(count(&mut browser, STACK, ".bars .point path"), 4 * CLASSES);
@@ -113,11 +111,10 @@ fn two_of_four_reports_that_touch_share_a_line_and_the_others_are_drawn() {
 
 #[test]
 fn reports_without_times_stand_in_a_row_with_their_names() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = Folder::new();
     // All three are of one hour.
     let page = page_of(&folder, &[0, 0, 0], |_| 900.0);
-    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
     browser.open(&page);
     assert_eq!(count(&mut browser, STACK, ".bars .point path"), 3 * CLASSES);
@@ -127,18 +124,16 @@ fn reports_without_times_stand_in_a_row_with_their_names() {
 
 #[test]
 fn many_reports_are_merged_by_pixel_and_parted_when_zoomed_into() {
-    let Some(name) = browser::installed() else { return };
-    let mut browser = None;
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let mut sizes = Vec::new();
     // 501 hours in a row and ten years of days.
     for (count_of_reports, step) in [(501, 1), (3650, 24)] {
         let folder = Folder::new();
         let hours: Vec<i64> = (0..count_of_reports).map(|place| step * place).collect();
         let page = page_of(&folder, &hours, |place| (200 + 37 * place % 700) as f64);
-        let browser = browser.get_or_insert_with(|| Browser::start(name, &folder.at("profile")));
         browser.view(1400, 900, false);
         browser.open(&page);
-        let bars = count(browser, STACK, ".bars .point path");
+        let bars = count(&mut browser, STACK, ".bars .point path");
         assert!((100 * CLASSES..500 * CLASSES).contains(&bars), "{bars} bars");
         let strokes = browser.value(
             "[...document.querySelectorAll('[data-chart=line-1] .bars .point path')].filter((mark) => \
@@ -158,7 +153,7 @@ fn many_reports_are_merged_by_pixel_and_parted_when_zoomed_into() {
         let shown =
             "document.querySelector('[data-chart=line-2]').data[0].x.filter((at) => at !== null).length";
         browser.value_once(shown, "value < 130", 10.0);
-        let bars = count(browser, STACK, ".bars .point path");
+        let bars = count(&mut browser, STACK, ".bars .point path");
         assert!((28 * CLASSES..=32 * CLASSES).contains(&bars), "{bars} bars in a part of {count_of_reports}");
     }
     // The chart library is 1.9 MB of each.

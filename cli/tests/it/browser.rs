@@ -7,6 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use slob_testing::available;
+
+use crate::common::Folder;
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -17,31 +20,26 @@ pub(crate) struct Browser {
     messages: BufReader<ChildStdout>,
     last_id: u64,
     session: Option<String>,
+    _profile: Folder,
     /// What the page did since it was opened, as the protocol's events.
     pub(crate) events: Vec<Value>,
 }
 
-/// The browser's name, if one is installed. With CI=true one must be.
-#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
-pub(crate) fn installed() -> Option<&'static str> {
-    let runs = |name: &&&str| {
-        let called = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        called.is_ok_and(|status| status.success())
-    };
-    let found = NAMES.iter().find(runs).copied();
-    if found.is_none() {
-        assert!(
-            std::env::var("CI").as_deref() != Ok("true"),
-            "no browser: .ci/install-test-servers installs one"
-        );
-        eprintln!("skipped: no browser is installed (Debian: apt-get install chromium)");
-    }
-    found
-}
-
 impl Browser {
-    /// Starts the browser with a profile of its own.
-    pub(crate) fn start(name: &str, profile: &Path) -> Self {
+    /// Starts the browser with a profile of its own. `None`, with a line on stderr, where none is installed.
+    pub(crate) fn start_or_skip() -> Option<Self> {
+        let runs = |name: &&&str| {
+            let called =
+                Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+            called.is_ok_and(|status| status.success())
+        };
+        let missing = || "no browser is installed; .ci/install-test-servers installs one".to_owned();
+        let name = available(NAMES.iter().find(runs).copied().ok_or_else(missing))?;
+        Some(Self::start(name))
+    }
+
+    fn start(name: &str) -> Self {
+        let profile = Folder::new();
         // The browser reads commands from descriptor 3 and answers on 4; the shell makes them of stdin and stdout.
         let script = r#"exec 3<&0 4>&1; exec "$@" </dev/null >/dev/null"#;
         let mut child = Command::new("sh")
@@ -54,7 +52,7 @@ impl Browser {
                 "--remote-debugging-pipe",
                 "--force-color-profile=srgb",
             ])
-            .arg(format!("--user-data-dir={}", profile.display()))
+            .arg(format!("--user-data-dir={}", profile.path().display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -62,7 +60,15 @@ impl Browser {
             .unwrap();
         let commands = child.stdin.take().unwrap();
         let messages = BufReader::new(child.stdout.take().unwrap());
-        let mut browser = Self { child, commands, messages, last_id: 0, session: None, events: Vec::new() };
+        let mut browser = Self {
+            child,
+            commands,
+            messages,
+            last_id: 0,
+            session: None,
+            _profile: profile,
+            events: Vec::new(),
+        };
         let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let session = browser.call("Target.attachToTarget", &attach);

@@ -7,46 +7,6 @@ use slob_testing::tries::{ensure, shown_within};
 
 use crate::common::{Folder, mariadb, postgres, read_json};
 
-const PLAN: &str = r#"
-directory = "c"
-repeats = 2
-demand = { profile = "run.json", calibration = "2s", limits = ["mean=10s"], most = 1, repeats = 1, count_cached = true }
-settings = { RUN_TIME = 2, WARMUP = 0 }
-[[variant]]
-name = "direct"
-[[variant]]
-name = "buffered"
-settings = { BUFFERED = true }
-"#;
-
-#[test]
-fn a_campaign_of_searches_goes_on_from_its_records_and_compares_its_variants() {
-    let folder = Folder::loaded(2, "16M");
-    folder.write("plan.toml", PLAN);
-    let campaign = "campaign plan.toml";
-    folder.slob(campaign).refused(&["plan.toml, demand: "]);
-    assert!(!folder.at("c").exists());
-    folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
-    folder.slob("profile latest -o run.json").success();
-    let first = folder.slob(campaign).success().stdout;
-    assert!(first.contains("Headroom compared") && first.contains("direct and buffered"), "{first}");
-    assert_eq!(folder.slob("analyze c").success().stdout, first);
-    // As after a kill: what is not noted is asked for again, and found in the records that are there.
-    let runs = || fs::read_dir(folder.at("c/buffered-headroom-r2")).unwrap().count();
-    let made = runs();
-    assert!(made > 4, "{made}");
-    let mut state = read_json(folder.at("c/state.json"));
-    state["attempts"].as_array_mut().unwrap().retain(|attempt| attempt["step"] != "buffered/headroom/2");
-    folder.write("c/state.json", &state.to_string());
-    assert_eq!(folder.slob(campaign).success().stdout, first);
-    assert_eq!(runs(), made);
-    folder.write(
-        "plan.toml",
-        &PLAN.replace("repeats = 2", "repeats = 2\nseed = 3").replace("RUN_TIME = 2", "RUN_TIME = 3"),
-    );
-    folder.slob(format!("{campaign} --amend")).refused(&["Name another directory"]);
-}
-
 /// A search whose end is found, whatever the machine: with two sessions not much more can be done than two do without a pause,
 /// through the page cache, which is the demand.
 const ENDED: &str = r#"
@@ -61,14 +21,17 @@ settings = { BUFFERED = true }
 "#;
 
 #[test]
-fn what_a_campaign_of_searches_found_is_the_same_in_every_form() {
+fn what_a_campaign_of_searches_found_is_the_same_in_every_form_and_after_a_kill() {
     let folder = Folder::loaded(2, "16M");
     folder.write("plan.toml", ENDED);
+    folder.slob("campaign plan.toml").refused(&["plan.toml, demand: "]);
+    assert!(!folder.at("c").exists());
     folder.run_json("-s 2 -t 1 --update-pct 0 --buffered=true --run-time 2");
     folder.slob("profile latest -o run.json").success();
     let called = folder.slob("campaign plan.toml").success();
     assert!(called.stderr.contains("all 4 searches are done"), "{}", called.stderr);
     let text = called.stdout;
+    it_goes_on_from_its_records(&folder, &text);
     let json = folder.slob("analyze c --json").json();
     assert_eq!((&json["done"], &json["of"], &json["confidence"]), (&4.into(), &4.into(), &0.95.into()));
     let csv = folder.slob("analyze c --csv").success().stdout;
@@ -106,6 +69,24 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form() {
     assert!(page.contains("Headroom compared") && page.contains("buffered-headroom-r1"), "{page}");
     assert!(page.contains(&first_words) && page.contains("Content-Security-Policy"));
     folder.slob("analyze c --relative-to buffered").refused(&["--relative-to"]);
+}
+
+/// As after a kill: what is not noted is asked for again, and found in the records that are there.
+fn it_goes_on_from_its_records(folder: &Folder, first: &str) {
+    let runs = || fs::read_dir(folder.at("c/buffered-headroom-r2")).unwrap().count();
+    let made = runs();
+    assert!(made > 4, "{made}");
+    let mut state = read_json(folder.at("c/state.json"));
+    state["attempts"].as_array_mut().unwrap().retain(|attempt| attempt["step"] != "buffered/headroom/2");
+    folder.write("c/state.json", &state.to_string());
+    assert_eq!(folder.slob("campaign plan.toml").success().stdout, first);
+    assert_eq!(runs(), made);
+    folder.write(
+        "plan.toml",
+        &ENDED.replace("RUN_TIME = 1", "RUN_TIME = 3").replace("noise", "seed = 3\nnoise"),
+    );
+    folder.slob("campaign plan.toml --amend").refused(&["Name another directory"]);
+    folder.write("plan.toml", ENDED);
 }
 
 /// Commits alone, so that what a commit waits for decides how many times they are carried.

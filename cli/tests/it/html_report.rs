@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::browser::{self, Browser};
+use crate::browser::Browser;
 use crate::common::Folder;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,8 +17,19 @@ const PAGE_HEIGHT_PX: f64 = (279.4 - 2.0 * 14.0) / 25.4 * 96.0;
 const EVIL: &str =
     "</script><script>globalThis.evil=1</script><img src=x onerror=\"globalThis.evil=1\">&amp;'";
 
-/// A folder with a run of a few seconds, probed before.
-fn run() -> Folder {
+/// A folder with a run of a few seconds, probed before, and with another one in `second`. All tests that only look share it.
+fn run() -> Arc<Folder> {
+    static RUN: Mutex<Weak<Folder>> = Mutex::new(Weak::new());
+    let mut run = RUN.lock().unwrap_or_else(PoisonError::into_inner);
+    run.upgrade().unwrap_or_else(|| {
+        let made = Arc::new(made());
+        made.slob("run -s 2 -t 1 --run-time 2 --warmup 1 --results-dir second").success();
+        *run = Arc::downgrade(&made);
+        made
+    })
+}
+
+fn made() -> Folder {
     let folder = Folder::loaded(2, "8M");
     let probe = "probe . --seconds 0.2 --size-mb 16 --sessions 1,2,4 --depths 16";
     folder.slob(probe).success();
@@ -56,6 +68,28 @@ fn charts(browser: &mut Browser) -> Vec<(String, [f64; 4])> {
         (chart[0].as_str().unwrap().to_owned(), [at(1), at(2), at(3), at(4)])
     };
     places.as_array().unwrap().iter().map(place).collect()
+}
+
+/// Opens a page in a window of that width: every chart is drawn and whole, and nothing lies beyond the edge. The page is kept as a
+/// picture. Returns the charts.
+fn drawn(
+    browser: &mut Browser,
+    page: &Path,
+    (view, width, dark): (&str, u32, bool),
+) -> Vec<(String, [f64; 4])> {
+    browser.view(width, 900, dark);
+    browser.open(page);
+    let charts = charts(browser);
+    for (chart, place) in &charts {
+        let colours = colours(browser, *place);
+        // Text alone has its shades: an empty chart has about thirty.
+        assert!(colours > 40, "{chart} in {view} has {colours} colours");
+        assert!(place[0] >= 0.0 && place[0] + place[2] <= f64::from(width), "{chart} in {view} is cut");
+    }
+    let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
+    assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
+    keep_page(browser, &format!("{view}.png"), f64::from(width));
+    charts
 }
 
 /// How many different colours a part of the page has: by the browser itself, from a picture of it.
@@ -112,7 +146,7 @@ fn hovered(browser: &mut Browser, chart: &str, [x, y, width, height]: [f64; 4]) 
 
 #[test]
 fn a_run_writes_its_page_and_report_writes_it_again() {
-    let folder = run();
+    let folder = made();
     let written = folder.last_run().join("report.html");
     let page = fs::read_to_string(&written).unwrap();
     assert!(page.len() < 3 << 20, "{} bytes", page.len());
@@ -136,26 +170,14 @@ fn without_a_probe_there_is_nothing_to_compare_with() {
 
 #[test]
 fn every_chart_is_drawn_in_light_and_dark_and_on_a_phone() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    let mut browser = Browser::start(name, &folder.at("profile"));
     let mut backgrounds = Vec::new();
-    for (view, width, dark) in [("desktop", 1400, false), ("dark", 1400, true), ("phone", 390, false)] {
-        browser.view(width, 900, dark);
-        browser.open(&page);
-        let charts = charts(&mut browser);
+    for view in [("desktop", 1400, false), ("dark", 1400, true), ("phone", 390, false)] {
+        let charts = drawn(&mut browser, &page, view);
         assert!(charts.len() >= 12, "{charts:?}");
-        for (chart, place) in &charts {
-            let colours = colours(&mut browser, *place);
-            // Text alone has its shades: an empty chart has about thirty.
-            assert!(colours > 40, "{chart} in {view} has {colours} colours");
-            assert!(place[0] >= 0.0 && place[0] + place[2] <= f64::from(width), "{chart} in {view} is cut");
-        }
-        let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
-        assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
         backgrounds.push(browser.value("getComputedStyle(document.body).backgroundColor"));
-        keep_page(&mut browser, &format!("{view}.png"), f64::from(width));
         assert_silent(&browser, &page);
     }
     assert_ne!(backgrounds[0], backgrounds[1]);
@@ -164,10 +186,9 @@ fn every_chart_is_drawn_in_light_and_dark_and_on_a_phone() {
 
 #[test]
 fn charts_show_figures_zoom_together_and_change_their_theme() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
     browser.open(&page);
     for (chart, place) in charts(&mut browser) {
@@ -198,10 +219,9 @@ fn charts_show_figures_zoom_together_and_change_their_theme() {
 
 #[test]
 fn it_prints_without_cutting_a_chart() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    let mut browser = Browser::start(name, &folder.at("profile"));
     // What is printed is light, whatever the screen is.
     browser.view(1400, 900, true);
     browser.open(&page);
@@ -225,7 +245,7 @@ fn it_prints_without_cutting_a_chart() {
 
 #[test]
 fn what_a_record_says_is_shown_and_never_run() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = run();
     let mut record = folder.last_record();
     record["server"]["version"] = EVIL.into();
@@ -235,10 +255,10 @@ fn what_a_record_says_is_shown_and_never_run() {
     record["server"]["settings"] = json!([{ "name": EVIL, "value": EVIL }]);
     record["configuration"] = json!([{ "key": EVIL, "value": EVIL, "origin": EVIL }]);
     record["status"] = json!({ "state": "failed", "error": EVIL });
+    let folder = Folder::new();
     folder.write("evil.json", &record.to_string());
     folder.slob("report evil.json --html -o evil.html").success();
     let page = folder.at("evil.html");
-    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
     browser.open(&page);
     assert_eq!(browser.value("typeof globalThis.evil"), "undefined");
@@ -257,30 +277,16 @@ fn what_a_record_says_is_shown_and_never_run() {
 
 #[test]
 fn two_runs_are_laid_over_each_other() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = run();
-    folder.slob("run -s 2 -t 1 --run-time 3 --warmup 1").success();
-    let called = folder.slob("diff 'latest~1' latest --html -o both.html").success();
+    let called = folder.slob("diff latest second --html -o both.html").success();
     assert!(called.stdout.is_empty() && called.stderr.contains("wrote both.html"), "{}", called.stderr);
     let page = folder.at("both.html");
-    let mut browser = Browser::start(name, &folder.at("profile"));
-    for (view, width, dark) in [("diff", 1400, false), ("diff-dark-phone", 390, true)] {
-        browser.view(width, 900, dark);
-        browser.open(&page);
-        let charts = charts(&mut browser);
-        assert!(charts.len() >= 12, "{charts:?}");
-        for (chart, place) in &charts {
-            let colours = colours(&mut browser, *place);
-            assert!(colours > 40, "{chart} in {view} has {colours} colours");
-        }
-        let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
-        assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
-        keep_page(&mut browser, &format!("{view}.png"), f64::from(width));
-    }
-    browser.view(1400, 900, false);
-    browser.open(&page);
-    let (latency, place) =
-        charts(&mut browser).into_iter().find(|(chart, _)| chart == "latency-over-time").unwrap();
+    let charts =
+        [("diff-dark-phone", 390, true), ("diff", 1400, false)].map(|view| drawn(&mut browser, &page, view));
+    assert!(charts.iter().all(|charts| charts.len() >= 12), "{charts:?}");
+    let [_, charts] = charts;
+    let (latency, place) = charts.into_iter().find(|(chart, _)| chart == "latency-over-time").unwrap();
     let shown = hovered(&mut browser, &latency, place);
     assert!(shown.contains("first: p99") && shown.contains("second: p99"), "{shown}");
     assert_silent(&browser, &page);
@@ -293,12 +299,12 @@ fn line_names(browser: &mut Browser, chart: &str) -> Value {
 
 #[test]
 fn three_groups_are_in_one_chart_for_each_figure() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = Folder::loaded(2, "8M");
     for (group, threads) in [("metal", 2), ("kvm", 1), ("xen", 2)] {
         for _ in 0..2 {
             let run =
-                format!("run -s 2 -t {threads} --run-time 2 --warmup 0 --results-dir {group} --name {group}");
+                format!("run -s 2 -t {threads} --run-time 1 --warmup 0 --results-dir {group} --name {group}");
             folder.slob(run).success();
         }
     }
@@ -308,17 +314,8 @@ fn three_groups_are_in_one_chart_for_each_figure() {
     assert_eq!(json["groups"][1]["name"], "kvm");
     folder.slob("diff metal kvm xen --html -o three.html").success();
     let page = folder.at("three.html");
-    let mut browser = Browser::start(name, &folder.at("profile"));
-    for (view, width, dark) in [("diff-three", 1280, false), ("diff-three-dark-phone", 400, true)] {
-        browser.view(width, 900, dark);
-        browser.open(&page);
-        for (chart, place) in &charts(&mut browser) {
-            let colours = colours(&mut browser, *place);
-            assert!(colours > 40, "{chart} in {view} has {colours} colours");
-        }
-        let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
-        assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
-        keep_page(&mut browser, &format!("{view}.png"), f64::from(width));
+    for view in [("diff-three", 1280, false), ("diff-three-dark-phone", 400, true)] {
+        drawn(&mut browser, &page, view);
     }
     for chart in ["distribution-operations", "operations-over-time-line0", "latency-over-time-line2"] {
         assert_eq!(line_names(&mut browser, chart), json!(["metal", "kvm", "xen"]), "{chart}");
@@ -328,10 +325,9 @@ fn three_groups_are_in_one_chart_for_each_figure() {
 
 #[test]
 fn the_heat_map_is_first_linear_and_has_the_mean_on_top() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1280, 900, false);
     browser.open(&page);
     assert_eq!(charts(&mut browser)[0].0, "latency-heat-map");
@@ -350,29 +346,17 @@ const AWR_INFO: &str =
 
 #[test]
 fn an_analysis_has_its_charts() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = Folder::new();
     let called =
         folder.slob(format!("analyze {AWR_INFO} --variants XFS,EXT3,RAW --relative-to RAW --html")).success();
     assert!(called.stdout.is_empty() && called.stderr.contains("wrote analysis.html"), "{}", called.stderr);
     let page = folder.at("analysis.html");
-    let mut browser = Browser::start(name, &folder.at("profile"));
-    for (view, width, dark) in [("analysis", 1400, false), ("analysis-dark-phone", 390, true)] {
-        browser.view(width, 900, dark);
-        browser.open(&page);
-        let charts = charts(&mut browser);
+    for view in [("analysis-dark-phone", 390, true), ("analysis", 1400, false)] {
+        let charts = drawn(&mut browser, &page, view);
         // Means, ratios and a sweep of each of four tables.
         assert_eq!(charts.len(), 12, "{charts:?}");
-        for (chart, place) in &charts {
-            let colours = colours(&mut browser, *place);
-            assert!(colours > 40, "{chart} in {view} has {colours} colours");
-        }
-        let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
-        assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
-        keep_page(&mut browser, &format!("{view}.png"), f64::from(width));
     }
-    browser.view(1400, 900, false);
-    browser.open(&page);
     let bars = browser.value("document.querySelectorAll('#means-1 path.yerror').length");
     assert!(bars.as_u64().unwrap() > 3, "{bars} error bars");
     assert_silent(&browser, &page);
@@ -380,7 +364,7 @@ fn an_analysis_has_its_charts() {
 
 #[test]
 fn error_bars_are_intervals_and_repeated_colours_have_patterns() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = Folder::new();
     let mut text = "FILE|WRITERS|READERS|PREADS|PWRITES|REDO|\n".to_owned();
     for variant in 0..10 {
@@ -390,7 +374,6 @@ fn error_bars_are_intervals_and_repeated_colours_have_patterns() {
     }
     folder.write("info.txt", &text);
     folder.slob("analyze info.txt --html").success();
-    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1400, 900, false);
     browser.open(&folder.at("analysis.html"));
     let bars =

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::browser::{self, Browser};
+use crate::browser::Browser;
 use crate::common::{Folder, read_json};
 use serde_json::{Value, json};
 
@@ -71,10 +71,9 @@ fn each_run_renews_the_page_and_its_report_reads_back() {
 
 #[test]
 fn a_thousand_runs_are_sorted_filtered_and_compared() {
-    let Some(name) = browser::installed() else { return };
+    let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = with_runs(1000);
     folder.slob("list --html").success();
-    let mut browser = Browser::start(name, &folder.at("profile"));
     browser.view(1280, 900, false);
     browser.open(&folder.at("runs/index.html"));
     let newest_first = shown(&mut browser);

@@ -3,18 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
-use crate::common::{Folder, SLOB};
+use rstest::rstest;
 
-fn recipes() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("docs/recipes");
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut recipes: Vec<PathBuf> = entries.filter(|path| !path.ends_with("README.md")).collect();
-    recipes.sort();
-    recipes
-}
+use crate::common::{Folder, SLOB, workspace};
 
 /// The blocks of a language, in order.
 fn blocks(text: &str, language: &str) -> Vec<String> {
@@ -45,30 +37,22 @@ fn carry_out(recipe: &Path, path: &str) {
     }
 }
 
-#[test]
-fn every_recipe_works_as_it_stands() {
+#[rstest]
+fn a_recipe_works_as_it_stands(
+    #[files("../docs/recipes/*.md")]
+    #[exclude("README")]
+    recipe: PathBuf,
+) {
     let path = format!("{}:{}", Path::new(SLOB).parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let recipes = recipes();
-    assert!(recipes.len() >= 8, "{recipes:?}");
-    // Two at a time: they spend most of their time measuring, and no figure is looked at.
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(recipe) = recipes.get(next.fetch_add(1, Ordering::Relaxed)) {
-            carry_out(recipe, &path);
-        }
-    };
-    thread::scope(|scope| {
-        scope.spawn(work);
-        work();
-    });
+    carry_out(&recipe, &path);
 }
 
 #[test]
 fn the_list_of_recipes_names_each_of_them() {
-    let recipes = recipes();
-    let list = fs::read_to_string(recipes[0].with_file_name("README.md")).unwrap();
-    for recipe in recipes {
-        let name = recipe.file_name().unwrap().to_string_lossy().into_owned();
-        assert!(list.contains(&format!("({name})")), "{name} is not in the list");
-    }
+    let folder = workspace("docs/recipes");
+    let list = fs::read_to_string(folder.join("README.md")).unwrap();
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let missing: Vec<String> =
+        names.filter(|name| name != "README.md" && !list.contains(&format!("({name})"))).collect();
+    assert!(missing.is_empty(), "{missing:?} are not in the list");
 }

@@ -6,80 +6,16 @@ use std::path::Path;
 use jiff::Timestamp;
 use slob_measure::OpCounts;
 use slob_record::{
-    RECORD_VERSION, Record, RecordError, RunDirectory, ServerRecord, Status, digest_of, find_run, find_runs,
-    list_runs, read_record,
+    Record, RecordError, RunDirectory, digest_of, find_run, find_runs, list_runs, read_record,
 };
-use slob_spec::{WorkUnit, Workload};
-use slob_stats::{Histogram, Series};
+use slob_stats::Series;
+use slob_testing::records::failed_run;
 
 fn record(id: &str) -> Record {
     let mut series = Series::new(0, 10);
     let ops = OpCounts { selects: 3, updates: 2, scans: 1 };
     series.push(0, slob_record::Interval { ops, ..Default::default() }).unwrap();
-    Record {
-        rate_steps: Vec::new(),
-        record_version: RECORD_VERSION,
-        slob_version: "test".into(),
-        id: id.into(),
-        name: "run".into(),
-        status: Status::Failed { error: "as planned".into() },
-        started: Timestamp::UNIX_EPOCH,
-        ended: Timestamp::UNIX_EPOCH,
-        target: "null:".into(),
-        server: server(),
-        configuration: Vec::new(),
-        workload: Workload { run_time_s: Some(1.0), ..Workload::selects(100, WorkUnit::new(4).unwrap()) },
-        load: None,
-        window: None,
-        operations: Default::default(),
-        backlog: None,
-        dispatch: Histogram::new(),
-        conflicts: Default::default(),
-        losses: Vec::new(),
-        marks: Vec::new(),
-        edges: None,
-        until_steady: None,
-        sessions: Vec::new(),
-        counters: Default::default(),
-        server_counters: Default::default(),
-        other_clients: Vec::new(),
-        latencies: Default::default(),
-        endpoints: Vec::new(),
-        events: Vec::new(),
-        server_report: None,
-        db_cpu: None,
-        db_io: None,
-        client_cpu: None,
-        client_io: None,
-        client_peak_memory_bytes: None,
-        together: None,
-        host: None,
-        observed: Vec::new(),
-        client_host: None,
-        trace: None,
-        probe: None,
-        verification: None,
-        series,
-        notes: Vec::new(),
-        files: Default::default(),
-        digest: None,
-    }
-}
-
-fn server() -> ServerRecord {
-    ServerRecord {
-        product: "null".into(),
-        version: "1".into(),
-        block_bytes: 8192,
-        settings: Vec::new(),
-        advice: Vec::new(),
-        embedded: true,
-        batches_in_server: false,
-        joined_selects: false,
-        direct_io: None,
-        checks_blocks: Some(true),
-        data_path: None,
-    }
+    Record { id: id.into(), name: "run".into(), series, ..failed_run() }
 }
 
 fn publish(results: &Path, name: &str) -> String {
