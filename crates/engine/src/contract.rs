@@ -11,7 +11,7 @@ use slob_spec::{EngineOptions, Param, RedoStress, StatisticsType, Target};
 
 use crate::{
     CapturedAnswer, EngineError, ErrorKind, Facts, Figures, Layout, Load, LoadProgress, Outcome, Result,
-    SchemaState, Server, ServerLocation, ServerReport, Slice, Snapshot, Workload,
+    SchemaState, Server, ServerLocation, ServerReport, ServerTotals, Slice, Snapshot,
 };
 
 /// A database product that targets can name: one line of the registry.
@@ -112,7 +112,7 @@ pub trait Engine: Send + Sync {
 
     /// Reads the counters of the whole server, for all its clients, through one connection and without changing or locking
     /// anything; `None` if it has none. [`Engine::snapshot`] may count a part of it.
-    fn workload(&self) -> Result<Option<Workload>> {
+    fn server_totals(&self) -> Result<Option<ServerTotals>> {
         Ok(None)
     }
 

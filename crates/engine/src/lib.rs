@@ -32,7 +32,7 @@ pub use load::{
 pub use recording::{Call, Recording};
 pub use server::{
     Answer, Capabilities, CapturedAnswer, Clues, FetchedReport, ReportFile, Server, ServerLocation,
-    ServerReport, Workload,
+    ServerReport, ServerTotals,
 };
 pub use snapshot::{ServerSnapshot, Snapshot};
 // Engines need no other room for their measurements.

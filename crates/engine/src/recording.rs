@@ -8,7 +8,7 @@ use slob_spec::StatisticsType;
 
 use crate::{
     Cancel, CapturedAnswer, Engine, Facts, Layout, Load, LoadProgress, Outcome, Result, RunPlan, SchemaState,
-    Server, ServerLocation, ServerReport, Session, SessionPlan, Slice, Snapshot, TargetLock, Workload,
+    Server, ServerLocation, ServerReport, ServerTotals, Session, SessionPlan, Slice, Snapshot, TargetLock,
 };
 
 /// Further calls are counted only.
@@ -119,8 +119,8 @@ impl Engine for RecordedEngine {
         self.recording.call("snapshot", || self.engine.snapshot())
     }
 
-    fn workload(&self) -> Result<Option<Workload>> {
-        self.recording.call("workload", || self.engine.workload())
+    fn server_totals(&self) -> Result<Option<ServerTotals>> {
+        self.recording.call("workload", || self.engine.server_totals())
     }
 
     fn facts(&self) -> Result<Facts> {

@@ -59,7 +59,7 @@ pub struct Capabilities {
 
 /// Cumulative counters of a whole server, for all its clients.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Workload {
+pub struct ServerTotals {
     /// Counters of all databases and sessions.
     pub counters: Counters,
     /// Seconds since its start, if it reports them.

@@ -13,7 +13,7 @@ use slob_spec::SshHost;
 use crate::observer::NEVER;
 use crate::protocol::{Hello, Reply, Request};
 use crate::sample::{HostSample, ServerFigures};
-use crate::ssh::{Copy, INTERRUPTED, Ssh};
+use crate::ssh::{INTERRUPTED, ProgramCopy, Ssh};
 
 /// Time for the hello: connecting and logging in.
 const HELLO_PATIENCE: Duration = Duration::from_secs(30);
@@ -203,7 +203,7 @@ struct Link {
 impl Link {
     /// Starts ssh with the observer at its other end. Fails with the reason and the remedy, to follow a colon.
     fn open(client: &Path, host: &SshHost, with_copy: bool, stop: &AtomicBool) -> Result<Self, String> {
-        let copy = with_copy.then(Copy::of_this_program).transpose()?;
+        let copy = with_copy.then(ProgramCopy::of_this_program).transpose()?;
         let patience = if with_copy { COPY_PATIENCE } else { HELLO_PATIENCE };
         let mut ssh = Ssh::start(client, host, copy)?;
         let hello = ssh.hello(host, patience, stop)?;

@@ -47,8 +47,8 @@ pub(crate) struct Ssh {
 
 impl Ssh {
     /// Starts `client`, which runs [`OBSERVE`] on the host, or a copy of this program.
-    pub(crate) fn start(client: &Path, host: &SshHost, copy: Option<Copy>) -> Result<Self, String> {
-        let command = copy.as_ref().map_or_else(|| OBSERVE.to_owned(), Copy::command);
+    pub(crate) fn start(client: &Path, host: &SshHost, copy: Option<ProgramCopy>) -> Result<Self, String> {
+        let command = copy.as_ref().map_or_else(|| OBSERVE.to_owned(), ProgramCopy::command);
         let mut ssh = Command::new(client);
         ssh.args(OPTIONS.split(' '));
         ssh.args(host.user().map(|user| format!("-l{user}")));
@@ -198,7 +198,7 @@ fn receive<T>(receiver: &Receiver<T>, until: Instant, stop: &AtomicBool) -> Resu
 }
 
 /// Sends a copy of this program, if there is one, and then hands back the input. Its own thread waits for a host that does not read.
-fn send_copy(input: Option<ChildStdin>, copy: Option<Copy>) -> Receiver<Result<ChildStdin, String>> {
+fn send_copy(input: Option<ChildStdin>, copy: Option<ProgramCopy>) -> Receiver<Result<ChildStdin, String>> {
     let (sender, receiver) = sync_channel(1);
     let send = move || {
         let Some(mut input) = input else { return };
@@ -291,13 +291,13 @@ fn other_version(hello: &Hello) -> String {
 }
 
 #[derive(Debug)]
-pub(crate) struct Copy {
+pub(crate) struct ProgramCopy {
     file: File,
     bytes: u64,
     sum: String,
 }
 
-impl Copy {
+impl ProgramCopy {
     /// The file that this process was started from, even if it was replaced since.
     pub(crate) fn of_this_program() -> Result<Self, String> {
         let read = || -> io::Result<Self> {

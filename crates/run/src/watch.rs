@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Zoned;
 use jiff::civil::DateTime;
-use slob_engine::{Counter, Engine, EngineError, Facts, WorkingSet, Workload};
+use slob_engine::{Counter, Engine, EngineError, Facts, ServerTotals, WorkingSet};
 use slob_observe::{NEVER, Observer};
 use slob_profile::{Figure, Figures, Histograms, LeftOut, Profile, Sample, Source, Subject};
 use slob_spec::Target;
@@ -46,7 +46,7 @@ pub struct Watch<'a> {
 
 /// The counters of a server at one moment, with two clocks.
 struct ServerWork {
-    work: Workload,
+    work: ServerTotals,
     at: Instant,
     clock: DateTime,
 }
@@ -138,7 +138,7 @@ fn cpus(engine: &dyn Engine) -> Option<u32> {
 }
 
 fn ask(engine: &dyn Engine) -> Result<ServerWork, WatchError> {
-    let work = engine.workload()?.ok_or(WatchError::NotCounted)?;
+    let work = engine.server_totals()?.ok_or(WatchError::NotCounted)?;
     Ok(ServerWork { work, at: Instant::now(), clock: Zoned::now().datetime() })
 }
 
@@ -169,7 +169,7 @@ fn sample(subject: &Subject, last: &ServerWork, now: &ServerWork) -> Sample {
     }
 }
 
-fn figures(before: &Workload, after: &Workload, seconds: f64) -> Figures {
+fn figures(before: &ServerTotals, after: &ServerTotals, seconds: f64) -> Figures {
     let delta = after.counters.since(&before.counters);
     let per_s = |counter: Counter, scale: f64| delta.get(counter).map(|n| n as f64 * scale / seconds);
     let rates = [
@@ -210,7 +210,7 @@ mod tests {
     fn work(commits: u64, uptime_s: u64, second: i64, at: Instant) -> ServerWork {
         let counters = Counters::from([(Counter::Commits, commits), (Counter::PhysicalReads, 10 * commits)]);
         let clock: DateTime = "2026-11-20T10:00".parse().unwrap();
-        let work = Workload {
+        let work = ServerTotals {
             counters,
             uptime_s: Some(uptime_s),
             version: None,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use mysql::Conn;
 use slob_engine::{
-    CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Peer, Result, WaitEvent, Workload,
+    CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Peer, Result, ServerTotals, WaitEvent,
 };
 use slob_server::{Clients, Kind, Part, Row, literals};
 
@@ -238,7 +238,7 @@ fn events(waits: &[Row]) -> Vec<WaitEvent> {
 }
 
 /// Reads the status of the whole server, for a profile of it.
-pub(crate) fn workload(conn: &mut Conn, product: &Product) -> Result<Workload> {
+pub(crate) fn server_totals(conn: &mut Conn, product: &Product) -> Result<ServerTotals> {
     let status = conn.rows("reading what the server counts", STATUS_QUERY)?;
     let version = conn.row(VERSION, "SELECT VERSION()").unwrap_or_default().get::<String>(0);
     // Not every role may see it, and not every server keeps it.
@@ -278,7 +278,7 @@ fn next_transaction(status: &str) -> Option<u64> {
 }
 
 /// The figures that a run of ours does not need.
-fn profile(values: &BTreeMap<&str, u64>, db_time_ns: Option<u64>) -> Workload {
+fn profile(values: &BTreeMap<&str, u64>, db_time_ns: Option<u64>) -> ServerTotals {
     let value = |name: &str| values.get(name).copied();
     let known = [
         (Counter::Executions, value("Questions")),
@@ -286,7 +286,7 @@ fn profile(values: &BTreeMap<&str, u64>, db_time_ns: Option<u64>) -> Workload {
         // A server without these statistics adds up nothing.
         (Counter::DbTimeNs, db_time_ns.filter(|time_ns| *time_ns > 0)),
     ];
-    Workload {
+    ServerTotals {
         counters: known.into_iter().filter_map(|(counter, value)| Some((counter, value?))).collect(),
         uptime_s: value("Uptime"),
         version: None,

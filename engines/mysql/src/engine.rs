@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use mysql::Conn;
 use slob_engine::{
     CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Facts, Layout, Load, LoadProgress, OpenSpec,
-    Result, RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, TargetLock,
-    Workload,
+    Result, RunPlan, SchemaState, Server, ServerLocation, ServerTotals, Session, SessionPlan, Slice,
+    Snapshot, TargetLock,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_server::{Clients, Connector as _, Environment, LoadedSchemas, LoopPlace, Servers, Task};
@@ -153,8 +153,8 @@ impl Engine for MysqlEngine {
         self.0.servers.snapshot(read)
     }
 
-    fn workload(&self) -> Result<Option<Workload>> {
-        self.0.servers.with(Task::Read, |conn| counters::workload(conn, &self.0.product)).map(Some)
+    fn server_totals(&self) -> Result<Option<ServerTotals>> {
+        self.0.servers.with(Task::Read, |conn| counters::server_totals(conn, &self.0.product)).map(Some)
     }
 
     fn facts(&self) -> Result<Facts> {

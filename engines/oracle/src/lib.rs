@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use slob_engine::{
     CapturedAnswer, Engine, EngineKind, Layout, Load, LoadProgress, OpenSpec, Result, RunPlan, SchemaState,
-    Server, ServerReport, Session, SessionPlan, Slice, Snapshot, Workload,
+    Server, ServerReport, ServerTotals, Session, SessionPlan, Slice, Snapshot,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_spec::StatisticsType;
@@ -104,10 +104,16 @@ impl Engine for OracleEngine {
     }
 
     /// Counters of snapshots hold the work of all sessions already.
-    fn workload(&self) -> Result<Option<Workload>> {
+    fn server_totals(&self) -> Result<Option<ServerTotals>> {
         let counters = counters::snapshot(&self.0)?.total().counters;
         let version = Some(format!("Oracle Database {}", self.0.version.text));
-        Ok(Some(Workload { counters, uptime_s: None, version, block_bytes: None, not_counted: Vec::new() }))
+        Ok(Some(ServerTotals {
+            counters,
+            uptime_s: None,
+            version,
+            block_bytes: None,
+            not_counted: Vec::new(),
+        }))
     }
 
     fn capture(&self) -> Result<Vec<CapturedAnswer>> {

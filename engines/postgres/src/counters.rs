@@ -7,7 +7,7 @@
 
 use postgres::Client;
 use slob_engine::{
-    Answer, CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Peer, Result, Workload,
+    Answer, CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Peer, Result, ServerTotals,
 };
 use slob_server::{Clients, Kind, Part, Row, literals};
 
@@ -127,7 +127,7 @@ fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters {
 }
 
 /// Reads the statistics of all databases, for a profile of the whole server.
-pub(crate) fn workload(client: &mut Client, version: u32) -> Result<Workload> {
+pub(crate) fn server_totals(client: &mut Client, version: u32) -> Result<ServerTotals> {
     let sql = concat!(include_str!("../sql/counters.sql"), include_str!("../sql/workload.sql"));
     let (columns, mut rows) =
         client.texts(&of_version(sql, version)).in_step("reading what the server counts")?;
@@ -138,7 +138,7 @@ pub(crate) fn workload(client: &mut Client, version: u32) -> Result<Workload> {
     if let Some(numbers) = value("numbered").and_then(|text| text.parse().ok()) {
         counters.set(Counter::Commits, numbers);
     }
-    Ok(Workload {
+    Ok(ServerTotals {
         counters,
         uptime_s: value("uptime_s").and_then(|text| text.parse().ok()),
         version: value("version").map(|version| format!("PostgreSQL {version}")),

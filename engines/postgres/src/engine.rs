@@ -6,8 +6,8 @@ use std::time::Duration;
 use postgres::Client;
 use slob_engine::{
     CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Facts, Layout, Load, LoadProgress, OpenSpec,
-    Result, RunPlan, SchemaState, Server, ServerLocation, Session, SessionPlan, Slice, Snapshot, TargetLock,
-    Workload,
+    Result, RunPlan, SchemaState, Server, ServerLocation, ServerTotals, Session, SessionPlan, Slice,
+    Snapshot, TargetLock,
 };
 use slob_method::{RowView, SchemaNo};
 use slob_server::{Environment, LoadedSchemas, LoopPlace, Servers, Task};
@@ -143,8 +143,8 @@ impl Engine for PostgresEngine {
         })
     }
 
-    fn workload(&self) -> Result<Option<Workload>> {
-        self.0.servers.with(Task::Read, |client| counters::workload(client, self.0.version)).map(Some)
+    fn server_totals(&self) -> Result<Option<ServerTotals>> {
+        self.0.servers.with(Task::Read, |client| counters::server_totals(client, self.0.version)).map(Some)
     }
 
     fn facts(&self) -> Result<Facts> {

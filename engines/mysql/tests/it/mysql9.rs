@@ -135,7 +135,7 @@ fn autocommitted(loaded: &Loaded) -> [u64; 2] {
     // Rights of an account are those of its connection's begin.
     let engine = open(&loaded.target, &[]).expect("it opens");
     let commits = || {
-        let work = engine.workload().expect("an answer").expect("it counts");
+        let work = engine.server_totals().expect("an answer").expect("it counts");
         assert_eq!(work.not_counted, [""; 0]);
         work.counters.get(Counter::Commits).expect("it counts them")
     };
@@ -158,7 +158,7 @@ fn commits_of_a_live_profile_include_autocommit_or_are_unknown() {
         assert!(near(seen), "{seen:?}");
     }
     let Some(loaded) = mysql(&[]) else { return };
-    let blind = loaded.engine.workload().expect("an answer").expect("it counts");
+    let blind = loaded.engine.server_totals().expect("an answer").expect("it counts");
     assert_eq!(blind.counters.get(Counter::Commits), None);
     assert!(blind.not_counted[0].ends_with("grant it PROCESS"), "{:?}", blind.not_counted);
     loaded.server.sql("GRANT PROCESS ON *.* TO plain@'%'");
