@@ -43,7 +43,19 @@ struct Form {
 
 impl Forms {
     pub(crate) fn of(matches: &ArgMatches) -> Result<Self, Failure> {
-        Self::from_arg_matches(matches).map_err(Failure::usage)
+        let forms = Self::from_arg_matches(matches).map_err(Failure::usage)?;
+        let has_file = forms.html.as_ref().is_some_and(|page| !page.is_empty());
+        let page = forms.html.as_deref().filter(|_| has_file).map(Path::new);
+        let page = page.or_else(|| forms.output.as_deref().filter(|_| forms.has_charts()));
+        match page {
+            Some(page) if page == Path::new("-") && !forms.is_page_alone() => {
+                Err(Failure::usage("a page on stdout and another form: name a file, as in --html=FILE"))
+            }
+            _ if has_file && forms.is_page_alone() && forms.output.is_some() => {
+                Err(Failure::usage("the page has two files: use --html=FILE, or --html -o FILE"))
+            }
+            _ => Ok(forms),
+        }
     }
 
     /// True if charts will be shown.
@@ -62,12 +74,13 @@ impl Forms {
         let mut file = self.output.as_deref().filter(|path| *path != Path::new("-"));
         if let Some(page) = &self.html {
             let usual = PathBuf::from(format!("{}.html", A::NAME));
-            let named = Some(Path::new(page)).filter(|_| !page.is_empty()).or(self.output.as_deref());
-            output::write_page(&answer.html(), named.unwrap_or(&usual))?;
+            let own = Some(Path::new(page)).filter(|_| !page.is_empty());
+            output::write_page(&answer.html(), own.or(self.output.as_deref()).unwrap_or(&usual))?;
             if self.is_page_alone() {
                 return Ok(());
             }
-            file = None;
+            // Without a file of its own the page took that of -o.
+            file = file.filter(|_| own.is_some());
         }
         let text = match () {
             () if json => answer

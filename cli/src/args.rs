@@ -97,7 +97,7 @@ Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags; `slob 
 `slob COMMAND --help` explains a command. `slob` alone suggests what to do next.
 
 Exit codes: 0 success; 1 a verdict failed (--strict), data are damaged, or a record is unreadable;
-2 bad usage, nothing was changed; 3 the load or run failed, results are kept; 4 `slob gate` can't tell;
+2 bad usage, nothing was changed; 3 the load or run failed, results are kept; 4 the answer is not known;
 130 interrupted."
     )
 }

@@ -130,7 +130,7 @@ Examples:
 The demand is made at low load, at 1x, then twice as much and so on, until a limit breaks; then the gap is divided. Limits: latencies, and
 the rate within 5 %. Each step is a run of WARMUP + RUN_TIME (45 s unless set; 8 s with --quick); there are about ten to twenty. A step that others
 spoil is repeated; one whose reads the page cache served does not count.
-Exit codes: 0 the demand is carried; 1 it is not, or a verdict is not good with --strict; 2 bad usage; 3 a run failed; 130 interrupted, what is
+Exit codes: 0 the demand is carried; 1 it is not, or a verdict is not good with --strict; 2 bad usage; 3 a run failed; 4 it is not known; 130 interrupted, what is
 known is printed.";
     let limit = "A latency not to be passed, as of `slob saturate`; may be given several times [default: twice the larger of production's mean read and commit, and this platform's at low load]";
     let command = Command::new("headroom")

@@ -25,6 +25,7 @@ use crate::{interrupt, output, registry, settings};
 const CACHED_BYTES: u64 = 4 << 20;
 
 pub(super) fn ladder(matches: &ArgMatches) -> Outcome {
+    let forms = Forms::of(matches)?;
     let asked = settings::resolve(matches, &[])?;
     let folder = matches.path("path");
     let is_flag = asked.entry("TARGET").map(Entry::origin) == Some(&Origin::Flag);
@@ -53,7 +54,6 @@ pub(super) fn ladder(matches: &ArgMatches) -> Outcome {
     climb.progress.finish();
     climbed?;
     let rungs = Rungs { about, rungs: climb.rungs };
-    let forms = Forms::of(matches)?;
     forms.write(&rungs)?;
     if forms.is_page_alone() {
         output::print(&rungs.text())?;

@@ -17,13 +17,13 @@ use crate::settings;
 use crate::tables::Records;
 
 pub(super) fn ledger(matches: &ArgMatches) -> Outcome {
+    let forms = Forms::of(matches)?;
     let results = settings::results_dir_of(matches)?;
     let mut rows = Rows { results: &results, platforms: Vec::new(), unread: false };
     for input in matches.texts("inputs") {
         rows.add(input)?;
     }
     let ledger = Ledger::new(rows.platforms);
-    let forms = Forms::of(matches)?;
     forms.write(&ledger)?;
     Ok(forms.exit_code(&ledger, rows.unread))
 }

@@ -20,6 +20,7 @@ use crate::settings;
 use crate::tables::Records;
 
 pub(super) fn trend(matches: &ArgMatches) -> Outcome {
+    let forms = Forms::of(matches)?;
     let results = settings::results_dir_of(matches)?;
     let figures = matches.texts("metric").into_iter().map(|name| figure_named(name.trim()));
     let figures: Vec<&'static Figure> = figures.collect::<Result<_, _>>().map_err(Failure::usage)?;
@@ -33,7 +34,6 @@ pub(super) fn trend(matches: &ArgMatches) -> Outcome {
     let histories = inputs.histories(matches.try_get_one("last").ok().flatten().copied());
     let figures = if figures.is_empty() { figure::KEY.to_vec() } else { figures };
     let trend = Trend::of(histories, &figures).map_err(Failure::usage)?;
-    let forms = Forms::of(matches)?;
     forms.write(&trend)?;
     Ok(match matches.get_flag("fail-on-change").then(|| trend.worsened()) {
         Some(worsened) if !inputs.unread && worsened != slob_report::Outcome::Passed => decided(worsened),

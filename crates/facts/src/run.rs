@@ -62,7 +62,7 @@ impl<'a> Run<'a> {
 
     /// The worth of a figure for a claim: invalid by the first BAD verdict that forbids it.
     pub fn standing(&self, figure: &Figure, claim: Claim) -> Standing {
-        let forbids = |judged: &&Judged| claim.is_forbidden_by(judged.answer, &judged.cause);
+        let forbids = |judged: &&Judged| claim.is_forbidden_by(judged.answer, &judged.cause, true);
         let judged = |question: &Question| self.judged().iter().find(|judged| judged.question == *question);
         let bad = figure.rests_on.iter().filter_map(judged).find(forbids);
         bad.map_or(Standing::Sound, |judged| Standing::Invalid(judged.question))

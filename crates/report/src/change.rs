@@ -40,9 +40,12 @@ impl Change<'_> {
         let Some(interval) = comparison.interval else {
             let size = shown_percent(comparison.percent.abs());
             return match size.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
-                true => format!("{second} is the same as {first}."),
+                true => format!("{second} is the same as {first} (a side has a single run)."),
                 false => {
-                    format!("{second} is {size} % {} than {first} (single runs).", word(comparison.percent))
+                    format!(
+                        "{second} is {size} % {} than {first} (a side has a single run).",
+                        word(comparison.percent)
+                    )
                 }
             };
         };

@@ -4,27 +4,23 @@
 //! and device, top events. With repeats the statement about noise is that of [`slob_stats::Comparison`]. Two groups are compared
 //! with each other; of more, each figure has its best.
 
-mod settings;
 mod views;
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use slob_measure::LatencyKind;
 use slob_record::{Record, Status};
 use slob_stats::summary::{mean, mean_interval};
 use slob_stats::{Comparison, Histogram};
 
-pub use self::settings::Change;
 use self::views::Charts;
 
-pub(crate) use self::settings::changes;
 use crate::Confidence;
-use crate::change::{self, compared, noise, range, shown_percent};
+use crate::change::{Change, compared, noise, range, shown_percent};
 use crate::group::Group as Runs;
 use crate::html::heat::octaves;
+use crate::settings::{DifferingSetting, PerGroup, differing};
 use slob_facts::figure::{self, Better};
 use slob_facts::format::plural;
 use slob_facts::measured::{kernels_reads, latency, ratio, timed_events};
@@ -36,42 +32,16 @@ pub type NamedRuns<'a> = (&'a str, &'a [Record]);
 #[derive(Clone, Debug, Serialize)]
 pub struct Diff {
     #[serde(flatten)]
-    pub groups: Each<Group>,
+    pub groups: PerGroup<Group>,
     pub confidence: Confidence,
     pub statements: Vec<String>,
-    pub changes: Vec<Change>,
+    pub changes: Vec<DifferingSetting>,
     /// Figures side by side, whether they differ or not, if a group knows them.
     pub metrics: Vec<Metric>,
     pub distributions: Vec<Distribution>,
     pub events: Vec<Event>,
     #[serde(skip)]
     charts: Charts,
-}
-
-/// A value for each group. JSON names those of two groups `first` and `second`, and has a list `groups` of more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Each<T>(Vec<T>);
-
-impl<T> Deref for Each<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        &self.0
-    }
-}
-
-impl<T: Serialize> Serialize for Each<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        match self.0.as_slice() {
-            [first, second] => {
-                map.serialize_entry("first", first)?;
-                map.serialize_entry("second", second)?;
-            }
-            groups => map.serialize_entry("groups", groups)?,
-        }
-        map.end()
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -92,7 +62,7 @@ pub struct Metric {
     pub better: Better,
     /// The means of the runs that know it.
     #[serde(flatten)]
-    pub means: Each<Option<f64>>,
+    pub means: PerGroup<Option<f64>>,
     /// Why it can't be compared: the BAD verdicts that it rests on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
@@ -132,7 +102,7 @@ pub struct Ranking {
 pub struct Distribution {
     pub name: &'static str,
     #[serde(flatten)]
-    pub counts: Each<Option<u64>>,
+    pub counts: PerGroup<Option<u64>>,
     /// Durations below the step of the clock that timed them, which are in no other row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below_clock_step: Option<BelowClockStep>,
@@ -147,7 +117,7 @@ pub struct BelowClockStep {
     /// The longest of all groups.
     pub step_us: f64,
     #[serde(flatten)]
-    pub percents: Each<Option<f64>>,
+    pub percents: PerGroup<Option<f64>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -156,7 +126,7 @@ pub struct DistributionRow {
     pub to_us: f64,
     /// Absent for a group that did not count them.
     #[serde(flatten)]
-    pub percents: Each<Option<f64>>,
+    pub percents: PerGroup<Option<f64>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -165,7 +135,7 @@ pub struct Event {
     pub class: String,
     /// Absent if it did not appear in this group.
     #[serde(flatten)]
-    pub shares: Each<Option<EventShare>>,
+    pub shares: PerGroup<Option<EventShare>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -190,12 +160,12 @@ impl Diff {
         let metrics = metrics(&sides, confidence);
         let names: Vec<&str> = groups.iter().map(|(name, _)| *name).collect();
         let records: Vec<&[Record]> = groups.iter().map(|(_, records)| *records).collect();
-        let changes = changes(&records);
+        let changes = differing(&records);
         let mut statements = statements(&metrics, &sides, confidence);
         statements.extend(changes.iter().filter_map(|change| change.warning(&names)));
         let (events, distributions) = (events(&sides), distributions(&records));
         let each = sides.into_iter().zip(records);
-        let groups = Each(each.map(|(side, records)| Group::of(&side, records)).collect());
+        let groups = PerGroup(each.map(|(side, records)| Group::of(&side, records)).collect());
         let charts = Charts::default();
         Ok(Self { groups, confidence, statements, changes, metrics, distributions, events, charts })
     }
@@ -329,7 +299,7 @@ impl Metric {
             title: figure.title,
             unit: figure.unit,
             better: figure.better,
-            means: Each(values.iter().map(|values| mean(values)).collect()),
+            means: PerGroup(values.iter().map(|values| mean(values)).collect()),
             refused,
             compared,
         })
@@ -428,7 +398,7 @@ fn statements(metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) ->
         let sentence = match &metric.compared {
             Compared::Pair(difference) => {
                 let better = if is_sound { metric.better } else { Better::Neither };
-                let change = change::Change { first: "first", second: "second", words: *words, better };
+                let change = Change { first: "first", second: "second", words: *words, better };
                 change.sentence(&difference.comparison?)
             }
             Compared::Ranked(ranking) => ranking.statement(*words)?,
@@ -548,7 +518,7 @@ fn events(sides: &[Runs<'_>]) -> Vec<Event> {
     let event = |(name, (class, sums)): (String, (String, Vec<Sum>))| Event {
         name,
         class,
-        shares: Each(sums.into_iter().zip(&windows).map(share).collect()),
+        shares: PerGroup(sums.into_iter().zip(&windows).map(share).collect()),
     };
     let mut events: Vec<Event> = sums.into_iter().map(event).collect();
     let most = |event: &Event| event.shares.iter().flatten().map(|share| share.s_per_s).fold(0.0, f64::max);
@@ -599,7 +569,7 @@ impl Distribution {
             let percent = |(group, own): (usize, &Option<Histogram>)| {
                 own.as_ref().map(|own| 100.0 * count(group, own) as f64 / own.count() as f64)
             };
-            Each(histograms.iter().enumerate().map(percent).collect())
+            PerGroup(histograms.iter().enumerate().map(percent).collect())
         };
         let row = |octave: i32| DistributionRow {
             from_us: f64::from(octave).exp2(),
@@ -614,7 +584,7 @@ impl Distribution {
             percents: percents(&|_, own| own.below_clock_step().map_or(0, |(_, number)| number)),
         });
         let counts_of = histograms.iter().map(|own| own.as_ref().map(Histogram::count));
-        let counts_of = Each(counts_of.collect());
+        let counts_of = PerGroup(counts_of.collect());
         let rows = octaves.map(row).collect();
         Some(Self { name, counts: counts_of, below_clock_step, rows, histograms })
     }

@@ -61,8 +61,7 @@ impl FromStr for Requirement {
 
     fn from_str(text: &str) -> Result<Self, BadRequirement> {
         let form = || BadRequirement::Form(text.to_owned());
-        let of_verdict = text.split_once('=').map_or(text, |(name, _)| name);
-        if text.contains(['<', '>', '=']) && question_named(of_verdict).is_none() {
+        if text.contains(['<', '>']) {
             return Ok(Self::Figure(text.parse()?));
         }
         let (name, worst) = match text.split_once('=') {
@@ -132,6 +131,8 @@ pub struct Gate {
     pub baseline: Vec<String>,
     pub confidence: Confidence,
     pub checks: Vec<Check>,
+    #[serde(skip)]
+    are_good: bool,
 }
 
 /// Requirements with semicolons between, as in GATE.
@@ -165,7 +166,8 @@ impl Gate {
         let lost = losses.iter().map(|one| Check::new(one, one.found(&baseline, &side, confidence)));
         let checks: Vec<Check> = required.chain(lost).collect();
         let outcome = checks.iter().map(|check| check.outcome).max().unwrap_or(Outcome::NotKnown);
-        Self { outcome, runs: side.ids(), baseline: baseline.ids(), confidence, checks }
+        let are_good = side.verdicts.are_good();
+        Self { outcome, runs: side.ids(), baseline: baseline.ids(), confidence, checks, are_good }
     }
 
     /// JUnit's XML: a requirement that is not known is an error.
@@ -225,7 +227,7 @@ impl Answer for Gate {
     }
 
     fn are_good(&self) -> bool {
-        self.outcome == Outcome::Passed
+        self.are_good
     }
 
     fn outcome(&self) -> Option<Outcome> {
@@ -234,6 +236,10 @@ impl Answer for Gate {
 
     fn text(&self) -> String {
         self.table().terminal(None)
+    }
+
+    fn markdown(&self) -> String {
+        self.table().markdown()
     }
 }
 

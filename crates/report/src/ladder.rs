@@ -6,7 +6,7 @@ use slob_spec::TraceWhen;
 use slob_stats::Histogram;
 
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
-use crate::html::run_charts::shares;
+use crate::html::heat::shares;
 use crate::page::{Column, Page};
 use slob_facts::Run;
 use slob_facts::format::{Duration, Format, duration_us, seconds};

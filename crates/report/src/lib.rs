@@ -23,6 +23,7 @@ pub mod profiles;
 mod recheck;
 pub mod rungs;
 mod sections;
+pub mod settings;
 #[cfg(test)]
 mod tests;
 pub mod trend;

@@ -63,6 +63,7 @@ impl Page {
             Block::Line(_) | Block::Rule(_) => String::new(),
             Block::Fact(name, value) if name.trim().is_empty() => format!("- {value}\n"),
             Block::Fact(name, value) => format!("- **{name}**: {value}\n"),
+            Block::Hanging(head, text) if head.trim().len() > 1 => format!("- {} {text}\n", head.trim()),
             Block::Hanging(_, text) => format!("- {text}\n"),
             Block::Paragraph(text) => format!("{text}\n\n"),
             Block::Table(table) => table.markdown() + "\n",
@@ -144,11 +145,12 @@ mod tests {
         page.section("In short");
         page.fact("First", "a");
         page.hanging("  -", "b");
+        page.hanging("device:", "d");
         page.paragraph("c");
         page.table(&Table::new([Column::left("A")]).with_rows([["x|y"]]));
         assert_eq!(
             page.into_markdown(),
-            "## In short\n\n- **First**: a\n- b\n\nc\n\n| A |\n| --- |\n| x\\|y |\n"
+            "## In short\n\n- **First**: a\n- b\n- device: d\n\nc\n\n| A |\n| --- |\n| x\\|y |\n"
         );
     }
 

@@ -12,7 +12,7 @@ use slob_stats::summary::median;
 use slob_stats::{Comparison, Drift as StatsDrift, LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points};
 
 use crate::change::compared;
-use crate::diff::{Change, changes};
+use crate::settings::{DifferingSetting, differing};
 use crate::{Confidence, Outcome};
 use slob_facts::figure::Better;
 use slob_facts::format::plural;
@@ -120,7 +120,7 @@ pub struct ChangePoint {
     /// Absent for a figure without a better direction.
     pub is_worse: Option<bool>,
     /// Settings in which the runs before and after differ.
-    pub differs: Vec<Change>,
+    pub differs: Vec<DifferingSetting>,
 }
 
 /// Percent per day between the changes, with its interval at 95 %.
@@ -269,7 +269,7 @@ impl Course {
                     Better::Lower => Some(comparison.percent > 0.0),
                     Better::Neither => None,
                 },
-                differs: changes(&[records_of(before), records_of(after)]),
+                differs: differing(&[records_of(before), records_of(after)]),
             })
         };
         const DAY_S: f64 = 86_400.0;

@@ -110,7 +110,9 @@ impl GroupVerdicts {
     /// The first answer that forbids a claim about figures that rest on these verdicts.
     pub fn against(&self, rests_on: &[Question], claim: Claim) -> Option<&Worst> {
         let worst = rests_on.iter().filter_map(|question| self.worst(*question));
-        worst.into_iter().find(|worst| claim.is_forbidden_by(worst.answer, &worst.cause))
+        worst
+            .into_iter()
+            .find(|worst| claim.is_forbidden_by(worst.answer, &worst.cause, worst.runs == worst.of))
     }
 
     /// The worst answer with the questions that have it: `BAD: Physical?, Steady?`; `GOOD` if all are.
@@ -171,6 +173,8 @@ mod tests {
         let throttled = of(&[&limited, &limited]);
         assert!(throttled.against(reads, Claim::Storage).is_some());
         assert_eq!(refusal(&[("b", &throttled)], reads), None);
+        let free = [Judged { answer: Grade::Good, ..judged("free") }];
+        assert!(refusal(&[("b", &of(&[&limited, &free]))], reads).is_some(), "a mean of two platforms");
         for mixed in [of(&[&limited, &client]), of(&[&client, &limited])] {
             let worst = mixed.against(reads, Claim::Compared).unwrap();
             assert_eq!((worst.cause.as_str(), worst.runs, worst.of), ("client_side_full", 2, 2));

@@ -275,7 +275,7 @@ fn single_runs_make_no_statement_about_noise() {
     let table = &analysis.tables[0];
     assert_eq!(table.rows[0].cells[0].slob_r_mean, None);
     assert_eq!((table.rows[0].cells[0].mean, table.rows[0].cells[0].low), (Some(100.0), None));
-    assert!(table.pairs[0].verdict.contains("(single runs)"), "{:?}", table.pairs);
+    assert!(table.pairs[0].verdict.contains("(a side has a single run)"), "{:?}", table.pairs);
     assert!(analysis.text().contains("repeat three times or more"));
 }
 

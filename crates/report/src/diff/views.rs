@@ -91,7 +91,7 @@ impl Diff {
 
     fn about_ranking(&self) -> String {
         let best = "means of the runs; '-' means not known. * marks the best";
-        let not = "BAD: a verdict that the figure rests on is; a group with a BAD verdict that others do not have is never marked.";
+        let not = "BAD: a verdict that forbids a comparison of the figure is; a group with a BAD verdict that others do not have is never marked.";
         match self.groups.iter().any(Group::is_repeated) {
             false => format!("{best}, which single runs can't tell from noise. {not}"),
             true => format!(
@@ -367,7 +367,7 @@ fn distribution_charts(names: &[&str], distributions: &[Distribution]) -> Vec<Ch
     let chart = |distribution: &Distribution| {
         let groups = names.iter().zip(&distribution.histograms).enumerate();
         let line = |(place, (name, histogram)): (usize, (&&str, &Option<slob_stats::Histogram>))| {
-            let (x, y) = run_charts::shares(histogram.as_ref()?);
+            let (x, y) = crate::html::heat::shares(histogram.as_ref()?);
             let stroke = STROKES[place / COLOURS % STROKES.len()];
             Some(Trace::Line(Line { stroke, ..Line::new(*name, Colour::Variant(place), x, y) }))
         };

@@ -1,10 +1,13 @@
 //! Lines over a heat map: the mean, and where one mean hides two peaks, the border between them and the mean of each.
 
+use std::collections::BTreeMap;
+
 use slob_awr::{Bucket, EventHistogram, Figure, TwoPeaks};
 use slob_stats::{Histogram, bucket_index, bucket_midpoint};
 
 use super::chart::Stroke;
 use slob_facts::format::{duration_us, percent};
+use slob_facts::measured::ratio;
 
 #[derive(Default)]
 pub(super) struct Durations {
@@ -34,6 +37,35 @@ impl Durations {
     fn mean_of_the_short(&self) -> Option<f64> {
         if self.has_unknown { None } else { self.mean_of(|middle, border| middle < border) }
     }
+}
+
+const ROWS_PER_DOUBLING: f64 = 4.0;
+
+/// Rows of the heat map and counts of a histogram's buckets.
+pub(super) fn rows(latency: &Histogram) -> Vec<(i32, u64)> {
+    by_rows(latency, |ns| (ns.log2() * ROWS_PER_DOUBLING).floor() as i32).collect()
+}
+
+pub(super) fn low_edge_ns(row: i32) -> f64 {
+    (f64::from(row) / ROWS_PER_DOUBLING).exp2()
+}
+
+pub(super) fn counts_of_rows(histogram: &Histogram) -> BTreeMap<i32, u64> {
+    let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
+    rows(histogram).into_iter().for_each(|(row, n)| *counts.entry(row).or_default() += n);
+    counts
+}
+
+/// The middles of the rows in seconds and their shares in percent, from an empty row to an empty row.
+pub(crate) fn shares(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
+    let counts = counts_of_rows(histogram);
+    let (first, last) =
+        (counts.keys().next().map_or(0, |row| row - 1), counts.keys().last().map_or(0, |row| row + 1));
+    let share = |row: i32| {
+        let n = counts.get(&row).copied().unwrap_or(0);
+        (low_edge_ns(row) * low_edge_ns(1).sqrt() / 1e9, ratio(100.0 * n as f64, histogram.count() as f64))
+    };
+    (first..=last).map(share).unzip()
 }
 
 /// The row that folds what is below the step of the clock, in words: durations there are not known.

@@ -1,14 +1,12 @@
 //! The charts of a run.
 
-use std::collections::BTreeMap;
-
 use slob_host::{CpuTimes, DeviceUse};
 use slob_measure::{LatencyKind, OpCounts, OpKind};
 use slob_record::{Interval, Record, SessionRecord};
 use slob_stats::{Histogram, Point};
 
 use super::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit};
-use super::heat::{self, Durations, below_step_sentence, two_peaks};
+use super::heat::{self, Durations, below_step_sentence, counts_of_rows, low_edge_ns, rows, two_peaks};
 use super::layout::Section;
 use slob_facts::format::{count, duration_us, fixed, percent, plural};
 use slob_facts::measured::{
@@ -243,8 +241,6 @@ fn latency_bands(time: &Timeline<'_>) -> Chart {
     }
 }
 
-const ROWS_PER_DOUBLING: f64 = 4.0;
-
 fn heat_map(time: &Timeline<'_>) -> Chart {
     let y = Axis::log("latency", Unit::Seconds);
     let mut all = Histogram::new();
@@ -304,15 +300,6 @@ fn durations(latency: &Histogram) -> Durations {
         mean_s: latency.mean().map(|mean_ns| mean_ns / 1e9),
         border_s: None,
     }
-}
-
-/// Rows of the heat map and counts of a histogram's buckets.
-fn rows(latency: &Histogram) -> Vec<(i32, u64)> {
-    heat::by_rows(latency, |ns| (ns.log2() * ROWS_PER_DOUBLING).floor() as i32).collect()
-}
-
-fn low_edge_ns(row: i32) -> f64 {
-    (f64::from(row) / ROWS_PER_DOUBLING).exp2()
 }
 
 /// Response time beside service time; absent in a closed loop, where they are equal.
@@ -442,24 +429,6 @@ fn read_histogram(record: &Record) -> Chart {
         source: source.into(),
         body,
     }
-}
-
-fn counts_of_rows(histogram: &Histogram) -> BTreeMap<i32, u64> {
-    let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
-    rows(histogram).into_iter().for_each(|(row, n)| *counts.entry(row).or_default() += n);
-    counts
-}
-
-/// The middles of the rows in seconds and their shares in percent, from an empty row to an empty row.
-pub(crate) fn shares(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
-    let counts = counts_of_rows(histogram);
-    let (first, last) =
-        (counts.keys().next().map_or(0, |row| row - 1), counts.keys().last().map_or(0, |row| row + 1));
-    let share = |row: i32| {
-        let n = counts.get(&row).copied().unwrap_or(0);
-        (low_edge_ns(row) * low_edge_ns(1).sqrt() / 1e9, ratio(100.0 * n as f64, histogram.count() as f64))
-    };
-    (first..=last).map(share).unzip()
 }
 
 fn histogram_bars(histogram: &Histogram) -> Vec<Bar> {

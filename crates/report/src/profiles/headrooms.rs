@@ -371,8 +371,9 @@ impl Answer for Headrooms {
 
     /// True if every verdict of the steps that were carried is good.
     fn are_good(&self) -> bool {
-        let searches = self.variants.iter().flat_map(|row| &row.searches);
-        are_good(searches.flat_map(|search| &search.steps))
+        let searches = || self.variants.iter().flat_map(|row| &row.searches);
+        searches().all(|search| search.unknown.is_none())
+            && are_good(searches().flat_map(|search| &search.steps))
     }
 }
 

@@ -401,7 +401,11 @@ impl Answer for Replay {
     }
 
     fn outcome(&self) -> Option<Outcome> {
-        Some(if self.is_carried() { Outcome::Passed } else { Outcome::Failed })
+        Some(match (self.unsound(), self.is_carried()) {
+            (Some(_), _) => Outcome::NotKnown,
+            (None, true) => Outcome::Passed,
+            (None, false) => Outcome::Failed,
+        })
     }
 }
 

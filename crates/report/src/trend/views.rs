@@ -4,11 +4,11 @@ use jiff::Timestamp;
 
 use super::{ChangePoint, Course, FigureTrend, Found, HistoryTrend, MissedSlot, RunAt, Trend};
 use crate::change::{range, shown_percent};
-use crate::diff::Change;
 use crate::group::write_verdicts;
 use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
+use crate::settings::DifferingSetting;
 use slob_facts::figure::Better;
 use slob_facts::format::{ABSENT, Format, or_absent, plural, signed_percent};
 use slob_facts::table::Cell;
@@ -227,7 +227,7 @@ impl ChangePoint {
         };
         let notes: Vec<String> = interval.chain(judged).collect();
         let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
-        let differs: Vec<String> = self.differs.iter().map(Change::in_short).collect();
+        let differs: Vec<String> = self.differs.iter().map(DifferingSetting::in_short).collect();
         let differs = match differs.as_slice() {
             [] => "the records of before and after differ in nothing else".to_owned(),
             names => format!("before and after differ also in: {}", names.join(", ")),

@@ -1,29 +1,56 @@
 //! Settings that differ between groups: parameters, the server's, the platform's.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use slob_host::GroupLimits;
 use slob_record::{ObservedRecord, Record};
 
-use super::Each;
 use slob_facts::format::size;
 
+/// A value for each group. JSON names those of two groups `first` and `second`, and has a list `groups` of more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerGroup<T>(pub(crate) Vec<T>);
+
+impl<T> Deref for PerGroup<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T: Serialize> Serialize for PerGroup<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self.0.as_slice() {
+            [first, second] => {
+                map.serialize_entry("first", first)?;
+                map.serialize_entry("second", second)?;
+            }
+            groups => map.serialize_entry("groups", groups)?,
+        }
+        map.end()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct DifferingSetting {
     /// `parameter`, `server`, `limits` or `platform`.
     pub of: &'static str,
     pub name: String,
     /// Absent if no run of the group has it. Runs that differ give several values, with ` / ` between.
     #[serde(flatten)]
-    pub values: Each<Option<String>>,
+    pub values: PerGroup<Option<String>>,
 }
 
 /// The name of a setting: consecutive SELECTs are one statement, or one statement each.
 const SELECTS: &str = "consecutive SELECTs";
 const PRODUCT: &str = "product";
 
-impl Change {
+impl DifferingSetting {
     /// Its name; that of a limit with its values.
     pub(crate) fn in_short(&self) -> String {
         let values = self.values.iter().map(|value| value.as_deref().unwrap_or("none"));
@@ -34,7 +61,7 @@ impl Change {
     }
 
     /// A warning if the groups did different work, or had different statements for the same.
-    pub(super) fn warning(&self, names: &[&str]) -> Option<String> {
+    pub(crate) fn warning(&self, names: &[&str]) -> Option<String> {
         let known: Option<Vec<&String>> = self.values.iter().map(Option::as_ref).collect();
         let known = known?;
         let of_each = || {
@@ -60,7 +87,7 @@ impl Change {
 type Settings = Vec<(String, String)>;
 
 /// Settings that differ, parameters first; of each kind by name.
-pub(crate) fn changes(groups: &[&[Record]]) -> Vec<Change> {
+pub(crate) fn differing(groups: &[&[Record]]) -> Vec<DifferingSetting> {
     // The distinct values in the runs of each group, by the place of the kind and the name.
     let mut values: BTreeMap<(usize, &'static str, String), Vec<BTreeSet<String>>> = BTreeMap::new();
     for (group, records) in groups.iter().enumerate() {
@@ -83,10 +110,8 @@ pub(crate) fn changes(groups: &[&[Record]]) -> Vec<Change> {
     }
     let differing = values.into_iter().filter(|(_, all)| all.windows(2).any(|pair| pair[0] != pair[1]));
     let words = |values: BTreeSet<String>| (!values.is_empty()).then(|| Vec::from_iter(values).join(" / "));
-    let change = |((_, of, name), all): ((usize, &'static str, String), Vec<BTreeSet<String>>)| Change {
-        of,
-        name,
-        values: Each(all.into_iter().map(words).collect()),
+    let change = |((_, of, name), all): ((usize, &'static str, String), Vec<BTreeSet<String>>)| {
+        DifferingSetting { of, name, values: PerGroup(all.into_iter().map(words).collect()) }
     };
     differing.map(change).collect()
 }
