@@ -14,9 +14,9 @@ use slob_record::Record;
 use slob_stats::Histogram;
 
 use crate::info::all_columns;
-use slob_facts::Run;
 use slob_facts::measured::{mean_us, percentile_us};
 use slob_facts::names::similar_names;
+use slob_facts::{Run, figure_named};
 
 const FIGURES: &str = "figures";
 const VERDICTS: &str = "verdicts";
@@ -53,6 +53,8 @@ pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
     };
     let mut parent = String::new();
     for part in path.split('.') {
+        let of_figure = Some(part).filter(|_| parent == FIGURES).and_then(|name| figure_named(name).ok());
+        let part = of_figure.map_or(part, |figure| figure.name);
         at = step(&mut at, part).ok_or_else(|| FieldError::Unknown {
             path: path.to_owned(),
             near: near(&at, part, parent.is_empty()),
@@ -164,6 +166,7 @@ mod tests {
     #[case("server.settings.log sync.value", json!("every commit"))]
     #[case("sessions.0.session", json!(0))]
     #[case("figures.physical_reads_per_s", json!(19_507.2))]
+    #[case("figures.iops", json!(19_507.2))]
     #[case("figures.redo_mb_per_s", Value::Null)]
     #[case("workload.hot_spot", Value::Null)]
     #[case("verdicts.physical.answer", json!("GOOD"))]
@@ -192,7 +195,7 @@ mod tests {
     #[case("counters.physical_read", "'counters' has no 'physical_read'; there is physical_reads")]
     #[case("operations.select.latency.p99", "p99_us")]
     #[case("configuration.UPDATE_PC", "UPDATE_PCT")]
-    #[case("figures.iops", "'figures' has no 'iops'; there is iops_per_core, iops_per_db_core")]
+    #[case("figures.iop", "'figures' has no 'iop'; there is iops_per_core, iops_per_db_core")]
     #[case("window.seconds.more", "'window.seconds' has no 'more'")]
     #[case("", "it has no ''")]
     fn a_missing_field_is_named_with_similar_ones(#[case] path: &str, #[case] expected: &str) {

@@ -5,6 +5,8 @@
 
 mod views;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::Serialize;
 use slob_record::Record;
@@ -16,7 +18,7 @@ use crate::settings::{DifferingSetting, differing};
 use crate::{Confidence, Outcome};
 use slob_facts::figure::Better;
 use slob_facts::format::plural;
-use slob_facts::{Claim, Figure, Grade, GroupVerdicts, Judged, Run, Standing};
+use slob_facts::{Claim, Figure, Grade, GroupVerdicts, Judged, Question, Run, Standing};
 
 /// A run without its series, and its verdicts.
 #[derive(Clone, Debug)]
@@ -88,6 +90,9 @@ pub struct FigureTrend {
     pub values: Vec<Option<f64>>,
     /// Places of runs that do not count: a verdict that the figure rests on is BAD, or it is 0.
     pub invalid: Vec<usize>,
+    /// The verdicts that forbid these.
+    #[serde(skip)]
+    bad: BTreeSet<Question>,
     pub found: Found,
 }
 
@@ -199,11 +204,17 @@ impl FigureTrend {
     /// `None` if no run knows the figure, or if it is 0 in all.
     fn of(figure: &'static Figure, records: &[Record], verdicts: &[Vec<Judged>]) -> Option<Self> {
         let runs = records.iter().zip(verdicts);
+        let mut bad = BTreeSet::new();
         let known = runs.map(|(record, verdicts)| {
             let figures = Run::judged_before(record, verdicts.clone());
-            let counts =
-                |value: f64| value > 0.0 && figures.standing(figure, Claim::Compared) == Standing::Sound;
-            figure.of(&figures).map(|value| (value, counts(value)))
+            let value = figure.of(&figures)?;
+            match figures.standing(figure, Claim::Compared) {
+                Standing::Sound => Some((value, value > 0.0)),
+                Standing::Invalid(question) => {
+                    bad.insert(question);
+                    Some((value, false))
+                }
+            }
         });
         let known: Vec<Option<(f64, bool)>> = known.collect();
         if known.iter().flatten().all(|(value, _)| *value == 0.0) {
@@ -223,16 +234,16 @@ impl FigureTrend {
             better: figure.better,
             values: known.iter().map(|known| known.map(|(value, _)| value)).collect(),
             invalid: places(false).map(|(at, _)| at).collect(),
+            bad,
             found: Course::of(figure, records, &sound).map_or_else(Found::NotKnown, Found::Known),
         })
     }
 
     /// Why runs do not count: `3 of 60 runs do not count, as Physical? is BAD`.
-    fn invalid_words(&self, verdicts: &GroupVerdicts) -> Option<String> {
-        let bad = verdicts.against(self.figure.rests_on, Claim::Compared);
-        let bad = bad.map(|worst| format!("{} is {}", worst.question.title(), Grade::Bad.word()));
+    fn invalid_words(&self) -> Option<String> {
+        let bad = self.bad.iter().map(|question| format!("{} is {}", question.title(), Grade::Bad.word()));
         let has_zero = self.invalid.iter().any(|at| self.values[*at] == Some(0.0));
-        let reasons: Vec<String> = bad.into_iter().chain(has_zero.then(|| "it is 0".to_owned())).collect();
+        let reasons: Vec<String> = bad.chain(has_zero.then(|| "it is 0".to_owned())).collect();
         let runs = plural(self.values.len() as u64, "run");
         let words = format!("{} of {runs} do not count, as {}", self.invalid.len(), reasons.join(" or "));
         (!self.invalid.is_empty()).then_some(words)

@@ -12,7 +12,7 @@ use crate::sections::{ABOVE_PROBE, Group, SECTIONS, beside_probe, source_words};
 use slob_facts::format::{duration_us, plural, seconds};
 use slob_facts::measured::{distribution, percentile_us};
 use slob_facts::table::{Cell, Table};
-use slob_facts::{Figure, Run, Verdict, figure};
+use slob_facts::{Claim, Figure, Grade, Run, Standing, Verdict, figure};
 
 /// Groups of sections that are shown as tables: heading, name within the page.
 const TABLES: [(Group, &str, &str); 3] = [
@@ -135,15 +135,29 @@ fn verdict_row(verdict: &Verdict) -> Markup {
 
 fn figure_card(figure: &Figure, figures: &Run<'_>, missing: &str, about: &str, source: &str) -> Markup {
     let value = figure.of(figures).map(|_| figure.show(figures)).ok_or_else(|| reason(figures, missing));
-    card(figure.heading, value, about, source)
+    card(figure.heading, value, figures.standing(figure, Claim::Storage), about, source)
 }
 
-fn card(heading: &str, value: Result<String, String>, about: &str, source: &str) -> Markup {
+/// A figure that a BAD verdict makes worthless is struck through, as in the list of runs.
+fn card(
+    heading: &str,
+    value: Result<String, String>,
+    standing: Standing,
+    about: &str,
+    source: &str,
+) -> Markup {
     html! {
         div class="card" {
             h3 { (markup(heading)) }
             @match value {
-                Ok(value) => p class="value" { (value_with_unit(&value)) },
+                Ok(value) => p class="value" {
+                    @match standing {
+                        Standing::Invalid(question) => s title={ (question.title()) " " (Grade::Bad.word()) } {
+                            (value_with_unit(&value))
+                        },
+                        Standing::Sound => (value_with_unit(&value)),
+                    }
+                },
                 Err(reason) => {
                     p class="value none" { (PreEscaped("&ndash;")) }
                     p class="absent" { (markup(&reason)) }
@@ -265,7 +279,8 @@ fn read_latency(figures: &Run<'_>) -> Markup {
         "p99 of whole SELECTs divided by their {}: this database does not time single reads",
         plural(u64::from(blocks), "block")
     );
-    card("p99 of a SELECT, per block", value, &about, "the clock around each operation")
+    let standing = figures.standing(&figure::OPERATION_P99_US, Claim::Storage);
+    card("p99 of a SELECT, per block", value, standing, &about, "the clock around each operation")
 }
 
 fn tables_of((group, title, id): &(Group, &str, &str), figures: &Run<'_>) -> Markup {

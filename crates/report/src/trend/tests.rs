@@ -72,6 +72,11 @@ fn a_throttle_is_found_with_its_name_and_size() {
     let text = trend.text().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("differ also in: I/O limit (none, then 259:0 riops=1000)"), "{text}");
     assert_eq!(trend.worsened(), Outcome::Failed);
+    assert!(!text.contains("do not count"), "{text}");
+    // Another run that does not count is named by its own verdict.
+    records[3].status = slob_record::Status::Failed { error: "the disk went away".into() };
+    let text = trend_of(&records).text().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("1 of 40 runs do not count, as Complete? is BAD"), "{text}");
 }
 
 /// Operations are faster from a page cache: that is no change of the platform.

@@ -73,7 +73,7 @@ impl HistoryTrend {
                     None
                 }
             };
-            for note in figure.invalid_words(&self.verdicts).into_iter().chain(not_known) {
+            for note in figure.invalid_words().into_iter().chain(not_known) {
                 match notes.iter_mut().find(|(_, other)| *other == note) {
                     Some((titles, _)) => titles.push(figure.figure.short),
                     None => notes.push((vec![figure.figure.short], note)),
@@ -156,7 +156,7 @@ impl HistoryTrend {
         Chart {
             id: format!("trend-{place}-{}", figure.name),
             title: figure.heading.to_owned(),
-            about: match trend.invalid_words(&self.verdicts) {
+            about: match trend.invalid_words() {
                 Some(words) => format!("{marks} {words}; they have a colour of their own."),
                 None => marks.to_owned(),
             },

@@ -46,6 +46,15 @@ fn eight_hours_of_4096_sessions_stay_below_six_megabytes() {
     assert!(page.contains("How many sessions had how much of it."));
 }
 
+/// A page showed '31,267 IOPS' of reads that the page cache served, as if nothing were against it.
+#[test]
+fn figures_that_rest_on_a_bad_verdict_are_struck_through() {
+    let struck =
+        |record: slob_record::Record| run_page(&record).matches("<s title=\"Physical? BAD\">").count();
+    assert_eq!(struck(records::direct_read_run()), 0);
+    assert!(struck(records::page_cache_run()) >= 3);
+}
+
 #[test]
 fn a_record_can_not_end_an_element_of_the_page() {
     let plain = run_page(&records::page_cache_run());
