@@ -82,7 +82,7 @@ Exit codes: 0 all passed; 1 one failed; 2 bad usage; 4 none failed, and one is n
 pub(crate) fn ledger() -> Command {
     let examples = "\
 Examples:
-  slob ledger runs                              every run of a folder: IOPS per core
+  slob ledger runs                              the runs of a folder: IOPS per core; repeats are one row
   slob ledger latest awr_db1.txt sheets.toml    measured, reported and claimed in one table
   slob ledger runs sheets.toml --html           as a page, in ledger.html
 

@@ -67,10 +67,9 @@ impl Rows<'_> {
             let code = read.exit_code()?;
             (read.kept, code)
         } else {
-            let read =
-                Records::read(self.results, [input], SeriesWanted::Whole, |run| Platform::of_run(&run));
+            let read = Records::read(self.results, [input], SeriesWanted::Counts, |record| record);
             let code = read.exit_code()?;
-            (read.kept, code)
+            (Platform::of_runs(read.kept), code)
         };
         self.unread |= code != ExitCode::SUCCESS;
         Ok(platforms)

@@ -4,6 +4,7 @@
 //! else. Ranks compare rows of one basis and one currency, and figures that rest on a BAD verdict are left out.
 
 use crate::Answer;
+use crate::group::Group;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt::Display;
@@ -20,7 +21,8 @@ use crate::page::{Column, Page, Table};
 use slob_facts::format::{Format, plural, significant};
 use slob_facts::measured::ratio;
 use slob_facts::table::Cell;
-use slob_facts::{Claim, Figure, GroupVerdicts, Run, Standing, figure};
+use slob_facts::{Claim, Figure, GroupVerdicts, figure};
+use slob_stats::summary::mean;
 
 /// On what the figures of a platform rest, from the strongest to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]
@@ -56,29 +58,54 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// The platform of a run, whose record needs its series.
-    pub fn of_run(record: &Record) -> Self {
-        let figures = Run::of(record);
-        let sound = |figure: &Figure| {
-            figure.of(&figures).filter(|_| figures.standing(figure, Claim::Storage) == Standing::Sound)
+    /// The platforms of runs: repeats of one test are one, with the means of its figures.
+    pub fn of_runs(records: Vec<Record>) -> Vec<Self> {
+        let key = |record: &Record| {
+            (
+                record.name.clone(),
+                record.target.clone(),
+                record.workload.sessions(),
+                record.workload.update_pct.to_string(),
+            )
         };
+        let mut groups: Vec<Vec<Record>> = Vec::new();
+        for record in records {
+            match groups.iter_mut().find(|group| key(&group[0]) == key(&record)) {
+                Some(group) => group.push(record),
+                None => groups.push(vec![record]),
+            }
+        }
+        groups.iter().map(|group| Self::of_repeats(group)).collect()
+    }
+
+    /// The platform of the runs of one test, one at least.
+    fn of_repeats(records: &[Record]) -> Self {
+        let (first, last) = (&records[0], &records[records.len() - 1]);
+        let (name, server) = (first.name.clone(), &first.server);
+        let group = Group::of(&name, records);
+        let forbids = |figure: &Figure| group.verdicts.against(figure.rests_on, Claim::Storage);
+        let any = |figure: &Figure| mean(&group.values(figure));
+        let sound = |figure: &Figure| any(figure).filter(|_| forbids(figure).is_none());
         let io = &figure::PHYSICAL_IO_PER_S;
-        let verdicts = GroupVerdicts::of([figures.judged()]);
-        let (io_per_s, name, server) = (sound(io), record.name.clone(), &record.server);
-        let refused = verdicts.against(io.rests_on, Claim::Storage).map(|worst| worst.words(&name));
+        let io_per_s = sound(io);
+        let refused = forbids(io).map(|worst| worst.words(&name));
         let uncounted = || format!("{name}: the database does not count its physical reads and writes.");
+        let runs = match records.len() {
+            1 => format!("run {}", first.id),
+            n => format!("mean of {n} runs, {} to {}", first.id, last.id),
+        };
         Self {
             basis: Basis::Measured,
-            source: format!("run {}: {} {}", record.id, server.product, server.version),
+            source: format!("{runs}: {} {}", server.product, server.version),
             io_per_s,
             writes_percent: io_per_s.and_then(|io| ratio(100.0 * sound(&figure::PHYSICAL_WRITES_PER_S)?, io)),
             read_us: sound(&figure::SINGLE_READ_MEAN_US),
-            cores: figure::HOST_CORES.of(&figures),
+            cores: any(&figure::HOST_CORES),
             db_cores: sound(&figure::DB_CPUS),
-            licensed_cores: figure::licensed_cores(record).map(|cores| cores.number()),
-            cost_per_hour: figure::cost_per_hour(record),
+            licensed_cores: figure::licensed_cores(first).map(|cores| cores.number()),
+            cost_per_hour: figure::cost_per_hour(first),
             left_out: refused.or_else(|| io_per_s.is_none().then(uncounted)),
-            verdicts,
+            verdicts: group.verdicts,
             name,
             ..Self::default()
         }

@@ -3,6 +3,7 @@ use serde_json::Value;
 use slob_record::ConfigEntry;
 
 use super::*;
+
 use slob_testing::records;
 
 const SHEET: &str = r#"
@@ -29,6 +30,28 @@ licensed_cores = 8
 cost_per_hour = "0.50 USD"
 source = "its price list"
 "#;
+
+fn of_run(record: Record) -> Platform {
+    Platform::of_runs(vec![record]).remove(0)
+}
+
+/// 48 repeats of a campaign were 48 platforms, the best single run first.
+#[test]
+fn repeats_are_one_platform() {
+    let run = |seconds: f64| {
+        let mut record = records::update_run();
+        record.window.as_mut().unwrap().seconds = seconds;
+        record
+    };
+    let platforms = Platform::of_runs(vec![run(60.0), run(30.0), records::direct_read_run()]);
+    let [repeated, other] = platforms.as_slice() else { panic!("{platforms:?}") };
+    assert!(
+        repeated.source.starts_with("mean of 2 runs, ") && other.source.starts_with("run "),
+        "{platforms:?}"
+    );
+    let alone = of_run(run(60.0)).io_per_s.unwrap();
+    assert!((repeated.io_per_s.unwrap() / alone - 1.5).abs() < 0.01, "{platforms:?}");
+}
 
 fn priced(mut record: Record, cost: &str, cores: &str) -> Record {
     for (key, value) in [("COST_PER_HOUR", cost), ("LICENSED_CORES", cores)] {
@@ -59,8 +82,8 @@ fn rows(ledger: &Ledger) -> Vec<Value> {
 
 #[test]
 fn a_run_beside_claims_as_text_and_markdown() {
-    let run = Platform::of_run(&priced(records::update_run(), "4.20 EUR", "4 cores"));
-    let ledger = Ledger::new([claims(SHEET), vec![Platform::of_run(&cached()), run]].concat());
+    let run = of_run(priced(records::update_run(), "4.20 EUR", "4 cores"));
+    let ledger = Ledger::new([claims(SHEET), vec![of_run(cached()), run]].concat());
     insta::assert_snapshot!(ledger.text());
     insta::assert_snapshot!(ledger.table().markdown());
 }
@@ -68,7 +91,7 @@ fn a_run_beside_claims_as_text_and_markdown() {
 #[test]
 fn figures_are_those_of_the_run() {
     let record = priced(records::update_run(), "4.20 EUR", "4 cores");
-    let (figures, row) = (Run::of(&record), &rows(&Ledger::new(vec![Platform::of_run(&record)]))[0]);
+    let (figures, row) = (slob_facts::Run::of(&record), &rows(&Ledger::new(vec![of_run(record.clone())]))[0]);
     for (name, figure) in [
         ("iops", &figure::PHYSICAL_IO_PER_S),
         ("iops_per_core", &figure::IOPS_PER_CORE),
@@ -84,8 +107,8 @@ fn figures_are_those_of_the_run() {
 
 #[test]
 fn an_invalid_run_has_no_figures_and_no_rank() {
-    let sound = |cost| Platform::of_run(&priced(records::update_run(), cost, "1"));
-    let ledger = Ledger::new(vec![Platform::of_run(&cached()), sound("2 USD"), sound("1 USD")]);
+    let sound = |cost| of_run(priced(records::update_run(), cost, "1"));
+    let ledger = Ledger::new(vec![of_run(cached()), sound("2 USD"), sound("1 USD")]);
     let rows = rows(&ledger);
     assert_eq!(
         rows.iter().map(|row| row["price_rank"].as_u64()).collect::<Vec<_>>(),
@@ -101,7 +124,7 @@ fn an_invalid_run_has_no_figures_and_no_rank() {
 
 #[test]
 fn only_rows_of_one_basis_and_currency_are_ranked() {
-    let run = Platform::of_run(&priced(records::update_run(), "1 USD", "1"));
+    let run = of_run(priced(records::update_run(), "1 USD", "1"));
     let euro = SHEET.replace("0.50 USD", "0.50 EUR");
     let ranks = |sheet: &str| {
         let rows = rows(&Ledger::new([claims(sheet), vec![run.clone()]].concat()));
@@ -117,7 +140,7 @@ fn a_price_is_added_to_a_run_or_a_report() {
     let entries = read_sheet("a.toml", sheet).unwrap();
     let [Entry::Beside(from, typed)] = entries.as_slice() else { panic!("{entries:?}") };
     assert_eq!(from, "latest");
-    let platform = typed.beside(Platform::of_run(&priced(records::update_run(), "9 EUR", "4")));
+    let platform = typed.beside(of_run(priced(records::update_run(), "9 EUR", "4")));
     let row = &rows(&Ledger::new(vec![platform]))[0];
     assert_eq!((&row["platform"], &row["cost_per_hour"]), (&"db1".into(), &"3 EUR".into()));
     assert_eq!(row["licensed_cores"].as_f64(), Some(4.0));
