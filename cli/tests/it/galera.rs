@@ -43,16 +43,24 @@ impl Bench {
 
     /// Kills a node in the middle of a run under a policy, and returns the result of the run.
     fn run_and_kill(&mut self, node: usize, policy: &str) -> (Called, Value) {
+        let before = self.commits(node);
         let mut run = self.folder.start(format!("run --tolerate-session-loss {policy} --run-time {RUN_S}"));
         until(|| {
             if run.try_wait().unwrap().is_some() {
                 panic!("it ended too early");
             }
-            ensure(self.cluster.nodes[node].busy_sessions() > 0, || "no session went to work".to_owned())
+            ensure(self.commits(node) >= before + 100, || "no session went to work".to_owned())
         });
         thread::sleep(BEFORE);
         self.cluster.nodes[node].kill();
         (ended(run), self.folder.last_record())
+    }
+
+    /// Transactions that the node itself committed.
+    fn commits(&self, node: usize) -> u64 {
+        let sql = "SHOW GLOBAL STATUS LIKE 'wsrep_local_commits'";
+        let row: Option<(String, u64)> = self.cluster.nodes[node].admin().query_first(sql).unwrap();
+        row.map_or(0, |(_, commits)| commits)
     }
 
     /// Brings a dead node back; all nodes then hold the same data, and the data are as they must be.

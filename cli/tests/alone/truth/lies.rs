@@ -105,11 +105,17 @@ fn frozen_session() -> Option<Result<(), String>> {
     let (mut admin, folder) = (bench.server.admin(), &bench.folder);
     let frozen_s = thread::scope(|scope| {
         let run = scope.spawn(|| folder.run_json("--run-time 5 --update-pct 0 -t 2 --rate 400"));
-        let one = "SELECT pid FROM pg_stat_activity WHERE usename = 'plain' AND query LIKE 'CALL%' LIMIT 1";
+        // Sessions try their statement out before the run begins: one that works has done so for half a second.
+        let one = "SELECT pid FROM pg_stat_activity WHERE usename = 'plain' AND query LIKE 'CALL%' ORDER BY pid LIMIT 1";
+        let mut seen = (0, 0);
         let pid = loop {
             thread::sleep(Duration::from_millis(100));
             if let Some(row) = admin.query_opt(one, &[]).unwrap() {
-                break rustix::process::Pid::from_raw(row.get(0)).unwrap();
+                let pid: i32 = row.get(0);
+                seen = if seen.0 == pid { (pid, seen.1 + 1) } else { (pid, 0) };
+                if seen.1 >= 5 {
+                    break rustix::process::Pid::from_raw(pid).unwrap();
+                }
             }
             assert!(!run.is_finished(), "the run ended before its sessions were seen");
         };

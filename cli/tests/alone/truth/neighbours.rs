@@ -31,9 +31,11 @@ impl Neighbour {
                     let counts = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
                     counts.lines().any(|line| line.starts_with("read_bytes: ") && line != "read_bytes: 0")
                 };
-                let reads = || children(fio.id()).iter().any(has_read);
+                // It ends with this value, however the wait ends.
+                let neighbour = Self(fio);
+                let reads = || children(neighbour.0.id()).iter().any(has_read);
                 until(|| ensure(reads(), || "fio does not read".to_owned()));
-                Some(Self(fio))
+                Some(neighbour)
             }
             Err(error) => {
                 assert!(std::env::var("CI").as_deref() != Ok("true"), "fio: {error}");
