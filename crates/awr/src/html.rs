@@ -8,8 +8,8 @@ use html5gum::{IoReader, Span, Tokenizer};
 
 use crate::input::OneReport;
 use crate::kind::floor_boundary;
-use crate::sections::Want;
-use crate::table::{Document, Head, Held, Row, Table, pairs};
+use crate::sections::TablesWanted;
+use crate::table::{Document, Head, HeldBytes, Row, Table, pairs};
 use crate::unpack::Blocks;
 
 /// Tables have no more columns.
@@ -26,7 +26,7 @@ const HEADING: usize = 200;
 const TAIL_BYTES: usize = 8 * 1024;
 
 /// Reads an HTML report and names its sections. Tables are kept if one of their titles is wanted.
-pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> Want) -> Document {
+pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> TablesWanted) -> Document {
     let line = Cell::new(0);
     let (is_too_large, since_token) = (Cell::new(false), Cell::new(0));
     let mut tail = String::new();
@@ -96,7 +96,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn take(&mut self, event: &CallbackEvent<'_>, wanted: &impl Fn(&str) -> Want) {
+    fn take(&mut self, event: &CallbackEvent<'_>, wanted: &impl Fn(&str) -> TablesWanted) {
         match event {
             CallbackEvent::OpenStartTag { name } => {
                 set_lower(&mut self.tag, name);
@@ -130,7 +130,7 @@ impl Reader {
         }
     }
 
-    fn start_tag(&mut self, wanted: &impl Fn(&str) -> Want) {
+    fn start_tag(&mut self, wanted: &impl Fn(&str) -> TablesWanted) {
         let line = self.line;
         match self.tag.as_str() {
             "table" => {
@@ -176,9 +176,9 @@ impl Reader {
         }
     }
 
-    fn held(&self) -> Held {
+    fn held(&self) -> HeldBytes {
         let open = self.table.as_ref().and_then(|(_, grid)| grid.as_ref());
-        Held(self.document.held.0 + open.map_or(0, |grid| grid.held.0 + grid.bytes))
+        HeldBytes(self.document.held.0 + open.map_or(0, |grid| grid.held.0 + grid.bytes))
     }
 
     fn with_grid(&mut self, change: impl FnOnce(&mut Grid)) {
@@ -215,13 +215,14 @@ impl Reader {
     }
 
     /// The title of the table that begins; `None` if it is not wanted.
-    fn title(&mut self, wanted: &impl Fn(&str) -> Want) -> Option<String> {
+    fn title(&mut self, wanted: &impl Fn(&str) -> TablesWanted) -> Option<String> {
         let summary = std::mem::take(&mut self.summary);
         let summary = summary.split(". ").next().unwrap_or_default().trim();
         let candidates = [self.caption.as_str(), self.heading.as_str(), summary];
-        let find =
-            |want: Want| candidates.into_iter().find(|title| !title.is_empty() && wanted(title) == want);
-        let title = find(Want::Types).or_else(|| find(Want::Print)).map(str::to_owned);
+        let find = |want: TablesWanted| {
+            candidates.into_iter().find(|title| !title.is_empty() && wanted(title) == want)
+        };
+        let title = find(TablesWanted::Types).or_else(|| find(TablesWanted::Print)).map(str::to_owned);
         // Tables of the database and its host have no title.
         let is_header = self.document.sections.len() <= 1;
         title.or_else(|| is_header.then(String::new))
@@ -259,7 +260,7 @@ struct Grid {
     line: usize,
     open: Option<GridCell>,
     bytes: usize,
-    held: Held,
+    held: HeldBytes,
     /// True if rows beyond [`MOST_BYTES`] were dropped.
     is_cut: bool,
 }

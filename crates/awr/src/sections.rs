@@ -8,7 +8,7 @@ mod histograms;
 
 use std::collections::BTreeSet;
 
-use Use::{Details, Row as InRow, Unread};
+use SectionUse::{Details, Row as InRow, Unread};
 
 use crate::Scope;
 use crate::figure::{Figure, MIB, bytes, number};
@@ -28,7 +28,7 @@ type Starts = &'static [&'static str];
 type Reader = fn(&mut Report, &Table);
 
 #[derive(Clone, Copy, PartialEq)]
-enum Use {
+enum SectionUse {
     /// The row of `awr_info` needs the section.
     Row,
     /// Other views need it.
@@ -38,7 +38,7 @@ enum Use {
 }
 
 /// Sections that are the same in reports of one instance and of a cluster. The first that fits a title counts.
-const OF_ALL: &[(Starts, Use, Reader)] = &[
+const OF_ALL: &[(Starts, SectionUse, Reader)] = &[
     (&["sql ordered by"], Details, sql),
     (&["top sql with top events"], Details, sql_plans),
     (&["top sql", "complete list of sql"], Unread, |_, _| {}),
@@ -53,7 +53,7 @@ const OF_ALL: &[(Starts, Use, Reader)] = &[
 ];
 
 /// Sections of a report of one instance.
-const OF_INSTANCE: &[(Starts, Use, Reader)] = &[
+const OF_INSTANCE: &[(Starts, SectionUse, Reader)] = &[
     (&["load profile"], InRow, load_profile),
     (&["top 5 ", "top 10 foreground", "top 10 timed", "top timed"], InRow, |report, table| {
         report.top_events.extend(waits(table));
@@ -130,7 +130,7 @@ fn begins(title: &str, starts: &[&str]) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Want {
+pub(crate) enum TablesWanted {
     Nothing,
     /// Tables as printed.
     Print,
@@ -138,19 +138,19 @@ pub(crate) enum Want {
 }
 
 /// All sections of global reports are wanted, for [`Report::tables`].
-pub(crate) fn want(title: &str, kind: Kind, scope: Scope) -> Want {
+pub(crate) fn want(title: &str, kind: Kind, scope: Scope) -> TablesWanted {
     let own_use = use_of(title);
     match scope {
-        Scope::Row if own_use.is_some_and(|own| own != InRow) => Want::Nothing,
+        Scope::Row if own_use.is_some_and(|own| own != InRow) => TablesWanted::Nothing,
         _ if kind == Kind::AwrGlobal || (own_use.is_some_and(|own| own != Unread) && !is_detail(title)) => {
-            Want::Types
+            TablesWanted::Types
         }
-        Scope::Tables => Want::Print,
-        Scope::Row | Scope::All => Want::Nothing,
+        Scope::Tables => TablesWanted::Print,
+        Scope::Row | Scope::All => TablesWanted::Nothing,
     }
 }
 
-fn use_of(title: &str) -> Option<Use> {
+fn use_of(title: &str) -> Option<SectionUse> {
     let mut sections = OF_ALL.iter().chain(OF_INSTANCE);
     sections.find(|(starts, ..)| begins(title, starts)).map(|(_, own_use, _)| *own_use)
 }

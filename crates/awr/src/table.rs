@@ -20,7 +20,7 @@ pub(crate) struct Document {
     pub(crate) cut_tables: Vec<String>,
     /// Elapsed and DB time of each period in seconds: titles of comparisons have them with decimals.
     pub(crate) periods: Vec<[Figure; 2]>,
-    pub(crate) held: Held,
+    pub(crate) held: HeldBytes,
     /// True if the rest was not read because [`MOST_HELD`] was.
     pub(crate) is_too_large: bool,
     /// True if the report's own end was found.
@@ -39,9 +39,9 @@ pub(crate) const TEXT: usize = 40;
 
 /// About the bytes that a report holds in memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Held(pub(crate) usize);
+pub(crate) struct HeldBytes(pub(crate) usize);
 
-impl Held {
+impl HeldBytes {
     pub(crate) fn is_too_much(self) -> bool {
         self.0 > MOST_HELD
     }

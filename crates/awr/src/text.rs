@@ -9,8 +9,8 @@ use std::ops::Range;
 use crate::figure::number;
 use crate::input::Piece;
 use crate::kind::Kind;
-use crate::sections::{Want, is_sql_id};
-use crate::table::{Document, Head, Held, Row, TEXT, Table, pairs};
+use crate::sections::{TablesWanted, is_sql_id};
+use crate::table::{Document, Head, HeldBytes, Row, TEXT, Table, pairs};
 
 /// Headings have no more lines.
 const HEADING_LINES: usize = 6;
@@ -27,7 +27,7 @@ const LINES_AFTER_END: usize = 200;
 pub(crate) fn read(
     pieces: impl FnMut() -> Option<Piece>,
     kind: Kind,
-    wanted: impl Fn(&str) -> Want,
+    wanted: impl Fn(&str) -> TablesWanted,
 ) -> Document {
     let mut lines = Lines::new(pieces);
     let mut reader = Reader { is_wanted: true, ..Reader::default() };
@@ -159,7 +159,7 @@ impl Reader {
         self.document.held.is_too_much() || self.body_bytes > MOST_OF_SECTION
     }
 
-    fn take(&mut self, line: Line, below: Option<&Line>, wanted: &impl Fn(&str) -> Want) {
+    fn take(&mut self, line: Line, below: Option<&Line>, wanted: &impl Fn(&str) -> TablesWanted) {
         let title = match headed(&line.text) {
             Some((title, db_inst)) => {
                 self.document.take_periods(&line.text);
@@ -174,7 +174,7 @@ impl Reader {
             self.end_section();
             self.document.sections.push((title.clone(), line.number));
             self.document.held.section(&title);
-            self.is_wanted = wanted(&title) != Want::Nothing;
+            self.is_wanted = wanted(&title) != TablesWanted::Nothing;
             self.title = title;
         }
         if self.is_wanted {
@@ -313,7 +313,7 @@ fn groups(above: &[Range<usize>], below: &[Range<usize>]) -> bool {
 }
 
 /// The tables of a section. A table that page heads cut comes in pieces, each with its headings.
-fn tables(title: &str, lines: &[Line], held: &mut Held) -> Vec<Table> {
+fn tables(title: &str, lines: &[Line], held: &mut HeldBytes) -> Vec<Table> {
     if title.starts_with("Tablespace IO") || title.starts_with("File IO") {
         return two_line_tables(title, lines, held);
     }
@@ -497,7 +497,7 @@ fn bounds(line: &str, columns: &[Range<usize>]) -> Vec<usize> {
 }
 
 /// Tables whose rows have a line of names and a line of numbers.
-fn two_line_tables(title: &str, lines: &[Line], held: &mut Held) -> Vec<Table> {
+fn two_line_tables(title: &str, lines: &[Line], held: &mut HeldBytes) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     let mut names: Vec<Range<usize>> = Vec::new();
     let mut numbers: Vec<Range<usize>> = Vec::new();

@@ -10,7 +10,7 @@ use slob_spec::SshHost;
 
 use crate::local::{self, LocalObserver};
 use crate::protocol::{Hello, Reply, Request};
-use crate::remote::{RemoteObserver, Sent};
+use crate::remote::{RemoteObserver, SentRequest};
 use crate::{FoundServer, HostSample};
 
 /// The wish to stop of a caller whose user can't have one.
@@ -37,7 +37,7 @@ pub struct Observation {
 #[derive(Debug)]
 #[must_use]
 pub struct PendingSample {
-    sent: Option<Sent>,
+    sent: Option<SentRequest>,
     edge: bool,
 }
 

@@ -71,7 +71,7 @@ impl Drop for Start {
 }
 
 #[derive(Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentRequest {
     number: u64,
     at: Instant,
     pub(crate) observer: u32,
@@ -125,12 +125,12 @@ impl RemoteObserver {
     }
 
     /// Asks for a sample; `None` while there is no observer.
-    pub(crate) fn request_sample(&mut self, edge: bool) -> Option<Sent> {
+    pub(crate) fn request_sample(&mut self, edge: bool) -> Option<SentRequest> {
         self.take_successor();
         let State::Up(link) = &mut self.state else { return None };
         let at = Instant::now();
         match link.ssh.send(Request::Sample { edge }) {
-            Ok(number) => Some(Sent { number, at, observer: self.starts }),
+            Ok(number) => Some(SentRequest { number, at, observer: self.starts }),
             Err(fault) => {
                 self.lose(&fault);
                 None
@@ -139,7 +139,7 @@ impl RemoteObserver {
     }
 
     /// The sample with its round trip, if it comes in time and is plausible.
-    pub(crate) fn receive_sample(&mut self, sent: &Sent) -> Option<(HostSample, Duration)> {
+    pub(crate) fn receive_sample(&mut self, sent: &SentRequest) -> Option<(HostSample, Duration)> {
         let State::Up(link) = &mut self.state else { return None };
         let cpus = link.hello.host.cpus_online;
         let (came, sample) = link.receive_sample(sent).inspect_err(|fault| self.lose(fault)).ok()?;
@@ -241,7 +241,7 @@ impl Link {
         }
     }
 
-    fn receive_sample(&mut self, sent: &Sent) -> Result<(Instant, HostSample), String> {
+    fn receive_sample(&mut self, sent: &SentRequest) -> Result<(Instant, HostSample), String> {
         // The last samples of a run that was stopped are waited for.
         let (came, reply) = self.ssh.wait(sent.number, sent.at + SAMPLE_PATIENCE, &NEVER)?;
         let Reply::Sample(sample) = reply else { return Err("its answer is none to the question".into()) };

@@ -118,11 +118,11 @@ struct Row {
     /// The last acknowledgement of an update of it: session and time in microseconds.
     acknowledged: Option<(u32, u64)>,
     /// The updates it may hold: the last one of each session, without those known to be overwritten.
-    possible: Vec<Possible>,
+    possible: Vec<PossibleUpdate>,
 }
 
 #[derive(Debug)]
-struct Possible {
+struct PossibleUpdate {
     stamp: Stamp,
     session: u32,
     /// Time of its answer; an unanswered update may happen at any time.
@@ -131,7 +131,7 @@ struct Possible {
 
 /// A batch without an answer yet.
 #[derive(Debug, Default)]
-struct Sent {
+struct SentBatch {
     began_us: u64,
     updates: Vec<(SchemaNo, KeyRange, Stamp)>,
 }
@@ -161,13 +161,13 @@ impl Acknowledged {
         let load_seed = load.strip_prefix("load ").and_then(|seed| seed.parse().ok());
         let load_seed = load_seed.ok_or("its second line does not say which load it belongs to")?;
         let mut found = Self { load_seed, updates: 0, rows: HashMap::new() };
-        let mut sent: HashMap<u32, Sent> = HashMap::new();
+        let mut sent: HashMap<u32, SentBatch> = HashMap::new();
         let mut writing = None;
         for (number, line) in (3..).zip(lines) {
             let line = line?;
             match parse(&line).ok_or_else(|| format!("line {number}, '{line}', says nothing"))? {
                 Line::Batch { session, time_us } => {
-                    let before = sent.insert(session, Sent { began_us: time_us, updates: Vec::new() });
+                    let before = sent.insert(session, SentBatch { began_us: time_us, updates: Vec::new() });
                     found.add_unanswered(session, before.unwrap_or_default());
                     writing = Some(session);
                 }
@@ -188,7 +188,7 @@ impl Acknowledged {
     }
 
     /// Adds a batch whose first `count` updates are committed; nothing is known of the others.
-    fn add_answered(&mut self, session: u32, mut batch: Sent, count: usize, ended_us: u64) {
+    fn add_answered(&mut self, session: u32, mut batch: SentBatch, count: usize, ended_us: u64) {
         let unknown = batch.updates.split_off(count);
         self.updates += count as u64;
         for (schema, range, stamp) in batch.updates {
@@ -199,17 +199,17 @@ impl Acknowledged {
                 row.possible.retain(|other| {
                     other.ended_us.is_none_or(|ended| other.session != session && ended > batch.began_us)
                 });
-                row.possible.push(Possible { stamp, session, ended_us: Some(ended_us) });
+                row.possible.push(PossibleUpdate { stamp, session, ended_us: Some(ended_us) });
             }
         }
-        self.add_unanswered(session, Sent { updates: unknown, began_us: batch.began_us });
+        self.add_unanswered(session, SentBatch { updates: unknown, began_us: batch.began_us });
     }
 
-    fn add_unanswered(&mut self, session: u32, batch: Sent) {
+    fn add_unanswered(&mut self, session: u32, batch: SentBatch) {
         for (schema, range, stamp) in batch.updates {
             for key in range.first..range.end() {
                 let row = self.rows.entry((schema, key)).or_default();
-                row.possible.push(Possible { stamp, session, ended_us: None });
+                row.possible.push(PossibleUpdate { stamp, session, ended_us: None });
             }
         }
     }

@@ -29,7 +29,7 @@ use crate::rendezvous::Rendezvous;
 use crate::sampler::Sampler;
 use crate::sampler::{Hosts, Topology};
 use crate::sessions::Sessions;
-use crate::sessions::{BatchSize, Gate, Message, SessionEnd, Shared, Worker};
+use crate::sessions::{BatchSize, ConnectLimit, Message, SessionEnd, Shared, Worker};
 use crate::tally::{RunClock, Tally};
 use crate::turns::{self, Turns};
 use crate::{RunError, RunErrorKind, verify};
@@ -164,7 +164,7 @@ impl Timeline<'_> {
             rendezvous: Rendezvous::default(),
             tally: Arc::clone(&self.tally),
             operations: AtomicU64::new(0),
-            connecting: Gate::default(),
+            connecting: ConnectLimit::default(),
             turns: Turns::new(shared_cpus),
             journal,
         });

@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     pub(crate) rendezvous: Rendezvous,
     pub(crate) tally: Arc<Tally>,
     pub(crate) operations: AtomicU64,
-    pub(crate) connecting: Gate,
+    pub(crate) connecting: ConnectLimit,
     pub(crate) turns: Turns,
     pub(crate) journal: Option<Journal>,
 }
@@ -40,18 +40,18 @@ pub(crate) struct Shared {
 const CONNECTING: u32 = 32;
 
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct ConnectLimit {
     free: Mutex<u32>,
     freed: Condvar,
 }
 
-impl Default for Gate {
+impl Default for ConnectLimit {
     fn default() -> Self {
         Self { free: Mutex::new(CONNECTING), freed: Condvar::new() }
     }
 }
 
-impl Gate {
+impl ConnectLimit {
     fn pass<T>(&self, work: impl FnOnce() -> T) -> T {
         let free = || lock(&self.free);
         let waited = self.freed.wait_while(free(), |free| *free == 0);

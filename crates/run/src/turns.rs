@@ -27,11 +27,11 @@ pub(crate) struct Turns {
     least: usize,
     bound: AtomicUsize,
     taken: AtomicUsize,
-    waiting: Mutex<VecDeque<Arc<Waiting>>>,
+    waiting: Mutex<VecDeque<Arc<WaitingThread>>>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct WaitingThread {
     thread: Thread,
     is_called: AtomicBool,
 }
@@ -72,7 +72,7 @@ impl Turns {
             self.taken.fetch_add(1, SeqCst);
             return Some(Turn(self));
         }
-        let own = Arc::new(Waiting { thread: thread::current(), is_called: AtomicBool::new(false) });
+        let own = Arc::new(WaitingThread { thread: thread::current(), is_called: AtomicBool::new(false) });
         waiting.push_back(Arc::clone(&own));
         drop(waiting);
         while !own.is_called.load(SeqCst) && is_working() {

@@ -7,7 +7,7 @@ use slob_engine::{Counters, Figures, Peer};
 
 /// Part of a connection of ours in the work of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ConnectionRole {
     /// A session of the run.
     Session,
     /// Questions of this program to the server, which belong neither to the run nor to others.
@@ -20,7 +20,7 @@ pub struct Clients(Mutex<KnownClients>);
 
 #[derive(Debug, Default)]
 struct KnownClients {
-    ours: BTreeMap<u64, (Part, Counters)>,
+    ours: BTreeMap<u64, (ConnectionRole, Counters)>,
     peers: BTreeMap<Peer, u64>,
 }
 
@@ -30,11 +30,11 @@ impl Clients {
     }
 
     /// Adds a connection of ours. Questions to another server may have the number of a session of this one: it stays one.
-    pub fn add(&self, part: Part, number: u64) {
+    pub fn add(&self, role: ConnectionRole, number: u64) {
         let mut known = self.known();
-        let (known_part, _) = known.ours.entry(number).or_insert_with(|| (part, Counters::default()));
-        if part == Part::Session {
-            *known_part = part;
+        let (known_role, _) = known.ours.entry(number).or_insert_with(|| (role, Counters::default()));
+        if role == ConnectionRole::Session {
+            *known_role = role;
         }
     }
 
@@ -64,15 +64,15 @@ impl Clients {
         let sum = |wanted| {
             // A session that was never counted has done nothing yet.
             let mut sum: Counters = all.iter().map(|(counter, _)| (counter, 0)).collect();
-            let counted = known.ours.values().filter(|(part, _)| *part == wanted);
+            let counted = known.ours.values().filter(|(role, _)| *role == wanted);
             counted.for_each(|(_, counters)| sum.add(counters));
             sum
         };
-        let monitors = sum(Part::Monitor);
+        let monitors = sum(ConnectionRole::Monitor);
         let without_monitors = all
             .iter()
             .map(|(counter, value)| (counter, value.saturating_sub(monitors.get(counter).unwrap_or(0))));
-        figures.attribute(&sum(Part::Session), &without_monitors.collect());
+        figures.attribute(&sum(ConnectionRole::Session), &without_monitors.collect());
         figures.peers = known.peers.clone();
         figures
     }
@@ -86,8 +86,10 @@ mod tests {
     #[test]
     fn our_questions_are_neither_ours_nor_others() {
         let clients = Clients::default();
-        for (part, number) in [(Part::Session, 1), (Part::Session, 2), (Part::Monitor, 3)] {
-            clients.add(part, number);
+        for (role, number) in
+            [(ConnectionRole::Session, 1), (ConnectionRole::Session, 2), (ConnectionRole::Monitor, 3)]
+        {
+            clients.add(role, number);
         }
         clients.count(1, [(LogicalReads, 10)].into());
         clients.count(3, [(LogicalReads, 5)].into());
@@ -102,8 +104,8 @@ mod tests {
     #[test]
     fn a_session_with_the_number_of_a_question_to_another_server_is_a_session() {
         let clients = Clients::default();
-        for part in [Part::Monitor, Part::Session, Part::Monitor] {
-            clients.add(part, 1);
+        for role in [ConnectionRole::Monitor, ConnectionRole::Session, ConnectionRole::Monitor] {
+            clients.add(role, 1);
         }
         clients.count(1, [(LogicalReads, 10)].into());
         let figures = clients.attribute(Counters::default(), &[(LogicalReads, 50)].into());
@@ -113,10 +115,10 @@ mod tests {
     #[test]
     fn a_session_that_is_gone_keeps_what_it_did() {
         let clients = Clients::default();
-        clients.add(Part::Session, 1);
+        clients.add(ConnectionRole::Session, 1);
         clients.count(1, [(LogicalReads, 10)].into());
-        clients.add(Part::Session, 1);
-        clients.add(Part::Session, 2);
+        clients.add(ConnectionRole::Session, 1);
+        clients.add(ConnectionRole::Session, 2);
         clients.count(2, [(LogicalReads, 1)].into());
         let figures = clients.attribute(Counters::default(), &[(LogicalReads, 50)].into());
         assert_eq!(figures.counters.get(LogicalReads), Some(11));

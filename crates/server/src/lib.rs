@@ -17,7 +17,7 @@ mod session;
 mod settings;
 mod target;
 
-pub use clients::{Clients, Part};
+pub use clients::{Clients, ConnectionRole};
 pub use connections::*;
 pub use operations::{Kind, ServerClock, classify, homes, number, whole_microseconds};
 pub use sampler::{NOT_SAMPLED, Sample, Sampler};

@@ -7,7 +7,7 @@ use slob_engine::{
     Snapshot, WaitEvent,
 };
 
-use crate::{Clients, Connector, Part, Pool, Row, Sampler, Task, schema_name};
+use crate::{Clients, ConnectionRole, Connector, Pool, Row, Sampler, Task, schema_name};
 
 /// Questions of an engine to its servers.
 pub trait Monitored: Connector {
@@ -98,7 +98,7 @@ impl<C: Monitored> Servers<C> {
             let mut connection = self.connector.connect_for(task)?;
             // It may lead to any of the servers.
             if let Some(number) = C::number(&mut connection) {
-                self.servers.iter().for_each(|server| server.clients.add(Part::Monitor, number));
+                self.servers.iter().for_each(|server| server.clients.add(ConnectionRole::Monitor, number));
             }
             Ok(connection)
         };

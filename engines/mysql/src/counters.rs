@@ -7,7 +7,7 @@ use mysql::Conn;
 use slob_engine::{
     CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Peer, Result, ServerTotals, WaitEvent,
 };
-use slob_server::{Clients, Kind, Part, Row, literals};
+use slob_server::{Clients, ConnectionRole, Kind, Row, literals};
 
 use crate::before_run::explained;
 use crate::catalog;
@@ -112,7 +112,7 @@ pub(crate) fn read(
     schemas: &[String],
     clients: &Clients,
 ) -> Result<(Figures, Option<Vec<WaitEvent>>)> {
-    clients.add(Part::Monitor, conn.connection_id().into());
+    clients.add(ConnectionRole::Monitor, conn.connection_id().into());
     // Rows of MySQL are InnoDB's, of which these questions read none.
     if product.is_mariadb {
         count_own(conn, true, clients)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use slob_engine::{Clues, Result};
-use slob_server::{Clients, Connector as _, Limit, Monitored, Part, Sample, Sampler};
+use slob_server::{Clients, ConnectionRole, Connector as _, Limit, Monitored, Sample, Sampler};
 
 use crate::connect::Connector;
 use crate::sql::{Ask, InStep};
@@ -91,7 +91,7 @@ impl Monitored for Connector {
     fn sampler(connector: Arc<Self>, endpoint: usize, clients: Arc<Clients>) -> Sampler {
         Sampler::start(move || {
             let mut conn = connector.connect(endpoint)?;
-            clients.add(Part::Monitor, conn.connection_id().into());
+            clients.add(ConnectionRole::Monitor, conn.connection_id().into());
             Ok(move || {
                 let states: Vec<(String, u32)> =
                     conn.query(include_str!("../sql/sample.sql")).in_step("looking at sessions")?;

@@ -12,8 +12,8 @@ use slob_engine::{CancelToken, EngineError, ErrorKind, Outcome, Result, Session,
 use slob_method::{Batch, KeyRange, Op, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
-    Cancellable, ClientLoop, Clients, Connector as _, Interrupt, Kind, LoopPlace, Part, Statements, Task,
-    Work, schema_name, time_left, whole_microseconds,
+    Cancellable, ClientLoop, Clients, ConnectionRole, Connector as _, Interrupt, Kind, LoopPlace, Statements,
+    Task, Work, schema_name, time_left, whole_microseconds,
 };
 
 use crate::batch::{Form, decode, decode_stretch, first_piece, pack};
@@ -44,7 +44,7 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     let home = format!("USE {}", database(plan.home));
     prepare(&mut conn, &[SESSION, &[WORKING, &home]].concat()).in_step(&step)?;
     let clients = Arc::clone(servers.clients(endpoint));
-    clients.add(Part::Session, conn.connection_id().into());
+    clients.add(ConnectionRole::Session, conn.connection_id().into());
     let own = OwnCounts { clients, is_mariadb: databases.product.is_mariadb };
     let interrupt = KillQuery { connection: conn.connection_id(), endpoint, connector };
     if databases.loop_place == LoopPlace::Client {

@@ -9,7 +9,7 @@ use postgres::Client;
 use slob_engine::{
     Answer, CapturedAnswer, Counter, Counters, EngineError, ErrorKind, Figures, Peer, Result, ServerTotals,
 };
-use slob_server::{Clients, Kind, Part, Row, literals};
+use slob_server::{Clients, ConnectionRole, Kind, Row, literals};
 
 use crate::before_run::explain_kind;
 use crate::catalog;
@@ -65,7 +65,7 @@ pub(crate) fn read(
     const STEP: &str = "reading counters";
     let (columns, rows) = client.texts(&query(version)).in_step(STEP)?;
     let counters = rows.first().map(|row| from_texts(&columns, row)).unwrap_or_default();
-    clients.add(Part::Monitor, process(client, STEP)?);
+    clients.add(ConnectionRole::Monitor, process(client, STEP)?);
     let numbers: Vec<String> = clients.numbers().iter().map(u64::to_string).collect();
     let numbers = format!("{{{}}}", numbers.join(","));
     let of_clients = if version >= BY_PROCESS { count_sessions(client, &numbers, clients)? } else { None };

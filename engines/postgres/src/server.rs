@@ -8,7 +8,7 @@ use postgres::Client;
 use slob_engine::{Clues, EngineError, ErrorKind, Result};
 use slob_method::SchemaNo;
 use slob_server::{
-    Clients, Connector as _, Limit, Monitored, Part, Sample, Sampler, Servers, Task, schema_name,
+    Clients, ConnectionRole, Connector as _, Limit, Monitored, Sample, Sampler, Servers, Task, schema_name,
 };
 
 use crate::connect::Connector;
@@ -66,7 +66,7 @@ impl Monitored for Connector {
         Sampler::start(move || {
             let mut client = connector.connect(endpoint)?;
             client.run(STEP, "SET application_name = 'slob monitor'")?;
-            clients.add(Part::Monitor, process(&mut client, STEP)?);
+            clients.add(ConnectionRole::Monitor, process(&mut client, STEP)?);
             let query = client.prepare(include_str!("../sql/sample.sql")).in_step(STEP)?;
             Ok(move || {
                 let rows = client.query(&query, &[]).in_step(STEP)?;

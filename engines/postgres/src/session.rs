@@ -11,8 +11,8 @@ use slob_engine::{EngineError, ErrorKind, Outcome, Result, Session, SessionPlan}
 use slob_method::{Batch, KeyRange, SchemaNo};
 use slob_server::errors::{FOREIGN_PROCEDURE, NO_PROCEDURE};
 use slob_server::{
-    Cancellable, ClientLoop, Connector as _, Interrupt, Kind, LoopPlace, Part, Statements, Task, Work,
-    time_left,
+    Cancellable, ClientLoop, ConnectionRole, Connector as _, Interrupt, Kind, LoopPlace, Statements, Task,
+    Work, time_left,
 };
 
 use crate::batch::{Arrays, Moment, decode};
@@ -39,7 +39,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let connector = Arc::clone(&servers.connector);
     let mut client = connector.connect(endpoint).map_err(|error| with_figures(servers, error))?;
     client.run(&step, SESSION)?;
-    servers.clients(endpoint).add(Part::Session, process(&mut client, &step)?);
+    servers.clients(endpoint).add(ConnectionRole::Session, process(&mut client, &step)?);
     let interrupt = CancelRequest { token: client.cancel_token(), endpoint, connector };
     let database = Arc::clone(database);
     if database.loop_place == LoopPlace::Client {

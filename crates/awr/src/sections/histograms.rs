@@ -11,7 +11,7 @@ use crate::histogram::{Bucket, EventHistogram, HistogramSection};
 use crate::table::Table;
 
 /// The row of an event in one section.
-struct Part {
+struct SectionRow {
     /// Upper edges of the columns, in microseconds.
     edges: Vec<f64>,
     /// The share between each edge and the edge before it, and the share above all edges.
@@ -19,7 +19,7 @@ struct Part {
     waits: Option<Figure>,
 }
 
-impl Part {
+impl SectionRow {
     /// The range ends at the last edge. It begins at the first one, unless the scale does.
     fn section(&self) -> Option<HistogramSection> {
         let sum = |shares: &[Figure]| Figure::sum(shares.iter().copied().map(Some));
@@ -30,7 +30,7 @@ impl Part {
 }
 
 /// The waits of an event, true if their unit was cut, and the event's rows.
-type Parts = (Option<(Figure, bool)>, Vec<Part>);
+type Parts = (Option<(Figure, bool)>, Vec<SectionRow>);
 
 pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
     let mut order: Vec<String> = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
             };
             let shares: Option<Vec<Figure>> = (first..=first + edges.len()).map(share).collect();
             let own = row.text(total).and_then(total_waits).map(|(waits, _)| waits);
-            all.extend(shares.map(|shares| Part { edges: edges.clone(), shares, waits: own }));
+            all.extend(shares.map(|shares| SectionRow { edges: edges.clone(), shares, waits: own }));
         }
     }
     order
@@ -66,7 +66,7 @@ pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
             let (waits, parts) = parts.remove(&event)?;
             let buckets = merged(&parts)?;
             let (waits, waits_were_cut) = waits.unzip();
-            let sections = parts.iter().filter_map(Part::section).collect();
+            let sections = parts.iter().filter_map(SectionRow::section).collect();
             let waits_were_cut = waits_were_cut.unwrap_or(false);
             Some(EventHistogram { event, waits, waits_were_cut, buckets, sections })
         })
@@ -136,7 +136,7 @@ fn readings(head: &str) -> Vec<f64> {
 }
 
 /// Joins the buckets of all sections; where they overlap, the finest are taken.
-fn merged(parts: &[Part]) -> Option<Vec<Bucket>> {
+fn merged(parts: &[SectionRow]) -> Option<Vec<Bucket>> {
     let mut edges: Vec<f64> = parts.iter().flat_map(|part| part.edges.iter().copied()).collect();
     edges.sort_by(f64::total_cmp);
     edges.dedup();
@@ -154,7 +154,7 @@ fn merged(parts: &[Part]) -> Option<Vec<Bucket>> {
 }
 
 /// The share that a section prints for just this bucket.
-fn exact(parts: &[Part], from: f64, to: f64) -> Option<Figure> {
+fn exact(parts: &[SectionRow], from: f64, to: f64) -> Option<Figure> {
     parts.iter().find_map(|part| {
         let at = part.edges.iter().position(|edge| *edge == to)?;
         let before = if at == 0 { 0.0 } else { part.edges[at - 1] };
@@ -163,7 +163,7 @@ fn exact(parts: &[Part], from: f64, to: f64) -> Option<Figure> {
 }
 
 /// The share between two edges of different sections: the share below one minus the share below the other.
-fn between(parts: &[Part], from: f64, to: f64) -> Option<Figure> {
+fn between(parts: &[SectionRow], from: f64, to: f64) -> Option<Figure> {
     let below = |edge: f64| {
         parts.iter().find_map(|part| {
             let at = part.edges.iter().position(|own| *own == edge)?;

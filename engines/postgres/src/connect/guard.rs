@@ -121,14 +121,14 @@ fn refused(message: String) -> io::Error {
 
 type Encrypted = <Connect as MakeTlsConnect<Socket>>::Stream;
 
-enum Carrier {
+enum Transport {
     Plain(Socket),
     Encrypted(Box<Encrypted>),
 }
 
 /// A connection within the limits.
 pub(super) struct Guarded {
-    carrier: Carrier,
+    transport: Transport,
     messages: Messages,
 }
 
@@ -139,9 +139,9 @@ impl AsyncRead for Guarded {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(match &mut self.carrier {
-            Carrier::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Carrier::Encrypted(stream) => Pin::new(stream).poll_read(context, buffer),
+        ready!(match &mut self.transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Transport::Encrypted(stream) => Pin::new(stream).poll_read(context, buffer),
         })?;
         Poll::Ready(self.messages.take(&buffer.filled()[before..], Instant::now()))
     }
@@ -156,32 +156,32 @@ impl AsyncWrite for Guarded {
         if self.messages.is_logged_in {
             self.messages.answer = 0;
         }
-        match &mut self.carrier {
-            Carrier::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Carrier::Encrypted(stream) => Pin::new(stream).poll_write(context, bytes),
+        match &mut self.transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Transport::Encrypted(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.carrier {
-            Carrier::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Carrier::Encrypted(stream) => Pin::new(stream).poll_flush(context),
+        match &mut self.transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Transport::Encrypted(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.carrier {
-            Carrier::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Carrier::Encrypted(stream) => Pin::new(stream).poll_shutdown(context),
+        match &mut self.transport {
+            Transport::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Transport::Encrypted(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }
 
 impl TlsStream for Guarded {
     fn channel_binding(&self) -> ChannelBinding {
-        match &self.carrier {
-            Carrier::Plain(_) => ChannelBinding::none(),
-            Carrier::Encrypted(stream) => stream.channel_binding(),
+        match &self.transport {
+            Transport::Plain(_) => ChannelBinding::none(),
+            Transport::Encrypted(stream) => stream.channel_binding(),
         }
     }
 }
@@ -216,18 +216,18 @@ impl TlsConnect<Socket> for GuardedConnect {
     fn connect(self, mut stream: Socket) -> Self::Future {
         /// Length 8, and the code of the protocol's documentation, "SSLRequest".
         const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
-        let guarded = |carrier| Guarded { carrier, messages: Messages::new() };
+        let guarded = |transport| Guarded { transport, messages: Messages::new() };
         Box::pin(async move {
-            let Some((mode, connect)) = self.0 else { return Ok(guarded(Carrier::Plain(stream))) };
+            let Some((mode, connect)) = self.0 else { return Ok(guarded(Transport::Plain(stream))) };
             stream.write_all(&SSL_REQUEST).await?;
             let mut answer = [0];
             stream.read_exact(&mut answer).await?;
             match (answer, mode) {
                 ([b'S'], _) => {
                     let stream = connect.connect(stream).await?;
-                    Ok(guarded(Carrier::Encrypted(Box::new(stream))))
+                    Ok(guarded(Transport::Encrypted(Box::new(stream))))
                 }
-                (_, SslMode::Prefer) => Ok(guarded(Carrier::Plain(stream))),
+                (_, SslMode::Prefer) => Ok(guarded(Transport::Plain(stream))),
                 _ => Err("server does not support TLS".into()),
             }
         })

@@ -93,13 +93,13 @@ impl Location<'_> {
 }
 
 /// SQLite's own VFS, the base of ours.
-struct Base(*mut sqlite3_vfs);
+struct UnixVfs(*mut sqlite3_vfs);
 // SAFETY: a registered VFS lives unchanged until the process ends, and its methods are thread-safe.
-unsafe impl Send for Base {}
+unsafe impl Send for UnixVfs {}
 // SAFETY: as above.
-unsafe impl Sync for Base {}
+unsafe impl Sync for UnixVfs {}
 
-static BASE: OnceLock<Base> = OnceLock::new();
+static BASE: OnceLock<UnixVfs> = OnceLock::new();
 
 /// Registers our VFS with SQLite, not as the default. Returns SQLite's result code.
 pub(crate) fn register() -> c_int {
@@ -110,7 +110,7 @@ pub(crate) fn register() -> c_int {
         if base.is_null() {
             return SQLITE_CANTOPEN;
         }
-        BASE.get_or_init(|| Base(base));
+        BASE.get_or_init(|| UnixVfs(base));
         let ours = Box::leak(Box::new(*base));
         ours.szOsFile += HEADER_BYTES as c_int;
         ours.zName = NAME.as_ptr();
@@ -125,7 +125,7 @@ pub(crate) fn register() -> c_int {
 /// # Safety
 /// See SQLite's xOpen; `file` has room for SQLite's own file object.
 unsafe fn open_base(name: sqlite3_filename, file: *mut sqlite3_file, flags: c_int, out: *mut c_int) -> c_int {
-    let Some(Base(base)) = BASE.get() else { return SQLITE_CANTOPEN };
+    let Some(UnixVfs(base)) = BASE.get() else { return SQLITE_CANTOPEN };
     // SAFETY: the base VFS is registered and is passed to its own method.
     unsafe { (**base).xOpen.map_or(SQLITE_CANTOPEN, |open| open(*base, name, file, flags, out)) }
 }
