@@ -9,6 +9,7 @@ use std::io;
 use std::process::ExitCode;
 
 use slob_campaign::CampaignError;
+use slob_demand::DemandError;
 use slob_engine::{EngineError, ErrorKind};
 use slob_host::HostError;
 use slob_record::RecordError;
@@ -149,6 +150,15 @@ impl From<HostError> for Failure {
                 Self::of_system(source, &error)
             }
             _ => Self::usage(error),
+        }
+    }
+}
+
+impl From<DemandError> for Failure {
+    fn from(error: DemandError) -> Self {
+        match error {
+            DemandError::Usage(message) => Self::usage(message),
+            DemandError::Failed(message) => Self::failed(message),
         }
     }
 }

@@ -2,13 +2,11 @@
 
 use clap::{Arg, Args, Command, value_parser};
 use clap_complete::ArgValueCompleter;
-use slob_spec::MAX_SESSIONS;
 
 use super::records::confidence;
-use super::{file, is_results_dir, number, option, path, position, strict, switch, with_params};
+use super::{is_results_dir, option, path, position, strict, switch, with_params};
 use crate::answer::Forms;
 use crate::completing;
-use crate::registry::is_of_run;
 
 pub(crate) fn campaign() -> Command {
     let examples = "\
@@ -65,44 +63,6 @@ docs/campaigns.md describes everything a plan can hold.";
             strict(),
         ]);
     with_params(command, is_results_dir)
-}
-
-pub(crate) fn saturate() -> Command {
-    let examples = "\
-Examples:
-  slob saturate -s 4 --run-time 20                      the best number of sessions on four schemas
-  slob saturate -s 1 --run-time 20 --limit p99=2ms      the most that keep a latency limit
-  slob saturate --max-sessions 64 --json
-  slob saturate -s 4 --run-time 20 --html               read latency against IOPS, in saturate.html
-  slob saturate -s 1 -t 16 --by rate --limit response-p99=10ms   the highest rate that keeps a response time
-  slob saturate -s 1 -t 16 --by rate --beside victim.conf --limit read-p99=2ms   the load at which the target of victim.conf breaks its limit
-The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
-schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; each leaves an ordinary record.";
-    let limit = "A latency limit to keep: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50, read-p99, redo-mean or redo-p99, such as p99=2ms";
-    let by = "What to raise: the sessions, or the rate (RATE) of an open loop with the configured sessions";
-    let beside = "Run the target of this slob.conf beside each level: with --by rate --limit, how much load until its limit breaks";
-    let tolerance = "The gain in throughput, in percent, that is not worth more sessions";
-    let command = Command::new("saturate")
-        .about("Find the number of sessions beyond which throughput stops growing")
-        .after_help(examples)
-        .args([
-            option("limit", "WHAT=TIME", limit),
-            file("beside", beside),
-            option("by", "WHAT", by).value_parser(["sessions", "rate"]).default_value("sessions"),
-            most_sessions("The most sessions to try"),
-            number("tolerance", "PERCENT", "5", tolerance),
-            repeats("How often to measure the point found, in total"),
-        ]);
-    with_params(Forms::augment_args(command), is_of_run)
-}
-
-pub(super) fn most_sessions(help: &'static str) -> Arg {
-    let range = 1..=MAX_SESSIONS.cast_signed();
-    option("max-sessions", "N", help).default_value("256").value_parser(value_parser!(u32).range(range))
-}
-
-pub(super) fn repeats(help: &'static str) -> Arg {
-    option("repeats", "N", help).default_value("3").value_parser(value_parser!(u32).range(1..=20))
 }
 
 pub(crate) fn analyze() -> Command {

@@ -12,9 +12,10 @@ use clap::ArgMatches;
 use jiff::Timestamp;
 use serde_json::json;
 use slob_campaign::{
-    Attempt, Campaign, Conductor, Demand, Ended, Event, Member, Moment, Order, Plan, Progress, Schedule,
-    State, Step, Store, carry_out,
+    Attempt, Campaign, Conductor, Ended, Event, Member, Moment, Order, Plan, Progress, Schedule, State, Step,
+    Store, carry_out,
 };
+use slob_demand::{Goal, Options, SPOILED_REPEATS};
 use slob_facts::{GroupVerdicts, Judged};
 use slob_record::{SeriesWanted, read_record_with};
 use slob_report::Answer;
@@ -23,8 +24,9 @@ use slob_report::analysis::{Metric, Neighbours, Round, Taking};
 use slob_report::profiles::{Headrooms, Platform, SearchResult};
 use slob_spec::{Entry, RunSpec, Settings};
 
-use super::runs::{Extras, Quiet, measure_spec};
-use super::searches::{Goal, SPOILED_REPEATS, find_headroom};
+use super::demands::goal_of;
+use super::measuring::{Extras, Quiet, measure_spec};
+use super::searches::find_headroom;
 use super::together::{End, measure_together};
 use crate::args::Given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
@@ -182,7 +184,7 @@ fn copy_probes(results: &Path, directory: &Path) {
 struct Runs {
     stop: Arc<AtomicBool>,
     /// The searches that replace runs.
-    search: Option<(Goal, Demand)>,
+    search: Option<(Goal, Options)>,
 }
 
 impl Conductor for Runs {
@@ -298,8 +300,8 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &slob_campaign::End) -> 
     )))
 }
 
-fn goal(demand: &Demand, file: &str) -> Result<Goal, Failure> {
-    Goal::of(&demand.point).map_err(|failure| Failure::usage(format!("{file}, demand: {}", failure.text())))
+fn goal(demand: &Options, file: &str) -> Result<Goal, Failure> {
+    goal_of(demand).map_err(|failure| Failure::usage(format!("{file}, demand: {}", failure.text())))
 }
 
 /// Adds the demand to the schedule: a profile's name does not identify it.
@@ -313,7 +315,7 @@ fn add_demand(schedule: &mut Schedule, goal: &Goal) {
 fn search(
     settings: &Settings,
     goal: &Goal,
-    demand: &Demand,
+    demand: &Options,
     stop: &AtomicBool,
 ) -> Result<(String, Ended), Failure> {
     let shown = |entry: &Entry| Some((entry.param().key, entry.displayed()?));

@@ -14,7 +14,7 @@ use slob_run::{ObservedHost, Prepared, Site, prepare};
 use slob_spec::{Entry, Origin, RunSpec, Settings};
 
 use super::selftest::Silent;
-use super::{runs, searches};
+use super::{demands, measuring};
 use crate::answer::Forms;
 use crate::args::Given;
 use crate::failure::{Failure, Outcome};
@@ -70,7 +70,7 @@ struct Database {
 
 impl Database {
     fn open(asked: &Settings, seconds: u32) -> Result<Self, Failure> {
-        searches::refuse_roles(asked)?;
+        demands::refuse_roles(asked)?;
         let settings = settings::of_run_as_loaded(asked)?;
         let (run_time, warm_up) = (seconds.to_string(), seconds.min(2).to_string());
         let pairs = [
@@ -219,7 +219,7 @@ impl Climb {
             pairs.push(("SCALE", cached_blocks.to_string()));
         }
         let settings = settings::overridden(&database.settings, &pairs, "ladder")?;
-        let record = runs::measure_step(&settings, &self.stop, &mut Silent, |_| String::new())?;
+        let record = measuring::measure_step(&settings, &self.stop, &mut Silent, |_| String::new())?;
         self.rungs.push(Rung::of_run(path, &record));
         self.check()
     }

@@ -5,9 +5,11 @@ mod awr;
 mod awr_export;
 mod campaigns;
 mod capture;
+mod demands;
 mod ladder;
 mod ledger;
 mod machine;
+mod measuring;
 mod profile;
 mod replays;
 mod reports;
@@ -19,6 +21,7 @@ mod trend;
 mod verify;
 
 use clap::{ArgMatches, Args, Command};
+use slob_campaign::is_set_by_plan;
 use slob_engine::EngineKind;
 use slob_spec::{Group, Param};
 
@@ -83,12 +86,12 @@ fn all() -> Vec<Entry> {
         with("show", is_results_dir, reports::show),
         with("export", is_results_dir, reports::export),
         old("campaign", of_campaigns::campaign, campaigns::campaign),
-        old("saturate", of_campaigns::saturate, searches::saturate),
+        with("saturate", is_of_run, searches::saturate),
         old("analyze", of_campaigns::analyze, reports::analyze),
         old("trend", of_campaigns::trend, trend::trend),
         old("profile", profiles::profile, profile::profile),
-        old("plan", profiles::plan, searches::plan),
-        old("headroom", profiles::headroom, searches::headroom),
+        with("plan", is_of_plan, searches::plan),
+        with("headroom", is_left_by_plan, searches::headroom),
         alone("awr", awr::awr),
         with("probe", is_of_probe, machine::probe),
         old("ladder", of_ladder, ladder::ladder),
@@ -138,6 +141,15 @@ fn is_of_demo(param: &Param) -> bool {
 
 fn is_of_setup(param: &Param) -> bool {
     is_of_load(param) || is_results_dir(param) || param.key == "SEED"
+}
+
+/// A parameter of a run that no plan sets.
+fn is_left_by_plan(param: &Param) -> bool {
+    is_of_run(param) && !is_set_by_plan(param.key)
+}
+
+fn is_of_plan(param: &Param) -> bool {
+    is_left_by_plan(param) && !["RUN_TIME", "UNTIL_STEADY"].contains(&param.key) || is_results_dir(param)
 }
 
 fn is_of_probe(param: &Param) -> bool {

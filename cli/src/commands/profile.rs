@@ -9,15 +9,16 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use serde::Serialize;
 use slob_awr::Scope;
-use slob_profile::{
-    LeftOut, Profile, Sample, Source, Subject, Summary, choose, collect, merge, unique_names,
+use slob_demand::{
+    LeftOut, Profile, Sample, Source, Subject, Summary, choose, collect, merge, parse_time, sample_of_run,
+    unique_names,
 };
 use slob_record::{RUN_FILE, SeriesWanted, find_run, list_runs, read_records};
 use slob_report::profiles::{
-    interval_words, page_cache_intervals, profile_diff_text, profile_page, profile_text, sample_of_run,
+    interval_words, page_cache_intervals, profile_diff_text, profile_page, profile_text,
 };
 use slob_run::{Watch, WatchEvent};
-use slob_spec::{Kind, Value};
+use slob_spec::Kind;
 
 use super::awr::ReadReports;
 use crate::args::Given;
@@ -245,15 +246,6 @@ fn read_named(matches: &ArgMatches, name: &str) -> Result<Profile, Failure> {
     read(matches.path(name).unwrap_or(Path::new(FILE)))
 }
 
-/// A time as parameters take it.
-pub(super) fn parse_time(kind: Kind, text: &str) -> Option<Duration> {
-    // The block size does not matter to a time.
-    match kind.parse(text, 8192) {
-        Ok(Value::Duration(time)) => Some(time),
-        _ => None,
-    }
-}
-
 /// Watches a live server and saves its profile as it grows.
 fn from_server(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
@@ -359,7 +351,7 @@ fn earlier(text: &[u8], subject: &Subject, path: &Path) -> Result<Profile, Failu
 
 #[cfg(test)]
 mod tests {
-    use slob_profile::Figure;
+    use slob_demand::Figure;
 
     use super::*;
 

@@ -1,60 +1,83 @@
 //! The commands that search with runs: `slob saturate` for the knee, `slob plan` for a test with a demand, `slob headroom` for
-//! the largest multiple of a demand.
+//! the largest multiple of a demand, or for a stretch of it.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use clap::ArgMatches;
-use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, value_parser};
 use serde_json::json;
-use slob_campaign::{
-    Demand, DemandPoint, Ended, HeadroomFound, HeadroomRules, KneeFound, KneePoint, KneeRules, Raised,
-    SearchStep, Trail, clash, search_headroom, search_knee,
+use slob_campaign::{Ended, clash};
+use slob_demand::{
+    CALIBRATION_RUNS, Goal, HeadroomSearched, KneeOptions, Levels, Options, Replayed, SPOILED_REPEATS,
+    TOLERANCE_PERCENT, Timetable, find_knee,
 };
-use slob_facts::thresholds::LOW_LOAD;
-use slob_facts::{LatencyLimit, Run as JudgedRun};
-use slob_profile::{
-    At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Figures, Limits, Parameters, Profile,
-    TOLERANCE_PERCENT, calibrate, compare, not_modelled, solve,
-};
-use slob_record::{KindRecord, Record, read_record};
-use slob_report::analysis::{Curve, CurvePoint};
-use slob_report::profiles::{
-    Headroom, HeadroomLimit, HeadroomStep, Measured, NotCounted, PlanView, known_facts, measured_by_run,
-    plan_conf, plan_table, times,
-};
+use slob_facts::LatencyLimit;
+use slob_record::{Record, read_record};
+use slob_report::analysis::Curve;
+use slob_report::profiles::{Headroom, PlanView, Replay, plan_conf, plan_table};
 use slob_report::{Answer, Outcome as Decision};
-use slob_spec::{Amount, Entry, FromValue, Kind, LoadSpec, Origin, RunSpec, Settings, Value};
+use slob_spec::{Amount, Entry, FromValue, MAX_SESSIONS, Origin, RunSpec, Settings, Value};
 
-use super::runs::Quiet;
+use super::demands::{DemandArgs, SearchRuns, goal_of, is_given, refuse_roles, target_of};
+use super::measuring::{Quiet, measure_step};
+use super::replays::{SET_BY_STRETCH, refuse_flags, say_expectation};
 use super::together::measure_together;
-use super::{profile, replays, runs};
 use crate::answer::Forms;
-use crate::args::Given;
+use crate::args::STRICT;
 use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
 use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
 
-/// Steps of the rate, as parts of a closed loop's throughput.
-const STEPS_OF_CAPACITY: u32 = 16;
-/// The search ends at twice a closed loop's throughput.
-const MOST_STEPS: NonZeroU32 = NonZeroU32::new(2 * STEPS_OF_CAPACITY).unwrap();
+/// Find the number of sessions beyond which throughput stops growing
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob saturate -s 4 --run-time 20                      the best number of sessions on four schemas
+  slob saturate -s 1 --run-time 20 --limit p99=2ms      the most that keep a latency limit
+  slob saturate --max-sessions 64 --json
+  slob saturate -s 4 --run-time 20 --html               read latency against IOPS, in saturate.html
+  slob saturate -s 1 -t 16 --by rate --limit response-p99=10ms   the highest rate that keeps a response time
+  slob saturate -s 1 -t 16 --by rate --beside victim.conf --limit read-p99=2ms   the load at which the target of victim.conf breaks its limit
+The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
+schema, then halves the gap. It takes about 10 to 15 runs of WARMUP + RUN_TIME; each leaves an ordinary record.")]
+pub(super) struct SaturateArgs {
+    /// A latency limit to keep: mean, p50, p90, p95, p99, p99.9, max, response-mean or response-p99 (with RATE), read-mean, read-p50, read-p99, redo-mean or redo-p99, such as p99=2ms
+    #[arg(long, value_name = "WHAT=TIME")]
+    limit: Option<String>,
+    /// Run the target of this slob.conf beside each level: with --by rate --limit, how much load until its limit breaks
+    #[arg(long, value_name = "FILE")]
+    beside: Option<PathBuf>,
+    /// What to raise: the sessions, or the rate (RATE) of an open loop with the configured sessions
+    #[arg(long, value_name = "WHAT", value_parser = ["sessions", "rate"], default_value = "sessions")]
+    by: String,
+    /// The most sessions to try
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_sessions)]
+    #[arg(value_parser = value_parser!(u32).range(1..=MAX_SESSIONS.cast_signed()))]
+    max_sessions: u32,
+    /// The gain in throughput, in percent, that is not worth more sessions
+    #[arg(long, value_name = "PERCENT", default_value = "5")]
+    tolerance: f64,
+    /// How often to measure the point found, in total
+    #[arg(long, value_name = "N", default_value_t = Options::default().repeats)]
+    #[arg(value_parser = value_parser!(u32).range(1..=20))]
+    repeats: u32,
+    #[command(flatten)]
+    forms: Forms,
+}
 
-pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
+pub(super) fn saturate(args: &SaturateArgs, matches: &ArgMatches) -> Outcome {
     let asked = settings::resolve(matches, &[])?;
     let settings = settings::of_run_as_loaded(&asked)?;
     settings::say_as_loaded(&asked, &settings);
     let checked = RunSpec::from_settings(&settings)?;
     settings::warn(&checked.warnings);
-    let limit = matches.text("limit").map(str::parse::<LatencyLimit>).transpose().map_err(Failure::usage)?;
+    let limit = args.limit.as_deref().map(str::parse::<LatencyLimit>).transpose().map_err(Failure::usage)?;
     let schemas = checked.spec.workload.schemas;
-    let most: u32 = matches.value("max-sessions");
-    let tolerance = matches.value::<f64>("tolerance") / 100.0;
+    let most = args.max_sessions;
+    let tolerance = args.tolerance / 100.0;
     if !(0.001..0.5).contains(&tolerance) {
         return Err(Failure::usage("--tolerance must be from 0.1 to 49 percent, such as 5"));
     }
@@ -63,35 +86,21 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
             "--max-sessions {most} is fewer than one for each of {schemas} schemas"
         )));
     };
-    let repeats = NonZeroU32::new(matches.value("repeats")).unwrap_or(NonZeroU32::MIN);
-    let by_rate = matches.text("by") == Some("rate");
-    if !by_rate && matches.text("THREADS_PER_SCHEMA").is_some() {
+    let repeats = NonZeroU32::new(args.repeats).unwrap_or(NonZeroU32::MIN);
+    let by_rate = args.by == "rate";
+    if !by_rate && settings::flags(matches).iter().any(|(key, _)| key == "THREADS_PER_SCHEMA") {
         return Err(Failure::usage("the search raises the threads itself: leave them out, or use --by rate"));
     }
     if !by_rate {
         refuse_roles(&settings)?;
     }
-    let rules = KneeRules { most: if by_rate { MOST_STEPS } else { most }, tolerance, repeats };
-    let victim = matches.path("beside").map(|conf| victim(conf, &settings)).transpose()?;
-    let mut curve = CurveSearch {
-        settings,
-        victim,
-        tolerance,
-        name: checked.spec.run_name.to_string(),
-        limit,
-        stop: interrupt::flag()?,
-        points: Vec::new(),
-        refusal: None,
-    };
-    let mut raised = Raised::Threads { schemas };
-    let ended = match by_rate {
-        true => curve.rate_step().map(|step| raised = Raised::Rate { step }),
-        false => Ok(()),
-    };
-    let ended = ended
-        .and_then(|()| search_knee(rules, |level, has_lower| curve.measure_level(raised, level, has_lower)));
-    let forms = Forms::of(matches)?;
-    let curve = curve.into_curve(raised, ended.as_ref().ok().copied());
+    let victim = args.beside.as_deref().map(|conf| victim(conf, &settings)).transpose()?;
+    let levels =
+        LevelRuns { settings, victim, name: checked.spec.run_name.to_string(), stop: interrupt::flag()? };
+    let (result, ended) =
+        find_knee(KneeOptions { most, schemas, tolerance, repeats, limit, by_rate }, &levels);
+    let forms = &args.forms;
+    let curve = Curve(result);
     if !curve.points.is_empty() {
         forms.write(&curve).map_err(Failure::after_work)?;
     }
@@ -102,89 +111,37 @@ pub(super) fn saturate(matches: &ArgMatches) -> Outcome {
     }
 }
 
-/// A search that chooses the number of sessions.
-pub(super) fn refuse_roles(settings: &Settings) -> Result<(), Failure> {
-    match ["WRITERS", "READERS"].into_iter().find(|key| settings.value(key).is_some()) {
-        Some(key) => Err(Failure::usage(format!(
-            "{key} says how many sessions there are, but the search finds that out itself: unset WRITERS and READERS"
-        ))),
-        None => Ok(()),
-    }
-}
-
-struct CurveSearch {
+/// Makes the runs of a search for the knee.
+struct LevelRuns {
     settings: Settings,
     /// The target that runs beside each level, and whose limit counts.
     victim: Option<Settings>,
-    /// The share of a rate that may be missing.
-    tolerance: f64,
     name: String,
-    limit: Option<LatencyLimit>,
     stop: Arc<AtomicBool>,
-    points: Vec<CurvePoint>,
-    /// The target's error on more sessions.
-    refusal: Option<String>,
 }
 
-impl CurveSearch {
-    /// The point of a level; `None` if the target refuses it and a lower level was measured.
-    fn measure_level(
-        &mut self,
-        raised: Raised,
-        level: NonZeroU32,
-        has_lower: bool,
-    ) -> Result<Option<KneePoint>, Failure> {
-        let (parameter, part) = raised.parameter(level);
-        let name = raised.words(level);
-        let (record, victim) = match self.measure(parameter, &part) {
-            Ok(measured) => measured,
-            Err(failure) if !failure.is_interruption() && has_lower => {
-                output::say(&format!("{}: {}; going on with fewer", name.trim(), failure.text()));
-                self.refusal = Some(failure.text());
-                return Ok(None);
-            }
-            Err(failure) => return Err(failure),
-        };
-        let limited = victim.as_ref().unwrap_or(&record);
-        let mut point = curve_point(&record, self.exceeds_limit(limited)?)?;
-        let of_victim = match (&self.limit, &victim) {
-            (Some(limit), Some(victim)) => limited_value(limit, victim)
-                .map(|us| format!("  {VICTIM}: {} {us:.0} us", limit.figure.name.trim_end_matches("_us"))),
-            _ => None,
-        };
-        // A victim at a fixed rate that is not kept has lost more than latency.
-        let beside = victim.as_ref().and_then(|victim| CurvePoint::of(victim, false));
-        point.over_limit |= beside.is_some_and(|beside| misses_rate(&beside, self.tolerance));
-        point.over_limit |= misses_rate(&point, self.tolerance);
-        let (throughput, over_limit) = (point.operations_per_s, point.over_limit);
-        let over = if over_limit { " Over the limit." } else { "" };
-        let of_victim = of_victim.unwrap_or_default();
-        output::say(&format!("{name}  {throughput:>10.1} op/s{of_victim}  {}{over}", point.reason));
-        self.points.push(point);
-        Ok(Some(KneePoint { threads: level, throughput, over_limit }))
+impl Levels for LevelRuns {
+    type Failure = Failure;
+
+    fn refusal(failure: &Failure) -> Option<String> {
+        (!failure.is_interruption()).then(|| failure.text())
     }
 
-    /// Measures a closed loop, which the steps of the rate divide.
-    fn rate_step(&mut self) -> Result<NonZeroU32, Failure> {
-        let (record, _) = self.measure(("RATE", "0".to_owned()), "closed")?;
-        // A closed loop has no response times, so their limit does not apply.
-        let point = curve_point(&record, false)?;
-        let step = point.operations_per_s / f64::from(STEPS_OF_CAPACITY);
-        output::say(&format!("closed loop: {:.1} op/s  {}", point.operations_per_s, point.reason));
-        self.points.push(point);
-        Ok(NonZeroU32::new(step as u32).unwrap_or(NonZeroU32::MIN))
+    fn say(&self, line: &str) {
+        output::say(line);
     }
 
     /// Makes the run of a level, and that of the victim beside it.
-    fn measure(&self, parameter: (&str, String), part: &str) -> Result<(Record, Option<Record>), Failure> {
+    fn measure(
+        &self,
+        parameter: (&'static str, String),
+        part: &str,
+    ) -> Result<(Record, Option<Record>), Failure> {
         let name = format!("{}-{part}", self.name);
         let settings =
             settings::overridden(&self.settings, &[parameter, ("RUN_NAME", name.clone())], "saturate")?;
         let Some(victim) = &self.victim else {
-            return Ok((
-                runs::measure_step(&settings, &self.stop, &mut Quiet::new(), |_| String::new())?,
-                None,
-            ));
+            return Ok((measure_step(&settings, &self.stop, &mut Quiet::new(), |_| String::new())?, None));
         };
         let of_victim = [("RUN_NAME", format!("{name}-{VICTIM}"))];
         let victim = settings::overridden(victim, &of_victim, "saturate")?;
@@ -205,39 +162,6 @@ impl CurveSearch {
         match (records.next(), records.next()) {
             (Some(record), Some(victim)) => Ok((record?, Some(victim?))),
             _ => Err(Failure::failed("a run beside another gave no result")),
-        }
-    }
-
-    fn exceeds_limit(&self, record: &Record) -> Result<bool, Failure> {
-        let Some(limit) = &self.limit else { return Ok(false) };
-        match (limited_value(limit, record), clock_step_us(limit, record)) {
-            (Some(value), _) => Ok(value > limit.us),
-            (None, Some(step_us)) if step_us <= limit.us => Ok(false),
-            (None, Some(step_us)) => Err(Failure::usage(format!(
-                "--limit {limit}: the server's clock times operations in steps of {step_us} us, and can't tell shorter ones; \
-                 choose a limit of {step_us} us or more"
-            ))),
-            (None, None) => Err(Failure::usage(format!(
-                "--limit {limit}: this target does not measure {}; choose another",
-                limit.figure.name
-            ))),
-        }
-    }
-
-    fn into_curve(self, raised: Raised, found: Option<KneeFound>) -> Curve {
-        let percent = 100.0 * self.tolerance;
-        let count = found.and_then(|found| found.threads).map(|level| raised.count(level));
-        let by_rate = matches!(raised, Raised::Rate { .. });
-        Curve {
-            why: found.map_or_else(
-                || "The search ended before it found an answer; this is the curve so far.".to_owned(),
-                |found| found.words(raised, percent, self.refusal.as_deref()),
-            ),
-            points: self.points,
-            knee_sessions: count.filter(|_| !by_rate),
-            knee_rate_per_s: count.filter(|_| by_rate),
-            limit: self.limit.as_ref().map(ToString::to_string),
-            tolerance_percent: percent,
         }
     }
 }
@@ -267,243 +191,48 @@ fn victim(conf: &Path, search: &Settings) -> Result<Settings, Failure> {
     Ok(victim)
 }
 
-/// True if a run with a rate did less than that.
-fn misses_rate(point: &CurvePoint, tolerance: f64) -> bool {
-    point.rate_per_s.is_some_and(|rate| point.operations_per_s < (1.0 - tolerance) * f64::from(rate))
+/// Turn a profile into a test with the same demand: a commented slob.conf
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob plan profile.json > slob.conf                                the parameters that make the demand of the peak
+  slob plan profile.json --target \"$NEW\" > slob.conf                measured there: up to four short runs
+  slob plan profile.json --at p95 --grow 1.5
+  slob plan profile.json --at '2026-11-20 10:00' --by commits
+Reads, redo, commits and hits are each met within 5 %, or it says which are not, and why. Load the data first
+(`slob setup`): more than the database's cache holds, or the reads will not be physical.
+Exit codes: 0 all are met, or --force; 1 some are not, and no slob.conf is written; 2 bad usage; 3 a run failed.")]
+pub(super) struct PlanArgs {
+    /// Write slob.conf to this file, and print the table (or --json) alone
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write slob.conf though the plan misses some figures
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    demand: DemandArgs,
 }
 
-fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, Failure> {
-    CurvePoint::of(record, over_limit)
-        .ok_or_else(|| Failure::failed(format!("run {} has no throughput to compare", record.id)))
-}
-
-/// The figure that a limit is for, if the target measures it.
-fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {
-    limit.figure.of(&JudgedRun::of(record))
-}
-
-/// The step of the clock that timed what the limit is for: a figure that is absent lies below it.
-fn clock_step_us(limit: &LatencyLimit, record: &Record) -> Option<f64> {
-    let timed = |kind: &KindRecord| match limit.figure.name.split_once('_')?.0 {
-        "operation" => kind.latency.clock_step(),
-        "response" => kind.response.clock_step(),
-        _ => None,
-    };
-    record.operations.values().filter_map(timed).max().map(|step| step.get() as f64 / 1e3)
-}
-
-/// Length of a calibration run.
-const CALIBRATION: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
-
-pub(super) struct Goal {
-    pub(super) profile: Profile,
-    pub(super) choice: Choice,
-    pub(super) database: String,
-    block_bytes: Option<u32>,
-    pub(super) demand: slob_profile::Demand,
-    /// Length of a calibration run, as a text of `slob.conf`.
-    calibration: String,
-    most_sessions: u32,
-}
-
-impl Goal {
-    /// Reads the profile and takes the demand at the point that was asked for.
-    pub(super) fn of(asked: &DemandPoint) -> Result<Self, Failure> {
-        let names = || By::ALL.iter().map(|by| by.name()).collect::<Vec<_>>().join(", ");
-        let by = asked.by.as_deref().map(|name| {
-            name.parse::<By>()
-                .map_err(|_| Failure::usage(format!("by is '{name}'; it must be one of {}", names())))
-        });
-        let choice = Choice {
-            at: asked.at.parse::<At>().map_err(Failure::usage)?,
-            by: by.transpose()?.unwrap_or_default(),
-            grow: asked.grow,
-            peak_factor: asked.peak_factor,
-        };
-        let profile = profile::read(&asked.profile)?;
-        let profile = match &asked.instance {
-            Some(instance) => profile.of_instance(instance),
-            None => profile,
-        };
-        let demand = profile
-            .demand(&choice)
-            .map_err(|error| Failure::usage(format!("{}: {error}", asked.profile.display())))?;
-        let calibration = &asked.calibration;
-        if profile::parse_time(CALIBRATION, calibration).is_none() {
-            let permitted = CALIBRATION.permitted();
-            return Err(Failure::usage(format!("calibration is {calibration}; it must be {permitted}")));
-        }
-        let subject = &profile.subject;
-        Ok(Self {
-            database: subject.words(),
-            block_bytes: subject.block_bytes,
-            demand,
-            calibration: calibration.clone(),
-            most_sessions: asked.max_sessions,
-            profile,
-            choice,
-        })
-    }
-
-    /// Length of a calibration run.
-    pub(super) fn calibration_time(&self) -> Duration {
-        profile::parse_time(CALIBRATION, &self.calibration).unwrap_or_default()
-    }
-
-    /// The facts that tell the runs for this demand on a target from others.
-    pub(super) fn about(&self, settings: &Settings, target: &Target) -> serde_json::Value {
-        json!({
-            "database": self.database,
-            "point": self.demand.point,
-            "demand": self.demand.figures,
-            "target": target.name,
-            "loaded": target.limits,
-            "run_time": settings::shown(settings, "RUN_TIME"),
-            "warmup": settings::shown(settings, "WARMUP"),
-        })
-    }
-
-    /// Limits before a load: what SCHEMAS, SCALE and SCAN_TABLE_SZ would make.
-    fn limits_of(&self, settings: &Settings) -> Result<Limits, Failure> {
-        let load = LoadSpec::from_settings(settings)?.spec;
-        let block_bytes = load.block_sz.or(self.block_bytes).unwrap_or(load.block_bytes());
-        let LoadSpec { schemas, scale, scan_table, .. } = load;
-        let limits = Limits {
-            schemas: schemas.get(),
-            scan_blocks: scan_table.map_or(0, |size| size.blocks(block_bytes)),
-            scale_blocks: scale.blocks(block_bytes),
-            most_sessions: self.most_sessions,
-            ..Limits::default()
-        };
-        Ok(limits.with_hot_spot(block_bytes))
-    }
-}
-
-/// The point of a profile that the command line names.
-pub(super) fn point(matches: &ArgMatches) -> DemandPoint {
-    let text = |name| matches.text(name).map(str::to_owned);
-    DemandPoint {
-        profile: matches.path("profile").unwrap_or(Path::new(profile::FILE)).to_owned(),
-        instance: text("instance"),
-        at: text("at").unwrap_or_default(),
-        by: text("by"),
-        grow: matches.value("grow"),
-        peak_factor: matches.get_one("peak-factor").copied(),
-        calibration: text("calibration").unwrap_or_default(),
-        max_sessions: matches.value("max-sessions"),
-    }
-}
-
-/// Keys and values of parameters.
-pub(super) type Pairs = Vec<(&'static str, String)>;
-
-pub(super) struct Target {
-    name: String,
-    pub(super) limits: Limits,
-    block_bytes: u32,
-}
-
-impl Target {
-    pub(super) fn of(settings: &Settings, goal: &Goal) -> Result<Self, Failure> {
-        let (LoadSpec { target, .. }, engine) = registry::open(settings)?;
-        let server = engine.server()?;
-        let schemas = engine.schemas()?;
-        let complete = schemas.iter().take_while(|state| state.state.layout().is_some()).count();
-        let Some(first) = schemas.first().filter(|_| complete > 0) else {
-            return Err(Failure::usage(format!(
-                "{target} holds no schema: load some with `slob setup`, more than the database's cache holds, or the reads will \
-                 not be physical"
-            )));
-        };
-        let there = u32::try_from(complete).unwrap_or(u32::MAX);
-        let set = |key| settings.entry(key).filter(|entry| entry.origin().is_set());
-        let schemas = set("SCHEMAS").and_then(|entry| entry.displayed()?.parse::<u32>().ok());
-        let scale_blocks = match set("SCALE").and_then(|entry| entry.value()) {
-            Some(Value::Size(size)) => size.blocks(server.block_bytes).min(first.load.scale),
-            _ => first.load.scale,
-        };
-        let limits = Limits {
-            schemas: schemas.unwrap_or(there).min(there),
-            scan_blocks: first.load.scan_blocks,
-            scale_blocks,
-            most_sessions: goal.most_sessions,
-            ..Limits::default()
-        };
-        let block_bytes = server.block_bytes;
-        Ok(Self { name: target.to_string(), limits: limits.with_hot_spot(block_bytes), block_bytes })
-    }
-
-    /// Keys and values of a run of these operations on this target.
-    pub(super) fn pairs(&self, parameters: &Parameters) -> Pairs {
-        let mut pairs = parameters.pairs();
-        pairs.extend([("SCALE", self.limits.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
-        pairs
-    }
-
-    /// Calibrates a plan with short runs, which `measure` makes from a name and parameters.
-    pub(super) fn calibrate(
-        &self,
-        goal: &Goal,
-        settings: &Settings,
-        measure: impl Fn(&str, &[(&str, String)]) -> Result<Record, Failure>,
-    ) -> Result<Calibrated, Failure> {
-        calibrate(&goal.demand, &self.limits, |nth, parameters| {
-            let mut pairs = self.pairs(parameters);
-            pairs.extend([("RUN_TIME", goal.calibration.clone()), ("UNTIL_STEADY", "FALSE".to_owned())]);
-            if !settings::is_set(settings, "WARMUP") {
-                pairs.push(("WARMUP", "3".to_owned()));
-            }
-            let rate = parameters.rate;
-            output::say(&format!("calibration {nth} of at most {CALIBRATION_RUNS}: {rate} operations/s"));
-            let record = measure(&format!("calibration-{nth}"), &pairs)?;
-            let measured = measured_by_run(&record).ok_or_else(|| measured_nothing(&record))?;
-            Ok((record.id, measured))
-        })
-    }
-
-    fn notes(&self, goal: &Goal) -> Vec<String> {
-        let other = goal.block_bytes.filter(|bytes| *bytes != self.block_bytes);
-        let note = other.map(|bytes| {
-            format!(
-                "Blocks have {bytes} bytes there and {} here: the test moves as many blocks, not as many bytes.",
-                self.block_bytes
-            )
-        });
-        note.into_iter().collect()
-    }
-}
-
-fn measured_nothing(record: &Record) -> Failure {
-    Failure::failed(format!("run {} measured nothing", record.id))
-}
-
-pub(super) fn plan(matches: &ArgMatches) -> Outcome {
-    let goal = Goal::of(&point(matches))?;
+pub(super) fn plan(args: &PlanArgs, matches: &ArgMatches) -> Outcome {
+    let goal = goal_of(&args.demand.options())?;
     let settings = settings::resolve(matches, &[])?;
     let view = if settings::is_set(&settings, "TARGET") {
         refuse_roles(&settings)?;
-        let target = Target::of(&settings, &goal)?;
+        let target = target_of(&settings, &goal)?;
         let stop = interrupt::flag()?;
-        // Calibrations are no runs of the user: they neither fill the list nor become the latest.
-        let directory = settings::results_dir_of(matches)?.join("calibrations");
-        let measure =
-            |name: &str, pairs: &[(&str, String)]| measure(&settings, name, pairs, &stop, &directory, "");
-        let calibrated = target.calibrate(&goal, &settings, measure)?;
-        plan_view(&goal, Some(&target), calibrated)
+        let calibrated = target.calibrate(&goal, &SearchRuns::of_calibrations(&settings, &stop))?;
+        PlanView::of(&goal, Some(&target), calibrated)
     } else {
         refuse_flags_of_a_target(matches, &settings)?;
-        let costs = Costs::default();
-        let planned = solve(&goal.demand, &costs, &goal.limits_of(&settings)?);
-        let fit = compare(&goal.demand, &planned, None, &costs);
-        plan_view(&goal, None, Calibrated { planned, fit, runs: Vec::new() })
+        PlanView::of(&goal, None, goal.plan_without_target(&settings)?)
     };
     let missed: Vec<&str> = view.fit.missed().map(|line| line.what.words()).collect();
-    let is_written = missed.is_empty() || matches.get_flag("force");
-    let path = matches.path("output");
+    let is_written = missed.is_empty() || args.force;
+    let path = args.output.as_deref();
     if let Some(path) = path.filter(|_| is_written) {
         output::write_page(&plan_conf(&view), path)?;
     }
-    output::print(&match (matches.get_flag("json"), path) {
+    output::print(&match (args.demand.json, path) {
         (true, _) => output::json("the plan", &view)?,
         (false, None) if is_written => plan_conf(&view),
         (false, _) => plan_table(&view),
@@ -527,7 +256,7 @@ fn refuse_flags_of_a_target(matches: &ArgMatches, settings: &Settings) -> Result
     const USED: [&str; 6] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ", "BLOCK_SZ", "TARGET", "RESULTS_DIR"];
     let is_flag = |entry: &&Entry| *entry.origin() == Origin::Flag && !USED.contains(&entry.param().key);
     let of_run = settings.entries().find(is_flag).and_then(|entry| entry.param().flag());
-    let given = matches.value_source("calibration") == Some(ValueSource::CommandLine);
+    let given = is_given(matches, "calibration");
     match of_run.or(given.then(|| "calibration".to_owned())) {
         Some(flag) => Err(Failure::usage(format!(
             "--{flag} is of runs on a target: name one with --target, or leave it out"
@@ -536,87 +265,122 @@ fn refuse_flags_of_a_target(matches: &ArgMatches, settings: &Settings) -> Result
     }
 }
 
-pub(super) fn plan_view(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> PlanView {
-    PlanView {
-        database: goal.database.clone(),
-        production: known_facts(&goal.profile),
-        demand: goal.demand.clone(),
-        plan: calibrated.planned,
-        fit: calibrated.fit,
-        target: target.map(|target| target.name.clone()),
-        runs: calibrated.runs,
-        scale_blocks: target.map(|target| target.limits.scale_blocks),
-        not_modelled: not_modelled(&goal.demand.figures, goal.block_bytes),
-        notes: target.map(|target| target.notes(goal)).unwrap_or_default(),
+/// Find how many times a profile's demand a platform carries, and what breaks beyond
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob headroom profile.json --target \"$NEW\"                         how many times production's peak does it carry?
+  slob headroom profile.json --quick                                 a rough answer within 5 minutes
+  slob headroom profile.json --at p95 --limit read-p99=2ms --run-time 60 --html headroom.html
+  slob headroom profile.json --directory headroom/array-b            the same command goes on where it was stopped
+  slob headroom profile.json --replay day --compress 360             the day of the peak in 4 minutes, interval by interval
+  slob headroom profile.json --replay 2026-11-20 --multiply 2        that day in an hour, with twice the work
+The demand is made at low load, at 1x, then twice as much and so on, until a limit breaks; then the gap is divided. Limits: latencies, and
+the rate within 5 %. Each step is a run of WARMUP + RUN_TIME (45 s unless set; 8 s with --quick); there are about ten to twenty. A step that others
+spoil is repeated; one whose reads the page cache served does not count.
+Exit codes: 0 the demand is carried; 1 it is not, or a verdict is not good with --strict; 2 bad usage; 3 a run failed; 4 it is not known; 130 interrupted, what is
+known is printed.")]
+pub(super) struct HeadroomArgs {
+    /// A latency not to be passed, as of `slob saturate`; may be given several times [default: twice the larger of production's mean read and commit, and this platform's at low load]
+    #[arg(long, value_name = "WHAT=TIME")]
+    limit: Vec<String>,
+    /// Where its runs are kept
+    #[arg(long, value_name = "DIR", default_value = "headroom")]
+    pub(super) directory: PathBuf,
+    /// The most times the demand to try
+    #[arg(long, value_name = "TIMES", default_value_t = Options::default().most)]
+    most: f64,
+    /// How often both ends are measured, in all
+    #[arg(long, value_name = "N", default_value_t = Options::default().repeats)]
+    #[arg(value_parser = value_parser!(u32).range(1..=20))]
+    repeats: u32,
+    /// Steps of 8 s and calibrations of 5 s, unless their lengths are set, and none repeated because others spoil it: within 5 minutes
+    #[arg(long)]
+    quick: bool,
+    /// Replay the day of production's peak instead (`day`), or 24 h from a moment such as 2026-11-20
+    #[arg(long, value_name = "WHEN", conflicts_with_all = ["most", "repeats", "quick"])]
+    replay: Option<String>,
+    /// How many times as fast a replay is
+    #[arg(long, value_name = "TIMES", default_value = "24", requires = "replay")]
+    compress: f64,
+    /// Replay this many times the work
+    #[arg(long, value_name = "TIMES", default_value = "1", requires = "replay")]
+    multiply: f64,
+    /// Count steps whose reads the page cache served
+    #[arg(long)]
+    count_cached: bool,
+    /// Write a page with charts to this file, `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[arg(long, help = STRICT)]
+    strict: bool,
+    #[command(flatten)]
+    demand: DemandArgs,
+}
+
+impl HeadroomArgs {
+    fn options(&self) -> Result<Options, Failure> {
+        let limits = self.limit.iter().map(|text| text.parse::<LatencyLimit>());
+        let options = Options {
+            limits: limits.collect::<Result<_, _>>().map_err(Failure::usage)?,
+            most: self.most,
+            repeats: self.repeats,
+            count_cached: self.count_cached,
+            ..self.demand.options()
+        };
+        match options.faults().first() {
+            Some((key, value, permitted)) => {
+                Err(Failure::usage(format!("--{key} is {value}; it must be {permitted}")))
+            }
+            None => Ok(options),
+        }
+    }
+
+    /// Hands an answer over: its page beside the runs, or where --html says, and its text or JSON to stdout.
+    fn write<A: Answer>(&self, answer: &A, page: &Path) -> Result<(), Failure> {
+        output::write_page(&answer.html(), self.html.as_deref().unwrap_or(page))
+            .map_err(Failure::after_work)?;
+        output::print(&match self.demand.json {
+            true => output::json(A::NAME, answer)?,
+            false => answer.text(),
+        })
+        .map_err(Failure::after_work)
+    }
+
+    fn exit_code<A: Answer>(&self, answer: &A) -> ExitCode {
+        match answer.outcome() {
+            Some(Decision::Passed) | None => judged(self.strict, answer.are_good()),
+            Some(outcome) => decided(outcome),
+        }
     }
 }
 
-/// Makes a run with that name in a directory of its own. `resume` ends the message of an interruption.
-pub(super) fn measure(
-    settings: &Settings,
-    name: &str,
-    pairs: &[(&str, String)],
-    stop: &AtomicBool,
-    directory: &Path,
-    resume: &str,
-) -> Result<Record, Failure> {
-    let mut pairs = pairs.to_vec();
-    pairs.push(("RUN_NAME", name.to_owned()));
-    pairs.push(("RESULTS_DIR", directory.display().to_string()));
-    let settings = settings::overridden(settings, &pairs, name)?;
-    runs::measure_step(&settings, stop, &mut Quiet::new(), |folder| {
-        format!("; what it measured is kept: `{}`{resume}", runs::report_command(folder))
-    })
-}
-
-pub(super) fn headroom(matches: &ArgMatches) -> Outcome {
-    if let Some(when) = matches.text("replay") {
-        return replays::replay(matches, when);
+pub(super) fn headroom(args: &HeadroomArgs, matches: &ArgMatches) -> Outcome {
+    let mut options = args.options()?;
+    if let Some(when) = &args.replay {
+        return replay(args, matches, &options, when);
     }
-    let mut point = point(matches);
-    let is_quick = matches.get_flag("quick");
-    if is_quick && matches.value_source("calibration") != Some(ValueSource::CommandLine) {
-        QUICK_CALIBRATION.clone_into(&mut point.calibration);
+    if args.quick && !is_given(matches, "calibration") {
+        QUICK_CALIBRATION.clone_into(&mut options.calibration);
     }
-    let goal = Goal::of(&point)?;
+    let goal = goal_of(&options)?;
     let settings = settings::resolve(matches, &[])?;
     refuse_roles(&settings)?;
     RunSpec::from_settings(&settings)?;
-    let limits = matches.texts("limit").into_iter().map(str::parse::<LatencyLimit>);
-    let asked = Demand {
-        point,
-        limits: limits.collect::<Result<_, _>>().map_err(Failure::usage)?,
-        rules: HeadroomRules { most: matches.value("most"), repeats: matches.value("repeats") },
-        count_cached: matches.get_flag("count-cached"),
-    };
-    if !(1.0..=1e6).contains(&asked.rules.most) {
-        return Err(Failure::usage("--most must be 1 at least"));
-    }
-    let directory = matches.path("directory").unwrap_or(Path::new("headroom"));
     let stop = interrupt::flag()?;
-    let mut step = if is_quick { QUICK_STEP.to_vec() } else { STEP.to_vec() };
+    let mut step = if args.quick { QUICK_STEP.to_vec() } else { STEP.to_vec() };
     step.retain(|(key, _)| !settings::is_set(&settings, key));
     let step: Vec<_> = step.into_iter().map(|(key, value)| (key, value.to_owned())).collect();
     let settings = settings::overridden(&settings, &step, "headroom")?;
-    output::say(&expectation(&settings, &goal, asked.rules)?);
-    let spoiled_repeats = if is_quick { 0 } else { SPOILED_REPEATS };
+    output::say(&expectation(&settings, &goal, options.repeats));
+    let spoiled_repeats = if args.quick { 0 } else { SPOILED_REPEATS };
     let (headroom, interruption) =
-        find_headroom(settings, &goal, &asked, directory, None, spoiled_repeats, &stop)?;
-    let beside = directory.join("headroom.html");
-    output::write_page(&headroom.html(), matches.path("html").unwrap_or(&beside))
-        .map_err(Failure::after_work)?;
-    output::print(&match matches.get_flag("json") {
-        true => output::json("the headroom", &headroom)?,
-        false => headroom.text(),
-    })
-    .map_err(Failure::after_work)?;
-    if let Some(failure) = interruption {
-        return Err(failure);
+        find_headroom(settings, &goal, &options, &args.directory, None, spoiled_repeats, &stop)?;
+    args.write(&headroom, &args.directory.join("headroom.html"))?;
+    match interruption {
+        Some(failure) => Err(failure),
+        None => Ok(args.exit_code(&headroom)),
     }
-    Ok(match headroom.outcome() {
-        Some(Decision::Passed) | None => judged(matches.get_flag("strict"), headroom.are_good()),
-        Some(outcome) => decided(outcome),
-    })
 }
 
 /// Parameters of a step that are not set otherwise: runs of the default length would take more than an hour together.
@@ -626,7 +390,7 @@ const QUICK_STEP: [(&str, &str); 2] = [("RUN_TIME", "8"), ("WARMUP", "1")];
 const QUICK_CALIBRATION: &str = "5s";
 
 /// A sentence on how long a search takes.
-fn expectation(settings: &Settings, goal: &Goal, rules: HeadroomRules) -> Result<String, Failure> {
+fn expectation(settings: &Settings, goal: &Goal, repeats: u32) -> String {
     /// Steps of a search beside repeats: doublings and halvings of the gap.
     const FURTHER_STEPS: [u32; 2] = [3, 12];
     /// Start and end of a run.
@@ -639,14 +403,14 @@ fn expectation(settings: &Settings, goal: &Goal, rules: HeadroomRules) -> Result
     let calibration = goal.calibration_time().as_secs_f64();
     let of_calibration = CALIBRATION_RUNS as f64 * (calibration + warmup + OVERHEAD_S);
     let [least, most] = FURTHER_STEPS.map(|further| {
-        let steps = f64::from(2 * rules.repeats + further);
+        let steps = f64::from(2 * repeats + further);
         duration(of_calibration + steps * (run_time + warmup + OVERHEAD_S))
     });
-    Ok(format!(
+    format!(
         "this takes {least} to {most}, and longer where others spoil steps: up to {CALIBRATION_RUNS} calibrations, a run at low load, \
          and steps of {} each",
         duration(run_time + warmup)
-    ))
+    )
 }
 
 /// Searches for headroom, or resumes from the runs in `directory`. `conditions` distinguish the searches of a campaign. Beside
@@ -654,200 +418,60 @@ fn expectation(settings: &Settings, goal: &Goal, rules: HeadroomRules) -> Result
 pub(super) fn find_headroom(
     settings: Settings,
     goal: &Goal,
-    asked: &Demand,
+    options: &Options,
     directory: &Path,
     conditions: Option<serde_json::Value>,
     spoiled_repeats: usize,
     stop: &AtomicBool,
 ) -> Result<(Headroom, Option<Failure>), Failure> {
-    let target = Target::of(&settings, goal)?;
+    let target = target_of(&settings, goal)?;
     let mut about = goal.about(&settings, &target);
     if let Some(conditions) = conditions {
         about["under"] = conditions;
     }
-    let runs = SearchRuns { trail: Trail::open(directory, &about)?, settings, stop };
-    let calibrated = target.calibrate(goal, &runs.settings, |name, pairs| runs.measure(name, pairs))?;
-    let parameters = calibrated.planned.parameters;
-    let mut search = StepSearch {
-        runs,
-        parameters,
-        target: &target,
-        columns: asked
-            .limits
-            .iter()
-            .map(|limit| limit.figure.name)
-            .chain(HeadroomLimit::default_columns())
-            .collect(),
-        limits: asked.limits.iter().map(asked_limit).collect(),
-        count_cached: asked.count_cached,
-        spoiled_repeats,
-        measured: None,
-        low_load: None,
-        steps: Vec::new(),
-        interruption: None,
-    };
-    let found = search.find(asked, &goal.demand.figures)?;
-    let settings = &search.runs.settings;
     let amount = |key| settings.entry(key).and_then(Entry::value).and_then(Amount::from_value);
-    let headroom = Headroom {
-        plan: plan_view(goal, Some(&target), calibrated),
-        measured: search.measured,
-        limits: search.limits,
-        why: found.words(asked.rules),
-        cost_per_hour: amount("COST_PER_HOUR"),
-        licensed_cores: amount("LICENSED_CORES"),
-        low_load: search.low_load,
-        steps: search.steps,
-        carries: found.carries,
-        at_least: found.at_least,
-        less_than: found.less_than,
-        unknown: None,
-    };
-    let headroom = headroom.judged();
-    Ok((headroom, search.interruption))
+    let [cost_per_hour, licensed_cores] = ["COST_PER_HOUR", "LICENSED_CORES"].map(amount);
+    let runs = SearchRuns::resumed(settings, stop, directory, &about)?;
+    let HeadroomSearched { calibrated, result, interruption } =
+        slob_demand::find_headroom(goal, &target, options, spoiled_repeats, &runs)?;
+    let plan = PlanView::of(goal, Some(&target), calibrated);
+    Ok((Headroom::of(plan, result, cost_per_hour, licensed_cores), interruption))
 }
 
-pub(super) fn asked_limit(limit: &LatencyLimit) -> HeadroomLimit {
-    HeadroomLimit { name: limit.to_string(), column: limit.figure.name.to_owned(), us: limit.us, basis: None }
-}
+/// Folder of the runs of a replay.
+const REPLAY_DIRECTORY: &str = "replay";
 
-/// The runs of a search, and what they have in common.
-pub(super) struct SearchRuns<'a> {
-    pub(super) trail: Trail,
-    pub(super) settings: Settings,
-    pub(super) stop: &'a AtomicBool,
-}
-
-impl SearchRuns<'_> {
-    /// Takes the run of that name from the trail, or makes it.
-    pub(super) fn measure(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Failure> {
-        match self.trail.made(name) {
-            Some(record) => {
-                output::say(&format!("{name}: taken from {}", record.id));
-                Ok(record)
-            }
-            None => {
-                let directory = &self.trail.directory;
-                let resume = format!("; the same command goes on from the runs in {}", directory.display());
-                measure(&self.settings, name, pairs, self.stop, directory, &resume)
-            }
-        }
+fn replay(args: &HeadroomArgs, matches: &ArgMatches, options: &Options, when: &str) -> Outcome {
+    let goal = goal_of(options)?;
+    if !(args.multiply > 0.0 && args.multiply <= 1000.0) {
+        return Err(Failure::usage("--multiply must be more than 0 and at most 1000"));
     }
-}
-
-struct StepSearch<'a> {
-    runs: SearchRuns<'a>,
-    parameters: Parameters,
-    target: &'a Target,
-    /// Columns of latencies that limits may need.
-    columns: BTreeSet<&'static str>,
-    limits: Vec<HeadroomLimit>,
-    count_cached: bool,
-    /// How often the steps of a level are repeated because others spoiled them.
-    spoiled_repeats: usize,
-    measured: Option<Measured>,
-    low_load: Option<HeadroomStep>,
-    steps: Vec<HeadroomStep>,
-    interruption: Option<Failure>,
-}
-
-impl StepSearch<'_> {
-    /// Runs at low load and at 1x settle the default limits, by which further steps are judged.
-    fn find(&mut self, asked: &Demand, production: &Figures) -> Result<HeadroomFound, Failure> {
-        let rate = NonZeroU32::new(self.parameters.rate).unwrap_or(NonZeroU32::MIN);
-        let mut at_one = Vec::new();
-        if self.measure_low_load()? {
-            while at_one.len() < asked.rules.repeats as usize
-                && at_one.last().is_none_or(|last| matches!(last, SearchStep::Held | SearchStep::Broke))
-            {
-                at_one.push(self.step(1.0, |_| true)?);
-            }
-        } else {
-            at_one.push(SearchStep::Interrupted);
-        }
-        if asked.limits.is_empty() {
-            let counted: Vec<HeadroomStep> =
-                self.steps.iter().filter(|step| step.not_counted.is_none()).cloned().collect();
-            self.limits = HeadroomLimit::defaults(production, self.low_load.as_ref(), &counted);
-            self.steps.iter_mut().for_each(|step| step.judge(&self.limits));
-            let ended =
-                at_one.iter().rfind(|step| !matches!(step, SearchStep::Held | SearchStep::Broke)).copied();
-            at_one = self.steps.iter().filter_map(result_of).chain(ended).collect();
-        }
-        search_headroom(asked.rules, rate, &at_one, |factor| self.step(factor, |step| step.broke.is_some()))
+    let from = Some(when).filter(|when| *when != "day");
+    let timetable = Timetable::of(&goal, from, "1d", args.compress)?;
+    let settings = settings::resolve(matches, &[])?;
+    refuse_roles(&settings)?;
+    refuse_flags(&settings, |key| SET_BY_STRETCH.contains(&key), "the stretch and --compress")?;
+    RunSpec::from_settings(&settings)?;
+    let usual = Path::new(REPLAY_DIRECTORY);
+    let directory = if is_given(matches, "directory") { &args.directory } else { usual };
+    say_expectation(&timetable, &goal);
+    let stop = interrupt::flag()?;
+    let target = target_of(&settings, &goal)?;
+    let mut about = goal.about(&settings, &target);
+    about["replay"] = json!({
+        "from": timetable.slots.first().map(|slot| slot.begin),
+        "begins": timetable.begins_s,
+        "multiply": args.multiply,
+    });
+    let runs = SearchRuns::resumed(settings, &stop, directory, &about)?;
+    let Replayed { calibrated, result, ended } =
+        slob_demand::replay(&goal, &target, &timetable, args.multiply, options, &runs)?;
+    if result.runs.is_empty() {
+        ended?;
+        return Ok(ExitCode::SUCCESS);
     }
-
-    /// Measures the latencies of this platform where nothing queues; returns false if the user interrupts it. A plan of a rate
-    /// that can't be lowered has no such run.
-    fn measure_low_load(&mut self) -> Result<bool, Failure> {
-        let factor = LOW_LOAD.value / 100.0;
-        if self.parameters.times(factor, &self.target.limits).rate == self.parameters.rate {
-            return Ok(true);
-        }
-        for nth in 1..=1 + self.spoiled_repeats {
-            let Some(step) = self.run(&format!("low-load-{nth}"), factor)? else { return Ok(false) };
-            let is_last = step.spoiled.is_none();
-            output::say(&format!("low load, {} operations/s: {}", step.rate, step.outcome()));
-            self.low_load = Some(step);
-            if is_last {
-                break;
-            }
-        }
-        Ok(true)
-    }
-
-    /// A step, repeated while others spoil it and that `matters`.
-    fn step(&mut self, factor: f64, matters: fn(&HeadroomStep) -> bool) -> Result<SearchStep, Failure> {
-        loop {
-            let name = format!("step-{}", self.steps.len() + 1);
-            let Some(mut step) = self.run(&name, factor)? else { return Ok(SearchStep::Interrupted) };
-            step.judge(&self.limits);
-            let repeated = |other: &&HeadroomStep| {
-                other.factor == factor && other.not_counted == Some(NotCounted::Repeated)
-            };
-            let is_spoiled = step.spoiled.is_some() && step.not_counted.is_none() && matters(&step);
-            if is_spoiled && self.steps.iter().filter(repeated).count() < self.spoiled_repeats {
-                step.not_counted = Some(NotCounted::Repeated);
-            }
-            output::say(&format!(
-                "{} times the demand, {} operations/s: {}",
-                times(factor),
-                step.rate,
-                step.outcome()
-            ));
-            let result = result_of(&step);
-            self.steps.push(step);
-            if let Some(result) = result {
-                return Ok(result);
-            }
-        }
-    }
-
-    /// Makes the run of a step; `None` if the user interrupts it.
-    fn run(&mut self, name: &str, factor: f64) -> Result<Option<HeadroomStep>, Failure> {
-        let pairs = self.target.pairs(&self.parameters.times(factor, &self.target.limits));
-        let record = match self.runs.measure(name, &pairs) {
-            Err(failure) if failure.is_interruption() => {
-                self.interruption = Some(failure);
-                return Ok(None);
-            }
-            other => other?,
-        };
-        self.measured.get_or_insert_with(|| Measured::of(&record));
-        let columns = self.columns.iter().copied();
-        let step = HeadroomStep::of(&record, factor, columns, self.count_cached);
-        step.map(Some).ok_or_else(|| measured_nothing(&record))
-    }
-}
-
-pub(super) const SPOILED_REPEATS: usize = 2;
-
-/// `None` for a step that is repeated.
-fn result_of(step: &HeadroomStep) -> Option<SearchStep> {
-    match (step.not_counted, &step.broke) {
-        (Some(NotCounted::Repeated), _) => None,
-        (Some(NotCounted::Cached), _) => Some(SearchStep::NotCounted),
-        (None, Some(_)) => Some(SearchStep::Broke),
-        (None, None) => Some(SearchStep::Held),
-    }
+    let replay = Replay { plan: PlanView::of(&goal, Some(&target), calibrated), result };
+    args.write(&replay, &directory.join("replay.html"))?;
+    ended?;
+    Ok(args.exit_code(&replay))
 }

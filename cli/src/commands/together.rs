@@ -24,7 +24,7 @@ use slob_record::{Neighbour, NeighbourUse, Record, Together};
 use slob_run::{CommonStart, RunEvent, RunObserver};
 use slob_spec::{Entry, Origin, RunSpec, Secret, Settings, Value};
 
-use super::runs::{Extras, measure_spec};
+use super::measuring::{Extras, Led, measure_spec};
 use crate::failure::{Failure, Outcome};
 use crate::live::second;
 use crate::{interrupt, output, registry, settings};
@@ -287,7 +287,7 @@ pub(super) fn member() -> Outcome {
             "--member is for `slob campaign` and `slob saturate`, which start this themselves",
         ));
     };
-    let led = Led {
+    let led = Follower {
         step: preparation.step.clone(),
         name: preparation.name.clone(),
         orders,
@@ -325,7 +325,7 @@ fn report(report: &Report) {
 }
 
 /// A member's side of the common start.
-pub(super) struct Led<'a> {
+struct Follower<'a> {
     step: String,
     name: String,
     orders: Receiver<Order>,
@@ -333,7 +333,7 @@ pub(super) struct Led<'a> {
     started: OnceCell<(Timestamp, Vec<Neighbour>)>,
 }
 
-impl Led<'_> {
+impl Follower<'_> {
     fn measure(&self, preparation: &mut Preparation, stop: &AtomicBool) -> Result<(String, Ended), Failure> {
         let settings = settings::of_run_as_loaded(&preparation.settings()?)?;
         let spec = RunSpec::from_settings(&settings)?.spec;
@@ -357,9 +357,14 @@ impl Led<'_> {
             }
         }
     }
+}
 
-    /// Exchanges what the runs used, once this one has ended.
-    pub(super) fn conclude(&self, record: &Record) -> Option<Together> {
+impl Led for Follower<'_> {
+    fn start(&self) -> &dyn CommonStart {
+        self
+    }
+
+    fn conclude(&self, record: &Record) -> Option<Together> {
         let (start, mut neighbours) = self.started.get().cloned()?;
         report(&Report::Used(neighbour_use(record)));
         if let Some(Order::Used(mut used)) = self.order_within(Some(PATIENCE)) {
@@ -369,7 +374,7 @@ impl Led<'_> {
     }
 }
 
-impl CommonStart for Led<'_> {
+impl CommonStart for Follower<'_> {
     fn agree(&self, run_id: &str) -> Option<Instant> {
         report(&Report::Ready { run: run_id.to_owned() });
         let Some(Order::Start { at, neighbours }) = self.order_within(None) else { return None };

@@ -6,14 +6,14 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use slob_spec::{Kind, SpecErrors, Value};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use slob_demand::{Options, parse_time};
+use slob_spec::{Kind, SpecErrors};
 use strum::VariantArray;
 
 use crate::hook::{CommandLine, Hook, Moment};
 use crate::schedule::Order;
-use crate::search::HeadroomRules;
-use slob_facts::LatencyLimit;
 
 pub(crate) type Pairs = Vec<(String, String)>;
 
@@ -34,7 +34,7 @@ pub struct Plan {
     pub(crate) settings: Pairs,
     pub variants: Vec<Variant>,
     /// If set, each step is a search for headroom instead of a run.
-    pub demand: Option<Demand>,
+    pub demand: Option<Options>,
     pub models: Vec<Model>,
     pub sessions: Vec<Sessions>,
     /// Targets that are measured beside each other; each model is then a company of them.
@@ -112,12 +112,8 @@ impl Plan {
     /// Makes a round of runs `every` so often, for so long.
     pub fn in_slots(&mut self, every: &str, for_text: &str) -> Result<(), PlanErrors> {
         let mut checks = Checks { file: &self.file, decided: &[], errors: Vec::new() };
-        let parse = |text: &str| match SLOTS.parse(text, ANY_BLOCK) {
-            Ok(Value::Duration(duration)) => Some(duration),
-            _ => None,
-        };
         let durations = [("--every", every), ("--for", for_text)].map(|(key, text)| {
-            parse(text).or_else(|| {
+            parse_time(SLOTS, text).or_else(|| {
                 checks.bad("the command line", key, text, &SLOTS.permitted());
                 None
             })
@@ -183,53 +179,9 @@ const SET_BY_SEARCH: [(&str, &str); 19] = [
     ("RESULTS_DIR", "`directory`"),
 ];
 
-/// Options of `slob headroom`, by the names of its flags.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Demand {
-    pub point: DemandPoint,
-    pub limits: Vec<LatencyLimit>,
-    pub rules: HeadroomRules,
-    pub count_cached: bool,
-}
-
-/// The point of a profile that a test is planned for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DemandPoint {
-    pub profile: PathBuf,
-    pub instance: Option<String>,
-    pub at: String,
-    pub by: Option<String>,
-    pub grow: f64,
-    pub peak_factor: Option<f64>,
-    pub calibration: String,
-    pub max_sessions: u32,
-}
-
-impl Demand {
-    /// Every option with its value, to compare campaigns.
-    pub(crate) fn shown(&self) -> BTreeMap<String, String> {
-        let point = &self.point;
-        let limits: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
-        let all = [
-            ("instance", point.instance.clone()),
-            ("at", Some(point.at.clone())),
-            ("by", point.by.clone()),
-            ("grow", Some(point.grow.to_string())),
-            ("peak_factor", point.peak_factor.map(|factor| factor.to_string())),
-            ("calibration", Some(point.calibration.clone())),
-            ("max_sessions", Some(point.max_sessions.to_string())),
-            ("limits", (!limits.is_empty()).then(|| limits.join(", "))),
-            ("most", Some(self.rules.most.to_string())),
-            ("repeats", Some(self.rules.repeats.to_string())),
-            ("count_cached", Some(self.count_cached.to_string())),
-        ];
-        all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
-    }
-}
-
 impl Checks<'_> {
     /// Checks the demand, and that no other key contradicts it.
-    fn demand(&mut self, raw: &RawDemand, plan: &RawPlan) -> Option<Demand> {
+    fn demand(&mut self, options: &Options, plan: &RawPlan) -> Options {
         self.decided = &SET_BY_SEARCH;
         let decides = "each search finds its own sessions and load from the profile";
         let contradictions = [
@@ -243,47 +195,19 @@ impl Checks<'_> {
             ),
         ];
         self.contradictions("demand", contradictions);
-        match raw {
-            RawDemand::Profile(profile) => {
-                self.chosen(&RawDemandOptions { profile: profile.clone(), ..Default::default() })
-            }
-            RawDemand::Chosen(chosen) => self.chosen(chosen),
-        }
-    }
-
-    fn chosen(&mut self, raw: &RawDemandOptions) -> Option<Demand> {
         let place = format!("{}, demand", self.file);
-        let errors = self.errors.len();
-        let mut limits = Vec::new();
-        for text in &raw.limits {
-            match text.parse::<LatencyLimit>() {
-                Ok(limit) => limits.push(limit),
-                Err(error) => self.bad(&place, "limits", text, &error.to_string()),
-            }
+        for (key, value, permitted) in options.faults() {
+            self.bad(&place, key, &value, permitted);
         }
-        let rules = HeadroomRules { most: raw.most.unwrap_or(64.0), repeats: raw.repeats.unwrap_or(3) };
-        if !(1.0..=1e6).contains(&rules.most) {
-            self.bad(&place, "most", &rules.most.to_string(), "1 to 1000000");
-        }
-        if !(1..=20).contains(&rules.repeats) {
-            self.bad(&place, "repeats", &rules.repeats.to_string(), "1 to 20");
-        }
-        let max_sessions = raw.max_sessions.unwrap_or(256);
-        if !(1..=65_535).contains(&max_sessions) {
-            self.bad(&place, "max_sessions", &max_sessions.to_string(), "1 to 65535");
-        }
-        let point = DemandPoint {
-            profile: raw.profile.clone(),
-            instance: raw.instance.clone(),
-            at: raw.at.clone().unwrap_or_else(|| "peak".to_owned()),
-            by: raw.by.clone(),
-            grow: raw.grow.unwrap_or(1.0),
-            peak_factor: raw.peak_factor,
-            calibration: raw.calibration.as_ref().map_or_else(|| "15s".to_owned(), Scalar::text),
-            max_sessions,
-        };
-        let count_cached = raw.count_cached;
-        (self.errors.len() == errors).then_some(Demand { point, limits, rules, count_cached })
+        options.clone()
+    }
+}
+
+/// A demand, or the profile alone.
+fn demand<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Options>, D::Error> {
+    match toml::Value::deserialize(value)? {
+        toml::Value::String(profile) => Ok(Some(Options { profile: profile.into(), ..Options::default() })),
+        chosen => Options::deserialize(chosen).map(Some).map_err(D::Error::custom),
     }
 }
 
@@ -300,7 +224,8 @@ struct RawPlan {
     retries: Option<u32>,
     #[serde(default)]
     noise: bool,
-    demand: Option<RawDemand>,
+    #[serde(default, deserialize_with = "demand")]
+    demand: Option<Options>,
     sessions: Option<Vec<Scalar>>,
     models: Option<Vec<String>>,
     #[serde(default)]
@@ -345,32 +270,6 @@ struct RawModel {
     metric: Option<String>,
     #[serde(default)]
     settings: BTreeMap<String, Scalar>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(untagged)]
-enum RawDemand {
-    Profile(PathBuf),
-    Chosen(Box<RawDemandOptions>),
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawDemandOptions {
-    profile: PathBuf,
-    instance: Option<String>,
-    at: Option<String>,
-    by: Option<String>,
-    grow: Option<f64>,
-    peak_factor: Option<f64>,
-    calibration: Option<Scalar>,
-    max_sessions: Option<u32>,
-    #[serde(default)]
-    limits: Vec<String>,
-    most: Option<f64>,
-    repeats: Option<u32>,
-    #[serde(default)]
-    count_cached: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -434,8 +333,6 @@ const DEFAULT_TIMEOUT: &str = "600";
 const MOST_RUNS: u64 = 10_000;
 /// Limit of discarded runs at a switch and of attempts at a failing run.
 const MOST_EXTRA: u32 = 100;
-/// A duration does not depend on the block size.
-const ANY_BLOCK: u32 = 8192;
 
 /// Parameters that the campaign sets, and where the plan says them.
 const SET_BY_CAMPAIGN: [(&str, &str); 8] = [
@@ -451,7 +348,7 @@ const SET_BY_CAMPAIGN: [(&str, &str); 8] = [
 
 fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     let mut checks = Checks { file, decided: &SET_BY_CAMPAIGN, errors: Vec::new() };
-    let demand = raw.demand.as_ref().and_then(|demand| checks.demand(demand, &raw));
+    let demand = raw.demand.as_ref().map(|demand| checks.demand(demand, &raw));
     let name = checks.name(file, "name", raw.name.as_deref().unwrap_or("campaign"));
     let settings = checks.pairs(file, &raw.settings);
     let mut variants: Vec<Variant> = raw.variant.iter().map(|variant| checks.variant(variant)).collect();
@@ -589,13 +486,11 @@ impl Checks<'_> {
             self.bad(place, key, "", "a line for the shell, or a list of a program and its arguments");
             return None;
         };
-        match TIMEOUT.parse(&timeout, ANY_BLOCK) {
-            Ok(Value::Duration(timeout)) => Some(Hook { command, timeout }),
-            _ => {
-                self.bad(place, "timeout", &timeout, &TIMEOUT.permitted());
-                None
-            }
+        let parsed = parse_time(TIMEOUT, &timeout);
+        if parsed.is_none() {
+            self.bad(place, "timeout", &timeout, &TIMEOUT.permitted());
         }
+        Some(Hook { command, timeout: parsed? })
     }
 
     /// The named models; without names all defined ones; without any, `read`.
@@ -842,7 +737,7 @@ const ALIKE: f64 = 0.6;
 fn unknown_keys(plan: &toml::Table, file: &str) -> Vec<PlanError> {
     let mut errors = unknown_of(plan, &keys::<RawPlan>(), file);
     if let Some(toml::Value::Table(demand)) = plan.get("demand") {
-        errors.extend(unknown_of(demand, &keys::<RawDemandOptions>(), &format!("{file}, demand")));
+        errors.extend(unknown_of(demand, &keys::<Options>(), &format!("{file}, demand")));
     }
     for (index, variant) in tables(plan, "variant").enumerate() {
         let place = format!("{file}, variant {}", named(variant, index));

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use slob_demand::Options;
 use slob_spec::{Entry, Length, RunSpec, Settings, Table, Target};
 use slob_stats::Shuffler;
 
 use crate::hook::{Hook, Moment};
-use crate::plan::{Demand, Model, Pairs, Plan, PlanError, PlanErrors, Sessions, Staff, Variant};
+use crate::plan::{Model, Pairs, Plan, PlanError, PlanErrors, Sessions, Staff, Variant};
 
 pub(crate) const SCHEDULE_VERSION: u32 = 1;
 
@@ -462,7 +463,7 @@ fn schedule(plan: &Plan, cells: &BTreeMap<String, Cell>) -> Schedule {
         warmup_runs: plan.warmup_runs,
         baseline: plan.baseline.clone(),
         every_s: plan.every.map(|every| every.as_secs()),
-        demand: plan.demand.as_ref().map(Demand::shown).unwrap_or_default(),
+        demand: plan.demand.as_ref().map(Options::shown).unwrap_or_default(),
         variants: plan
             .variants
             .iter()

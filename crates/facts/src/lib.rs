@@ -4,6 +4,7 @@
 //! same facts for ever. Unknown figures are `None`, and shown as [`format::ABSENT`], never as 0.
 #![forbid(unsafe_code)]
 
+mod bottleneck;
 pub mod bound;
 mod claim;
 pub mod figure;
@@ -17,6 +18,7 @@ pub mod table;
 pub mod thresholds;
 pub mod verdicts;
 
+pub use bottleneck::{Bottleneck, bottleneck};
 pub use bound::{BadBound, BadLimit, Bound, LatencyLimit, figure_named};
 pub use claim::Claim;
 pub use figure::{Figure, Figures};

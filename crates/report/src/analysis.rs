@@ -23,7 +23,7 @@ use serde::Serialize;
 use slob_stats::Comparison;
 use slob_stats::summary::{self, mean_interval, mean_without_extremes};
 
-pub use self::curve::{Bottleneck, Curve, CurvePoint};
+pub use self::curve::Curve;
 pub use self::neighbours::{Neighbours, Round, Taking};
 pub use self::runs::{
     LatencyOf, Metric, Run, UnknownMetric, run_of, run_of_report, run_of_row, slob_r_tables, stem,

@@ -2,26 +2,21 @@
 
 mod headroom;
 mod headrooms;
-mod limits;
 mod plan;
 mod replay;
-mod runs;
 
-pub use self::headroom::{Headroom, HeadroomStep, Measured, NotCounted, times};
+pub use self::headroom::Headroom;
 pub use self::headrooms::{Headrooms, Platform, SearchResult};
-pub use self::limits::{Basis, Break, HeadroomLimit};
 pub use self::plan::{PlanView, plan_conf, plan_table};
-pub use self::replay::{RESPONSE, Replay, ReplayInterval};
-pub use self::runs::{measured_by_run, sample_of_run};
+pub use self::replay::Replay;
 
 use jiff::civil::{DateTime, Weekday};
-use slob_measure::WorkingSet;
-use slob_profile::{
+use slob_demand::{
     Change, Figure, FigureSummary, Interval, NotModelled, Place, Profile, Source, Subject, Summary, diff,
-    length, not_modelled,
+    is_page_cache, length, not_modelled,
 };
+use slob_measure::WorkingSet;
 
-use self::limits::is_page_cache;
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
@@ -145,7 +140,7 @@ const FACTS: [(&str, FactOf); 6] = [
 ];
 
 /// Version, CPUs, sizes and hits of a profile's database, as far as they are known.
-pub fn known_facts(profile: &Profile) -> Option<String> {
+fn known_facts(profile: &Profile) -> Option<String> {
     let Subject { version, cpus, facts, .. } = &profile.subject;
     let hits = Summary::of(profile).and_then(|summary| summary.hit_percent);
     let facts = [
@@ -540,7 +535,7 @@ fn week_map(profile: &Profile, figure: Figure) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use slob_profile::{Sample, Subject, collect};
+    use slob_demand::{Sample, Subject, collect};
 
     use super::*;
 

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Zoned;
 use jiff::civil::DateTime;
+use slob_demand::{Figure, Figures, Histograms, LeftOut, Profile, Sample, Source, Subject};
 use slob_engine::{Counter, Engine, EngineError, Facts, ServerTotals, WorkingSet};
 use slob_observe::{NEVER, Observer};
-use slob_profile::{Figure, Figures, Histograms, LeftOut, Profile, Sample, Source, Subject};
 use slob_spec::Target;
 
 /// Pause between looks at the stop flag.
@@ -202,8 +202,8 @@ fn figures(before: &ServerTotals, after: &ServerTotals, seconds: f64) -> Figures
 
 #[cfg(test)]
 mod tests {
+    use slob_demand::collect;
     use slob_engine::Counters;
-    use slob_profile::collect;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Saved profiles, and everything that is worked out from one: its summary, its demand, a plan.
 
-use slob_profile::{At, By, Choice, Costs, Limits, Profile, Summary, compare, not_modelled, solve};
+use slob_demand::{At, By, Choice, Costs, Limits, Profile, Summary, compare, not_modelled, solve};
 use slob_report::profiles::{profile_page, profile_text};
 
 use super::damage::{self, Random};

@@ -126,17 +126,14 @@ const DEMAND: &str = "repeats = 4\nnoise = true\n\
 fn with_a_demand_each_step_is_a_search() {
     let plan = Plan::parse("p", DEMAND).unwrap();
     let demand = plan.demand.as_ref().unwrap();
-    assert_eq!(
-        (demand.point.at.as_str(), demand.point.grow, demand.rules.most, demand.rules.repeats),
-        ("p95", 2.0, 8.0, 1)
-    );
+    assert_eq!((demand.at.as_str(), demand.grow, demand.most, demand.repeats), ("p95", 2.0, 8.0, 1));
     assert_eq!(demand.limits[0].to_string(), "read-p99=2ms");
     let steps = crate::schedule::steps(&plan);
     assert_eq!(steps.len(), 3 * 4);
     let first = steps.iter().find(|step| step.variant == "a" && step.repeat == 1).unwrap();
     assert_eq!((first.key().as_str(), first.run_name().as_str()), ("a/headroom/1", "a-headroom-r1"));
     let short = Plan::parse("p", "demand = \"p.json\"\n[[variant]]\nname = \"a\"\n").unwrap();
-    assert_eq!(short.demand.unwrap().rules.repeats, 3);
+    assert_eq!(short.demand.unwrap().repeats, 3);
 }
 
 #[rstest]
@@ -144,7 +141,7 @@ fn with_a_demand_each_step_is_a_search() {
 #[case("repeats = 4", "models = [\"read\"]", "`models` and `demand` contradict each other")]
 #[case("repeats = 4", "warmup_runs = 1", "`warmup_runs` and `demand` contradict each other")]
 #[case("SCHEMAS = 2", "RATE = 5", "RATE is decided by the campaign (`demand`)")]
-#[case("read-p99=2ms", "reed=2ms", "limits is 'reed=2ms'")]
+#[case("read-p99=2ms", "reed=2ms", "'reed=2ms' is not a limit")]
 #[case("grow = 2", "grew = 2", "p, demand: there is no key 'grew'; did you mean grow?")]
 #[case("most = 8", "most = 0.5", "most is '0.5'; it must be 1 to")]
 fn keys_that_contradict_a_demand_are_refused(

@@ -1,6 +1,8 @@
 //! The curve of a search for the knee as a page with charts.
 
-use super::{Curve, CurvePoint};
+use slob_demand::CurvePoint;
+
+use super::Curve;
 use crate::Answer;
 use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};

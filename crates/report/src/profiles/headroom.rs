@@ -1,197 +1,43 @@
 //! The headroom of a platform: the multiple of a demand that it carries, from one search.
 
-use crate::{Answer, Outcome};
-use std::collections::BTreeMap;
+use std::ops::Deref;
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde::{Deserialize, Serialize};
-use slob_profile::{Bucket, Figure, Figures, Fit, FitLine, Histograms};
-use slob_record::{Record, ServerRecord};
+use serde::Serialize;
+use slob_demand::{
+    Break, Bucket, Environment, Figure, Fit, FitLine, HeadroomLimit, HeadroomResult, HeadroomStep,
+    NotCounted, times,
+};
 use slob_spec::Amount;
 
-use super::limits::{Break, HeadroomLimit};
-use super::{FIGURE_HEAD, PlanView, not_modelled_table, runs, with_unit};
-use crate::analysis::{Bottleneck, CurvePoint};
+use super::{FIGURE_HEAD, PlanView, not_modelled_table, with_unit};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
+use crate::{Answer, Outcome};
 use slob_facts::format::{Percent, duration_us, fixed, or_absent, percent, plural, significant};
-use slob_facts::measured::{OfferedLoad, mean_rate};
 use slob_facts::thresholds::LOAD_MADE;
-use slob_facts::verdicts::spoiled_by_others;
-use slob_facts::{Grade, Judged, Question, Run, figure, verdicts};
+use slob_facts::{Grade, Judged, Question};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Headroom {
     /// The plan as it was calibrated at 1x.
     pub plan: PlanView,
-    pub measured: Option<Measured>,
-    pub limits: Vec<HeadroomLimit>,
-    /// The run that shows this platform's own latencies; absent if no lower rate than that of 1x can be asked for.
-    pub low_load: Option<HeadroomStep>,
-    pub steps: Vec<HeadroomStep>,
-    /// Multiple of the demand; absent if the platform does not even carry the least that was tried.
-    pub carries: Option<f64>,
-    /// Carried in every run.
-    pub at_least: Option<f64>,
-    /// Carried in no run; absent if nothing broke.
-    pub less_than: Option<f64>,
-    pub why: String,
+    #[serde(flatten)]
+    result: HeadroomResult,
     /// Why all of that says nothing of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unknown: Option<String>,
+    unknown: Option<String>,
     /// The price of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost_per_hour: Option<Amount>,
+    cost_per_hour: Option<Amount>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub licensed_cores: Option<Amount>,
-}
-
-/// A run at a multiple of the demand.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct HeadroomStep {
-    pub factor: f64,
-    pub run: String,
-    /// Intended operations per second.
-    pub rate: u32,
-    pub sessions: u32,
-    /// Share of the rate that was done.
-    pub kept_percent: f64,
-    /// False if less was done than chance explains.
-    pub rate_kept: bool,
-    pub figures: Figures,
-    /// The limited latencies in microseconds, by their columns.
-    pub latencies: BTreeMap<String, f64>,
-    /// Histograms of waits, if the target measures them.
-    #[serde(skip)]
-    pub histograms: Histograms,
-    pub broke: Option<Break>,
-    /// Work of others that decided the figures of this step.
-    pub spoiled: Option<String>,
-    pub not_counted: Option<NotCounted>,
-    pub bottleneck: Option<Bottleneck>,
-    /// The figures that show the bottleneck, in a sentence.
-    pub reason: String,
-    pub verdicts: Vec<Judged>,
-}
-
-/// Time and place of a search.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measured {
-    pub at: Timestamp,
-    /// Product and version.
-    pub server: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
-}
-
-impl Measured {
-    pub fn of(record: &Record) -> Self {
-        let host = record.host.as_ref().map(|host| {
-            let cpus = host.info.cpus_online.map(|cpus| plural(u64::from(cpus), "CPU"));
-            let parts = cpus.into_iter().chain(host.info.cpu_model.clone());
-            format!("{} ({})", host.info.hostname, parts.collect::<Vec<_>>().join(", "))
-        });
-        let ServerRecord { product, version, .. } = &record.server;
-        Self { at: record.started, server: format!("{product} {version}"), host }
-    }
-
-    fn words(&self) -> String {
-        let at = self.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string();
-        let host = self.host.as_ref().map(|host| format!(", seen from {host}")).unwrap_or_default();
-        format!("{}{host}, {at}", self.server)
-    }
-}
-
-/// Why a step is discarded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NotCounted {
-    /// The page cache served its reads.
-    Cached,
-    /// Others spoiled it, and it was repeated.
-    Repeated,
-}
-
-impl HeadroomStep {
-    /// The step of a run, with the latencies of these columns. Reads from the page cache count with `count_cached`. `None`
-    /// without throughput.
-    pub fn of<'a>(
-        record: &Record,
-        factor: f64,
-        columns: impl Iterator<Item = &'a str>,
-        count_cached: bool,
-    ) -> Option<Self> {
-        let point = CurvePoint::of(record, false)?;
-        let rate = mean_rate(record).unwrap_or(0) as u32;
-        let verdicts = verdicts(record);
-        let is_cached = verdicts
-            .iter()
-            .any(|verdict| verdict.question == Question::Physical && verdict.answer == Grade::Bad);
-        let figures = Run::of(record);
-        let latency = |column: &str| Some((column.to_owned(), figure::named(column)?.of(&figures)?));
-        let is_late = OfferedLoad::of(record).is_some_and(|load| load.is_missed());
-        Some(Self {
-            factor,
-            run: record.id.clone(),
-            rate,
-            sessions: record.workload.sessions(),
-            kept_percent: 100.0 * point.operations_per_s / f64::from(rate.max(1)),
-            rate_kept: !is_late,
-            figures: runs::figures(record),
-            latencies: columns.filter_map(latency).collect(),
-            histograms: runs::histograms(record),
-            broke: None,
-            spoiled: spoiled_by_others(record, &verdicts),
-            not_counted: (is_cached && !count_cached).then_some(NotCounted::Cached),
-            bottleneck: Some(point.bottleneck),
-            reason: point.reason,
-            verdicts: point.verdicts,
-        })
-    }
-
-    pub(super) fn latency(&self, column: &str) -> Option<f64> {
-        self.latencies.get(column).copied()
-    }
-
-    /// Notes the first limit that the step broke: latencies first, then the rate.
-    pub fn judge(&mut self, limits: &[HeadroomLimit]) {
-        let latency = limits.iter().find_map(|limit| limit.broken_by(self.latency(&limit.column)?));
-        let rate = Break::Rate { kept_percent: self.kept_percent, rate: self.rate };
-        self.broke = latency.or((!self.rate_kept).then_some(rate));
-    }
-
-    /// The outcome in words.
-    pub fn outcome(&self) -> String {
-        let outcome = match (self.not_counted, &self.broke) {
-            (Some(NotCounted::Cached), _) => return "does not count".to_owned(),
-            (Some(NotCounted::Repeated), _) => return "repeated: spoiled by others".to_owned(),
-            (None, Some(broke)) => broke.words(),
-            (None, None) => "held".to_owned(),
-        };
-        if self.spoiled.is_some() { format!("{outcome} (spoiled by others)") } else { outcome }
-    }
-
-    /// Why its reads do not count.
-    pub(super) fn why_cached(&self) -> Option<String> {
-        let physical = self.verdicts.iter().find(|verdict| verdict.question == Question::Physical);
-        let sentence = physical.filter(|_| self.not_counted == Some(NotCounted::Cached))?.sentence.as_str();
-        Some(format!("its reads were not physical: {sentence} --count-cached counts them nevertheless."))
-    }
+    licensed_cores: Option<Amount>,
 }
 
 /// The item with the lowest factor above what is carried.
 pub(super) fn nearest_above<T>(carries: Option<f64>, items: impl Iterator<Item = (f64, T)>) -> Option<T> {
     let above = items.filter(|(factor, _)| carries.is_none_or(|carries| *factor > carries));
     above.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, item)| item)
-}
-
-/// A multiple to three digits, the precision of a step.
-pub fn times(factor: f64) -> String {
-    let decimals = if factor < 1.0 { 3 } else { usize::from(factor < 10.0) + usize::from(factor < 100.0) };
-    let text = fixed(factor, decimals);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// The verdicts without which a step shows nothing. That its reads were physical is a condition of its own, and a host short of
@@ -234,11 +80,11 @@ fn not_made(fit: &Fit, kept: f64, carries: Option<f64>) -> Option<String> {
 
 impl PlanView {
     /// Production, and the platform where it is known, as facts.
-    pub(super) fn ends(&self, measured: Option<&Measured>) -> [(&'static str, Option<String>); 2] {
+    pub(super) fn ends(&self, measured: Option<&Environment>) -> [(&'static str, Option<String>); 2] {
         let joined =
             |parts: [Option<String>; 2], by| parts.into_iter().flatten().collect::<Vec<_>>().join(by);
         let production = joined([Some(self.database.clone()), self.production.clone()], ", ");
-        let platform = joined([self.target.clone(), measured.map(Measured::words)], ": ");
+        let platform = joined([self.target.clone(), measured.map(Environment::words)], ": ");
         [("Production", Some(production)), ("Platform", Some(platform))]
     }
 
@@ -256,7 +102,24 @@ impl PlanView {
     }
 }
 
+impl Deref for Headroom {
+    type Target = HeadroomResult;
+
+    fn deref(&self) -> &HeadroomResult {
+        &self.result
+    }
+}
+
 impl Headroom {
+    pub fn of(
+        plan: PlanView,
+        result: HeadroomResult,
+        cost_per_hour: Option<Amount>,
+        licensed_cores: Option<Amount>,
+    ) -> Self {
+        Self { plan, result, unknown: None, cost_per_hour, licensed_cores }.judged()
+    }
+
     fn counted(&self) -> impl Iterator<Item = &HeadroomStep> {
         self.steps.iter().filter(|step| step.not_counted.is_none())
     }
@@ -267,7 +130,7 @@ impl Headroom {
     }
 
     /// With the reason why the answer is not known, if it is not: another load was made, no step counts, or a verdict forbids it.
-    pub fn judged(self) -> Self {
+    fn judged(self) -> Self {
         let cached = || {
             self.steps.iter().find_map(HeadroomStep::why_cached).map(|why| format!("no step counts: {why}"))
         };
@@ -656,7 +519,7 @@ fn latency_chart(headroom: &Headroom) -> Chart {
 
 #[cfg(test)]
 mod tests {
-    use slob_profile::Aim;
+    use slob_demand::Aim;
 
     use super::*;
 

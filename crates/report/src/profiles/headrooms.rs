@@ -6,9 +6,10 @@
 
 use crate::Answer;
 use serde::{Deserialize, Serialize};
+use slob_demand::{HeadroomStep, times};
 use slob_stats::{Comparison, PercentInterval, summary};
 
-use super::headroom::{HeadroomStep, are_good, nearest_above, refused, times};
+use super::headroom::{are_good, nearest_above, refused};
 use crate::Confidence;
 use crate::analysis::{compared_places, number_or_empty};
 use crate::change::{range, shown_percent};
@@ -408,8 +409,8 @@ fn chart(headrooms: &Headrooms) -> Chart {
 
 #[cfg(test)]
 mod tests {
-    use super::super::limits::Break;
     use super::*;
+    use slob_demand::Break;
 
     fn platform(name: &str, values: &[f64]) -> Platform {
         let search = |(carries, nth): (&f64, i32)| SearchResult {

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use slob_profile::{Demand, Fit, NotModelled, Parameters, Planned};
+use slob_demand::{Calibrated, Demand, Fit, Goal, NotModelled, Parameters, Planned, Target, not_modelled};
 
-use super::{amount, not_modelled_table};
+use super::{amount, known_facts, not_modelled_table};
 use crate::page::{Column, Page, Table};
 use slob_facts::format::{or_absent, signed_percent};
 
@@ -96,6 +96,21 @@ pub fn plan_table(view: &PlanView) -> String {
 }
 
 impl PlanView {
+    pub fn of(goal: &Goal, target: Option<&Target>, calibrated: Calibrated) -> Self {
+        Self {
+            database: goal.database.clone(),
+            production: known_facts(&goal.profile),
+            demand: goal.demand.clone(),
+            plan: calibrated.planned,
+            fit: calibrated.fit,
+            target: target.map(|target| target.name.clone()),
+            runs: calibrated.runs,
+            scale_blocks: target.map(|target| target.limits.scale_blocks),
+            not_modelled: not_modelled(&goal.demand.figures, goal.block_bytes),
+            notes: target.map(|target| target.notes(goal)).unwrap_or_default(),
+        }
+    }
+
     pub(super) fn write_fit(&self, page: &mut Page) {
         let heads = ["Demanded", "Planned", "Measured", "Difference %"];
         let mut table = Table::of_numbers(Column::left("Per second"), heads);

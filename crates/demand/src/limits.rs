@@ -2,13 +2,13 @@
 //! platform at low load, and from the noise of repeats.
 
 use serde::{Deserialize, Serialize};
-use slob_profile::{Figure, Figures};
-use slob_stats::summary;
-
-use super::headroom::HeadroomStep;
-use slob_facts::figure;
 use slob_facts::format::{duration_us, percent, plain_number};
 use slob_facts::thresholds::{FLASH_READ, LATENCY_FACTOR};
+use slob_facts::{LatencyLimit, figure};
+use slob_stats::summary;
+
+use crate::step::HeadroomStep;
+use crate::{Figure, Figures};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadroomLimit {
@@ -42,8 +42,14 @@ const DEFAULTS: [(&str, &str, Figure); 2] = [
 ];
 
 /// True for a mean read that is shorter than any device needs.
-pub(super) fn is_page_cache(read_us: f64) -> bool {
+pub fn is_page_cache(read_us: f64) -> bool {
     read_us < FLASH_READ.value
+}
+
+impl From<&LatencyLimit> for HeadroomLimit {
+    fn from(limit: &LatencyLimit) -> Self {
+        Self { name: limit.to_string(), column: limit.figure.name.to_owned(), us: limit.us, basis: None }
+    }
 }
 
 impl HeadroomLimit {
@@ -84,7 +90,7 @@ impl HeadroomLimit {
         self.us * (1.0 + self.basis.as_ref().map_or(0.0, |basis| basis.noise_percent) / 100.0)
     }
 
-    pub(super) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let Some(basis) = &self.basis else { return self.name.clone() };
         let Basis { production_us, production_cached, low_load_us, noise_percent } = *basis;
         let own = low_load_us.unwrap_or_default();
@@ -105,7 +111,7 @@ impl HeadroomLimit {
     }
 
     /// A sentence if production's latency does not count.
-    pub(super) fn caution(&self) -> Option<String> {
+    pub fn caution(&self) -> Option<String> {
         let basis = self.basis.as_ref().filter(|basis| basis.production_cached)?;
         Some(format!(
             "Production's mean read of {} is shorter than flash needs ({} us): its page cache served reads, so this latency is \
@@ -116,7 +122,7 @@ impl HeadroomLimit {
     }
 
     /// The break of a latency that exceeds the limit.
-    pub(super) fn broken_by(&self, us: f64) -> Option<Break> {
+    pub(crate) fn broken_by(&self, us: f64) -> Option<Break> {
         let most_us = self.most_us();
         (us > most_us).then(|| Break::Latency { column: self.column.clone(), us, most_us })
     }

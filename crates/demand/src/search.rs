@@ -18,7 +18,7 @@ use std::num::NonZeroU32;
 const MOST_RUNS: usize = 40;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct KneeRules {
+pub(crate) struct KneeRules {
     pub most: NonZeroU32,
     /// A gain below this share of throughput does not count: 0.05 is 5 %.
     pub tolerance: f64,
@@ -26,21 +26,21 @@ pub struct KneeRules {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct KneePoint {
+pub(crate) struct KneePoint {
     pub threads: NonZeroU32,
     pub throughput: f64,
     pub over_limit: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct KneeFound {
+pub(crate) struct KneeFound {
     /// Threads of each schema at the knee; `None` if the first point broke the limit.
     pub threads: Option<NonZeroU32>,
     pub why: KneeReason,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KneeReason {
+pub(crate) enum KneeReason {
     Saturated,
     Limit,
     Most,
@@ -49,7 +49,7 @@ pub enum KneeReason {
 
 /// The quantity that a search for the knee raises, in levels from 1 on.
 #[derive(Clone, Copy, Debug)]
-pub enum Raised {
+pub(crate) enum Raised {
     /// The threads of each schema.
     Threads { schemas: NonZeroU32 },
     /// The rate of an open loop, in steps of operations per second.
@@ -58,14 +58,14 @@ pub enum Raised {
 
 impl Raised {
     /// Sessions, or operations per second.
-    pub fn count(self, level: NonZeroU32) -> u32 {
+    pub(crate) fn count(self, level: NonZeroU32) -> u32 {
         match self {
             Self::Threads { schemas: each } | Self::Rate { step: each } => level.saturating_mul(each).get(),
         }
     }
 
     /// The parameter of a level, and its part of a run's name.
-    pub fn parameter(self, level: NonZeroU32) -> ((&'static str, String), String) {
+    pub(crate) fn parameter(self, level: NonZeroU32) -> ((&'static str, String), String) {
         let count = self.count(level);
         match self {
             Self::Threads { .. } => (("THREADS_PER_SCHEMA", level.to_string()), format!("s{count}")),
@@ -73,7 +73,7 @@ impl Raised {
         }
     }
 
-    pub fn words(self, level: NonZeroU32) -> String {
+    pub(crate) fn words(self, level: NonZeroU32) -> String {
         match self {
             Self::Threads { .. } => format!("{:>5} sessions", self.count(level)),
             Self::Rate { .. } => format!("a rate of {:>7}/s", self.count(level)),
@@ -83,7 +83,7 @@ impl Raised {
 
 impl KneeFound {
     /// The reason in a sentence. `refusal` is the error of the level that the target did not accept.
-    pub fn words(self, raised: Raised, tolerance_percent: f64, refusal: Option<&str>) -> String {
+    pub(crate) fn words(self, raised: Raised, tolerance_percent: f64, refusal: Option<&str>) -> String {
         let percent = tolerance_percent;
         match (self.why, raised) {
             (KneeReason::Unsettled, _) => {
@@ -117,7 +117,7 @@ impl KneeFound {
 
 /// Searches for the knee. `measure` makes a run with some threads; it is also told whether fewer threads were measured, and then
 /// may return `None` if the target refuses so many.
-pub fn search_knee<E>(
+pub(crate) fn search_knee<E>(
     rules: KneeRules,
     mut measure: impl FnMut(NonZeroU32, bool) -> Result<Option<KneePoint>, E>,
 ) -> Result<KneeFound, E> {
@@ -274,13 +274,13 @@ const GAP_RATIO: f64 = 1.1;
 const LEAST_FACTOR: f64 = 1.0 / 32.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HeadroomRules {
+pub(crate) struct HeadroomRules {
     pub most: f64,
     pub repeats: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     Held,
     Broke,
     /// It ends the search: later steps would not count either.
@@ -291,7 +291,7 @@ pub enum Step {
 
 /// Reason for the end of a search for headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeadroomEnd {
+pub(crate) enum HeadroomEnd {
     Settled,
     Unsettled,
     NotCounted,
@@ -299,7 +299,7 @@ pub enum HeadroomEnd {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HeadroomFound {
+pub(crate) struct HeadroomFound {
     pub carries: Option<f64>,
     /// Largest factor that every run carried.
     pub at_least: Option<f64>,
@@ -310,7 +310,7 @@ pub struct HeadroomFound {
 
 impl HeadroomFound {
     /// The reason of the result in a sentence.
-    pub fn words(&self, rules: HeadroomRules) -> String {
+    pub(crate) fn words(&self, rules: HeadroomRules) -> String {
         match (self.end, self.carries, self.less_than) {
             (HeadroomEnd::NotCounted, ..) => "The search was ended by a step that does not count.".into(),
             (HeadroomEnd::Interrupted, ..) => {
@@ -334,7 +334,7 @@ impl HeadroomFound {
 
 /// Searches for headroom. `rate` is the operations per second of the demand itself, whose runs `at_one` are made already;
 /// `measure` makes a run with a multiple of the demand.
-pub fn search_headroom<E>(
+pub(crate) fn search_headroom<E>(
     rules: HeadroomRules,
     rate: NonZeroU32,
     at_one: &[Step],

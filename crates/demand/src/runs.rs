@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use jiff::tz::TimeZone;
+use slob_facts::{Run, figure};
 use slob_measure::{Bound, Counter, Counters, Facts, LatencyKind, OpCounts, OpKind, WorkingSet};
-use slob_profile::{Bucket, Figure, Figures, Histograms, Measured, Sample, Subject};
 use slob_record::{Interval, KindRecord, RateStepRecord, Record, Status, Window};
 use slob_spec::{RateSchedule, Workload};
 use slob_stats::{Histogram, Merge, Point, Series};
 
-use slob_facts::{Run, figure};
+use crate::{Bucket, Figure, Figures, Histograms, Measured, Sample, Subject};
 
 /// The sample of a run, of the database at its target.
 pub fn sample_of_run(record: &Record) -> Sample {
@@ -59,7 +59,7 @@ fn facts(record: &Record) -> Facts {
     }
 }
 
-pub(super) fn figures(record: &Record) -> Figures {
+pub(crate) fn figures(record: &Record) -> Figures {
     let of = Run::of(record);
     let known = [
         (Figure::LogicalReads, figure::LOGICAL_READS_PER_S, 1.0),
@@ -82,7 +82,7 @@ pub(super) fn figures(record: &Record) -> Figures {
 
 /// The whole steps of a run whose RATE is a schedule, by the second of the window at which each begins: a record of each step
 /// alone.
-pub(super) fn steps(record: &Record) -> Vec<(f64, Record)> {
+pub(crate) fn steps(record: &Record) -> Vec<(f64, Record)> {
     record.rate_steps.iter().map(|step| (step.from_s, record_of_step(record, step))).collect()
 }
 
@@ -198,7 +198,7 @@ pub fn measured_by_run(record: &Record) -> Option<Measured> {
 }
 
 /// Latencies of reads and of log syncs, in buckets that double.
-pub(super) fn histograms(record: &Record) -> Histograms {
+pub(crate) fn histograms(record: &Record) -> Histograms {
     let named = [("read", LatencyKind::PhysicalRead), ("commit", LatencyKind::RedoSync)];
     let of = |(name, kind): (&str, LatencyKind)| {
         let histogram = &record.latencies.get(kind)?.histogram;

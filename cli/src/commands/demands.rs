@@ -1,0 +1,181 @@
+//! What plans, searches for headroom and replays have in common: the demand, the target, and the runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use clap::{ArgMatches, Args, parser::ValueSource, value_parser};
+use clap_complete::ArgValueCompleter;
+use slob_campaign::Trail;
+use slob_demand::{By, Goal, LoadedTarget, Options, Parts, Runs, Target};
+use slob_record::Record;
+use slob_spec::{LoadSpec, MAX_SESSIONS, Settings};
+
+use super::measuring::{Quiet, measure_step, report_command};
+use super::profile;
+use crate::failure::Failure;
+use crate::{completing, output, registry, settings};
+
+/// The point of a profile, and the multiple of its demand.
+#[derive(Args)]
+pub(super) struct DemandArgs {
+    /// What `slob profile` wrote
+    #[arg(value_name = "PROFILE", default_value_os_t = Options::default().profile)]
+    #[arg(add = ArgValueCompleter::new(completing::profiles))]
+    profile: PathBuf,
+    /// peak, p95, median, or a moment such as '2026-11-20 10:00'
+    #[arg(long, value_name = "POINT", default_value_t = Options::default().at)]
+    at: String,
+    /// What peak, p95 and median are by; `each` takes each figure at its own
+    #[arg(long, value_name = "FIGURE", default_value_t = By::default().name().to_owned())]
+    #[arg(value_parser = By::ALL.iter().map(|by| by.name()).collect::<Vec<_>>())]
+    by: String,
+    /// Plan for this many times the demand
+    #[arg(long, value_name = "TIMES", default_value_t = Options::default().grow)]
+    grow: f64,
+    /// By how much the busiest minutes of a long interval exceeded its mean
+    #[arg(long, value_name = "TIMES")]
+    peak_factor: Option<f64>,
+    /// Of a cluster, only this instance [default: all together]
+    #[arg(long, value_name = "NAME")]
+    instance: Option<String>,
+    /// Length of each of the up to four short runs that measure what operations cost
+    #[arg(long, value_name = "TIME", default_value_t = Options::default().calibration)]
+    calibration: String,
+    /// The most sessions
+    #[arg(long, value_name = "N", default_value_t = Options::default().max_sessions)]
+    #[arg(value_parser = value_parser!(u32).range(1..=MAX_SESSIONS.cast_signed()))]
+    max_sessions: u32,
+    /// Print everything as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl DemandArgs {
+    pub(super) fn options(&self) -> Options {
+        Options {
+            profile: self.profile.clone(),
+            instance: self.instance.clone(),
+            at: self.at.clone(),
+            by: Some(self.by.clone()),
+            grow: self.grow,
+            peak_factor: self.peak_factor,
+            calibration: self.calibration.clone(),
+            max_sessions: self.max_sessions,
+            ..Options::default()
+        }
+    }
+}
+
+/// True if a flag is given, and its value no default.
+pub(super) fn is_given(matches: &ArgMatches, flag: &str) -> bool {
+    matches.value_source(flag) == Some(ValueSource::CommandLine)
+}
+
+/// The demand at the point of a profile.
+pub(super) fn goal_of(options: &Options) -> Result<Goal, Failure> {
+    Ok(Goal::of(options, profile::read(&options.profile)?)?)
+}
+
+/// The target of the settings, with what is loaded there.
+pub(super) fn target_of(settings: &Settings, goal: &Goal) -> Result<Target, Failure> {
+    let (LoadSpec { target, .. }, engine) = registry::open(settings)?;
+    let server = engine.server()?;
+    let schemas = engine.schemas()?;
+    let complete = schemas.iter().take_while(|state| state.state.layout().is_some()).count();
+    let Some(first) = schemas.first().filter(|_| complete > 0) else {
+        return Err(Failure::usage(format!(
+            "{target} holds no schema: load some with `slob setup`, more than the database's cache holds, or the reads will \
+             not be physical"
+        )));
+    };
+    let loaded = LoadedTarget {
+        name: target.to_string(),
+        block_bytes: server.block_bytes,
+        schemas: u32::try_from(complete).unwrap_or(u32::MAX),
+        scale_blocks: first.load.scale,
+        scan_blocks: first.load.scan_blocks,
+    };
+    Ok(Target::of(loaded, settings, goal))
+}
+
+/// A search that chooses the number of sessions.
+pub(super) fn refuse_roles(settings: &Settings) -> Result<(), Failure> {
+    match ["WRITERS", "READERS"].into_iter().find(|key| settings.value(key).is_some()) {
+        Some(key) => Err(Failure::usage(format!(
+            "{key} says how many sessions there are, but the search finds that out itself: unset WRITERS and READERS"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Makes the runs of a search in a directory of its own.
+pub(super) struct SearchRuns<'a> {
+    settings: Settings,
+    stop: &'a AtomicBool,
+    directory: PathBuf,
+    /// Knows the runs that were made before; calibrations of a plan have none.
+    trail: Option<Trail>,
+}
+
+impl<'a> SearchRuns<'a> {
+    /// Calibrations are no runs of the user: they neither fill the list nor become the latest.
+    pub(super) fn of_calibrations(settings: &Settings, stop: &'a AtomicBool) -> Self {
+        let directory = settings::results_dir(settings).join("calibrations");
+        Self { settings: settings.clone(), stop, directory, trail: None }
+    }
+
+    /// Runs that the same command goes on from. `about` tells them from those of other searches.
+    pub(super) fn resumed(
+        settings: Settings,
+        stop: &'a AtomicBool,
+        directory: &Path,
+        about: &serde_json::Value,
+    ) -> Result<Self, Failure> {
+        let trail = Some(Trail::open(directory, about)?);
+        Ok(Self { settings, stop, directory: directory.to_owned(), trail })
+    }
+}
+
+impl Runs for SearchRuns<'_> {
+    type Failure = Failure;
+
+    fn run(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Failure> {
+        match self.trail.as_ref().and_then(|trail| trail.made(name)) {
+            Some(record) => {
+                output::say(&format!("{name}: taken from {}", record.id));
+                Ok(record)
+            }
+            None => self.make(name, pairs),
+        }
+    }
+
+    fn is_interruption(failure: &Failure) -> bool {
+        failure.is_interruption()
+    }
+
+    fn say(&self, line: &str) {
+        output::say(line);
+    }
+}
+
+impl Parts for SearchRuns<'_> {
+    fn parts(&self, name: &str) -> Vec<Record> {
+        self.trail.as_ref().map(|trail| trail.parts(name)).unwrap_or_default()
+    }
+
+    fn make(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Failure> {
+        let mut pairs = pairs.to_vec();
+        pairs.push(("RUN_NAME", name.to_owned()));
+        pairs.push(("RESULTS_DIR", self.directory.display().to_string()));
+        let settings = settings::overridden(&self.settings, &pairs, name)?;
+        measure_step(&settings, self.stop, &mut Quiet::new(), |folder| {
+            let kept = format!("; what it measured is kept: `{}`", report_command(folder));
+            match &self.trail {
+                Some(_) => {
+                    format!("{kept}; the same command goes on from the runs in {}", self.directory.display())
+                }
+                None => kept,
+            }
+        })
+    }
+}

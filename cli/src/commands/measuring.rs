@@ -1,0 +1,167 @@
+//! A run from its settings to its record with the views beside it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use slob_engine::Purpose;
+use slob_record::{CONF_FILE, Record, RecordError, SigningKey, Status, Together};
+use slob_report::html::run_page;
+use slob_report::{HTML_REPORT, TEXT_REPORT, compact_summary, text_report, with_digest};
+use slob_run::{CommonStart, ExternalScript, RunContext, RunEvent, RunObserver, ScriptMoment, prepare};
+use slob_spec::{RunSpec, Settings, to_conf_text};
+
+use crate::failure::Failure;
+use crate::live::RunTalk;
+use crate::{index, judged, output, registry, settings};
+
+/// The start that a run has in common with others.
+pub(super) trait Led {
+    fn start(&self) -> &dyn CommonStart;
+
+    /// Exchanges what the runs used, once this one has ended.
+    fn conclude(&self, record: &Record) -> Option<Together>;
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct Extras<'a> {
+    pub(super) journal: Option<&'a Path>,
+    /// Signs the record.
+    pub(super) key: Option<&'a SigningKey>,
+    /// The run starts together with others.
+    pub(super) led: Option<&'a dyn Led>,
+}
+
+/// Runs a checked specification and keeps the record with its views.
+pub(super) fn measure_spec(
+    settings: &Settings,
+    spec: &RunSpec,
+    extras: Extras<'_>,
+    stop: &AtomicBool,
+    observer: &mut dyn RunObserver,
+) -> Result<KeptRun, Failure> {
+    let engine = Arc::from(registry::open_target(&spec.target, &spec.options, Purpose::Use, None)?);
+    let context = RunContext {
+        engine: Arc::clone(&engine),
+        spec,
+        configuration: settings::for_record(settings),
+        slob_version: env!("CARGO_PKG_VERSION"),
+        stop,
+        journal: extras.journal,
+        common_start: extras.led.map(|led| led.start()),
+    };
+    let prepared = prepare(engine.as_ref(), spec)?;
+    let measured = slob_run::run(&context, &prepared, observer)?;
+    let (mut record, directory) = (measured.record, measured.directory);
+    record.together = extras.led.and_then(|led| led.conclude(&record));
+    if let Err(error) = directory.write(CONF_FILE, &to_conf_text(settings)) {
+        output::say(&format!("warning: {error}; the record holds the configuration too"));
+    }
+    // Views can be made again from the record.
+    let folder = directory.publish(&mut record, extras.key).map_err(|error| not_kept(&error, &record))?;
+    let report = report_command(&folder);
+    let text = text_report(&record);
+    write_view(&folder, TEXT_REPORT, &with_digest(&slob_record::with_hidden_shown(&text)), &report);
+    let page = with_digest(&run_page(&record));
+    let has_charts = write_view(&folder, HTML_REPORT, &page, &format!("{report} --html"));
+    judged::keep(&folder);
+    index::keep(&spec.results_dir);
+    Ok(KeptRun { record, folder, has_charts, script: prepared.script })
+}
+
+/// Makes a run of a search. A run that did not complete is an error; `resume` says how to go on after an interruption.
+pub(super) fn measure_step(
+    settings: &Settings,
+    stop: &AtomicBool,
+    observer: &mut dyn RunObserver,
+    resume: impl FnOnce(&Path) -> String,
+) -> Result<Record, Failure> {
+    let spec = RunSpec::from_settings(settings)?.spec;
+    let kept = measure_spec(settings, &spec, Extras::default(), stop, observer)?;
+    kept.end(stop)?;
+    let id = &kept.record.id;
+    match &kept.record.status {
+        Status::Completed => Ok(kept.record),
+        Status::Interrupted => {
+            Err(Failure::interrupted(format!("run {id} was interrupted{}", resume(&kept.folder))))
+        }
+        Status::Failed { error } => Err(Failure::failed(format!("run {id} failed: {error}"))),
+    }
+}
+
+/// Shows the seconds of a run on a terminal only: they would fill a log.
+pub(super) struct Quiet(Option<RunTalk>);
+
+impl Quiet {
+    pub(super) fn new() -> Self {
+        Self(output::is_interactive().then(|| RunTalk::new(false)))
+    }
+}
+
+impl RunObserver for Quiet {
+    fn on_run(&mut self, event: &RunEvent<'_>) {
+        let wanted = matches!(event, RunEvent::Tick(_) | RunEvent::Verifying | RunEvent::Interrupted);
+        if let Some(talk) = self.0.as_mut().filter(|_| wanted) {
+            talk.on_run(event);
+        }
+    }
+}
+
+pub(super) fn report_command(folder: &Path) -> String {
+    format!("slob report {}", output::quoted(&folder.display().to_string()))
+}
+
+/// Writes a view of a record, which `command` can make again. Returns false if it could not be written.
+fn write_view(folder: &Path, name: &str, text: &str, command: &str) -> bool {
+    let written = output::write_whole(&folder.join(name), text);
+    if let Err(error) = &written {
+        output::say(&format!(
+            "warning: writing {name} of the run: {error}; `{command}` recreates it from the record"
+        ));
+    }
+    written.is_ok()
+}
+
+fn not_kept(error: &RecordError, record: &Record) -> Failure {
+    output::say(&format!("{}\n{}", text_report(record).trim_end(), compact_summary(record).trim_end()));
+    Failure::failed(format!(
+        "the record of this run can't be saved: {error}; make room for RESULTS_DIR or name another folder: \
+         everything that was measured is printed above"
+    ))
+}
+
+pub(super) struct KeptRun {
+    pub(super) record: Record,
+    folder: PathBuf,
+    has_charts: bool,
+    script: Option<ExternalScript>,
+}
+
+impl KeptRun {
+    /// Prints the summary or the full report, and the place of the record.
+    pub(super) fn print(&self, full: bool) -> Result<(), Failure> {
+        let text = if full { text_report(&self.record) } else { compact_summary(&self.record) };
+        let printed = output::print(&text).map_err(Failure::after_work);
+        output::say(&format!("\n{}", self.place()));
+        printed
+    }
+
+    pub(super) fn place(&self) -> String {
+        let (folder, report) = (self.folder.display(), report_command(&self.folder));
+        let charts = match self.has_charts {
+            true => format!("{folder}/{HTML_REPORT}"),
+            false => format!("`{report} --html`, once there is room for them"),
+        };
+        let digest = self.record.digest.as_deref().unwrap_or_default();
+        format!(
+            "Full report: `{report}`\nCharts:      {charts}\nRecord:      {folder}\nDigest:      {digest}"
+        )
+    }
+
+    /// Calls EXTERNAL_SCRIPT for the last time; the report precedes its failure.
+    pub(super) fn end(&self, stop: &AtomicBool) -> Result<(), Failure> {
+        self.script
+            .as_ref()
+            .map_or(Ok(()), |script| Ok(script.call(ScriptMoment::End, &self.record.id, stop)?))
+    }
+}

@@ -1,0 +1,210 @@
+//! The demand that a test is to make, the target that is to carry it, and the plan between them, which short runs calibrate.
+
+use std::time::Duration;
+
+use serde_json::json;
+use slob_record::Record;
+use slob_spec::{Kind, LoadSpec, Settings, SpecErrors, Value};
+
+use crate::options::{Options, parse_time};
+use crate::runs::measured_by_run;
+use crate::{
+    At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Demand, Limits, Parameters, Profile, calibrate,
+    compare, solve,
+};
+
+/// Length of a calibration run.
+const CALIBRATION: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
+
+/// Keys and values of parameters.
+pub type Pairs = Vec<(&'static str, String)>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum DemandError {
+    /// The request can't be carried out; nothing was changed.
+    #[error("{0}")]
+    Usage(String),
+    /// A run did not measure what it is for.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl DemandError {
+    pub(crate) fn measured_nothing(record: &Record) -> Self {
+        Self::Failed(format!("run {} measured nothing", record.id))
+    }
+}
+
+/// Makes the runs of a search. One that was made before the search was interrupted is not repeated.
+pub trait Runs {
+    type Failure: From<DemandError>;
+
+    /// The record of a completed run with these parameters.
+    fn run(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Self::Failure>;
+
+    /// True if the user ended the search.
+    fn is_interruption(failure: &Self::Failure) -> bool;
+
+    fn say(&self, line: &str);
+}
+
+/// A point of a profile and its demand.
+pub struct Goal {
+    pub profile: Profile,
+    pub choice: Choice,
+    pub database: String,
+    pub block_bytes: Option<u32>,
+    pub demand: Demand,
+    /// Length of a calibration run, as a text of `slob.conf`.
+    calibration: String,
+    most_sessions: u32,
+}
+
+impl Goal {
+    /// Takes the demand at the point of a profile that was asked for.
+    pub fn of(options: &Options, profile: Profile) -> Result<Self, DemandError> {
+        let names = || By::ALL.iter().map(|by| by.name()).collect::<Vec<_>>().join(", ");
+        let by = options.by.as_deref().map(|name| {
+            let error = |_| DemandError::Usage(format!("by is '{name}'; it must be one of {}", names()));
+            name.parse::<By>().map_err(error)
+        });
+        let choice = Choice {
+            at: options.at.parse::<At>().map_err(|error| DemandError::Usage(error.to_string()))?,
+            by: by.transpose()?.unwrap_or_default(),
+            grow: options.grow,
+            peak_factor: options.peak_factor,
+        };
+        let profile = match &options.instance {
+            Some(instance) => profile.of_instance(instance),
+            None => profile,
+        };
+        let demand = profile
+            .demand(&choice)
+            .map_err(|error| DemandError::Usage(format!("{}: {error}", options.profile.display())))?;
+        let calibration = &options.calibration;
+        if parse_time(CALIBRATION, calibration).is_none() {
+            let permitted = CALIBRATION.permitted();
+            return Err(DemandError::Usage(format!("calibration is {calibration}; it must be {permitted}")));
+        }
+        Ok(Self {
+            database: profile.subject.words(),
+            block_bytes: profile.subject.block_bytes,
+            demand,
+            calibration: calibration.clone(),
+            most_sessions: options.max_sessions,
+            profile,
+            choice,
+        })
+    }
+
+    /// Length of a calibration run.
+    pub fn calibration_time(&self) -> Duration {
+        parse_time(CALIBRATION, &self.calibration).unwrap_or_default()
+    }
+
+    /// The facts that tell the runs for this demand on a target from others.
+    pub fn about(&self, settings: &Settings, target: &Target) -> serde_json::Value {
+        json!({
+            "database": self.database,
+            "point": self.demand.point,
+            "demand": self.demand.figures,
+            "target": target.name,
+            "loaded": target.limits,
+            "run_time": shown(settings, "RUN_TIME"),
+            "warmup": shown(settings, "WARMUP"),
+        })
+    }
+
+    /// The plan before a load: for what SCHEMAS, SCALE and SCAN_TABLE_SZ would make.
+    pub fn plan_without_target(&self, settings: &Settings) -> Result<Calibrated, SpecErrors> {
+        let load = LoadSpec::from_settings(settings)?.spec;
+        let block_bytes = load.block_sz.or(self.block_bytes).unwrap_or(load.block_bytes());
+        let LoadSpec { schemas, scale, scan_table, .. } = load;
+        let limits = Limits {
+            schemas: schemas.get(),
+            scan_blocks: scan_table.map_or(0, |size| size.blocks(block_bytes)),
+            scale_blocks: scale.blocks(block_bytes),
+            most_sessions: self.most_sessions,
+            ..Limits::default()
+        };
+        let costs = Costs::default();
+        let planned = solve(&self.demand, &costs, &limits.with_hot_spot(block_bytes));
+        let fit = compare(&self.demand, &planned, None, &costs);
+        Ok(Calibrated { planned, fit, runs: Vec::new() })
+    }
+}
+
+fn shown(settings: &Settings, key: &str) -> Option<String> {
+    settings.entry(key)?.displayed()
+}
+
+/// What is loaded at a target.
+pub struct LoadedTarget {
+    pub name: String,
+    pub block_bytes: u32,
+    /// Complete schemas from the first on.
+    pub schemas: u32,
+    pub scale_blocks: u64,
+    pub scan_blocks: u64,
+}
+
+/// A target with the limits of a plan for it.
+pub struct Target {
+    pub name: String,
+    pub limits: Limits,
+    block_bytes: u32,
+    sets_warmup: bool,
+}
+
+impl Target {
+    pub fn of(loaded: LoadedTarget, settings: &Settings, goal: &Goal) -> Self {
+        let set = |key| settings.entry(key).filter(|entry| entry.origin().is_set());
+        let schemas = set("SCHEMAS").and_then(|entry| entry.displayed()?.parse::<u32>().ok());
+        let LoadedTarget { name, block_bytes, schemas: there, scale_blocks: whole, scan_blocks } = loaded;
+        let scale_blocks = match set("SCALE").and_then(|entry| entry.value()) {
+            Some(Value::Size(size)) => size.blocks(block_bytes).min(whole),
+            _ => whole,
+        };
+        let limits = Limits {
+            schemas: schemas.unwrap_or(there).min(there),
+            scan_blocks,
+            scale_blocks,
+            most_sessions: goal.most_sessions,
+            ..Limits::default()
+        };
+        let sets_warmup = set("WARMUP").is_some();
+        Self { name, limits: limits.with_hot_spot(block_bytes), block_bytes, sets_warmup }
+    }
+
+    /// Keys and values of a run of these operations on this target.
+    pub fn pairs(&self, parameters: &Parameters) -> Pairs {
+        let mut pairs = parameters.pairs();
+        pairs.extend([("SCALE", self.limits.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
+        pairs
+    }
+
+    /// Calibrates a plan with short runs.
+    pub fn calibrate<R: Runs>(&self, goal: &Goal, runs: &R) -> Result<Calibrated, R::Failure> {
+        calibrate(&goal.demand, &self.limits, |nth, parameters| {
+            let mut pairs = self.pairs(parameters);
+            pairs.extend([("RUN_TIME", goal.calibration.clone()), ("UNTIL_STEADY", "FALSE".to_owned())]);
+            pairs.extend((!self.sets_warmup).then(|| ("WARMUP", "3".to_owned())));
+            let rate = parameters.rate;
+            runs.say(&format!("calibration {nth} of at most {CALIBRATION_RUNS}: {rate} operations/s"));
+            let record = runs.run(&format!("calibration-{nth}"), &pairs)?;
+            let measured = measured_by_run(&record).ok_or_else(|| DemandError::measured_nothing(&record))?;
+            Ok((record.id, measured))
+        })
+    }
+
+    pub fn notes(&self, goal: &Goal) -> Vec<String> {
+        let other = goal.block_bytes.filter(|bytes| *bytes != self.block_bytes);
+        let note = other.map(|bytes| {
+            format!(
+                "Blocks have {bytes} bytes there and {} here: the test moves as many blocks, not as many bytes.",
+                self.block_bytes
+            )
+        });
+        note.into_iter().collect()
+    }
+}

@@ -1,0 +1,260 @@
+//! The search for the knee of a target, alone or beside another: sessions or a rate are raised until a limit breaks or throughput stops
+//! growing.
+
+use std::num::NonZeroU32;
+
+use serde::Serialize;
+use slob_facts::format::plural;
+use slob_facts::measured::mean_rate;
+use slob_facts::{Bottleneck, Judged, LatencyLimit, Run, bottleneck, figure};
+use slob_record::{KindRecord, Record};
+
+use crate::goal::DemandError;
+use crate::search::{KneeFound, KneePoint, KneeRules, Raised, search_knee};
+
+/// Steps of the rate, as parts of a closed loop's throughput.
+const STEPS_OF_CAPACITY: u32 = 16;
+/// The search ends at twice a closed loop's throughput.
+const MOST_STEPS: NonZeroU32 = NonZeroU32::new(2 * STEPS_OF_CAPACITY).unwrap();
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CurvePoint {
+    pub run: String,
+    pub sessions: u32,
+    /// The intended rate of an open loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<u32>,
+    pub operations_per_s: f64,
+    pub physical_reads_per_s: Option<f64>,
+    pub physical_read_mean_us: Option<f64>,
+    pub physical_read_p99_us: Option<f64>,
+    pub operation_mean_us: Option<f64>,
+    pub operation_p99_us: Option<f64>,
+    /// Known of an open loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_p99_us: Option<f64>,
+    /// Throughput x mean latency in percent of the sessions (Little, "A proof for the queuing formula L = lambda W",
+    /// *Operations Research* 9 (1961) 383): 100 if every session is always inside an operation. Absent in an open loop,
+    /// whose sessions wait for arrivals.
+    pub little_percent: Option<f64>,
+    pub over_limit: bool,
+    pub bottleneck: Bottleneck,
+    pub reason: String,
+    pub verdicts: Vec<Judged>,
+}
+
+impl CurvePoint {
+    /// The point of a run; `None` without throughput.
+    pub fn of(record: &Record, over_limit: bool) -> Option<Self> {
+        let figures = Run::of(record);
+        let (sessions, rate_per_s) = (record.workload.sessions(), mean_rate(record).map(|rate| rate as u32));
+        let operations_per_s = figure::OPERATIONS_PER_S.of(&figures)?;
+        let operation_mean_us = figure::OPERATION_MEAN_US.of(&figures);
+        let little_percent = |us: f64| 100.0 * operations_per_s * us / 1e6 / f64::from(sessions);
+        let (bottleneck, reason) = bottleneck(&figures);
+        Some(Self {
+            run: record.id.clone(),
+            sessions,
+            rate_per_s,
+            operations_per_s,
+            physical_reads_per_s: figure::PHYSICAL_READS_PER_S.of(&figures),
+            physical_read_mean_us: figure::PHYSICAL_READ_MEAN_US.of(&figures),
+            physical_read_p99_us: figure::PHYSICAL_READ_P99_US.of(&figures),
+            operation_mean_us,
+            operation_p99_us: figure::OPERATION_P99_US.of(&figures),
+            response_p99_us: figure::RESPONSE_P99_US.of(&figures),
+            little_percent: operation_mean_us.filter(|_| rate_per_s.is_none()).map(little_percent),
+            over_limit,
+            bottleneck,
+            reason,
+            verdicts: figures.judged().to_vec(),
+        })
+    }
+
+    /// The level in words: its rate, or its sessions.
+    pub fn level(&self) -> String {
+        match self.rate_per_s {
+            Some(rate) => format!("a rate of {rate}/s"),
+            None => plural(u64::from(self.sessions), "session"),
+        }
+    }
+}
+
+/// The curve of a search, and its knee.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KneeResult {
+    /// In the order of the search.
+    pub points: Vec<CurvePoint>,
+    /// Absent if even the fewest sessions exceed the limit.
+    pub knee_sessions: Option<u32>,
+    /// The highest rate that was kept, if the search raised the rate instead of the sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knee_rate_per_s: Option<u32>,
+    pub why: String,
+    pub limit: Option<String>,
+    /// A smaller gain of throughput is no growth.
+    pub tolerance_percent: f64,
+}
+
+/// Makes the runs of a search for the knee.
+pub trait Levels {
+    type Failure: From<DemandError>;
+
+    /// The record of a run with a parameter and a part of its name, and that of the target beside it.
+    fn measure(
+        &self,
+        parameter: (&'static str, String),
+        part: &str,
+    ) -> Result<(Record, Option<Record>), Self::Failure>;
+
+    /// The error of a target that refuses a level; `None` if the user ended the search.
+    fn refusal(failure: &Self::Failure) -> Option<String>;
+
+    fn say(&self, line: &str);
+}
+
+/// What a search for the knee is asked for.
+pub struct KneeOptions {
+    /// The most threads of each schema.
+    pub most: NonZeroU32,
+    pub schemas: NonZeroU32,
+    /// A gain below this share of throughput does not count, and this share of a rate may be missing.
+    pub tolerance: f64,
+    pub repeats: NonZeroU32,
+    /// Of the target beside the search, if there is one.
+    pub limit: Option<LatencyLimit>,
+    pub by_rate: bool,
+}
+
+/// Searches for the knee. Beside the curve, returns what ended the search early.
+pub fn find_knee<L: Levels>(options: KneeOptions, levels: &L) -> (KneeResult, Result<(), L::Failure>) {
+    let KneeOptions { most, schemas, tolerance, repeats, limit, by_rate } = options;
+    let rules = KneeRules { most: if by_rate { MOST_STEPS } else { most }, tolerance, repeats };
+    let mut curve = CurveSearch { levels, tolerance, limit, points: Vec::new(), refusal: None };
+    let mut raised = Raised::Threads { schemas };
+    let begun = match by_rate {
+        true => curve.rate_step().map(|step| raised = Raised::Rate { step }),
+        false => Ok(()),
+    };
+    let found = begun
+        .and_then(|()| search_knee(rules, |level, has_lower| curve.measure_level(raised, level, has_lower)));
+    let result = curve.into_result(raised, found.as_ref().ok().copied());
+    (result, found.map(|_| ()))
+}
+
+struct CurveSearch<'a, L> {
+    levels: &'a L,
+    tolerance: f64,
+    limit: Option<LatencyLimit>,
+    points: Vec<CurvePoint>,
+    /// The target's error on more sessions.
+    refusal: Option<String>,
+}
+
+impl<L: Levels> CurveSearch<'_, L> {
+    /// The point of a level; `None` if the target refuses it and a lower level was measured.
+    fn measure_level(
+        &mut self,
+        raised: Raised,
+        level: NonZeroU32,
+        has_lower: bool,
+    ) -> Result<Option<KneePoint>, L::Failure> {
+        let (parameter, part) = raised.parameter(level);
+        let name = raised.words(level);
+        let (record, victim) = match self.levels.measure(parameter, &part) {
+            Ok(measured) => measured,
+            Err(failure) => {
+                let Some(error) = L::refusal(&failure).filter(|_| has_lower) else { return Err(failure) };
+                self.levels.say(&format!("{}: {error}; going on with fewer", name.trim()));
+                self.refusal = Some(error);
+                return Ok(None);
+            }
+        };
+        let limited = victim.as_ref().unwrap_or(&record);
+        let mut point = curve_point(&record, self.exceeds_limit(limited)?)?;
+        let of_victim = match (&self.limit, &victim) {
+            (Some(limit), Some(victim)) => limited_value(limit, victim)
+                .map(|us| format!("  victim: {} {us:.0} us", limit.figure.name.trim_end_matches("_us"))),
+            _ => None,
+        };
+        // A victim at a fixed rate that is not kept has lost more than latency.
+        let beside = victim.as_ref().and_then(|victim| CurvePoint::of(victim, false));
+        point.over_limit |= beside.is_some_and(|beside| misses_rate(&beside, self.tolerance));
+        point.over_limit |= misses_rate(&point, self.tolerance);
+        let (throughput, over_limit) = (point.operations_per_s, point.over_limit);
+        let over = if over_limit { " Over the limit." } else { "" };
+        let of_victim = of_victim.unwrap_or_default();
+        self.levels.say(&format!("{name}  {throughput:>10.1} op/s{of_victim}  {}{over}", point.reason));
+        self.points.push(point);
+        Ok(Some(KneePoint { threads: level, throughput, over_limit }))
+    }
+
+    /// Measures a closed loop, which the steps of the rate divide.
+    fn rate_step(&mut self) -> Result<NonZeroU32, L::Failure> {
+        let (record, _) = self.levels.measure(("RATE", "0".to_owned()), "closed")?;
+        // A closed loop has no response times, so their limit does not apply.
+        let point = curve_point(&record, false)?;
+        let step = point.operations_per_s / f64::from(STEPS_OF_CAPACITY);
+        self.levels.say(&format!("closed loop: {:.1} op/s  {}", point.operations_per_s, point.reason));
+        self.points.push(point);
+        Ok(NonZeroU32::new(step as u32).unwrap_or(NonZeroU32::MIN))
+    }
+
+    fn exceeds_limit(&self, record: &Record) -> Result<bool, DemandError> {
+        let Some(limit) = &self.limit else { return Ok(false) };
+        match (limited_value(limit, record), clock_step_us(limit, record)) {
+            (Some(value), _) => Ok(value > limit.us),
+            (None, Some(step_us)) if step_us <= limit.us => Ok(false),
+            (None, Some(step_us)) => Err(DemandError::Usage(format!(
+                "--limit {limit}: the server's clock times operations in steps of {step_us} us, and can't tell shorter ones; \
+                 choose a limit of {step_us} us or more"
+            ))),
+            (None, None) => Err(DemandError::Usage(format!(
+                "--limit {limit}: this target does not measure {}; choose another",
+                limit.figure.name
+            ))),
+        }
+    }
+
+    fn into_result(self, raised: Raised, found: Option<KneeFound>) -> KneeResult {
+        let percent = 100.0 * self.tolerance;
+        let count = found.and_then(|found| found.threads).map(|level| raised.count(level));
+        let by_rate = matches!(raised, Raised::Rate { .. });
+        KneeResult {
+            why: found.map_or_else(
+                || "The search ended before it found an answer; this is the curve so far.".to_owned(),
+                |found| found.words(raised, percent, self.refusal.as_deref()),
+            ),
+            points: self.points,
+            knee_sessions: count.filter(|_| !by_rate),
+            knee_rate_per_s: count.filter(|_| by_rate),
+            limit: self.limit.as_ref().map(ToString::to_string),
+            tolerance_percent: percent,
+        }
+    }
+}
+
+/// True if a run with a rate did less than that.
+fn misses_rate(point: &CurvePoint, tolerance: f64) -> bool {
+    point.rate_per_s.is_some_and(|rate| point.operations_per_s < (1.0 - tolerance) * f64::from(rate))
+}
+
+fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, DemandError> {
+    CurvePoint::of(record, over_limit)
+        .ok_or_else(|| DemandError::Failed(format!("run {} has no throughput to compare", record.id)))
+}
+
+/// The figure that a limit is for, if the target measures it.
+fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {
+    limit.figure.of(&Run::of(record))
+}
+
+/// The step of the clock that timed what the limit is for: a figure that is absent lies below it.
+fn clock_step_us(limit: &LatencyLimit, record: &Record) -> Option<f64> {
+    let timed = |kind: &KindRecord| match limit.figure.name.split_once('_')?.0 {
+        "operation" => kind.latency.clock_step(),
+        "response" => kind.response.clock_step(),
+        _ => None,
+    };
+    record.operations.values().filter_map(timed).max().map(|step| step.get() as f64 / 1e3)
+}
