@@ -50,13 +50,6 @@ fn keep(name: &str, base64: &str) -> Vec<u8> {
     bytes
 }
 
-/// The whole page as a picture that is kept.
-fn keep_page(browser: &mut Browser, name: &str, width: f64) {
-    let height = browser.value("document.documentElement.scrollHeight").as_f64().unwrap();
-    let picture = browser.picture(0.0, 0.0, width, height);
-    keep(name, &picture);
-}
-
 /// The charts' names with their places on the page.
 fn charts(browser: &mut Browser) -> Vec<(String, [f64; 4])> {
     let places = browser.value(
@@ -70,8 +63,8 @@ fn charts(browser: &mut Browser) -> Vec<(String, [f64; 4])> {
     places.as_array().unwrap().iter().map(place).collect()
 }
 
-/// Opens a page in a window of that width: every chart is drawn and whole, and nothing lies beyond the edge. The page is kept as a
-/// picture. Returns the charts.
+/// Opens a page in a window of that width: every chart is drawn and whole, and nothing lies beyond the edge. A picture of the page
+/// is kept. Returns the charts.
 fn drawn(
     browser: &mut Browser,
     page: &Path,
@@ -79,30 +72,31 @@ fn drawn(
 ) -> Vec<(String, [f64; 4])> {
     browser.view(width, 900, dark);
     browser.open(page);
+    let height = browser.value("document.documentElement.scrollHeight").as_f64().unwrap();
+    let picture = browser.picture(0.0, 0.0, f64::from(width), height);
+    keep(&format!("{view}.png"), &picture);
     let charts = charts(browser);
-    for (chart, place) in &charts {
-        let colours = colours(browser, *place);
+    let places: Vec<[f64; 4]> = charts.iter().map(|(_, place)| *place).collect();
+    for ((chart, place), colours) in charts.iter().zip(colours(browser, &picture, &places)) {
         // Text alone has its shades: an empty chart has about thirty.
         assert!(colours > 40, "{chart} in {view} has {colours} colours");
         assert!(place[0] >= 0.0 && place[0] + place[2] <= f64::from(width), "{chart} in {view} is cut");
     }
     let sideways = browser.value("document.documentElement.scrollWidth - innerWidth");
     assert!(sideways.as_f64().unwrap() <= 0.0, "the page is too wide in {view} by {sideways}");
-    keep_page(browser, &format!("{view}.png"), f64::from(width));
     charts
 }
 
-/// How many different colours a part of the page has: by the browser itself, from a picture of it.
-fn colours(browser: &mut Browser, [x, y, width, height]: [f64; 4]) -> u64 {
-    let picture = browser.picture(x, y, width, height);
+/// The numbers of different colours in parts of a picture, counted by the browser itself.
+fn colours(browser: &mut Browser, picture: &str, places: &[[f64; 4]]) -> Vec<u64> {
     let count = format!(
         "(async () => {{ const image = new Image(); image.src = 'data:image/png;base64,{picture}'; await image.decode(); \
          const canvas = document.createElement('canvas'); canvas.width = image.width; canvas.height = image.height; \
          const pen = canvas.getContext('2d'); pen.drawImage(image, 0, 0); \
-         const dots = new Uint32Array(pen.getImageData(0, 0, canvas.width, canvas.height).data.buffer); \
-         return new Set(dots).size; }})()"
+         const dots = (place) => new Uint32Array(pen.getImageData(...place).data.buffer); \
+         return {places:?}.map((place) => new Set(dots(place)).size); }})()"
     );
-    browser.value(&count).as_u64().unwrap()
+    serde_json::from_value(browser.value(&count)).unwrap()
 }
 
 /// Nothing was asked of the network, and nothing went wrong.

@@ -25,7 +25,7 @@ const MARK: &str = "hunter2";
 fn damaged_addresses_do_no_harm() {
     let table = table();
     each("addresses", 6_000, 8, |random| {
-        let text = damage::text(GOOD[random.below(GOOD.len())], WORDS, random);
+        let text = damage::text(GOOD[random.index(GOOD.len())], WORDS, random);
         if let Ok(target) = text.parse::<Target>() {
             assert_eq!(target.to_string().parse::<Target>().unwrap().to_string(), target.to_string());
             let list = damage::text("h1:5432,h2,[::1]:1", WORDS, random);
@@ -48,7 +48,7 @@ fn password(random: &mut Random) -> String {
         "a", "1", "@", ":", "/", "?", "#", "&", "=", "%", "%40", ",", "[", "]", " ", "é", "\u{7}", "//", ".",
     ];
     let mut some =
-        |most: usize| -> String { (0..random.below(most)).map(|_| *random.of_these(&pieces)).collect() };
+        |most: usize| -> String { (0..random.index(most)).map(|_| *random.of_these(&pieces)).collect() };
     format!("{}{MARK}{}", some(5), some(5))
 }
 
@@ -134,6 +134,9 @@ pub(crate) fn shows_password(text: &str) -> bool {
     (0..=PASSWORD.len() - 5).any(|at| text.contains(&PASSWORD[at..at + 5]))
 }
 
+/// Of so many mistyped targets one is a setting too.
+const SOME: usize = 7;
+
 #[test]
 fn no_mistyped_target_shows_its_password() {
     let table = table();
@@ -152,8 +155,9 @@ fn no_mistyped_target_shows_its_password() {
             Err(error) => format!("{error} {error:?}"),
         };
         assert!(!shows_password(&shown), "{text}: {shown}");
-        for key in ["TARGET", "ENDPOINTS"] {
-            let flags = [(key.to_owned(), text.clone())];
+        // A message of all settings holds the message of this one, and takes far longer.
+        for key in ["TARGET", "ENDPOINTS"].iter().filter(|_| all % SOME == 0) {
+            let flags = [((*key).to_owned(), text.clone())];
             let Err(errors) = slob_spec::Settings::resolve(&table, None, &[], &flags) else { continue };
             assert!(!shows_password(&errors.to_string()), "{text}: {errors}");
         }

@@ -62,10 +62,10 @@ fn damaged_configurations_do_no_harm() {
     let table = table();
     let files = [SLOB_CONF.to_owned(), PGIO_CONF.to_owned(), init_text(&table)];
     each("slob.conf", 500, 32, |random| {
-        let text = damage::text(&files[random.below(3)], WORDS, random);
+        let text = damage::text(&files[random.index(3)], WORDS, random);
         let environment = [pair(&table, "SLOB_", random)];
         let flags = [pair(&table, "", random)];
-        use_all(&table, &text, &environment[random.below(2)..], &flags[random.below(2)..]);
+        use_all(&table, &text, &environment[random.index(2)..], &flags[random.index(2)..]);
     });
 }
 
@@ -74,7 +74,7 @@ fn damaged_configurations_do_no_harm() {
 fn odd_values_do_no_harm() {
     let table = table();
     each("values of parameters", 500, 32, |random| {
-        let lines = (0..=random.below(3)).map(|_| pair(&table, "", random));
+        let lines = (0..=random.index(3)).map(|_| pair(&table, "", random));
         let lines = lines.filter(|(_, value)| !value.contains(['\'', '\n']));
         let text: String = lines.map(|(key, value)| format!("{key}='{value}'\n")).collect();
         use_all(&table, &text, &[], &[]);

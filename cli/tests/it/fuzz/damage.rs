@@ -2,36 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A small generator (SplitMix64, Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014), so
-/// that an input can be made again from its seed, and seeds side by side have nothing in common.
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn of(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`; 0 if there is none.
-    pub(super) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    pub(super) fn one_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-
-    pub(super) fn of_these<'a, T>(&mut self, these: &'a [T]) -> &'a T {
-        &these[self.below(these.len())]
-    }
-}
+pub(super) use crate::common::Random;
 
 /// What a page must never hold as it is.
 pub(super) const SCRIPT: &str = "<script>alert(1)</script>";
@@ -83,16 +54,16 @@ pub(super) const ODD: &[&str] = &[
 /// Bytes with one to six pieces damaged; `words` are the format's own.
 pub(super) fn bytes(original: &[u8], words: &[&str], random: &mut Random) -> Vec<u8> {
     let mut bytes = original.to_vec();
-    for _ in 0..=random.below(6) {
-        let at = random.below(bytes.len());
+    for _ in 0..=random.index(6) {
+        let at = random.index(bytes.len());
         let length = if random.one_in(4) { 200 } else { 12 };
-        let end = (at + random.below(length)).min(bytes.len());
-        match random.below(9) {
+        let end = (at + random.index(length)).min(bytes.len());
+        match random.index(9) {
             0 if random.one_in(4) => bytes.truncate(at),
             0 | 1 => drop(bytes.drain(at..end)),
             2 => {
                 let piece = bytes[at..end].to_vec();
-                let to = random.below(bytes.len());
+                let to = random.index(bytes.len());
                 bytes.splice(to..to, piece);
             }
             3 => drop(bytes.splice(at..end, random.of_these(ODD).bytes())),
@@ -101,7 +72,7 @@ pub(super) fn bytes(original: &[u8], words: &[&str], random: &mut Random) -> Vec
             6 => drop(bytes.splice(at..at, [0xc3, 0xff, 0x00, b'<', 0x0c])),
             7 => bytes[at..end].iter_mut().for_each(|byte| *byte = byte.wrapping_add(13)),
             _ => {
-                let (times, piece) = (random.below(300), bytes[at..end.min(at + 20)].to_vec());
+                let (times, piece) = (random.index(300), bytes[at..end.min(at + 20)].to_vec());
                 bytes.splice(at..at, piece.repeat(times));
             }
         }
@@ -120,7 +91,7 @@ pub(super) fn text(original: &str, words: &[&str], random: &mut Random) -> Strin
 /// JSON with one to three values exchanged for others, so that it still reads as JSON, and mostly as what it was.
 pub(super) fn json(original: &Value, random: &mut Random) -> Value {
     let mut value = original.clone();
-    for _ in 0..=random.below(3) {
+    for _ in 0..=random.index(3) {
         let place = somewhere(&mut value, random);
         *place = other(place, random);
     }
@@ -137,7 +108,7 @@ fn somewhere<'a>(value: &'a mut Value, random: &mut Random) -> &'a mut Value {
     if children == 0 || random.one_in(12) {
         return value;
     }
-    let chosen = random.below(children);
+    let chosen = random.index(children);
     match value {
         Value::Array(items) => somewhere(&mut items[chosen], random),
         Value::Object(fields) => somewhere(fields.values_mut().nth(chosen).unwrap(), random),
@@ -146,21 +117,21 @@ fn somewhere<'a>(value: &'a mut Value, random: &mut Random) -> &'a mut Value {
 }
 
 fn other(value: &Value, random: &mut Random) -> Value {
-    match (value, random.below(8)) {
+    match (value, random.index(8)) {
         (Value::Number(number), 0..7) if number.is_u64() => whole(random),
         (Value::Number(_), 0..7) => fraction(random),
         (Value::String(_), 0..7) => (*random.of_these(ODD)).into(),
         (Value::Bool(flag), 0..7) => Value::Bool(!flag),
         (Value::Array(items), 0..3) => {
-            let most = random.below(70) * items.len();
+            let most = random.index(70) * items.len();
             Value::Array(items.iter().cloned().cycle().take(most).collect())
         }
         (Value::Array(items), 3..6) => {
-            let fewer = random.below(items.len());
+            let fewer = random.index(items.len());
             Value::Array(items.iter().rev().take(fewer).cloned().collect())
         }
         (Value::Object(fields), 0..4) => {
-            let gone = random.below(fields.len());
+            let gone = random.index(fields.len());
             let kept = fields.iter().enumerate().filter(|(at, _)| *at != gone);
             Value::Object(kept.map(|(_, (name, value))| (name.clone(), value.clone())).collect())
         }
@@ -171,7 +142,7 @@ fn other(value: &Value, random: &mut Random) -> Value {
 }
 
 fn whole(random: &mut Random) -> Value {
-    let any = random.next() >> random.below(64);
+    let any = random.next() >> random.index(64);
     let these = [0, 1, any, any, u64::from(u16::MAX), u64::from(u32::MAX), u64::MAX >> 1, u64::MAX];
     (*random.of_these(&these)).into()
 }

@@ -52,7 +52,7 @@ fn damaged_campaigns_do_no_harm() {
     each("campaign.json and state.json", 100, 64, |random| {
         let (mut schedule_text, mut state_text) =
             (serde_json::to_vec(&good).unwrap(), serde_json::to_vec(&state).unwrap());
-        match random.below(3) {
+        match random.index(3) {
             0 => schedule_text = damaged(&good, random),
             1 => state_text = damaged(&state, random),
             _ => (schedule_text, state_text) = (damaged(&good, random), damaged(&state, random)),

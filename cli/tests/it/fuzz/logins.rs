@@ -47,7 +47,7 @@ fn damaged_files_of_logins_do_no_harm() {
     fs::write(&path, "").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     each("files of passwords, options and authorities", 1_000, 16, |random| {
-        let (engine, target, good) = READERS[random.below(READERS.len())];
+        let (engine, target, good) = READERS[random.index(READERS.len())];
         fs::write(&path, damage::bytes(good.as_bytes(), WORDS, random)).unwrap();
         let target = target.replace("FILE", &path.display().to_string()).parse().unwrap();
         let options = EngineOptions::default();

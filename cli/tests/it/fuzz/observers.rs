@@ -44,7 +44,7 @@ fn damaged_words_of_an_observer_are_refused_or_read() {
     let Reply::Sample(good) = Answer::parse(&lines[4]).unwrap().body else { panic!() };
     each("observer's words", 2000, 64, |random| {
         let line = if random.one_in(2) {
-            damage::bytes(&lines[random.below(lines.len())], WORDS, random)
+            damage::bytes(&lines[random.index(lines.len())], WORDS, random)
         } else {
             serde_json::to_vec(&damage::json(random.of_these(&values), random)).unwrap()
         };

@@ -60,12 +60,12 @@ const WORDS: &[&str] =
 /// The plan with one to three values exchanged for others that still are values.
 fn other_values(plan: &str, random: &mut Random) -> String {
     let mut lines: Vec<String> = plan.lines().map(str::to_owned).collect();
-    for _ in 0..=random.below(3) {
-        let at = random.below(lines.len());
+    for _ in 0..=random.index(3) {
+        let at = random.index(lines.len());
         let Some((key, _)) = lines[at].split_once(" = ") else { continue };
         let odd = random.of_these(ODD);
         let quoted = if random.one_in(2) { (*odd).to_owned() } else { format!("{odd:?}") };
-        lines[at] = match random.below(4) {
+        lines[at] = match random.index(4) {
             0 => format!("{key} = [{quoted}, {quoted}]"),
             _ => format!("{key} = {quoted}"),
         };

@@ -39,7 +39,7 @@ const WORDS: &[&str] = &[
 /// The profile with a number or a moment exchanged for another.
 fn other_values(random: &mut Random) -> String {
     let mut text = PROFILE.to_owned();
-    for _ in 0..=random.below(3) {
+    for _ in 0..=random.index(3) {
         let old = *random.of_these(&[
             "3600.0",
             "1700",
@@ -66,8 +66,8 @@ fn damaged_profiles_do_no_harm() {
         if random.one_in(8) {
             let _ = profile_page(std::slice::from_ref(&profile));
         }
-        let by = By::ALL[random.below(By::ALL.len())];
-        let at = [At::Peak, At::P95, At::Median][random.below(3)];
+        let by = By::ALL[random.index(By::ALL.len())];
+        let at = [At::Peak, At::P95, At::Median][random.index(3)];
         let Ok(demand) = profile.demand(&Choice { at, by, ..Choice::default() }) else { return };
         let _ = not_modelled(&demand.figures, profile.subject.block_bytes);
         let limits = Limits {

@@ -88,7 +88,7 @@ fn damaged_records_are_refused_or_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.json");
     each("run.json, damaged", 200, 64, |random| {
-        fs::write(&path, damage::bytes(&texts[random.below(texts.len())], WORDS, random)).unwrap();
+        fs::write(&path, damage::bytes(&texts[random.index(texts.len())], WORDS, random)).unwrap();
         if let Some(record) = read(&path) {
             use_all(&record, &good, random);
         }
