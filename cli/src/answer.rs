@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Args, FromArgMatches, ValueHint};
+use clap::{Args, ValueHint};
 use slob_report::{Answer, Outcome};
 
 use crate::failure::{Failure, JUDGED, NOT_KNOWN, PARTLY, judged};
@@ -42,22 +42,6 @@ struct Form {
 }
 
 impl Forms {
-    pub(crate) fn of(matches: &ArgMatches) -> Result<Self, Failure> {
-        let forms = Self::from_arg_matches(matches).map_err(Failure::usage)?;
-        let has_file = forms.html.as_ref().is_some_and(|page| !page.is_empty());
-        let page = forms.html.as_deref().filter(|_| has_file).map(Path::new);
-        let page = page.or_else(|| forms.output.as_deref().filter(|_| forms.has_charts()));
-        match page {
-            Some(page) if page == Path::new("-") && !forms.is_page_alone() => {
-                Err(Failure::usage("a page on stdout and another form: name a file, as in --html=FILE"))
-            }
-            _ if has_file && forms.is_page_alone() && forms.output.is_some() => {
-                Err(Failure::usage("the page has two files: use --html=FILE, or --html -o FILE"))
-            }
-            _ => Ok(forms),
-        }
-    }
-
     /// True if charts will be shown.
     pub(crate) fn has_charts(&self) -> bool {
         self.html.is_some()

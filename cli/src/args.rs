@@ -1,22 +1,16 @@
 //! The command line. The flags of parameters come from the parameter table.
 
-pub(crate) mod campaigns;
-pub(crate) mod profiles;
-pub(crate) mod records;
-
 use std::env::consts::{ARCH, OS};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, ValueHint, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use clap_complete::ArgValueCompleter;
 use slob_record::RECORD_VERSION;
 use slob_spec::{Group, Kind, Param};
 
-use crate::answer::Forms;
-use crate::commands::{AWR_HEADING, commands, is_common, is_observer, is_results_dir};
+use crate::commands::{AWR_HEADING, commands};
 use crate::registry::{self, ENGINES};
 use crate::{completing, settings};
 
@@ -114,68 +108,6 @@ fn long_version() -> String {
     text
 }
 
-pub(crate) fn ladder() -> Command {
-    let examples = "\
-Examples:
-  slob ladder                            the device below the data, the file system, the page cache, and the database
-  slob ladder -s 1 -t 8 --seconds 20     eight sessions on each rung
-  slob ladder /data                      without a database: the folder of a device
-  slob ladder /pgdata --target ...       a folder beside the data, if those are not found
-  slob ladder --html                     a page with a chart, ladder.html
-Reads random blocks, one at a time in each session, for --seconds on each rung. Runs of the database are ordinary records, named
-ladder-cached and ladder-storage.";
-    let command = Command::new("ladder")
-        .about("Read the same blocks from the device, the page cache and through the database")
-        .after_help(examples)
-        .args([
-            path("path").help("A folder on the device [default: the folder of the target's data]"),
-            number("seconds", "SECONDS", "5", "Seconds per rung")
-                .value_parser(value_parser!(u32).range(1..=3600)),
-            number("size-mb", "MIB", "1024", "Size of the scratch file in MiB")
-                .value_parser(value_parser!(u64).range(16..=1_048_576)),
-        ]);
-    with_params(Forms::augment_args(command), |param| {
-        is_common(param)
-            || is_results_dir(param)
-            || is_observer(param)
-            || ["SCHEMAS", "THREADS_PER_SCHEMA", "SCALE"].contains(&param.key)
-    })
-}
-
-fn switch(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-}
-
-/// `--NAME VALUE`.
-fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).help(help)
-}
-
-/// `--NAME VALUE` with a number and a default.
-fn number(name: &'static str, value: &'static str, default: &'static str, help: &'static str) -> Arg {
-    option(name, value, help).default_value(default).value_parser(value_parser!(f64))
-}
-
-fn file(name: &'static str, help: &'static str) -> Arg {
-    option(name, "FILE", help).value_parser(value_parser!(PathBuf))
-}
-
-fn output(help: &'static str) -> Arg {
-    file("output", help).short('o')
-}
-
-fn position(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).value_name(value).help(help)
-}
-
-fn path(name: &'static str) -> Arg {
-    Arg::new(name).value_parser(value_parser!(PathBuf))
-}
-
-fn strict() -> Arg {
-    switch("strict", STRICT)
-}
-
 /// Adds `--conf` and the flags of the parameters that a command uses.
 pub(crate) fn with_params(command: Command, is_used: impl Fn(&Param) -> bool) -> Command {
     let help = "The configuration file, or /dev/stdin [default: ./slob.conf, if it exists]";
@@ -183,7 +115,8 @@ pub(crate) fn with_params(command: Command, is_used: impl Fn(&Param) -> bool) ->
     let table = registry::table();
     let params: Vec<&Param> = table.params().iter().filter(|param| is_used(param)).collect();
     let connects = params.iter().any(|param| param.key == "TARGET");
-    let ask = switch(settings::ASK_PASSWORD, "Prompt for the password of TARGET's user");
+    let ask = Arg::new(settings::ASK_PASSWORD).long(settings::ASK_PASSWORD).action(ArgAction::SetTrue);
+    let ask = ask.help("Prompt for the password of TARGET's user");
     command
         .arg(file.value_hint(ValueHint::FilePath))
         .args(params.into_iter().filter_map(param_arg))
@@ -216,36 +149,9 @@ fn param_arg(param: &Param) -> Option<Arg> {
     })
 }
 
-/// Values of arguments by name. Like clap's own functions, these panic for a name that the command does not have.
-pub(crate) trait Given {
-    fn text(&self, name: &str) -> Option<&str>;
-    fn texts(&self, name: &str) -> Vec<&str>;
-    fn path(&self, name: &str) -> Option<&Path>;
-    fn paths(&self, name: &str) -> Vec<&PathBuf>;
-    /// The value of an argument that has a default.
-    fn value<T: Copy + Default + Send + Sync + 'static>(&self, name: &str) -> T;
-}
-
-impl Given for ArgMatches {
-    fn text(&self, name: &str) -> Option<&str> {
-        self.get_one::<String>(name).map(String::as_str)
-    }
-
-    fn texts(&self, name: &str) -> Vec<&str> {
-        self.get_many::<String>(name).unwrap_or_default().map(String::as_str).collect()
-    }
-
-    fn path(&self, name: &str) -> Option<&Path> {
-        self.get_one::<PathBuf>(name).map(PathBuf::as_path)
-    }
-
-    fn paths(&self, name: &str) -> Vec<&PathBuf> {
-        self.get_many(name).unwrap_or_default().collect()
-    }
-
-    fn value<T: Copy + Default + Send + Sync + 'static>(&self, name: &str) -> T {
-        self.get_one(name).copied().unwrap_or_default()
-    }
+/// True if a flag is given, and its value no default.
+pub(crate) fn is_given(matches: &ArgMatches, flag: &str) -> bool {
+    matches.value_source(flag) == Some(clap::parser::ValueSource::CommandLine)
 }
 
 /// Prints clap's message: help and versions to stdout, mistakes to stderr with exit code 2.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Args};
 use jiff::Timestamp;
 use serde_json::json;
 use slob_campaign::{
@@ -28,7 +28,7 @@ use super::demands::goal_of;
 use super::measuring::{Extras, Quiet, measure_spec};
 use super::searches::find_headroom;
 use super::together::{End, measure_together};
-use crate::args::Given;
+use crate::args::STRICT;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::progress::duration;
 use crate::tables::Records;
@@ -39,25 +39,86 @@ const HEADROOM_FILE: &str = "headroom.json";
 /// The matrix of a campaign of neighbours, in its folder.
 const NEIGHBOURS_PAGE: &str = "neighbours.html";
 
-pub(super) fn campaign(matches: &ArgMatches) -> Outcome {
+/// Run a plan of variants, models, session counts and repeats; resumes if interrupted
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob campaign fs.toml --dry-run        every run in order, and the time they take
+  slob campaign fs.toml                  run them; the same command resumes an interrupted campaign
+  slob campaign fs.toml --amend          continue with a changed plan
+  slob campaign fs.toml --every 1h --for 7d   each run once an hour for a week; killed and started again it goes on
+  slob analyze campaigns/fs              the results
+  slob trend campaigns/fs                when they changed, over days
+
+A plan:
+  name = \"fs\"
+  sessions = [8, 16, \"2x16\"]             8 and 16 schemas with one session each; two schemas with 16 each
+  models = [\"read\", \"redo\", \"read-write\"]
+  repeats = 10
+  warmup_runs = 1                        runs to discard after each switch to another variant
+  noise = true                           runs the first variant twice, to measure the noise
+  settings = { SCALE = \"1G\", RUN_TIME = 60 }
+  [[variant]]
+  name = \"xfs\"
+  target = \"...\"
+  bounce = \"restart-database xfs\"        also prepare, before_run, after_run: shell commands
+  [[variant]]
+  name = \"ext4\"
+  target = \"...\"
+Neighbours: two to eight [[neighbour]] with `name`, `target` and `settings` instead of sessions and models. Each is measured
+alone, then each pair and all together from a common start: who slows whom? A variant's hooks can set a limit.
+  [[neighbour]]
+  name = \"shop\"
+  target = \"...\"
+  settings = { THREADS_PER_SCHEMA = 4, UPDATE_PCT = 20 }
+docs/campaigns.md describes everything a plan can hold.")]
+pub(super) struct CampaignArgs {
+    /// The plan file
+    #[arg(value_name = "PLAN.toml")]
+    plan: PathBuf,
+    /// The campaign's folder [default: as the plan says, or campaigns/NAME]
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// interleaved: in rounds, so that drift affects all variants alike; blocked: variant by variant
+    #[arg(long, value_parser = ["interleaved", "blocked"])]
+    order: Option<String>,
+    /// Make each run once in every slot of this length, instead of the plan's repeats
+    #[arg(long, value_name = "TIME", requires = "length")]
+    every: Option<String>,
+    /// How long the slots go on
+    #[arg(long = "for", value_name = "TIME", requires = "every")]
+    length: Option<String>,
+    /// Print every run in order and the time they will take; run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Accept a changed plan; finished runs that are still part of it are kept
+    #[arg(long)]
+    amend: bool,
+    /// Retry runs that have used up the attempts the plan allows
+    #[arg(long)]
+    retry_failed: bool,
+    #[arg(long, help = STRICT)]
+    strict: bool,
+}
+
+pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
     let base = settings::resolve(matches, &[])?;
-    let mut campaign = read(matches, &base)?;
+    let mut campaign = read(args, &base)?;
     let goal = campaign.plan.demand.as_ref().map(|demand| goal(demand, &campaign.plan.file)).transpose()?;
     if let Some(goal) = &goal {
         add_demand(&mut campaign.schedule, goal);
     }
-    let said = matches.path("directory").map(Path::to_owned).or_else(|| campaign.plan.directory.clone());
+    let said = args.directory.clone().or_else(|| campaign.plan.directory.clone());
     let directory = said.unwrap_or_else(|| Path::new("campaigns").join(&campaign.plan.name));
-    if matches.get_flag("dry-run") {
+    if args.dry_run {
         return output::done(&listing(&campaign, &directory));
     }
     settings::warn(&campaign.warnings);
-    let mut store = Store::open(&directory, &campaign.schedule, matches.get_flag("amend"))?;
+    let mut store = Store::open(&directory, &campaign.schedule, args.amend)?;
     copy_probes(&settings::results_dir(&base), &directory);
     let stop = interrupt::flag()?;
     let mut conductor = Runs { stop: Arc::clone(&stop), search: goal.zip(campaign.plan.demand.clone()) };
-    let retry = matches.get_flag("retry-failed");
-    let end = carry_out(&campaign, &mut store, &mut conductor, &stop, retry)?;
+    let end = carry_out(&campaign, &mut store, &mut conductor, &stop, args.retry_failed)?;
     let mut are_good = true;
     if conductor.search.is_some() && end.done > 0 {
         let compared =
@@ -77,11 +138,7 @@ pub(super) fn campaign(matches: &ArgMatches) -> Outcome {
         are_good = say_verdicts(&directory, &campaign.schedule, &store.state);
     }
     conclude(&campaign, &directory, &end)?;
-    Ok(if end.interrupted {
-        ExitCode::from(INTERRUPTED)
-    } else {
-        judged(matches.get_flag("strict"), are_good)
-    })
+    Ok(if end.interrupted { ExitCode::from(INTERRUPTED) } else { judged(args.strict, are_good) })
 }
 
 /// Says what the runs of each variant and model were judged; true if every verdict is good.
@@ -107,17 +164,17 @@ fn say_verdicts(directory: &Path, schedule: &Schedule, state: &State) -> bool {
 }
 
 /// Reads the plan and resolves every run of it.
-fn read(matches: &ArgMatches, base: &Settings) -> Result<Campaign, Failure> {
-    let path = matches.path("plan").unwrap_or(Path::new(""));
+fn read(args: &CampaignArgs, base: &Settings) -> Result<Campaign, Failure> {
+    let path = &args.plan;
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("reading the plan {}: {error}", path.display())))?;
     let mut plan = Plan::parse(&path.display().to_string(), &text).map_err(Failure::usage)?;
-    match matches.text("order") {
+    match args.order.as_deref() {
         Some("blocked") => plan.order = Order::Blocked,
         Some(_) => plan.order = Order::Interleaved,
         None => {}
     }
-    if let Some((every, during)) = matches.text("every").zip(matches.text("for")) {
+    if let Some((every, during)) = args.every.as_deref().zip(args.length.as_deref()) {
         plan.in_slots(every, during).map_err(Failure::usage)?;
     }
     let campaign = Campaign::build(plan, base, &registry::table()).map_err(Failure::usage)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use clap::{ArgMatches, Args, parser::ValueSource, value_parser};
+use clap::{Args, value_parser};
 use clap_complete::ArgValueCompleter;
 use slob_campaign::Trail;
 use slob_demand::{By, Goal, LoadedTarget, Options, Parts, Runs, Target};
@@ -64,11 +64,6 @@ impl DemandArgs {
             ..Options::default()
         }
     }
-}
-
-/// True if a flag is given, and its value no default.
-pub(super) fn is_given(matches: &ArgMatches, flag: &str) -> bool {
-    matches.value_source(flag) == Some(ValueSource::CommandLine)
 }
 
 /// The demand at the point of a profile.

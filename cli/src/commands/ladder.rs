@@ -4,7 +4,7 @@ use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Args, value_parser};
 use slob_engine::{BlockReader, Engine, Purpose};
 use slob_facts::format::{plural, size};
 use slob_host::{BlockTransfer, ProbeEvent, ProbePlan, ProbeStep, ReadPath, probe_paths, time_reads};
@@ -16,7 +16,6 @@ use slob_spec::{Entry, Origin, RunSpec, Settings};
 use super::selftest::Silent;
 use super::{demands, measuring};
 use crate::answer::Forms;
-use crate::args::Given;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::{interrupt, output, registry, settings};
@@ -24,24 +23,49 @@ use crate::{interrupt, output, registry, settings};
 /// Data that fit any buffer cache.
 const CACHED_BYTES: u64 = 4 << 20;
 
-pub(super) fn ladder(matches: &ArgMatches) -> Outcome {
-    let forms = Forms::of(matches)?;
+/// Read the same blocks from the device, the page cache and through the database
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob ladder                            the device below the data, the file system, the page cache, and the database
+  slob ladder -s 1 -t 8 --seconds 20     eight sessions on each rung
+  slob ladder /data                      without a database: the folder of a device
+  slob ladder /pgdata --target ...       a folder beside the data, if those are not found
+  slob ladder --html                     a page with a chart, ladder.html
+Reads random blocks, one at a time in each session, for --seconds on each rung. Runs of the database are ordinary records, named
+ladder-cached and ladder-storage.")]
+pub(super) struct LadderArgs {
+    /// A folder on the device [default: the folder of the target's data]
+    #[arg(value_name = "path")]
+    path: Option<PathBuf>,
+    /// Seconds per rung
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = value_parser!(u32).range(1..=3600))]
+    seconds: u32,
+    /// Size of the scratch file in MiB
+    #[arg(long, value_name = "MIB", default_value = "1024", value_parser = value_parser!(u64).range(16..=1_048_576))]
+    size_mb: u64,
+    #[command(flatten)]
+    forms: Forms,
+}
+
+pub(super) fn ladder(args: &LadderArgs, matches: &ArgMatches) -> Outcome {
+    let forms = &args.forms;
     let asked = settings::resolve(matches, &[])?;
-    let folder = matches.path("path");
+    let folder = args.path.as_deref();
     let is_flag = asked.entry("TARGET").map(Entry::origin) == Some(&Origin::Flag);
     // A folder alone needs no database, and a target of a file is not meant then.
     let database = match folder.is_some() && !is_flag {
         true => None,
-        false => Some(Database::open(&asked, matches.value("seconds"))?),
+        false => Some(Database::open(&asked, args.seconds)?),
     };
     let sessions = match &database {
         Some(database) => database.prepared.homes.len() as u32,
         None => RunSpec::from_settings(&asked)?.spec.workload.sessions(),
     };
     let plan = ProbePlan {
-        file_bytes: matches.value::<u64>("size-mb") << 20,
+        file_bytes: args.size_mb << 20,
         block_bytes: database.as_ref().map_or(8192, |database| database.prepared.server.block_bytes),
-        seconds_per_step: f64::from(matches.value::<u32>("seconds")),
+        seconds_per_step: f64::from(args.seconds),
         sync_sessions: vec![sessions],
         ..ProbePlan::new(folder.unwrap_or(FilePath::new(".")))
     };

@@ -4,23 +4,55 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Args};
+use clap_complete::ArgValueCompleter;
 use slob_awr::Scope;
 use slob_record::SeriesWanted;
 use slob_report::ledger::{Entry, Ledger, Platform, read_sheet};
 
 use super::awr::{self, ReadReports};
 use crate::answer::Forms;
-use crate::args::Given;
+use crate::args::NAMING;
 use crate::failure::{Failure, Outcome};
-use crate::settings;
 use crate::tables::Records;
+use crate::{completing, settings};
 
-pub(super) fn ledger(matches: &ArgMatches) -> Outcome {
-    let forms = Forms::of(matches)?;
+/// Put platforms into one table: IOPS per core, per licensed core and per price
+#[derive(Args)]
+#[command(after_help = format!("\
+Examples:
+  slob ledger runs                              the runs of a folder: IOPS per core; repeats are one row
+  slob ledger latest awr_db1.txt sheets.toml    measured, reported and claimed in one table
+  slob ledger runs sheets.toml --html           as a page, in ledger.html
+
+sheets.toml holds what no run and no report knows, a [[platform]] each:
+  [[platform]]
+  name = \"Two sockets of 6 cores\"
+  iops = 625_000
+  cores = 12
+  iops_per_core = 52_093                 if it is stated; else it follows from the cores
+  cost_per_hour = \"4.20 EUR\"
+  source = \"who claims it, and where\"
+  [[platform]]
+  from = \"awr_db1.txt\"                 a run or a report, whose price this is
+  cost_per_hour = \"9.60 EUR\"
+  licensed_cores = 8
+Runs know their price from COST_PER_HOUR and LICENSED_CORES. Figures that rest on a BAD verdict are left out.
+Exit codes: 0 good; 1 only some inputs were read, or with --strict a verdict of a run is not good; 2 bad input.
+{NAMING}"))]
+pub(super) struct LedgerArgs {
+    /// Runs, folders of runs, AWR or Statspack reports, and .toml files of claims and prices
+    #[arg(required = true, value_name = "RUN|FILE|FOLDER", add = ArgValueCompleter::new(completing::runs))]
+    inputs: Vec<String>,
+    #[command(flatten)]
+    forms: Forms,
+}
+
+pub(super) fn ledger(args: &LedgerArgs, matches: &ArgMatches) -> Outcome {
+    let forms = &args.forms;
     let results = settings::results_dir_of(matches)?;
     let mut rows = Rows { results: &results, platforms: Vec::new(), unread: false };
-    for input in matches.texts("inputs") {
+    for input in &args.inputs {
         rows.add(input)?;
     }
     let ledger = Ledger::new(rows.platforms);

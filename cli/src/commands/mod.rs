@@ -26,7 +26,7 @@ use slob_engine::EngineKind;
 use slob_spec::{Group, Param};
 
 pub(crate) use self::awr::HEADING as AWR_HEADING;
-use crate::args::{campaigns as of_campaigns, ladder as of_ladder, profiles, records, with_params};
+use crate::args::with_params;
 use crate::failure::{Failure, Outcome};
 use crate::registry::{self, ENGINES, is_of_run};
 
@@ -66,10 +66,6 @@ fn of_engine(engine: &'static EngineKind) -> Entry {
     }
 }
 
-fn old(name: &'static str, command: fn() -> Command, handler: fn(&ArgMatches) -> Outcome) -> Entry {
-    Entry { name, command: Box::new(command), call: Box::new(handler) }
-}
-
 /// Every command, in the order of the manual.
 fn all() -> Vec<Entry> {
     let mut all = vec![
@@ -80,21 +76,21 @@ fn all() -> Vec<Entry> {
         with("report", is_results_dir, reports::report),
         with("info", is_results_dir, reports::info),
         with("list", is_results_dir, reports::list),
-        old("diff", records::diff, reports::diff),
-        old("gate", records::gate, reports::gate),
-        old("ledger", records::ledger, ledger::ledger),
+        with("diff", is_results_dir, reports::diff),
+        with("gate", is_results_dir, reports::gate),
+        with("ledger", is_results_dir, ledger::ledger),
         with("show", is_results_dir, reports::show),
         with("export", is_results_dir, reports::export),
-        old("campaign", of_campaigns::campaign, campaigns::campaign),
+        with("campaign", is_results_dir, campaigns::campaign),
         with("saturate", is_of_run, searches::saturate),
-        old("analyze", of_campaigns::analyze, reports::analyze),
-        old("trend", of_campaigns::trend, trend::trend),
-        old("profile", profiles::profile, profile::profile),
+        with("analyze", is_results_dir, reports::analyze),
+        with("trend", is_results_dir, trend::trend),
+        with("profile", is_of_profile, profile::profile),
         with("plan", is_of_plan, searches::plan),
         with("headroom", is_left_by_plan, searches::headroom),
         alone("awr", awr::awr),
         with("probe", is_of_probe, machine::probe),
-        old("ladder", of_ladder, ladder::ladder),
+        with("ladder", is_of_ladder, ladder::ladder),
         alone("observe", machine::observe),
         with("conf", |_| true, about::conf),
         with("verify", is_of_verify, verify::verify),
@@ -118,15 +114,15 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
 }
 
 /// Parameters of the target and of the way to it.
-pub(crate) fn is_common(param: &Param) -> bool {
+fn is_common(param: &Param) -> bool {
     matches!(param.key, "TARGET" | "ENDPOINTS") || matches!(param.group, Group::Access | Group::Engine(_))
 }
 
-pub(crate) fn is_observer(param: &Param) -> bool {
+fn is_observer(param: &Param) -> bool {
     param.key.starts_with("OBSERVE")
 }
 
-pub(crate) fn is_results_dir(param: &Param) -> bool {
+fn is_results_dir(param: &Param) -> bool {
     param.key == "RESULTS_DIR"
 }
 
@@ -154,6 +150,14 @@ fn is_of_plan(param: &Param) -> bool {
 
 fn is_of_probe(param: &Param) -> bool {
     is_results_dir(param) || is_observer(param)
+}
+
+fn is_of_profile(param: &Param) -> bool {
+    is_common(param) || is_results_dir(param)
+}
+
+fn is_of_ladder(param: &Param) -> bool {
+    is_common(param) || is_of_probe(param) || ["SCHEMAS", "THREADS_PER_SCHEMA", "SCALE"].contains(&param.key)
 }
 
 fn is_of_verify(param: &Param) -> bool {

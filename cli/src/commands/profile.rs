@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::ArgMatches;
-use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Subcommand};
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 use slob_awr::Scope;
 use slob_demand::{
@@ -21,10 +21,10 @@ use slob_run::{Watch, WatchEvent};
 use slob_spec::Kind;
 
 use super::awr::ReadReports;
-use crate::args::Given;
+use crate::args::is_given;
 use crate::failure::{Failure, INTERRUPTED, Outcome, PARTLY};
 use crate::progress::{Progress, duration};
-use crate::{interrupt, output, registry, settings};
+use crate::{completing, interrupt, output, registry, settings};
 
 pub(super) const FILE: &str = "profile.json";
 /// More intervals than this are saved in groups.
@@ -32,36 +32,101 @@ const SAVED_SINGLY: usize = 1000;
 /// A shorter watch shows no progress.
 const UNSEEN: Duration = Duration::from_secs(2);
 
-pub(super) fn profile(matches: &ArgMatches) -> Outcome {
-    match matches.subcommand() {
-        Some(("show", matches)) => show(matches),
-        Some(("diff", matches)) => diff(matches),
-        _ if matches.get_many::<PathBuf>("inputs").is_some() => from_files(matches),
-        _ => from_server(matches),
+/// Show what a database does per second, from AWR reports, a live server, or runs
+#[derive(Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  slob profile awr/                                   weeks of AWR or Statspack reports, to profile.json
+  slob profile awr/*.html --html week.html            with a page of charts
+  slob profile --target \"$PROD\" --every 60s --for 1d  a live server, read only; the same command goes on
+  slob profile runs/20261120T231840Z-run -o run.json  a run of this program
+  slob profile a.json b.json -o both.json             profiles of the same database become one
+  slob profile show profile.json
+  slob profile diff before.json after.json
+Reports of several databases become a profile each. What is not sound (a restart within an interval, a counter that wrapped, a
+clock that jumped, the same interval twice) is named and left out.
+Exit codes: 0 good; 1 some could not be read; 2 none could, or bad usage; 130 interrupted, what there was is kept."
+)]
+pub(super) struct ProfileArgs {
+    /// Reports, runs, profiles, or folders of them
+    #[arg(value_name = "FILE|FOLDER|RUN")]
+    inputs: Vec<PathBuf>,
+    /// Where the profile is kept [default: profile.json]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// How often a live server is asked
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    every: String,
+    /// How long a live server is watched
+    #[arg(long = "for", value_name = "TIME", default_value = "1d")]
+    length: String,
+    #[command(flatten)]
+    shown: Shown,
+    #[command(subcommand)]
+    command: Option<ProfileCommand>,
+}
+
+/// Of which database, and in which form.
+#[derive(Args)]
+struct Shown {
+    /// Of several databases, only this one, by its name or number
+    #[arg(long, value_name = "NAME")]
+    database: Option<String>,
+    /// Of a cluster, only this instance [default: all together]
+    #[arg(long, value_name = "NAME")]
+    instance: Option<String>,
+    /// Print the profile and its summary as JSON
+    #[arg(long)]
+    json: bool,
+    /// Write a page with charts to this file, `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum ProfileCommand {
+    /// Show a saved profile
+    Show {
+        #[command(flatten)]
+        shown: Shown,
+        #[arg(value_name = "PROFILE", default_value = FILE, add = ArgValueCompleter::new(completing::profiles))]
+        profile: PathBuf,
+    },
+    /// Compare two profiles
+    Diff {
+        #[arg(add = ArgValueCompleter::new(completing::profiles))]
+        first: PathBuf,
+        #[arg(add = ArgValueCompleter::new(completing::profiles))]
+        second: PathBuf,
+    },
+}
+
+pub(super) fn profile(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
+    match &args.command {
+        Some(ProfileCommand::Show { shown, profile }) => {
+            shown.print(&shown.chosen(vec![read(profile)?])?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(ProfileCommand::Diff { first, second }) => {
+            output::done(&profile_diff_text(&read(first)?, &read(second)?))
+        }
+        None if args.inputs.is_empty() => from_server(args, matches),
+        None => from_files(args, matches),
     }
-}
-
-fn show(matches: &ArgMatches) -> Outcome {
-    let profiles = chosen(matches, vec![read_named(matches, "profile")?])?;
-    print(matches, &profiles)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn diff(matches: &ArgMatches) -> Outcome {
-    output::done(&profile_diff_text(&read_named(matches, "first")?, &read_named(matches, "second")?))
 }
 
 /// From reports, runs and other profiles.
-fn from_files(matches: &ArgMatches) -> Outcome {
-    let is_given = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
-    if is_given("every") || is_given("for") {
+fn from_files(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
+    if is_given(matches, "every") || is_given(matches, "length") {
         return Err(Failure::usage("--every and --for are of a live server: leave the files out, or these"));
     }
-    let (profiles, partly) = read_inputs(matches)?;
-    let profiles = chosen(matches, profiles)?;
-    print(matches, &profiles)?;
-    let output = matches.path("output");
-    if !matches.get_flag("json") || output.is_some() {
+    let (profiles, partly) = read_inputs(&args.inputs, matches)?;
+    let profiles = args.shown.chosen(profiles)?;
+    args.shown.print(&profiles)?;
+    let output = args.output.as_deref();
+    if !args.shown.json || output.is_some() {
         save_all(&profiles, output.unwrap_or(Path::new(FILE)))?;
     }
     Ok(ExitCode::from(if partly { PARTLY } else { 0 }))
@@ -111,9 +176,9 @@ fn is_json(path: &Path) -> bool {
 }
 
 /// A profile of each database in the inputs, and true if some input could not be read.
-fn read_inputs(matches: &ArgMatches) -> Result<(Vec<Profile>, bool), Failure> {
+fn read_inputs(paths: &[PathBuf], matches: &ArgMatches) -> Result<(Vec<Profile>, bool), Failure> {
     let mut inputs = Inputs::default();
-    for path in matches.paths("inputs") {
+    for path in paths {
         inputs.add(matches, path)?;
     }
     let Inputs { reports, runs, mut profiles } = inputs;
@@ -145,10 +210,6 @@ fn read_inputs(matches: &ArgMatches) -> Result<(Vec<Profile>, bool), Failure> {
     Ok((known, partly || !empty.is_empty()))
 }
 
-fn chosen(matches: &ArgMatches, profiles: Vec<Profile>) -> Result<Vec<Profile>, Failure> {
-    choose(profiles, matches.text("database"), matches.text("instance")).map_err(Failure::usage)
-}
-
 #[derive(Serialize)]
 struct WithSummary<'a> {
     slob_version: &'static str,
@@ -171,19 +232,25 @@ impl<'a> WithSummary<'a> {
     }
 }
 
-fn print(matches: &ArgMatches, profiles: &[Profile]) -> Result<(), Failure> {
-    if let Some(path) = matches.path("html") {
-        output::write_page(&profile_page(profiles), path)?;
+impl Shown {
+    fn chosen(&self, profiles: Vec<Profile>) -> Result<Vec<Profile>, Failure> {
+        choose(profiles, self.database.as_deref(), self.instance.as_deref()).map_err(Failure::usage)
     }
-    if !matches.get_flag("json") {
-        let texts: Vec<String> = profiles.iter().map(profile_text).collect();
-        return output::print(&texts.join("\n\n"));
+
+    fn print(&self, profiles: &[Profile]) -> Result<(), Failure> {
+        if let Some(path) = &self.html {
+            output::write_page(&profile_page(profiles), path)?;
+        }
+        if !self.json {
+            let texts: Vec<String> = profiles.iter().map(profile_text).collect();
+            return output::print(&texts.join("\n\n"));
+        }
+        let each: Vec<_> = profiles.iter().map(WithSummary::of).collect();
+        output::print(&match &each[..] {
+            [only] => output::json("the profile", only),
+            several => output::json("the profiles", &several),
+        }?)
     }
-    let each: Vec<_> = profiles.iter().map(WithSummary::of).collect();
-    output::print(&match &each[..] {
-        [only] => output::json("the profile", only),
-        several => output::json("the profiles", &several),
-    }?)
 }
 
 /// Saves a profile, or several to files of their own.
@@ -242,14 +309,10 @@ pub(super) fn read(path: &Path) -> Result<Profile, Failure> {
     Profile::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-fn read_named(matches: &ArgMatches, name: &str) -> Result<Profile, Failure> {
-    read(matches.path(name).unwrap_or(Path::new(FILE)))
-}
-
 /// Watches a live server and saves its profile as it grows.
-fn from_server(matches: &ArgMatches) -> Outcome {
+fn from_server(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
-    let (every, length) = (time_given(matches, "every")?, time_given(matches, "for")?);
+    let (every, length) = (time_given("every", &args.every)?, time_given("for", &args.length)?);
     if !settings::is_set(&settings, "TARGET") {
         return Err(Failure::usage(
             "say what to profile: files or folders of reports, runs or profiles, or --target with a live server",
@@ -258,7 +321,7 @@ fn from_server(matches: &ArgMatches) -> Outcome {
     if length < every {
         return Err(Failure::usage("--for must not be less than --every"));
     }
-    let path = matches.path("output").unwrap_or(Path::new(FILE));
+    let path = args.output.as_deref().unwrap_or(Path::new(FILE));
     let stop = interrupt::flag()?;
     let (spec, engine) = registry::open(&settings)?;
     let mut watch = Watch::begin(engine.as_ref(), &spec.target)?;
@@ -311,14 +374,13 @@ fn from_server(matches: &ArgMatches) -> Outcome {
         let why = "no interval was seen to its end: nothing is saved";
         return Err(if ended { Failure::failed(why) } else { Failure::interrupted(why) });
     }
-    print(matches, std::slice::from_ref(&profile))?;
+    args.shown.print(std::slice::from_ref(&profile))?;
     output::say(&format!("the profile is in {}", path.display()));
     Ok(if ended { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }
 
-fn time_given(matches: &ArgMatches, name: &str) -> Result<Duration, Failure> {
+fn time_given(name: &str, text: &str) -> Result<Duration, Failure> {
     const TIME: Kind = Kind::Duration { min_s: 1, max_s: 366 * 86_400 };
-    let text = matches.text(name).unwrap_or_default();
     parse_time(TIME, text)
         .ok_or_else(|| Failure::usage(format!("--{name} is {text}; it must be {}, or 1d", TIME.permitted())))
 }
@@ -408,11 +470,7 @@ mod tests {
 
     #[test]
     fn times_are_read_with_their_units() {
-        let command = clap::Command::new("x").arg(clap::Arg::new("every").long("every"));
-        let of = |text: &str| {
-            let matches = command.clone().try_get_matches_from(["x", "--every", text]).unwrap();
-            time_given(&matches, "every").ok().map(|time| time.as_secs())
-        };
+        let of = |text: &str| time_given("every", text).ok().map(|time| time.as_secs());
         assert_eq!([of("60s"), of("15m"), of("1d"), of("90")], [Some(60), Some(900), Some(86_400), Some(90)]);
         assert_eq!([of("x"), of("1w"), of("5 parsecs")], [None, None, None]);
     }

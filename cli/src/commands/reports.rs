@@ -30,12 +30,12 @@ use slob_report::info::{
     self, AWR_COLUMNS, Column, all_columns, cells, column, did_you_mean, status_word, table,
 };
 use slob_report::profiles::Headrooms;
-use slob_report::{HTML_REPORT, compact_summary, compare_probe_text, text_report, with_digest};
+use slob_report::{Confidence, HTML_REPORT, compact_summary, compare_probe_text, text_report, with_digest};
 
 use super::awr::{self, ReadReports};
 use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours};
 use crate::answer::Forms;
-use crate::args::{Given, NAMING, STRICT};
+use crate::args::{NAMING, STRICT};
 use crate::failure::{Failure, Outcome, PARTLY, judged};
 use crate::tables::{Form, Records};
 use crate::{completing, index, output, settings};
@@ -385,16 +385,51 @@ fn moment(text: &str) -> Result<Timestamp, Failure> {
     })
 }
 
-pub(super) fn diff(matches: &ArgMatches) -> Outcome {
+/// Compare runs, or groups of repeated runs, side by side
+#[derive(Args)]
+#[command(after_help = format!("\
+Examples:
+  slob diff latest~1 latest
+  slob diff runs-ext4 runs-xfs                  two folders of repeated runs
+  slob diff runs-ext4 runs-xfs runs-zfs         three or more, a column each: which is best, beyond noise?
+  slob diff --first r1 r2 r3 --second r4 r5 r6  repeats: is the difference more than noise?
+  slob diff --group r1 r2 --group r3 r4 --group r5 r6
+  slob diff latest~1 latest --html              the charts of both on top of each other, in diff.html
+{NAMING}"))]
+#[command(group = ArgGroup::new("sides").args(["groups", "first", "group"]).required(true))]
+pub(super) struct DiffArgs {
+    /// A run or a folder of runs for each group, two or more
+    #[arg(value_name = "RUN|FOLDER", num_args = 2.., action = ArgAction::Set)]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
+    groups: Vec<String>,
+    /// The runs of the first group
+    #[arg(long, value_name = "RUN|FOLDER", num_args = 1.., action = ArgAction::Set, requires = "second")]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
+    first: Vec<String>,
+    /// The runs of the second group
+    #[arg(long, value_name = "RUN|FOLDER", num_args = 1.., action = ArgAction::Set, requires = "first")]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
+    second: Vec<String>,
+    /// The runs of a group; once for each group
+    #[arg(long, value_name = "RUN|FOLDER", num_args = 1.., add = ArgValueCompleter::new(completing::runs))]
+    group: Vec<String>,
+    /// The confidence level for groups, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "95")]
+    confidence: Confidence,
+    #[command(flatten)]
+    forms: Forms,
+}
+
+pub(super) fn diff(args: &DiffArgs, matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir_of(matches)?;
-    let named = groups_of(matches);
+    let named = groups_of(args, matches);
     if let [(only, _)] = named.as_slice() {
         return Err(Failure::usage(format!(
             "{only}: there is nothing to compare it with; name another group"
         )));
     }
     // Only charts show the histograms of intervals.
-    let forms = Forms::of(matches)?;
+    let forms = &args.forms;
     let series = if forms.has_charts() { SeriesWanted::Whole } else { SeriesWanted::Counts };
     let read = |(name, runs): (String, Vec<&str>)| {
         Records::read(&results, runs, series, |record| record).all().map(|runs| (name, runs))
@@ -402,7 +437,7 @@ pub(super) fn diff(matches: &ArgMatches) -> Outcome {
     let read: Vec<(String, Vec<Record>)> = named.into_iter().map(read).collect::<Result<_, _>>()?;
     let groups: Vec<NamedRuns<'_>> =
         read.iter().map(|(name, records)| (name.as_str(), records.as_slice())).collect();
-    let mut diff = Diff::of(&groups, matches.value("confidence")).map_err(Failure::usage)?;
+    let mut diff = Diff::of(&groups, args.confidence).map_err(Failure::usage)?;
     if forms.has_charts() {
         diff = diff.with_charts(&groups);
     }
@@ -410,26 +445,61 @@ pub(super) fn diff(matches: &ArgMatches) -> Outcome {
     Ok(forms.exit_code(&diff, false))
 }
 
-/// `slob gate`: the exit code says whether runs are good enough.
-pub(super) fn gate(matches: &ArgMatches) -> Outcome {
+/// Decide for scripts whether runs are good enough
+#[derive(Args)]
+#[command(after_help = format!("\
+Examples:
+  slob gate --require 'read-p99 < 2ms' --require physical        the latest run
+  slob gate --require 'iops_per_db_cpu_s > 40000' --require 'steady = doubt' r1 r2 r3
+  slob gate runs-new --baseline runs-old --max-loss 'iops 3 %'   is more than 3 % lost, beyond noise?
+  slob gate --junit gate.xml latest                              what GATE of its slob.conf requires
+A figure goes by its name (`slob info --columns help`) or that of tables: iops, p99, read-p99. A verdict (physical, accounted, cpu-bound,
+steady, complete) must be GOOD, with `= doubt` at least DOUBT. Without --require and --max-loss, GATE of the runs' configuration counts.
+Exit codes: 0 all passed; 1 one failed; 2 bad usage; 4 none failed, and one is not known.
+{NAMING}"))]
+pub(super) struct GateArgs {
+    /// Runs, or folders of runs [default: latest]
+    #[arg(value_name = "RUN|FOLDER", num_args = 0.., add = ArgValueCompleter::new(completing::runs))]
+    runs: Vec<String>,
+    /// A figure within a bound, or a verdict; once for each
+    #[arg(long, value_name = "REQUIREMENT")]
+    require: Vec<Requirement>,
+    /// The runs to compare with
+    #[arg(long, value_name = "RUN|FOLDER", num_args = 1.., action = ArgAction::Set)]
+    #[arg(add = ArgValueCompleter::new(completing::runs))]
+    baseline: Vec<String>,
+    /// How much worse than the baseline a figure may be; once for each
+    #[arg(long, value_name = "FIGURE PERCENT", requires = "baseline")]
+    max_loss: Vec<MaxLoss>,
+    /// The confidence level for repeated runs, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "95")]
+    confidence: Confidence,
+    /// Write the results as JUnit's XML to this file too
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    #[command(flatten)]
+    forms: Forms,
+}
+
+pub(super) fn gate(args: &GateArgs, matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir_of(matches)?;
     let read = |names: Vec<&str>| Records::read(&results, names, SeriesWanted::Counts, |record| record).all();
-    let named = matches.texts("runs");
-    let runs = read(if named.is_empty() { vec!["latest"] } else { named })?;
-    let baseline = read(matches.texts("baseline"))?;
-    let mut requirements: Vec<Requirement> =
-        matches.get_many("require").unwrap_or_default().cloned().collect();
-    let losses: Vec<MaxLoss> = matches.get_many("max-loss").unwrap_or_default().cloned().collect();
-    if requirements.is_empty() && losses.is_empty() {
+    let runs = read(if args.runs.is_empty() { vec!["latest"] } else { texts(&args.runs) })?;
+    let baseline = read(texts(&args.baseline))?;
+    let mut requirements = args.require.clone();
+    if requirements.is_empty() && args.max_loss.is_empty() {
         requirements = configured(&runs)?;
     }
-    let gate = Gate::of(&requirements, &losses, &runs, &baseline, matches.value("confidence"));
-    if let Some(path) = matches.path("junit") {
+    let gate = Gate::of(&requirements, &args.max_loss, &runs, &baseline, args.confidence);
+    if let Some(path) = &args.junit {
         output::write_file(path, &gate.junit())?;
     }
-    let forms = Forms::of(matches)?;
-    forms.write(&gate)?;
-    Ok(forms.exit_code(&gate, false))
+    args.forms.write(&gate)?;
+    Ok(args.forms.exit_code(&gate, false))
+}
+
+fn texts(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
 }
 
 /// The requirements of the runs' own configuration.
@@ -452,14 +522,14 @@ pub(super) fn required(gate: &str) -> Result<Vec<Requirement>, Failure> {
 }
 
 /// The groups with their runs. Two are the first and the second; each of more has a name of its own.
-fn groups_of(matches: &ArgMatches) -> Vec<(String, Vec<&str>)> {
+fn groups_of<'a>(args: &'a DiffArgs, matches: &'a ArgMatches) -> Vec<(String, Vec<&'a str>)> {
     let listed = || matches.get_occurrences::<String>("group").unwrap_or_default();
-    let mut groups: Vec<Vec<&str>> = match matches.contains_id("group") {
+    let mut groups: Vec<Vec<&str>> = match !args.group.is_empty() {
         true => listed().map(|runs| runs.map(String::as_str).collect()).collect(),
-        false => matches.texts("groups").into_iter().map(|name| vec![name]).collect(),
+        false => args.groups.iter().map(|name| vec![name.as_str()]).collect(),
     };
     if groups.is_empty() {
-        groups = vec![matches.texts("first"), matches.texts("second")];
+        groups = vec![texts(&args.first), texts(&args.second)];
     }
     if let [first, second] = groups.as_slice() {
         return vec![("first".to_owned(), first.clone()), ("second".to_owned(), second.clone())];
@@ -479,32 +549,85 @@ fn groups_of(matches: &ArgMatches) -> Vec<(String, Vec<&str>)> {
     named
 }
 
-pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
-    let forms = Forms::of(matches)?;
-    if let Some(compared) = headrooms(matches)? {
+/// Compare variants over repeated runs: which is better, by how much, is it noise?
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob analyze campaigns/fs                         a campaign
+  slob analyze campaigns/fs --relative-to raw       figures relative to one variant
+  slob analyze awr_info.txt --variants XFS,EXT3     the output of awr_info; variants are parts of FILE
+  slob analyze campaigns/fs --html -o fs.html       a page with charts
+  slob analyze reports                              a folder of awr.txt.N files, or AWR-XFS-run.writers.readers
+  slob analyze reports --name-pattern '{variant}_w{writers}_r{readers}_{run}.lst'
+  slob analyze runs --by target                     a folder of runs, by a column of `slob info`
+  slob analyze runs --metric physical_read_p99_us   another figure of the same runs
+  slob analyze runs --latency operation --html      latency of operations instead of reads in the charts
+Exit codes: 0 good; 1 a variant lacks a figure, a record could not be read, or with --strict a verdict is not good; 2 there is nothing to analyse.")]
+pub(super) struct AnalyzeArgs {
+    /// A campaign, a folder of runs, a run, a file in the form of awr_info (older or newer), or AWR reports
+    #[arg(required = true, value_name = "DIR|FILE", add = ArgValueCompleter::new(completing::campaigns))]
+    inputs: Vec<String>,
+    /// Variants, each part of a run's name [default: the campaign's, or found from the names]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set)]
+    #[arg(add = ArgValueCompleter::new(completing::variants))]
+    variants: Vec<String>,
+    /// A column of `slob info` whose values are the variants, such as target
+    #[arg(long, value_name = "COLUMN", conflicts_with = "variants")]
+    by: Option<String>,
+    /// Figures to compare instead: reads, redo, writes, read-write or a column of `slob info`
+    #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set)]
+    metric: Vec<String>,
+    /// Latency to show: of a read or of an operation [default: read, where it is known]
+    #[arg(long, value_name = "OF", value_parser = ["read", "operation"])]
+    latency: Option<String>,
+    /// How files of AWR reports are named [default: as harnesses do]
+    #[arg(long, value_name = "PATTERN", conflicts_with = "by")]
+    name_pattern: Option<String>,
+    /// Show figures relative to this variant's
+    #[arg(long, value_name = "VARIANT", add = ArgValueCompleter::new(completing::variants))]
+    relative_to: Option<String>,
+    #[arg(long, hide = true, value_name = "scale", value_parser = no_scale)]
+    scale: Option<String>,
+    /// The confidence level in percent
+    #[arg(long, value_name = "PERCENT", default_value = "95")]
+    confidence: Confidence,
+    #[command(flatten)]
+    forms: Forms,
+}
+
+/// `--relative-to` had this name once; everywhere else it is the size of the data.
+fn no_scale(variant: &str) -> Result<String, String> {
+    Err(format!(
+        "--scale is the size of the data, here as everywhere; for figures relative to a variant, use --relative-to {variant}"
+    ))
+}
+
+pub(super) fn analyze(args: &AnalyzeArgs, matches: &ArgMatches) -> Outcome {
+    let forms = &args.forms;
+    if let Some(compared) = headrooms(args)? {
         forms.write(&compared)?;
         return Ok(forms.exit_code(&compared, false));
     }
-    if let Some(compared) = neighbours(matches)? {
+    if let Some(compared) = neighbours(args)? {
         forms.write(&compared)?;
         return Ok(forms.exit_code(&compared, !compared.holes.is_empty()));
     }
     let results = settings::results_dir_of(matches)?;
-    let pattern = matches.text("name-pattern").map(str::parse::<NamePattern>).transpose();
+    let pattern = args.name_pattern.as_deref().map(str::parse::<NamePattern>).transpose();
     let pattern = pattern.map_err(Failure::usage)?;
     let mut inputs = Inputs { labelled: pattern.is_some(), ..Inputs::default() };
-    for input in matches.texts("inputs") {
-        inputs.add(&results, input, matches.text("by"), pattern.as_ref())?;
+    for input in &args.inputs {
+        inputs.add(&results, input, args.by.as_deref(), pattern.as_ref())?;
     }
     let is_partial = inputs.unread;
     let options = Options {
-        confidence: matches.value("confidence"),
-        scale: matches.text("relative-to").map(str::to_owned),
-        latency: matches.text("latency").and_then(|of| of.parse().ok()),
+        confidence: args.confidence,
+        scale: args.relative_to.clone(),
+        latency: args.latency.as_deref().and_then(|of| of.parse().ok()),
     };
-    let metrics = matches.texts("metric").into_iter().map(|name| Metric::named(name.trim()));
+    let metrics = args.metric.iter().map(|name| Metric::named(name.trim()));
     let metrics = metrics.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
-    let analysis = inputs.analysis(&matches.texts("variants"), &metrics, &options)?;
+    let analysis = inputs.analysis(&texts(&args.variants), &metrics, &options)?;
     forms.write(&analysis)?;
     let lacking: Vec<&String> = analysis.tables.iter().flat_map(|table| &table.lacking).collect();
     lacking.iter().for_each(|reason| output::say(&format!("slob: {reason}")));
@@ -512,36 +635,41 @@ pub(super) fn analyze(matches: &ArgMatches) -> Outcome {
 }
 
 /// The comparison of a campaign of searches for headroom, if that is the input.
-fn headrooms(matches: &ArgMatches) -> Result<Option<Headrooms>, Failure> {
+fn headrooms(args: &AnalyzeArgs) -> Result<Option<Headrooms>, Failure> {
     let of = |schedule: &Schedule| !schedule.demand.is_empty();
-    let Some((input, schedule, state)) = campaign_of(matches, of, "searches for headroom")? else {
+    let Some((input, schedule, state)) = campaign_of(args, of, "searches for headroom")? else {
         return Ok(None);
     };
-    compare_headrooms(Path::new(input), &schedule, &state, matches.value("confidence")).map(Some)
+    compare_headrooms(Path::new(input), &schedule, &state, args.confidence).map(Some)
 }
 
 /// The matrix of a campaign of neighbours, if that is the input.
-fn neighbours(matches: &ArgMatches) -> Result<Option<Neighbours>, Failure> {
-    let Some((input, schedule, state)) = campaign_of(matches, are_neighbours, "neighbours")? else {
+fn neighbours(args: &AnalyzeArgs) -> Result<Option<Neighbours>, Failure> {
+    let Some((input, schedule, state)) = campaign_of(args, are_neighbours, "neighbours")? else {
         return Ok(None);
     };
-    compare_neighbours(Path::new(input), &schedule, &state, matches.value("confidence")).map(Some)
+    compare_neighbours(Path::new(input), &schedule, &state, args.confidence).map(Some)
 }
 
 /// The campaign of another kind than runs that is the only input. Flags of runs have no meaning for it.
 fn campaign_of<'a>(
-    matches: &'a ArgMatches,
+    args: &'a AnalyzeArgs,
     is_wanted: fn(&Schedule) -> bool,
     kind: &str,
 ) -> Result<Option<(&'a str, Schedule, State)>, Failure> {
-    let [input] = matches.texts("inputs")[..] else { return Ok(None) };
+    let [input] = &args.inputs[..] else { return Ok(None) };
     let Some((schedule, state)) = read_campaign(Path::new(input))? else { return Ok(None) };
     if !is_wanted(&schedule) {
         return Ok(None);
     }
-    let of_runs = ["by", "variants", "relative-to", "metric", "latency"]
-        .into_iter()
-        .find(|flag| matches.contains_id(flag));
+    let of_runs = [
+        ("by", args.by.is_some()),
+        ("variants", !args.variants.is_empty()),
+        ("relative-to", args.relative_to.is_some()),
+        ("metric", !args.metric.is_empty()),
+        ("latency", args.latency.is_some()),
+    ];
+    let of_runs = of_runs.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag);
     match of_runs {
         Some(flag) => Err(Failure::usage(format!("--{flag}: {input} is a campaign of {kind}: take it out"))),
         None => Ok(Some((input, schedule, state))),

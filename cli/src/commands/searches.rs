@@ -21,12 +21,12 @@ use slob_report::profiles::{Headroom, PlanView, Replay, plan_conf, plan_table};
 use slob_report::{Answer, Outcome as Decision};
 use slob_spec::{Amount, Entry, FromValue, MAX_SESSIONS, Origin, RunSpec, Settings, Value};
 
-use super::demands::{DemandArgs, SearchRuns, goal_of, is_given, refuse_roles, target_of};
+use super::demands::{DemandArgs, SearchRuns, goal_of, refuse_roles, target_of};
 use super::measuring::{Quiet, measure_step};
 use super::replays::{SET_BY_STRETCH, refuse_flags, say_expectation};
 use super::together::measure_together;
 use crate::answer::Forms;
-use crate::args::STRICT;
+use crate::args::{STRICT, is_given};
 use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
 use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::ArgMatches;
+use clap::{ArgAction, ArgMatches, Args, value_parser};
+use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use slob_campaign::{Schedule, State, read_campaign};
 use slob_facts::figure_named;
@@ -14,28 +15,60 @@ use slob_report::trend::{History, JudgedRun, MissedSlot, Trend};
 
 use super::reports::column_named;
 use crate::answer::Forms;
-use crate::args::Given;
 use crate::failure::{Failure, Outcome, decided};
-use crate::settings;
 use crate::tables::Records;
+use crate::{completing, settings};
 
-pub(super) fn trend(matches: &ArgMatches) -> Outcome {
-    let forms = Forms::of(matches)?;
+/// Find when figures of runs changed over days, and what else did
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob trend                                        every run of the results folder
+  slob trend campaigns/fs                           a campaign in slots: a history for each of its variants
+  slob trend runs --by target --last 200            a history for each target
+  slob trend runs --metric iops,read-p99 --html     other figures, with charts, in trend.html
+  slob trend runs --last 50 --fail-on-change        for scripts: did a figure become worse?
+A figure goes by its name (`slob info --columns help`) or that of tables: iops, p99, read-p99. Runs with a BAD verdict that a
+figure rests on are marked and do not count in it. A history needs 16 runs that count.
+Exit codes: 0 good; 1 a record could not be read, with --strict a verdict is not good, with --fail-on-change a figure became
+worse; 2 there is nothing to look at; 4 with --fail-on-change: none became worse, and one is not known.")]
+pub(super) struct TrendArgs {
+    /// Runs, folders of runs, or campaigns [default: RESULTS_DIR]
+    #[arg(value_name = "RUN|FOLDER|CAMPAIGN", num_args = 0.., add = ArgValueCompleter::new(completing::campaigns))]
+    inputs: Vec<String>,
+    /// Only the latest so many runs of each history
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    last: Option<u32>,
+    /// A column of `slob info` with a history for each of its values, such as target
+    #[arg(long, value_name = "COLUMN")]
+    by: Option<String>,
+    /// Figures to look at [default: the key figures of a run]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', action = ArgAction::Set)]
+    metric: Vec<String>,
+    /// Exit with code 1 if a figure became worse in these runs
+    #[arg(long)]
+    fail_on_change: bool,
+    #[command(flatten)]
+    forms: Forms,
+}
+
+pub(super) fn trend(args: &TrendArgs, matches: &ArgMatches) -> Outcome {
+    let forms = &args.forms;
     let results = settings::results_dir_of(matches)?;
-    let figures = matches.texts("metric").into_iter().map(|name| figure_named(name.trim()));
+    let figures = args.metric.iter().map(|name| figure_named(name.trim()));
     let figures: Vec<&'static Figure> = figures.collect::<Result<_, _>>().map_err(Failure::usage)?;
-    let by = matches.text("by").map(|name| column_named(name, "")).transpose()?;
+    let by = args.by.as_deref().map(|name| column_named(name, "")).transpose()?;
     let mut inputs = Inputs { by, ..Inputs::default() };
-    let named = matches.texts("inputs");
+    let named: Vec<&str> = args.inputs.iter().map(String::as_str).collect();
     let whole = results.display().to_string();
     for input in if named.is_empty() { vec![whole.as_str()] } else { named } {
         inputs.add(&results, input)?;
     }
-    let histories = inputs.histories(matches.try_get_one("last").ok().flatten().copied());
+    let histories = inputs.histories(args.last);
     let figures = if figures.is_empty() { figure::KEY.to_vec() } else { figures };
     let trend = Trend::of(histories, &figures).map_err(Failure::usage)?;
     forms.write(&trend)?;
-    Ok(match matches.get_flag("fail-on-change").then(|| trend.worsened()) {
+    Ok(match args.fail_on_change.then(|| trend.worsened()) {
         Some(worsened) if !inputs.unread && worsened != slob_report::Outcome::Passed => decided(worsened),
         _ => forms.exit_code(&trend, inputs.unread),
     })

@@ -425,12 +425,8 @@ impl Trail {
     /// The latest completed run of that name, with what its verdicts need.
     pub fn made(&self, name: &str) -> Option<Record> {
         let is_it = |record: &Record| record.name == name && record.status == Status::Completed;
-        let runs = list_runs(&self.directory).unwrap_or_default();
-        let run = runs
-            .iter()
-            .rev()
-            .find(|path| read_record_with(path, SeriesWanted::Empty).is_ok_and(|record| is_it(&record)))?;
-        read_record_with(run, SeriesWanted::Counts).ok()
+        let made = records(&self.directory).find(is_it)?;
+        read_record_with(&self.directory.join(made.id), SeriesWanted::Counts).ok()
     }
 
     /// All runs of that name with their series, whole or not, from the earliest.
