@@ -42,6 +42,19 @@ struct Form {
 }
 
 impl Forms {
+    /// Refuses forms that contradict each other; to be asked before any work.
+    pub(crate) fn checked(&self) -> Result<&Self, Failure> {
+        let own = self.html.as_deref().filter(|page| !page.is_empty()).map(Path::new);
+        let page = own.or(self.output.as_deref()).filter(|_| self.has_charts());
+        if page == Some(Path::new("-")) && !self.is_page_alone() {
+            return Err(Failure::usage("a page on stdout and another form: name a file, as in --html=FILE"));
+        }
+        if own.is_some() && self.is_page_alone() && self.output.is_some() {
+            return Err(Failure::usage("the page has two files: use --html=FILE, or --html -o FILE"));
+        }
+        Ok(self)
+    }
+
     /// True if charts will be shown.
     pub(crate) fn has_charts(&self) -> bool {
         self.html.is_some()
@@ -87,6 +100,38 @@ impl Forms {
             Some(Outcome::Failed) => ExitCode::from(JUDGED),
             Some(Outcome::NotKnown) => ExitCode::from(NOT_KNOWN),
             Some(Outcome::Passed) | None => judged(self.strict, answer.are_good()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `--html=- --json` wrote a page and JSON into one stream, and `--html=a.html -o b.html` lost the second file.
+    #[test]
+    fn forms_that_contradict_each_other_are_refused() {
+        let forms = |html: Option<&str>, output: Option<&str>, json| Forms {
+            form: Form { json, ..Form::default() },
+            html: html.map(str::to_owned),
+            output: output.map(PathBuf::from),
+            strict: false,
+        };
+        for refused in [
+            forms(Some("-"), None, true),
+            forms(Some(""), Some("-"), true),
+            forms(Some("a.html"), Some("b.html"), false),
+        ] {
+            assert!(refused.checked().is_err(), "{refused:?}");
+        }
+        for sound in [
+            forms(None, Some("-"), true),
+            forms(Some("-"), None, false),
+            forms(Some(""), Some("-"), false),
+            forms(Some("a.html"), Some("b.json"), true),
+            forms(Some(""), Some("a.html"), true),
+        ] {
+            assert!(sound.checked().is_ok(), "{sound:?}");
         }
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct LadderArgs {
 }
 
 pub(super) fn ladder(args: &LadderArgs, matches: &ArgMatches) -> Outcome {
-    let forms = &args.forms;
+    let forms = args.forms.checked()?;
     let asked = settings::resolve(matches, &[])?;
     let folder = args.path.as_deref();
     let is_flag = asked.entry("TARGET").map(Entry::origin) == Some(&Origin::Flag);

@@ -49,7 +49,7 @@ pub(super) struct LedgerArgs {
 }
 
 pub(super) fn ledger(args: &LedgerArgs, matches: &ArgMatches) -> Outcome {
-    let forms = &args.forms;
+    let forms = args.forms.checked()?;
     let results = settings::results_dir_of(matches)?;
     let mut rows = Rows { results: &results, platforms: Vec::new(), unread: false };
     for input in &args.inputs {

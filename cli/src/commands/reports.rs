@@ -429,7 +429,7 @@ pub(super) fn diff(args: &DiffArgs, matches: &ArgMatches) -> Outcome {
         )));
     }
     // Only charts show the histograms of intervals.
-    let forms = &args.forms;
+    let forms = args.forms.checked()?;
     let series = if forms.has_charts() { SeriesWanted::Whole } else { SeriesWanted::Counts };
     let read = |(name, runs): (String, Vec<&str>)| {
         Records::read(&results, runs, series, |record| record).all().map(|runs| (name, runs))
@@ -482,6 +482,7 @@ pub(super) struct GateArgs {
 }
 
 pub(super) fn gate(args: &GateArgs, matches: &ArgMatches) -> Outcome {
+    let forms = args.forms.checked()?;
     let results = settings::results_dir_of(matches)?;
     let read = |names: Vec<&str>| Records::read(&results, names, SeriesWanted::Counts, |record| record).all();
     let runs = read(if args.runs.is_empty() { vec!["latest"] } else { texts(&args.runs) })?;
@@ -494,8 +495,8 @@ pub(super) fn gate(args: &GateArgs, matches: &ArgMatches) -> Outcome {
     if let Some(path) = &args.junit {
         output::write_file(path, &gate.junit())?;
     }
-    args.forms.write(&gate)?;
-    Ok(args.forms.exit_code(&gate, false))
+    forms.write(&gate)?;
+    Ok(forms.exit_code(&gate, false))
 }
 
 fn texts(words: &[String]) -> Vec<&str> {
@@ -603,7 +604,7 @@ fn no_scale(variant: &str) -> Result<String, String> {
 }
 
 pub(super) fn analyze(args: &AnalyzeArgs, matches: &ArgMatches) -> Outcome {
-    let forms = &args.forms;
+    let forms = args.forms.checked()?;
     if let Some(compared) = headrooms(args)? {
         forms.write(&compared)?;
         return Ok(forms.exit_code(&compared, false));

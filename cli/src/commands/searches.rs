@@ -69,6 +69,7 @@ pub(super) struct SaturateArgs {
 }
 
 pub(super) fn saturate(args: &SaturateArgs, matches: &ArgMatches) -> Outcome {
+    let forms = args.forms.checked()?;
     let asked = settings::resolve(matches, &[])?;
     let settings = settings::of_run_as_loaded(&asked)?;
     settings::say_as_loaded(&asked, &settings);
@@ -99,7 +100,6 @@ pub(super) fn saturate(args: &SaturateArgs, matches: &ArgMatches) -> Outcome {
         LevelRuns { settings, victim, name: checked.spec.run_name.to_string(), stop: interrupt::flag()? };
     let (result, ended) =
         find_knee(KneeOptions { most, schemas, tolerance, repeats, limit, by_rate }, &levels);
-    let forms = &args.forms;
     let curve = Curve(result);
     if !curve.points.is_empty() {
         forms.write(&curve).map_err(Failure::after_work)?;
@@ -468,7 +468,10 @@ fn replay(args: &HeadroomArgs, matches: &ArgMatches, options: &Options, when: &s
         slob_demand::replay(&goal, &target, &timetable, args.multiply, options, &runs)?;
     if result.runs.is_empty() {
         ended?;
-        return Ok(ExitCode::SUCCESS);
+        let place = directory.display();
+        return Err(Failure::failed(format!(
+            "{place}: the run of the replay can't be read; look for it there"
+        )));
     }
     let replay = Replay { plan: PlanView::of(&goal, Some(&target), calibrated), result };
     args.write(&replay, &directory.join("replay.html"))?;

@@ -53,7 +53,7 @@ pub(super) struct TrendArgs {
 }
 
 pub(super) fn trend(args: &TrendArgs, matches: &ArgMatches) -> Outcome {
-    let forms = &args.forms;
+    let forms = args.forms.checked()?;
     let results = settings::results_dir_of(matches)?;
     let figures = args.metric.iter().map(|name| figure_named(name.trim()));
     let figures: Vec<&'static Figure> = figures.collect::<Result<_, _>>().map_err(Failure::usage)?;

@@ -207,6 +207,8 @@ impl Checks<'_> {
 fn demand<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Options>, D::Error> {
     match toml::Value::deserialize(value)? {
         toml::Value::String(profile) => Ok(Some(Options { profile: profile.into(), ..Options::default() })),
+        // The default is that of a flag: a plan says which database it is about.
+        chosen if chosen.get("profile").is_none() => Err(D::Error::custom("demand has no `profile`")),
         chosen => Options::deserialize(chosen).map(Some).map_err(D::Error::custom),
     }
 }

@@ -104,6 +104,7 @@ impl Store {
         let second = SignedDuration::from_secs(1);
         let since = running.since.saturating_sub(second).unwrap_or(running.since);
         records(&self.directory)
+            .map(|(_, record)| record)
             .filter(|record| measures(record, &running.run_name) && record.started >= since)
             .find(|record| !noted(&record.id))
     }
@@ -124,9 +125,13 @@ fn measures(record: &Record, step: &str) -> bool {
 }
 
 /// The readable records of a folder, the newest first.
-fn records(directory: &Path) -> impl Iterator<Item = Record> {
+fn records(directory: &Path) -> impl Iterator<Item = (PathBuf, Record)> {
     let runs = list_runs(directory).unwrap_or_default();
-    runs.into_iter().rev().filter_map(|path| read_record_with(&path, SeriesWanted::Empty).ok())
+    let read = |path: PathBuf| {
+        let record = read_record_with(&path, SeriesWanted::Empty).ok()?;
+        Some((path, record))
+    };
+    runs.into_iter().rev().filter_map(read)
 }
 
 /// Reads a campaign's schedule and state; `None` if the directory holds no campaign.
@@ -425,8 +430,8 @@ impl Trail {
     /// The latest completed run of that name, with what its verdicts need.
     pub fn made(&self, name: &str) -> Option<Record> {
         let is_it = |record: &Record| record.name == name && record.status == Status::Completed;
-        let made = records(&self.directory).find(is_it)?;
-        read_record_with(&self.directory.join(made.id), SeriesWanted::Counts).ok()
+        let (path, _) = records(&self.directory).find(|(_, record)| is_it(record))?;
+        read_record_with(&path, SeriesWanted::Counts).ok()
     }
 
     /// All runs of that name with their series, whole or not, from the earliest.

@@ -143,6 +143,7 @@ fn with_a_demand_each_step_is_a_search() {
 #[case("SCHEMAS = 2", "RATE = 5", "RATE is decided by the campaign (`demand`)")]
 #[case("read-p99=2ms", "reed=2ms", "'reed=2ms' is not a limit")]
 #[case("grow = 2", "grew = 2", "p, demand: there is no key 'grew'; did you mean grow?")]
+#[case("profile = \"p.json\", ", "", "demand has no `profile`")]
 #[case("most = 8", "most = 0.5", "most is '0.5'; it must be 1 to")]
 fn keys_that_contradict_a_demand_are_refused(
     #[case] right: &str,
