@@ -85,7 +85,7 @@ impl Marker {
         self.layout.is_some()
     }
 
-    /// The state of the schema; `marks` are those of the slices that are in place ([`mark`]).
+    /// The state of the schema; `marks` are those of the slices that are in place.
     pub fn state(self, schema: SchemaNo, marks: &BTreeSet<&str>) -> SchemaState {
         let Self { load, filler_bytes, layout } = self;
         let in_place = || load.slices(schema).filter(|slice| marks.contains(mark(slice).as_str())).collect();
