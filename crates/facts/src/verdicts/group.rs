@@ -1,5 +1,7 @@
 //! The verdicts of runs that are compared: those of each run in brief, and of a group the worst answer to each question.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use super::Verdict;
@@ -66,26 +68,23 @@ pub struct GroupVerdicts(Vec<Worst>);
 impl GroupVerdicts {
     pub fn of<'a>(runs: impl IntoIterator<Item = &'a [Judged]>) -> Self {
         let mut all: Vec<Worst> = Vec::new();
+        let rank = |answer, cause: &str| (answer, !LIMITS.contains(&cause));
         for verdict in runs.into_iter().flatten() {
             let Judged { question, answer, ref cause, ref sentence } = *verdict;
-            let one = |runs| Worst {
-                question,
-                answer,
-                cause: cause.clone(),
-                runs,
-                of: 1,
-                sentence: sentence.clone(),
-            };
             let Some(worst) = all.iter_mut().find(|worst| worst.question == question) else {
-                all.push(one(1));
+                let (cause, sentence) = (cause.clone(), sentence.clone());
+                all.push(Worst { question, answer, cause, runs: 1, of: 1, sentence });
                 continue;
             };
-            let of = worst.of + 1;
-            let rank = |answer, cause: &str| (answer, !LIMITS.contains(&cause));
-            let (old, new) = (rank(worst.answer, &worst.cause), rank(answer, cause));
-            let runs =
-                usize::from(answer == worst.answer) + if answer > worst.answer { 1 } else { worst.runs };
-            *worst = if new > old { Worst { of, ..one(runs) } } else { Worst { of, runs, ..worst.clone() } };
+            worst.of += 1;
+            worst.runs = match answer.cmp(&worst.answer) {
+                Ordering::Less => worst.runs,
+                Ordering::Equal => worst.runs + 1,
+                Ordering::Greater => 1,
+            };
+            if rank(answer, cause) > rank(worst.answer, &worst.cause) {
+                (worst.answer, worst.cause, worst.sentence) = (answer, cause.clone(), sentence.clone());
+            }
         }
         Self(all)
     }
@@ -109,10 +108,8 @@ impl GroupVerdicts {
 
     /// The first answer that forbids a claim about figures that rest on these verdicts.
     pub fn against(&self, rests_on: &[Question], claim: Claim) -> Option<&Worst> {
-        let worst = rests_on.iter().filter_map(|question| self.worst(*question));
-        worst
-            .into_iter()
-            .find(|worst| claim.is_forbidden_by(worst.answer, &worst.cause, worst.runs == worst.of))
+        let mut worst = rests_on.iter().filter_map(|question| self.worst(*question));
+        worst.find(|worst| claim.is_forbidden_by(worst.answer, &worst.cause, worst.runs == worst.of))
     }
 
     /// The worst answer with the questions that have it: `BAD: Physical?, Steady?`; `GOOD` if all are.
