@@ -41,7 +41,7 @@ const IO_BYTES_PER_S: u64 = 1_000_000;
 /// Effect of a device that can't be seen.
 const FEWER_COUNTERS: &str = "'Physical?' will rest on fewer counters";
 /// Effect of a server that can't be seen.
-const LESS_KNOWN: &str = "'CPU-bound?' and 'Physical?' will know less";
+const LESS_KNOWN: &str = "'CPU to spare?' and 'Physical?' will know less";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Grade {

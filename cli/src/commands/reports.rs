@@ -453,7 +453,7 @@ Examples:
   slob gate --require 'iops_per_db_cpu_s > 40000' --require 'steady = doubt' r1 r2 r3
   slob gate runs-new --baseline runs-old --max-loss 'iops 3 %'   is more than 3 % lost, beyond noise?
   slob gate --junit gate.xml latest                              what GATE of its slob.conf requires
-A figure goes by its name (`slob info --columns help`) or that of tables: iops, p99, read-p99. A verdict (physical, accounted, cpu-bound,
+A figure goes by its name (`slob info --columns help`) or that of tables: iops, p99, read-p99. A verdict (physical, accounted, cpu-to-spare,
 steady, complete) must be GOOD, with `= doubt` at least DOUBT. Without --require and --max-loss, GATE of the runs' configuration counts.
 Exit codes: 0 all passed; 1 one failed; 2 bad usage; 4 none failed, and one is not known.
 {NAMING}"))]

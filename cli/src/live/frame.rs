@@ -9,7 +9,7 @@ use ratatui::symbols::{bar, border};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph, Sparkline};
 use slob_facts::format::{count, duration_us, fixed, or_absent, percent};
-use slob_facts::{Grade, Question, figure};
+use slob_facts::{Grade, figure};
 use slob_stats::summary;
 
 use super::state::{Hint, LoadState, RunState, Second, Stage, hints};
@@ -157,7 +157,7 @@ fn draw_hints(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let block = look.block().title_top(" Verdicts so far ");
     let line = |hint: &Hint| {
         Line::from(vec![
-            Span::raw(format!("{:<10} ", hint.question.title())),
+            Span::raw(format!("{:<13} ", hint.question.title())),
             Span::styled(format!("{:<7} ", hint.answer.word()), look.answer(hint.answer)),
             Span::raw(cut_at_a_word(&hint.sentence, usize::from(area.width).saturating_sub(HINT_HEAD))),
         ])
@@ -192,13 +192,11 @@ fn draw_notes(notes: &VecDeque<String>, look: Look, frame: &mut Frame<'_>, area:
 }
 
 fn short(hint: &Hint) -> &'static str {
-    match (hint.question, hint.answer) {
-        (_, Grade::Unknown) => "?",
-        (Question::CpuBound, Grade::Good) => "no",
-        (_, Grade::Good) => "yes",
-        (_, Grade::Doubt) => "doubt",
-        (Question::CpuBound, Grade::Bad) => "YES",
-        (_, Grade::Bad) => "NO",
+    match hint.answer {
+        Grade::Unknown => "?",
+        Grade::Good => "yes",
+        Grade::Doubt => "doubt",
+        Grade::Bad => "NO",
     }
 }
 

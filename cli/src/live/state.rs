@@ -222,7 +222,7 @@ pub(super) struct Hint {
     pub(super) sentence: String,
 }
 
-const QUESTIONS: [Question; 3] = [Question::Physical, Question::CpuBound, Question::Steady];
+const QUESTIONS: [Question; 3] = [Question::Physical, Question::CpuToSpare, Question::Steady];
 
 /// The verdicts that can be judged before the end; Accounted and Complete cannot.
 pub(super) fn hints(state: &RunState) -> [Hint; 3] {

@@ -73,7 +73,7 @@ fn a_kits_own_file_loads_and_runs() {
         .slob("run --target sqlite:./d -s 2 -t 2 --run-time 2 --warmup 1 --scale 8M --full")
         .success()
         .stdout;
-    assert_contains(&text, &["Physical?", "Accounted?", "CPU-bound?", "Steady?", "Complete?"]);
+    assert_contains(&text, &["Physical?", "Accounted?", "CPU to spare?", "Steady?", "Complete?"]);
     assert_eq!(folder.slob("report").success().stdout, text, "the report is made from the record alone");
     let run = folder.last_run();
     assert_eq!(fs::read_to_string(run.join("report.txt")).unwrap(), slob_report::with_digest(&text));

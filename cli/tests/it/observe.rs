@@ -175,16 +175,16 @@ fn an_account_without_rights_is_told_which_process_may_be_the_server() {
 #[test]
 fn a_server_that_may_use_a_tenth_of_a_cpu_is_bound_by_it() {
     let Some((bench, container)) = contained() else { return };
-    let cpu_bound = || {
+    let cpu_to_spare = || {
         let record = record(run(&bench.folder, None, "--run-time 3 --update-pct 0"));
         let report = bench.folder.slob("report").success().stdout;
-        let from = report.find("CPU-bound?").unwrap();
+        let from = report.find("CPU to spare?").unwrap();
         (record, unwrapped(report[from..].split("Steady?").next().unwrap()))
     };
     if !container.limit_cpus(Some(0.1)) {
         return;
     }
-    let (held, words) = cpu_bound();
+    let (held, words) = cpu_to_spare();
     let seen = &held["observed"][0];
     assert_eq!((&seen["cpus"], &seen["limits"]["cpus"]), (&0.1.into(), &0.1.into()), "{seen}");
     assert!(seen["group"]["throttled_s"].as_f64().is_some_and(|held_s| held_s > 0.0), "{seen}");
@@ -192,7 +192,7 @@ fn a_server_that_may_use_a_tenth_of_a_cpu_is_bound_by_it() {
     assert!(words.contains("of the 0.10 CPUs") && !words.contains("GOOD"), "{words}");
     assert!(words.contains("held up (throttled)"), "{words}");
     assert!(container.limit_cpus(None));
-    let (free, words) = cpu_bound();
+    let (free, words) = cpu_to_spare();
     assert!(free["observed"][0]["limits"]["cpus"].is_null() && !words.contains("throttled"), "{words}");
 }
 

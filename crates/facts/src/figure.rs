@@ -252,7 +252,7 @@ const LOAD: &[Question] = &[Question::Accounted, Question::Steady, Question::Com
 const WORK: &[Question] = &[Question::Physical, Question::Accounted, Question::Steady, Question::Complete];
 /// Reads of the storage: a cache below the database, or a lack of CPU, hides the storage.
 const READS: &[Question] =
-    &[Question::Physical, Question::Accounted, Question::CpuBound, Question::Steady, Question::Complete];
+    &[Question::Physical, Question::Accounted, Question::CpuToSpare, Question::Steady, Question::Complete];
 
 const SAVED_LOAD: &str = "the last load of these data that RESULTS_DIR holds";
 const OURS: &str = "operations that ended in the window, counted by this program";

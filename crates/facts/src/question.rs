@@ -10,8 +10,9 @@ pub enum Question {
     Physical,
     /// Do independent counters agree?
     Accounted,
-    /// Was the CPU the limit instead of the storage?
-    CpuBound,
+    /// Was CPU to spare, so that it was not the limit instead of the storage?
+    #[serde(alias = "cpu_bound")]
+    CpuToSpare,
     /// Was the load even over the window, and alone on the host?
     Steady,
     /// Did everything run as planned, on sound data?
@@ -20,13 +21,22 @@ pub enum Question {
 
 impl Question {
     pub const ALL: [Self; 5] =
-        [Self::Physical, Self::Accounted, Self::CpuBound, Self::Steady, Self::Complete];
+        [Self::Physical, Self::Accounted, Self::CpuToSpare, Self::Steady, Self::Complete];
+
+    /// By its title in any form: `CPU to spare?`, `cpu-to-spare`, `cpu_to_spare`; also by the name that it had before.
+    pub fn named(name: &str) -> Option<Self> {
+        let plain = |name: &str| name.trim().trim_end_matches('?').to_lowercase().replace(['_', ' '], "-");
+        match plain(name).as_str() {
+            "cpu-bound" => Some(Self::CpuToSpare),
+            name => Self::ALL.into_iter().find(|question| plain(question.title()) == name),
+        }
+    }
 
     pub fn title(self) -> &'static str {
         match self {
             Self::Physical => "Physical?",
             Self::Accounted => "Accounted?",
-            Self::CpuBound => "CPU-bound?",
+            Self::CpuToSpare => "CPU to spare?",
             Self::Steady => "Steady?",
             Self::Complete => "Complete?",
         }
@@ -51,5 +61,15 @@ pub enum Grade {
 impl Grade {
     pub fn word(self) -> &'static str {
         self.into()
+    }
+
+    /// The answer to a [`Question`]: each is put so that the good answer is yes.
+    pub fn opening(self) -> &'static str {
+        match self {
+            Self::Good => "Yes",
+            Self::Unknown => "Not known",
+            Self::Doubt => "Not quite",
+            Self::Bad => "No",
+        }
     }
 }

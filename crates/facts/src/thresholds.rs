@@ -80,7 +80,7 @@ thresholds! {
             "the kernel may also fetch this much of the log that the page cache lost before a write or a checkpoint \
              needed it";
     }
-    Some(Question::CpuBound) => {
+    Some(Question::CpuToSpare) => {
         CPU_FULL = "cpu_full", 90.0, "%",
             "from here on CPUs are at their limit: sessions also wait for each other, so that more is rare";
         DEVICE_FULL = "device_full", 90.0, "% busy, or of the ceiling",

@@ -3,7 +3,7 @@
 
 mod accounted;
 mod complete;
-mod cpu_bound;
+mod cpu_to_spare;
 mod group;
 mod physical;
 mod steady;
@@ -16,7 +16,7 @@ use slob_record::Record;
 pub use self::accounted::{AccountedFinding, Pair};
 pub use self::accounted::{Rule, counter_pairs};
 pub use self::complete::CompleteFinding;
-pub use self::cpu_bound::{ConfinedServer, CpuFinding, DeviceLoad, IoLimit, SessionsCpu};
+pub use self::cpu_to_spare::{ConfinedServer, CpuFinding, DeviceLoad, IoLimit, SessionsCpu};
 pub use self::group::{GroupVerdicts, Judged, Worst, refusal};
 pub use self::physical::{Hits, PhysicalFinding, Witness, Writes};
 pub use self::steady::SteadyFinding;
@@ -70,7 +70,7 @@ pub enum Finding {
     Any(AnyFinding),
     Physical(PhysicalFinding),
     Accounted(AccountedFinding),
-    CpuBound(CpuFinding),
+    CpuToSpare(CpuFinding),
     Steady(SteadyFinding),
     Complete(CompleteFinding),
 }
@@ -81,7 +81,7 @@ impl Finding {
             Self::Any(finding) => finding.judgement(),
             Self::Physical(finding) => finding.judgement(),
             Self::Accounted(finding) => finding.judgement(),
-            Self::CpuBound(finding) => finding.judgement(),
+            Self::CpuToSpare(finding) => finding.judgement(),
             Self::Steady(finding) => finding.judgement(),
             Self::Complete(finding) => finding.judgement(),
         }
@@ -116,7 +116,8 @@ impl Finding {
     }
 }
 
-/// Defines the findings about a question: the cause of each with its numbers, its judgement, and its sentence.
+/// Defines the findings about a question: the cause of each with its numbers, its judgement, and its sentence. A sentence goes on
+/// after its grade's opening, an observation stands alone.
 macro_rules! findings {
     ($findings:ident {$(
         $(#[$about:meta])*
@@ -148,7 +149,7 @@ const COUNTERS_MISSING: &str = "the database's counters of this window are missi
 
 findings! {
     AnyFinding {
-        NoWindow = UNKNOWN => "The run ended before its measured window: there is nothing to judge.";
+        NoWindow = UNKNOWN => "the run ended before its measured window.";
     }
 }
 
@@ -216,10 +217,15 @@ impl Judgement {
         self.answer.unwrap_or(Grade::Good)
     }
 
+    /// It begins with the answer that its grade is.
     fn sentence(&self) -> String {
-        match self.remedy.filter(|_| self.remedy_in_sentence) {
-            Some(remedy) => format!("{} {remedy}", self.sentence),
+        let words = match self.answer {
+            Some(grade) => format!("{}: {}", grade.opening(), self.sentence),
             None => self.sentence.clone(),
+        };
+        match self.remedy.filter(|_| self.remedy_in_sentence) {
+            Some(remedy) => format!("{words} {remedy}"),
+            None => words,
         }
     }
 
@@ -237,13 +243,13 @@ pub fn judge(figures: &Figures<'_>) -> [Verdict; 5] {
     let complete = Verdict::new(Question::Complete, Finding::Complete, complete::judge(figures.record));
     if !figures.is_measured() {
         let unknown = |question| Verdict::new(question, Finding::Any, vec![AnyFinding::NoWindow]);
-        let [physical, accounted, cpu_bound, steady, _] = Question::ALL.map(unknown);
-        return [physical, accounted, cpu_bound, steady, complete];
+        let [physical, accounted, cpu_to_spare, steady, _] = Question::ALL.map(unknown);
+        return [physical, accounted, cpu_to_spare, steady, complete];
     }
     [
         Verdict::new(Question::Physical, Finding::Physical, physical::judge(figures)),
         Verdict::new(Question::Accounted, Finding::Accounted, accounted::judge(figures)),
-        Verdict::new(Question::CpuBound, Finding::CpuBound, cpu_bound::judge(figures)),
+        Verdict::new(Question::CpuToSpare, Finding::CpuToSpare, cpu_to_spare::judge(figures)),
         Verdict::new(Question::Steady, Finding::Steady, steady::judge(figures)),
         complete,
     ]
@@ -252,7 +258,7 @@ pub fn judge(figures: &Figures<'_>) -> [Verdict; 5] {
 /// Work of others that decided the figures of a run.
 pub fn spoiled_by_others(record: &Record, verdicts: &[Verdict]) -> Option<String> {
     let is_others = |finding: &&Finding| match finding {
-        Finding::CpuBound(CpuFinding::Others { .. }) => true,
+        Finding::CpuToSpare(CpuFinding::Others { .. }) => true,
         Finding::Steady(SteadyFinding::ForeignReads { percent, .. }) => percent.0 >= SPOILED.value,
         _ => false,
     };

@@ -51,11 +51,6 @@ pub enum BadRequirement {
     Neither(&'static str),
 }
 
-fn question_named(name: &str) -> Option<Question> {
-    let plain = |name: &str| name.trim_end_matches('?').to_lowercase().replace(['_', ' '], "-");
-    Question::ALL.into_iter().find(|question| plain(question.title()) == plain(name.trim()))
-}
-
 impl FromStr for Requirement {
     type Err = BadRequirement;
 
@@ -72,7 +67,7 @@ impl FromStr for Requirement {
                 _ => return Err(form()),
             },
         };
-        Ok(Self::Verdict { question: question_named(name).ok_or_else(form)?, worst })
+        Ok(Self::Verdict { question: Question::named(name).ok_or_else(form)?, worst })
     }
 }
 
@@ -383,7 +378,8 @@ mod tests {
     #[case("iops>=40000", "physical_reads_per_s >= 40,000 blocks/s")]
     #[case("operation_p99_us <= 1500", "operation_p99_us <= 1.50 ms")]
     #[case("Physical?", "Physical?")]
-    #[case("cpu-bound = doubt", "CPU-bound? DOUBT or better")]
+    #[case("cpu-to-spare = doubt", "CPU to spare? DOUBT or better")]
+    #[case("cpu-bound = doubt", "CPU to spare? DOUBT or better")]
     fn requirements_are_read_and_shown(#[case] text: &str, #[case] shown: &str) {
         assert_eq!(text.parse::<Requirement>().unwrap().to_string(), shown);
     }

@@ -84,7 +84,7 @@ const TOP_WAIT: Column =
 const VERDICTS: [Column; 5] = [
     Column::verdict("physical", "the verdict 'Physical?'", Question::Physical),
     Column::verdict("accounted", "the verdict 'Accounted?'", Question::Accounted),
-    Column::verdict("cpu_bound", "the verdict 'CPU-bound?'", Question::CpuBound),
+    Column::verdict("cpu_to_spare", "the verdict 'CPU to spare?'", Question::CpuToSpare),
     Column::verdict("steady", "the verdict 'Steady?'", Question::Steady),
     Column::verdict("complete", "the verdict 'Complete?'", Question::Complete),
 ];
@@ -134,10 +134,15 @@ pub fn all_columns() -> impl Iterator<Item = Column> {
     RUN.into_iter().chain(figures).chain([TOP_WAIT]).chain(VERDICTS).chain([VERDICTS_IN_SHORT])
 }
 
-/// A column by its name; that of a figure by any of its names.
+/// A column by its name; that of a figure or of a verdict by any of its names.
 pub fn column(name: &str) -> Option<Column> {
     let by_figure = || figure_named(name).ok().map(Column::figure);
-    all_columns().find(|column| column.name == name).or_else(by_figure)
+    let asks = |question, column: &Column| matches!(column.get, Get::Verdict(asked) if asked == question);
+    let by_question = || {
+        let question = Question::named(name)?;
+        VERDICTS.into_iter().find(|column| asks(question, column))
+    };
+    all_columns().find(|column| column.name == name).or_else(by_figure).or_else(by_question)
 }
 
 /// A hint at columns with similar names; empty if there are none.

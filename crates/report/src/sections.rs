@@ -135,13 +135,13 @@ fn verdicts(page: &mut Page, figures: &Run<'_>) {
     for verdict in figures.verdicts() {
         verdict_lines(page, verdict);
         for detail in verdict.details() {
-            page.hanging(&format!("{:<22} -", ""), &detail);
+            page.hanging(&format!("{:<24} -", ""), &detail);
         }
     }
 }
 
 fn verdict_lines(page: &mut Page, verdict: &Verdict) {
-    let head = format!("  {:<11} {:<8}", verdict.question.title(), verdict.answer.word());
+    let head = format!("  {:<13} {:<8}", verdict.question.title(), verdict.answer.word());
     page.hanging(&head, &verdict.sentence());
 }
 

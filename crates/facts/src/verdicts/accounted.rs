@@ -11,7 +11,7 @@ use slob_stats::Histogram;
 
 use super::{COUNTERS_MISSING, DOUBT, GOOD, Judgement, OBSERVATION, UNKNOWN, bad_if, findings, worst_first};
 use crate::figure::Figures;
-use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised};
+use crate::format::{Count, Percent, SignedPercent, Thousandths, capitalised, plural};
 use crate::ladder::database_reads;
 use crate::measured::{
     all_operations, bypasses_page_cache, counter, counter_of_all, db_time_s, device_counters,
@@ -121,20 +121,20 @@ impl fmt::Display for Pair {
 
 findings! {
     AccountedFinding {
-        CountersMissing = UNKNOWN => "Not known: {COUNTERS_MISSING}.";
-        NoCounters = UNKNOWN => "Not known: the database has no counters to compare this program's own with.";
+        CountersMissing = UNKNOWN => "{COUNTERS_MISSING}.";
+        NoCounters = UNKNOWN => "the database has no counters to compare this program's own with.";
         /// All pairs agree; `widest` differs most, and `at_least` have a left count that is larger, as it may be.
         Agreement { pairs: usize, at_least: usize, widest: Option<Pair> } = GOOD.by(&COUNTERS_DIFFER) =>
-            "Yes: {}.", agreement_words(*pairs, *at_least, widest.as_ref());
+            "{}.", agreement_words(*pairs + *at_least, widest.as_ref());
         /// No pair is equal, but none breaks its rule.
         NoContradiction { pairs: usize } = GOOD.by(&COUNTERS_DIFFER) =>
-            "Nothing contradicts: {}; no pair had to be equal.", at_least_words(*pairs);
+            "{} passed; none compares counts that must be equal.", checks(*pairs);
         Others { work: OthersWork, by: Vec<Peer> } = others_judgement(work, by) =>
-            "Others in this server did {} % of its {}, {} of {}: {}.",
+            "others in this server did {} % of its {}, {} of {}: {}.",
             work.percent(), work.what, Count(work.others), Count(work.all), named(by);
         /// A session that is lost takes its latest counts with it.
         OthersOrLost { work: OthersWork } = UNKNOWN.by(&OTHERS_WORK) =>
-            "Not known whose: {} % of the server's {}, {} of {}, were of others, or of this run's own sessions that were lost \
+            "{} % of the server's {}, {} of {}, were of others, or of this run's own sessions that were lost \
              before they were counted.",
             work.percent(), work.what, Count(work.others), Count(work.all);
         /// Counters of the run's own sessions beside those of all clients.
@@ -145,7 +145,7 @@ findings! {
         OnTotals { counters: Vec<&'static str> } = OBSERVATION =>
             "Counted for the whole server, other clients included: {}.",
             counters.join(", ");
-        Disagreement { pair: Pair } = DOUBT.by(&COUNTERS_DIFFER) => "Not quite: {pair}.";
+        Disagreement { pair: Pair } = DOUBT.by(&COUNTERS_DIFFER) => "{pair}.";
         AgreeingPair { pair: Pair } = OBSERVATION => "{}.", capitalised(&pair.to_string());
         NeighboursReads { percent: Percent, names: String } = OBSERVATION =>
             "Of what the device read, {percent} % was for the runs beside this one: {names}.";
@@ -206,26 +206,17 @@ fn listed(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join("; ")
 }
 
-fn at_least_words(pairs: usize) -> String {
-    match pairs {
-        1 => "in a pair of counters the one that may be larger is".into(),
-        n => format!("in {n} pairs of counters the one that may be larger is"),
-    }
+fn checks(pairs: usize) -> String {
+    plural(pairs as u64, "counter check")
 }
 
-fn agreement_words(pairs: usize, at_least: usize, widest: Option<&Pair>) -> String {
-    let mut pairs = match pairs {
-        1 => "a pair of independent counters agrees".into(),
-        n => format!("{n} pairs of independent counters agree"),
-    };
-    if at_least > 0 {
-        pairs = format!("{pairs}; {}", at_least_words(at_least));
-    }
+fn agreement_words(pairs: usize, widest: Option<&Pair>) -> String {
     match widest.and_then(|pair| Some((pair, pair.difference_percent()?))) {
         Some((Pair { left, right, .. }, difference)) => {
-            format!("{pairs}; {} and {} differ by {} %", left.0, right.0, Percent(difference.abs()))
+            let percent = Percent(difference.abs());
+            format!("{} passed; {} and {} differ by {percent} %", checks(pairs), left.0, right.0)
         }
-        None => pairs,
+        None => format!("{} passed", checks(pairs)),
     }
 }
 

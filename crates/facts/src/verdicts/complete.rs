@@ -10,7 +10,7 @@ use crate::thresholds::{LATE, LATE_SECONDS, RATE_MET, RATE_MISSED, ROWS_PER_BLOC
 findings! {
     CompleteFinding {
         Whole { sessions: u64, work_loop: bool, sound_rows: Option<Count> } = GOOD =>
-            "Yes: {}; {}.", work_done(*sessions, *work_loop),
+            "{}; {}.", work_done(*sessions, *work_loop),
             sound_rows.map_or("no row was read back".into(), |rows| format!("{rows} sampled rows are sound"));
         RateMet { load: OfferedLoad } = OBSERVATION.by(&RATE_MET) =>
             "{}: {}.",
@@ -22,33 +22,33 @@ findings! {
         OneRowPerBlock { schemas: u64 } = OBSERVATION.by(&ROWS_PER_BLOCK) =>
             "Each block holds one row ({} checked).", plural(*schemas, "schema");
         InterruptedInWindow { measured_s: Seconds } = DOUBT =>
-            "Not quite: the run was interrupted; what was measured in {measured_s} is valid.";
+            "the run was interrupted; what was measured in {measured_s} is valid.";
         InterruptedBeforeWindow = DOUBT =>
-            "No: the run was interrupted before its measured window; nothing was measured.";
-        Failed { error: String } = BAD => "No: the run failed: {error}.";
+            "the run was interrupted before its measured window; nothing was measured.";
+        Failed { error: String } = BAD => "the run failed: {error}.";
         SessionsLost { lost: Count, sessions: u64, error: Option<String> } = DOUBT =>
-            "Not quite: {lost} of {} did not work through the whole window.{}",
+            "{lost} of {} did not work through the whole window.{}",
             plural(*sessions, "session"),
             error.as_ref().map(|error| format!(" {}.", capitalised(error))).unwrap_or_default();
-        NoWindow = BAD => "No: the run has no measured window.";
+        NoWindow = BAD => "the run has no measured window.";
         ShortWindow { seconds: Seconds, planned_s: Seconds } = DOUBT.by(&SHORT_WINDOW) =>
-            "Not quite: the window took {seconds} instead of {planned_s}.";
+            "the window took {seconds} instead of {planned_s}.";
         LateEnd { seconds: Hundredths, planned_s: Seconds, sessions_at_work: Option<u64> } = DOUBT.by(&LATE) =>
-            "Not quite: {}", late_words(*seconds, *planned_s, *sessions_at_work);
+            "{}", late_words(*seconds, *planned_s, *sessions_at_work);
         TooLateEnd { seconds: Hundredths, planned_s: Seconds, sessions_at_work: Option<u64> } = BAD.by(&TOO_LATE) =>
-            "No: {}", late_words(*seconds, *planned_s, *sessions_at_work);
+            "{}", late_words(*seconds, *planned_s, *sessions_at_work);
         RateNotMet { load: OfferedLoad } = bad_if(load.is_missed(), &RATE_MISSED, &RATE_MET) =>
-            "No: the rate was not met: {}.", load.words();
+            "the rate was not met: {}.", load.words();
         SamplesMissing { missing: Count, intervals: u64 } = DOUBT.by(&LATE) =>
-            "Not quite: {missing} of the window's {} had no sample: the sampler was held up.",
+            "{missing} of the window's {} had no sample: the sampler was held up.",
             plural(*intervals, "interval");
         RowsDamaged { sampled: Count, faults: Count, first: String } = BAD =>
-            "No: of {sampled} sampled rows, {faults} {} not what was written: {first}.",
+            "of {sampled} sampled rows, {faults} {} not what was written: {first}.",
             if faults.0 == 1 { "is" } else { "are" };
         // A server that does not answer after a run says nothing about its rows.
-        RowsUnread { reason: String } = DOUBT => "Not known: the rows could not be read back: {reason}.";
+        RowsUnread { reason: String } = DOUBT => "the rows could not be read back: {reason}.";
         WrongLayout { schemas: u64, first: u16, rows_per_block: Hundredths } = DOUBT.by(&ROWS_PER_BLOCK) =>
-            "Not quite: {} without one row per block; schema {first} has {rows_per_block} rows per block.",
+            "{} without one row per block; schema {first} has {rows_per_block} rows per block.",
             plural(*schemas, "schema");
     }
 }

@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_limit_of_the_platform_forbids_no_comparison() {
         let judged = |cause: &str| Judged {
-            question: Question::CpuBound,
+            question: Question::CpuToSpare,
             answer: Grade::Bad,
             cause: cause.into(),
             sentence: cause.into(),

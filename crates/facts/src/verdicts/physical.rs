@@ -25,99 +25,93 @@ use crate::thresholds::{
 findings! {
     // Shares are those of the bytes that the database requested.
     PhysicalFinding {
-        NotCounted = UNKNOWN => "Not known: the database does not count its physical reads.";
-        CountersMissing = UNKNOWN => "Not known: {COUNTERS_MISSING}.";
-        NoBlockVisited = UNKNOWN => "Nothing to judge: no block was read.";
+        NotCounted = UNKNOWN => "the database does not count its physical reads.";
+        CountersMissing = UNKNOWN => "{COUNTERS_MISSING}.";
+        NoBlockVisited = UNKNOWN => "no block was read: there is nothing to judge.";
         /// The data lie in memory, whatever a device in front of it counts.
         InMemory { memory: String } = BAD.advice("Use a folder on a disk.") =>
-            "No: the data are in memory ({memory}): no disk was read.";
-        NoByteRequested = UNKNOWN => "Nothing to judge: no byte was read physically.";
+            "the data are in memory ({memory}): no disk was read.";
+        NoByteRequested = UNKNOWN => "no byte was read physically: there is nothing to judge.";
         CachedTest { hits: Hits, blocks: Count } = GOOD.by(&CACHED_HITS).detail(format!(
                 "Only {blocks} blocks were read physically: this is not a test of the storage."
             )) =>
-            "These were cached reads: {} % of {} block visits hit the buffer cache.", hits.percent, hits.visits;
+            "this was a test of cached reads: {} % of {} block visits hit the buffer cache.", hits.percent, hits.visits;
         /// The buffer cache requested nothing; its hits are unknown.
-        NothingRequested = GOOD => "These were cached reads: the buffer cache requested no physical reads.";
+        NothingRequested = GOOD => "this was a test of cached reads: the buffer cache requested no physical reads.";
         /// The buffer cache served nearly all visits, and much was written.
         WriteTest { writes: Writes, hits: Option<Hits>, reads: Option<Box<PhysicalFinding>> } =
-            write_test(reads.as_deref()) => "This was a test of writes ({writes}); {}.", hits_words(hits.as_ref());
+            write_test(reads.as_deref()) => "this was a test of writes ({writes}); {}.", hits_words(hits.as_ref());
         RedoNotWritten { share: Share } = DOUBT.by(&DELIVERED) =>
-            "Not certain: the device wrote at most {share} % of the database's redo: the log is elsewhere, or its \
+            "the device wrote at most {share} % of the database's redo: the log is elsewhere, or its \
              writes stayed in memory.";
         /// Neither the kernel nor the device counted the reads.
-        NoWitness { why: String } = UNKNOWN => "Not known: the device's counters are missing. {why}";
+        NoWitness { why: String } = UNKNOWN => "the device's counters are missing. {why}";
         // Without a witness, by the time of a read alone.
         PlausibleTimes { mean_us: Duration } = OBSERVATION =>
-            "No proof, but no contradiction: a read took the database {mean_us} on average by its own clock.";
+            "There is no proof, and no contradiction: a read took the database {mean_us} on average by its own clock.";
         MemoryTimes { mean_us: Duration } = DOUBT.by(&MEMORY_READ) =>
-            "Not certain: a read took the database {mean_us} on average by its own clock, which is memory's time: a \
+            "a read took the database {mean_us} on average by its own clock, which is memory's time: a \
              cache below the database served most of them.";
         Delivered { witness: Witness, share: Share, blocks: Count } = GOOD.by(&DELIVERED) =>
-            "Yes: of {blocks} blocks that the buffer cache asked for, the {witness} delivered {share} %.";
+            "of {blocks} blocks that the buffer cache asked for, the {witness} delivered {share} %.";
         /// Read by read, in the traced stretch.
         ReadByRead { reads: Count, share: Share } = traced_judgement(share.0) =>
-            "{}: of {reads} reads that the kernel traced one by one, {share} % waited for their data.",
-            match share.0 {
-                share if share < MOSTLY_CACHED.share() => "No",
-                share if share < DELIVERED.share() => "Not certain",
-                _ => "Yes",
-            };
+            "of {reads} reads that the kernel traced one by one, {share} % waited for their data.";
         /// The kernel fetched everything, and the device read more for others.
         DeliveredBesideOthers { share: Share, more: Share } = GOOD.by(&DELIVERED).detail(format!(
                 "The device read {more} % more than that: other programs used it."
             )) =>
-            "Yes: of what the buffer cache asked for, the kernel fetched {share} % from storage.";
+            "of what the buffer cache asked for, the kernel fetched {share} % from storage.";
         /// The bytes are all there, but far fewer requests brought them.
         FewRequests { reads: Count, requests: Count, share: Share } =
             bad_if(share.0 < MOSTLY_CACHED.share(), &MOSTLY_CACHED, &DELIVERED).remedy(TRACE) =>
-            "{}: of {reads} reads {requests} at most caused a request: your OS page cache served the others. The storage \
-             delivered as many bytes because the system read ahead.",
-            if share.0 < MOSTLY_CACHED.share() { "No" } else { "Not certain" };
+            "of {reads} reads {requests} at most caused a request: your OS page cache served the others. The storage \
+             delivered as many bytes because the system read ahead.";
         /// Others' requests may stand for those that the database's reads did not cause.
         RequestsOfOthers { reads: Count } = UNKNOWN.remedy(TRACE) =>
-            "Not known: the kernel fetched enough bytes, but others read from the device too: how many of {reads} reads \
+            "the kernel fetched enough bytes, but others read from the device too: how many of {reads} reads \
              caused a request is not counted.";
         TooFewReads { reads: Count } = UNKNOWN.by(&LEAST_READS) =>
-            "Not known: {reads} reads are too few to tell those of the database from others.";
+            "{reads} reads are too few to tell those of the database from others.";
         /// The first count holds more than was requested.
         Excess { witness: Witness, more: Share, kernel_could_count: bool } =
             DOUBT.by(&EXCESS).detail(why_more(*witness)).remedy(kernel_could_count.then_some(RUN_AS_ROOT)) =>
-            "Not certain: the {witness} read {more} % more than the buffer cache asked for.";
+            "the {witness} read {more} % more than the buffer cache asked for.";
         /// Less reached the disks than the device on top of them.
         MissingBelowDevice { missing: Missing, cached_device: Option<String> } = missing.judgement() =>
-            "No: {missing} never reached the disks below the device; {}.",
+            "{missing} never reached the disks below the device; {}.",
             match cached_device {
                 Some(top) => format!("{top} reads the file behind it through the page cache"),
                 None => "a cache between it and the disks answered".into(),
             };
         OtherDevice { missing: Missing } = missing.judgement() =>
-            "No: {missing} never reached this device, although the kernel fetched them for {}: the data may be on \
+            "{missing} never reached this device, although the kernel fetched them for {}: the data may be on \
              another device.", missing.processes();
         /// Compressed data are fewer bytes, and are read through the page cache.
         Compressed { missing: Missing, file_system: String } = DOUBT.by(&DELIVERED).remedy(COMPRESSED) =>
-            "Not certain: {missing} never reached the {}: {file_system} compresses data, and reads them through the page cache \
+            "{missing} never reached the {}: {file_system} compresses data, and reads them through the page cache \
              even where the database asks for direct I/O.", missing.witness;
         MissingDirectReads { missing: Missing } = missing.judgement() =>
-            "No: {missing} never reached the {}, although they bypass the page cache: the data may be on another \
+            "{missing} never reached the {}, although they bypass the page cache: the data may be on another \
              device, or a cache above it answers.", missing.witness;
         PageCacheByKernel { missing: Missing } = missing.judgement() =>
-            "No: your OS page cache served {missing}, by the kernel's own count for {}.", missing.processes();
+            "your OS page cache served {missing}, by the kernel's own count for {}.", missing.processes();
         PageCache { missing: Missing, device_reads_per_s: Option<Whole> } = missing.judgement() =>
-            "No: your OS page cache served {missing}; the device did only {} reads/s.", shown(*device_reads_per_s);
+            "your OS page cache served {missing}; the device did only {} reads/s.", shown(*device_reads_per_s);
         // Only the device's total is known: by the time of a read.
         OnlyTotalKnown = DOUBT.advice("Run as root or as the server's account.") =>
-            "Not certain: only the device's total is known, which includes everyone's reads; this user may not read the \
+            "only the device's total is known, which includes everyone's reads; this user may not read the \
              counters of the server's processes (/proc/PID/io), and the database does not time its reads.";
         TooFast { mean_us: Duration, device_us: Duration, missing: Share } = DOUBT.by(&MOSTLY_CACHED) =>
-            "Not certain: a read took the database {mean_us}, and the device {device_us}: {missing} % of these reads \
+            "a read took the database {mean_us}, and the device {device_us}: {missing} % of these reads \
              were not waited for. Either a cache served them and the device's total includes others' reads, or they \
              were read ahead.";
         MemorySpeed { mean_us: Duration, device_us: Duration, missing: Share } = BAD.by(&MEMORY_READ) =>
-            "No: a read took the database {mean_us}, which is memory speed; the device took {device_us}. Your OS page \
+            "a read took the database {mean_us}, which is memory speed; the device took {device_us}. Your OS page \
              cache served {missing} % of these reads or more; what the device read was for others.";
         FileThroughPageCache { device: String } =
             DOUBT.advice("Use the disk itself, or a loop device with direct I/O (losetup --direct-io=on).") =>
-            "Not certain: {device} reads the file behind it through the page cache, so that what it delivered may not \
+            "{device} reads the file behind it through the page cache, so that what it delivered may not \
              have come from a disk.";
     }
 }

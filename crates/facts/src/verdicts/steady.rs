@@ -22,37 +22,37 @@ use crate::thresholds::{
 findings! {
     SteadyFinding {
         TooShort { intervals: u64, width_s: f64 } = UNKNOWN.by(&LEAST_INTERVALS) =>
-            "Too short to tell: the window holds {} of {width_s} s, {} are needed.",
+            "the window holds {} of {width_s} s, {} are needed.",
             plural(*intervals, "interval"), LEAST_INTERVALS.value;
         TooSlow { operations: Tenths, width_s: f64 } = UNKNOWN.by(&LEAST_OPERATIONS) =>
-            "Too slow to tell: {operations} operations in {width_s} s, {} are needed.", LEAST_OPERATIONS.value;
+            "{operations} operations in {width_s} s, {} are needed.", LEAST_OPERATIONS.value;
         // A trend that may be chance is not one.
         Even {
             operations_per_s: Count, variation: Option<Share>, trend: Option<SignedPercent>,
             within_percent: Option<Percent>,
         } = GOOD =>
-            "Yes: {operations_per_s} operations/s, varying by {} % from interval to interval, {}, no stalls.",
+            "{operations_per_s} operations/s, varying by {} % from interval to interval, {}, no stalls.",
             shown(*variation),
             match trend {
                 Some(change) => format!("trend {change} % over the window"),
                 None => format!("no trend found, within +-{} %", shown(*within_percent)),
             };
         Fall { percent: Percent } = bad_if(percent.0 >= STEEP_TREND.value, &STEEP_TREND, &TREND) =>
-            "No: operations/s fell by {percent} % over the window; perhaps something wore off.";
+            "operations/s fell by {percent} % over the window; perhaps something wore off.";
         Rise { percent: Percent } = bad_if(percent.0 >= STEEP_TREND.value, &STEEP_TREND, &TREND) =>
-            "No: operations/s rose by {percent} % over the window; perhaps the warm-up was too short.";
+            "operations/s rose by {percent} % over the window; perhaps the warm-up was too short.";
         HiddenTrend { within_percent: Percent } = DOUBT.by(&HIDDEN_TREND) =>
-            "Not certain: the rate varies so much that a change of {within_percent} % over the window would go unnoticed.";
+            "the rate varies so much that a change of {within_percent} % over the window would go unnoticed.";
         Stalls { stalls: usize, intervals: usize, width_s: f64, median: Whole, worst: Whole, worst_at_s: f64 } =
             bad_if(ratio(*stalls as f64, *intervals as f64) > Some(MANY_STALLS.share()), &MANY_STALLS, &STALL) =>
-            "No: {stalls} of {intervals} intervals of {width_s} s did less than half the median of {median} \
+            "{stalls} of {intervals} intervals of {width_s} s did less than half the median of {median} \
              operations/s; the worst, {worst} operations/s, began at second {worst_at_s}.";
         Variation { share: Share } = bad_if(share.0 >= WILD_VARIATION.share(), &WILD_VARIATION, &VARIATION) =>
-            "No: operations/s vary by {share} % from interval to interval.";
+            "operations/s vary by {share} % from interval to interval.";
         /// Sessions stood still; the one for longest is named.
         Standstill { session: u32, seconds: Tenths, percent: Percent, at_s: Tenths, others: u64 } =
             DOUBT.by(&STANDSTILL_OF_WINDOW) =>
-            "Not all the time: session {session} stood still for {seconds} s, {percent} % of the window, from second \
+            "session {session} stood still for {seconds} s, {percent} % of the window, from second \
              {at_s} on{}.",
             match others {
                 0 => String::new(),
@@ -62,27 +62,27 @@ findings! {
         ShortStalls {
             times: usize, intervals: usize, least: Duration, longest: Duration, seconds: Tenths, percent: Percent,
         } = DOUBT.by(&STANDSTILL_OF_WINDOW) =>
-            "Not all the time: in {times} of {} operations waited {least} to {longest}, {} times what is usual or more: \
+            "in {times} of {} operations waited {least} to {longest}, {} times what is usual or more: \
              together {seconds} s, {percent} % of the window.",
             plural(*intervals as u64, "interval"), STANDSTILL_OPERATIONS.value;
         Behind { session: u32, operations: Count, share: Share } = DOUBT.by(&BEHIND) =>
-            "Not evenly: session {session} did {operations} operations, {share} % of what the median session did.";
+            "session {session} did {operations} operations, {share} % of what the median session did.";
         NoOperation { sessions: Count, of: u64 } = DOUBT.by(&BEHIND) =>
-            "Not evenly: {sessions} of {} ended no operation in the window.", plural(*of, "session");
+            "{sessions} of {} ended no operation in the window.", plural(*of, "session");
         /// Latencies of operations say little of the sessions' time.
         Waiting { percent: Percent } = DOUBT.by(&WAITING).remedy(FEWER_SESSIONS) =>
-            "Not all the time: sessions waited outside operations for {percent} % of it, for this program, the network \
+            "sessions waited outside operations for {percent} % of it, for this program, the network \
              or a CPU.";
         ForeignCpu { percent: Percent } = DOUBT.by(&FOREIGN_CPU) =>
-            "Not alone: other programs and the kernel's own threads used {percent} % of the host's CPU time.";
+            "other programs and the kernel's own threads used {percent} % of the host's CPU time.";
         ForeignReads { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_READS) =>
-            "Not alone: {mb_per_s} MB/s, {percent} % of what the device read, were not this run's reads.";
+            "{mb_per_s} MB/s, {percent} % of what the device read, were others' reads.";
         /// The kernel's count of the database's own reads is not known.
         ForeignReadsOrReadAhead { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_READS) =>
-            "Not alone: {mb_per_s} MB/s, {percent} % of what the device read, were not asked for by this run: other \
+            "{mb_per_s} MB/s, {percent} % of what the device read, were not asked for by this run: other \
              programs' reads, or read ahead.";
         ForeignWrites { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_WRITES) =>
-            "Not alone: {mb_per_s} MB/s, {percent} % of what the device read and wrote, were not this run's writes: others \
+            "{mb_per_s} MB/s, {percent} % of what the device read and wrote, were not this run's writes: others \
              wrote, or pages that were changed before the window.";
         // For a part of the window.
         NeighbourReads { mb_per_s: Tenths, from_s: u64, to_s: u64 } = OBSERVATION.by(&NEIGHBOUR) =>

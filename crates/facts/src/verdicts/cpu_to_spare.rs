@@ -1,4 +1,4 @@
-//! CPU-bound? Was the CPU at its limit while the device was not?
+//! CPU to spare? Was the CPU below its limit, so that the storage was what the sessions waited for?
 
 use std::fmt;
 use std::net::IpAddr;
@@ -20,69 +20,67 @@ use crate::thresholds::{CPU_FULL, DEVICE_FULL, DEVICE_WRITES, IO_LIMIT, SESSIONS
 
 findings! {
     CpuFinding {
-        NotSampled = UNKNOWN => "Not known: the host's CPU time was not sampled.";
+        NotSampled = UNKNOWN => "the host's CPU time was not sampled.";
         // The database runs on another host.
         ClientSideFull { busy: Percent } = BAD.by(&CPU_FULL) =>
-            "Yes, on the client's side: CPUs {busy} % busy on this host, where only the sessions run.";
+            "CPUs {busy} % busy on this host, the client's, where only the sessions run.";
         Elsewhere { busy: Percent } = UNKNOWN =>
-            "Not known: the database runs on another host. On this one, the client's: CPUs {busy} % busy.";
+            "the database runs on another host. On this one, the client's: CPUs {busy} % busy.";
         // It is not known where the database runs.
         UnseenAndFull { busy: Percent } = BAD.by(&CPU_FULL) =>
-            "Yes: CPUs {busy} % busy on this host. It is not known whether the database runs here.";
+            "CPUs {busy} % busy on this host. It is not known whether the database runs here.";
         Unseen { busy: Percent } = UNKNOWN =>
-            "Not known, nor is it known whether the database runs on this host: CPUs {busy} % busy here.";
+            "it is not known whether the database runs on this host, whose CPUs were {busy} % busy.";
         // The server used all CPUs that it may use, or was throttled.
         ConfinedCachedTest { server: ConfinedServer } = GOOD.by(&CPU_FULL) =>
-            "Yes, as a test of cached reads should be: {server}.";
+            "a test of cached reads measures the CPU: {server}.";
         ConfinedAndCeiling { server: ConfinedServer, ceiling: Percent } = DOUBT.by(&DEVICE_FULL) =>
-            "Nearly: {server}, but the device also delivered {ceiling} % of its ceiling.";
+            "{server}, but the device also delivered {ceiling} % of its ceiling.";
         ConfinedAndBusy { server: ConfinedServer, device: DeviceLoad } = DOUBT.by(&DEVICE_FULL) =>
-            "Possibly: {server}{device}: both near their limits.";
+            "{server}{device}: both near their limits.";
         Confined { server: ConfinedServer, device: DeviceLoad } = BAD.by(&CPU_FULL).remedy(MORE_CPUS) =>
-            "Yes: {server}{device}: the figures show that limit, not the storage.";
+            "{server}{device}: the figures show that limit, not the storage.";
         Throttled { server: ConfinedServer, device: DeviceLoad } = DOUBT.by(&THROTTLED).remedy(MORE_CPUS) =>
-            "Now and then: {server}{device}.";
+            "{server}{device}.";
         // CPUs of the host were free.
-        Free { busy: Percent, device: DeviceLoad } = GOOD.by(&CPU_FULL) => "No: CPUs {busy} % busy{device}.";
+        Free { busy: Percent, device: DeviceLoad } = GOOD.by(&CPU_FULL) => "CPUs {busy} % busy{device}.";
         CachedSessions { sessions: SessionsCpu, busy: Percent } = GOOD.by(&SESSIONS_ON_CPU) =>
-            "Yes{}, as expected of a test of cached reads: {sessions}; the host's CPUs were {busy} % busy.",
-            sessions.place();
+            "a test of cached reads measures the CPU: {sessions}; the host's CPUs were {busy} % busy.";
         SessionsOnCpu { sessions: SessionsCpu, busy: Percent, device: DeviceLoad } =
             DOUBT.by(&SESSIONS_ON_CPU).remedy(sessions.remedy()) =>
-            "{}{}: {sessions}; the host's CPUs were {busy} % busy{device}.",
-            if sessions.waited.is_some() { "Yes" } else { "Possibly" }, sessions.place();
+            "{sessions}; the host's CPUs were {busy} % busy{device}.";
         // A control group holds the server's I/O.
         IoLimited { limit: IoLimit, busy: Percent } =
             BAD.by(&IO_LIMIT).remedy("Raise the limit, or compare only runs that are held so.") =>
-            "No, but not the storage either: {limit}: the figures show that limit; CPUs {busy} % busy.";
+            "{limit}: the figures show that limit, not the storage; CPUs {busy} % busy.";
         IoLimitFree { limit: IoLimit } = OBSERVATION.by(&IO_LIMIT) => "I/O is limited: {limit}.";
         // All CPUs of the host were busy.
         CachedTest { busy: Percent } = GOOD.by(&CPU_FULL) =>
-            "Yes, as expected of a test of cached reads: CPUs {busy} % busy.";
+            "a test of cached reads measures the CPU: CPUs {busy} % busy.";
         AtCeiling { busy: Percent, ceiling: Percent } = DOUBT.by(&DEVICE_FULL) =>
-            "Nearly: CPUs {busy} % busy, but the device also delivered {ceiling} % of its ceiling, others' reads \
+            "CPUs {busy} % busy, but the device also delivered {ceiling} % of its ceiling, others' reads \
              included.";
         DeviceBusy { busy: Percent, device: DeviceLoad } = DOUBT.by(&DEVICE_FULL) =>
-            "Possibly: CPUs {busy} % busy{device}: both near their limits.";
+            "CPUs {busy} % busy{device}: both near their limits.";
         DeviceUnknown { busy: Percent } = DOUBT.by(&CPU_FULL) =>
-            "Probably: the host's CPUs were {busy} % busy; what the device did is not known.";
+            "the host's CPUs were {busy} % busy; what the device did is not known.";
         Others { others: Percent, busy: Percent, device: DeviceLoad } = DOUBT.by(&CPU_FULL) =>
-            "Others used the CPUs: {others} % of the host's CPU time was neither the database's nor this program's; in \
+            "{others} % of the host's CPU time was others', neither the database's nor this program's; in \
              total {busy} % busy{device}.";
         PartUnknown { busy: Percent, device: DeviceLoad } = DOUBT.by(&CPU_FULL) =>
-            "Probably: the host's CPUs were {busy} % busy{device}; this run's share of that is not known.";
+            "the host's CPUs were {busy} % busy{device}; this run's share of that is not known.";
         Full { run: Percent, busy: Percent, device: DeviceLoad } =
             BAD.by(&CPU_FULL).detail(format!("This run used {run} % of the host's CPU time.")) =>
-            "Yes: the host's CPUs were {busy} % busy{device}: the figures show the CPU, not the storage.";
+            "the host's CPUs were {busy} % busy{device}: the figures show the CPU, not the storage.";
         // Beside these.
         Stolen { steal: Percent } = DOUBT.by(&STEAL) =>
-            "The hypervisor gave {steal} % of this host's CPU time to others (steal).";
+            "the hypervisor gave {steal} % of this host's CPU time to others (steal).";
         ImpossibleCpu { cpu_s: Seconds, host_s: Seconds } = DOUBT =>
-            "The database's CPU time is not known: its processes' clocks say {cpu_s}, and its host's CPUs had {host_s}.";
+            "the database's CPU time is not known: its processes' clocks say {cpu_s}, and its host's CPUs had {host_s}.";
         FullestHost { endpoint: String, busy: Percent } = DOUBT.by(&CPU_FULL) =>
-            "The host of {endpoint} had its CPUs {busy} % busy, more than the others.";
+            "the host of {endpoint} had its CPUs {busy} % busy, more than the others.";
         ClientHostFull { hostname: String, busy: Percent } = BAD.by(&CPU_FULL) =>
-            "Yes, on the client's side: the CPUs of {hostname}, where only the sessions run, were {busy} % busy.";
+            "the CPUs of {hostname}, the client's host, where only the sessions run, were {busy} % busy.";
         ServerNotSeen { reason: String } = OBSERVATION => "The server was not seen: {reason}.";
         ServersAccount { cpu_s: Seconds, db_time: Percent } = OBSERVATION =>
             "By the server's own account its sessions were on a CPU for {cpu_s}, {db_time} % of DB time.";
@@ -122,10 +120,6 @@ impl SessionsCpu {
             only_sessions: record.server.embedded || record.db_cpu.as_ref()?.sessions.is_some(),
             open_loop: record.workload.rate_per_s.is_some(),
         })
-    }
-
-    fn place(&self) -> &'static str {
-        if self.only_sessions { ", in each session" } else { "" }
     }
 
     fn remedy(&self) -> &'static str {
