@@ -29,7 +29,9 @@ fn a_schedule_is_followed_recorded_and_shown() {
     // Whatever the machine could do: all that was due is done or left over.
     let done =
         record["operations"]["select"]["operations"].as_u64().unwrap() + record["backlog"].as_u64().unwrap();
-    assert!(done.abs_diff(40 * 3 + 200 * 3 + 80 * 2) <= 8, "{done} operations");
+    // A busy machine ends the window late, and the last rate goes on until then.
+    let due = 40.0 * 3.0 + 200.0 * 3.0 + 80.0 * (record["window"]["seconds"].as_f64().unwrap() - 8.0);
+    assert!((done as f64 - due).abs() <= 8.0, "{done} operations of {due}");
 }
 
 #[test]
