@@ -15,7 +15,7 @@ use slob_awr::info::{is_pipes, read_pipes};
 use slob_awr::{NamePattern, Scope};
 use slob_campaign::{Schedule, Sessions, State, read_campaign};
 use slob_facts::table::Cell;
-use slob_facts::{figure, thresholds};
+use slob_facts::{claim, figure, thresholds};
 use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
 use slob_report::analysis::{
     Analysis, Metric, Neighbours, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row,
@@ -83,11 +83,17 @@ pub(super) struct ReportArgs {
     /// Print the table of limits of docs/method.md
     #[arg(long, hide = true)]
     limits: bool,
+    /// Print the tables of claims of docs/method.md
+    #[arg(long, hide = true)]
+    claims: bool,
 }
 
 pub(super) fn report(args: &ReportArgs, matches: &ArgMatches) -> Outcome {
     if args.limits {
         return output::done(&thresholds::markdown());
+    }
+    if args.claims {
+        return output::done(&claim::markdown());
     }
     let path = Path::new(&args.saved.run);
     if awr::are_reports(path) {

@@ -174,14 +174,21 @@ fn the_parameters_document_is_that_of_the_table() {
 
 #[test]
 fn the_limits_of_verdicts_in_the_document_are_those_of_the_table() {
-    let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["report", "--limits"]).output().unwrap();
+    generated_in_the_method("--limits", 40);
+}
+
+#[test]
+fn the_claims_in_the_document_are_those_of_the_table() {
+    generated_in_the_method("--claims", 8);
+}
+
+fn generated_in_the_method(flag: &str, least_lines: usize) {
+    let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["report", flag]).output().unwrap();
     let table = String::from_utf8(output.stdout).unwrap();
-    assert!(table.lines().count() > 40, "{table}");
+    assert!(table.lines().count() >= least_lines, "{table}");
     let document = fs::read_to_string(root().join("docs/method.md")).unwrap();
-    assert!(
-        document.contains(&table),
-        "docs/method.md is stale: put the output of `slob report --limits` into it"
-    );
+    let stale = || format!("docs/method.md is stale: put the output of `slob report {flag}` into it");
+    assert!(document.contains(&table), "{}", stale());
 }
 
 /// Who comes from the original kit finds each key of its `slob.conf`, and what became of it.

@@ -1,23 +1,82 @@
-//! What a view says of figures, and the verdicts that forbid it.
+//! What views say of figures, and which verdicts forbid it, in one table. `docs/method.md` holds it as it is printed here.
 
-use crate::question::Grade;
+use crate::figure::{self, Figure};
+use crate::question::{Grade, Question};
+use crate::table::{Column, Table};
 
-/// A limit of the platform hides its storage, and is a result nevertheless: what is 95 % slower behind a throttle is 95 % slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// 'This is what the storage can do.'
     Storage,
-    /// 'It is faster', 'it has changed since', 'it is met': of the platform as it is, whatever limits it.
+    /// Of the platform as it is, whatever limits it: what is 95 % slower behind a throttle is 95 % slower.
     Compared,
 }
 
 /// Causes of BAD verdicts that are a limit of the platform itself: its CPUs, or a control group's quota.
 pub(crate) const LIMITS: [&str; 3] = ["full", "confined", "io_limited"];
 
+struct Rule {
+    claim: Claim,
+    says: &'static str,
+    by: &'static str,
+    /// Causes of BAD verdicts that do not forbid it, if all repeats have them.
+    permits: &'static [&'static str],
+    beside: &'static str,
+}
+
+const RULES: [Rule; 2] = [
+    Rule {
+        claim: Claim::Storage,
+        says: "this is what the storage can do",
+        by: "the page of a run, the index of runs, `slob ledger`, the labels of `slob analyze` and `slob saturate`",
+        permits: &[],
+        beside: "which verdict is BAD; the figure is marked or left out",
+    },
+    Rule {
+        claim: Claim::Compared,
+        says: "faster, slower, higher, lower; changed since; met; within limits; protects",
+        by: "`slob diff`, `slob analyze`, `slob trend`, `slob gate`, `slob saturate`, the matrix of neighbours",
+        permits: &LIMITS,
+        beside: "the settings and limits that differ, the noise or the interval, and which run of a side is BAD",
+    },
+];
+
 impl Claim {
+    fn rule(self) -> &'static Rule {
+        RULES.iter().find(|rule| rule.claim == self).unwrap_or(&RULES[0])
+    }
+
     /// True if an answer with this cause forbids the claim about figures that rest on it. A limit that only some of the runs
     /// had does: their mean is of two platforms.
     pub(crate) fn is_forbidden_by(self, answer: Grade, cause: &str, of_all: bool) -> bool {
-        answer == Grade::Bad && !(self == Self::Compared && of_all && LIMITS.contains(&cause))
+        answer == Grade::Bad && !(of_all && self.rule().permits.contains(&cause))
     }
+}
+
+/// The tables for the documentation: the claims, and the verdicts that figures rest on.
+pub fn markdown() -> String {
+    let row = |rule: &Rule| {
+        let permits: Vec<String> = rule.permits.iter().map(|cause| format!("`{cause}`")).collect();
+        let permits = match permits.as_slice() {
+            [] => "nothing".to_owned(),
+            _ => format!("{}, if all repeats have it", permits.join(", ")),
+        };
+        [rule.says.to_owned(), rule.by.to_owned(), permits, rule.beside.to_owned()]
+    };
+    let columns = ["claim", "made by", "BAD verdicts that do not forbid it", "said beside it"];
+    let claims = Table::new(columns.map(Column::left)).with_rows(RULES.iter().map(row));
+    let mut groups: Vec<(&[Question], Vec<String>)> = Vec::new();
+    for Figure { name, rests_on, .. } in figure::ALL.iter().filter(|figure| !figure.rests_on.is_empty()) {
+        let name = format!("`{name}`");
+        match groups.iter_mut().find(|(questions, _)| questions == rests_on) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((rests_on, vec![name])),
+        }
+    }
+    let row = |(questions, names): (&[Question], Vec<String>)| {
+        let questions: Vec<&str> = questions.iter().map(|question| question.title()).collect();
+        [questions.join(", "), names.join(", ")]
+    };
+    let figures = Table::new(["verdicts", "figures that rest on them"].map(Column::left));
+    let figures = figures.with_rows(groups.into_iter().map(row));
+    format!("{}\n{}", claims.markdown(), figures.markdown())
 }

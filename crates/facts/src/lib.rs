@@ -6,7 +6,7 @@
 
 mod bottleneck;
 pub mod bound;
-mod claim;
+pub mod claim;
 pub mod figure;
 pub mod format;
 pub mod ladder;
