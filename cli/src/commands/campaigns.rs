@@ -1,6 +1,6 @@
 //! `slob campaign`: the runs or searches of a plan, one after the other, resumed where they were stopped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,12 @@ use slob_campaign::{
     Store, carry_out,
 };
 use slob_demand::{Goal, Options, SPOILED_REPEATS};
-use slob_facts::{GroupVerdicts, Judged};
+use slob_facts::verdicts::Worst;
+use slob_facts::{Claim, GroupVerdicts, Judged, Question, Run};
 use slob_record::{SeriesWanted, read_record_with};
 use slob_report::Answer;
 use slob_report::Confidence;
-use slob_report::analysis::{Metric, Neighbours, Round, Taking};
+use slob_report::analysis::{Metric, Neighbours, RETRY_BAD, Round, Taking};
 use slob_report::profiles::{Headrooms, Platform, SearchResult};
 use slob_spec::{Entry, RunSpec, Settings};
 
@@ -46,6 +47,7 @@ Examples:
   slob campaign fs.toml --dry-run        every run in order, and the time they take
   slob campaign fs.toml                  run them; the same command resumes an interrupted campaign
   slob campaign fs.toml --amend          continue with a changed plan
+  slob campaign fs.toml --retry-bad      make runs again that something spoiled
   slob campaign fs.toml --every 1h --for 7d   each run once an hour for a week; killed and started again it goes on
   slob analyze campaigns/fs              the results
   slob trend campaigns/fs                when they changed, over days
@@ -97,6 +99,9 @@ pub(super) struct CampaignArgs {
     /// Retry runs that have used up the attempts the plan allows
     #[arg(long)]
     retry_failed: bool,
+    /// Make runs again whose BAD verdicts forbid a comparison; the old ones keep their folders
+    #[arg(long, conflicts_with = "every")]
+    retry_bad: bool,
     #[arg(long, help = STRICT)]
     strict: bool,
 }
@@ -115,6 +120,12 @@ pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
     }
     settings::warn(&campaign.warnings);
     let mut store = Store::open(&directory, &campaign.schedule, args.amend)?;
+    if !store.state.missing.is_empty() {
+        output::say(&format!("{}: they are made again", missing(&store.state)));
+    }
+    if args.retry_bad {
+        make_bad_runs_again(&directory, &campaign.schedule, &mut store)?;
+    }
     copy_probes(&settings::results_dir(&base), &directory);
     let stop = interrupt::flag()?;
     let mut conductor = Runs { stop: Arc::clone(&stop), search: goal.zip(campaign.plan.demand.clone()) };
@@ -141,26 +152,113 @@ pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
     Ok(if end.interrupted { ExitCode::from(INTERRUPTED) } else { judged(args.strict, are_good) })
 }
 
-/// Says what the runs of each variant and model were judged; true if every verdict is good.
+/// The steps whose runs are no longer there: at most three by name.
+pub(super) fn missing(state: &State) -> String {
+    const MOST: usize = 3;
+    let named: Vec<&str> = state.missing.iter().take(MOST).map(String::as_str).collect();
+    let more = match state.missing.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let runs = output::plural(state.missing.len() as u64, "run");
+    format!("the folder of {runs} is no longer there ({}{more})", named.join(", "))
+}
+
+/// Says what the runs of each variant and model were judged, and which can't be compared; true if every verdict is good.
 fn say_verdicts(directory: &Path, schedule: &Schedule, state: &State) -> bool {
-    let completed = schedule.steps.iter().filter_map(|step| Some((state.completed_run(step)?, step)));
-    let steps: BTreeMap<&str, _> = completed.collect();
-    let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
-    let read =
-        Records::judged_paths(&paths, |figures| (figures.record.id.clone(), figures.judged().to_vec()));
-    let mut groups: BTreeMap<(&str, &str), Vec<Vec<Judged>>> = BTreeMap::new();
-    for (id, judged) in read.kept {
-        if let Some(step) = steps.get(id.as_str()) {
-            groups.entry((&step.variant, &step.model)).or_default().push(judged);
-        }
+    let cells = judged_cells(directory, &completed_runs(directory, schedule, state));
+    let mut groups: BTreeMap<(&str, &str), Vec<GroupVerdicts>> = BTreeMap::new();
+    for (cell, verdicts) in &cells {
+        groups.entry((cell.variant, cell.model)).or_default().push(verdicts.clone());
     }
     let mut are_good = true;
-    for ((variant, model), runs) in groups {
-        let verdicts = GroupVerdicts::of(runs.iter().map(Vec::as_slice));
+    for ((variant, model), cells) in groups {
+        let verdicts = GroupVerdicts::joined(cells);
         are_good &= verdicts.are_good();
         output::say(&format!("{variant}/{model}: {}", verdicts.in_short().unwrap_or_default()));
     }
+    let bad = cells.iter().flat_map(|(cell, verdicts)| bad(verdicts).map(|worst| worst.words(&cell.name)));
+    let bad: Vec<String> = bad.collect();
+    bad.iter().for_each(|words| output::say(words));
+    if !bad.is_empty() {
+        output::say(RETRY_BAD);
+    }
     are_good
+}
+
+/// The answers that forbid to compare runs.
+fn bad(verdicts: &GroupVerdicts) -> impl Iterator<Item = &Worst> {
+    verdicts.all_against(&Question::ALL, Claim::Compared)
+}
+
+fn make_bad_runs_again(directory: &Path, schedule: &Schedule, store: &mut Store) -> Result<(), Failure> {
+    if !schedule.demand.is_empty() {
+        return Err(Failure::usage(
+            "--retry-bad: a search for headroom repeats steps that others spoiled by itself: take it out",
+        ));
+    }
+    let runs = completed_runs(directory, schedule, &store.state);
+    let cells = judged_cells(directory, &runs);
+    let ids = cells.values().flat_map(bad).flat_map(|worst| &worst.ids);
+    let steps: BTreeSet<String> = ids.filter_map(|id| Some(runs.get(id)?.key())).collect();
+    match steps.len() {
+        0 => output::say("no run has a BAD verdict that forbids a comparison"),
+        count => {
+            let names: Vec<&str> = steps.iter().map(String::as_str).collect();
+            let runs = output::plural(count as u64, "BAD run");
+            output::say(&format!("{runs} to make again: {}", names.join(", ")));
+        }
+    }
+    Ok(store.make_again(&steps)?)
+}
+
+/// Completed runs with their steps, those beside them included.
+fn completed_runs<'a>(directory: &Path, schedule: &'a Schedule, state: &State) -> BTreeMap<String, &'a Step> {
+    let of_step = |step: &'a Step| {
+        let run = state.completed_run(step)?;
+        let beside = || company(directory, run).unwrap_or_default();
+        let runs = if are_neighbours(schedule) { beside() } else { vec![run.to_owned()] };
+        Some(runs.into_iter().map(move |run| (run, step)))
+    };
+    schedule.steps.iter().filter_map(of_step).flatten().collect()
+}
+
+/// A run and those that were at work beside it.
+fn company(directory: &Path, run: &str) -> Option<Vec<String>> {
+    let record = read_record_with(&directory.join(run), SeriesWanted::Empty).ok()?;
+    let others = record.together.into_iter().flat_map(|together| together.neighbours);
+    Some(others.map(|other| other.run).chain([run.to_owned()]).collect())
+}
+
+/// The repeats of a target in a step.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct JudgedCell<'a> {
+    variant: &'a str,
+    model: &'a str,
+    name: String,
+}
+
+fn judged_cells<'a>(
+    directory: &Path,
+    runs: &BTreeMap<String, &'a Step>,
+) -> BTreeMap<JudgedCell<'a>, GroupVerdicts> {
+    let paths: Vec<PathBuf> = runs.keys().map(|run| directory.join(run)).collect();
+    let keep = |run: &Run<'_>| match Taking::of(run) {
+        Some(taking) => (taking.run, format!("/{}", taking.name), taking.judged),
+        None => (run.record.id.clone(), String::new(), run.judged().to_vec()),
+    };
+    let mut cells: BTreeMap<JudgedCell<'a>, Vec<(String, Vec<Judged>)>> = BTreeMap::new();
+    for (id, target, judged) in Records::judged_paths(&paths, keep).kept {
+        if let Some(step) = runs.get(&id) {
+            let name = step.cell() + &target;
+            let cell = JudgedCell { variant: &step.variant, model: &step.model, name };
+            cells.entry(cell).or_default().push((id, judged));
+        }
+    }
+    let verdicts = |runs: Vec<(String, Vec<Judged>)>| {
+        GroupVerdicts::of(runs.iter().map(|(id, judged)| (id.as_str(), judged.as_slice())))
+    };
+    cells.into_iter().map(|(cell, runs)| (cell, verdicts(runs))).collect()
 }
 
 /// Reads the plan and resolves every run of it.
@@ -442,13 +540,15 @@ pub(super) fn compare_neighbours(
         let completed = all.iter().find(|one| one.ended == Ended::Completed);
         completed.or(all.last()).map(|one| (*one).clone())
     };
-    let attempts: Vec<(&Step, Attempt)> =
-        schedule.steps.iter().filter_map(|step| Some((step, attempt(step)?))).collect();
-    let with_neighbours = |(step, attempt): &(&Step, Attempt)| {
-        let lead = attempt.run.clone()?;
-        let record = read_record_with(&directory.join(&lead), SeriesWanted::Empty).ok()?;
-        let others = record.together.into_iter().flat_map(|together| together.neighbours);
-        Some(others.map(|other| other.run).chain([lead]).map(|run| (run, step.key())).collect::<Vec<_>>())
+    let attempts: Vec<(&Step, Option<Attempt>)> = schedule
+        .steps
+        .iter()
+        .map(|step| (step, attempt(step)))
+        .filter(|(step, attempt)| attempt.is_some() || state.missing.contains(&step.key()))
+        .collect();
+    let with_neighbours = |(step, attempt): &(&Step, Option<Attempt>)| {
+        let runs = company(directory, attempt.as_ref()?.run.as_ref()?)?;
+        Some(runs.into_iter().map(|run| (run, step.key())).collect::<Vec<_>>())
     };
     let runs: BTreeMap<String, String> = attempts.iter().filter_map(with_neighbours).flatten().collect();
     // A run that failed before its sessions started has no record.
@@ -460,20 +560,21 @@ pub(super) fn compare_neighbours(
             takings.entry(step).or_default().push(taking);
         }
     }
-    let company = |name: &str| {
+    let members = |name: &str| {
         let model = schedule.models.iter().find(|model| model.name == name);
         model.map_or_else(Vec::new, |model| model.members.clone())
     };
-    let round = |(step, attempt): &(&Step, Attempt)| Round {
+    let round = |(step, attempt): &(&Step, Option<Attempt>)| Round {
         variant: step.variant.clone(),
         repeat: step.repeat,
-        company: company(&step.model),
+        company: members(&step.model),
         runs: takings.remove(step.key().as_str()).unwrap_or_default(),
-        error: match &attempt.ended {
-            Ended::Failed { error } | Ended::Missed { why: error } => Some(error.clone()),
-            Ended::Interrupted => Some("interrupted".to_owned()),
-            Ended::Killed => Some("killed".to_owned()),
-            Ended::Completed => None,
+        error: match attempt.as_ref().map(|attempt| &attempt.ended) {
+            Some(Ended::Failed { error } | Ended::Missed { why: error }) => Some(error.clone()),
+            Some(Ended::Interrupted) => Some("interrupted".to_owned()),
+            Some(Ended::Killed) => Some("killed".to_owned()),
+            Some(Ended::Completed) => None,
+            None => Some("its run is no longer there".to_owned()),
         },
     };
     let rounds: Vec<Round> = attempts.iter().map(round).collect();

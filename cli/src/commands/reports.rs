@@ -33,7 +33,7 @@ use slob_report::profiles::Headrooms;
 use slob_report::{Confidence, HTML_REPORT, compact_summary, compare_probe_text, text_report, with_digest};
 
 use super::awr::{self, ReadReports};
-use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours};
+use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours, missing};
 use crate::answer::Forms;
 use crate::args::{NAMING, STRICT};
 use crate::failure::{Failure, Outcome, PARTLY, judged};
@@ -780,6 +780,12 @@ impl Inputs {
             self.notes
                 .extend(notes.map(|(runs, how)| format!("{runs} of the campaign's {all} runs are {how}.")));
         }
+        if !state.missing.is_empty() {
+            self.unread = true;
+            let missing = missing(state);
+            output::say(&format!("slob: {missing}"));
+            self.notes.push(format!("Missing: {missing}; `slob campaign PLAN.toml` makes them again."));
+        }
         let variants = schedule.variants.iter();
         let mut variants: Vec<Variant> =
             variants.map(|variant| Variant::whole(&variant.name).twin_of(variant.twin_of.clone())).collect();
@@ -826,6 +832,7 @@ impl Inputs {
             return Err(Failure::usage("a campaign and other runs: analyse the campaign separately"));
         }
         let asked: Vec<Variant> = variants.iter().map(|name| Variant::part(name.trim())).collect();
+        let is_of_campaign = self.campaign.is_some();
         let (variants, tables) = match self.campaign.take() {
             Some((own, tables)) => (if asked.is_empty() { own } else { asked }, tables),
             None if !asked.is_empty() => (asked, slob_r_tables()),
@@ -844,6 +851,7 @@ impl Inputs {
         self.check_sessions()?;
         let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(Failure::usage)?;
         analysis.notes.append(&mut self.notes);
+        analysis.is_of_campaign = is_of_campaign;
         Ok(analysis)
     }
 }

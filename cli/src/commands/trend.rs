@@ -13,11 +13,12 @@ use slob_facts::{Figure, Run, figure};
 use slob_report::info::Column;
 use slob_report::trend::{History, JudgedRun, MissedSlot, Trend};
 
+use super::campaigns::missing;
 use super::reports::column_named;
 use crate::answer::Forms;
 use crate::failure::{Failure, Outcome, decided};
 use crate::tables::Records;
-use crate::{completing, settings};
+use crate::{completing, output, settings};
 
 /// Find when figures of runs changed over days, and what else did
 #[derive(Args)]
@@ -119,6 +120,10 @@ impl Inputs {
         for run in read.kept {
             let Some(cell) = cells.get(run.id()) else { continue };
             self.histories.entry(cell.clone()).or_default().0.push(run);
+        }
+        if !state.missing.is_empty() {
+            self.unread = true;
+            output::say(&format!("slob: {}", missing(state)));
         }
         for missed in state.missed(schedule, Timestamp::now()) {
             let slot = MissedSlot { begin: missed.slot.begin, end: missed.slot.end, why: missed.why };

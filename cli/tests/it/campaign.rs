@@ -9,7 +9,7 @@ use serde_json::Value;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, until};
 
-use crate::common::{Folder, Signal, kill, postgres, signal};
+use crate::common::{Folder, Signal, assert_contains, kill, postgres, signal, unwrapped};
 
 fn state(folder: &Folder, campaign: &str) -> Option<Value> {
     let path = folder.path().join(campaign).join("state.json");
@@ -363,4 +363,61 @@ fn every_model_has_its_figures_on_postgresql_18() {
     let Some(bench) = postgres(Version::V18, &[("shared_buffers", "16MB")]) else { return };
     bench.setup(1, "32M");
     all_models_have_their_figures(&bench.folder);
+}
+
+/// The ids of the completed runs of a campaign, by their steps.
+fn completed(folder: &Folder) -> BTreeMap<String, String> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let all = attempts(folder, "c").into_iter().filter(|one| one["ended"]["how"] == "completed");
+    all.map(|one| (text(&one["step"]), text(&one["run"]))).collect()
+}
+
+/// A run whose records are found damaged is BAD on any machine.
+fn spoil(folder: &Folder, run: &str) {
+    let path = format!("c/{run}/run.json");
+    let mut record: Value = serde_json::from_str(&folder.read(&path)).unwrap();
+    record["verification"] =
+        serde_json::json!({ "rows": 100, "updated": 0, "faults": ["planted"], "unread": null });
+    folder.write(&path, &record.to_string());
+}
+
+/// One BAD run of a campaign refused its tables, unnamed, and nothing made it again.
+#[test]
+fn a_bad_run_of_a_campaign_is_named_and_made_again() {
+    let folder = Folder::new();
+    let short = SHORT.replace("RUN_TIME = 1", "WORK_LOOP = 10");
+    let plan = format!("{short}[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n");
+    folder.write("plan.toml", &plan);
+    folder.slob("campaign plan.toml").success();
+    let bad = completed(&folder)["b/all/1x1/2"].clone();
+    spoil(&folder, &bad);
+    let named = format!("(1 of 3 runs: {bad}): No: of 100 sampled rows");
+    folder.slob("campaign plan.toml").success().says(&[&named, "of b/all/1x1 is BAD", "--retry-bad"]);
+    let analysis = folder.slob("analyze c").success();
+    let text = unwrapped(&analysis.stdout);
+    assert_contains(&text, &["b can't be compared with a", &named, "--retry-bad"]);
+
+    let again = folder.slob("campaign plan.toml --retry-bad").success();
+    assert_contains(&again.stderr, &["to make again: ", "b/all/1x1/2"]);
+    assert_ne!(completed(&folder)["b/all/1x1/2"], bad);
+    assert!(folder.at("c").join(&bad).is_dir(), "the old run keeps its folder");
+    assert!(!folder.slob("analyze c").success().stdout.contains("planted"));
+    folder.slob("campaign plan.toml --every 1h --for 2h --retry-bad").exits(2);
+}
+
+/// 'All runs are done', exit code 0, though their folders were moved away.
+#[test]
+fn a_run_whose_folder_is_gone_is_missing_and_made_again() {
+    let folder = Folder::new();
+    let short = SHORT.replace("RUN_TIME = 1", "WORK_LOOP = 10");
+    folder.write("plan.toml", &format!("{short}[[variant]]\nname = \"a\"\n"));
+    folder.slob("campaign plan.toml").success();
+    let gone = completed(&folder)["a/all/1x1/2"].clone();
+    std::fs::rename(folder.at("c").join(&gone), folder.at("elsewhere")).unwrap();
+    let missing = "the folder of 1 run is no longer there (a/all/1x1/2)";
+    folder.slob("analyze c").fails(1, &[missing]);
+    folder.slob("trend c").fails(1, &[missing]);
+    folder.slob("campaign plan.toml").success().says(&[missing, "[3/3", "all 3 runs are done"]);
+    assert!(folder.at("c").join(&completed(&folder)["a/all/1x1/2"]).is_dir());
+    folder.slob("analyze c").success();
 }

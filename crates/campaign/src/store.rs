@@ -2,6 +2,7 @@
 //!
 //! Files are written durably under a temporary name and renamed: after a power loss each is either old or new, and whole.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,14 @@ impl Store {
         }
         let mut store = Self { directory: directory.to_path_buf(), state, _lock: lock };
         store.reconcile(schedule)?;
+        store.state.set_missing_aside(directory, schedule);
         Ok(store)
+    }
+
+    /// Sets the attempts at steps aside, so that these are made again. Their runs keep their folders.
+    pub fn make_again(&mut self, steps: &BTreeSet<String>) -> Result<(), CampaignError> {
+        self.state.set_aside(|attempt| steps.contains(&attempt.step));
+        self.save()
     }
 
     pub(crate) fn save(&self) -> Result<(), CampaignError> {
@@ -140,8 +148,9 @@ pub fn read_campaign(directory: &Path) -> Result<Option<(Schedule, State)>, Camp
     if !directory.join(CAMPAIGN_FILE).is_file() {
         return Ok(None);
     }
-    let state = read_state(directory)?;
-    Ok(Some((read_schedule(directory)?, state)))
+    let (schedule, mut state) = (read_schedule(directory)?, read_state(directory)?);
+    state.set_missing_aside(directory, &schedule);
+    Ok(Some((schedule, state)))
 }
 
 fn read_schedule(directory: &Path) -> Result<Schedule, CampaignError> {
@@ -194,6 +203,9 @@ pub struct State {
     pub attempts: Vec<Attempt>,
     pub hook_failures: Vec<HookFailure>,
     pub superseded: Vec<Attempt>,
+    /// Completed steps whose runs are no longer in the directory.
+    #[serde(skip)]
+    pub missing: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -323,8 +335,33 @@ impl State {
             Some(Ended::Failed { error }) => format!("its run failed: {error}"),
             Some(Ended::Killed) => "the campaign was killed in it".to_owned(),
             Some(Ended::Interrupted) => "the campaign was stopped in it".to_owned(),
+            _ if self.missing.contains(&step.key()) => "its run is no longer there".to_owned(),
             Some(Ended::Completed) | None => "the campaign was not at work".to_owned(),
         }
+    }
+
+    /// Sets the attempts at completed steps aside whose run is no longer in the directory, so that they are open again.
+    fn set_missing_aside(&mut self, directory: &Path, schedule: &Schedule) {
+        let beside = |path: &Path| {
+            let record = read_record_with(path, SeriesWanted::Empty).ok()?;
+            Some(record.together?.neighbours)
+        };
+        let has_company = schedule.models.iter().any(|model| model.members.len() > 1);
+        let is_there = |run: &String| {
+            let path = directory.join(run);
+            let beside = if has_company { beside(&path).unwrap_or_default() } else { Vec::new() };
+            path.is_dir() && beside.iter().all(|other| directory.join(&other.run).is_dir())
+        };
+        let completed = self.attempts.iter().filter(|attempt| attempt.ended == Ended::Completed);
+        let missing = completed.filter(|attempt| !attempt.run.as_ref().is_none_or(is_there));
+        let missing: BTreeSet<String> = missing.map(|attempt| attempt.step.clone()).collect();
+        self.set_aside(|attempt| missing.contains(&attempt.step));
+        self.missing = missing;
+    }
+
+    fn set_aside(&mut self, is_wanted: impl Fn(&Attempt) -> bool) {
+        let set_aside = self.attempts.extract_if(.., |attempt| is_wanted(attempt));
+        self.superseded.extend(set_aside);
     }
 
     /// Keeps attempts whose cell and preparing hooks are unchanged and sets the others aside. A changed variant is prepared again.
@@ -337,9 +374,7 @@ impl State {
                 && old.cells.get(cell).is_some_and(|there| new.cells.get(cell) == Some(there))
                 && old.before_runs(variant) == new.before_runs(variant)
         };
-        let (kept, set_aside) = self.attempts.drain(..).partition(same);
-        self.attempts = kept;
-        self.superseded.extend::<Vec<Attempt>>(set_aside);
+        self.set_aside(|attempt| !same(attempt));
         self.prepared.retain(|variant| {
             old.before_runs(variant) == new.before_runs(variant)
                 && old.cells_of(variant).all(|(name, cell)| new.cells.get(name).is_none_or(|now| now == cell))

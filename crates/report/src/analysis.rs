@@ -20,8 +20,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use slob_stats::Comparison;
 use slob_stats::summary::{self, mean_interval, mean_without_extremes};
+use slob_stats::{Comparison, mean_over};
 
 pub use self::curve::Curve;
 pub use self::neighbours::{Neighbours, Round, Taking};
@@ -37,6 +37,10 @@ use slob_facts::figure::Better;
 use slob_facts::format::{count, plural};
 use slob_facts::verdicts::refusal;
 use slob_facts::{Claim, Figure, GroupVerdicts, Question, figure};
+
+/// What helps against BAD runs of a campaign.
+pub const RETRY_BAD: &str =
+    "`slob campaign PLAN.toml --retry-bad` makes BAD runs again; the folders of the old ones stay.";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Variant {
@@ -116,6 +120,9 @@ pub struct Analysis {
     pub variants: Vec<Variant>,
     pub tables: Vec<Table>,
     pub notes: Vec<String>,
+    /// True if the runs can be made again by the plan of their campaign.
+    #[serde(skip)]
+    pub is_of_campaign: bool,
 }
 
 /// Rows are variants, columns numbers of sessions.
@@ -170,11 +177,11 @@ pub struct Cell {
     /// `slob_r_mean` relative to that of the variant that figures are scaled by.
     pub scaled: Option<f64>,
     pub mean: Option<f64>,
-    /// Confidence interval of the mean; absent with fewer than two runs, and for different numbers of sessions.
+    /// Confidence interval of the mean; absent with fewer than two runs of a number of sessions.
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub median: Option<f64>,
-    /// Standard deviation in percent of the mean; absent like `low`.
+    /// Standard deviation in percent of the mean; absent like `low`, and for different numbers of sessions.
     pub cv_percent: Option<f64>,
     /// Mean of the repeats' mean latencies.
     pub latency_us: Option<f64>,
@@ -249,7 +256,7 @@ impl Analysis {
         let (confidence, scale) = (options.confidence, options.scale.clone());
         let compared = runs.iter().filter(|run| variants.iter().any(|variant| variant.has(run)));
         let notes = unlike(&compared.collect::<Vec<_>>());
-        Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes })
+        Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes, is_of_campaign: false })
     }
 }
 
@@ -291,14 +298,18 @@ impl Table {
                 let repeats = own.iter().copied().filter(|run| run.sessions.contains(sessions));
                 Cell::of(&repeats.collect::<Vec<_>>(), &parts, latency, options.confidence)
             };
-            // Runs with different numbers of sessions are no repeats: their spread is not noise.
+            let cells: Vec<Cell> = sessions.iter().map(cell).collect();
             let all = Cell::of(&own, &parts, None, options.confidence);
-            let overall = Cell { low: None, high: None, cv_percent: None, ..all };
-            let verdicts = GroupVerdicts::of(own.iter().map(|run| run.verdicts.as_slice()));
+            let overall = all.over(&cells, options.confidence);
+            let mut repeats: BTreeMap<_, Vec<&Run>> = BTreeMap::new();
+            own.iter().for_each(|run| repeats.entry(&run.sessions).or_default().push(run));
+            let judged = |runs: &Vec<&Run>| {
+                GroupVerdicts::of(runs.iter().map(|run| (run.id.as_str(), run.verdicts.as_slice())))
+            };
             Row {
                 variant: variant.name.clone(),
-                verdicts,
-                cells: sessions.iter().map(cell).collect(),
+                verdicts: GroupVerdicts::joined(repeats.values().map(judged)),
+                cells,
                 overall,
             }
         };
@@ -380,6 +391,18 @@ impl Cell {
             values,
             top_waits: top_waits(runs),
         }
+    }
+
+    /// The cell of all runs, with each number of sessions in its mean with the same weight. Runs with different numbers of sessions
+    /// are no repeats: their spread is not noise.
+    fn over(self, cells: &[Self], confidence: Confidence) -> Self {
+        let own: Vec<&[f64]> =
+            cells.iter().map(|cell| cell.values.as_slice()).filter(|own| !own.is_empty()).collect();
+        // A run of SLOB.R's may be in two cells, which are not independent then.
+        let are_apart = own.iter().map(|values| values.len()).sum::<usize>() == self.runs;
+        let over = mean_over(&own, confidence.ratio()).filter(|_| are_apart);
+        let (low, high) = over.map(|(_, (low, high))| (low.max(0.0), high)).unzip();
+        Self { mean: over.map(|(mean, _)| mean).or(self.mean), low, high, cv_percent: None, ..self }
     }
 
     fn scale_by(&mut self, base: &Self) {

@@ -15,7 +15,7 @@ pub(crate) struct Group<'a> {
 impl<'a> Group<'a> {
     pub(crate) fn of(name: &str, records: &'a [Record]) -> Self {
         let runs: Vec<Run<'a>> = records.iter().map(Run::of).collect();
-        let verdicts = GroupVerdicts::of(runs.iter().map(Run::judged));
+        let verdicts = GroupVerdicts::of(runs.iter().map(|run| (run.record.id.as_str(), run.judged())));
         Self { name: name.to_owned(), runs, verdicts }
     }
 

@@ -120,7 +120,9 @@ impl Column {
         match self.get {
             Get::Words(get) => get(figures).into(),
             Get::Verdict(question) => figures.answer(question).word().into(),
-            Get::Worst => GroupVerdicts::of([figures.judged()]).in_short().into(),
+            Get::Worst => {
+                GroupVerdicts::of([(figures.record.id.as_str(), figures.judged())]).in_short().into()
+            }
             Get::Figure(figure) => match figure.cell(figures) {
                 Cell::Number(value, _) | Cell::Bound(value, _) => Format::Significant.cell(value),
                 cell => cell,

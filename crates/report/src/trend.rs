@@ -183,18 +183,20 @@ impl HistoryTrend {
         runs.sort_by(|a, b| a.record.started.cmp(&b.record.started).then_with(|| a.id().cmp(b.id())));
         let (records, verdicts): (Vec<Record>, Vec<Vec<Judged>>) =
             runs.into_iter().map(|run| (run.record, run.verdicts)).unzip();
-        let in_short = |verdicts: &Vec<Judged>| GroupVerdicts::of([verdicts.as_slice()]).in_short();
-        let at = |(record, verdicts): (&Record, &Vec<Judged>)| RunAt {
+        let judged = || {
+            records.iter().zip(&verdicts).map(|(record, verdicts)| (record.id.as_str(), verdicts.as_slice()))
+        };
+        let at = |(record, judged): (&Record, _)| RunAt {
             id: record.id.clone(),
             started: record.started,
-            verdict: in_short(verdicts),
+            verdict: GroupVerdicts::of([judged]).in_short(),
         };
         let figure = |figure: &&'static Figure| FigureTrend::of(figure, &records, &verdicts);
         Ok(Self {
             name,
-            runs: records.iter().zip(&verdicts).map(at).collect(),
+            runs: records.iter().zip(judged()).map(at).collect(),
             missed,
-            verdicts: GroupVerdicts::of(verdicts.iter().map(Vec::as_slice)),
+            verdicts: GroupVerdicts::of(judged()),
             figures: figures.iter().filter_map(figure).collect(),
         })
     }

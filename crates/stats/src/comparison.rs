@@ -94,6 +94,14 @@ impl Comparison {
     }
 }
 
+/// Mean over conditions, each with the same weight whatever its number of values, and its interval; needs 2 values in each.
+pub fn mean_over(conditions: &[&[f64]], confidence: f64) -> Option<(f64, (f64, f64))> {
+    let means: Option<Vec<f64>> = conditions.iter().map(|values| mean(values)).collect();
+    let mean = mean(&means?)?;
+    let half = half_width(conditions, conditions.len() as f64, confidence)?;
+    Some((mean, (defined(mean - half)?, defined(mean + half)?)))
+}
+
 fn interval(difference: f64, half: f64, confidence: f64) -> Option<PercentInterval> {
     Some(PercentInterval {
         low: percent_of(difference - half)?,

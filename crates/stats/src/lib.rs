@@ -28,7 +28,7 @@ mod trend;
 
 pub use bucket::{BUCKETS, RANGE_NS, bucket_high, bucket_index, bucket_low, bucket_midpoint};
 pub use changes::{LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points};
-pub use comparison::{Comparison, PercentInterval};
+pub use comparison::{Comparison, PercentInterval, mean_over};
 pub use histogram::{Histogram, nanoseconds, nearest_rank};
 pub use series::{Merge, Point, Series, SeriesError};
 pub use shared::SharedHistogram;

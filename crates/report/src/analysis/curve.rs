@@ -45,7 +45,8 @@ impl Curve {
             levels.entry((point.sessions, point.rate_per_s)).or_default().push(point);
         }
         let judged = |points: Vec<&CurvePoint>| {
-            let verdicts = GroupVerdicts::of(points.iter().map(|point| point.verdicts.as_slice()));
+            let verdicts =
+                GroupVerdicts::of(points.iter().map(|point| (point.run.as_str(), point.verdicts.as_slice())));
             (points.first().map_or_else(String::new, |point| point.level()), verdicts)
         };
         levels.into_values().map(judged).collect()

@@ -16,7 +16,7 @@ use slob_record::Status;
 use slob_stats::Comparison;
 use slob_stats::summary::{maximum, mean, mean_interval};
 
-use super::number_or_empty;
+use super::{RETRY_BAD, number_or_empty};
 use crate::Confidence;
 use crate::change::{noise, signed_range};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
@@ -24,7 +24,7 @@ use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use slob_facts::figure::{self, Better};
-use slob_facts::format::{ABSENT, fixed, plural};
+use slob_facts::format::{ABSENT, fixed, plural, signed_percent};
 use slob_facts::{Claim, Figure, GroupVerdicts, Judged, Run};
 
 /// The figures of a matrix; those that no run knows are left out.
@@ -47,13 +47,13 @@ const ALL_OTHERS: &str = "all others";
 pub struct Taking {
     pub run: String,
     pub step: String,
-    name: String,
+    pub name: String,
     /// The names of those that were at work beside it.
     beside: Vec<String>,
     values: [Option<f64>; FIGURES.len()],
     /// Milliseconds from the agreed start to the actual one.
     late_ms: f64,
-    judged: Vec<Judged>,
+    pub judged: Vec<Judged>,
 }
 
 impl Taking {
@@ -71,6 +71,13 @@ impl Taking {
             // A rate that is not met beside others is what the matrix shows.
             judged: figures.judged().iter().filter(|judged| judged.cause != MISSED_RATE).cloned().collect(),
         })
+    }
+}
+
+impl Taking {
+    /// The verdicts of repeats.
+    fn verdicts<'a>(repeats: impl IntoIterator<Item = &'a Self>) -> GroupVerdicts {
+        GroupVerdicts::of(repeats.into_iter().map(|run| (run.run.as_str(), run.judged.as_slice())))
     }
 }
 
@@ -121,10 +128,19 @@ struct Cell {
     /// Beside the others, against alone; absent if either is unknown, or rests on a BAD verdict.
     change: Option<Comparison>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    hole: Option<String>,
+    hole: Option<Hole>,
     /// Beside by alone in each round.
     #[serde(skip)]
     ratios: Vec<f64>,
+}
+
+/// The reason why a cell has no change.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+struct Hole {
+    why: String,
+    #[serde(skip)]
+    in_short: String,
 }
 
 impl Cell {
@@ -143,7 +159,8 @@ impl Cell {
             return "-100 % (nothing done)".to_owned();
         }
         let Some(change) = self.change else {
-            return self.hole.as_ref().map_or(ABSENT, |_| "hole").to_owned();
+            let in_short = |hole: &Hole| format!("hole: {}", hole.in_short);
+            return self.hole.as_ref().map_or_else(|| ABSENT.to_owned(), in_short);
         };
         let percent = format!("{:+.1} %", change.percent);
         match change.interval {
@@ -295,13 +312,16 @@ impl Neighbours {
             }
         }
         let mut holes: Vec<&String> = self.holes.iter().collect();
-        for why in self.variants.iter().flat_map(|matrix| &matrix.cells).filter_map(|cell| cell.hole.as_ref())
-        {
+        let cells = || self.variants.iter().flat_map(|matrix| &matrix.cells);
+        for Hole { why, .. } in cells().filter_map(|cell| cell.hole.as_ref()) {
             if !holes.iter().any(|hole| hole.contains(why.as_str())) {
                 holes.push(why);
             }
         }
         holes.iter().for_each(|hole| page.paragraph(&format!("Hole: {hole}")));
+        if holes.len() > self.holes.len() {
+            page.paragraph(RETRY_BAD);
+        }
         for matrix in &self.variants {
             for (name, verdicts) in &matrix.verdicts {
                 if let Some(short) = verdicts.in_short() {
@@ -358,8 +378,10 @@ impl Matrix {
     ) -> Self {
         let runs = || own.iter().flat_map(|round| round.runs.iter().map(move |run| (round.repeat, run)));
         let verdicts = names.iter().map(|name| {
-            let judged = runs().filter(|(_, run)| &run.name == name).map(|(_, run)| run.judged.as_slice());
-            (name.clone(), GroupVerdicts::of(judged))
+            let mut companies: BTreeMap<_, Vec<&Taking>> = BTreeMap::new();
+            let own = runs().map(|(_, run)| run).filter(|run| &run.name == name);
+            own.for_each(|run| companies.entry(&run.beside).or_default().push(run));
+            (name.clone(), GroupVerdicts::joined(companies.into_values().map(Taking::verdicts)))
         });
         let verdicts: BTreeMap<String, GroupVerdicts> = verdicts.collect();
         let cell = |at: usize, of: &str, beside: &[String]| {
@@ -384,17 +406,28 @@ impl Matrix {
                 let (_, alone) = alone.iter().find(|(other, _)| other == repeat)?;
                 (*alone > 0.0).then(|| value / alone)
             });
-            let bad =
-                verdicts.get(of).and_then(|verdicts| verdicts.against(FIGURES[at].rests_on, Claim::Compared));
-            let bad = bad.filter(|_| !together.is_empty()).map(|worst| worst.words(of));
-            let missing = || {
-                own.iter().find_map(|round| {
-                    let concerns = round.company.iter().any(|name| name == of)
-                        && beside.iter().all(|one| round.company.contains(one));
-                    round.error.clone().filter(|_| concerns)
-                })
+            let bad = || {
+                let in_words = [beside, &[]].map(|beside| {
+                    let verdicts = Taking::verdicts(wanted(beside).into_iter().map(|(_, run)| run));
+                    let worst = verdicts.against(FIGURES[at].rests_on, Claim::Compared)?;
+                    let name = match beside {
+                        [] => format!("{of} alone"),
+                        others => format!("{of} beside {}", others.join(", ")),
+                    };
+                    let in_short = format!("{} {}", worst.question.title(), worst.answer.word());
+                    Some(Hole { why: worst.words(&name), in_short })
+                });
+                in_words.into_iter().flatten().next()
             };
-            let hole = bad.or_else(|| has_none.then(missing).flatten());
+            let missing = || {
+                let concerns = |round: &&&Round| {
+                    let is_there = |name: &str| round.company.iter().any(|one| one == name);
+                    is_there(of) && beside.iter().all(|one| is_there(one))
+                };
+                let why = own.iter().filter(concerns).find_map(|round| round.error.clone())?;
+                Some(Hole { why, in_short: "no run".to_owned() })
+            };
+            let hole = if has_none { missing() } else { bad() };
             let change = Comparison::of(&plain(&alone), &plain(&together), each.ratio());
             Cell {
                 figure: FIGURES[at].name,
@@ -465,18 +498,19 @@ fn protection(variants: &[Matrix], confidence: Confidence) -> Vec<Protection> {
         let figure = figure_named(without.figure);
         let is_better = (change.percent > 0.0) == (figure.better == Better::Higher);
         let verdict = match change.interval {
-            None => "one round can't tell whether that is noise".to_owned(),
+            None => "one round can't tell whether that is noise.".to_owned(),
             Some(interval) if !interval.excludes_zero() => noise(&interval),
             Some(_) if is_better => "it protects.".to_owned(),
             Some(_) => "it does harm.".to_owned(),
         };
         let sentence = format!(
-            "{} beside {}: {} is {baseline_ratio:.2} times that alone with {}, {variant_ratio:.2} times with {}: {verdict}",
+            "{} beside {}: {} is {baseline_ratio:.2} times that alone with {}, {variant_ratio:.2} times with {}: {verdict}{}",
             without.of,
             without.beside.join(", "),
             figure.title.to_lowercase(),
             baseline.variant,
-            matrix.variant
+            matrix.variant,
+            without.beside.iter().filter_map(|name| price(name, baseline, matrix)).collect::<String>()
         );
         Some(Protection {
             variant: matrix.variant.clone(),
@@ -490,6 +524,22 @@ fn protection(variants: &[Matrix], confidence: Confidence) -> Vec<Protection> {
         })
     };
     others.iter().flat_map(|matrix| losses().filter_map(move |cell| pair(matrix, cell))).collect()
+}
+
+/// What a variant costs a target that is alone.
+fn price(name: &str, baseline: &Matrix, matrix: &Matrix) -> Option<String> {
+    let rate = FIGURES[0];
+    let [without, with] = [baseline, matrix].map(|matrix| {
+        let own = matrix.cells.iter().filter(|cell| cell.figure == rate.name && cell.of == name);
+        own.filter_map(|cell| cell.alone).next()
+    });
+    let (without, with) = (without.filter(|rate| *rate > 0.0)?, with?);
+    let percent = signed_percent(100.0 * (with / without - 1.0));
+    let (baseline, variant) = (&baseline.variant, &matrix.variant);
+    let [without, with] = [without, with].map(|value| rate.format.show(value));
+    Some(format!(
+        " Alone, {name} does {without}/s with {baseline} and {with}/s with {variant} ({percent} %)."
+    ))
 }
 
 impl Answer for Neighbours {
@@ -550,7 +600,7 @@ impl Answer for Neighbours {
             let names =
                 [matrix.variant.clone(), cell.figure.to_owned(), cell.of.clone(), cell.beside.join(" ")];
             let numbers = numbers.into_iter().chain(ends).map(number_or_empty);
-            let hole = cell.hole.clone().unwrap_or_default();
+            let hole = cell.hole.as_ref().map_or_else(String::new, |hole| hole.why.clone());
             lines.row(names.into_iter().chain([cell.runs.to_string()]).chain(numbers).chain([hole]));
         }
         lines
@@ -603,6 +653,8 @@ fn chart(neighbours: &Neighbours) -> Chart {
 
 #[cfg(test)]
 mod tests {
+    use slob_facts::{Grade, Question};
+
     use super::*;
 
     fn taking(name: &str, beside: &[&str], rate: f64) -> Taking {
@@ -665,17 +717,53 @@ mod tests {
         assert!((free.cells[0].change.unwrap().percent + 60.0).abs() < 0.1 && free.cells[0].is_loss());
         assert!(!limited.cells[1].is_clear(), "{:?}", limited.cells[1]);
         let protection = &compared.protection[0];
-        assert!(
-            protection
-                .sentence
-                .contains("0.40 times that alone with free, 0.98 times with limited: it protects.")
-        );
+        assert!(protection.sentence.contains(
+            "0.40 times that alone with free, 0.98 times with limited: it protects. Alone, b does 4,0"
+        ));
+        assert!(protection.sentence.ends_with("/s with limited (-87.5 %)."), "{}", protection.sentence);
         assert!((free.fairness[0].index - jain(&[0.4, 0.9]).unwrap()).abs() < 1e-6);
         assert!((compared.start_spread_ms.unwrap()).abs() < 1e-9);
         let text = compared.text();
         assert!(text.contains("beside b") && text.contains("-60.0 %"), "{text}");
         assert!(compared.html().contains("data-chart=\"kept\""));
         assert_eq!(compared.csv().lines().count(), 1 + 2 * 2);
+    }
+
+    /// One BAD run beside one neighbour made holes of all cells of its target.
+    #[test]
+    fn a_bad_run_makes_a_hole_of_its_own_cell_alone_and_is_named() {
+        let judge = |of: &[(&str, usize, Grade, &str)]| {
+            let mut all = rounds("free", [1000.0, 4000.0], [400.0, 3600.0]);
+            for run in all.iter_mut().flat_map(|round| &mut round.runs) {
+                let own =
+                    of.iter().filter(|(name, beside, ..)| run.name == *name && run.beside.len() == *beside);
+                let judged = |(_, _, answer, cause): &(&str, usize, Grade, &str)| {
+                    let (answer, cause, sentence) = (*answer, (*cause).to_owned(), (*cause).to_owned());
+                    Judged { question: Question::CpuToSpare, answer, cause, sentence }
+                };
+                run.judged = own.map(judged).collect();
+                run.values[1] = run.values[0];
+            }
+            compared(&all, &["free"])
+        };
+        let holes = |compared: &Neighbours| {
+            let cells = compared.variants[0].cells.iter();
+            let of_reads = cells.filter(|cell| cell.figure == figure::PHYSICAL_READ_P99_US.name);
+            of_reads.map(|cell| cell.hole.as_ref().map(|hole| hole.in_short.clone())).collect::<Vec<_>>()
+        };
+        let bad = judge(&[("a", 1, Grade::Bad, "client_side_full"), ("b", 1, Grade::Good, "")]);
+        let title = format!("{} BAD", Question::CpuToSpare.title());
+        assert_eq!(holes(&bad), [Some(title.clone()), None]);
+        for text in [bad.text(), bad.html()] {
+            assert!(
+                text.contains(&format!("hole: {title}")) && text.contains("of a beside b is BAD"),
+                "{text}"
+            );
+            assert!(text.contains("--retry-bad"), "{text}");
+        }
+        // A limit that all runs alone have is a result, though beside others none reaches it.
+        let limited = judge(&[("a", 0, Grade::Bad, "io_limited"), ("a", 1, Grade::Good, "")]);
+        assert_eq!(holes(&limited), [None, None]);
     }
 
     #[test]
@@ -687,7 +775,7 @@ mod tests {
         }
         let compared = compared(&all, &["free"]);
         assert!(compared.variants[0].cells.iter().all(|cell| cell.change.is_none()));
-        assert_eq!(compared.variants[0].cells[0].words(), "hole");
+        assert_eq!(compared.variants[0].cells[0].words(), "hole: no run");
         let text = compared.text();
         assert!(text.contains("a beside b, round 1: b: connection refused"), "{text}");
     }

@@ -4,7 +4,7 @@ use super::number_or_empty;
 use crate::Answer;
 use slob_stats::Comparison;
 
-use super::{Analysis, Cell, LatencyOf, Pair, Row, Table};
+use super::{Analysis, Cell, LatencyOf, Pair, RETRY_BAD, Row, Table};
 use crate::change::shown_percent;
 use crate::group::write_verdicts;
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
@@ -23,7 +23,7 @@ impl Answer for Analysis {
             figures(&mut page, self, table);
             waits(&mut page, table);
             page.line("");
-            judged(&mut page, table);
+            judged(&mut page, self, table);
             if !table.pairs.is_empty() {
                 page.line("");
                 verdicts(&mut page, table);
@@ -47,7 +47,7 @@ impl Answer for Analysis {
             Section::new(format!("table-{place}"), heading(table))
                 .linked_as(&table.title)
                 .part("Differences", |page| verdicts(page, table))
-                .part("Verdicts of the runs", |page| judged(page, table))
+                .part("Verdicts of the runs", |page| judged(page, self, table))
                 .charts(charts(self, table, place))
                 .part("Figures", |page| figures(page, self, table))
                 .part("Top wait events", |page| waits(page, table))
@@ -241,9 +241,13 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
     grid
 }
 
-fn judged(page: &mut Page, table: &Table) {
+fn judged(page: &mut Page, analysis: &Analysis, table: &Table) {
     let groups: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.verdicts)).collect();
     write_verdicts(page, &groups);
+    let is_bad = |row: &Row| row.verdicts.against(&Question::ALL, Claim::Compared).is_some();
+    if analysis.is_of_campaign && table.rows.iter().any(is_bad) {
+        page.paragraph(RETRY_BAD);
+    }
 }
 
 fn verdicts(page: &mut Page, table: &Table) {
