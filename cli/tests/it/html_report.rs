@@ -382,3 +382,45 @@ fn error_bars_are_intervals_and_repeated_colours_have_patterns() {
     assert!(colours[9] == colours[1] && colours[9] != colours[2], "{colours}");
     assert!(patterns[9] == "/" && patterns[7].is_null(), "{patterns}");
 }
+
+/// Repeats of a level were joined in a zigzag, without the numbers of sessions.
+#[test]
+fn a_knees_points_are_levels_and_say_their_sessions() {
+    let Some(mut browser) = Browser::start_or_skip() else { return };
+    let folder = Folder::new();
+    let flags = "-s 1 --max-sessions 2 --run-time 1 --warmup 0 --repeats 2 --target null:";
+    folder.slob(format!("saturate {flags} --html -o knee.html")).success();
+    let page = folder.at("knee.html");
+    for view in [("knee", 1280, false), ("knee-phone", 400, false)] {
+        drawn(&mut browser, &page, view);
+    }
+    let labels = browser.value("document.querySelector('[data-chart=operation-latency]').data[0].text");
+    assert_eq!(labels, json!(["1", "2"]));
+    assert_silent(&browser, &page);
+}
+
+#[test]
+fn pages_of_a_campaign_fit_wide_and_narrow_windows() {
+    let Some(mut browser) = Browser::start_or_skip() else { return };
+    let folder = Folder::new();
+    folder.write(
+        "plan.toml",
+        "directory = \"c\"\nsessions = [1, 2]\nrepeats = 17\nmodels = [\"all\"]\n\
+         settings = { TARGET = \"null:\", WORK_LOOP = 10, WARMUP = 0 }\n\
+         [[model]]\nname = \"all\"\nmetric = \"operations_per_s\"\n[[variant]]\nname = \"a\"\n",
+    );
+    folder.slob("campaign plan.toml").success();
+    folder.slob("trend c --metric operations_per_s --html").success();
+    folder.slob("analyze c --html").success();
+    for (page, least) in [("trend", 1), ("analysis", 2)] {
+        let path = folder.at(&format!("{page}.html"));
+        for width in [1280, 400] {
+            let charts = drawn(&mut browser, &path, (&format!("{page}-{width}"), width, false));
+            assert!(charts.len() >= least, "{page}: {charts:?}");
+        }
+    }
+    // 'Overall' has an interval, too.
+    let ends = browser.value("document.querySelector('[data-chart=means-1]').data[0].error_y.array");
+    assert!((0..3).all(|bar| ends[bar].as_f64().unwrap() > 0.0), "{ends}");
+    assert_silent(&browser, &folder.at("analysis.html"));
+}

@@ -193,6 +193,31 @@ mod tests {
         assert!(!figures(&record).1, "a total of the database's own is preferred");
     }
 
+    /// The database's clock and the kernel's had one colour.
+    #[test]
+    fn lines_of_a_chart_have_different_colours_in_both_themes() {
+        let style = include_str!("html/assets/style.css");
+        let shown = |colour: Colour| {
+            let name = format!("--c-{}: ", serde_json::to_value(colour).unwrap().as_str().unwrap());
+            let themes = style.split(&name).skip(1).map(|rest| rest.split(';').next().unwrap());
+            let themes: Vec<&str> = themes.collect();
+            assert_eq!(themes.len(), 2, "{name}");
+            themes
+        };
+        for chart in charts(&traced(records::direct_read_run(), 100)) {
+            let colours = chart.body.unwrap().traces.into_iter().map(|trace| match trace {
+                Trace::Line(line) => line.colour,
+                Trace::Bars(bars) => bars.colour,
+                other => panic!("{other:?}"),
+            });
+            let colours: Vec<Vec<&str>> = colours.map(shown).collect();
+            for theme in [0, 1] {
+                let different: std::collections::BTreeSet<_> = colours.iter().map(|of| of[theme]).collect();
+                assert_eq!(different.len(), colours.len(), "{}: {colours:?}", chart.id);
+            }
+        }
+    }
+
     #[test]
     fn a_run_without_a_trace_has_neither_section_nor_charts() {
         let record = records::direct_read_run();

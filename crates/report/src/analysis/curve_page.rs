@@ -8,6 +8,7 @@ use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Page, Table};
 use slob_facts::{Claim, Figure, GroupVerdicts, figure};
+use slob_stats::summary::mean;
 
 impl Answer for Curve {
     const NAME: &'static str = "saturate";
@@ -79,14 +80,28 @@ impl Answer for Curve {
 
 type Of = (&'static Figure, fn(&CurvePoint) -> Option<f64>);
 
-/// Mean and p99 of a latency against a rate: a point for each run, from few sessions to many.
+/// Mean and p99 of a latency against a rate: a point for each level, from few sessions to many. A line through repeats would zigzag.
 fn chart(id: &str, title: &str, points: &[&CurvePoint], (rate, rate_of): Of, latencies: [Of; 2]) -> Chart {
     let line = |((figure, of), stroke): (Of, Stroke)| {
-        let known = points.iter().filter_map(|point| Some((rate_of(point)?, Some(of(point)? / 1e6))));
-        let (x, y): (Vec<f64>, Vec<Option<f64>>) = known.unzip();
-        Line { has_markers: true, stroke, ..Line::new(figure.title, Colour::Variant(0), x, y) }
+        let levels = points.chunk_by(|a, b| (a.sessions, a.rate_per_s) == (b.sessions, b.rate_per_s));
+        let point = |level: &[&CurvePoint]| {
+            let known: Vec<(f64, f64)> =
+                level.iter().filter_map(|point| Some((rate_of(point)?, of(point)? / 1e6))).collect();
+            let (rates, latencies): (Vec<f64>, Vec<f64>) = known.into_iter().unzip();
+            let first = level.first()?;
+            let label = first.rate_per_s.unwrap_or(first.sessions).to_string();
+            Some((mean(&rates)?, mean(&latencies), label))
+        };
+        let mut line = Line::new(figure.title, Colour::Variant(0), Vec::new(), Vec::new());
+        for (rate, latency, label) in levels.filter_map(point) {
+            line.x.push(rate);
+            line.y.push(latency);
+            line.labels.push(label);
+        }
+        Line { has_markers: true, stroke, ..line }
     };
-    let verdicts = GroupVerdicts::of(points.iter().map(|point| point.verdicts.as_slice()));
+    let verdicts =
+        GroupVerdicts::of(points.iter().map(|point| (point.run.as_str(), point.verdicts.as_slice())));
     let bad = verdicts.against(rate.rests_on, Claim::Storage);
     let mark =
         bad.map(|bad| format!(" ({} {})", bad.question.title(), bad.answer.word())).unwrap_or_default();
@@ -99,8 +114,13 @@ fn chart(id: &str, title: &str, points: &[&CurvePoint], (rate, rate_of): Of, lat
         id: id.into(),
         title: format!("{title}{mark}"),
         about: format!(
-            "Against {}: a point for each run, in the order of the sessions or the rate. Where it turns up, more load only waits.",
-            rate.heading
+            "Against {}: a point for each {}, which it is labelled with, the mean of its runs. Where the line turns up, more \
+             load only waits.",
+            rate.heading,
+            match points.iter().any(|point| point.rate_per_s.is_some()) {
+                true => "rate of operations",
+                false => "number of sessions",
+            }
         ),
         source: format!("the runs of the search: {}, {names}", rate.name),
         body: match drawing.traces.is_empty() {

@@ -271,6 +271,8 @@ pub(crate) struct Line {
     pub(crate) on_right: bool,
     pub(crate) stroke: Stroke,
     pub(crate) has_markers: bool,
+    /// A name for each point; empty if they have none.
+    pub(crate) labels: Vec<String>,
     /// True if the line appears only after a click on its name.
     pub(crate) is_hidden: bool,
 }
@@ -279,7 +281,8 @@ impl Line {
     pub(crate) fn new(name: impl Into<String>, colour: Colour, x: Vec<f64>, y: Vec<Option<f64>>) -> Self {
         let (name, fill, stroke) = (name.into(), Fill::Nothing, Stroke::Solid);
         let (on_right, has_markers, is_hidden) = (false, false, false);
-        Self { name, colour, x, y, fill, on_right, stroke, has_markers, is_hidden }
+        let labels = Vec::new();
+        Self { name, colour, x, y, fill, on_right, stroke, has_markers, labels, is_hidden }
     }
 
     pub(crate) fn is_known(&self) -> bool {

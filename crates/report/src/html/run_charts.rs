@@ -108,8 +108,11 @@ impl<'a> Timeline<'a> {
 
     /// The interval, unless sessions stopped within it: that would look like a fall of the rate.
     fn whole(&self, point: &Point<'a, Interval>) -> Option<&'a Interval> {
-        let stopped_s = self.record.ended.duration_since(self.record.started).as_secs_f64();
-        point.value.filter(|_| point.start_s as f64 + self.width_s <= stopped_s)
+        /// A window may end some milliseconds before a full second.
+        const SLACK: f64 = 0.02;
+        let ended_s = || self.record.ended.duration_since(self.record.started).as_secs_f64();
+        let stopped_s = self.record.window.map_or_else(ended_s, |window| window.begin_s + window.seconds);
+        point.value.filter(|_| point.start_s as f64 + self.width_s * (1.0 - SLACK) <= stopped_s)
     }
 
     /// A drawing of the known lines; `reason` if there are none but hidden ones.
@@ -714,11 +717,21 @@ mod tests {
         assert!((physical.y[0].unwrap() - 298.0 * 65.0 / 1.001).abs() < 1e-9);
         assert_eq!((physical.y.len(), physical.x[0], device.stroke), (72, 0.5, Stroke::Dot));
         assert!(logical.is_hidden && !physical.is_hidden);
-        // All had stopped after 71 s.
-        assert!(physical.y[70].is_some() && physical.y[71].is_none());
+        // The window, and with it the sessions, ended within the 71st second.
+        assert!(physical.y[69].is_some() && physical.y[70].is_none());
         // The window is 10.25 to 70.25 s of 72.
         let shades = body(&record, "reads-over-time").unwrap().shades;
         assert_eq!(shades, [(0.0, 10.25), (70.25, 72.0)]);
+    }
+
+    /// What follows the sessions, as the reading of a trace, keeps a run going.
+    #[test]
+    fn the_interval_in_which_sessions_stop_is_no_column_however_long_the_run_goes_on() {
+        let mut record = records::direct_read_run();
+        record.ended += jiff::SignedDuration::from_secs(20);
+        let (heat, _) = heat_of(&record);
+        assert!(heat.percents.iter().all(|row| row[70..].iter().all(|percent| *percent == 0.0)));
+        assert!(heat.percents.iter().any(|row| row[69] > 0.0));
     }
 
     #[test]
@@ -768,7 +781,7 @@ mod tests {
         for (column, point) in record.series.points().enumerate() {
             let sum: f64 = heat.percents.iter().map(|row| row[column]).sum();
             // Sessions stopped within the last one.
-            let is_whole = point.value.unwrap().ops.total() > 0 && column < 71;
+            let is_whole = point.value.unwrap().ops.total() > 0 && column < 70;
             assert!((sum - if is_whole { 100.0 } else { 0.0 }).abs() < 1e-6, "{sum} in column {column}");
         }
         let Trace::Line(mean) = &lines[0] else { panic!("{lines:?}") };

@@ -102,6 +102,10 @@
     return {
       type: "scatter", mode: from.has_markers || isPoint ? "lines+markers" : "lines", name: from.name,
       x: from.x, y: from.y, hovertemplate: UNITS[unit].hover,
+      ...(from.labels.length > 0 && {
+        mode: "lines+markers+text", text: from.labels, textposition: "top center", cliponaxis: false,
+        hovertemplate: "%{text}: " + UNITS[unit].hover,
+      }),
       line: { color: colour(from.colour), width: from.fill === "stacked" ? 0.8 : 1.8, dash: from.stroke },
       ...fills[from.fill],
       ...(from.has_markers && isRepeated(from.colour) && { marker: { symbol: "diamond-open", size: 9 } }),
