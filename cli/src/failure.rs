@@ -53,6 +53,11 @@ impl Failure {
         Self { code: USAGE, messages: vec![message.to_string()] }
     }
 
+    /// The same, where all was said already.
+    pub(crate) fn said() -> Self {
+        Self { code: USAGE, messages: Vec::new() }
+    }
+
     /// The work failed after its start.
     pub(crate) fn failed(message: impl Display) -> Self {
         Self { code: FAILED, messages: vec![message.to_string()] }
@@ -83,8 +88,11 @@ impl Failure {
             PermissionDenied, ReadOnlyFilesystem,
         };
         match source.kind() {
+            PermissionDenied => {
+                Self::usage(format!("{error}; name a folder or file that this account may use"))
+            }
             AlreadyExists | InvalidFilename | InvalidInput | IsADirectory | NotADirectory | NotFound
-            | PermissionDenied | ReadOnlyFilesystem => Self::usage(error),
+            | ReadOnlyFilesystem => Self::usage(error),
             _ => Self::failed(error),
         }
     }
@@ -115,11 +123,13 @@ impl From<RunError> for Failure {
     }
 }
 
-/// Opening a target changes nothing, so its errors of privilege and space are bad usage.
+/// Opening a target changes nothing: a server that refuses or can't be reached is bad usage.
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error.kind() {
-            ErrorKind::Usage | ErrorKind::Privilege | ErrorKind::Space => Self::usage(error),
+            ErrorKind::Usage | ErrorKind::Privilege | ErrorKind::Space | ErrorKind::Connection => {
+                Self::usage(error)
+            }
             _ => Self::failed(error),
         }
     }
@@ -128,6 +138,8 @@ impl From<EngineError> for Failure {
 impl From<WatchError> for Failure {
     fn from(error: WatchError) -> Self {
         match error {
+            // What was watched until then is kept.
+            WatchError::Engine(error) if error.kind() == ErrorKind::Connection => Self::failed(error),
             WatchError::Engine(error) => error.into(),
             WatchError::NotCounted => Self::usage(error),
         }

@@ -33,7 +33,10 @@ fn main() -> ExitCode {
     match commands::dispatch(&matches) {
         Ok(code) => code,
         Err(failure) => {
-            failure.messages().for_each(|message| output::say(&format!("slob: {message}")));
+            let of_command = matches.subcommand().map_or(&matches, |(_, of_command)| of_command);
+            let say =
+                |message: &str| output::say(&format!("slob: {}", commands::offered(message, of_command)));
+            failure.messages().for_each(say);
             failure.code()
         }
     }

@@ -1,7 +1,7 @@
 //! The engines: one line each.
 
 use slob_engine::{Engine, EngineError, EngineKind, ErrorKind, OpenSpec, Purpose, Result, null};
-use slob_spec::{EngineOptions, LoadSpec, Param, Settings, Table, Target};
+use slob_spec::{EngineOptions, Group, LoadSpec, Param, Settings, Table, Target};
 
 use crate::failure::Failure;
 
@@ -17,6 +17,8 @@ pub(crate) const ENGINES: &[EngineKind] = &[
 /// TARGET without a configuration.
 const DEFAULT_TARGET: &str = "sqlite:./slob-data";
 pub(crate) const EXAMPLE_TARGET: &str = "sqlite:./d";
+/// A target of the original kit, whose loads name a tablespace.
+pub(crate) const TABLESPACES_TARGET: &str = "oracle://USER@//HOST:PORT/SERVICE";
 /// The engine of the demo needs no server.
 pub(crate) const DEMO_SCHEME: &str = slob_engine_sqlite::KIND.scheme;
 
@@ -24,6 +26,19 @@ pub(crate) const DEMO_SCHEME: &str = slob_engine_sqlite::KIND.scheme;
 pub(crate) fn table() -> Table {
     let options: Vec<&'static [Param]> = ENGINES.iter().map(|engine| engine.params).collect();
     Table::new(DEFAULT_TARGET, &options)
+}
+
+/// The form of the targets of a kit in whose files a parameter stands, and in no others.
+pub(crate) fn target_of_kit(param: &Param) -> Option<&'static str> {
+    match (param.key, param.group) {
+        ("DBNAME" | "CONNECT_STRING" | "CREATE_BASE_TABLE", _) => {
+            Some(slob_engine_postgres::KIND.target_form)
+        }
+        ("DATABASE_STATISTICS_TYPE", _) | (_, Group::Access | Group::Compatibility) => {
+            Some(TABLESPACES_TARGET)
+        }
+        _ => None,
+    }
 }
 
 /// True for parameters of a run. The others decide how data are loaded.

@@ -10,7 +10,7 @@ use clap::ArgMatches;
 use slob_engine::Engine;
 use slob_record::ConfigEntry;
 use slob_run::Loaded;
-use slob_spec::{ConfFile, Entry, Observers, Origin, Param, RunSpec, Secret, Settings, Value};
+use slob_spec::{ConfFile, Entry, Kind, Observers, Origin, Param, RunSpec, Secret, Settings, Value};
 
 use crate::failure::Failure;
 use crate::interrupt::HiddenAnswer;
@@ -31,8 +31,82 @@ const PASSED_BY_SHELL: &[&str] = &["/dev/stdin", "/dev/fd/", "/proc/self/fd/"];
 pub(crate) const LOADED: [&str; 3] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ"];
 
 /// Resolves the settings of a command and prints their warnings. `extra` parameters precede the flags.
+/// Fails if the command works on a target, and the default is certainly not the one that is meant.
 pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
+    let settings = resolve_unconnected(matches, extra)?;
+    if matches.try_get_raw("TARGET").is_ok() {
+        refuse_kit_without_target(&settings)?;
+    }
+    Ok(settings)
+}
+
+/// The same for a command that opens no target.
+pub(crate) fn resolve_unconnected(
+    matches: &ArgMatches,
+    extra: &[(String, String)],
+) -> Result<Settings, Failure> {
     resolve_with(read_conf(conf_file(matches))?.as_ref(), matches, extra)
+}
+
+/// The file of another kit names no target, and the shipped one would be loaded and measured in its place.
+pub(crate) fn refuse_kit_without_target(settings: &Settings) -> Result<(), Failure> {
+    let of_kit = |entry: &Entry| match entry.origin() {
+        Origin::File { name, .. } => {
+            Some((entry.clone(), name.clone(), registry::target_of_kit(entry.param())?))
+        }
+        _ => None,
+    };
+    let found = settings.entries().find_map(of_kit);
+    let Some((entry, file, form)) = found.filter(|_| !is_set(settings, "TARGET")) else { return Ok(()) };
+    Err(Failure::usage(format!(
+        "{} sets {}, as files of another kit do, and nothing names the database: {} would be used. Nothing was touched; write \
+         TARGET={form} in {file}, or set SLOB_TARGET={form}",
+        entry.origin(),
+        entry.param().key,
+        shown(settings, "TARGET").unwrap_or_default(),
+    )))
+}
+
+/// The flags of this call that another command takes too, as a shell takes them and without passwords.
+pub(crate) fn flags_for(matches: &ArgMatches, takes: impl Fn(&Param) -> bool) -> String {
+    let table = registry::table();
+    let mut said =
+        conf_file(matches).map(|file| format!(" --conf {}", output::quoted(file))).unwrap_or_default();
+    for (key, value) in flags(matches) {
+        let Some(param) = table.find(&key).filter(|param| takes(param)) else { continue };
+        let Some(flag) = param.flag() else { continue };
+        let between = if matches!(param.kind, Kind::Flag) || param.bare_flag.is_some() { '=' } else { ' ' };
+        said += &format!(" --{flag}{between}{}", output::quoted(&value));
+    }
+    if asks_password(matches) {
+        said += &format!(" --{ASK_PASSWORD}");
+    }
+    said
+}
+
+/// The parameters that a command takes.
+pub(crate) type Takes = fn(&Param) -> bool;
+
+/// Adds the flags of this call to the commands that a message offers, each with the parameters that it takes: the rooms below know
+/// no flags, and without them the command would work on another target.
+pub(crate) fn with_flags(message: &str, matches: &ArgMatches, commands: &[(&str, Takes)]) -> String {
+    let completed = |part: &str| {
+        let whole = |rest: &&str| rest.is_empty() || rest.starts_with(' ');
+        let offered = |(command, takes): &(&str, Takes)| {
+            let rest = part.strip_prefix(command).filter(whole)?;
+            // The number of schemas has its place at the end.
+            let is_missing = |param: &Param| {
+                let flag = param.flag().map(|flag| format!(" --{flag}"));
+                param.key != "SCHEMAS" && flag.is_some_and(|flag| !rest.contains(&flag))
+            };
+            let flags = flags_for(matches, |param| takes(param) && is_missing(param));
+            Some(format!("{command}{flags}{rest}"))
+        };
+        commands.iter().find_map(offered).unwrap_or_else(|| part.to_owned())
+    };
+    let parts = message.split('`').enumerate();
+    let parts = parts.map(|(number, part)| if number % 2 == 1 { completed(part) } else { part.to_owned() });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// The file that --conf names.
@@ -256,6 +330,7 @@ pub(crate) fn overridden(
         pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     let settings = settings.overridden(&registry::table(), &pairs, place)?.settings;
     check_target(&settings)?;
+    refuse_kit_without_target(&settings)?;
     Ok(settings)
 }
 

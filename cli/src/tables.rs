@@ -117,11 +117,7 @@ impl<T: Send> Records<T> {
         if self.kept.len() == self.asked {
             return Ok(self.kept);
         }
-        Err(Failure::usage(format!(
-            "{} of {} runs could not be read",
-            self.asked - self.kept.len(),
-            self.asked
-        )))
+        Err(Failure::said())
     }
 
     /// 0 if all could be read, 1 if some, 2 if none of those that were asked for.

@@ -91,6 +91,7 @@ fn steps_before_a_run(settings: &Settings) -> (String, [Suggestion; 3]) {
 }
 
 fn loaded(settings: &Settings) -> Result<Option<Loaded>, Failure> {
+    settings::refuse_kit_without_target(settings)?;
     let spec = LoadSpec::from_settings(settings)?.spec;
     let is_folder = spec.target.host().is_none() && spec.target.user().is_none();
     if is_folder && !Path::new(spec.target.path()).exists() {
@@ -133,7 +134,7 @@ pub(super) fn conf(args: &ConfArgs, matches: &ArgMatches) -> Outcome {
         init(settings::conf_file(matches).unwrap_or(settings::DEFAULT_CONF))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let settings = settings::resolve(matches, &[])?;
+    let settings = settings::resolve_unconnected(matches, &[])?;
     output::done(&if args.json { as_json(&settings) } else { as_table(&settings) })
 }
 

@@ -265,7 +265,12 @@ fn judged_cells<'a>(
 fn read(args: &CampaignArgs, base: &Settings) -> Result<Campaign, Failure> {
     let path = &args.plan;
     let text = fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("reading the plan {}: {error}", path.display())))?;
+        .map_err(|error| {
+            Failure::usage(format!(
+                "reading the plan {}: {error}; a plan is a TOML file that you write: `slob campaign --help` shows one",
+                path.display()
+            ))
+        })?;
     let mut plan = Plan::parse(&path.display().to_string(), &text).map_err(Failure::usage)?;
     match args.order.as_deref() {
         Some("blocked") => plan.order = Order::Blocked,

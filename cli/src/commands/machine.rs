@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap::{ArgAction, ArgMatches, Args, value_parser};
 use jiff::Timestamp;
 use rustix::fs::{Mode, OFlags};
+use serde::Serialize;
 use slob_engine::{Engine, Purpose, Server};
 use slob_facts::format::{fixed, limits, percent};
 use slob_facts::thresholds::FOREIGN_CPU;
@@ -20,12 +21,12 @@ use slob_observe::{FoundServer, Hello, HostInterval, Observer};
 use slob_record::{SavedProbe, latest_probe, save_probe};
 use slob_report::probe_text;
 use slob_run::{
-    Hosts, LoadPlan, Loaded, LocalData, ObservedHost, ObservedServer, Site, page_cache_advice, prepare,
-    turns_advice,
+    Hosts, LoadPlan, Loaded, LocalData, ObservedHost, ObservedServer, PageCache, Site, prepare, turns_advice,
 };
 use slob_spec::{Entry, LoadSpec, Observe, Origin, RunSpec, Settings, SshHost, Value};
 use slob_trace::Tracer;
 
+use super::runs::refuse_tablespace;
 use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::progress::Progress;
 use crate::{interrupt, output, registry, settings};
@@ -43,7 +44,8 @@ const FEWER_COUNTERS: &str = "'Physical?' will rest on fewer counters";
 /// Effect of a server that can't be seen.
 const LESS_KNOWN: &str = "'CPU to spare?' and 'Physical?' will know less";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 enum Grade {
     Good,
     /// Figures would be smaller, less even, or less certain.
@@ -52,7 +54,7 @@ enum Grade {
     Problem,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Check {
     subject: &'static str,
     grade: Grade,
@@ -157,6 +159,7 @@ fn results(folder: &Path) -> Check {
     }
 }
 
+#[derive(Serialize)]
 struct Section {
     heading: String,
     checks: Vec<Check>,
@@ -171,9 +174,13 @@ Examples:
   slob doctor --target ... --scale 4G -s 8
   slob doctor --target ... --observe ssh:db1
 Exit codes: 0 a test is possible, with or without warnings; 1 it is not; 2 bad usage.")]
-pub(super) struct DoctorArgs {}
+pub(super) struct DoctorArgs {
+    /// Print the checks as JSON
+    #[arg(long)]
+    json: bool,
+}
 
-pub(super) fn doctor(_: &DoctorArgs, matches: &ArgMatches) -> Outcome {
+pub(super) fn doctor(args: &DoctorArgs, matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
     let target = settings::shown(&settings, "TARGET").unwrap_or_default();
     let mut checks = vec![build()];
@@ -204,7 +211,11 @@ pub(super) fn doctor(_: &DoctorArgs, matches: &ArgMatches) -> Outcome {
         }
     }
     interrupted()?;
-    output::print(&page(&sections))?;
+    for check in sections.iter_mut().flat_map(|section| &mut section.checks) {
+        check.finding = super::offered(&check.finding, matches);
+        check.remedy = check.remedy.take().map(|remedy| super::offered(&remedy, matches));
+    }
+    output::print(&if args.json { output::json("the checks", &sections)? } else { page(&sections) })?;
     let is_problem = |check: &Check| check.grade == Grade::Problem;
     let code = if sections.iter().flat_map(|section| &section.checks).any(is_problem) { JUDGED } else { 0 };
     Ok(ExitCode::from(code))
@@ -290,8 +301,10 @@ fn at_target(settings: &Settings, stop: &AtomicBool) -> AtTarget {
         site: Site::Nowhere,
     };
     let opened = LoadSpec::from_settings(settings).map_err(Failure::from).and_then(|load| {
-        let engine = registry::open_target(&load.spec.target, &load.spec.options, Purpose::Load, None)?;
+        let tablespace = load.spec.tablespace.clone();
+        let engine = registry::open_target(&load.spec.target, &load.spec.options, Purpose::Load, tablespace)?;
         let server = engine.server()?;
+        refuse_tablespace(&load.spec, &server)?;
         Ok((load.spec, engine, server))
     });
     let (load, engine, server) = match opened {
@@ -305,15 +318,13 @@ fn at_target(settings: &Settings, stop: &AtomicBool) -> AtTarget {
     };
     let place = if server.capabilities.embedded { "built in" } else { "reached" };
     let mut checks = vec![Check::good("Target", format!("{} {}, {place}", server.product, server.version))];
+    match engine.check_account() {
+        Err(error) => checks.push(Check::problem("Account", error.to_string())),
+        Ok(()) if server.capabilities.embedded => {}
+        Ok(()) => checks.push(Check::good("Account", "may load, as far as the server says")),
+    }
     if server.capabilities.stores_data {
         checks.extend(data(settings, &load, engine.as_ref(), &server, &site));
-    }
-    if server.capabilities.stores_data && server.capabilities.direct_io == Some(false) {
-        checks.push(Check::warning(
-            "Direct I/O",
-            "off: reads that the operating system's page cache holds never reach the device",
-            "switch it on, or load far more data than its host has memory",
-        ));
     }
     let advice = |advice: &String| {
         Check::warning("Server", advice.clone(), "change it, or keep it the same in all runs")
@@ -333,7 +344,7 @@ fn data(
     let subject = "Data";
     let loaded = match Loaded::at(engine) {
         Ok(Some(loaded)) => loaded,
-        Ok(None) => return vec![not_loaded(load, engine, server, site)],
+        Ok(None) => return not_loaded(settings, load, engine, server, site),
         Err(error) => return vec![Check::problem(subject, error.to_string())],
     };
     let ready = settings::of_run_as_loaded(settings)
@@ -342,31 +353,48 @@ fn data(
         Ok(prepared) => prepared,
         Err(failure) => return vec![Check::problem(subject, failure.text())],
     };
+    let topology = site.topology();
     let schemas = output::plural(u64::from(loaded.schemas), "schema");
     let good = Check::good(subject, format!("{schemas} of {}: a run can start", loaded.scale()));
-    let Site::Servers(hosts) = site else { return vec![good] };
-    let cached = page_cache_advice(&prepared, &hosts.topology).map(|advice| Check::advice(subject, advice));
-    let turns = turns_advice(&hosts.topology, server, prepared.homes.len() as u32);
+    let cached = prepared.page_cache(topology, &load.target).map(|page_cache| through(&page_cache));
+    let Site::Servers(_) = site else { return [good].into_iter().chain(cached).collect() };
+    let turns = turns_advice(topology, server, prepared.homes.len() as u32);
     [good].into_iter().chain(cached).chain(turns.map(|advice| Check::advice("Sessions", advice))).collect()
 }
 
-fn not_loaded(load: &LoadSpec, engine: &dyn Engine, server: &Server, site: &Site) -> Check {
+/// Reads that pass through a page cache.
+fn through(page_cache: &PageCache) -> Check {
+    let subject = "Page cache";
+    match page_cache.warning() {
+        Some(warning) => Check::warning(subject, warning, page_cache.remedy()),
+        None => Check::good(subject, "reads pass through it, but it can hold only a small part of the data"),
+    }
+}
+
+fn not_loaded(
+    settings: &Settings,
+    load: &LoadSpec,
+    engine: &dyn Engine,
+    server: &Server,
+    site: &Site,
+) -> Vec<Check> {
     let subject = "Data";
     let planned = LoadPlan::new(engine, load, server).and_then(|plan| {
         let room = site.free_space();
         room.as_ref().map_or(Ok(()), |(place, free_bytes)| plan.check_room(place, *free_bytes))?;
-        Ok((plan.bytes() as f64 / 1e9, room.is_some()))
+        Ok((plan.bytes(), room.is_some()))
     });
-    let said = match planned {
-        Ok((gb, true)) => format!("nothing is loaded; there is room for the {gb:.2} GB that are configured"),
-        Ok((gb, false)) => {
-            format!(
-                "nothing is loaded; whether there is room for the {gb:.2} GB that are configured is not seen"
-            )
-        }
-        Err(error) => return Check::problem(subject, error.to_string()),
+    let (bytes, is_seen) = match planned {
+        Ok(planned) => planned,
+        Err(error) => return vec![Check::problem(subject, error.to_string())],
     };
-    Check::warning(subject, said, "slob setup 4")
+    let room = if is_seen { "there is room" } else { "it is not seen whether there is room" };
+    let said = format!("nothing is loaded; {room} for the {:.2} GB that are configured", bytes as f64 / 1e9);
+    // As many as were asked for, and some for a first test.
+    let schemas = if settings::is_set(settings, "SCHEMAS") { load.schemas.get() } else { 4 };
+    let cached = PageCache::of(server, site.topology(), &load.target, bytes, bytes)
+        .map(|page_cache| through(&page_cache));
+    [Check::warning(subject, said, format!("`slob setup {schemas}`"))].into_iter().chain(cached).collect()
 }
 
 /// The device below the data of an embedded database.
@@ -379,7 +407,7 @@ fn device_below(settings: &Settings, here: &LocalData, server: &Server) -> Vec<C
     match &here.device {
         Ok(found) => {
             all.push(device("Device", found));
-            let command = format!("slob probe {}", output::quoted(&there.display().to_string()));
+            let command = format!("`slob probe {}`", output::quoted(&there.display().to_string()));
             all.push(probe_of(settings, &HostInfo::read().hostname, found, server, command));
         }
         Err(why) => all.push(Check::warning("Device", why.as_str(), FEWER_COUNTERS)),
@@ -546,9 +574,12 @@ fn server_devices(
     let mut checks = Vec::new();
     if let Some(data) = &found.data {
         checks.push(device("Device", data));
-        let path = found.path.as_ref().unwrap_or(&data.path).display().to_string();
+        let folder = found.path.as_ref().unwrap_or(&data.path);
+        // Its scratch file must not lie among the server's own files: beside them is the same device, but for a mount point.
+        let is_mounted = data.path == data.mount_point;
+        let beside = folder.parent().filter(|_| !is_mounted).unwrap_or(folder).display().to_string();
         let far = host.ssh.as_ref().map(|ssh| format!("--observe ssh:{ssh} ")).unwrap_or_default();
-        let command = format!("slob probe {far}{}", output::quoted(&path));
+        let command = format!("`slob probe {far}{}`", output::quoted(&beside));
         let hostname = host.info().map(|info| info.hostname.as_str()).unwrap_or_default();
         checks.push(probe_of(settings, hostname, data, server, command));
     }

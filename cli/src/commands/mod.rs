@@ -29,6 +29,7 @@ pub(crate) use self::awr::HEADING as AWR_HEADING;
 use crate::args::with_params;
 use crate::failure::{Failure, Outcome};
 use crate::registry::{self, ENGINES, is_of_run};
+use crate::settings;
 
 pub(crate) struct Entry {
     name: &'static str,
@@ -111,6 +112,13 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
     let Some((name, matches)) = matches.subcommand() else { return about::start(matches) };
     let entry = all().into_iter().find(|entry| entry.name == name);
     (entry.ok_or_else(|| Failure::usage("no such command"))?.call)(matches)
+}
+
+/// A message of a command with these arguments: the commands that it offers get its flags.
+pub(crate) fn offered(message: &str, matches: &ArgMatches) -> String {
+    let commands: [(&str, settings::Takes); 3] =
+        [("slob setup", is_of_setup), ("slob drop", is_common), ("slob probe", is_results_dir)];
+    settings::with_flags(message, matches, &commands)
 }
 
 /// Parameters of the target and of the way to it.

@@ -158,9 +158,11 @@ impl Inputs {
         } else if !path.exists() && path.as_os_str() != "-" {
             let name = path.to_string_lossy();
             let run = find_run(&settings::results_dir_of(matches)?, &name);
-            self.runs.push(
-                run.map_err(|_| Failure::usage(format!("{name}: there is no such file, folder or run")))?,
-            );
+            self.runs.push(run.map_err(|why| {
+                Failure::usage(format!(
+                    "{name}: there is no such file or folder of AWR reports, and no run: {why}"
+                ))
+            })?);
         } else if is_json(path) {
             self.profiles.push(read(path)?);
         } else {
@@ -304,8 +306,9 @@ fn save(profile: &Profile, path: &Path) -> Result<(), Failure> {
 }
 
 pub(super) fn read(path: &Path) -> Result<Profile, Failure> {
-    let text =
-        fs::read(path).map_err(|error| Failure::usage(format!("reading {}: {error}", path.display())))?;
+    let text = fs::read(path).map_err(|error| {
+        Failure::usage(format!("reading the profile {}: {error}; `slob profile` makes one", path.display()))
+    })?;
     Profile::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 

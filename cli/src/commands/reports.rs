@@ -440,7 +440,9 @@ pub(super) fn diff(args: &DiffArgs, matches: &ArgMatches) -> Outcome {
     let read = |(name, runs): (String, Vec<&str>)| {
         Records::read(&results, runs, series, |record| record).all().map(|runs| (name, runs))
     };
-    let read: Vec<(String, Vec<Record>)> = named.into_iter().map(read).collect::<Result<_, _>>()?;
+    // Each group that can't be read is named, and not the first alone.
+    let read: Vec<Result<(String, Vec<Record>), Failure>> = named.into_iter().map(read).collect();
+    let read: Vec<(String, Vec<Record>)> = read.into_iter().collect::<Result<_, _>>()?;
     let groups: Vec<NamedRuns<'_>> =
         read.iter().map(|(name, records)| (name.as_str(), records.as_slice())).collect();
     let mut diff = Diff::of(&groups, args.confidence).map_err(Failure::usage)?;

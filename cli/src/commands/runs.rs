@@ -8,14 +8,16 @@ use std::sync::atomic::AtomicBool;
 use clap::{ArgAction, ArgMatches, Args, Command};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
-use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState};
+use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState, Server};
 use slob_facts::{Grade, verdicts};
 use slob_host::ProbePlan;
 use slob_record::{LoadCost, Record, SavedLoad, SigningKey, Status, leave_mark, save_load, save_probe};
 use slob_report::gate::Gate;
 use slob_report::{Answer, Confidence, compact_summary};
-use slob_run::{LoadSummary, load, plan_load, script_of_load, script_of_run, script_of_server};
-use slob_spec::{Kind, LoadSpec, RunSpec, Settings, Value};
+use slob_run::{
+    LoadSummary, PageCache, Site, load, plan_load, script_of_load, script_of_run, script_of_server,
+};
+use slob_spec::{LoadSpec, Observers, Param, RunSpec, Settings, Size};
 
 use super::machine::{machine_checks, measure_device, warn_of};
 use super::measuring::{Extras, KeptRun, measure_spec};
@@ -82,10 +84,31 @@ fn tablespace_and_schemas(words: &[&str]) -> Result<Vec<(String, String)>, Failu
     match *words {
         [] => Ok(Vec::new()),
         [schemas] if is_number(schemas) => Ok(vec![pair("SCHEMAS", schemas)]),
+        [word, ..] if no_tablespace(word).is_some() => {
+            Err(Failure::usage(no_tablespace(word).unwrap_or_default()))
+        }
         [tablespace] => Ok(vec![pair("TABLESPACE", tablespace), pair("SCHEMAS", SCHEMAS_OF_A_TABLESPACE)]),
         [tablespace, schemas] => Ok(vec![pair("TABLESPACE", tablespace), pair("SCHEMAS", schemas)]),
         [_, _, ..] => Err(Failure::usage("too many words; use `slob setup 4`, or `slob setup TABLESPACE 4`")),
     }
+}
+
+/// Why a word is certainly meant as something else than a tablespace, with the command to write.
+fn no_tablespace(word: &str) -> Option<String> {
+    const NUMBERS: [&str; 10] =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    let meant = match NUMBERS.iter().position(|number| word.eq_ignore_ascii_case(number)) {
+        Some(below) => format!("write `slob setup {}` for that many schemas", below + 1),
+        None if word.parse::<Size>().is_ok() => {
+            format!("write `slob setup --scale {word} 4` for four schemas of that size")
+        }
+        // No database takes it as a name without quotes.
+        None if word.starts_with(|first: char| first.is_ascii_digit()) => {
+            "write `slob setup 4` for four schemas, and their size as in --scale 1G".to_owned()
+        }
+        None => return None,
+    };
+    Some(format!("'{word}' is not the name of a tablespace: {meant}; --tablespace takes any name"))
 }
 
 /// As in the original kit, whose `setup.sh IOPS` loads them without a question.
@@ -111,20 +134,17 @@ fn load_all(
 ) -> Result<String, Failure> {
     let spec = checked_load(settings)?;
     let engine = registry::open_target(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone())?;
+    refuse_tablespace(&spec, &engine.server()?)?;
     // Before a look at what is loaded: it must not change until the end.
     let _lock = engine.lock()?;
-    if let Some(name) = &spec.tablespace
-        && !engine.server()?.capabilities.tablespaces
-    {
-        output::say(&format!(
-            "warning: TABLESPACE={name} has no effect here: this target has no tablespaces, data go where TARGET says"
-        ));
-    }
     let taken = settings::of_load_as_loaded(settings, engine.as_ref())?;
     settings::say_as_loaded(settings, &taken);
     let spec = LoadSpec::from_settings(&taken)?.spec;
     warn_of(&machine_checks());
     let plan = plan_load(engine.as_ref(), &spec)?;
+    if plan.bytes() > 0 {
+        warn_of_page_cache(engine.as_ref(), &spec, plan.bytes(), stop)?;
+    }
     let gb = plan.bytes() as f64 / 1e9;
     let question = || {
         let place =
@@ -160,6 +180,40 @@ fn load_all(
     Ok(load_sentence(&spec, &summary))
 }
 
+/// A tablespace names the place of the data: where there is none of that name they must not go elsewhere.
+pub(super) fn refuse_tablespace(spec: &LoadSpec, server: &Server) -> Result<(), Failure> {
+    let Some(name) = spec.tablespace.as_ref().filter(|_| !server.capabilities.tablespaces) else {
+        return Ok(());
+    };
+    Err(Failure::usage(format!(
+        "TABLESPACE={name}: {} has no tablespaces. Nothing was loaded; `slob setup {}` loads without one, and a database that has \
+         them is named as in SLOB_TARGET={}",
+        spec.target,
+        spec.schemas,
+        registry::TABLESPACES_TARGET
+    )))
+}
+
+/// Says before a load what its data will be good for, and which load would be better.
+fn warn_of_page_cache(
+    engine: &dyn Engine,
+    spec: &LoadSpec,
+    missing_bytes: u64,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let server = engine.server()?;
+    let site = Site::find(engine, &server, &Observers::default(), false, stop)?;
+    let block_bytes = u64::from(server.block_bytes);
+    let all = u64::from(spec.schemas.get()) * spec.scale.blocks(server.block_bytes) * block_bytes;
+    let page_cache =
+        PageCache::of(&server, site.topology(), &spec.target, all.max(missing_bytes), missing_bytes);
+    let warned = page_cache.and_then(|cache| Some((cache.warning()?, cache.remedy())));
+    if let Some((warning, remedy)) = warned {
+        output::say(&format!("warning: of a test of these data, {warning}. {remedy}"));
+    }
+    Ok(())
+}
+
 fn load_sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
     let before = match summary.complete_before {
         0 => String::new(),
@@ -181,27 +235,10 @@ fn load_sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
 
 /// `slob run` on what was loaded, with the flags of the load that a run takes too, without passwords.
 fn run_command(matches: &ArgMatches, settings: &Settings) -> String {
-    let mut command = String::from("slob run");
-    if let Some(file) = settings::conf_file(matches) {
-        command += &format!(" --conf {}", output::quoted(file));
-    }
-    for (key, value) in settings::flags(matches) {
-        let Some(entry) = settings.entry(&key) else { continue };
-        let param = entry.param();
-        // The number of schemas follows the flags, and a run has a seed of its own.
-        let is_wanted = registry::is_of_run(param) && !["SCHEMAS", "SEED"].contains(&param.key);
-        let Some(flag) = param.flag().filter(|_| is_wanted && !entry.value().is_some_and(Value::is_secret))
-        else {
-            continue;
-        };
-        let between = if matches!(param.kind, Kind::Flag) || param.bare_flag.is_some() { '=' } else { ' ' };
-        command += &format!(" --{flag}{between}{}", output::quoted(&value));
-    }
-    if settings::asks_password(matches) {
-        command += &format!(" --{}", settings::ASK_PASSWORD);
-    }
-    let schemas = settings::shown(settings, "SCHEMAS");
-    schemas.map_or_else(|| command.clone(), |schemas| format!("{command} {schemas}"))
+    // The number of schemas follows the flags, and a run has a seed of its own.
+    let takes = |param: &Param| registry::is_of_run(param) && !["SCHEMAS", "SEED"].contains(&param.key);
+    let schemas = settings::shown(settings, "SCHEMAS").map(|schemas| format!(" {schemas}"));
+    format!("slob run{}{}", settings::flags_for(matches, takes), schemas.unwrap_or_default())
 }
 
 /// `slob ENGINE init`, for an engine that can prepare a server.
@@ -219,7 +256,7 @@ pub(super) fn prepare_server(engine: &EngineKind) -> Command {
 /// Nothing connects, so the target may be of another engine.
 pub(super) fn init(engine: &EngineKind, matches: &ArgMatches) -> Outcome {
     let Some(("init", matches)) = matches.subcommand() else { return Err(Failure::usage("no such command")) };
-    let settings = settings::resolve(matches, &[])?;
+    let settings = settings::resolve_unconnected(matches, &[])?;
     let spec = checked_load(&settings)?;
     let sessions = RunSpec::from_settings(&settings)?.spec.workload.sessions().max(spec.streams.get());
     output::done(&script_of_server(engine, &request_of_load(engine, &spec), &spec, sessions)?)
@@ -507,11 +544,18 @@ pub(super) struct DropArgs {
 }
 
 pub(super) fn remove(args: &DropArgs, matches: &ArgMatches) -> Outcome {
-    let (spec, engine) = registry::open(&settings::resolve(matches, &[])?)?;
+    let spec = LoadSpec::from_settings(&settings::resolve(matches, &[])?)?.spec;
+    // As for a load: where nothing was ever loaded there is nothing to remove.
+    let engine = registry::open_target(&spec.target, &spec.options, Purpose::Load, None)?;
+    let nothing = || output::say(&format!("{}: no schemas loaded by slob, nothing to remove", spec.target));
+    if engine.schemas()?.is_empty() {
+        nothing();
+        return Ok(ExitCode::SUCCESS);
+    }
     let _lock = engine.lock()?;
     let schemas = engine.schemas()?;
     if schemas.is_empty() {
-        output::say(&format!("{}: no schemas loaded by slob, nothing to remove", spec.target));
+        nothing();
         return Ok(ExitCode::SUCCESS);
     }
     let what = format!("{} from {}", output::plural(schemas.len() as u64, "schema"), spec.target);

@@ -95,7 +95,7 @@ impl RunState {
             RunEvent::WindowEnded => (self.stage, self.left) = (Stage::Stopping, None),
             RunEvent::Tracing(_) => self.stage = Stage::Tracing,
             RunEvent::Verifying => self.stage = Stage::Verifying,
-            RunEvent::Connected { .. } | RunEvent::Interrupted => {}
+            RunEvent::Warning(_) | RunEvent::Connected { .. } | RunEvent::Interrupted => {}
         }
         line.inspect(|line| push(&mut self.notes, line.clone(), MOST_NOTES))
     }
@@ -146,6 +146,7 @@ fn push<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
 /// The line of an event that is worth one.
 pub(super) fn sentence(event: &RunEvent<'_>) -> Option<String> {
     match event {
+        RunEvent::Warning(text) => Some(format!("warning: {text}")),
         RunEvent::Connected { sessions, took } => {
             let sessions = output::plural(u64::from(*sessions), "session");
             Some(format!("{sessions} connected in {:.1} s", took.as_secs_f64()))

@@ -3,9 +3,13 @@
 use std::path::Path;
 
 use slob_testing::Sshd;
+use slob_testing::mariadb::MariaDb;
 use slob_testing::postgres::{Cluster, Version};
 
-use crate::common::{Bench, Called, Folder, SLOB, assert_contains, contained, postgres};
+use crate::common::{
+    Bench, Called, Folder, SLOB, assert_contains, contained, mariadb, postgres, skip_without_a_device,
+    unwrapped,
+};
 
 /// An observer of a host that is another one: it finds no server there, and its clock goes on.
 const ELSEWHERE: &str = r#"#!/bin/sh
@@ -131,4 +135,103 @@ fn an_embedded_database_is_not_looked_for_on_another_host() {
         said.stdout
     );
     assert_ne!(record["host"]["info"]["hostname"], "elsewhere");
+}
+
+/// `doctor --scale 1G -s 4` advised `slob setup 4`, which loads something else.
+#[test]
+fn a_remedy_keeps_the_flags_of_the_call() {
+    let folder = Folder::new();
+    let page = folder.slob("doctor --target sqlite:./d --scale 1M -s 3 --results-dir r").success().stdout;
+    assert_contains(
+        &page,
+        &["`slob setup --target sqlite:./d --scale 1M --results-dir r 3`", "`slob probe --results-dir r "],
+    );
+    let plain = folder.slob("doctor").success().stdout;
+    assert_contains(&plain, &["`slob setup 4`"]);
+    folder.slob("doctor --tablespace IOPS").fails(1, &[]);
+    let json = folder.slob("doctor --json --target sqlite:./d -s 3").json();
+    let checks = json[0]["checks"].as_array().unwrap();
+    let data = checks.iter().find(|check| check["subject"] == "Data").unwrap();
+    assert_eq!(
+        (&data["grade"], &data["remedy"]),
+        (&"warning".into(), &"`slob setup --target sqlite:./d 3`".into())
+    );
+}
+
+/// The anonymous account had won, and `slob setup` was refused.
+#[test]
+fn an_account_that_may_not_load_is_a_problem_with_the_statement_that_helps() {
+    let Some(bench) = mariadb(&[]) else { return };
+    let problem = |target: &str, words: &[&str]| {
+        let called = bench.folder.slob(format!("doctor --target '{target}'"));
+        assert_eq!(called.code, 1, "{}", called.stdout);
+        assert_contains(&called.stdout, words);
+    };
+    let server: &MariaDb = &bench.server;
+    server.sql("CREATE USER poor@'127.0.0.1'");
+    problem(&server.target("poor"), &["PROBLEM  Account", "GRANT ALL ON `slob%`.* TO 'poor'@'127.0.0.1'"]);
+    server.sql("GRANT ALL ON `slob%`.* TO poor@'127.0.0.1'");
+    problem(&server.target("poor"), &["GRANT SELECT ON mysql.innodb_index_stats TO 'poor'@'127.0.0.1'"]);
+    doctor(&bench.folder, None, format!("--target '{}'", bench.target)).prints(&["ok       Account"]);
+    server.sql("CREATE USER ''@'127.0.0.1'");
+    let anonymous = ["PROBLEM  Account", "anonymous", "CREATE USER 'nobody'@'127.0.0.1' IDENTIFIED BY"];
+    problem(&server.target("nobody"), &anonymous);
+}
+
+#[test]
+fn a_role_and_a_database_that_are_missing_come_with_their_statements() {
+    let Some(bench) = small() else { return };
+    let problem = |from: &str, to: &str, words: &[&str]| {
+        let called = doctor(&bench.folder, None, format!("--target {}", bench.target.replace(from, to)));
+        assert_eq!(called.code, 1, "{}", called.stdout);
+        assert_contains(&called.stdout, words);
+    };
+    problem(
+        "/slob",
+        "/postgres",
+        &["PROBLEM  Account", "GRANT CREATE ON DATABASE \"postgres\" TO \"plain\""],
+    );
+    problem("/slob", "/none", &["CREATE DATABASE \"none\" OWNER \"plain\""]);
+    problem(
+        "plain@",
+        "nobody@",
+        &["CREATE ROLE \"nobody\" LOGIN", "CREATE DATABASE \"slob\" OWNER \"nobody\""],
+    );
+    let page = doctor(&bench.folder, None, format!("--target {}", bench.target)).success().stdout;
+    assert!(page.contains("ok       Account"), "{page}");
+    // A scratch file among the server's own files would be in its backups.
+    let data = bench.server.data_folder();
+    let beside = format!("`slob probe {}`", data.parent().unwrap().display());
+    assert!(page.contains(&beside) || !page.contains("slob probe"), "{page}");
+}
+
+/// 'Load far more data than its host has memory' had no size, and a BAD verdict had no remedy at all.
+#[test]
+fn a_server_without_direct_io_has_one_remedy_before_and_after_a_run() {
+    let Some(bench) = small() else { return };
+    if skip_without_a_device() {
+        return;
+    }
+    let remedy =
+        "PostgreSQL 15 has no direct I/O, 16 and later have. Without it: limit the server's memory to 320M";
+    bench.setup(1, "32M");
+    let said = bench.folder.slob("setup 2").success().stderr;
+    assert_contains(&said, &["warning: of a test of these data, reads pass through the page cache", remedy]);
+    doctor(&bench.folder, None, "").prints(&["WARNING  Page cache", remedy]);
+    let run = bench.folder.slob("run --run-time 2 --update-pct 0 --plain").success();
+    assert_contains(&run.stderr, &["warning: reads pass through the page cache", remedy]);
+    let summary = unwrapped(&run.stdout);
+    assert!(!summary.contains("BAD No: your OS page cache") || summary.contains(remedy), "{}", run.stdout);
+    let report = unwrapped(&bench.folder.slob("report").success().stdout);
+    assert_eq!(summary.contains(remedy), report.contains(remedy), "{report}");
+}
+
+#[test]
+fn the_doctor_sees_a_memory_limit_that_is_there() {
+    let Some((bench, container)) = contained(Version::V15, &[("shared_buffers", "1MB")]) else { return };
+    if !container.limit_memory(512 << 20) {
+        return;
+    }
+    let page = doctor(&bench.folder, None, "").success().stdout;
+    assert_contains(&page, &["its limit of 512 MiB of memory", "the server may use 512 MiB of memory: "]);
 }

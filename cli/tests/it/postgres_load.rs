@@ -62,6 +62,15 @@ fn small_tablespace(cluster: &Cluster, small: &Small) {
     cluster.sql(&format!("CREATE TABLESPACE small OWNER plain LOCATION '{}'", place.display()));
 }
 
+/// The original kit loads them without a question.
+#[test]
+fn a_tablespace_alone_is_128_schemas_and_a_question() {
+    let Some(bench) = postgres(Version::V15, &[]) else { return };
+    let load = |rest| bench.folder.slob(bench.load_line(rest));
+    let place = "--scale 16M pg_default";
+    load(place).refused(&["2.2 GB, 128 schemas", "TABLESPACE pg_default", "use --yes"]);
+}
+
 #[test]
 fn a_load_without_room_is_refused_before_anything_is_touched() {
     let Some(small) = Small::mount("64M") else { return };

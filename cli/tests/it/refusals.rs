@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Folder, SLOB, awr_fixture};
+use crate::common::{Folder, SLOB, assert_contains, awr_fixture};
 
 /// Calls, and expects a refusal whose message holds all of `words`.
 #[track_caller]
@@ -41,7 +41,7 @@ fn what_is_not_there() {
     refuse(&folder, "setup --target sqlite:./nowhere/below", &["nowhere"]);
     refuse(&folder, "verify --target sqlite:./nowhere", &["nowhere"]);
     refuse(&folder, "run --conf other.conf", &["other.conf", "slob conf --init"]);
-    refuse(&folder, "report", &["there is no run 'latest'", "slob list"]);
+    refuse(&folder, "report", &["there is no run 'latest'", "`slob run` makes one"]);
     refuse(&folder, "run --target oracul:./d", &["oracul", "sqlite:"]);
     refuse(&folder, "probe ./nowhere", &["nowhere"]);
     refuse(&folder, "man ./nowhere", &["nowhere", "make it first"]);
@@ -105,7 +105,10 @@ fn what_is_not_possible() {
         ("run --run-time soon", &["RUN_TIME", "seconds"]),
         ("run -s 4096 -t 2", &["4096"]),
         ("run --external-script ./missing", &["EXTERNAL_SCRIPT", "missing"]),
-        ("setup --scale 16M 1", &["SCALE=1024", "slob drop"]),
+        (
+            "setup --scale 16M 1",
+            &["SCALE=8M (8388608 bytes), not 16M (16777216 bytes)", "Leave SCALE out", "`slob drop`"],
+        ),
         ("setup --scale 9000T 1", &["SCALE"]),
         ("setup --target sqlite:./e --scale 100T 2", &["MB", "free", "lower SCALE"]),
         ("run --no-such-flag", &["--no-such-flag"]),
@@ -126,7 +129,13 @@ fn what_is_written_wrong_in_a_file_is_named_with_its_line() {
     folder.write("slob.conf", "UPDATE_PCT=10\nWORK_UNIT=2000 # too many\nREDO_STRES=HEAVY\n");
     refuse(&folder, "conf", &["WORK_UNIT", "2000", "slob.conf line 2", "1 to 1024"]);
     folder.write("slob.conf", "REDO_STRES=HEAVY\n");
-    folder.slob("conf").says(&["REDO_STRES", "REDO_STRESS"]);
+    refuse(
+        &folder,
+        "conf",
+        &["slob.conf line 1", "REDO_STRES is not a known key; did you mean REDO_STRESS?"],
+    );
+    folder.write("slob.conf", "FROBNICATE=1\n");
+    folder.slob("conf").says(&["warning: slob.conf line 1: FROBNICATE is not a known key"]);
 }
 
 #[test]
@@ -166,7 +175,7 @@ fn a_folder_that_may_not_be_written_to() {
     };
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(message.contains("Permission denied"), "{message}");
+    assert_contains(&message, &["Permission denied", "name another folder with TARGET"]);
     assert!(!folder.at("d").exists());
 }
 
@@ -236,13 +245,99 @@ fn help_and_completions_go_to_stdout() {
     assert!(folder.slob("--version").success().stdout.starts_with("slob "));
 }
 
-/// The original kit loads them without a question.
+/// Each says what failed, on what, and what to do next.
 #[test]
-fn a_tablespace_alone_is_128_schemas_and_a_question() {
+fn mistakes_have_messages_that_help() {
     let folder = Folder::new();
-    refuse(&folder, "setup IOPS --scale 16M", &["2.3 GB, 128 schemas", "TABLESPACE IOPS", "use --yes"]);
-    refuse(&folder, "setup IOPS 1 2", &["unexpected value '2'"]);
-    folder.slob("setup IOPS --scale 16 --scan-table-sz 0 --yes").success().says(&["schema 128: 16 rows"]);
+    folder.slob("run --target null: --run-time 1 --warmup 0 --name once").success();
+    let runs =
+        format!("{}/runs holds 1 run; `slob list`", fs::canonicalize(folder.path()).unwrap().display());
+    let mistakes: [(&str, i32, &[&str]); 24] = [
+        ("run --target sqlite:/nonexist/d", 2, &["`mkdir -p /nonexist`"]),
+        ("drop --yes", 0, &["nothing to remove"]),
+        ("report nosuchrun", 2, &["there is no run 'nosuchrun'", &runs]),
+        ("info nosuch", 2, &["there is no run 'nosuch'", &runs]),
+        ("analyze nosuch", 2, &["there is no run 'nosuch'", &runs]),
+        ("report --results-dir r", 2, &["r holds 0 runs; `slob run` makes one", "--results-dir"]),
+        ("show --results-dir r", 2, &["`slob run` makes one"]),
+        ("verify --run latest --results-dir r", 2, &["`slob run` makes one"]),
+        ("gate --require physical --results-dir r", 2, &["`slob run` makes one"]),
+        ("diff a b", 2, &["there is no run 'a'", "there is no run 'b'"]),
+        ("gate nosuch --require 'read-p99 < 5'", 2, &["read-p99", "unit"]),
+        ("campaign nosuch.toml", 2, &["nosuch.toml", "`slob campaign --help`"]),
+        ("plan nosuch.json", 2, &["nosuch.json", "`slob profile` makes one"]),
+        ("headroom nosuch.json", 2, &["nosuch.json", "`slob profile` makes one"]),
+        ("run --demand nosuch.json", 2, &["nosuch.json", "`slob profile` makes one"]),
+        ("run --target null: --sign nosuch.key", 2, &["nosuch.key", "`ssh-keygen -t ed25519` makes one"]),
+        ("profile nosuch/", 2, &["nosuch/", "AWR reports", &runs]),
+        ("run --observe db1", 2, &["OBSERVE is 'db1'", "ssh:db1"]),
+        ("run --target null: --results-dir /proc/x", 2, &["/proc/x", "RESULTS_DIR"]),
+        ("setup --scale 1GB", 2, &["SCALE is '1GB'", "1G"]),
+        ("setup --scale 999P", 2, &["SCALE is '999P'", "units K, M, G, T"]),
+        ("run --run-time '2 parsecs'", 2, &["RUN_TIME is '2 parsecs'", "90s, 15m, 8h"]),
+        ("run --target postgres://u@127.0.0.1:1/d", 2, &["127.0.0.1:1", "nothing listens there"]),
+        ("run --target mysql://u@127.0.0.1:1", 2, &["127.0.0.1:1", "nothing listens there"]),
+    ];
+    for (line, code, words) in mistakes {
+        let called = folder.slob(line);
+        assert_eq!(called.code, code, "{line}: {}", called.all());
+        assert_contains(&called.stderr, words);
+        assert!(!called.stderr.contains("1 of 1"), "{}", called.stderr);
+    }
+}
+
+/// `setup four` asked for 128 schemas, and SQLite was loaded in place of the tablespace of another database.
+#[test]
+fn nothing_is_loaded_by_accident() {
+    let folder = Folder::new();
+    let no_tablespaces = &[
+        "TABLESPACE=IOPS",
+        "sqlite:./slob-data has no tablespaces",
+        "SLOB_TARGET=oracle:",
+        "Nothing was loaded",
+    ];
+    let refused: [(&str, &[&str]); 8] = [
+        ("setup four", &["`slob setup 4`"]),
+        ("setup 4G", &["`slob setup --scale 4G 4`"]),
+        ("setup 4G 8", &["`slob setup --scale 4G 4`"]),
+        ("setup 80MB", &["not the name of a tablespace", "--scale 1G"]),
+        ("setup IOPS 128", no_tablespaces),
+        ("setup IOPS --yes", no_tablespaces),
+        ("setup --tablespace IOPS 1", no_tablespaces),
+        ("setup IOPS 1 2", &["unexpected value '2'"]),
+    ];
+    for (line, words) in refused {
+        refuse(&folder, line, words);
+    }
+}
+
+/// It was loaded and measured in place of the kit's database.
+#[test]
+fn a_kits_file_without_a_target_does_not_mean_the_default_one() {
+    let folder = Folder::new();
+    let kits = [("DATABASE_STATISTICS_TYPE=statspack", "oracle:"), ("DBNAME=pgio", "postgres:")];
+    for (line, scheme) in kits {
+        folder.write("slob.conf", &format!("SCALE=8M\n{line}\n"));
+        let target = format!("SLOB_TARGET={scheme}");
+        for command in ["setup IOPS 128", "setup 4", "run", "drop --yes", "doctor", "verify"] {
+            refuse(&folder, command, &["slob.conf line 2", &target, "Nothing was touched"]);
+        }
+        folder.slob("").prints(&["can't be used yet", &target]);
+        folder.slob("conf").success();
+        folder.slob("list").success();
+    }
+    folder.slob("setup --target sqlite:./d 1").success();
+}
+
+/// Without its flags it would work on another target.
+#[test]
+fn a_command_that_a_message_offers_has_the_target_of_the_call() {
+    let folder = Folder::loaded(1, "8M");
+    let there = "--target 'sqlite:./its data'";
+    refuse(&folder, format!("run {there}"), &[&format!("`slob setup {there}`")]);
+    refuse(&folder, "run 2", &["`slob setup 2`"]);
+    folder.slob(format!("setup {there} --scale 8M 1")).success();
+    refuse(&folder, format!("setup {there} --scale 16M 1"), &[&format!("`slob drop {there}`")]);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn what_ssh_keygen_signs_is_verified_and_what_is_signed_here_ssh_keygen_verifies
         ("locked", "asks for the passphrase"),
         ("rsa", "ssh-keygen -t ed25519"),
         ("key.pub", "Ed25519"),
-        ("none", "No such file"),
+        ("none", "is not there"),
     ] {
         folder.slob(format!("{RUN} --sign {key}")).refused(&[words]);
     }

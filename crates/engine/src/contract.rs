@@ -74,6 +74,12 @@ pub trait Engine: Send + Sync {
     /// Describes the server.
     fn server(&self) -> Result<Server>;
 
+    /// Checks that the account may load, without changing anything.
+    /// Fails with [`crate::ErrorKind::Privilege`] and the statements that an administrator runs.
+    fn check_account(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The schemas on the target that carry our marker, in order of their numbers. Schemas without the marker are not
     /// ours, even with our names.
     fn schemas(&self) -> Result<Vec<SchemaState>>;

@@ -62,6 +62,8 @@ impl Engine for NullEngine {
             settings: vec![Setting::new("latency_us", self.latency.as_micros().to_string())],
             advice: vec!["No database is behind this target: the figures show the tool alone.".into()],
             checks_blocks: None,
+            cache_bytes: None,
+            direct_io_advice: None,
             clock_step_ns: None,
             capabilities: Capabilities {
                 parallel_slices: true,

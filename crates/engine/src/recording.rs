@@ -83,6 +83,10 @@ impl Engine for RecordedEngine {
         self.recording.call("server", || self.engine.server())
     }
 
+    fn check_account(&self) -> Result<()> {
+        self.recording.call("check the account", || self.engine.check_account())
+    }
+
     fn schemas(&self) -> Result<Vec<SchemaState>> {
         self.recording.call("schemas", || self.engine.schemas())
     }

@@ -24,6 +24,10 @@ pub struct Server {
     pub advice: Vec<String>,
     /// True if the server's CPU verifies a checksum of each block that it reads; `None` if unknown.
     pub checks_blocks: Option<bool>,
+    /// Memory of its buffer cache, if that and little more is what it needs.
+    pub cache_bytes: Option<u64>,
+    /// A sentence that says how reads come to bypass the page cache, where they don't.
+    pub direct_io_advice: Option<String>,
     /// Step of the server's clock that times operations, in nanoseconds; `None` if this program times them, or if it is unknown.
     pub clock_step_ns: Option<NonZeroU64>,
     /// Abilities of the engine with this server.

@@ -8,6 +8,8 @@ mod group;
 mod physical;
 mod steady;
 
+use std::borrow::Cow;
+
 use serde::{Serialize, Serializer};
 use serde_json::{Value as Json, json};
 use slob_measure::Counter;
@@ -97,7 +99,7 @@ impl Finding {
     }
 
     /// What helps against it, if anything is known.
-    pub fn remedy(&self) -> Option<&'static str> {
+    pub fn remedy(&self) -> Option<Cow<'static, str>> {
         self.judgement().remedy
     }
 
@@ -170,7 +172,7 @@ struct Judgement {
     threshold: Option<&'static Threshold>,
     sentence: String,
     detail: Option<String>,
-    remedy: Option<&'static str>,
+    remedy: Option<Cow<'static, str>>,
     /// True if the sentence ends with the remedy.
     remedy_in_sentence: bool,
 }
@@ -201,7 +203,15 @@ impl Judgement {
     }
 
     fn remedy(self, remedy: impl Into<Option<&'static str>>) -> Self {
-        Self { remedy: remedy.into(), ..self }
+        Self { remedy: remedy.into().map(Cow::Borrowed), ..self }
+    }
+
+    /// A remedy that the record has for its own platform, in place of a general one.
+    fn own_remedy(self, remedy: Option<&String>) -> Self {
+        match remedy {
+            Some(remedy) => Self { remedy: Some(Cow::Owned(remedy.clone())), ..self },
+            None => self,
+        }
     }
 
     /// A remedy that ends the sentence.
@@ -223,7 +233,7 @@ impl Judgement {
             Some(grade) => format!("{}: {}", grade.opening(), self.sentence),
             None => self.sentence.clone(),
         };
-        match self.remedy.filter(|_| self.remedy_in_sentence) {
+        match self.remedy.as_ref().filter(|_| self.remedy_in_sentence) {
             Some(remedy) => format!("{words} {remedy}"),
             None => words,
         }
@@ -231,7 +241,7 @@ impl Judgement {
 
     fn details(self) -> impl Iterator<Item = String> {
         let apart = self.remedy.filter(|_| !self.remedy_in_sentence);
-        self.detail.into_iter().chain(apart.map(str::to_owned))
+        self.detail.into_iter().chain(apart.map(Cow::into_owned))
     }
 }
 

@@ -1,5 +1,5 @@
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An error of saving, finding or reading records, or of leaving a mark.
 #[derive(Debug, thiserror::Error)]
@@ -32,8 +32,8 @@ pub enum RecordError {
     SeveralUnderWay { ids: Vec<String> },
     #[error("a mark is one line of 1 to {longest} characters, without invisible ones")]
     MarkText { longest: usize },
-    #[error("there is no run '{name}' in {}; `slob list` shows all runs", path.display())]
-    NoRun { name: String, path: PathBuf },
+    #[error("there is no run '{name}': {}", where_runs_are(*count, path))]
+    NoRun { name: String, count: usize, path: PathBuf },
 }
 
 impl RecordError {
@@ -42,6 +42,17 @@ impl RecordError {
         let path = path.into();
         move |source| Self::Io { step, path, source }
     }
+}
+
+/// What the results folder holds, with its whole path, and what to do next.
+fn where_runs_are(count: usize, path: &Path) -> String {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let next = match count {
+        0 => "`slob run` makes one",
+        _ => "`slob list` shows them",
+    };
+    let runs = if count == 1 { "1 run".to_owned() } else { format!("{count} runs") };
+    format!("{} holds {runs}; {next}, and --results-dir names another folder", whole.display())
 }
 
 /// The latest few of many names, newest first.

@@ -58,7 +58,7 @@ pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
     if let Some(run) = latest(&|id| id == name).or_else(|| latest(&|id| is_named(id, name, is_there))) {
         return Ok(run);
     }
-    let no_run = || RecordError::NoRun { name: name.into(), path: results.to_path_buf() };
+    let no_run = || RecordError::NoRun { name: name.into(), count: runs.len(), path: results.to_path_buf() };
     if name.is_empty() {
         return Err(no_run());
     }
@@ -111,7 +111,7 @@ fn steps_back(name: &str) -> Option<usize> {
 
 fn nth_latest(runs: &[PathBuf], back: usize, results: &Path, name: &str) -> Result<PathBuf, RecordError> {
     if runs.is_empty() {
-        return Err(RecordError::NoRun { name: name.into(), path: results.to_path_buf() });
+        return Err(RecordError::NoRun { name: name.into(), count: 0, path: results.to_path_buf() });
     }
     let too_far =
         || RecordError::TooFarBack { name: name.into(), count: runs.len(), path: results.to_path_buf() };

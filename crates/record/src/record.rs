@@ -195,6 +195,9 @@ pub struct ServerRecord {
     /// True if the server verifies the checksum of each block it reads. Absent if unknown, and in records of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks_blocks: Option<bool>,
+    /// What helps where reads pass through the page cache and must not. Absent otherwise, and in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_cache_remedy: Option<String>,
     /// Path of the data on the server's host, if that host was observed.
     pub data_path: Option<String>,
 }

@@ -2,6 +2,7 @@
 //! `ssh-keygen -Y verify` checks them.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use ring::signature::{ED25519, Ed25519KeyPair, UnparsedPublicKey};
@@ -28,13 +29,13 @@ impl SigningKey {
     /// Reads a private key of OpenSSH.
     /// Fails if it can't be read, is encrypted, or is not of the kind Ed25519.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
-        let text = fs::read(path).map_err(RecordError::io("reading", path))?;
-        let unfit = || {
-            key_error(
-                path,
-                "is not a private key of OpenSSH of the kind Ed25519; `ssh-keygen -t ed25519` makes one",
-            )
-        };
+        const MADE_BY: &str = "`ssh-keygen -t ed25519` makes one";
+        let text = fs::read(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => key_error(path, format!("is not there; {MADE_BY}")),
+            _ => RecordError::io("reading", path)(error),
+        })?;
+        let unfit =
+            || key_error(path, format!("is not a private key of OpenSSH of the kind Ed25519; {MADE_BY}"));
         let key = PrivateKey::from_openssh(text).map_err(|_| unfit())?;
         if key.is_encrypted() {
             let why = "is encrypted; run without --sign, then `ssh-keygen -Y sign -f KEY -n file RUN/run.json` asks for the passphrase";

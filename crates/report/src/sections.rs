@@ -17,7 +17,7 @@ use crate::page::{Block, Column, Page, WIDTH};
 use slob_facts::format::{fixed, plural, seconds};
 use slob_facts::measured::OfferedLoad;
 use slob_facts::table::Table;
-use slob_facts::{Figure, Question, Run, Verdict, figure};
+use slob_facts::{Figure, Grade, Question, Run, Verdict, figure};
 
 pub(crate) struct Section {
     pub(crate) group: Group,
@@ -182,6 +182,11 @@ pub fn compact_summary(record: &Record) -> String {
     let is_shown = |question| figures.is_measured() || question == Question::Complete;
     for verdict in figures.verdicts().iter().filter(|verdict| is_shown(verdict.question)) {
         verdict_lines(&mut page, verdict);
+        // A sentence that names its remedy holds it already.
+        let remedy = verdict.finding.remedy().filter(|_| verdict.answer == Grade::Bad);
+        if let Some(remedy) = remedy.filter(|remedy| !verdict.sentence().contains(&**remedy)) {
+            page.hanging(&format!("{:<24}->", ""), &remedy);
+        }
     }
     page.into_text()
 }

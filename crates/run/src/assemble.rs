@@ -11,10 +11,11 @@ use slob_record::{
     ObservedRecord, RECORD_VERSION, Record, SchemaRecord, ServerRecord, SessionRecord, Status, TraceRecord,
     Window, error_of_session, latest_load,
 };
-use slob_spec::{Length, RunSpec, TraceWhen, Workload};
+use slob_spec::{Length, RunSpec, Target, TraceWhen, Workload};
 
+use crate::page_cache::PageCache;
 use crate::phases::{Edge, Measurements};
-use crate::prepare::{Prepared, page_cache_advice};
+use crate::prepare::Prepared;
 use crate::run::Timeline;
 use crate::sampler::Sample;
 use crate::sampler::{HostsInterval, ObservedServer, Topology};
@@ -46,7 +47,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         started: measured.started,
         ended: measured.ended,
         target: context.spec.target.to_string(),
-        server: server(prepared, topology),
+        server: server(prepared, topology, &context.spec.target),
         configuration: context.configuration.clone(),
         workload: prepared.workload.clone(),
         load: load(prepared, context.spec),
@@ -179,20 +180,23 @@ fn notes(measured: &Measurements, conflicts: &BTreeMap<String, u64>) -> Vec<Stri
     notes
 }
 
-fn server(prepared: &Prepared, topology: &Topology) -> ServerRecord {
+fn server(prepared: &Prepared, topology: &Topology, target: &Target) -> ServerRecord {
     let server = &prepared.server;
+    let page_cache = prepared.page_cache(topology, target);
+    let warning = page_cache.as_ref().and_then(PageCache::warning);
     ServerRecord {
         product: server.product.clone(),
         version: server.version.clone(),
         block_bytes: server.block_bytes,
         settings: server.settings.clone(),
-        advice: server.advice.iter().cloned().chain(page_cache_advice(prepared, topology)).collect(),
+        advice: server.advice.iter().cloned().chain(warning).collect(),
         embedded: server.capabilities.embedded,
         batches_in_server: server.capabilities.batches_in_server,
         joined_selects: prepared.workload.rate_per_s.is_none()
             && prepared.workload.work_unit.get() <= server.capabilities.joined_blocks,
         direct_io: server.capabilities.direct_io,
         checks_blocks: server.checks_blocks,
+        page_cache_remedy: page_cache.map(|page_cache| page_cache.remedy()),
         data_path: topology.device().map(|device| device.path.display().to_string()),
     }
 }

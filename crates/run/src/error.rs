@@ -42,10 +42,12 @@ impl RunError {
         self
     }
 
-    /// Before anything is changed, missing privileges and missing space are usage errors too.
+    /// Before anything is changed, missing privileges, missing space and a refused connection are usage errors too.
     pub(crate) fn while_preparing(error: &EngineError) -> Self {
         match error.kind() {
-            ErrorKind::Usage | ErrorKind::Privilege | ErrorKind::Space => Self::usage(error.to_string()),
+            ErrorKind::Usage | ErrorKind::Privilege | ErrorKind::Space | ErrorKind::Connection => {
+                Self::usage(error.to_string())
+            }
             _ => Self::failed(error.to_string()),
         }
     }

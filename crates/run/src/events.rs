@@ -48,6 +48,8 @@ pub trait RunObserver {
 
 #[derive(Clone, Debug)]
 pub enum RunEvent<'a> {
+    /// Figures will be others than those of the storage; with what helps.
+    Warning(&'a str),
     /// All checks passed; the sessions connect now.
     Connecting {
         run_id: &'a str,

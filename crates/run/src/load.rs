@@ -102,7 +102,7 @@ impl LoadPlan {
     fn add(&mut self, schema: SchemaNo, there: Option<&SchemaState>) -> Result<(), RunError> {
         let (mut first, mut load, mut done) = (Some(Step::Create), self.load, &[][..]);
         if let Some(state) = there {
-            check_same(schema, &state.load, &load)?;
+            check_same(schema, &state.load, &load, self.block_bytes)?;
             match &state.state {
                 LoadState::Complete(_) => {
                     self.complete += 1;
@@ -202,23 +202,24 @@ pub(crate) fn new_load(spec: &LoadSpec, block_bytes: u32) -> Load {
     }
 }
 
-fn check_same(schema: SchemaNo, there: &Load, wanted: &Load) -> Result<(), RunError> {
-    let parameters: [(&str, &dyn Display, &dyn Display); 4] = [
-        ("SCALE", &there.scale, &wanted.scale),
-        ("SCAN_TABLE_SZ", &there.scan_blocks, &wanted.scan_blocks),
-        ("OBFUSCATE_COLUMNS", &there.obfuscated, &wanted.obfuscated),
-        ("SEED", &there.seed, &wanted.seed),
+fn check_same(schema: SchemaNo, there: &Load, wanted: &Load, block_bytes: u32) -> Result<(), RunError> {
+    let size = |blocks: u64| {
+        let bytes = blocks.saturating_mul(block_bytes.into());
+        format!("{} ({bytes} bytes)", size_text(blocks, block_bytes))
+    };
+    let parameters = [
+        ("SCALE", size(there.scale), size(wanted.scale)),
+        ("SCAN_TABLE_SZ", size(there.scan_blocks), size(wanted.scan_blocks)),
+        ("OBFUSCATE_COLUMNS", there.obfuscated.to_string(), wanted.obfuscated.to_string()),
+        ("SEED", there.seed.to_string(), wanted.seed.to_string()),
     ];
-    for (key, there, wanted) in parameters {
-        let (there, wanted) = (there.to_string(), wanted.to_string());
-        if there != wanted {
-            return Err(RunError::usage(format!(
-                "schema {schema} is already there, loaded with {key}={there}, not {wanted}; load with {key}={there}, \
-                 or remove the schemas first with `slob drop`"
-            )));
-        }
+    match parameters.into_iter().find(|(_, there, wanted)| there != wanted) {
+        None => Ok(()),
+        Some((key, there, wanted)) => Err(RunError::usage(format!(
+            "schema {schema} is already there, loaded with {key}={there}, not {wanted}; nothing was touched. Leave \
+             {key} out to load more schemas like it; to replace what is there, call `slob drop`, then this command again"
+        ))),
     }
-    Ok(())
 }
 
 /// Data of a piece of a table: bounds what a kill costs, and the memory of engines that buffer a slice.
@@ -520,12 +521,16 @@ impl Loaded {
         [("SCALE", self.scale()), ("SCAN_TABLE_SZ", self.size(self.load.scan_blocks))]
     }
 
-    /// In units of bytes if it is whole MiB, else in blocks.
     fn size(&self, blocks: u64) -> String {
-        match blocks.checked_mul(u64::from(self.block_bytes)) {
-            Some(bytes) if bytes > 0 && bytes.is_multiple_of(MIB) => Size::Bytes(bytes).to_string(),
-            _ => Size::Blocks(blocks).to_string(),
-        }
+        size_text(blocks, self.block_bytes)
+    }
+}
+
+/// In units of bytes if it is whole MiB, else in blocks.
+fn size_text(blocks: u64, block_bytes: u32) -> String {
+    match blocks.checked_mul(u64::from(block_bytes)) {
+        Some(bytes) if bytes > 0 && bytes.is_multiple_of(MIB) => Size::Bytes(bytes).to_string(),
+        _ => Size::Blocks(blocks).to_string(),
     }
 }
 

@@ -9,9 +9,10 @@ use slob_engine::{
 };
 use slob_host::ThreadLimit;
 use slob_method::{RowContent, SchemaNo};
-use slob_spec::{LoadSpec, Observe, Observers, RunSpec, Workload};
+use slob_spec::{LoadSpec, Observe, Observers, RunSpec, Target, Workload};
 
 use crate::load::{new_load, rows_of_slice};
+use crate::page_cache::PageCache;
 use crate::sampler::Topology;
 use crate::{ExternalScript, RunError};
 
@@ -24,6 +25,21 @@ pub struct Prepared {
     /// The home schema of each session, by session number.
     pub homes: Vec<SchemaNo>,
     pub script: Option<ExternalScript>,
+}
+
+impl Prepared {
+    /// The page cache between the server and the data of the run.
+    pub fn page_cache(&self, topology: &Topology, target: &Target) -> Option<PageCache> {
+        let layouts = self.schemas.iter().filter_map(|state| state.state.layout());
+        let blocks: u64 = layouts.map(|layout| layout.all_blocks).sum();
+        PageCache::of(
+            &self.server,
+            topology,
+            target,
+            blocks.saturating_mul(u64::from(self.server.block_bytes)),
+            0,
+        )
+    }
 }
 
 /// Checks a run against the server and the loaded data.
@@ -158,27 +174,6 @@ fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError
         )));
     }
     Ok(())
-}
-
-/// Advice if the data fit into the memory of the first server and its reads go through the page cache.
-pub fn page_cache_advice(prepared: &Prepared, topology: &Topology) -> Option<String> {
-    let server = topology.servers.first()?;
-    let (host, found) = (topology.hosts.get(server.observed_at?.0)?, server.found.as_ref().ok()?);
-    let limit = found.limits.as_ref().and_then(|limits| limits.memory_bytes);
-    let memory = [host.info()?.memory_bytes, limit].into_iter().flatten().min()?;
-    let of = &prepared.server;
-    let blocks =
-        prepared.schemas.iter().filter_map(|state| state.state.layout()).map(|layout| layout.all_blocks);
-    let data = blocks.sum::<u64>().saturating_mul(u64::from(of.block_bytes));
-    let may_cache = of.capabilities.direct_io != Some(true) && !of.capabilities.embedded;
-    (may_cache && data > 0 && data <= memory).then(|| {
-        format!(
-            "The data of this run ({} MiB) fit into the memory that the server may use ({} MiB), and its reads go through the page \
-             cache of the operating system: many will not reach the device. Load more, or have the server use direct I/O.",
-            data >> 20,
-            memory >> 20
-        )
-    })
 }
 
 /// The statements of a load into an empty target. Fails with [`crate::RunErrorKind::Usage`] if the engine can't write them

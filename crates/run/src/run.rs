@@ -243,6 +243,11 @@ impl Timeline<'_> {
     /// Waits until every session is connected, then calls `pre`.
     fn connect(&mut self, sessions: &mut Sessions) -> Result<(), RunError> {
         let begun = Instant::now();
+        let page_cache = self.prepared.page_cache(&self.topology, &self.context.spec.target);
+        if let Some((warning, remedy)) = page_cache.and_then(|cache| Some((cache.warning()?, cache.remedy())))
+        {
+            self.observer.on_run(&RunEvent::Warning(&format!("{warning}. {remedy}")));
+        }
         self.observer.on_run(&RunEvent::Connecting {
             run_id: &self.run_id,
             sessions: sessions.count,

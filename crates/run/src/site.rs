@@ -10,7 +10,7 @@ use slob_observe::HostInterval;
 use slob_spec::Observers;
 
 use crate::prepare::check_observers;
-use crate::{Hosts, LocalData, RunError};
+use crate::{Hosts, LocalData, RunError, Topology};
 
 #[derive(Debug)]
 pub enum Site {
@@ -47,6 +47,15 @@ impl Site {
             return Ok(local.map_or(Self::Nowhere, |local| Self::Here(Box::new(local))));
         }
         Ok(Self::Servers(Hosts::find(engine, observers, copy, stop)))
+    }
+
+    /// The hosts of the database; none if they are not looked at.
+    pub fn topology(&self) -> &Topology {
+        const NONE: &Topology = &Topology { hosts: Vec::new(), servers: Vec::new() };
+        match self {
+            Self::Servers(hosts) => &hosts.topology,
+            Self::Here(_) | Self::Nowhere => NONE,
+        }
     }
 
     /// The place of the data and its free bytes, if they are known.

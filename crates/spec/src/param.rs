@@ -228,7 +228,16 @@ impl Kind {
         let one_line = || Some(text).filter(|text| !text.chars().any(char::is_control));
         let value = match *self {
             Self::Name => return text.parse().map(Value::Name),
-            Self::Observe => return text.parse().map(Value::Observe),
+            Self::Observe => {
+                let is_host = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+                let advised = |bad: BadValue| match !text.is_empty() && text.chars().all(is_host) {
+                    true => {
+                        BadValue::expected(format!("{}; for the host {text} write ssh:{text}", bad.permitted))
+                    }
+                    false => bad,
+                };
+                return text.parse().map(Value::Observe).map_err(advised);
+            }
             Self::Amount => return text.parse().map(Value::Amount),
             Self::Rate => return RateSchedule::parse(text).map(Value::Rate),
             Self::Url => {
@@ -237,6 +246,10 @@ impl Kind {
             }
             Self::Size { min, max } => {
                 let size = text.parse::<Size>().ok();
+                let short = text.trim_end_matches(['b', 'B', 'i']);
+                if size.is_none() && short.parse::<Size>().is_ok() {
+                    return Err(BadValue::expected(format!("{}; write {short}", self.permitted())));
+                }
                 let blocks = size.map_or(min, |size| size.blocks(block_bytes));
                 if !(min..=max).contains(&blocks) {
                     let permitted = self.permitted();

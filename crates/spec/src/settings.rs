@@ -229,11 +229,15 @@ impl<'a> Sources<'a> {
         for assignment in &file.assignments {
             let (key, line) = (assignment.key.as_str(), assignment.line);
             let Some(param) = self.table.find(key) else {
-                let hint = did_you_mean(self.table.nearest(key));
-                let place = format!("{} line {line}", file.name);
-                self.diagnostics
-                    .warnings
-                    .push(format!("{place}: {key} is not a known key and has no effect{hint}"));
+                let said = format!("{} line {line}: {key} is not a known key", file.name);
+                match self.table.nearest(key) {
+                    // The default in its place would be a test of something else.
+                    Some(known) => self
+                        .diagnostics
+                        .errors
+                        .push(format!("{said}; did you mean {known}? Correct the line, or delete it")),
+                    None => self.diagnostics.warnings.push(format!("{said} and has no effect")),
+                }
                 continue;
             };
             if let Some(first) = set_by.insert(param.key, (key, line)) {

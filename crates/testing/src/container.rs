@@ -26,8 +26,9 @@ const APART: [&str; 9] = [
     "--kill-child",
     "--",
 ];
-/// Folders of the CPU controllers, of both versions of control groups.
-const CONTROLLERS: [&str; 3] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"];
+/// Folders of the controllers of CPU and memory, of both versions of control groups.
+const CONTROLLERS: [&str; 4] =
+    ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
 
 /// Networks of four addresses below 10.0.0.0/8.
 const NETWORKS: u32 = 100 * 250;
@@ -179,15 +180,20 @@ impl Container {
     pub fn limit_cpus(&self, cpus: Option<f64>) -> bool {
         const PERIOD_US: f64 = 100_000.0;
         let quota = cpus.map(|cpus| (cpus * PERIOD_US).round());
-        self.groups.iter().any(|group| {
-            let of_one = quota.map_or_else(|| "-1".to_owned(), |quota| quota.to_string());
-            let of_two = quota.map_or_else(|| "max".to_owned(), |quota| quota.to_string());
-            let write = |file: &str, text: &str| {
-                let path = group.join(file);
-                path.is_file() && fs::write(path, text).is_ok()
-            };
-            write("cpu.cfs_quota_us", &of_one) || write("cpu.max", &format!("{of_two} {PERIOD_US}"))
-        })
+        let of_one = quota.map_or_else(|| "-1".to_owned(), |quota| quota.to_string());
+        let of_two = quota.map_or_else(|| "max".to_owned(), |quota| quota.to_string());
+        self.write("cpu.cfs_quota_us", &of_one) || self.write("cpu.max", &format!("{of_two} {PERIOD_US}"))
+    }
+
+    /// Limits the memory of its processes and of their page cache. False where the machine has no such controller.
+    pub fn limit_memory(&self, bytes: u64) -> bool {
+        let bytes = bytes.to_string();
+        self.write("memory.limit_in_bytes", &bytes) || self.write("memory.max", &bytes)
+    }
+
+    fn write(&self, file: &str, text: &str) -> bool {
+        let paths = self.groups.iter().map(|group| group.join(file));
+        paths.filter(|path| path.is_file()).any(|path| fs::write(path, text).is_ok())
     }
 
     /// Runs a command in the container, which sees the folder `data` as [`DATA`].

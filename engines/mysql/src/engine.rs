@@ -116,6 +116,10 @@ impl Engine for MysqlEngine {
         servers.with(Task::Read, |conn| settings::describe(conn, product, *loop_place))
     }
 
+    fn check_account(&self) -> Result<()> {
+        self.0.servers.with(Task::Read, load::check_account)
+    }
+
     fn schemas(&self) -> Result<Vec<SchemaState>> {
         self.0.servers.with(Task::Read, catalog::schemas)
     }

@@ -45,6 +45,47 @@ pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
     Ok(Box::new(conn))
 }
 
+/// Checks that the account is the one that was named, that it may work on our databases, and may see how rows lie in them.
+///
+/// # Errors
+/// [`ErrorKind::Privilege`] with the statements that allow it.
+pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
+    /// The server's codes for a database, and a table, that the account may not use.
+    const REFUSED: [u16; 2] = [1044, 1142];
+    let step = "asking what the account may do";
+    let row = conn.row(step, "SELECT CURRENT_USER(), USER()")?;
+    let (current, named): (String, String) = (row.need(0, step)?, row.need(1, step)?);
+    let account = |of: &str| match of.rsplit_once('@') {
+        Some((user, host)) => format!("'{user}'@'{host}'"),
+        None => format!("'{of}'"),
+    };
+    let grants = |to: &str| {
+        format!("GRANT ALL ON `slob%`.* TO {to}; GRANT SELECT ON mysql.innodb_index_stats TO {to}")
+    };
+    if current.starts_with('@') && !named.starts_with('@') {
+        let own = account(&named);
+        let message = format!(
+            "the server took {own} for the anonymous account ''{current}",
+            current = account(&current).trim_start_matches("''")
+        );
+        return Err(EngineError::new(ErrorKind::Privilege, step, message).with_advice(format!(
+            "an administrator makes the account with CREATE USER {own} IDENTIFIED BY '...'; {}",
+            grants(&own)
+        )));
+    }
+    // A database that is not there is refused only to an account that may not make it either.
+    let last = SchemaNo::up_to(u16::MAX).last().map(database).unwrap_or_default();
+    let asked = [format!("USE {last}"), "SELECT 1 FROM mysql.innodb_index_stats LIMIT 0".to_owned()];
+    for question in asked {
+        let Err(error) = conn.query_drop(question) else { continue };
+        if code_of(&error).is_some_and(|code| REFUSED.contains(&code)) {
+            let advice = format!("an administrator allows it with {}", grants(&account(&current)));
+            return Err(failed(step, &error).with_kind(ErrorKind::Privilege).with_advice(advice));
+        }
+    }
+    Ok(())
+}
+
 /// Makes an empty, marked schema.
 ///
 /// # Errors

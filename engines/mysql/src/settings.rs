@@ -73,6 +73,14 @@ fn direct_io(found: &ServerSettings) -> Option<bool> {
     }
 }
 
+fn direct_io_advice(found: &ServerSettings) -> String {
+    match found.get("innodb_data_file_buffering") {
+        Some(_) => "`SET GLOBAL innodb_data_file_buffering=OFF` as an administrator: reads then bypass the page cache.",
+        None => "Set innodb_flush_method=O_DIRECT in the option file, and restart the server: reads then bypass the page cache.",
+    }
+    .to_owned()
+}
+
 /// A page holds a constant in place of a checksum with `none` and `strict_none`.
 fn checks_blocks(found: &ServerSettings) -> Option<bool> {
     found.get("innodb_checksum_algorithm").map(|algorithm| !algorithm.ends_with("none"))
@@ -101,6 +109,8 @@ pub(crate) fn describe(conn: &mut Conn, product: &Product, loop_place: LoopPlace
         block_bytes,
         advice: advice(&found, sizes),
         checks_blocks: checks_blocks(&found),
+        cache_bytes: None,
+        direct_io_advice: (direct_io(&found) == Some(false)).then(|| direct_io_advice(&found)),
         clock_step_ns: None,
         capabilities: loop_place.capabilities(widest_stretch(product, loop_place), direct_io(&found)),
         settings: found.0,
@@ -171,6 +181,8 @@ mod tests {
         assert_eq!(direct_io(&found(&[("innodb_flush_method", "O_DIRECT_NO_FSYNC")])), Some(true));
         let switched = [("innodb_flush_method", "O_DIRECT"), ("innodb_data_file_buffering", "ON")];
         assert_eq!(direct_io(&found(&switched)), Some(false));
+        assert!(direct_io_advice(&found(&switched)).contains("innodb_data_file_buffering=OFF"));
+        assert!(direct_io_advice(&found(&[])).contains("innodb_flush_method=O_DIRECT"));
     }
 
     #[test]

@@ -120,6 +120,10 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
         block_bytes,
         advice: advice(&found, data_bytes),
         checks_blocks: checks_blocks(&found),
+        cache_bytes: None,
+        direct_io_advice: (direct_io(&found) == Some(false)).then(|| {
+            "Set filesystemio_options=SETALL in the parameter file, and restart the instance.".to_owned()
+        }),
         clock_step_ns: clock_step_us.and_then(|us| NonZeroU64::new(us.saturating_mul(1000))),
         capabilities: Capabilities {
             tablespaces: true,

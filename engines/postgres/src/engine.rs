@@ -105,6 +105,10 @@ impl Engine for PostgresEngine {
             .with(Task::Read, |client| settings::describe(client, self.0.version, self.0.loop_place))
     }
 
+    fn check_account(&self) -> Result<()> {
+        self.0.servers.with(Task::Read, |client| load::check_role(client, self.0.tablespace.as_deref()))
+    }
+
     fn schemas(&self) -> Result<Vec<SchemaState>> {
         self.0.servers.with(Task::Read, catalog::schemas)
     }

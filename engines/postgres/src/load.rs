@@ -55,6 +55,34 @@ pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
     Err(target_in_use("the database", holder))
 }
 
+/// Checks that the role may make schemas in this database, and tables in the tablespace.
+///
+/// # Errors
+/// [`ErrorKind::Privilege`] with the statement that allows it.
+pub(crate) fn check_role(client: &mut Client, tablespace: Option<&str>) -> Result<()> {
+    let step = "asking what the role may do";
+    let row = client.query_one(include_str!("../sql/role.sql"), &[&tablespace]).in_step(step)?;
+    let text = |column| row.try_get::<_, String>(column).in_step(step);
+    let may = |column| row.try_get::<_, Option<bool>>(column).in_step(step);
+    let (role, database) = (text(0)?, text(1)?);
+    let refused = |message: String, statement: String| {
+        let advice = format!("an administrator allows it with {statement}");
+        Err(EngineError::new(ErrorKind::Privilege, step, message).with_advice(advice))
+    };
+    if may(2)? == Some(false) {
+        let message = format!("'{role}' may not make schemas in the database '{database}'");
+        return refused(
+            message,
+            format!("GRANT CREATE ON DATABASE {} TO {}", quoted(&database), quoted(&role)),
+        );
+    }
+    if let (Some(name), Some(false)) = (tablespace, may(3)?) {
+        let message = format!("'{role}' may not make tables in the tablespace '{name}'");
+        return refused(message, format!("GRANT CREATE ON TABLESPACE {} TO {}", quoted(name), quoted(&role)));
+    }
+    Ok(())
+}
+
 /// Makes an empty, marked schema.
 pub(crate) fn create(
     client: &mut Client,

@@ -71,6 +71,8 @@ pub(crate) fn describe(client: &mut Client, version: u32, loop_place: LoopPlace)
         block_bytes,
         advice: advice(&found, sizes),
         checks_blocks: checks_blocks(&found),
+        cache_bytes: sizes.cache,
+        direct_io_advice: direct_io_advice(direct_io, version),
         clock_step_ns: None,
         settings: found.0,
         capabilities: Capabilities {
@@ -82,12 +84,22 @@ pub(crate) fn describe(client: &mut Client, version: u32, loop_place: LoopPlace)
     })
 }
 
-/// Version 16 brought direct I/O; before it there is none.
+const DIRECT_IO_SINCE: u32 = 16;
+
 fn direct_io(found: &ServerSettings, version: u32) -> Option<bool> {
-    if version < 16 {
+    if version < DIRECT_IO_SINCE {
         return Some(false);
     }
     found.get("debug_io_direct").map(|value| value.split(',').any(|part| part.trim() == "data"))
+}
+
+fn direct_io_advice(direct_io: Option<bool>, version: u32) -> Option<String> {
+    let advice = match version {
+        _ if direct_io == Some(true) => return None,
+        ..DIRECT_IO_SINCE => format!("PostgreSQL {version} has no direct I/O, {DIRECT_IO_SINCE} and later have."),
+        _ => "Reads bypass the page cache after ALTER SYSTEM SET debug_io_direct = 'data', and a restart of the server.".to_owned(),
+    };
+    Some(advice)
 }
 
 fn checks_blocks(found: &ServerSettings) -> Option<bool> {
@@ -148,6 +160,9 @@ mod tests {
         assert_eq!(direct_io(&found(&[("debug_io_direct", "")]), 18), Some(false));
         assert_eq!(direct_io(&found(&[("debug_io_direct", "data, wal")]), 18), Some(true));
         assert_eq!(direct_io(&found(&[("debug_io_direct", "wal")]), 18), Some(false));
+        assert_eq!(direct_io_advice(Some(true), 18), None);
+        assert!(direct_io_advice(Some(false), 16).unwrap().contains("debug_io_direct = 'data'"));
+        assert!(direct_io_advice(Some(false), 15).unwrap().contains("15 has no direct I/O"));
     }
 
     #[test]

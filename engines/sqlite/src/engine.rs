@@ -94,6 +94,8 @@ impl Engine for SqliteEngine {
             settings: self.settings(),
             advice,
             checks_blocks: Some(false),
+            cache_bytes: None,
+            direct_io_advice: place.buffered.then(|| "Leave out --buffered (BUFFERED=FALSE).".to_owned()),
             clock_step_ns: None,
             capabilities: Capabilities {
                 stores_data: true,

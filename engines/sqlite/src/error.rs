@@ -92,9 +92,9 @@ fn advice(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Retryable => Some("another program uses the file; end it"),
         ErrorKind::Space => Some("make room, or name another folder with TARGET"),
-        ErrorKind::Privilege | ErrorKind::Connection => {
-            Some("check that the folder and the file exist and that this user may write to them")
-        }
+        ErrorKind::Privilege | ErrorKind::Connection => Some(
+            "check that the folder and the file exist and that this user may write to them, or name another folder with TARGET",
+        ),
         ErrorKind::Data => Some(RELOAD),
         _ => None,
     }
@@ -111,7 +111,7 @@ pub(crate) fn os_failed(step: impl Into<String>, error: &std::io::Error) -> Engi
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => ErrorKind::Space,
         _ => ErrorKind::Fatal,
     };
-    EngineError::new(kind, step, error.to_string())
+    EngineError::new(kind, step, error.to_string()).advised(advice(kind))
 }
 
 #[cfg(test)]

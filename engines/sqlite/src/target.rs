@@ -79,11 +79,11 @@ fn folder(target: &Target, purpose: Purpose) -> Result<PathBuf> {
     match purpose {
         _ if folder.is_dir() => Ok(folder),
         _ if folder.exists() => refuse("it is not a folder", "write sqlite:FOLDER"),
-        Purpose::Load if parent(&folder).is_dir() => Ok(folder),
-        Purpose::Load => refuse(
+        _ if !parent(&folder).is_dir() => refuse(
             "neither this folder nor the one that it would be made in exists",
-            "make the folder first, or name another with TARGET",
+            &format!("`mkdir -p {}` makes it, or name another with TARGET", parent(&folder).display()),
         ),
+        Purpose::Load => Ok(folder),
         Purpose::Use => {
             refuse("there is no such folder", "load it first with `slob setup`, or name another with TARGET")
         }

@@ -55,7 +55,8 @@ findings! {
         Delivered { witness: Witness, share: Share, blocks: Count } = GOOD.by(&DELIVERED) =>
             "of {blocks} blocks that the buffer cache asked for, the {witness} delivered {share} %.";
         /// Read by read, in the traced stretch.
-        ReadByRead { reads: Count, share: Share } = traced_judgement(share.0) =>
+        ReadByRead { reads: Count, share: Share, remedy: Option<String> } =
+            traced_judgement(share.0).own_remedy(remedy.as_ref()) =>
             "of {reads} reads that the kernel traced one by one, {share} % waited for their data.";
         /// The kernel fetched everything, and the device read more for others.
         DeliveredBesideOthers { share: Share, more: Share } = GOOD.by(&DELIVERED).detail(format!(
@@ -63,8 +64,8 @@ findings! {
             )) =>
             "of what the buffer cache asked for, the kernel fetched {share} % from storage.";
         /// The bytes are all there, but far fewer requests brought them.
-        FewRequests { reads: Count, requests: Count, share: Share } =
-            bad_if(share.0 < MOSTLY_CACHED.share(), &MOSTLY_CACHED, &DELIVERED).remedy(TRACE) =>
+        FewRequests { reads: Count, requests: Count, share: Share, remedy: Option<String> } =
+            bad_if(share.0 < MOSTLY_CACHED.share(), &MOSTLY_CACHED, &DELIVERED).remedy(TRACE).own_remedy(remedy.as_ref()) =>
             "of {reads} reads {requests} at most caused a request: your OS page cache served the others. The storage \
              delivered as many bytes because the system read ahead.";
         /// Others' requests may stand for those that the database's reads did not cause.
@@ -94,9 +95,11 @@ findings! {
         MissingDirectReads { missing: Missing } = missing.judgement() =>
             "{missing} never reached the {}, although they bypass the page cache: the data may be on another \
              device, or a cache above it answers.", missing.witness;
-        PageCacheByKernel { missing: Missing } = missing.judgement() =>
+        PageCacheByKernel { missing: Missing, remedy: Option<String> } =
+            missing.judgement().own_remedy(remedy.as_ref()) =>
             "your OS page cache served {missing}, by the kernel's own count for {}.", missing.processes();
-        PageCache { missing: Missing, device_reads_per_s: Option<Whole> } = missing.judgement() =>
+        PageCache { missing: Missing, device_reads_per_s: Option<Whole>, remedy: Option<String> } =
+            missing.judgement().own_remedy(remedy.as_ref()) =>
             "your OS page cache served {missing}; the device did only {} reads/s.", shown(*device_reads_per_s);
         // Only the device's total is known: by the time of a read.
         OnlyTotalKnown = DOUBT.advice("Run as root or as the server's account.") =>
@@ -106,7 +109,8 @@ findings! {
             "a read took the database {mean_us}, and the device {device_us}: {missing} % of these reads \
              were not waited for. Either a cache served them and the device's total includes others' reads, or they \
              were read ahead.";
-        MemorySpeed { mean_us: Duration, device_us: Duration, missing: Share } = BAD.by(&MEMORY_READ) =>
+        MemorySpeed { mean_us: Duration, device_us: Duration, missing: Share, remedy: Option<String> } =
+            BAD.by(&MEMORY_READ).own_remedy(remedy.as_ref()) =>
             "a read took the database {mean_us}, which is memory speed; the device took {device_us}. Your OS page \
              cache served {missing} % of these reads or more; what the device read was for others.";
         FileThroughPageCache { device: String } =
@@ -378,7 +382,8 @@ fn requests_missing(figures: &Figures<'_>) -> Option<PhysicalFinding> {
     let share = ratio(requests as f64, own as f64)?;
     if share < DELIVERED.share() {
         let (reads, requests) = (Count(own), Count(requests));
-        return Some(PhysicalFinding::FewRequests { reads, requests, share: Share(share) });
+        let remedy = record.server.page_cache_remedy.clone();
+        return Some(PhysicalFinding::FewRequests { reads, requests, share: Share(share), remedy });
     }
     // Others' requests may be as small as a page.
     let others_bytes =
@@ -392,7 +397,7 @@ fn requests_missing(figures: &Figures<'_>) -> Option<PhysicalFinding> {
     match times {
         // The device's mean holds others' requests, which may be large and slow: only memory is faster than any of them.
         Some((mean_us, device_us)) if mean_us < MEMORY_READ.value => {
-            too_fast(mean_us, device_us, ratio(mean_us, device_us)?)
+            too_fast(record, mean_us, device_us, ratio(mean_us, device_us)?)
         }
         Some((mean_us, device_us)) if mean_us >= MOSTLY_CACHED.share() * device_us => None,
         _ => Some(PhysicalFinding::RequestsOfOthers { reads: Count(reads) }),
@@ -411,7 +416,8 @@ fn read_by_read(record: &Record) -> Option<PhysicalFinding> {
     let trace =
         record.trace.as_ref().filter(|trace| trace.kernel.reads().count() as f64 >= LEAST_READS.value)?;
     let share = Share(1.0 - cached_share(trace)?);
-    Some(PhysicalFinding::ReadByRead { reads: Count(trace.kernel.reads().count()), share })
+    let remedy = record.server.page_cache_remedy.clone().filter(|_| share.0 < DELIVERED.share());
+    Some(PhysicalFinding::ReadByRead { reads: Count(trace.kernel.reads().count()), share, remedy })
 }
 
 /// Bytes read below the page cache: the kernel's count first, because others' reads must not hide what a cache served.
@@ -471,10 +477,13 @@ fn reads_missing(figures: &Figures<'_>, missing: Missing, kernel_has_all: bool) 
         }
         Witness::Device if kernel_has_all => PhysicalFinding::OtherDevice { missing },
         _ if bypasses_page_cache(record) => PhysicalFinding::MissingDirectReads { missing },
-        Witness::Kernel => PhysicalFinding::PageCacheByKernel { missing },
+        Witness::Kernel => {
+            PhysicalFinding::PageCacheByKernel { missing, remedy: record.server.page_cache_remedy.clone() }
+        }
         Witness::Device => {
             let device_reads_per_s = figure::DEVICE_READS_PER_S.of(figures).map(Whole);
-            PhysicalFinding::PageCache { missing, device_reads_per_s }
+            let remedy = record.server.page_cache_remedy.clone();
+            PhysicalFinding::PageCache { missing, device_reads_per_s, remedy }
         }
     }
 }
@@ -500,14 +509,17 @@ fn behind_the_total(figures: &Figures<'_>) -> Option<PhysicalFinding> {
     let Some((mean_us, device_us, share)) = waited_share(figures) else {
         return Some(PhysicalFinding::OnlyTotalKnown);
     };
-    too_fast(mean_us, device_us, share)
+    too_fast(figures.record, mean_us, device_us, share)
 }
 
 /// The finding if the database waited for the device in few of its reads only.
-fn too_fast(mean_us: f64, device_us: f64, share: f64) -> Option<PhysicalFinding> {
+fn too_fast(record: &Record, mean_us: f64, device_us: f64, share: f64) -> Option<PhysicalFinding> {
     let (mean_us, device_us, missing) = (Duration(mean_us), Duration(device_us), Share(1.0 - share));
     (share < MOSTLY_CACHED.share()).then_some(match mean_us.0 < MEMORY_READ.value {
-        true => PhysicalFinding::MemorySpeed { mean_us, device_us, missing },
+        true => {
+            let remedy = record.server.page_cache_remedy.clone();
+            PhysicalFinding::MemorySpeed { mean_us, device_us, missing, remedy }
+        }
         false => PhysicalFinding::TooFast { mean_us, device_us, missing },
     })
 }

@@ -103,7 +103,7 @@ mod common {
 
     #[test]
     fn a_verdict_is_data() {
-        let record = page_cache_run();
+        let mut record = page_cache_run();
         let json = serde_json::to_value(verdict(Question::Physical, &record)).unwrap();
         let expected = json!({
             "question": "physical",
@@ -119,6 +119,10 @@ mod common {
         let missing = &json["numbers"]["missing"];
         assert_eq!(missing["witness"], "device");
         assert!(missing["delivered"].as_f64().unwrap() < 0.01 && json["others"].is_array(), "{json}");
+        record.server.page_cache_remedy = Some("Limit it.".into());
+        let own = verdict(Question::Physical, &record);
+        assert_eq!(own.finding.remedy().as_deref(), Some("Limit it."));
+        assert!(own.details().contains(&"Limit it.".to_owned()));
         let remedy = edited(|record: &mut Record| {
             record.host.as_mut().unwrap().device.as_mut().unwrap().device.cached_below = true;
         });

@@ -22,6 +22,7 @@ struct Log<'a> {
 impl RunObserver for Log<'_> {
     fn on_run(&mut self, event: &RunEvent<'_>) {
         let name = match event {
+            RunEvent::Warning(_) => "warning",
             RunEvent::Connecting { .. } => "connecting",
             RunEvent::Connected { .. } => "connected",
             RunEvent::Script(_) => "script",

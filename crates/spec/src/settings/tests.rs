@@ -109,14 +109,17 @@ fn an_empty_value_unsets_what_is_optional() {
 }
 
 #[test]
-fn unknown_names_give_a_warning_with_the_nearest_key() {
-    let resolved =
-        resolve(Some("RUN_TIM=9\nFROBNICATE=1\n"), &[("SLOB_SCALEE", "1"), ("SLOB_Q", "")], &[]).unwrap();
+fn unknown_names_give_a_warning_and_a_misspelt_key_of_a_file_is_an_error() {
+    let misspelt = resolve(Some("UPDATE_PCTT=9\n"), &[], &[]).unwrap_err().to_string();
+    assert_eq!(
+        misspelt,
+        "slob.conf line 1: UPDATE_PCTT is not a known key; did you mean UPDATE_PCT? Correct the line, or delete it"
+    );
+    let resolved = resolve(Some("FROBNICATE=1\n"), &[("SLOB_SCALEE", "1"), ("SLOB_Q", "")], &[]).unwrap();
     assert_eq!(
         resolved.warnings,
         [
-            "slob.conf line 1: RUN_TIM is not a known key and has no effect; did you mean RUN_TIME?",
-            "slob.conf line 2: FROBNICATE is not a known key and has no effect",
+            "slob.conf line 1: FROBNICATE is not a known key and has no effect",
             "the environment variable SLOB_SCALEE names no parameter and has no effect; did you mean SLOB_SCALE?",
             "the environment variable SLOB_Q names no parameter and has no effect",
         ]

@@ -26,7 +26,7 @@ use slob_server::{
 };
 use slob_spec::{Secret, Target};
 
-use crate::sql::{Ask, causes, with_causes};
+use crate::sql::{Ask, causes, quoted, with_causes};
 
 use guard::Guard;
 use tls::Tls;
@@ -148,6 +148,21 @@ impl Connector {
         })
     }
 
+    /// Adds the statement that makes a missing role or database.
+    fn with_statement(&self, error: EngineError) -> EngineError {
+        let (user, database) = (quoted(&self.user), quoted(&self.database));
+        let create = format!("CREATE DATABASE {database} OWNER {user}");
+        let statement = match error.code() {
+            Some("SQLSTATE 3D000") => create,
+            Some("SQLSTATE 28000") if error.to_string().contains("does not exist") => {
+                format!("CREATE ROLE {user} LOGIN PASSWORD '...', then {create}")
+            }
+            _ => return error,
+        };
+        error
+            .with_advice(format!("an administrator makes it with {statement}; or name another in the target"))
+    }
+
     fn step(&self, endpoint: &Endpoint) -> String {
         let Self { user, database, .. } = self;
         format!("connecting to {endpoint} as '{user}', database '{database}'")
@@ -190,8 +205,9 @@ impl slob_server::Connector for Connector {
         let patience = config.get_connect_timeout().copied().unwrap_or(SYSTEM_TIMEOUT);
         let patience = patience.saturating_mul(addresses) + LOGIN_TIMEOUT;
         let made = within(patience, move || config.connect(guard));
-        made.map_err(|silence| unanswered(self.step(&server.endpoint), &silence))?
-            .map_err(|error| explain(self.step(&server.endpoint), &error, server.hint.as_deref()))
+        made.map_err(|silence| unanswered(self.step(&server.endpoint), &silence))?.map_err(|error| {
+            self.with_statement(explain(self.step(&server.endpoint), &error, server.hint.as_deref()))
+        })
     }
 
     fn connect_for(&self, task: Task) -> Result<Client> {

@@ -1,0 +1,347 @@
+//! The way to physical reads where the page cache of the operating system stands before the device: one remedy for the checks
+//! before a test, for the run and for its verdict.
+
+use slob_engine::Server;
+use slob_host::GroupLimits;
+use slob_spec::{Size, Target};
+
+use crate::sampler::Topology;
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+/// Memory of a server beside its buffer cache: its sessions, and what is left to the page cache.
+const BESIDE_CACHE: u64 = 256 * MIB;
+/// Data are so many times what the page cache can hold: then it serves less than what 'Physical?' tolerates.
+const TIMES_PAGE_CACHE: u64 = 20;
+/// Data are so many times the server's own cache, at least.
+const TIMES_CACHE: u64 = 2;
+/// Schemas of a load that the remedy proposes.
+const SCHEMAS: u64 = 4;
+/// Blocks that hold no rows need some room too.
+const WITH_OVERHEAD: f64 = 1.05;
+
+/// Reads that pass through a page cache, and what bounds it. Unknown figures are absent.
+#[derive(Clone, Debug, Default)]
+pub struct PageCache {
+    direct_io_advice: Option<String>,
+    /// The server's buffer cache.
+    cache_bytes: Option<u64>,
+    /// Blocks of the schemas of a run, or of a load.
+    data_bytes: u64,
+    /// Those that are loaded already.
+    loaded_bytes: u64,
+    /// Memory of the host.
+    memory_bytes: Option<u64>,
+    limits: Option<GroupLimits>,
+    pid: Option<u32>,
+    free_bytes: Option<u64>,
+    /// The host, if it is another one.
+    on: Option<String>,
+    embedded: bool,
+    /// As a shell takes it.
+    target: String,
+}
+
+impl PageCache {
+    /// For data of which so much is not loaded yet. `None` if no page cache is between this server and its data, as far as the
+    /// server says.
+    pub fn of(
+        server: &Server,
+        topology: &Topology,
+        target: &Target,
+        data_bytes: u64,
+        missing_bytes: u64,
+    ) -> Option<Self> {
+        let capabilities = &server.capabilities;
+        if capabilities.direct_io == Some(true) || !capabilities.stores_data {
+            return None;
+        }
+        let place = topology.servers.first();
+        let host = place.and_then(|place| topology.hosts.get(place.observed_at?.0));
+        let found = place.and_then(|place| place.found.as_ref().ok());
+        Some(Self {
+            direct_io_advice: server.direct_io_advice.clone(),
+            cache_bytes: server.cache_bytes,
+            data_bytes,
+            loaded_bytes: data_bytes.saturating_sub(missing_bytes),
+            memory_bytes: host.and_then(|host| host.info()?.memory_bytes),
+            limits: found.and_then(|found| found.limits.clone()),
+            pid: found.map(|found| found.pid),
+            free_bytes: found.and_then(|found| found.free_bytes),
+            on: host.and_then(|host| Some(host.ssh.as_ref()?.to_string())),
+            embedded: capabilities.embedded,
+            target: shlex::try_quote(&target.to_string()).map_or_else(|_| String::new(), Into::into),
+        })
+    }
+
+    fn limit(&self) -> Option<u64> {
+        self.limits.as_ref()?.memory_bytes
+    }
+
+    /// Memory that the server and its page cache may use.
+    fn memory(&self) -> Option<u64> {
+        [self.memory_bytes, self.limit()].into_iter().flatten().min()
+    }
+
+    /// Data that a server with that much memory can't hold, in whole schemas.
+    fn needed(&self, memory: u64) -> u64 {
+        let cache = self.cache_bytes.unwrap_or(0);
+        let of_page_cache = TIMES_PAGE_CACHE.saturating_mul(memory.saturating_sub(cache));
+        let needed = of_page_cache.max(TIMES_CACHE.saturating_mul(cache));
+        let unit = if needed > 16 * GIB { GIB } else { 256 * MIB };
+        (needed / SCHEMAS).max(1).div_ceil(unit).saturating_mul(unit * SCHEMAS)
+    }
+
+    /// The limit that leaves little to the page cache.
+    fn wanted_limit(&self) -> Option<u64> {
+        Some((self.cache_bytes? + BESIDE_CACHE).div_ceil(64 * MIB) * 64 * MIB)
+    }
+
+    /// What is to be expected of these data, in words; `None` if the page cache can hold only a small part of them.
+    pub fn warning(&self) -> Option<String> {
+        let memory = self.memory();
+        if memory.is_some_and(|memory| self.data_bytes >= self.needed(memory)) {
+            return None;
+        }
+        let held = match memory {
+            Some(memory) => {
+                let whose = if self.limit() == Some(memory) { "its limit of" } else { "its host's" };
+                format!(" ({} of data, {whose} {} of memory)", shown(self.data_bytes), shown(memory))
+            }
+            None => String::new(),
+        };
+        Some(format!(
+            "reads pass through the page cache of the operating system, which may serve most of them{held}"
+        ))
+    }
+
+    /// The ways to reads of the device, with their commands. It has no line breaks.
+    pub fn remedy(&self) -> String {
+        let mut ways = Vec::from_iter(self.direct_io_advice.clone());
+        // A limit that starves a server ends it: its need is known where its engine says what its cache takes.
+        if !self.embedded && (ways.is_empty() || self.cache_bytes.is_some()) {
+            let way = self.by_size();
+            ways.push(if ways.len() == 1 { format!("Without it: {}", lower_first(&way)) } else { way });
+        }
+        ways.join(" ")
+    }
+
+    /// By more data than the page cache can hold: within the limit that is there, or within a lower one.
+    fn by_size(&self) -> String {
+        let there = self.limit().filter(|limit| self.has_room(self.needed(*limit)));
+        if let Some(limit) = there {
+            return format!(
+                "The server may use {} of memory: {}.",
+                shown(limit),
+                self.load(self.needed(limit))
+            );
+        }
+        let Some(limit) = self.wanted_limit() else {
+            return format!(
+                "Limit the server's memory to its buffer cache and {} more, and load {TIMES_PAGE_CACHE} times as much as it has beside \
+                 that cache.",
+                shown(BESIDE_CACHE)
+            );
+        };
+        let by_memory = self.memory().map(|memory| {
+            let needed = self.needed(memory);
+            let room =
+                self.free_bytes.map(|free| format!(", and {} are free", shown(free))).unwrap_or_default();
+            format!(" (all of its {} of memory would take {} of data{room})", shown(memory), shown(needed))
+        });
+        format!(
+            "Limit the server's memory to {}, its cache of {} and {} more{}{}: {}; then {}.",
+            size(limit),
+            shown(self.cache_bytes.unwrap_or(0)),
+            shown(BESIDE_CACHE),
+            self.on.as_ref().map(|host| format!(", on {host}")).unwrap_or_default(),
+            by_memory.unwrap_or_default(),
+            self.limit_command(limit),
+            self.load(self.needed(limit)),
+        )
+    }
+
+    fn has_room(&self, data_bytes: u64) -> bool {
+        let missing = data_bytes.saturating_sub(self.loaded_bytes) as f64 * WITH_OVERHEAD;
+        self.free_bytes.is_none_or(|free| missing <= free as f64)
+    }
+
+    /// How that much is loaded, unless there is no room for it.
+    fn load(&self, data_bytes: u64) -> String {
+        if self.loaded_bytes >= data_bytes {
+            return "run again on what is loaded".to_owned();
+        }
+        if !self.has_room(data_bytes) {
+            let free = shown(self.free_bytes.unwrap_or(0));
+            return format!(
+                "make room for {} of data, of which {} are loaded: only {free} are free where they are",
+                shown(data_bytes),
+                shown(self.loaded_bytes)
+            );
+        }
+        let scale = size(data_bytes / SCHEMAS);
+        let target = &self.target;
+        let load =
+            format!("`slob setup --target {target} --scale {scale} {SCHEMAS}` loads {}", shown(data_bytes));
+        if self.loaded_bytes == 0 { load } else { format!("`slob drop --target {target}`, and {load}") }
+    }
+
+    /// The command that limits the server's memory: of its container, of its unit, or of a control group for it.
+    fn limit_command(&self, bytes: u64) -> String {
+        let limit = size(bytes);
+        let path = self.limits.as_ref().map(|limits| limits.path.as_str()).unwrap_or_default();
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        for (number, part) in parts.iter().enumerate().rev() {
+            if let Some((program, id)) = container(part, parts[..number].last().copied()) {
+                return format!("`{program} update --memory {limit} --memory-swap {limit} {id}`");
+            }
+        }
+        if parts.iter().any(|part| part.starts_with("kubepods")) {
+            return format!("in its pod's resources.limits, memory: {limit}i");
+        }
+        let is_unit = |part: &&&str| [".service", ".scope"].iter().any(|ending| part.ends_with(ending));
+        if let Some(unit) = parts.iter().rfind(is_unit) {
+            return format!("`systemctl set-property --runtime '{unit}' MemoryMax={limit} MemorySwapMax=0`");
+        }
+        let is_first = self.limits.as_ref().is_some_and(|limits| limits.version == 1);
+        let (folder, file) = match is_first {
+            true => ("/sys/fs/cgroup/memory/slob", "memory.limit_in_bytes"),
+            false => ("/sys/fs/cgroup/slob", "memory.max"),
+        };
+        let pid = self.pid.map_or_else(|| "PID".to_owned(), |pid| pid.to_string());
+        format!(
+            "as root `mkdir -p {folder}; echo {limit} >{folder}/{file}; echo {pid} >{folder}/cgroup.procs`"
+        )
+    }
+}
+
+/// The program of a container's runtime and the container's id, as control groups are named: `docker-ID.scope`, `docker/ID`.
+fn container(part: &str, parent: Option<&str>) -> Option<(&'static str, String)> {
+    let scope = |prefix: &str| part.strip_prefix(prefix)?.strip_suffix(".scope");
+    let below = || part.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(part);
+    let (program, id) = match (scope("docker-"), scope("libpod-"), parent) {
+        (Some(id), ..) => ("docker", id),
+        (_, Some(id), _) => ("podman", id),
+        (.., Some("docker")) => ("docker", below()?),
+        (.., Some("libpod" | "libpod_parent")) => ("podman", below()?),
+        _ => return None,
+    };
+    Some((program, id.chars().take(12).collect()))
+}
+
+/// A size as parameters and the kernel take it.
+fn size(bytes: u64) -> String {
+    Size::Bytes(bytes).to_string()
+}
+
+/// A size for people: `384 MiB`, `4.0 GiB`.
+fn shown(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes >= GIB => format!("{:.1} GiB", bytes as f64 / GIB as f64),
+        bytes => format!("{} MiB", bytes / MIB),
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_group(path: &str, version: u32, memory_bytes: Option<u64>) -> PageCache {
+        PageCache {
+            cache_bytes: Some(128 * MIB),
+            data_bytes: 320 * MIB,
+            loaded_bytes: 320 * MIB,
+            memory_bytes: Some(24 * GIB),
+            limits: Some(GroupLimits { version, path: path.into(), memory_bytes, ..GroupLimits::default() }),
+            pid: Some(4711),
+            free_bytes: Some(73 * GIB),
+            target: "db://h/d".into(),
+            ..PageCache::default()
+        }
+    }
+
+    #[test]
+    fn the_limit_is_set_where_the_server_runs() {
+        let id = "0123456789abcdef".repeat(4);
+        let commands = [
+            (
+                "/system.slice/system-db.slice/db@15-main.service",
+                2,
+                "`systemctl set-property --runtime 'db@15-main.service' MemoryMax=384M MemorySwapMax=0`",
+            ),
+            (
+                &format!("/system.slice/docker-{id}.scope"),
+                2,
+                "`docker update --memory 384M --memory-swap 384M 0123456789ab`",
+            ),
+            (&format!("/docker/{id}"), 1, "`docker update --memory 384M --memory-swap 384M 0123456789ab`"),
+            (
+                &format!("/machine.slice/libpod-{id}.scope/container"),
+                2,
+                "`podman update --memory 384M --memory-swap 384M 0123456789ab`",
+            ),
+            (
+                "/kubepods.slice/kubepods-pod1.slice/cri-containerd-1.scope",
+                2,
+                "in its pod's resources.limits, memory: 384Mi",
+            ),
+            (
+                "/jobs/db",
+                1,
+                "`mkdir -p /sys/fs/cgroup/memory/slob; echo 384M >/sys/fs/cgroup/memory/slob/memory.limit_in_bytes; echo 4711 >",
+            ),
+            (
+                "/jobs/db",
+                2,
+                "`mkdir -p /sys/fs/cgroup/slob; echo 384M >/sys/fs/cgroup/slob/memory.max; echo 4711 >",
+            ),
+        ];
+        for (path, version, command) in commands {
+            let remedy = of_group(path, version, None).remedy();
+            assert!(remedy.contains(command), "{path}: {remedy}");
+        }
+    }
+
+    /// 'Load far more' had no size, and the size that it meant did not fit on the disk.
+    #[test]
+    fn what_is_to_be_loaded_has_a_size_that_fits_on_the_disk() {
+        let free = of_group("/", 2, None);
+        let remedy = free.remedy();
+        assert!(remedy.contains("`slob drop --target db://h/d`, and `slob setup --target db://h/d --scale 1280M 4` loads 5.0 GiB"), "{remedy}");
+        assert!(
+            remedy.contains("24.0 GiB of memory would take 480.0 GiB of data, and 73.0 GiB are free"),
+            "{remedy}"
+        );
+        assert!(!remedy.contains("120G"), "{remedy}");
+        let full = PageCache { free_bytes: Some(GIB), ..free.clone() }.remedy();
+        assert!(full.contains("make room for 5.0 GiB") && !full.contains("`slob setup"), "{full}");
+        let empty = PageCache { loaded_bytes: 0, ..free };
+        assert!(!empty.remedy().contains("slob drop"), "{}", empty.remedy());
+    }
+
+    #[test]
+    fn a_limit_that_is_there_decides_what_is_enough() {
+        let held = of_group("/db.service", 2, Some(512 * MIB));
+        assert!(held.warning().is_some_and(|warning| warning.contains("its limit of 512 MiB")));
+        assert!(held.remedy().starts_with("The server may use 512 MiB of memory: `slob drop --target"));
+        let enough = PageCache { data_bytes: held.needed(512 * MIB), ..held };
+        assert_eq!(enough.warning(), None);
+        // A limit that takes more data than there is room for is lowered.
+        let large = of_group("/db.service", 2, Some(8 * GIB));
+        assert!(large.remedy().contains("MemoryMax=384M"), "{}", large.remedy());
+    }
+
+    #[test]
+    fn direct_io_comes_first_and_an_embedded_database_has_no_limit_of_its_own() {
+        let advice = "Set direct=on, and restart the server.";
+        let server = PageCache { direct_io_advice: Some(advice.into()), ..of_group("/", 2, None) };
+        assert!(server.remedy().starts_with(&format!("{advice} Without it: limit")), "{}", server.remedy());
+        let embedded = PageCache { embedded: true, ..server };
+        assert_eq!(embedded.remedy(), advice);
+    }
+}
