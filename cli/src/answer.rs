@@ -19,10 +19,10 @@ pub(crate) struct Forms {
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "FILE", default_missing_value = "")]
     html: Option<String>,
     /// Write to this file; `-` means stdout
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(hide_short_help = true, short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
     /// Exit with 1 unless every verdict is good
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     strict: bool,
 }
 
@@ -34,10 +34,10 @@ struct Form {
     #[arg(long)]
     json: bool,
     /// Print as comma-separated values
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     csv: bool,
     /// Print in Markdown
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     markdown: bool,
 }
 

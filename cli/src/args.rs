@@ -10,26 +10,32 @@ use clap_complete::ArgValueCompleter;
 use slob_record::RECORD_VERSION;
 use slob_spec::{Group, Kind, Param};
 
-use crate::commands::{AWR_HEADING, commands};
+use crate::commands::commands;
 use crate::registry::{self, ENGINES};
 use crate::{completing, settings};
 
-/// The group of commands to which those of engines belong.
-const HOUSEKEEPING: &str = "Housekeeping";
 /// Commands by purpose, in the order of use.
-const GROUPS: [(&str, &[&str]); 5] = [
-    (
-        "Test",
-        &[
-            "demo", "setup", "run", "mark", "probe", "ladder", "saturate", "campaign", "profile", "plan",
-            "headroom",
-        ],
-    ),
-    ("Look", &["list", "report", "info", "show", "export"]),
-    ("Compare", &["diff", "gate", "analyze", "trend", "ledger"]),
-    (AWR_HEADING, &["awr"]),
-    (HOUSEKEEPING, &["doctor", "conf", "verify", "drop", "selftest", "observe", "completions", "man"]),
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Start", &["demo", "doctor", "setup", "run", "report", "drop"]),
+    ("Find limits", &["probe", "search", "campaign", "profile", "plan"]),
+    ("Compare", &["list", "compare", "gate", "trend"]),
+    ("Around a run", &["mark", "verify", "awr", "conf"]),
 ];
+/// The parameters whose flags `-h` shows: what most tests set.
+const USUAL: [&str; 10] = [
+    "TARGET",
+    "SCHEMAS",
+    "THREADS_PER_SCHEMA",
+    "SCALE",
+    "UPDATE_PCT",
+    "WORK_UNIT",
+    "RATE",
+    "RUN_TIME",
+    "WARMUP",
+    "RUN_NAME",
+];
+/// Examples that `-h` shows.
+const FEW: usize = 3;
 
 pub(crate) const PLAIN: &str = "Print lines instead of the dashboard, even on a terminal";
 pub(crate) const PRINT_SQL: &str =
@@ -49,7 +55,7 @@ pub(crate) fn command() -> Command {
              database's own buffer cache, for as little CPU as possible.",
         )
         .after_help(examples())
-        .subcommands(commands());
+        .subcommands(commands().map(with_short_help));
     grouped(command)
 }
 
@@ -59,7 +65,7 @@ fn grouped(command: Command) -> Command {
     let mut groups = String::new();
     for (group, names) in GROUPS {
         let _ = writeln!(groups, "{group}:");
-        for sub in members(group, names).filter_map(|name| command.find_subcommand(name)) {
+        for sub in names.iter().filter_map(|name| command.find_subcommand(name)) {
             let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(groups, "  {:<width$}  {about}", sub.get_name());
         }
@@ -70,10 +76,28 @@ fn grouped(command: Command) -> Command {
     ))
 }
 
-fn members<'a>(group: &str, names: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
-    let engines = ENGINES.iter().filter(|engine| group == HOUSEKEEPING && engine.scripts.is_some());
-    let engines: Vec<&str> = engines.map(|engine| engine.scheme).collect();
-    names.iter().copied().chain(engines)
+/// The command with a help on one screen for `-h`: usual flags and a few examples.
+fn with_short_help(command: Command) -> Command {
+    let command = command.mut_subcommands(with_short_help);
+    let Some(full) = command.get_after_help().map(ToString::to_string) else { return command };
+    let is_example = |line: &&str| line.starts_with("  ");
+    let mut lines: Vec<&str> = full.lines().skip_while(|line| *line != "Examples:").collect();
+    lines.dedup_by(|line, before| line.is_empty() && before.is_empty());
+    let examples: Vec<&str> = lines.into_iter().skip(1).take_while(is_example).take(FEW).collect();
+    let head =
+        if examples.is_empty() { String::new() } else { format!("Examples:\n{}\n", examples.join("\n")) };
+    let short = format!("{head}`--help` lists every flag, with more examples.");
+    command.mut_args(with_short_meaning).after_help(short).after_long_help(full)
+}
+
+/// The meaning up to its first stop for `-h`, with the end in brackets, which tells the default.
+fn with_short_meaning(arg: Arg) -> Arg {
+    let Some(full) = arg.get_help().map(ToString::to_string) else { return arg };
+    let (meaning, end) = full.rfind(" [").map_or((full.as_str(), ""), |at| full.split_at(at));
+    let short = meaning.split("; ").next().unwrap_or(meaning);
+    let short = short.split(": ").next().unwrap_or(short);
+    let short = format!("{short}{end}");
+    arg.help(short).long_help(full)
 }
 
 fn examples() -> String {
@@ -85,8 +109,8 @@ Examples:
   slob setup --target {target} 4         load four schemas
   slob run --target {target} -t 2        run two sessions on each of them
   slob report                              the latest run's full report
-  slob diff latest~1 latest                what changed between two runs
-  slob profile awr/ && slob headroom profile.json   will this platform carry that database?
+  slob compare latest~1 latest             what changed between two runs
+  slob profile awr/ && slob search profile.json   will this platform carry that database?
 Parameters come from ./slob.conf, the environment (SLOB_<KEY>) and flags; `slob conf` lists them.
 `slob COMMAND --help` explains a command. `slob` alone suggests what to do next.
 
@@ -110,13 +134,13 @@ fn long_version() -> String {
 
 /// Adds `--conf` and the flags of the parameters that a command uses.
 pub(crate) fn with_params(command: Command, is_used: impl Fn(&Param) -> bool) -> Command {
-    let help = "The configuration file, or /dev/stdin [default: ./slob.conf, if it exists]";
+    let help = "The configuration file; /dev/stdin reads it from there [default: ./slob.conf]";
     let file = Arg::new(settings::CONF_FILE).long("conf").value_name("FILE").help(help);
     let table = registry::table();
     let params: Vec<&Param> = table.params().iter().filter(|param| is_used(param)).collect();
     let connects = params.iter().any(|param| param.key == "TARGET");
     let ask = Arg::new(settings::ASK_PASSWORD).long(settings::ASK_PASSWORD).action(ArgAction::SetTrue);
-    let ask = ask.help("Prompt for the password of TARGET's user");
+    let ask = ask.help("Prompt for the password of TARGET's user").hide_short_help(true);
     command
         .arg(file.value_hint(ValueHint::FilePath))
         .args(params.into_iter().filter_map(param_arg))
@@ -127,6 +151,7 @@ fn param_arg(param: &Param) -> Option<Arg> {
     let default = param.shipped.map(|value| format!(" [{}={value}]", param.key));
     let help = format!("{}{}", param.meaning, default.unwrap_or_else(|| format!(" [{}]", param.key)));
     let arg = Arg::new(param.key).long(param.flag()?).help(help).help_heading(param.group.to_string());
+    let arg = arg.hide_short_help(!USUAL.contains(&param.key)).hide_long_help(is_of_another_engine(param));
     let arg = match param.kind {
         Kind::Flag => {
             arg.num_args(0..=1).require_equals(true).default_missing_value("TRUE").value_name("TRUE|FALSE")
@@ -139,14 +164,36 @@ fn param_arg(param: &Param) -> Option<Arg> {
                 None => arg,
             }
         }
-        Kind::Path => arg.value_name("VALUE").allow_hyphen_values(true).value_hint(ValueHint::AnyPath),
-        _ => arg.value_name("VALUE").allow_hyphen_values(true),
+        Kind::Path => arg.value_name("PATH").allow_hyphen_values(true).value_hint(ValueHint::AnyPath),
+        kind => arg.value_name(value_name(kind)).allow_hyphen_values(true),
     };
     Some(match param.key {
+        "RUN_TIME" => arg.short('T').visible_alias("time").alias("duration"),
         "SCHEMAS" => arg.short('s').add(ArgValueCompleter::new(completing::schemas)),
         "THREADS_PER_SCHEMA" => arg.short('t'),
         _ => arg,
     })
+}
+
+fn value_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Count { .. } | Kind::Every { .. } | Kind::Seed => "N",
+        Kind::Percent => "PERCENT",
+        Kind::Size { .. } => "SIZE",
+        Kind::Duration { .. } => "SECONDS|15m",
+        Kind::Url => "URL",
+        Kind::Rate => "PER_SECOND",
+        Kind::Name => "NAME",
+        Kind::Observe => "WHERE",
+        Kind::Amount => "AMOUNT",
+        _ => "VALUE",
+    }
+}
+
+/// True for an option of an engine that is not the target's, as far as the command line, the environment and ./slob.conf tell.
+fn is_of_another_engine(param: &Param) -> bool {
+    let Group::Engine(engine) = param.group else { return false };
+    settings::scheme_of_target().is_some_and(|scheme| scheme != engine)
 }
 
 /// True if a flag is given, and its value no default.
@@ -170,13 +217,39 @@ mod tests {
         command().debug_assert();
     }
 
+    /// `slob run -h` had 197 lines.
+    #[test]
+    fn a_short_help_fits_a_screen() {
+        let mut root = command().term_width(100);
+        root.build();
+        for sub in root.get_subcommands_mut() {
+            let help = sub.render_help().to_string();
+            let (lines, name) = (help.lines().count(), sub.get_name());
+            assert!(lines <= 45, "{lines} lines of `slob {name} -h`:\n{help}");
+        }
+    }
+
+    /// Scripts use the names that commands had before some of them became one.
+    #[test]
+    fn commands_have_their_old_names_too() {
+        let root = command();
+        for old in ["info", "show", "export", "diff", "analyze", "ledger", "saturate", "headroom", "ladder"] {
+            assert!(root.find_subcommand(old).is_some_and(Command::is_hide_set), "{old}");
+        }
+    }
+
     #[test]
     fn every_command_is_in_one_group_and_on_one_line() {
         let command = command();
         for sub in command.get_subcommands() {
-            let named = GROUPS.iter().flat_map(|(group, names)| members(group, names));
-            let count = named.filter(|name| *name == sub.get_name()).count();
-            assert_eq!(count, 1, "`slob {}` is in {count} groups", sub.get_name());
+            let named = GROUPS.iter().flat_map(|(_, names)| *names);
+            let count = named.filter(|name| **name == sub.get_name()).count();
+            assert_eq!(
+                count,
+                usize::from(!sub.is_hide_set()),
+                "`slob {}` is in {count} groups",
+                sub.get_name()
+            );
             let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
             assert!((1..=84).contains(&about.len()), "{about}");
         }

@@ -147,6 +147,29 @@ pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
     Ok(resolved.settings)
 }
 
+/// The engine of the target, for a help text: as the command line, the environment or ./slob.conf name it, or else the default.
+pub(crate) fn scheme_of_target() -> Option<String> {
+    let words: Vec<String> = env::args().collect();
+    let flag = || {
+        let after = words.iter().skip_while(|word| *word != "--target").nth(1).cloned();
+        after.or_else(|| words.iter().find_map(|word| word.strip_prefix("--target=")).map(str::to_owned))
+    };
+    let resolved = || {
+        let file = read_conf(None).ok().flatten();
+        let environment: Vec<(String, String)> =
+            env::var("SLOB_TARGET").map(|url| ("SLOB_TARGET".into(), url)).into_iter().collect();
+        shown(
+            &Settings::resolve(&registry::table(), file.as_ref(), &environment, &[]).ok()?.settings,
+            "TARGET",
+        )
+    };
+    words
+        .iter()
+        .any(|word| word == "--help")
+        .then(|| flag().or_else(resolved))?
+        .and_then(|target| target.split_once(':').map(|(scheme, _)| scheme.to_owned()))
+}
+
 /// Parameters given as flags, as pairs of key and value.
 pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, String)> {
     let table = registry::table();

@@ -40,13 +40,10 @@ const BEFORE_A_LOAD: [Suggestion; 3] =
 const BEFORE_A_RUN: [Suggestion; 3] = [
     CHECK,
     suggest("slob run --run-time 60", "one session on each schema, for a minute"),
-    suggest(
-        "slob saturate --run-time 20",
-        "find the number of sessions beyond which throughput stops growing",
-    ),
+    suggest("slob search --run-time 20", "find the number of sessions beyond which throughput stops growing"),
 ];
 const AFTER_RUNS: [Suggestion; 3] =
-    [REPORT, suggest("slob diff latest~1 latest", "what changed between the last two runs"), LIST];
+    [REPORT, suggest("slob compare latest~1 latest", "what changed between the last two runs"), LIST];
 
 /// `slob` alone: its purpose, and the next steps from here.
 pub(super) fn start(matches: &ArgMatches) -> Outcome {
@@ -218,7 +215,7 @@ fn man_page(command: &Command) -> Result<String, Failure> {
 
 fn rendered(command: &Command) -> io::Result<String> {
     let mut page = Vec::new();
-    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let man = Man::new(command.clone().name(full_name(command)))
         .section(MAN_SECTION)
         .manual("OpenSLOB")

@@ -27,7 +27,6 @@ use crate::output;
 use crate::tables::Form;
 
 /// The group of these commands in `slob --help`.
-pub(crate) const HEADING: &str = "Oracle's reports";
 /// The end of help texts.
 pub(super) const EXIT_CODES: &str =
     "Exit codes: 0 all files were read; 1 only some were, or one is truncated; 2 none was.";

@@ -23,26 +23,26 @@ pub(super) struct DemandArgs {
     #[arg(add = ArgValueCompleter::new(completing::profiles))]
     profile: PathBuf,
     /// peak, p95, median, or a moment such as '2026-11-20 10:00'
-    #[arg(long, value_name = "POINT", default_value_t = Options::default().at)]
+    #[arg(hide_short_help = true, long, value_name = "POINT", default_value_t = Options::default().at)]
     at: String,
     /// What peak, p95 and median are by; `each` takes each figure at its own
     #[arg(long, value_name = "FIGURE", default_value_t = By::default().name().to_owned())]
     #[arg(value_parser = By::ALL.iter().map(|by| by.name()).collect::<Vec<_>>())]
     by: String,
     /// Plan for this many times the demand
-    #[arg(long, value_name = "TIMES", default_value_t = Options::default().grow)]
+    #[arg(hide_short_help = true, long, value_name = "TIMES", default_value_t = Options::default().grow)]
     grow: f64,
     /// By how much the busiest minutes of a long interval exceeded its mean
-    #[arg(long, value_name = "TIMES")]
+    #[arg(hide_short_help = true, long, value_name = "TIMES")]
     peak_factor: Option<f64>,
     /// Of a cluster, only this instance [default: all together]
-    #[arg(long, value_name = "NAME")]
+    #[arg(hide_short_help = true, long, value_name = "NAME")]
     instance: Option<String>,
     /// Length of each of the up to four short runs that measure what operations cost
-    #[arg(long, value_name = "TIME", default_value_t = Options::default().calibration)]
+    #[arg(hide_short_help = true, long, value_name = "TIME", default_value_t = Options::default().calibration)]
     calibration: String,
     /// The most sessions
-    #[arg(long, value_name = "N", default_value_t = Options::default().max_sessions)]
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = Options::default().max_sessions)]
     #[arg(value_parser = value_parser!(u32).range(1..=MAX_SESSIONS.cast_signed()))]
     max_sessions: u32,
     /// Print everything as JSON

@@ -35,6 +35,9 @@ Examples:
 Reads random blocks, one at a time in each session, for --seconds on each rung. Runs of the database are ordinary records, named
 ladder-cached and ladder-storage.")]
 pub(super) struct LadderArgs {
+    /// Read the same blocks from the device, the page cache and through the database
+    #[arg(long)]
+    ladder: bool,
     /// A folder on the device [default: the folder of the target's data]
     #[arg(value_name = "path")]
     path: Option<PathBuf>,

@@ -44,6 +44,9 @@ pub(super) struct LedgerArgs {
     /// Runs, folders of runs, AWR or Statspack reports, and .toml files of claims and prices
     #[arg(required = true, value_name = "RUN|FILE|FOLDER", add = ArgValueCompleter::new(completing::runs))]
     inputs: Vec<String>,
+    /// Platforms in one table: IOPS per core, per licensed core and per price
+    #[arg(long)]
+    platforms: bool,
     #[command(flatten)]
     forms: Forms,
 }

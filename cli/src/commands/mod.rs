@@ -16,6 +16,7 @@ mod reports;
 mod runs;
 mod searches;
 mod selftest;
+mod several;
 mod together;
 mod trend;
 mod verify;
@@ -25,7 +26,7 @@ use slob_campaign::is_set_by_plan;
 use slob_engine::EngineKind;
 use slob_spec::{Group, Param};
 
-pub(crate) use self::awr::HEADING as AWR_HEADING;
+use self::several::Several;
 use crate::args::with_params;
 use crate::failure::{Failure, Outcome};
 use crate::registry::{self, ENGINES, is_of_run};
@@ -35,6 +36,13 @@ pub(crate) struct Entry {
     name: &'static str,
     command: Box<dyn Fn() -> Command>,
     call: Box<dyn Fn(&ArgMatches) -> Outcome>,
+}
+
+impl Entry {
+    /// Leaves it out of the help: a part of another command, or one that few people need.
+    fn hidden(self) -> Self {
+        Self { command: Box::new(move || (self.command)().hide(true)), ..self }
+    }
 }
 
 /// A command with its arguments, the parameters that are its flags, and its handler.
@@ -67,41 +75,68 @@ fn of_engine(engine: &'static EngineKind) -> Entry {
     }
 }
 
-/// Every command, in the order of the manual.
+fn several(several: &'static Several) -> Entry {
+    Entry {
+        name: several.name,
+        command: Box::new(|| several.command()),
+        call: Box::new(|matches| several.call(matches)),
+    }
+}
+
+/// Every command, in the order of the manual; then those that the help does not list.
 fn all() -> Vec<Entry> {
-    let mut all = vec![
+    let listed = vec![
         with("demo", is_of_demo, runs::demo),
         with("setup", is_of_setup, runs::setup),
         with("run", is_of_run, runs::run),
         with("mark", is_results_dir, runs::mark),
-        with("report", is_results_dir, reports::report),
-        with("info", is_results_dir, reports::info),
-        with("list", is_results_dir, reports::list),
-        with("diff", is_results_dir, reports::diff),
+        several(&several::REPORT),
+        several(&several::LIST),
+        several(&several::COMPARE),
         with("gate", is_results_dir, reports::gate),
-        with("ledger", is_results_dir, ledger::ledger),
-        with("show", is_results_dir, reports::show),
-        with("export", is_results_dir, reports::export),
-        with("campaign", is_results_dir, campaigns::campaign),
-        with("saturate", is_of_run, searches::saturate),
-        with("analyze", is_results_dir, reports::analyze),
         with("trend", is_results_dir, trend::trend),
+        with("campaign", is_results_dir, campaigns::campaign),
+        several(&several::SEARCH),
         with("profile", is_of_profile, profile::profile),
         with("plan", is_of_plan, searches::plan),
-        with("headroom", is_left_by_plan, searches::headroom),
         alone("awr", awr::awr),
-        with("probe", is_of_probe, machine::probe),
-        with("ladder", is_of_ladder, ladder::ladder),
-        alone("observe", machine::observe),
+        several(&several::PROBE),
         with("conf", |_| true, about::conf),
         with("verify", is_of_verify, verify::verify),
-        with("drop", is_common, runs::remove),
+        with("drop", is_of_drop, runs::remove),
         with("doctor", is_of_doctor, machine::doctor),
-        with("selftest", is_of_selftest, selftest::selftest),
     ];
-    all.extend(ENGINES.iter().filter(|engine| engine.scripts.is_some()).map(of_engine));
-    all.extend([alone("completions", about::completions), alone("man", about::man)]);
-    all
+    let hidden = [
+        with("info", is_results_dir, reports::info),
+        with("show", is_results_dir, reports::show),
+        with("export", is_results_dir, reports::export),
+        with("diff", is_results_dir, reports::diff),
+        with("analyze", is_results_dir, reports::analyze),
+        with("ledger", is_results_dir, ledger::ledger),
+        with("saturate", is_of_run, searches::saturate),
+        with("headroom", is_left_by_plan, searches::headroom),
+        with("ladder", is_of_ladder, ladder::ladder),
+        with("selftest", is_of_selftest, selftest::selftest),
+        alone("observe", machine::observe),
+        alone("completions", about::completions),
+        alone("man", about::man),
+    ];
+    let engines = ENGINES.iter().filter(|engine| engine.scripts.is_some()).map(of_engine);
+    listed.into_iter().chain(hidden.into_iter().chain(engines).map(Entry::hidden)).collect()
+}
+
+/// What commands of several questions do without further flags: no command of its own.
+fn usual_parts() -> [Entry; 3] {
+    [
+        with("device", is_of_probe, machine::probe),
+        with("runs", is_results_dir, reports::list),
+        with("text", is_results_dir, reports::report),
+    ]
+}
+
+/// The command or the part of one with this name, which is in a table above.
+fn entry(name: &str) -> Option<Entry> {
+    all().into_iter().chain(usual_parts()).find(|entry| entry.name == name)
 }
 
 pub(crate) fn commands() -> impl Iterator<Item = Command> {
@@ -110,8 +145,7 @@ pub(crate) fn commands() -> impl Iterator<Item = Command> {
 
 pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
     let Some((name, matches)) = matches.subcommand() else { return about::start(matches) };
-    let entry = all().into_iter().find(|entry| entry.name == name);
-    (entry.ok_or_else(|| Failure::usage("no such command"))?.call)(matches)
+    (entry(name).ok_or_else(|| Failure::usage("no such command"))?.call)(matches)
 }
 
 /// A message of a command with these arguments: the commands that it offers get its flags.
@@ -166,6 +200,11 @@ fn is_of_profile(param: &Param) -> bool {
 
 fn is_of_ladder(param: &Param) -> bool {
     is_common(param) || is_of_probe(param) || ["SCHEMAS", "THREADS_PER_SCHEMA", "SCALE"].contains(&param.key)
+}
+
+/// What is dropped does not depend on how it would be read.
+fn is_of_drop(param: &Param) -> bool {
+    is_common(param) && !["PREWARM", "CACHE_MB", "BUFFERED", "LOOP"].contains(&param.key)
 }
 
 fn is_of_verify(param: &Param) -> bool {

@@ -43,16 +43,22 @@ pub(super) fn refuse_flags(
 #[derive(Args)]
 pub(super) struct ReplayedRun {
     /// Follow this profile, of `slob profile`: its mix, and its rate interval by interval
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     demand: Option<PathBuf>,
     /// With --demand, the begin [default: that of the day of the peak]
-    #[arg(long, value_name = "MOMENT", requires = "demand")]
+    #[arg(hide_short_help = true, long, value_name = "MOMENT", requires = "demand")]
     from: Option<String>,
     /// With --demand, how much of the profile
-    #[arg(long = "for", value_name = "TIME", default_value = "1d", requires = "demand")]
+    #[arg(
+        hide_short_help = true,
+        long = "for",
+        value_name = "TIME",
+        default_value = "1d",
+        requires = "demand"
+    )]
     length: String,
     /// With --demand, how many times as fast
-    #[arg(long, value_name = "TIMES", default_value = "24", requires = "demand")]
+    #[arg(hide_short_help = true, long, value_name = "TIMES", default_value = "24", requires = "demand")]
     compress: f64,
 }
 

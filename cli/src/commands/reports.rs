@@ -144,6 +144,9 @@ column of `slob info --columns help`.
 pub(super) struct ShowArgs {
     #[command(flatten)]
     saved: SavedRun,
+    /// The whole record
+    #[arg(long, conflicts_with = "field")]
+    json: bool,
     /// Only this field: names joined by dots
     #[arg(long, value_name = "PATH")]
     field: Option<String>,
@@ -402,12 +405,12 @@ Examples:
   slob diff --group r1 r2 --group r3 r4 --group r5 r6
   slob diff latest~1 latest --html              the charts of both on top of each other, in diff.html
 {NAMING}"))]
-#[command(group = ArgGroup::new("sides").args(["groups", "first", "group"]).required(true))]
+#[command(group = ArgGroup::new("sides").args(["inputs", "first", "group"]).required(true))]
 pub(super) struct DiffArgs {
     /// A run or a folder of runs for each group, two or more
     #[arg(value_name = "RUN|FOLDER", num_args = 2.., action = ArgAction::Set)]
     #[arg(add = ArgValueCompleter::new(completing::runs))]
-    groups: Vec<String>,
+    inputs: Vec<String>,
     /// The runs of the first group
     #[arg(long, value_name = "RUN|FOLDER", num_args = 1.., action = ArgAction::Set, requires = "second")]
     #[arg(add = ArgValueCompleter::new(completing::runs))]
@@ -535,7 +538,7 @@ fn groups_of<'a>(args: &'a DiffArgs, matches: &'a ArgMatches) -> Vec<(String, Ve
     let listed = || matches.get_occurrences::<String>("group").unwrap_or_default();
     let mut groups: Vec<Vec<&str>> = match !args.group.is_empty() {
         true => listed().map(|runs| runs.map(String::as_str).collect()).collect(),
-        false => args.groups.iter().map(|name| vec![name.as_str()]).collect(),
+        false => args.inputs.iter().map(|name| vec![name.as_str()]).collect(),
     };
     if groups.is_empty() {
         groups = vec![texts(&args.first), texts(&args.second)];

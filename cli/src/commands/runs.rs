@@ -319,18 +319,18 @@ pub(super) struct RunArgs {
     /// Print the record as JSON instead of the summary
     #[arg(long)]
     json: bool,
-    #[arg(long, help = PRINT_SQL)]
+    #[arg(hide_short_help = true, long, help = PRINT_SQL)]
     print_sql: bool,
-    #[arg(long, help = PLAIN)]
+    #[arg(hide_short_help = true, long, help = PLAIN)]
     plain: bool,
     /// Log every update that the database acknowledges to FILE, for `slob verify --durability FILE` after a crash
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     durability: Option<PathBuf>,
     /// Sign the record with this private key of OpenSSH (ssh-ed25519), for `slob verify --run RUN --signed-by KEY.pub`
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     sign: Option<PathBuf>,
     /// Serve live figures for Prometheus at /metrics; a bare port binds to 127.0.0.1, port 0 picks a free one
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(hide_short_help = true, long, value_name = "ADDRESS:PORT")]
     metrics: Option<String>,
     /// Take settings and start from the program that started this one
     #[arg(long, hide = true)]

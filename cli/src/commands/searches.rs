@@ -48,7 +48,7 @@ pub(super) struct SaturateArgs {
     #[arg(long, value_name = "WHAT=TIME")]
     limit: Option<String>,
     /// Run the target of this slob.conf beside each level: with --by rate --limit, how much load until its limit breaks
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     beside: Option<PathBuf>,
     /// What to raise: the sessions, or the rate (RATE) of an open loop with the configured sessions
     #[arg(long, value_name = "WHAT", value_parser = ["sessions", "rate"], default_value = "sessions")]
@@ -58,10 +58,10 @@ pub(super) struct SaturateArgs {
     #[arg(value_parser = value_parser!(u32).range(1..=MAX_SESSIONS.cast_signed()))]
     max_sessions: u32,
     /// The gain in throughput, in percent, that is not worth more sessions
-    #[arg(long, value_name = "PERCENT", default_value = "5")]
+    #[arg(hide_short_help = true, long, value_name = "PERCENT", default_value = "5")]
     tolerance: f64,
     /// How often to measure the point found, in total
-    #[arg(long, value_name = "N", default_value_t = Options::default().repeats)]
+    #[arg(hide_short_help = true, long, value_name = "N", default_value_t = Options::default().repeats)]
     #[arg(value_parser = value_parser!(u32).range(1..=20))]
     repeats: u32,
     #[command(flatten)]
@@ -285,10 +285,10 @@ pub(super) struct HeadroomArgs {
     #[arg(long, value_name = "WHAT=TIME")]
     limit: Vec<String>,
     /// Where its runs are kept
-    #[arg(long, value_name = "DIR", default_value = "headroom")]
+    #[arg(hide_short_help = true, long, value_name = "DIR", default_value = "headroom")]
     pub(super) directory: PathBuf,
     /// The most times the demand to try
-    #[arg(long, value_name = "TIMES", default_value_t = Options::default().most)]
+    #[arg(hide_short_help = true, long, value_name = "TIMES", default_value_t = Options::default().most)]
     most: f64,
     /// How often both ends are measured, in all
     #[arg(long, value_name = "N", default_value_t = Options::default().repeats)]
@@ -301,18 +301,18 @@ pub(super) struct HeadroomArgs {
     #[arg(long, value_name = "WHEN", conflicts_with_all = ["most", "repeats", "quick"])]
     replay: Option<String>,
     /// How many times as fast a replay is
-    #[arg(long, value_name = "TIMES", default_value = "24", requires = "replay")]
+    #[arg(hide_short_help = true, long, value_name = "TIMES", default_value = "24", requires = "replay")]
     compress: f64,
     /// Replay this many times the work
-    #[arg(long, value_name = "TIMES", default_value = "1", requires = "replay")]
+    #[arg(hide_short_help = true, long, value_name = "TIMES", default_value = "1", requires = "replay")]
     multiply: f64,
     /// Count steps whose reads the page cache served
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     count_cached: bool,
     /// Write a page with charts to this file, `-` for stdout
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    #[arg(long, help = STRICT)]
+    #[arg(hide_short_help = true, long, help = STRICT)]
     strict: bool,
     #[command(flatten)]
     demand: DemandArgs,
