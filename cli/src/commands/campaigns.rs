@@ -436,7 +436,7 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &slob_campaign::End) -> 
     let place = directory.display();
     let what = if campaign.plan.demand.is_some() { "searches" } else { "runs" };
     if done == of {
-        output::say(&format!("all {of} {what} are done; `slob analyze {place}` shows the results"));
+        output::say(&format!("all {of} {what} are done; `slob compare {place}` shows the results"));
         return Ok(ExitCode::SUCCESS);
     }
     let again = "run the same command to continue";

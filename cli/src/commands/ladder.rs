@@ -134,7 +134,7 @@ impl Database {
         let (observers, copy) =
             (settings::observers(&self.settings), settings::copies_observer(&self.settings));
         let elsewhere = || {
-            "no data of this target were found on this host: run `slob ladder FOLDER` on the database's"
+            "no data of this target were found on this host: run `slob probe --ladder FOLDER` on the database's"
                 .to_owned()
         };
         match Site::find(engine, server, &observers, copy, stop).map_err(|error| error.to_string())? {

@@ -139,7 +139,7 @@ Examples:
   slob show latest --field figures.physical_reads_per_s
   slob show latest --field configuration.UPDATE_PCT.value
 Histograms have count, min_us, mean_us, max_us, p50_us, p90_us, p99_us, p999_us and so on. `figures` holds every
-column of `slob info --columns help`.
+column of `slob list --columns help`.
 {NAMING}"))]
 pub(super) struct ShowArgs {
     #[command(flatten)]
@@ -214,7 +214,7 @@ Examples:
   slob info runs-a runs-b > all.txt             two folders of runs, for a spreadsheet
   slob info --csv latest~2 latest~1 latest
   slob info --columns id,operations_per_s,operation_p99_us,device_read_await_us
-  slob info --columns help                      all columns, with unit and source
+  slob list --columns help                      all columns, with unit and source
 Exit codes: 0 all records were read; 1 only some were; 2 none was.
 {NAMING}"))]
 #[command(group = ArgGroup::new("form").args(["awr_info", "csv", "json"]))]
@@ -277,7 +277,7 @@ pub(super) fn column_named(name: &str, which: &str) -> Result<Column, Failure> {
     column(name).ok_or_else(|| {
         let near = did_you_mean(name);
         Failure::usage(format!(
-            "there is no column '{name}'{near}: `slob info --columns help` lists them{which}"
+            "there is no column '{name}'{near}: `slob list --columns help` lists them{which}"
         ))
     })
 }
@@ -292,17 +292,22 @@ fn all_columns_described() -> String {
     format!("{lines}\nThose of awr_info, which are the default: {}\n", awr.join(", "))
 }
 
-const LIST_COLUMNS: [(&str, Column); 9] = [
-    ("ID", info::ID),
-    ("NAME", info::NAME),
-    ("STATUS", info::STATUS),
-    ("TARGET", info::TARGET),
-    ("SESSIONS", Column::figure(&figure::SESSIONS)),
-    (figure::PHYSICAL_READS_PER_S.short, Column::figure(&figure::PHYSICAL_READS_PER_S)),
-    ("P99 US", Column::figure(&figure::OPERATION_P99_US)),
-    ("VERDICTS", info::VERDICTS_IN_SHORT),
-    ("STARTED", info::STARTED),
-];
+/// Reads beside reads, operations beside operations.
+const LIST_COLUMNS: [(&str, Column); 10] = {
+    let [reads, read_p99, operations, operation_p99] = figure::KEY_IN_ROWS;
+    [
+        ("ID", info::ID),
+        ("STATUS", info::STATUS),
+        ("TARGET", info::TARGET),
+        ("SESSIONS", Column::figure(&figure::SESSIONS)),
+        ("IOPS", Column::figure(reads)),
+        ("READ P99", Column::figure(read_p99)),
+        ("OP/S", Column::figure(operations)),
+        ("OP P99", Column::figure(operation_p99)),
+        ("VERDICTS", info::VERDICTS_IN_SHORT),
+        ("NAME", info::NAME),
+    ]
+};
 
 /// List the runs in the results folder, newest last
 #[derive(Args)]
@@ -360,7 +365,11 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
     };
     let columns = LIST_COLUMNS.map(|(_, column)| column);
     let row = |figures: &slob_facts::Run<'_>| {
-        let row = || (figures.record.started, cells(figures, &columns), !strict || figures.is_good());
+        let cells = || match args.csv || args.json {
+            true => cells(figures, &columns),
+            false => columns.iter().map(|column| column.shown(figures)).collect(),
+        };
+        let row = || (figures.record.started, cells(), !strict || figures.is_good());
         is_wanted(figures.record).then(row)
     };
     let read = Records::judged_paths(&list_runs(&results)?, row);
@@ -464,7 +473,7 @@ Examples:
   slob gate --require 'iops_per_db_cpu_s > 40000' --require 'steady = doubt' r1 r2 r3
   slob gate runs-new --baseline runs-old --max-loss 'iops 3 %'   is more than 3 % lost, beyond noise?
   slob gate --junit gate.xml latest                              what GATE of its slob.conf requires
-A figure goes by its name (`slob info --columns help`) or that of tables: iops, p99, read-p99. A verdict (physical, accounted, cpu-to-spare,
+A figure goes by its name (`slob list --columns help`) or that of tables: iops, p99, read-p99. A verdict (physical, accounted, cpu-to-spare,
 steady, complete) must be GOOD, with `= doubt` at least DOUBT. Without --require and --max-loss, GATE of the runs' configuration counts.
 Exit codes: 0 all passed; 1 one failed; 2 bad usage; 4 none failed, and one is not known.
 {NAMING}"))]

@@ -29,7 +29,7 @@ Examples:
   slob trend runs --by target --last 200            a history for each target
   slob trend runs --metric iops,read-p99 --html     other figures, with charts, in trend.html
   slob trend runs --last 50 --fail-on-change        for scripts: did a figure become worse?
-A figure goes by its name (`slob info --columns help`) or that of tables: iops, p99, read-p99. Runs with a BAD verdict that a
+A figure goes by its name (`slob list --columns help`) or that of tables: iops, p99, read-p99. Runs with a BAD verdict that a
 figure rests on are marked and do not count in it. A history needs 16 runs that count.
 Exit codes: 0 good; 1 a record could not be read, with --strict a verdict is not good, with --fail-on-change a figure became
 worse; 2 there is nothing to look at; 4 with --fail-on-change: none became worse, and one is not known.")]
@@ -108,7 +108,7 @@ impl Inputs {
         if !schedule.demand.is_empty() {
             let place = directory.display();
             return Err(Failure::usage(format!(
-                "{place} is a campaign of searches for headroom: use `slob analyze`"
+                "{place} is a campaign of searches for headroom: use `slob compare`"
             )));
         }
         let completed =

@@ -18,6 +18,7 @@ use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use rustix::process::{Signal, getpgrp, getpid, kill_process};
 use rustix::termios::tcgetpgrp;
+use slob_facts::format::duration_us;
 use slob_record::Interval;
 use slob_run::{LoadEvent, LoadObserver, Phase, RunEvent, RunObserver, Tick};
 use slob_spec::{LoadSpec, RunSpec};
@@ -186,7 +187,7 @@ fn line(tick: &Tick<'_>, recent: &Interval) -> String {
     let rate = |count: u64| count as f64 / seconds;
     let reads = recent.physical_reads.map_or("-".into(), |reads| format!("{:.0}", rate(reads)));
     let redo = recent.redo_bytes.map_or("-".into(), |bytes| format!("{:.1}", rate(bytes) / 1e6));
-    let us = |p| recent.latency.percentile(p).map_or("-".into(), |ns| format!("{:.0}", ns as f64 / 1e3));
+    let latency = |p| recent.latency.percentile(p).map_or("-".into(), |ns| duration_us(ns as f64 / 1e3));
     let phase = match tick.phase {
         Phase::WarmUp => "warm-up",
         Phase::Window => "measure",
@@ -197,11 +198,11 @@ fn line(tick: &Tick<'_>, recent: &Interval) -> String {
         (None, None) => String::new(),
     };
     format!(
-        "{:>5.0} s {phase}  {:>8.0} op/s  {reads:>8} reads/s  p50 {:>6} us  p99 {:>7} us  redo {redo:>6} MB/s  {left}",
+        "{:>5.0} s {phase}  {reads:>8} reads/s  redo {redo:>6} MB/s  {:>8.0} op/s  p50 {:>7}  p99 {:>7}  {left}",
         tick.elapsed.as_secs_f64(),
         rate(recent.ops.total()),
-        us(50.0),
-        us(99.0),
+        latency(50.0),
+        latency(99.0),
     )
 }
 

@@ -207,9 +207,9 @@ pub fn named(name: &str) -> Option<&'static Figure> {
 /// The figures that the field compares, in the order in which every view shows them.
 pub const KEY: [&Figure; 7] = [
     &PHYSICAL_READS_PER_S,
+    &PHYSICAL_READ_P99_US,
     &OPERATIONS_PER_S,
     &OPERATION_P99_US,
-    &PHYSICAL_READ_P99_US,
     &PHYSICAL_READS_PER_DB_CPU_S,
     &REDO_MB_PER_S,
     &PERCENT_OF_CEILING,
@@ -220,7 +220,8 @@ pub const OF_READERS: [&Figure; 4] =
 pub const OF_WRITERS: [&Figure; 4] =
     [&WRITERS, &WRITER_OPERATIONS_PER_S, &WRITER_OPERATION_MEAN_US, &WRITER_OPERATION_P99_US];
 
-pub const KEY_IN_ROWS: [&Figure; 2] = [KEY[0], KEY[2]];
+/// Those of them that a list of runs has room for.
+pub const KEY_IN_ROWS: [&Figure; 4] = [KEY[0], KEY[1], KEY[2], KEY[3]];
 
 /// Defines the figures and the list of them: name, title, unit, better, source, verdicts, value; and other fields that differ
 /// from those of [`Figure::new`].
@@ -318,7 +319,7 @@ figures! {
     OPERATIONS = "operations", "Operations of the window", "", Neither, OURS, COUNTS,
         Count(|run| Some(total_operations(run.record)));
     OPERATIONS_PER_S = "operations_per_s", "Operations", "1/s", Higher, OURS, WORK,
-        Number(|run| Some(run.per_s(total_operations(run.record)))), heading: "Operations/s", short: "Operations/s";
+        Number(|run| Some(run.per_s(total_operations(run.record)))), heading: "Operations/s", short: "Op./s";
     SELECTS_PER_S = "selects_per_s", "SELECTs", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Select))));
     // Each with its commit.
@@ -389,7 +390,7 @@ figures! {
     OPERATION_P90_US = "operation_p90_us", "Operation, p90", "us", Lower, TIMED, WORK, Percentile(Operations, 90.0);
     OPERATION_P95_US = "operation_p95_us", "Operation, p95", "us", Lower, TIMED, WORK, Percentile(Operations, 95.0);
     OPERATION_P99_US = "operation_p99_us", "Operation, p99", "us", Lower, TIMED, WORK, Percentile(Operations, 99.0),
-        heading: "p99 service time", short: "p99";
+        heading: "p99 of an operation", short: "op. p99";
     OPERATION_P999_US = "operation_p999_us", "Operation, p99.9", "us", Lower, TIMED, WORK, Percentile(Operations, 99.9);
     OPERATION_MAX_US = "operation_max_us", "Operation, max", "us", Lower, TIMED, WORK, Percentile(Operations, 100.0);
     WRITER_OPERATION_MEAN_US = "writer_operation_mean_us", "Operation of a writer, mean", "us", Lower, OF_ROLE, WORK,

@@ -7,7 +7,7 @@ use slob_record::Status;
 use slob_facts::format::Format;
 use slob_facts::measured::{device_name, timed_events};
 use slob_facts::table::{self, Cell, Table};
-use slob_facts::{Figure, GroupVerdicts, Question, Run, figure, figure_named};
+use slob_facts::{Claim, Figure, GroupVerdicts, Question, Run, Standing, figure, figure_named};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
@@ -127,6 +127,18 @@ impl Column {
                 Cell::Number(value, _) | Cell::Bound(value, _) => Format::Significant.cell(value),
                 cell => cell,
             },
+        }
+    }
+}
+
+impl Column {
+    /// For a table that people read: with its unit, and in parentheses where a BAD verdict forbids it.
+    pub fn shown(&self, run: &Run<'_>) -> Cell {
+        let Get::Figure(figure) = self.get else { return self.cell(run) };
+        let shown = figure.show(run);
+        match run.standing(figure, Claim::Storage) {
+            Standing::Sound => shown.into(),
+            Standing::Invalid(_) => format!("({shown})").into(),
         }
     }
 }
