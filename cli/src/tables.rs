@@ -44,6 +44,13 @@ pub(crate) struct Records<T> {
     asked: usize,
 }
 
+impl<T> Records<Option<T>> {
+    /// Those that something was kept of.
+    pub(crate) fn known(self) -> Records<T> {
+        Records { kept: self.kept.into_iter().flatten().collect(), asked: self.asked }
+    }
+}
+
 impl<T: Send> Records<T> {
     /// Reads the runs that names stand for, and keeps of each what `keep` makes of it. What can't be read is said on
     /// stderr and does not stop the others.

@@ -153,7 +153,7 @@ pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
 }
 
 /// The steps whose runs are no longer there: at most three by name.
-pub(super) fn missing(state: &State) -> String {
+fn missing(state: &State) -> String {
     const MOST: usize = 3;
     let named: Vec<&str> = state.missing.iter().take(MOST).map(String::as_str).collect();
     let more = match state.missing.len().saturating_sub(MOST) {
@@ -166,7 +166,7 @@ pub(super) fn missing(state: &State) -> String {
 
 /// Says what the runs of each variant and model were judged, and which can't be compared; true if every verdict is good.
 fn say_verdicts(directory: &Path, schedule: &Schedule, state: &State) -> bool {
-    let cells = judged_cells(directory, &completed_runs(directory, schedule, state));
+    let cells = judged_cells(directory, schedule, state);
     let mut groups: BTreeMap<(&str, &str), Vec<GroupVerdicts>> = BTreeMap::new();
     for (cell, verdicts) in &cells {
         groups.entry((cell.variant, cell.model)).or_default().push(verdicts.clone());
@@ -198,7 +198,7 @@ fn make_bad_runs_again(directory: &Path, schedule: &Schedule, store: &mut Store)
         ));
     }
     let runs = completed_runs(directory, schedule, &store.state);
-    let cells = judged_cells(directory, &runs);
+    let cells = judged_cells(directory, schedule, &store.state);
     let ids = cells.values().flat_map(bad).flat_map(|worst| &worst.ids);
     let steps: BTreeSet<String> = ids.filter_map(|id| Some(runs.get(id)?.key())).collect();
     match steps.len() {
@@ -223,6 +223,42 @@ fn completed_runs<'a>(directory: &Path, schedule: &'a Schedule, state: &State) -
     schedule.steps.iter().filter_map(of_step).flatten().collect()
 }
 
+/// What `keep` makes of the completed runs, each with its step.
+fn read_runs<'a, T: Send>(
+    directory: &Path,
+    schedule: &'a Schedule,
+    state: &State,
+    keep: impl Fn(&Run<'_>) -> T + Sync,
+) -> Records<(&'a Step, T)> {
+    let steps = completed_runs(directory, schedule, state);
+    let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
+    let keep = |run: &Run<'_>| Some((*steps.get(&run.record.id)?, keep(run)));
+    Records::judged_paths(&paths, keep).known()
+}
+
+type StepRuns<'a, T> = Vec<(&'a Step, T)>;
+
+/// The same for views of a campaign of runs. True if all could be read; those that are no longer there are said on stderr.
+pub(super) fn runs_of_campaign<'a, T: Send>(
+    directory: &Path,
+    schedule: &'a Schedule,
+    state: &State,
+    keep: impl Fn(&Run<'_>) -> T + Sync,
+) -> Result<(StepRuns<'a, T>, bool), Failure> {
+    if !schedule.demand.is_empty() {
+        let place = directory.display();
+        return Err(Failure::usage(format!(
+            "{place} is a campaign of searches for headroom: `slob compare {place}` shows it alone"
+        )));
+    }
+    if !state.missing.is_empty() {
+        output::say(&format!("slob: {}", missing(state)));
+    }
+    let read = read_runs(directory, schedule, state, keep);
+    let is_whole = read.exit_code()? == ExitCode::SUCCESS && state.missing.is_empty();
+    Ok((read.kept, is_whole))
+}
+
 /// A run and those that were at work beside it.
 fn company(directory: &Path, run: &str) -> Option<Vec<String>> {
     let record = read_record_with(&directory.join(run), SeriesWanted::Empty).ok()?;
@@ -240,20 +276,18 @@ struct JudgedCell<'a> {
 
 fn judged_cells<'a>(
     directory: &Path,
-    runs: &BTreeMap<String, &'a Step>,
+    schedule: &'a Schedule,
+    state: &State,
 ) -> BTreeMap<JudgedCell<'a>, GroupVerdicts> {
-    let paths: Vec<PathBuf> = runs.keys().map(|run| directory.join(run)).collect();
     let keep = |run: &Run<'_>| match Taking::of(run) {
         Some(taking) => (taking.run, format!("/{}", taking.name), taking.judged),
         None => (run.record.id.clone(), String::new(), run.judged().to_vec()),
     };
     let mut cells: BTreeMap<JudgedCell<'a>, Vec<(String, Vec<Judged>)>> = BTreeMap::new();
-    for (id, target, judged) in Records::judged_paths(&paths, keep).kept {
-        if let Some(step) = runs.get(&id) {
-            let name = step.cell() + &target;
-            let cell = JudgedCell { variant: &step.variant, model: &step.model, name };
-            cells.entry(cell).or_default().push((id, judged));
-        }
+    for (step, (id, target, judged)) in read_runs(directory, schedule, state, keep).kept {
+        let name = step.cell() + &target;
+        let cell = JudgedCell { variant: &step.variant, model: &step.model, name };
+        cells.entry(cell).or_default().push((id, judged));
     }
     let verdicts = |runs: Vec<(String, Vec<Judged>)>| {
         GroupVerdicts::of(runs.iter().map(|(id, judged)| (id.as_str(), judged.as_slice())))

@@ -7,10 +7,12 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Args};
 use clap_complete::ArgValueCompleter;
 use slob_awr::Scope;
-use slob_record::SeriesWanted;
+use slob_campaign::read_campaign;
+use slob_report::JudgedRun;
 use slob_report::ledger::{Entry, Ledger, Platform, read_sheet};
 
 use super::awr::{self, ReadReports};
+use super::campaigns::runs_of_campaign;
 use crate::answer::Forms;
 use crate::args::NAMING;
 use crate::failure::{Failure, Outcome};
@@ -93,20 +95,23 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// The platforms of reports, or else of runs.
+    /// The platforms of reports, or else of runs. Those that a campaign has set aside do not count.
     fn measured(&mut self, input: &str) -> Result<Vec<Platform>, Failure> {
         let path = Path::new(input);
-        let (platforms, code) = if awr::are_reports(path) {
+        let (platforms, is_whole) = if awr::are_reports(path) {
             let read =
                 ReadReports::read([&path.to_owned()], Scope::Row, |named| Platform::of_report(&named))?;
             let code = read.exit_code()?;
-            (read.kept, code)
+            (read.kept, code == ExitCode::SUCCESS)
+        } else if let Some((schedule, state)) = read_campaign(path)? {
+            let (runs, is_whole) = runs_of_campaign(path, &schedule, &state, JudgedRun::of)?;
+            (Platform::of_runs(runs.into_iter().map(|(_, run)| run).collect()), is_whole)
         } else {
-            let read = Records::read(self.results, [input], SeriesWanted::Counts, |record| record);
+            let read = Records::judged(self.results, [input], JudgedRun::of);
             let code = read.exit_code()?;
-            (Platform::of_runs(read.kept), code)
+            (Platform::of_runs(read.kept), code == ExitCode::SUCCESS)
         };
-        self.unread |= code != ExitCode::SUCCESS;
+        self.unread |= !is_whole;
         Ok(platforms)
     }
 }

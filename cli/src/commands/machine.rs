@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::io::{self, ErrorKind};
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -235,9 +234,8 @@ fn page(sections: &[Section]) -> String {
                 Grade::Problem => "PROBLEM",
             };
             let _ = writeln!(text, "  {grade:<7}  {:<width$}  {}", check.subject, check.finding);
-            let remedy = check.remedy.iter().flat_map(|remedy| remedy.lines());
-            for (line, head) in remedy.zip(iter::once("->").chain(iter::repeat("  "))) {
-                let _ = writeln!(text, "  {:<7}  {:<width$}  {head} {line}", "", "");
+            if let Some(remedy) = &check.remedy {
+                let _ = writeln!(text, "  {:<7}  {:<width$}  -> {remedy}", "", "");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The commands that read saved runs: `report`, `info`, `list`, `diff`, `show`, `export`, and `analyze` for repeated runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ use slob_report::profiles::Headrooms;
 use slob_report::{Confidence, HTML_REPORT, compact_summary, compare_probe_text, text_report, with_digest};
 
 use super::awr::{self, ReadReports};
-use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours, missing};
+use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours, runs_of_campaign};
 use crate::answer::Forms;
 use crate::args::{NAMING, STRICT};
 use crate::failure::{Failure, Outcome, PARTLY, judged};
@@ -767,38 +767,26 @@ impl Inputs {
 
     /// Adds the runs that a campaign lists; it names the variant and the model of each.
     fn add_campaign(&mut self, directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
-        if !schedule.demand.is_empty() {
-            let place = directory.display();
-            return Err(Failure::usage(format!(
-                "{place} is a campaign of searches for headroom: analyse it separately"
-            )));
-        }
-        let completed = schedule.steps.iter().filter_map(|step| Some((state.completed_run(step)?, step)));
-        let steps: BTreeMap<&str, _> = completed.collect();
-        let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
-        let read = Records::judged_paths(&paths, run_of);
-        self.unread |= !paths.is_empty() && read.exit_code()? != ExitCode::SUCCESS;
-        for mut run in read.kept.into_iter().flatten() {
-            let Some(step) = steps.get(run.id.as_str()) else { continue };
-            run.label.clone_from(&step.variant);
-            run.models = BTreeSet::from([step.model.clone()]);
-            run.sessions = step.sessions.map(Sessions::total).into_iter().collect();
-            self.runs.push(run);
+        let (runs, is_whole) = runs_of_campaign(directory, schedule, state, run_of)?;
+        self.unread |= !is_whole;
+        for (step, run) in runs {
+            let Some(run) = run else { continue };
+            self.runs.push(Run {
+                label: step.variant.clone(),
+                models: BTreeSet::from([step.model.clone()]),
+                sessions: step.sessions.map(Sessions::total).into_iter().collect(),
+                ..run
+            });
         }
         let all = schedule.steps.len();
-        if steps.len() < all {
+        let done = schedule.steps.iter().filter(|step| state.completed_run(step).is_some()).count();
+        if done < all {
             let missed = state.missed(schedule, Timestamp::now()).len();
-            let left = all - steps.len() - missed;
+            let left = all - done - missed;
             let parts = [(left, "not done yet"), (missed, "missed: their slots have passed")];
             let notes = parts.into_iter().filter(|(runs, _)| *runs > 0);
             self.notes
                 .extend(notes.map(|(runs, how)| format!("{runs} of the campaign's {all} runs are {how}.")));
-        }
-        if !state.missing.is_empty() {
-            self.unread = true;
-            let missing = missing(state);
-            output::say(&format!("slob: {missing}"));
-            self.notes.push(format!("Missing: {missing}; `slob campaign PLAN.toml` makes them again."));
         }
         let variants = schedule.variants.iter();
         let mut variants: Vec<Variant> =

@@ -1,7 +1,7 @@
 //! `slob trend`: runs over time.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgAction, ArgMatches, Args, value_parser};
@@ -10,15 +10,16 @@ use jiff::Timestamp;
 use slob_campaign::{Schedule, State, read_campaign};
 use slob_facts::figure_named;
 use slob_facts::{Figure, Run, figure};
+use slob_report::JudgedRun;
 use slob_report::info::Column;
-use slob_report::trend::{History, JudgedRun, MissedSlot, Trend};
+use slob_report::trend::{History, MissedSlot, Trend};
 
-use super::campaigns::missing;
+use super::campaigns::runs_of_campaign;
 use super::reports::column_named;
 use crate::answer::Forms;
 use crate::failure::{Failure, Outcome, decided};
 use crate::tables::Records;
-use crate::{completing, output, settings};
+use crate::{completing, settings};
 
 /// Find when figures of runs changed over days, and what else did
 #[derive(Args)]
@@ -105,25 +106,11 @@ impl Inputs {
 
     /// A history for each variant, model and number of sessions, with the slots that were missed up to now.
     fn add_campaign(&mut self, directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
-        if !schedule.demand.is_empty() {
-            let place = directory.display();
-            return Err(Failure::usage(format!(
-                "{place} is a campaign of searches for headroom: use `slob compare`"
-            )));
-        }
-        let completed =
-            schedule.steps.iter().filter_map(|step| Some((state.completed_run(step)?, step.cell())));
-        let cells: BTreeMap<&str, String> = completed.collect();
-        let paths: Vec<PathBuf> = cells.keys().map(|run| directory.join(run)).collect();
-        let read = Records::judged_paths(&paths, JudgedRun::of);
-        self.unread |= !paths.is_empty() && read.exit_code()? != ExitCode::SUCCESS;
-        for run in read.kept {
-            let Some(cell) = cells.get(run.id()) else { continue };
-            self.histories.entry(cell.clone()).or_default().0.push(run);
-        }
-        if !state.missing.is_empty() {
-            self.unread = true;
-            output::say(&format!("slob: {}", missing(state)));
+        let (runs, is_whole) = runs_of_campaign(directory, schedule, state, JudgedRun::of)?;
+        self.unread |= !is_whole;
+        for (step, run) in runs.into_iter().filter(|(step, run)| state.completed_run(step) == Some(run.id()))
+        {
+            self.histories.entry(step.cell()).or_default().0.push(run);
         }
         for missed in state.missed(schedule, Timestamp::now()) {
             let slot = MissedSlot { begin: missed.slot.begin, end: missed.slot.end, why: missed.why };

@@ -97,8 +97,7 @@ impl RunState {
             RunEvent::Verifying => self.stage = Stage::Verifying,
             RunEvent::Warning(_) | RunEvent::Connected { .. } | RunEvent::Interrupted => {}
         }
-        let note = |line: &String| line.lines().next().unwrap_or_default().to_owned();
-        line.inspect(|line| push(&mut self.notes, note(line), MOST_NOTES))
+        line.inspect(|line| push(&mut self.notes, line.clone(), MOST_NOTES))
     }
 
     fn tick(&mut self, tick: &Tick<'_>) -> Option<String> {

@@ -402,6 +402,8 @@ fn a_bad_run_of_a_campaign_is_named_and_made_again() {
     assert_ne!(completed(&folder)["b/all/1x1/2"], bad);
     assert!(folder.at("c").join(&bad).is_dir(), "the old run keeps its folder");
     assert!(!folder.slob("analyze c").success().stdout.contains("planted"));
+    let ledger = folder.slob("ledger c").success().stdout;
+    assert!(ledger.contains("mean of 3 runs") && !ledger.contains("planted"), "{ledger}");
     folder.slob("campaign plan.toml --every 1h --for 2h --retry-bad").exits(2);
 }
 

@@ -27,14 +27,14 @@ const RULES: [Rule; 2] = [
     Rule {
         claim: Claim::Storage,
         says: "this is what the storage can do",
-        by: "the page of a run, the index of runs, `slob ledger`, the labels of `slob analyze` and `slob saturate`",
+        by: "the page of a run, the index of runs, `slob compare --platforms`, the labels of other views",
         permits: &[],
         beside: "which verdict is BAD; the figure is marked or left out",
     },
     Rule {
         claim: Claim::Compared,
         says: "faster, slower, higher, lower; changed since; met; within limits; protects",
-        by: "`slob diff`, `slob analyze`, `slob trend`, `slob gate`, `slob saturate`, the matrix of neighbours",
+        by: "`slob compare`, `slob trend`, `slob gate`, `slob search`, the matrix of neighbours",
         permits: &LIMITS,
         beside: "the settings and limits that differ, the noise or the interval, and which run of a side is BAD",
     },

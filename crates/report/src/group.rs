@@ -1,10 +1,32 @@
 //! Groups of runs that are judged and compared together, and how their verdicts are shown.
 
+use jiff::Timestamp;
 use slob_facts::verdicts::{Worst, refusal};
-use slob_facts::{Figure, Grade, GroupVerdicts, Question, Run, figure};
+use slob_facts::{Figure, Grade, GroupVerdicts, Judged, Question, Run, figure};
 use slob_record::Record;
 
 use crate::page::{Column, Page, Table};
+
+/// A run without its series, and its verdicts.
+#[derive(Clone, Debug)]
+pub struct JudgedRun {
+    pub(crate) record: Record,
+    pub(crate) verdicts: Vec<Judged>,
+}
+
+impl JudgedRun {
+    pub fn of(figures: &Run<'_>) -> Self {
+        Self { record: figures.record.clone(), verdicts: figures.judged().to_vec() }
+    }
+
+    pub fn id(&self) -> &str {
+        &self.record.id
+    }
+
+    pub fn started(&self) -> Timestamp {
+        self.record.started
+    }
+}
 
 pub(crate) struct Group<'a> {
     pub(crate) name: String,
@@ -14,7 +36,15 @@ pub(crate) struct Group<'a> {
 
 impl<'a> Group<'a> {
     pub(crate) fn of(name: &str, records: &'a [Record]) -> Self {
-        let runs: Vec<Run<'a>> = records.iter().map(Run::of).collect();
+        Self::new(name, records.iter().map(Run::of).collect())
+    }
+
+    pub(crate) fn of_judged(name: &str, runs: &'a [JudgedRun]) -> Self {
+        let run = |run: &'a JudgedRun| Run::judged_before(&run.record, run.verdicts.clone());
+        Self::new(name, runs.iter().map(run).collect())
+    }
+
+    fn new(name: &str, runs: Vec<Run<'a>>) -> Self {
         let verdicts = GroupVerdicts::of(runs.iter().map(|run| (run.record.id.as_str(), run.judged())));
         Self { name: name.to_owned(), runs, verdicts }
     }

@@ -4,7 +4,7 @@
 //! else. Ranks compare rows of one basis and one currency, and figures that rest on a BAD verdict are left out.
 
 use crate::Answer;
-use crate::group::Group;
+use crate::group::{Group, JudgedRun};
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt::Display;
@@ -12,7 +12,6 @@ use std::fmt::Display;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use slob_awr::Rates;
 use slob_awr::info::{Head, Named, Row};
-use slob_record::Record;
 use slob_spec::Amount;
 use toml::Spanned;
 
@@ -23,6 +22,14 @@ use slob_facts::measured::ratio;
 use slob_facts::table::Cell;
 use slob_facts::{Claim, Figure, GroupVerdicts, figure};
 use slob_stats::summary::mean;
+
+/// The name of a campaign's run without its repeat: `xfs-read-1x8-r3` is `xfs-read-1x8`.
+fn without_repeat(name: &str) -> &str {
+    match name.rsplit_once("-r") {
+        Some((rest, repeat)) if repeat.parse::<u32>().is_ok() => rest,
+        _ => name,
+    }
+}
 
 /// On what the figures of a platform rest, from the strongest to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]
@@ -59,30 +66,27 @@ pub struct Platform {
 
 impl Platform {
     /// The platforms of runs: repeats of one test are one, with the means of its figures.
-    pub fn of_runs(records: Vec<Record>) -> Vec<Self> {
-        let key = |record: &Record| {
-            (
-                record.name.clone(),
-                record.target.clone(),
-                record.workload.sessions(),
-                record.workload.update_pct.to_string(),
-            )
+    pub fn of_runs(runs: Vec<JudgedRun>) -> Vec<Self> {
+        let key = |JudgedRun { record, .. }: &JudgedRun| {
+            let (name, workload) = (without_repeat(&record.name).to_owned(), &record.workload);
+            (name, record.target.clone(), workload.sessions(), workload.update_pct.to_string())
         };
-        let mut groups: Vec<Vec<Record>> = Vec::new();
-        for record in records {
-            match groups.iter_mut().find(|group| key(&group[0]) == key(&record)) {
-                Some(group) => group.push(record),
-                None => groups.push(vec![record]),
+        let mut groups: Vec<Vec<JudgedRun>> = Vec::new();
+        for run in runs {
+            match groups.iter_mut().find(|group| key(&group[0]) == key(&run)) {
+                Some(group) => group.push(run),
+                None => groups.push(vec![run]),
             }
         }
         groups.iter().map(|group| Self::of_repeats(group)).collect()
     }
 
     /// The platform of the runs of one test, one at least.
-    fn of_repeats(records: &[Record]) -> Self {
-        let (first, last) = (&records[0], &records[records.len() - 1]);
-        let (name, server) = (first.name.clone(), &first.server);
-        let group = Group::of(&name, records);
+    fn of_repeats(repeats: &[JudgedRun]) -> Self {
+        let (first, last) = (&repeats[0].record, &repeats[repeats.len() - 1].record);
+        let name = if repeats.len() > 1 { without_repeat(&first.name) } else { &first.name };
+        let (name, server) = (name.to_owned(), &first.server);
+        let group = Group::of_judged(&name, repeats);
         let forbids = |figure: &Figure| group.verdicts.against(figure.rests_on, Claim::Storage);
         let any = |figure: &Figure| mean(&group.values(figure));
         let sound = |figure: &Figure| any(figure).filter(|_| forbids(figure).is_none());
@@ -90,7 +94,7 @@ impl Platform {
         let io_per_s = sound(io);
         let refused = forbids(io).map(|worst| worst.words(&name));
         let uncounted = || format!("{name}: the database does not count its physical reads and writes.");
-        let runs = match records.len() {
+        let runs = match repeats.len() {
             1 => format!("run {}", first.id),
             n => format!("mean of {n} runs, {} to {}", first.id, last.id),
         };

@@ -14,32 +14,12 @@ use slob_stats::summary::median;
 use slob_stats::{Comparison, Drift as StatsDrift, LEAST_FOR_CHANGES, MOST_FOR_CHANGES, change_points};
 
 use crate::change::compared;
+use crate::group::JudgedRun;
 use crate::settings::{DifferingSetting, differing};
 use crate::{Confidence, Outcome};
 use slob_facts::figure::Better;
 use slob_facts::format::plural;
 use slob_facts::{Claim, Figure, Grade, GroupVerdicts, Judged, Question, Run, Standing};
-
-/// A run without its series, and its verdicts.
-#[derive(Clone, Debug)]
-pub struct JudgedRun {
-    record: Record,
-    verdicts: Vec<Judged>,
-}
-
-impl JudgedRun {
-    pub fn of(figures: &Run<'_>) -> Self {
-        Self { record: figures.record.clone(), verdicts: figures.judged().to_vec() }
-    }
-
-    pub fn id(&self) -> &str {
-        &self.record.id
-    }
-
-    pub fn started(&self) -> Timestamp {
-        self.record.started
-    }
-}
 
 /// A slot of a campaign without a completed run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

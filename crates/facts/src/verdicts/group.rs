@@ -35,7 +35,7 @@ pub struct Worst {
     pub runs: usize,
     /// Runs that were judged.
     pub of: usize,
-    /// The runs with this answer, if it is BAD or DOUBT.
+    /// The runs with this answer, if it is BAD.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
     /// The sentence of the first run with this answer. A limit of the platform speaks only if all have one.
@@ -60,7 +60,7 @@ impl Worst {
         const MOST: usize = 3;
         let (title, answer) = (self.question.title(), self.answer.word());
         let which = match self.ids.get(..MOST).filter(|_| self.ids.len() > MOST) {
-            _ if self.runs == self.of => String::new(),
+            _ if self.runs == self.of || self.ids.is_empty() => String::new(),
             Some(first) => format!(": {} and {} more", first.join(", "), self.ids.len() - MOST),
             None => format!(": {}", self.ids.join(", ")),
         };
@@ -89,7 +89,7 @@ impl GroupVerdicts {
         let judged = runs.into_iter().flat_map(|(id, judged)| judged.iter().map(move |one| (id, one)));
         for (id, verdict) in judged {
             let Judged { question, answer, ref cause, ref sentence } = *verdict;
-            let ids = || Vec::from_iter((answer >= Grade::Doubt).then(|| id.to_owned()));
+            let ids = || Vec::from_iter((answer == Grade::Bad).then(|| id.to_owned()));
             let Some(worst) = all.iter_mut().find(|worst| worst.question == question) else {
                 let (cause, sentence) = (cause.clone(), sentence.clone());
                 let ids = ids();

@@ -184,6 +184,16 @@ pub(crate) struct Axis {
     pub(crate) names: Vec<(f64, String)>,
 }
 
+/// Seconds in the unit that suits a length of time, and its name.
+pub(crate) fn time_unit(length_s: f64) -> (f64, &'static str) {
+    match length_s {
+        ..=600.0 => (1.0, "seconds"),
+        ..=10_800.0 => (60.0, "minutes"),
+        ..=259_200.0 => (3600.0, "hours"),
+        _ => (86_400.0, "days"),
+    }
+}
+
 impl Axis {
     /// A linear axis from zero, or from the lowest value if that is negative.
     pub(crate) fn linear(title: impl Into<String>, unit: Unit) -> Self {

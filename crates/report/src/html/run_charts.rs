@@ -5,7 +5,9 @@ use slob_measure::{LatencyKind, OpCounts, OpKind};
 use slob_record::{Interval, Record, SessionRecord};
 use slob_stats::{Histogram, Point};
 
-use super::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit};
+use super::chart::{
+    Axis, Bar, Bars, Chart, Colour, Drawing, Fill, Heat, Line, Stroke, Trace, Unit, time_unit,
+};
 use super::heat::{self, Durations, below_step_sentence, counts_of_rows, low_edge_ns, rows, two_peaks};
 use super::layout::Section;
 use slob_facts::format::{count, duration_us, fixed, percent, plural};
@@ -47,11 +49,7 @@ struct Timeline<'a> {
 impl<'a> Timeline<'a> {
     fn of(record: &'a Record) -> Self {
         let series = &record.series;
-        let (unit_s, unit) = match series.start_s() + series.len() as u64 * series.width_s() {
-            ..=600 => (1.0, "seconds"),
-            601..=10_800 => (60.0, "minutes"),
-            _ => (3600.0, "hours"),
-        };
+        let (unit_s, unit) = time_unit((series.start_s() + series.len() as u64 * series.width_s()) as f64);
         Self { record, unit_s, unit, width_s: series.width_s() as f64 }
     }
 

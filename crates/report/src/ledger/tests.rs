@@ -1,6 +1,7 @@
 use rstest::rstest;
 use serde_json::Value;
-use slob_record::ConfigEntry;
+use slob_facts::Run;
+use slob_record::{ConfigEntry, Record};
 
 use super::*;
 
@@ -32,7 +33,11 @@ source = "its price list"
 "#;
 
 fn of_run(record: Record) -> Platform {
-    Platform::of_runs(vec![record]).remove(0)
+    of_runs(&[record]).remove(0)
+}
+
+fn of_runs(records: &[Record]) -> Vec<Platform> {
+    Platform::of_runs(records.iter().map(|record| JudgedRun::of(&Run::of(record))).collect())
 }
 
 /// 48 repeats of a campaign were 48 platforms, the best single run first.
@@ -40,11 +45,13 @@ fn of_run(record: Record) -> Platform {
 fn repeats_are_one_platform() {
     let run = |seconds: f64| {
         let mut record = records::update_run();
+        record.name = format!("array-write-1x8-r{seconds}");
         record.window.as_mut().unwrap().seconds = seconds;
         record
     };
-    let platforms = Platform::of_runs(vec![run(60.0), run(30.0), records::direct_read_run()]);
+    let platforms = of_runs(&[run(60.0), run(30.0), records::direct_read_run()]);
     let [repeated, other] = platforms.as_slice() else { panic!("{platforms:?}") };
+    assert_eq!(repeated.name, "array-write-1x8");
     assert!(
         repeated.source.starts_with("mean of 2 runs, ") && other.source.starts_with("run "),
         "{platforms:?}"

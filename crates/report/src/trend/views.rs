@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::{ChangePoint, Course, FigureTrend, Found, HistoryTrend, MissedSlot, RunAt, Trend};
 use crate::change::{range, shown_percent};
 use crate::group::write_verdicts;
-use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, time_unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use crate::settings::DifferingSetting;
@@ -167,7 +167,10 @@ impl HistoryTrend {
 
     fn drawing(&self, trend: &FigureTrend, course: &Course) -> Drawing {
         let begin = self.runs[0].started;
-        let hours = |at: Timestamp| at.duration_since(begin).as_secs_f64() / 3600.0;
+        let since_s = |at: Timestamp| at.duration_since(begin).as_secs_f64();
+        let last = self.runs.last().map_or(begin, |run| run.started);
+        let (unit_s, time) = time_unit(since_s(last));
+        let since = |at: Timestamp| since_s(at) / unit_s;
         // Latencies are in microseconds; the chart writes seconds with the prefix that fits.
         let (unit, factor) = match trend.figure.unit {
             "us" => (Unit::Seconds, 1e-6),
@@ -179,8 +182,8 @@ impl HistoryTrend {
             let own = |at: usize| {
                 trend.values[at].filter(|_| is_invalid(at) == wants_invalid).map(|value| factor * value)
             };
-            let runs = self.runs.iter().enumerate().map(|(at, run)| (hours(run.started), own(at)));
-            let gaps = self.missed.iter().map(|slot| (hours(slot.begin), None));
+            let runs = self.runs.iter().enumerate().map(|(at, run)| (since(run.started), own(at)));
+            let gaps = self.missed.iter().map(|slot| (since(slot.begin), None));
             let mut points: Vec<(f64, Option<f64>)> = runs.chain(gaps).collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             let (x, y) = points.into_iter().unzip();
@@ -191,7 +194,7 @@ impl HistoryTrend {
         let ends = begins.iter().skip(1).map(|at| at - 1).chain([self.runs.len() - 1]);
         let (mut x, mut y) = (Vec::new(), Vec::new());
         for ((begin, end), level) in begins.iter().zip(ends).zip(&course.levels) {
-            let [begin, end] = [*begin, end].map(|at| hours(self.runs[at].started));
+            let [begin, end] = [*begin, end].map(|at| since(self.runs[at].started));
             x.extend([begin, end, end]);
             y.extend([Some(factor * level), Some(factor * level), None]);
         }
@@ -200,15 +203,15 @@ impl HistoryTrend {
         let lines = [line(trend.figure.short, Colour::Reads, false), levels]
             .into_iter()
             .chain(bad.is_known().then_some(bad));
-        let title = format!("hours since {} UTC", day_and_time(begin));
+        let title = format!("{time} since {} UTC", day_and_time(begin));
         let x = Axis::linear(title, Unit::Plain);
         let mark = |change: &ChangePoint| {
             let when = change.since.strftime("%a %H:%M");
-            (hours(change.since), format!("{when} {} %", signed_percent(change.comparison.percent)))
+            (since(change.since), format!("{when} {} %", signed_percent(change.comparison.percent)))
         };
         Drawing {
             marks: course.changes.iter().map(mark).collect(),
-            shades: self.missed.iter().map(|slot| (hours(slot.begin), hours(slot.end))).collect(),
+            shades: self.missed.iter().map(|slot| (since(slot.begin), since(slot.end))).collect(),
             ..Drawing::new(x, Axis::linear(trend.figure.heading, unit), lines.map(Trace::Line).collect())
         }
     }
