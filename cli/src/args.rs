@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use clap_complete::ArgValueCompleter;
 use slob_record::RECORD_VERSION;
@@ -202,10 +203,61 @@ pub(crate) fn is_given(matches: &ArgMatches, flag: &str) -> bool {
 }
 
 /// Prints clap's message: help and versions to stdout, mistakes to stderr with exit code 2.
-pub(crate) fn exit_with(error: &clap::Error) -> ExitCode {
+pub(crate) fn exit_with(error: clap::Error) -> ExitCode {
+    let error = with_own_tips(error);
     // A closed pipe behind --help is no error.
     let _ = error.print();
     ExitCode::from(u8::from(error.use_stderr()) * 2)
+}
+
+/// The library's tips go by letters: they offer `--gate` for the `--rate` of another command, or a flag as a value, and nothing
+/// for `rnu`.
+fn with_own_tips(mut error: clap::Error) -> clap::Error {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    match error.kind() {
+        ErrorKind::InvalidSubcommand if error.get(ContextKind::SuggestedSubcommand).is_none() => {
+            let typed = text(ContextKind::InvalidSubcommand);
+            let root = command();
+            let visible = root.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name);
+            let nearest = visible.min_by_key(|name| strsim::damerau_levenshtein(name, &typed));
+            if let Some(name) = nearest.filter(|name| strsim::damerau_levenshtein(name, &typed) <= 1) {
+                error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![name.to_owned()]));
+            }
+        }
+        ErrorKind::UnknownArgument => {
+            let typed = text(ContextKind::InvalidArg);
+            error.remove(ContextKind::Suggested);
+            let takers = takers_of(&typed);
+            if !takers.is_empty() {
+                error.remove(ContextKind::SuggestedArg);
+                let tip = format!("{typed} is a flag of {}", takers.join(", ")).into();
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+            }
+        }
+        ErrorKind::InvalidValue => {
+            let typed = text(ContextKind::InvalidValue);
+            if strsim::damerau_levenshtein(&typed, &text(ContextKind::SuggestedValue)) > 1 {
+                error.remove(ContextKind::SuggestedValue);
+            }
+        }
+        _ => {}
+    }
+    error
+}
+
+/// The commands that have a flag, the first few.
+fn takers_of(flag: &str) -> Vec<String> {
+    const SHOWN: usize = 4;
+    let has_it = |sub: &&Command| {
+        let mut longs = sub.get_arguments().filter_map(Arg::get_long);
+        !sub.is_hide_set() && flag.strip_prefix("--").is_some_and(|flag| longs.any(|long| long == flag))
+    };
+    let root = command();
+    let takers = root.get_subcommands().filter(has_it);
+    takers.map(|sub| format!("`slob {}`", sub.get_name())).take(SHOWN).collect()
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     leave_no_core();
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => return args::exit_with(&error),
+        Err(error) => return args::exit_with(error),
     };
     match commands::dispatch(&matches) {
         Ok(code) => code,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::io::{self, ErrorKind};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -234,8 +235,9 @@ fn page(sections: &[Section]) -> String {
                 Grade::Problem => "PROBLEM",
             };
             let _ = writeln!(text, "  {grade:<7}  {:<width$}  {}", check.subject, check.finding);
-            if let Some(remedy) = &check.remedy {
-                let _ = writeln!(text, "  {:<7}  {:<width$}  -> {remedy}", "", "");
+            let remedy = check.remedy.iter().flat_map(|remedy| remedy.lines());
+            for (line, head) in remedy.zip(iter::once("->").chain(iter::repeat("  "))) {
+                let _ = writeln!(text, "  {:<7}  {:<width$}  {head} {line}", "", "");
             }
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use slob_engine::Purpose;
+use slob_facts::{GroupVerdicts, Run, figure};
 use slob_record::{CONF_FILE, Record, RecordError, SigningKey, Status, Together};
 use slob_report::html::run_page;
 use slob_report::{HTML_REPORT, TEXT_REPORT, compact_summary, text_report, with_digest};
@@ -144,6 +145,15 @@ impl KeptRun {
         let printed = output::print(&text).map_err(Failure::after_work);
         output::say(&format!("\n{}", self.place()));
         printed
+    }
+
+    /// Its key figures and verdicts in two lines.
+    pub(super) fn in_brief(&self) -> String {
+        let run = Run::of(&self.record);
+        let figures = figure::KEY_IN_ROWS.map(|figure| format!("{} {}", figure.short, figure.show(&run)));
+        let verdicts = GroupVerdicts::of([(self.record.id.as_str(), run.judged())]).in_short();
+        let verdicts = verdicts.unwrap_or_default();
+        format!("  {}\n  {verdicts}  {}", figures.join("  "), self.folder.display())
     }
 
     pub(super) fn place(&self) -> String {

@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use clap::{ArgAction, ArgMatches, Args, Command};
+use clap::{ArgAction, ArgMatches, Args, Command, value_parser};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use slob_engine::{Engine, EngineKind, OpenSpec, Purpose, SchemaState, Server};
 use slob_facts::{Grade, verdicts};
 use slob_host::ProbePlan;
-use slob_record::{LoadCost, Record, SavedLoad, SigningKey, Status, leave_mark, save_load, save_probe};
-use slob_report::gate::Gate;
-use slob_report::{Answer, Confidence, compact_summary};
+use slob_record::{
+    LoadCost, Record, SavedLoad, SigningKey, Status, leave_mark, runs_named, save_load, save_probe,
+};
+use slob_report::gate::{Gate, Requirement};
+use slob_report::{Answer, Confidence, compact_summary, repeats_text};
 use slob_run::{
     LoadSummary, PageCache, Site, load, plan_load, script_of_load, script_of_run, script_of_server,
 };
@@ -298,6 +300,7 @@ fn schemas_or_roles(numbers: &[String], matches: &ArgMatches) -> Result<Vec<(Str
 Examples:
   slob run                 one session on each loaded schema, over all of its data
   slob run -t 4 --run-time 60 --update-pct 20
+  slob run --repeat 3 --name before        three runs, with mean, spread and noise
   slob run -s 1 -t 16      sixteen sessions on one schema
   slob run 4 8             four sessions that only update beside eight that only read
   slob run --until-steady --run-time 30m   stop as soon as the rate is steady, after 30 minutes at most
@@ -332,6 +335,9 @@ pub(super) struct RunArgs {
     /// Serve live figures for Prometheus at /metrics; a bare port binds to 127.0.0.1, port 0 picks a free one
     #[arg(hide_short_help = true, long, value_name = "ADDRESS:PORT")]
     metrics: Option<String>,
+    /// Make this many runs, a group by the name of --name, and print their mean, spread and noise
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(2..=100), conflicts_with_all = ["json", "full", "print_sql", "durability", "demand"])]
+    repeat: Option<u32>,
     /// Take settings and start from the program that started this one
     #[arg(long, hide = true)]
     member: bool,
@@ -360,7 +366,10 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
         figures: server.as_ref().map(MetricsServer::figures),
         extras: Extras { journal: args.durability.as_deref(), key: key.as_ref(), led: None },
     };
-    let kept = measure(&settings, watch, &stop)?;
+    if let Some(times) = args.repeat {
+        return repeated(&settings, times, args.strict, &watch, &required, &stop);
+    }
+    let kept = measure(&settings, &watch, &stop)?;
     drop(server);
     let record = &kept.record;
     // The record's folder is named even if stdout fails.
@@ -386,6 +395,54 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
     Ok(decided(gate.outcome))
 }
 
+/// Runs of one test, one after the other, which comparisons take as a group by their name.
+fn repeated(
+    settings: &Settings,
+    times: u32,
+    strict: bool,
+    watch: &Watch<'_>,
+    required: &[Requirement],
+    stop: &AtomicBool,
+) -> Outcome {
+    let name = settings::shown(settings, "RUN_NAME").unwrap_or_default();
+    if !settings::is_set(settings, "RUN_NAME") {
+        return Err(Failure::usage("--repeat makes a group by its name: add one, such as --name before"));
+    }
+    if let Ok(runs) = runs_named(&settings::results_dir(settings), &name)
+        && !runs.is_empty()
+    {
+        let runs = output::plural(runs.len() as u64, "run");
+        return Err(Failure::usage(format!(
+            "{runs} of the name {name} would belong to the group: choose another --name"
+        )));
+    }
+    let mut records: Vec<Record> = Vec::new();
+    for number in 1..=times {
+        output::say(&format!("run {number} of {times}"));
+        let kept = measure(settings, watch, stop)?;
+        output::say(kept.in_brief().trim_end());
+        kept.end(stop)?;
+        let is_complete = kept.record.status == Status::Completed;
+        if !is_complete && records.is_empty() {
+            return conclude(&kept.record, strict);
+        }
+        if !is_complete {
+            output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
+            return conclude(&kept.record, strict);
+        }
+        records.push(kept.record);
+    }
+    output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
+    let codes = records.iter().map(|record| conclude(record, strict));
+    let worst = codes.collect::<Result<Vec<_>, _>>()?.into_iter().find(|code| *code != ExitCode::SUCCESS);
+    if worst.is_some() || required.is_empty() {
+        return Ok(worst.unwrap_or(ExitCode::SUCCESS));
+    }
+    let gate = Gate::of(required, &[], &records, &[], Confidence::default());
+    output::print(&format!("\n{}", gate.text())).map_err(Failure::after_work)?;
+    Ok(decided(gate.outcome))
+}
+
 #[derive(Default)]
 struct Watch<'a> {
     plain: bool,
@@ -394,12 +451,12 @@ struct Watch<'a> {
 }
 
 /// Runs with a live display and keeps the record, also of a run that failed.
-fn measure(asked: &Settings, watch: Watch<'_>, stop: &AtomicBool) -> Result<KeptRun, Failure> {
+fn measure(asked: &Settings, watch: &Watch<'_>, stop: &AtomicBool) -> Result<KeptRun, Failure> {
     let settings = settings::of_run_as_loaded(asked)?;
     let spec = checked_run(&settings)?;
     settings::say_as_loaded(asked, &settings);
     warn_of(&machine_checks());
-    let mut display = RunDisplay::new(&spec, watch.plain, watch.figures);
+    let mut display = RunDisplay::new(&spec, watch.plain, watch.figures.clone());
     measure_spec(&settings, &spec, watch.extras, stop, &mut display)
 }
 
@@ -505,7 +562,7 @@ fn load_probe_and_run(
     }
     save_probe(&settings::results_dir(settings), &probe).map_err(Failure::failed)?;
     output::say("3. Running eight sessions with 10 % updates");
-    measure(settings, Watch { plain, ..Watch::default() }, stop)
+    measure(settings, &Watch { plain, ..Watch::default() }, stop)
 }
 
 /// Removes the demo's schemas, and its folder unless it holds other files.

@@ -190,7 +190,7 @@ impl Several {
         let words = std::iter::once(name).chain(env::args_os().skip(2));
         match (part.command)().bin_name(format!("slob {}", self.name)).try_get_matches_from(words) {
             Ok(matches) => (part.call)(&matches),
-            Err(error) => Ok(args::exit_with(&error)),
+            Err(error) => Ok(args::exit_with(error)),
         }
     }
 }

@@ -97,7 +97,8 @@ impl RunState {
             RunEvent::Verifying => self.stage = Stage::Verifying,
             RunEvent::Warning(_) | RunEvent::Connected { .. } | RunEvent::Interrupted => {}
         }
-        line.inspect(|line| push(&mut self.notes, line.clone(), MOST_NOTES))
+        let note = |line: &String| line.lines().next().unwrap_or_default().to_owned();
+        line.inspect(|line| push(&mut self.notes, note(line), MOST_NOTES))
     }
 
     fn tick(&mut self, tick: &Tick<'_>) -> Option<String> {

@@ -212,8 +212,7 @@ fn a_server_without_direct_io_has_one_remedy_before_and_after_a_run() {
     if skip_without_a_device() {
         return;
     }
-    let remedy =
-        "PostgreSQL 15 has no direct I/O, 16 and later have. Without it: limit the server's memory to 320M";
+    let remedy = "PostgreSQL 15 has no direct I/O, 16 and later have. Without it: limit the server's memory to 320 MiB";
     bench.setup(1, "32M");
     let said = bench.folder.slob("setup 2").success().stderr;
     assert_contains(&said, &["warning: of a test of these data, reads pass through the page cache", remedy]);
@@ -227,11 +226,22 @@ fn a_server_without_direct_io_has_one_remedy_before_and_after_a_run() {
 }
 
 #[test]
+fn a_server_that_can_bypass_the_page_cache_comes_with_the_setting() {
+    let Some(bench) = mariadb(&["innodb-flush-method=fsync"]) else { return };
+    let page = doctor(&bench.folder, None, format!("--target '{}'", bench.target)).success().stdout;
+    assert_contains(&page, &["WARNING  Page cache", "reads then bypass the page cache."]);
+    assert!(page.contains("innodb_flush_method=O_DIRECT") || page.contains("innodb_data_file_buffering=OFF"));
+}
+
+#[test]
 fn the_doctor_sees_a_memory_limit_that_is_there() {
     let Some((bench, container)) = contained(Version::V15, &[("shared_buffers", "1MB")]) else { return };
     if !container.limit_memory(512 << 20) {
         return;
     }
     let page = doctor(&bench.folder, None, "").success().stdout;
-    assert_contains(&page, &["its limit of 512 MiB of memory", "the server may use 512 MiB of memory: "]);
+    assert_contains(
+        &page,
+        &["its limit of 512 MiB of memory", "the server may use 512 MiB of memory: load "],
+    );
 }

@@ -219,3 +219,18 @@ fn size_and_duration_of_a_load_are_in_the_records_of_its_runs() {
     assert!(listed.lines().nth(1).unwrap().split(',').all(|figure| figure.parse::<f64>().unwrap() > 0.0));
     folder.slob("report").success().prints(&["The last load of these data"]);
 }
+
+#[test]
+fn repeats_are_a_group_by_their_name() {
+    let folder = Folder::loaded(1, "16M");
+    let quick = "run --repeat 2 --run-time 1 --warmup 0 --update-pct 0 --plain";
+    folder.slob(quick).refused(&["--name"]);
+    let text = folder.slob(format!("{quick} --name before")).success().stdout;
+    assert_contains(&text, &["2 runs of before", "Physical reads/s", "Noise %"]);
+    folder.slob(format!("{quick} --name before")).refused(&["2 runs of the name before"]);
+    folder.slob(format!("{quick} --name after")).success();
+    let compared = folder.slob("compare before after --json").success().stdout;
+    let sides: serde_json::Value = serde_json::from_str(&compared).unwrap();
+    let runs = ["first", "second"].map(|side| sides[side]["runs"].as_array().unwrap().len());
+    assert_eq!(runs, [2, 2], "{compared}");
+}

@@ -119,6 +119,14 @@ impl Figure {
         .show()
     }
 
+    /// A value of it in words, such as a mean over runs, with the unit of a duration.
+    pub fn in_unit(&self, value: f64) -> String {
+        match self.format {
+            Format::Micros => Format::Duration.show(value),
+            format => format.show(value),
+        }
+    }
+
     /// Its value; `None` if it is unknown or not finite.
     pub fn of(&self, figures: &Figures<'_>) -> Option<f64> {
         let run = || figures.measured.as_ref();

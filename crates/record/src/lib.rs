@@ -23,7 +23,7 @@ pub use folder::{
 };
 pub use read::{
     SeriesWanted, digest_of, digest_of_text, find_run, find_runs, list_runs, on_all_cpus, read_digests,
-    read_record, read_record_with, read_records, record_in_page, run_folder,
+    read_record, read_record_with, read_records, record_in_page, run_folder, runs_named,
 };
 pub use record::*;
 pub use saved::{SavedLoad, SavedProbe, latest_load, latest_probe, save_load, save_probe};

@@ -68,12 +68,21 @@ pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
         .ok_or_else(no_run)
 }
 
-/// The runs of a folder, oldest first, or else the one that [`find_run`] finds.
+/// All runs of a RUN_NAME, oldest first.
+/// Fails if the folder can't be read.
+pub fn runs_named(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError> {
+    let runs = list_runs(results)?;
+    let is_there = |id: &str| runs.iter().any(|path| id_of(path) == id);
+    Ok(runs.iter().filter(|path| is_named(&id_of(path), name, is_there)).cloned().collect())
+}
+
+/// The runs of a folder or of a RUN_NAME, oldest first, or else the one that [`find_run`] finds.
 /// Fails as [`find_run`] does; a folder without any run is an error too.
 pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError> {
     let folder = Path::new(name);
     if !folder.is_dir() || folder.join(RUN_FILE).is_file() {
-        return Ok(vec![find_run(results, name)?]);
+        let named = runs_named(results, name)?;
+        return if named.is_empty() { Ok(vec![find_run(results, name)?]) } else { Ok(named) };
     }
     let runs = list_runs(folder)?;
     if runs.is_empty() { Err(RecordError::NoRuns { path: folder.to_path_buf() }) } else { Ok(runs) }

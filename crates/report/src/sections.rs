@@ -135,9 +135,16 @@ fn verdicts(page: &mut Page, figures: &Run<'_>) {
     for verdict in figures.verdicts() {
         verdict_lines(page, verdict);
         for detail in verdict.details() {
-            page.hanging(&format!("{:<24} -", ""), &detail);
+            with_commands(page, &format!("{:<24} -", ""), &detail);
         }
     }
+}
+
+/// A text, and the commands on its further lines, which can be copied: they are not wrapped.
+fn with_commands(page: &mut Page, head: &str, text: &str) {
+    let mut lines = text.lines();
+    page.hanging(head, lines.next().unwrap_or_default());
+    lines.for_each(|command| page.line(&format!("{:width$} {command}", "", width = head.len())));
 }
 
 fn verdict_lines(page: &mut Page, verdict: &Verdict) {
@@ -185,7 +192,7 @@ pub fn compact_summary(record: &Record) -> String {
         // A sentence that names its remedy holds it already.
         let remedy = verdict.finding.remedy().filter(|_| verdict.answer == Grade::Bad);
         if let Some(remedy) = remedy.filter(|remedy| !verdict.sentence().contains(&**remedy)) {
-            page.hanging(&format!("{:<24}->", ""), &remedy);
+            with_commands(&mut page, &format!("{:<24}->", ""), &remedy);
         }
     }
     page.into_text()

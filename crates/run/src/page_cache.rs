@@ -12,7 +12,7 @@ const GIB: u64 = 1 << 30;
 /// Memory of a server beside its buffer cache: its sessions, and what is left to the page cache.
 const BESIDE_CACHE: u64 = 256 * MIB;
 /// Data are so many times what the page cache can hold: then it serves less than what 'Physical?' tolerates.
-const TIMES_PAGE_CACHE: u64 = 20;
+const TIMES_PAGE_CACHE: u64 = 24;
 /// Data are so many times the server's own cache, at least.
 const TIMES_CACHE: u64 = 2;
 /// Schemas of a load that the remedy proposes.
@@ -115,50 +115,54 @@ impl PageCache {
         ))
     }
 
-    /// The ways to reads of the device, with their commands. It has no line breaks.
+    /// The ways to reads of the device: sentences, and their commands below, one a line.
     pub fn remedy(&self) -> String {
-        let mut ways = Vec::from_iter(self.direct_io_advice.clone());
+        let mut words = Vec::from_iter(self.direct_io_advice.clone());
+        let mut commands = Vec::new();
         // A limit that starves a server ends it: its need is known where its engine says what its cache takes.
-        if !self.embedded && (ways.is_empty() || self.cache_bytes.is_some()) {
-            let way = self.by_size();
-            ways.push(if ways.len() == 1 { format!("Without it: {}", lower_first(&way)) } else { way });
+        if !self.embedded && (words.is_empty() || self.cache_bytes.is_some()) {
+            let (way, its_commands) = self.by_size();
+            let end = if its_commands.is_empty() { '.' } else { ':' };
+            words.push(format!("{}{way}{end}", if words.is_empty() { "" } else { "Without it: " }));
+            commands = its_commands;
         }
-        ways.join(" ")
+        [words.join(" ")].into_iter().chain(commands).collect::<Vec<_>>().join("\n")
     }
 
     /// By more data than the page cache can hold: within the limit that is there, or within a lower one.
-    fn by_size(&self) -> String {
+    fn by_size(&self) -> (String, Vec<String>) {
         let there = self.limit().filter(|limit| self.has_room(self.needed(*limit)));
         if let Some(limit) = there {
-            return format!(
-                "The server may use {} of memory: {}.",
-                shown(limit),
-                self.load(self.needed(limit))
-            );
+            let (load, commands) = self.load(self.needed(limit));
+            return (format!("the server may use {} of memory: {load}", shown(limit)), commands);
         }
         let Some(limit) = self.wanted_limit() else {
-            return format!(
-                "Limit the server's memory to its buffer cache and {} more, and load {TIMES_PAGE_CACHE} times as much as it has beside \
-                 that cache.",
-                shown(BESIDE_CACHE)
+            let beside = shown(BESIDE_CACHE);
+            let way = format!(
+                "limit the server's memory to its buffer cache and {beside} more, and load {TIMES_PAGE_CACHE} times as much as it has \
+                 beside that cache"
             );
+            return (way, Vec::new());
         };
         let by_memory = self.memory().map(|memory| {
-            let needed = self.needed(memory);
-            let room =
-                self.free_bytes.map(|free| format!(", and {} are free", shown(free))).unwrap_or_default();
-            format!(" (all of its {} of memory would take {} of data{room})", shown(memory), shown(needed))
+            let room = self.free_bytes.map(|free| format!(", and {} are free", shown(free)));
+            let (memory, needed) = (shown(memory), shown(self.needed(memory)));
+            format!(
+                " (all of its {memory} of memory would take {needed} of data{})",
+                room.unwrap_or_default()
+            )
         });
-        format!(
-            "Limit the server's memory to {}, its cache of {} and {} more{}{}: {}; then {}.",
-            size(limit),
+        let (how, command) = self.limiting(limit);
+        let (load, commands) = self.load(self.needed(limit));
+        let way = format!(
+            "limit the server's memory to {}, its cache of {} and {} more{}{}, {how}, and {load}",
+            shown(limit),
             shown(self.cache_bytes.unwrap_or(0)),
             shown(BESIDE_CACHE),
             self.on.as_ref().map(|host| format!(", on {host}")).unwrap_or_default(),
             by_memory.unwrap_or_default(),
-            self.limit_command(limit),
-            self.load(self.needed(limit)),
-        )
+        );
+        (way, command.into_iter().chain(commands).collect())
     }
 
     fn has_room(&self, data_bytes: u64) -> bool {
@@ -167,41 +171,42 @@ impl PageCache {
     }
 
     /// How that much is loaded, unless there is no room for it.
-    fn load(&self, data_bytes: u64) -> String {
+    fn load(&self, data_bytes: u64) -> (String, Vec<String>) {
+        let (all, loaded) = (shown(data_bytes), shown(self.loaded_bytes));
         if self.loaded_bytes >= data_bytes {
-            return "run again on what is loaded".to_owned();
+            return ("run again on what is loaded".to_owned(), Vec::new());
         }
         if !self.has_room(data_bytes) {
             let free = shown(self.free_bytes.unwrap_or(0));
-            return format!(
-                "make room for {} of data, of which {} are loaded: only {free} are free where they are",
-                shown(data_bytes),
-                shown(self.loaded_bytes)
-            );
+            let room =
+                format!("make room for {all} of data: {loaded} are loaded, and only {free} are free there");
+            return (room, Vec::new());
         }
-        let scale = size(data_bytes / SCHEMAS);
-        let target = &self.target;
-        let load =
-            format!("`slob setup --target {target} --scale {scale} {SCHEMAS}` loads {}", shown(data_bytes));
-        if self.loaded_bytes == 0 { load } else { format!("`slob drop --target {target}`, and {load}") }
+        let (target, scale) = (&self.target, size(data_bytes / SCHEMAS));
+        let drop = (self.loaded_bytes > 0).then(|| format!("slob drop --target {target}"));
+        let load = format!("slob setup --target {target} --scale {scale} {SCHEMAS}");
+        (format!("load {all}"), drop.into_iter().chain([load]).collect())
     }
 
-    /// The command that limits the server's memory: of its container, of its unit, or of a control group for it.
-    fn limit_command(&self, bytes: u64) -> String {
+    /// How the server's memory is limited, and the command: of its container, of its unit, or of a control group for it.
+    fn limiting(&self, bytes: u64) -> (&'static str, Option<String>) {
         let limit = size(bytes);
         let path = self.limits.as_ref().map(|limits| limits.path.as_str()).unwrap_or_default();
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         for (number, part) in parts.iter().enumerate().rev() {
             if let Some((program, id)) = container(part, parts[..number].last().copied()) {
-                return format!("`{program} update --memory {limit} --memory-swap {limit} {id}`");
+                let command = format!("{program} update --memory {limit} --memory-swap {limit} {id}");
+                return ("by its container's runtime", Some(command));
             }
         }
         if parts.iter().any(|part| part.starts_with("kubepods")) {
-            return format!("in its pod's resources.limits, memory: {limit}i");
+            return ("in resources.limits.memory of its pod", None);
         }
         let is_unit = |part: &&&str| [".service", ".scope"].iter().any(|ending| part.ends_with(ending));
         if let Some(unit) = parts.iter().rfind(is_unit) {
-            return format!("`systemctl set-property --runtime '{unit}' MemoryMax={limit} MemorySwapMax=0`");
+            let command =
+                format!("systemctl set-property --runtime '{unit}' MemoryMax={limit} MemorySwapMax=0");
+            return ("as root", Some(command));
         }
         let is_first = self.limits.as_ref().is_some_and(|limits| limits.version == 1);
         let (folder, file) = match is_first {
@@ -209,9 +214,9 @@ impl PageCache {
             false => ("/sys/fs/cgroup/slob", "memory.max"),
         };
         let pid = self.pid.map_or_else(|| "PID".to_owned(), |pid| pid.to_string());
-        format!(
-            "as root `mkdir -p {folder}; echo {limit} >{folder}/{file}; echo {pid} >{folder}/cgroup.procs`"
-        )
+        let command =
+            format!("mkdir -p {folder}; echo {limit} >{folder}/{file}; echo {pid} >{folder}/cgroup.procs");
+        ("as root", Some(command))
     }
 }
 
@@ -242,11 +247,6 @@ fn shown(bytes: u64) -> String {
     }
 }
 
-fn lower_first(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,37 +268,30 @@ mod tests {
     #[test]
     fn the_limit_is_set_where_the_server_runs() {
         let id = "0123456789abcdef".repeat(4);
+        let docker = "\ndocker update --memory 384M --memory-swap 384M 0123456789ab\n";
         let commands = [
             (
                 "/system.slice/system-db.slice/db@15-main.service",
                 2,
-                "`systemctl set-property --runtime 'db@15-main.service' MemoryMax=384M MemorySwapMax=0`",
+                "\nsystemctl set-property --runtime 'db@15-main.service' MemoryMax=384M MemorySwapMax=0\n",
             ),
-            (
-                &format!("/system.slice/docker-{id}.scope"),
-                2,
-                "`docker update --memory 384M --memory-swap 384M 0123456789ab`",
-            ),
-            (&format!("/docker/{id}"), 1, "`docker update --memory 384M --memory-swap 384M 0123456789ab`"),
-            (
-                &format!("/machine.slice/libpod-{id}.scope/container"),
-                2,
-                "`podman update --memory 384M --memory-swap 384M 0123456789ab`",
-            ),
+            (&format!("/system.slice/docker-{id}.scope"), 2, docker),
+            (&format!("/docker/{id}"), 1, docker),
+            (&format!("/machine.slice/libpod-{id}.scope/container"), 2, "\npodman update --memory 384M "),
             (
                 "/kubepods.slice/kubepods-pod1.slice/cri-containerd-1.scope",
                 2,
-                "in its pod's resources.limits, memory: 384Mi",
+                "resources.limits.memory of its pod",
             ),
             (
                 "/jobs/db",
                 1,
-                "`mkdir -p /sys/fs/cgroup/memory/slob; echo 384M >/sys/fs/cgroup/memory/slob/memory.limit_in_bytes; echo 4711 >",
+                "\nmkdir -p /sys/fs/cgroup/memory/slob; echo 384M >/sys/fs/cgroup/memory/slob/memory.limit_in_bytes",
             ),
             (
                 "/jobs/db",
                 2,
-                "`mkdir -p /sys/fs/cgroup/slob; echo 384M >/sys/fs/cgroup/slob/memory.max; echo 4711 >",
+                "echo 384M >/sys/fs/cgroup/slob/memory.max; echo 4711 >/sys/fs/cgroup/slob/cgroup.procs\n",
             ),
         ];
         for (path, version, command) in commands {
@@ -312,14 +305,15 @@ mod tests {
     fn what_is_to_be_loaded_has_a_size_that_fits_on_the_disk() {
         let free = of_group("/", 2, None);
         let remedy = free.remedy();
-        assert!(remedy.contains("`slob drop --target db://h/d`, and `slob setup --target db://h/d --scale 1280M 4` loads 5.0 GiB"), "{remedy}");
+        let load = "and load 6.0 GiB:\n";
+        let commands = "\nslob drop --target db://h/d\nslob setup --target db://h/d --scale 1536M 4";
+        assert!(remedy.contains(load) && remedy.ends_with(commands), "{remedy}");
         assert!(
-            remedy.contains("24.0 GiB of memory would take 480.0 GiB of data, and 73.0 GiB are free"),
+            remedy.contains("24.0 GiB of memory would take 576.0 GiB of data, and 73.0 GiB are free"),
             "{remedy}"
         );
-        assert!(!remedy.contains("120G"), "{remedy}");
         let full = PageCache { free_bytes: Some(GIB), ..free.clone() }.remedy();
-        assert!(full.contains("make room for 5.0 GiB") && !full.contains("`slob setup"), "{full}");
+        assert!(full.contains("make room for 6.0 GiB") && !full.contains("slob setup"), "{full}");
         let empty = PageCache { loaded_bytes: 0, ..free };
         assert!(!empty.remedy().contains("slob drop"), "{}", empty.remedy());
     }
@@ -328,7 +322,8 @@ mod tests {
     fn a_limit_that_is_there_decides_what_is_enough() {
         let held = of_group("/db.service", 2, Some(512 * MIB));
         assert!(held.warning().is_some_and(|warning| warning.contains("its limit of 512 MiB")));
-        assert!(held.remedy().starts_with("The server may use 512 MiB of memory: `slob drop --target"));
+        let words = "the server may use 512 MiB of memory: load 9.0 GiB:\nslob drop";
+        assert!(held.remedy().starts_with(words), "{}", held.remedy());
         let enough = PageCache { data_bytes: held.needed(512 * MIB), ..held };
         assert_eq!(enough.warning(), None);
         // A limit that takes more data than there is room for is lowered.
