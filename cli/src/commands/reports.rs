@@ -292,8 +292,8 @@ fn all_columns_described() -> String {
     format!("{lines}\nThose of awr_info, which are the default: {}\n", awr.join(", "))
 }
 
-/// Reads beside reads, operations beside operations.
-const LIST_COLUMNS: [(&str, Column); 10] = {
+/// Reads beside reads, operations beside operations. People read the start in the id.
+const LIST_COLUMNS: [(&str, Column); 11] = {
     let [reads, read_p99, operations, operation_p99] = figure::KEY_IN_ROWS;
     [
         ("ID", info::ID),
@@ -306,6 +306,7 @@ const LIST_COLUMNS: [(&str, Column); 10] = {
         ("OP P99", Column::figure(operation_p99)),
         ("VERDICTS", info::VERDICTS_IN_SHORT),
         ("NAME", info::NAME),
+        ("STARTED", info::STARTED),
     ]
 };
 
@@ -363,9 +364,11 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
             && status.is_none_or(|wanted| status_word(&record.status) == wanted)
             && since.is_none_or(|since| record.started >= since)
     };
-    let columns = LIST_COLUMNS.map(|(_, column)| column);
+    let is_data = args.csv || args.json;
+    let shown = if is_data { LIST_COLUMNS.len() } else { LIST_COLUMNS.len() - 1 };
+    let (heads, columns): (Vec<&str>, Vec<Column>) = LIST_COLUMNS.into_iter().take(shown).unzip();
     let row = |figures: &slob_facts::Run<'_>| {
-        let cells = || match args.csv || args.json {
+        let cells = || match is_data {
             true => cells(figures, &columns),
             false => columns.iter().map(|column| column.shown(figures)).collect(),
         };
@@ -379,7 +382,7 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
     rows.sort_by_key(|(started, ..)| *started);
     let are_good = rows.iter().all(|(.., is_good)| *is_good);
     let rows = rows.into_iter().map(|(_, cells, _)| cells);
-    let table = table(LIST_COLUMNS.map(|(head, _)| head), &columns, rows);
+    let table = table(heads, &columns, rows);
     let asked = [(args.csv, Form::Csv), (args.json, Form::Json)];
     output::print(&Form::of(asked, Form::Table).text(&table))?;
     if table.is_empty() {
