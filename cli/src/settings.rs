@@ -10,7 +10,7 @@ use clap::ArgMatches;
 use slob_engine::Engine;
 use slob_record::ConfigEntry;
 use slob_run::Loaded;
-use slob_spec::{ConfFile, Entry, Kind, Observers, Origin, Param, RunSpec, Secret, Settings, Value};
+use slob_spec::{ConfFile, Entry, Kind, Observers, Origin, Param, RunSpec, Secret, Settings, Target, Value};
 
 use crate::failure::Failure;
 use crate::interrupt::HiddenAnswer;
@@ -74,7 +74,12 @@ pub(crate) fn flags_for(matches: &ArgMatches, takes: impl Fn(&Param) -> bool) ->
         conf_file(matches).map(|file| format!(" --conf {}", output::quoted(file))).unwrap_or_default();
     for (key, value) in flags(matches) {
         let Some(param) = table.find(&key).filter(|param| takes(param)) else { continue };
-        let Some(flag) = param.flag() else { continue };
+        // A target that is refused for its password, and a misspelt list of hosts, get here too.
+        let shown = match param.kind {
+            Kind::Url => value.parse().ok().map(|target: Target| target.to_string()),
+            _ => Some(value).filter(|value| param.key != "ENDPOINTS" || !value.contains('@')),
+        };
+        let Some((flag, value)) = param.flag().zip(shown) else { continue };
         let between = if matches!(param.kind, Kind::Flag) || param.bare_flag.is_some() { '=' } else { ' ' };
         said += &format!(" --{flag}{between}{}", output::quoted(&value));
     }

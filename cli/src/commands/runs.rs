@@ -19,7 +19,7 @@ use slob_report::{Answer, Confidence, compact_summary, repeats_text};
 use slob_run::{
     LoadSummary, PageCache, Site, load, plan_load, script_of_load, script_of_run, script_of_server,
 };
-use slob_spec::{LoadSpec, Observers, Param, RunSpec, Settings, Size};
+use slob_spec::{LoadSpec, Param, RunSpec, Settings, Size};
 
 use super::machine::{machine_checks, measure_device, warn_of};
 use super::measuring::{Extras, KeptRun, measure_spec};
@@ -145,7 +145,7 @@ fn load_all(
     warn_of(&machine_checks());
     let plan = plan_load(engine.as_ref(), &spec)?;
     if plan.bytes() > 0 {
-        warn_of_page_cache(engine.as_ref(), &spec, plan.bytes(), stop)?;
+        warn_of_page_cache(engine.as_ref(), settings, &spec, plan.bytes(), stop)?;
     }
     let gb = plan.bytes() as f64 / 1e9;
     let question = || {
@@ -199,12 +199,15 @@ pub(super) fn refuse_tablespace(spec: &LoadSpec, server: &Server) -> Result<(), 
 /// Says before a load what its data will be good for, and which load would be better.
 fn warn_of_page_cache(
     engine: &dyn Engine,
+    settings: &Settings,
     spec: &LoadSpec,
     missing_bytes: u64,
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let server = engine.server()?;
-    let site = Site::find(engine, &server, &Observers::default(), false, stop)?;
+    let (observers, copy) = (settings::observers(settings), settings::copies_observer(settings));
+    // A load needs no observer: one that does not fit is the run's to refuse.
+    let Ok(site) = Site::find(engine, &server, &observers, copy, stop) else { return Ok(()) };
     let block_bytes = u64::from(server.block_bytes);
     let all = u64::from(spec.schemas.get()) * spec.scale.blocks(server.block_bytes) * block_bytes;
     let page_cache =

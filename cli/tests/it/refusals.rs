@@ -314,6 +314,9 @@ fn nothing_is_loaded_by_accident() {
     for (line, words) in refused {
         refuse(&folder, line, words);
     }
+    let with_password = folder.slob("setup 4G --target postgres://u:S3CRET@h/d --endpoints u:S3CRET@h");
+    let said = with_password.refused(&["--target postgres://u@h/d --scale 4G 4`"]).all();
+    assert!(!said.contains("S3CRET"), "{said}");
 }
 
 /// It was loaded and measured in place of the kit's database.

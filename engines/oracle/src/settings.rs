@@ -122,7 +122,7 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
         checks_blocks: checks_blocks(&found),
         cache_bytes: None,
         direct_io_advice: (direct_io(&found) == Some(false)).then(|| {
-            "Set filesystemio_options=SETALL in the parameter file, and restart the instance.".to_owned()
+            "On a local file system set filesystemio_options=SETALL in the parameter file, and restart the instance.".to_owned()
         }),
         clock_step_ns: clock_step_us.and_then(|us| NonZeroU64::new(us.saturating_mul(1000))),
         capabilities: Capabilities {
@@ -196,9 +196,6 @@ fn advice(found: &ServerSettings, data_bytes: Option<u64>) -> Vec<String> {
             "The server's clock steps by {step} us: shorter operations count as 0 or as a whole step."
         ));
     }
-    if direct_io(found) == Some(false) {
-        advice.push("filesystemio_options is neither SETALL nor DIRECTIO: on a local file system reads may be served by the page cache of the operating system, and not reach the device.".into());
-    }
     for [name, spoilt, text] in table(SPOILERS) {
         if found.get(name).is_some_and(|value| value.eq_ignore_ascii_case(spoilt)) {
             advice.push(text.into());
@@ -261,7 +258,6 @@ mod tests {
         for (name, value, word) in [
             ("buffer cache bytes", "1099511627776", "fit into the buffer cache"),
             ("_db_block_prefetch_limit", "5", "_db_block_prefetch_limit is not 0"),
-            ("filesystemio_options", "none", "filesystemio_options"),
             ("disk_asynch_io", "FALSE", "disk_asynch_io"),
             ("statistics_level", "BASIC", "statistics_level"),
             ("db_block_checksum", "OFF", "db_block_checksum"),

@@ -80,19 +80,12 @@ impl SqliteEngine {
 impl Engine for SqliteEngine {
     fn server(&self) -> Result<Server> {
         let place = &self.0.place;
-        let mut advice = Vec::new();
-        if place.buffered {
-            advice.push(
-                "BUFFERED is TRUE: reads that the page cache of the operating system can serve never reach the device."
-                    .into(),
-            );
-        }
         Ok(Server {
             product: "SQLite".into(),
             version: rusqlite::version().into(),
             block_bytes: BLOCK_BYTES,
             settings: self.settings(),
-            advice,
+            advice: Vec::new(),
             checks_blocks: Some(false),
             cache_bytes: None,
             direct_io_advice: place.buffered.then(|| "Leave out --buffered (BUFFERED=FALSE).".to_owned()),

@@ -123,7 +123,7 @@ fn verdict_row(verdict: &Verdict) -> Markup {
             div {
                 p { (markup(&verdict.sentence())) }
                 @if !details.is_empty() {
-                    details {
+                    details open[verdict.answer == Grade::Bad] {
                         summary { "Why" }
                         ul { @for detail in &details { li { (markup(detail)) } } }
                     }
