@@ -15,7 +15,7 @@ use slob_campaign::{
     Attempt, Campaign, Conductor, Ended, Event, Member, Moment, Order, Plan, Progress, Schedule, State, Step,
     Store, carry_out,
 };
-use slob_demand::{Goal, Options, SPOILED_REPEATS};
+use slob_demand::{Goal, Options};
 use slob_facts::verdicts::Worst;
 use slob_facts::{Claim, GroupVerdicts, Judged, Question, Run};
 use slob_record::{SeriesWanted, read_record_with};
@@ -27,7 +27,7 @@ use slob_spec::{Entry, RunSpec, Settings};
 
 use super::demands::goal_of;
 use super::measuring::{Extras, Quiet, measure_spec};
-use super::searches::find_headroom;
+use super::searches::{Pace, find_headroom};
 use super::together::{End, measure_together};
 use crate::args::STRICT;
 use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
@@ -523,7 +523,7 @@ fn search(
         demand,
         &directory,
         Some(json!(conditions)),
-        SPOILED_REPEATS,
+        Pace::Thorough,
         stop,
     )?;
     if let Some(failure) = interruption {

@@ -1,7 +1,9 @@
 //! What plans, searches for headroom and replays have in common: the demand, the target, and the runs.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use clap::{Args, value_parser};
 use clap_complete::ArgValueCompleter;
@@ -110,13 +112,17 @@ pub(super) struct SearchRuns<'a> {
     directory: PathBuf,
     /// Knows the runs that were made before; calibrations of a plan have none.
     trail: Option<Trail>,
+    /// The end of the time for the search.
+    until: Option<Instant>,
+    /// The longest run so far.
+    longest: Cell<Duration>,
 }
 
 impl<'a> SearchRuns<'a> {
     /// Calibrations are no runs of the user: they neither fill the list nor become the latest.
     pub(super) fn of_calibrations(settings: &Settings, stop: &'a AtomicBool) -> Self {
         let directory = settings::results_dir(settings).join("calibrations");
-        Self { settings: settings.clone(), stop, directory, trail: None }
+        Self::new(settings.clone(), stop, directory, None)
     }
 
     /// Runs that the same command goes on from. `about` tells them from those of other searches.
@@ -127,7 +133,16 @@ impl<'a> SearchRuns<'a> {
         about: &serde_json::Value,
     ) -> Result<Self, Failure> {
         let trail = Some(Trail::open(directory, about)?);
-        Ok(Self { settings, stop, directory: directory.to_owned(), trail })
+        Ok(Self::new(settings, stop, directory.to_owned(), trail))
+    }
+
+    fn new(settings: Settings, stop: &'a AtomicBool, directory: PathBuf, trail: Option<Trail>) -> Self {
+        Self { settings, stop, directory, trail, until: None, longest: Cell::default() }
+    }
+
+    /// Begins no run that would end after this time, as far as the runs so far tell.
+    pub(super) fn within(self, time: Option<Duration>) -> Self {
+        Self { until: time.map(|time| Instant::now() + time), ..self }
     }
 }
 
@@ -148,6 +163,10 @@ impl Runs for SearchRuns<'_> {
         failure.is_interruption()
     }
 
+    fn is_out_of_time(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() + self.longest.get() > until)
+    }
+
     fn say(&self, line: &str) {
         output::say(line);
     }
@@ -163,7 +182,8 @@ impl Parts for SearchRuns<'_> {
         pairs.push(("RUN_NAME", name.to_owned()));
         pairs.push(("RESULTS_DIR", self.directory.display().to_string()));
         let settings = settings::overridden(&self.settings, &pairs, name)?;
-        measure_step(&settings, self.stop, &mut Quiet::new(), |folder| {
+        let begun = Instant::now();
+        let made = measure_step(&settings, self.stop, &mut Quiet::new(), |folder| {
             let kept = format!("; what it measured is kept: `{}`", report_command(folder));
             match &self.trail {
                 Some(_) => {
@@ -171,6 +191,8 @@ impl Parts for SearchRuns<'_> {
                 }
                 None => kept,
             }
-        })
+        });
+        self.longest.set(self.longest.get().max(begun.elapsed()));
+        made
     }
 }

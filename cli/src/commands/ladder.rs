@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{ArgMatches, Args, value_parser};
 use slob_engine::{BlockReader, Engine, Purpose};
 use slob_facts::format::{plural, size};
-use slob_host::{BlockTransfer, ProbeEvent, ProbePlan, ProbeStep, ReadPath, probe_paths, time_reads};
+use slob_host::{BlockTransfer, PathProbe, ProbePlan, ProbeStep, ReadPath, time_reads};
 use slob_report::Answer;
 use slob_report::rungs::{Path, Rung, Rungs};
 use slob_run::{ObservedHost, Prepared, Site, prepare};
@@ -29,10 +29,11 @@ const CACHED_BYTES: u64 = 4 << 20;
 Examples:
   slob ladder                            the device below the data, the file system, the page cache, and the database
   slob ladder -s 1 -t 8 --seconds 20     eight sessions on each rung
+  slob ladder --repeats 5                each rung five times, in turns
   slob ladder /data                      without a database: the folder of a device
   slob ladder /pgdata --target ...       a folder beside the data, if those are not found
   slob ladder --html                     a page with a chart, ladder.html
-Reads random blocks, one at a time in each session, for --seconds on each rung. Runs of the database are ordinary records, named
+Reads random blocks, one at a time in each session, for --seconds on each rung, --repeats times in turns. Runs of the database are ordinary records, named
 ladder-cached and ladder-storage.")]
 pub(super) struct LadderArgs {
     /// Read the same blocks from the device, the page cache and through the database
@@ -44,6 +45,9 @@ pub(super) struct LadderArgs {
     /// Seconds per rung
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = value_parser!(u32).range(1..=3600))]
     seconds: u32,
+    /// How often each rung is measured, in turns
+    #[arg(long, value_name = "N", default_value = "2", value_parser = value_parser!(u32).range(1..=20))]
+    repeats: u32,
     /// Size of the scratch file in MiB
     #[arg(long, value_name = "MIB", default_value = "1024", value_parser = value_parser!(u64).range(16..=1_048_576))]
     size_mb: u64,
@@ -74,13 +78,13 @@ pub(super) fn ladder(args: &LadderArgs, matches: &ArgMatches) -> Outcome {
     };
     let block = size(plan.block_bytes.into());
     let about = format!("Random reads of {block} by {}.", plural(sessions.into(), "session"));
-    let of = if database.is_some() { 6 } else { 3 };
+    let of = u64::from(args.repeats) * if database.is_some() { 6 } else { 3 };
     let (stop, progress) = (interrupt::flag()?, Progress::new("measuring"));
     let mut climb = Climb { plan, stop, progress, done: 0, of, rungs: Vec::new() };
-    let climbed = climb.all(folder, database.as_ref());
+    let climbed = climb.all(folder, database.as_ref(), args.repeats);
     climb.progress.finish();
     climbed?;
-    let rungs = Rungs { about, rungs: climb.rungs };
+    let rungs = Rungs::of(about, climb.rungs);
     forms.write(&rungs)?;
     if forms.is_page_alone() {
         output::print(&rungs.text())?;
@@ -169,30 +173,50 @@ struct Climb {
 }
 
 impl Climb {
-    fn all(&mut self, folder: Option<&FilePath>, database: Option<&Database>) -> Result<(), Failure> {
-        let found = folder.map(|folder| Ok(folder.to_owned())).or_else(|| Some(database?.folder(&self.stop)));
-        let climbed = match found {
-            Some(Ok(folder)) => {
-                self.plan.dir = folder;
-                self.without_database()
-            }
-            Some(Err(why)) => Err(Failure::failed(why)),
-            None => Ok(()),
-        };
-        match climbed {
+    /// Measures rung after rung, as often as wanted: what changes with time meets each of them.
+    fn all(
+        &mut self,
+        folder: Option<&FilePath>,
+        database: Option<&Database>,
+        repeats: u32,
+    ) -> Result<(), Failure> {
+        let paths = match self.scratch(folder, database) {
             // The database's own rungs need no folder that this account may write to.
             Err(why) if folder.is_none() && !why.is_interruption() => {
                 let impossible = |path| Rung::impossible(Path::Without(path), &why.text());
                 self.rungs.extend(ReadPath::ALL.map(impossible));
-                self.done = ReadPath::ALL.len() as u64;
+                self.of /= 2;
+                None
             }
-            climbed => climbed?,
+            paths => paths?,
+        };
+        for _ in 0..repeats {
+            for (paths, read) in paths.iter().flat_map(|paths| ReadPath::ALL.map(|read| (paths, read))) {
+                self.without_database(paths, read)?;
+            }
+            let Some(database) = database else { continue };
+            let past_cache = self.past_cache(database)?;
+            self.rungs.push(past_cache);
+            self.run(database, Path::BufferCache)?;
+            self.run(database, Path::Storage)?;
         }
-        let Some(database) = database else { return self.check() };
-        let past_cache = self.past_cache(database)?;
-        self.rungs.push(past_cache);
-        self.run(database, Path::BufferCache)?;
-        self.run(database, Path::Storage)
+        Ok(())
+    }
+
+    /// Fills a scratch file in that folder, or else beside the data.
+    fn scratch(
+        &mut self,
+        folder: Option<&FilePath>,
+        database: Option<&Database>,
+    ) -> Result<Option<PathProbe>, Failure> {
+        self.plan.dir = match (folder, database) {
+            (Some(folder), _) => folder.to_owned(),
+            (None, Some(database)) => database.folder(&self.stop).map_err(Failure::failed)?,
+            (None, None) => return Ok(None),
+        };
+        let (progress, of) = (&self.progress, self.of);
+        let mut on_event = |_| progress.at(0, of, "writing the scratch file");
+        Ok(Some(PathProbe::fill(&self.plan, &mut on_event, &self.stop)?))
     }
 
     /// Notes the end of a rung. Fails if the user stopped it.
@@ -204,18 +228,11 @@ impl Climb {
         }
     }
 
-    fn without_database(&mut self) -> Result<(), Failure> {
-        let (progress, of) = (&self.progress, self.of);
-        let mut on_event = |event: ProbeEvent| match event {
-            ProbeEvent::Filling { .. } => progress.at(0, of, "writing the scratch file"),
-            ProbeEvent::StepStarted { number, .. } => {
-                progress.at(number as u64 - 1, of, Path::Without(ReadPath::ALL[number - 1]).name());
-            }
-            ProbeEvent::StepFinished(_) => {}
-        };
-        let steps = probe_paths(&self.plan, &mut on_event, &self.stop)?;
-        self.rungs.extend(steps.iter().map(|(path, step)| Rung::of_step(Path::Without(*path), step)));
-        self.done += 2;
+    fn without_database(&mut self, paths: &PathProbe, read: ReadPath) -> Result<(), Failure> {
+        let path = Path::Without(read);
+        self.progress.at(self.done, self.of, path.name());
+        let step = paths.read(read, &self.stop)?;
+        self.rungs.push(Rung::of_step(path, &step));
         self.check()
     }
 

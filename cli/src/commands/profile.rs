@@ -191,7 +191,7 @@ fn read_inputs(paths: &[PathBuf], matches: &ArgMatches) -> Result<(Vec<Profile>,
         profiles.extend(collect(read.kept, Source::Reports));
     }
     let mut samples = Vec::new();
-    for (path, sample) in read_records(&runs, SeriesWanted::Empty, |record| sample_of_run(&record)) {
+    for (path, sample) in read_records(&runs, SeriesWanted::Counts, |record| sample_of_run(&record)) {
         match sample {
             Ok(sample) => samples.push(sample),
             Err(error) => {

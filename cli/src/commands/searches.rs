@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use clap::{ArgMatches, Args, value_parser};
 use serde_json::json;
 use slob_campaign::{Ended, clash};
 use slob_demand::{
-    CALIBRATION_RUNS, Goal, HeadroomSearched, KneeOptions, Levels, Options, Replayed, SPOILED_REPEATS,
-    TOLERANCE_PERCENT, Timetable, find_knee,
+    CALIBRATION_RUNS, Goal, HeadroomSearched, KneeOptions, Levels, Options, Replayed, TOLERANCE_PERCENT,
+    Timetable, find_knee,
 };
+use slob_engine::Purpose;
 use slob_facts::LatencyLimit;
+use slob_measure::{Counter, LatencyKind};
 use slob_record::{Record, read_record};
 use slob_report::analysis::Curve;
 use slob_report::profiles::{Headroom, PlanView, Replay, plan_conf, plan_table};
@@ -96,6 +99,9 @@ pub(super) fn saturate(args: &SaturateArgs, matches: &ArgMatches) -> Outcome {
         refuse_roles(&settings)?;
     }
     let victim = args.beside.as_deref().map(|conf| victim(conf, &settings)).transpose()?;
+    if let Some(limit) = &limit {
+        refuse_unmeasured(limit, victim.as_ref().unwrap_or(&settings))?;
+    }
     let levels =
         LevelRuns { settings, victim, name: checked.spec.run_name.to_string(), stop: interrupt::flag()? };
     let (result, ended) =
@@ -164,6 +170,24 @@ impl Levels for LevelRuns {
             _ => Err(Failure::failed("a run beside another gave no result")),
         }
     }
+}
+
+/// Refuses a limit on a percentile of waits that the target only totals: no run would have it.
+fn refuse_unmeasured(limit: &LatencyLimit, limited: &Settings) -> Result<(), Failure> {
+    let Some(kind) = limit.figure.needs_each() else { return Ok(()) };
+    let RunSpec { target, options, .. } = RunSpec::from_settings(limited)?.spec;
+    let engine = registry::open_target(&target, &options, Purpose::Use, None)?;
+    let figures = engine.snapshot()?.total();
+    let is_traced = settings::shown(limited, "TRACE").is_some_and(|trace| trace != "off")
+        && figures.counters.get(Counter::PhysicalReadTimeNs).is_none();
+    if figures.latencies.get(kind).is_some() || (kind == LatencyKind::PhysicalRead && is_traced) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "--limit {limit}: {target} does not time each of these waits, so {} is not known; limit a mean (read-mean, redo-mean) or \
+         its operations (p99)",
+        limit.figure.name
+    )))
 }
 
 const AGGRESSOR: &str = "aggressor";
@@ -372,14 +396,39 @@ pub(super) fn headroom(args: &HeadroomArgs, matches: &ArgMatches) -> Outcome {
     step.retain(|(key, _)| !settings::is_set(&settings, key));
     let step: Vec<_> = step.into_iter().map(|(key, value)| (key, value.to_owned())).collect();
     let settings = settings::overridden(&settings, &step, "headroom")?;
-    output::say(&expectation(&settings, &goal, options.repeats));
-    let spoiled_repeats = if args.quick { 0 } else { SPOILED_REPEATS };
+    if goal.refusal(&options).is_none() {
+        output::say(&expectation(&settings, &goal, options.repeats));
+    }
+    let pace = if args.quick { Pace::Quick } else { Pace::Thorough };
     let (headroom, interruption) =
-        find_headroom(settings, &goal, &options, &args.directory, None, spoiled_repeats, &stop)?;
+        find_headroom(settings, &goal, &options, &args.directory, None, pace, &stop)?;
     args.write(&headroom, &args.directory.join("headroom.html"))?;
     match interruption {
         Some(failure) => Err(failure),
         None => Ok(args.exit_code(&headroom)),
+    }
+}
+
+/// How much time a search takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    Quick,
+    Thorough,
+}
+
+impl Pace {
+    /// How often a step is repeated because others spoiled it.
+    fn spoiled_repeats(self) -> usize {
+        match self {
+            Self::Quick => 0,
+            Self::Thorough => 2,
+        }
+    }
+
+    fn within(self) -> Option<Duration> {
+        /// What the help promises, less the pages and the end of a run that takes longer than those before it.
+        const QUICK: Duration = Duration::from_secs(290);
+        (self == Self::Quick).then_some(QUICK)
     }
 }
 
@@ -421,7 +470,7 @@ pub(super) fn find_headroom(
     options: &Options,
     directory: &Path,
     conditions: Option<serde_json::Value>,
-    spoiled_repeats: usize,
+    pace: Pace,
     stop: &AtomicBool,
 ) -> Result<(Headroom, Option<Failure>), Failure> {
     let target = target_of(&settings, goal)?;
@@ -431,9 +480,9 @@ pub(super) fn find_headroom(
     }
     let amount = |key| settings.entry(key).and_then(Entry::value).and_then(Amount::from_value);
     let [cost_per_hour, licensed_cores] = ["COST_PER_HOUR", "LICENSED_CORES"].map(amount);
-    let runs = SearchRuns::resumed(settings, stop, directory, &about)?;
+    let runs = SearchRuns::resumed(settings, stop, directory, &about)?.within(pace.within());
     let HeadroomSearched { calibrated, result, interruption } =
-        slob_demand::find_headroom(goal, &target, options, spoiled_repeats, &runs)?;
+        slob_demand::find_headroom(goal, &target, options, pace.spoiled_repeats(), &runs)?;
     let plan = PlanView::of(goal, Some(&target), calibrated);
     Ok((Headroom::of(plan, result, cost_per_hour, licensed_cores), interruption))
 }
@@ -454,7 +503,9 @@ fn replay(args: &HeadroomArgs, matches: &ArgMatches, options: &Options, when: &s
     RunSpec::from_settings(&settings)?;
     let usual = Path::new(REPLAY_DIRECTORY);
     let directory = if is_given(matches, "directory") { &args.directory } else { usual };
-    say_expectation(&timetable, &goal);
+    if goal.refusal(options).is_none() {
+        say_expectation(&timetable, &goal);
+    }
     let stop = interrupt::flag()?;
     let target = target_of(&settings, &goal)?;
     let mut about = goal.about(&settings, &target);
@@ -466,7 +517,7 @@ fn replay(args: &HeadroomArgs, matches: &ArgMatches, options: &Options, when: &s
     let runs = SearchRuns::resumed(settings, &stop, directory, &about)?;
     let Replayed { calibrated, result, ended } =
         slob_demand::replay(&goal, &target, &timetable, args.multiply, options, &runs)?;
-    if result.runs.is_empty() {
+    if result.runs.is_empty() && result.refused.is_none() {
         ended?;
         let place = directory.display();
         return Err(Failure::failed(format!(

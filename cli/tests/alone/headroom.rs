@@ -1,14 +1,10 @@
 //! A host carries its own load: a run is profiled, and its headroom on the same data is 1 at least. A host that is throttled to
 //! half carries half.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use slob_host::Device;
 use slob_testing::postgres::Version;
 
 use crate::alone;
-use crate::common::{Called, Folder, SLOB, is_full, mariadb, postgres};
+use crate::common::{Folder, Throttle, is_full, mariadb, postgres};
 
 const RUN: &str =
     "-s 2 -t 2 --rate 60 --update-pct 25 --work-unit 16 --update-work-unit 2 --run-time 4 --warmup 1";
@@ -68,48 +64,6 @@ fn a_host_carries_its_own_load_on_mariadb() {
     bench.server.sql("GRANT SELECT ON performance_schema.* TO plain@'%'");
     bench.setup(2, "32M");
     assert_host_carries_its_own_load(&bench.folder);
-}
-
-/// A control group whose processes read from a disk so many times per second at most. It is removed with the value.
-pub(crate) struct Throttle {
-    pub(crate) group: PathBuf,
-}
-
-impl Throttle {
-    pub(crate) fn of_disk_below(folder: &Path, reads_per_s: u32) -> Result<Self, String> {
-        let device = Device::behind(folder).map_err(|error| error.to_string())?;
-        let [disk] = device.disks.as_slice() else { return Err("the data are on no single disk".into()) };
-        let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.id.name));
-        let number = number.map_err(|error| error.to_string())?;
-        let number = number.trim();
-        let limits = [
-            ("blkio", "blkio.throttle.read_iops_device", format!("{number} {reads_per_s}")),
-            ("", "io.max", format!("{number} riops={reads_per_s}")),
-        ];
-        let name = format!("slob-{}-{reads_per_s}", std::process::id());
-        for (controller, file, limit) in limits {
-            let group = Path::new("/sys/fs/cgroup").join(controller).join(&name);
-            if fs::create_dir(&group).is_ok() {
-                let made = Self { group };
-                if fs::write(made.group.join(file), limit).is_ok() {
-                    return Ok(made);
-                }
-            }
-        }
-        Err("no control group can be made that limits reads of a disk".into())
-    }
-
-    /// Runs slob in the group.
-    pub(super) fn slob(&self, folder: &Folder, line: &str) -> Called {
-        let script = format!("echo $$ > {}/cgroup.procs && exec {SLOB} {line}", self.group.display());
-        folder.command_of("sh", format!("-c '{script}'")).output().unwrap().into()
-    }
-}
-
-impl Drop for Throttle {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.group);
-    }
 }
 
 const READS: &str = r#"{ "profile_version": 1, "source": "live", "subject": { "name": "PROD" }, "intervals": [

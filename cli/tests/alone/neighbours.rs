@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use crate::alone;
-use crate::common::{Folder, is_full};
-use crate::headroom::Throttle;
+use crate::common::{Folder, Throttle, is_full};
 
 /// The disk serves its queue in order, so that the shares of closed loops are those of their sessions: 4 of 16.
 const PLAN: &str = r#"

@@ -1,9 +1,7 @@
 //! A disk that becomes slower between two runs, by a control group: the trend names the run.
 
 use crate::alone;
-use crate::common::{Folder, is_full};
-
-use super::headroom::Throttle;
+use crate::common::{Folder, Throttle, is_full};
 
 /// The limit falls by 20 and 10 % after 24 of 48 runs.
 #[test]

@@ -3,6 +3,7 @@
 
 mod random;
 mod servers;
+mod throttle;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -20,6 +21,7 @@ use serde_json::Value;
 pub(crate) use servers::{Bench, Product, contained, mariadb, postgres};
 use slob_testing::tries::until;
 use slob_testing::{available, send};
+pub(crate) use throttle::Throttle;
 
 pub(crate) const SLOB: &str = env!("CARGO_BIN_EXE_slob");
 

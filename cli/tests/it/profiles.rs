@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::Version;
+use slob_testing::tries::{ensure, shown_within};
 
 use crate::common::{Folder, Signal, awr_fixture, postgres, read_json, signal, unwrapped, workspace};
 
@@ -129,11 +130,19 @@ fn the_same_interval_twice_counts_once() {
 const HEADROOM: &str =
     "headroom run.json --calibration 2s --run-time 2 --warmup 0 --most 2 --repeats 1 --limit mean=10s --json";
 
+/// Makes a run and its profile, until no verdict is BAD: a busy machine may miss the rate.
+fn profiled(folder: &Folder) {
+    shown_within(5, || {
+        folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
+        let shown = folder.slob("profile latest -o run.json").success().stdout;
+        ensure(!shown.contains("is BAD"), || shown.clone())
+    });
+}
+
 #[test]
 fn headroom_is_found_and_goes_on_from_its_records() {
     let folder = Folder::loaded(2, "16M");
-    folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
-    folder.slob("profile latest -o run.json").success();
+    profiled(&folder);
     let runs = || fs::read_dir(folder.at("headroom")).unwrap().count();
     let first = folder.slob(HEADROOM).json();
     let (made, steps) = (runs(), first["steps"].as_array().unwrap().len());
@@ -158,18 +167,38 @@ fn headroom_is_found_and_goes_on_from_its_records() {
     let page = folder.read("headroom/headroom.html");
     // On a busy machine the window of the run was longer than two seconds.
     let head = page.split("<h1>").nth(1).unwrap().split("</h1>").next().unwrap();
-    assert!(
-        head.starts_with("Carries 2x your peak interval of 2") && head.ends_with(" s at least"),
-        "{head}"
-    );
+    assert!(head.starts_with("Carries 2x your peak interval of 2") && head.contains(" s at least"), "{head}");
     assert!(page.contains("data-chart=\"rate\"") && page.contains("Bottleneck") == page.contains("Breaks"));
+}
+
+/// 'Carries 32x' was said of a run that had made 44/s of 150/s.
+#[test]
+fn a_run_that_missed_its_rate_is_no_demand_and_each_command_says_so() {
+    let folder = Folder::loaded(1, "16M");
+    folder.run_json("-s 1 --rate 100000 --update-pct 20 --work-unit 16 --run-time 1");
+    let bad = "is BAD: No: the rate was not met";
+    let profiled = folder.slob("profile latest -o run.json").success();
+    assert!(unwrapped(&profiled.stdout).contains(bad), "{}", profiled.stdout);
+    assert_eq!(folder.slob("profile show run.json").success().stdout, profiled.stdout);
+    folder.write("empty.conf", "# no target\n");
+    let plan = folder.slob("plan run.json --conf empty.conf --force").success();
+    assert!(unwrapped(&plan.stdout.replace("\n#", "\n")).contains(bad), "{}", plan.stdout);
+    let found = folder.slob(HEADROOM.replace(" --json", "")).exits(4);
+    let words = unwrapped(&found.stdout);
+    assert!(words.starts_with("Headroom is not known") && words.contains(bad), "{words}");
+    assert!(words.contains("profile another run") && !words.contains("Carries"), "{words}");
+    let made = fs::read_dir(folder.at("headroom")).into_iter().flatten().flatten();
+    let runs: Vec<_> = made.filter(|entry| entry.path().join("run.json").exists()).collect();
+    assert!(runs.is_empty() && !found.stderr.contains("this takes"), "{runs:?}");
+    let replay = "headroom run.json --replay day --compress 1 --calibration 2s --warmup 0 --json";
+    let replayed = folder.slob(replay);
+    assert!([2, 4].contains(&replayed.code), "{}", replayed.all());
 }
 
 #[test]
 fn a_platform_that_does_not_carry_the_demand_ends_with_exit_code_1_and_says_what_broke() {
     let folder = Folder::loaded(2, "16M");
-    folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
-    folder.slob("profile latest -o run.json").success();
+    profiled(&folder);
     let broken = HEADROOM.replace("mean=10s", "mean=1us").replace(" --json", "");
     let called = folder.slob(&broken).exits(1);
     assert!(called.stderr.contains("this takes "), "{}", called.stderr);
@@ -181,8 +210,7 @@ fn a_platform_that_does_not_carry_the_demand_ends_with_exit_code_1_and_says_what
 #[test]
 fn an_interrupted_search_prints_what_it_knows() {
     let folder = Folder::loaded(2, "16M");
-    folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
-    folder.slob("profile latest -o run.json").success();
+    profiled(&folder);
     let child = folder.start(HEADROOM.replace("--most 2", "--most 1000").replace(" --json", ""));
     let begun = Instant::now();
     let is_made = |part: &str| {
@@ -202,8 +230,7 @@ fn an_interrupted_search_prints_what_it_knows() {
 #[test]
 fn calibrations_are_no_runs_of_the_user_and_parameters_that_a_plan_sets_are_refused() {
     let folder = Folder::loaded(2, "16M");
-    folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
-    folder.slob("profile latest -o run.json").success();
+    profiled(&folder);
     let listed = folder.slob("list").success().stdout;
     folder
         .slob("plan run.json --target sqlite:./d --calibration 2s --warmup 0 --force -o plan.conf")

@@ -1,7 +1,8 @@
 //! `slob saturate`: limits that nothing keeps, curves without a knee, and the search by rate.
 
-use crate::common::Folder;
+use crate::common::{Folder, postgres};
 use serde_json::Value;
+use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within};
 
 fn saturate(folder: &Folder, flags: &str) -> Value {
@@ -54,4 +55,21 @@ fn the_highest_rate_that_is_kept_is_near_what_a_closed_loop_does() {
         ensure(near && points.iter().any(|point| point["over_limit"] == true), || curve.to_string())
     });
     folder.slob("saturate -t 2").refused(&["use --by rate"]);
+}
+
+/// PostgreSQL totals the time of its reads: the search failed after its first runs.
+#[test]
+fn a_percentile_that_a_server_can_not_tell_is_refused_before_any_run() {
+    let Some(bench) = postgres(Version::V15, &[("track_io_timing", "on")]) else { return };
+    bench.setup(1, "4M");
+    let words = ["does not time each", "limit a mean (read-mean, redo-mean)"];
+    bench.folder.slob("saturate -s 1 --by rate -t 2 --run-time 1 --limit read-p99=2ms").refused(&words);
+    let folder = Folder::loaded(1, "8M");
+    folder.write("victim.conf", &format!("{}RATE=5\n", bench.folder.read("slob.conf")));
+    let beside = "saturate -s 1 --by rate -t 2 --run-time 1 --beside victim.conf --limit read-p99=2ms";
+    folder.slob(beside).refused(&words);
+    for place in [&bench.folder, &folder] {
+        place.slob("list").says(&["holds no runs"]);
+    }
+    folder.slob("saturate -s 1 --by rate -t 2 --run-time 1 --limit read-p99=1us").success();
 }

@@ -55,6 +55,7 @@ impl Sample {
             seconds: report.elapsed_s(),
             figures: figures(named),
             histograms: histograms(report),
+            bad: Vec::new(),
             faults: faults.map(|warning| warning.text).collect(),
         }
     }

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use jiff::civil::DateTime;
 use serde::Serialize;
 
+use slob_facts::Judged;
+
 use crate::figure::{Figure, Figures, Kind, READS, WRITES};
 use crate::profile::{Histograms, Interval, Profile};
 use crate::summary::{LONG_S, length, moment, rank};
@@ -158,6 +160,9 @@ pub struct Demand {
     pub reads_are: ReadsAre,
     #[serde(skip)]
     pub histograms: Histograms,
+    /// The BAD verdicts of the runs that it is of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bad: Vec<Judged>,
     pub notes: Vec<String>,
 }
 
@@ -187,13 +192,14 @@ impl Profile {
         {
             return Err(ChoiceError::OneLong { length: length(only.seconds) });
         }
-        let Chosen { point, name, figures, histograms, mut notes } = match choice.by {
+        let Chosen { point, name, figures, histograms, bad, mut notes } = match choice.by {
             By::Each if !matches!(choice.at, At::Moment(_)) => each(intervals, choice.at),
             by => one(intervals, choice.at, by)?,
         };
         if figures.get(Figure::Commits).is_none() {
             notes.push("The profile does not know commits: a plan for it has no UPDATEs.".to_owned());
         }
+        notes.extend(bad.iter().map(|bad| format!("Of the run that was profiled {}.", bad.words())));
         let factor = choice.grow * choice.peak_factor.unwrap_or(1.0);
         if let Some(peak) = choice.peak_factor {
             notes.push(format!("Rates are {peak} times the interval's mean, as --peak-factor says."));
@@ -204,7 +210,7 @@ impl Profile {
         };
         let grow = choice.grow;
         let name = if grow == 1.0 { name } else { format!("{name}, grown to {grow} times") };
-        Ok(Demand { point, name, grow, figures: figures.times(factor), reads_are, histograms, notes })
+        Ok(Demand { point, name, grow, figures: figures.times(factor), reads_are, histograms, bad, notes })
     }
 }
 
@@ -228,6 +234,7 @@ struct Chosen {
     name: String,
     figures: Figures,
     histograms: Histograms,
+    bad: Vec<Judged>,
     notes: Vec<String>,
 }
 
@@ -273,8 +280,8 @@ fn one(intervals: &[Interval], at: At, by: By) -> Result<Chosen, ChoiceError> {
     if let (At::Peak | At::P95, [_]) = (at, intervals) {
         notes.push(format!("There is one interval only: its {at} is all there is."));
     }
-    let (figures, histograms) = (chosen.figures.clone(), chosen.histograms.clone());
-    Ok(Chosen { point, name: short_name(at, chosen.seconds), figures, histograms, notes })
+    let Interval { figures, histograms, bad, seconds, .. } = chosen.clone();
+    Ok(Chosen { point, name: short_name(at, seconds), figures, histograms, bad, notes })
 }
 
 pub(crate) fn at_moment(intervals: &[Interval], moment: DateTime) -> Result<&Interval, ChoiceError> {
@@ -349,6 +356,7 @@ fn each(intervals: &[Interval], at: At) -> Chosen {
         point,
         figures,
         histograms: Histograms::new(),
+        bad: intervals.iter().flat_map(|interval| interval.bad.clone()).collect(),
         notes: vec![note.to_owned()],
     }
 }
@@ -446,6 +454,7 @@ impl Demand {
             figures: figures.into(),
             reads_are: ReadsAre::Requests,
             histograms: Default::default(),
+            bad: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -7,6 +7,7 @@ use slob_record::Record;
 use slob_spec::{Kind, LoadSpec, Settings, SpecErrors, Value};
 
 use crate::options::{Options, parse_time};
+use crate::profile::refusal;
 use crate::runs::measured_by_run;
 use crate::{
     At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Demand, Limits, Parameters, Profile, calibrate,
@@ -44,6 +45,9 @@ pub trait Runs {
 
     /// True if the user ended the search.
     fn is_interruption(failure: &Self::Failure) -> bool;
+
+    /// True if another run would end after the time that the search was given.
+    fn is_out_of_time(&self) -> bool;
 
     fn say(&self, line: &str);
 }
@@ -127,10 +131,19 @@ impl Goal {
             most_sessions: self.most_sessions,
             ..Limits::default()
         };
+        Ok(self.uncalibrated(&limits.with_hot_spot(block_bytes)))
+    }
+
+    pub(crate) fn uncalibrated(&self, limits: &Limits) -> Calibrated {
         let costs = Costs::default();
-        let planned = solve(&self.demand, &costs, &limits.with_hot_spot(block_bytes));
+        let planned = solve(&self.demand, &costs, limits);
         let fit = compare(&self.demand, &planned, None, &costs);
-        Ok(Calibrated { planned, fit, runs: Vec::new() })
+        Calibrated { planned, fit, runs: Vec::new() }
+    }
+
+    /// Why nothing would follow from a search for this demand.
+    pub fn refusal(&self, options: &Options) -> Option<String> {
+        refusal(&self.demand.bad, options.count_cached)
     }
 }
 

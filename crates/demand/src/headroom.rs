@@ -13,13 +13,13 @@ use crate::search::{HeadroomFound, Step as SearchStep, search_headroom};
 use crate::step::{Environment, HeadroomStep, NotCounted, times};
 use crate::{Calibrated, Figures, Parameters};
 
-/// How often a step is repeated because others spoiled it.
-pub const SPOILED_REPEATS: usize = 2;
-
 /// What the runs of a search say.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct HeadroomResult {
     pub measured: Option<Environment>,
+    /// Why the profile is no demand; then no run is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     pub limits: Vec<HeadroomLimit>,
     /// The run that shows this platform's own latencies; absent if no lower rate than that of 1x can be asked for.
     pub low_load: Option<HeadroomStep>,
@@ -40,7 +40,7 @@ pub struct HeadroomSearched<F> {
     pub interruption: Option<F>,
 }
 
-/// Searches for headroom, or resumes.
+/// Searches for headroom, or resumes. Without a demand to rely on no run is made.
 pub fn find_headroom<R: Runs>(
     goal: &Goal,
     target: &Target,
@@ -48,6 +48,12 @@ pub fn find_headroom<R: Runs>(
     spoiled_repeats: usize,
     runs: &R,
 ) -> Result<HeadroomSearched<R::Failure>, R::Failure> {
+    if let refused @ Some(_) = goal.refusal(options) {
+        let calibrated = goal.uncalibrated(&target.limits);
+        let why = "No run was made.".to_owned();
+        let result = HeadroomResult { refused, why, ..HeadroomResult::default() };
+        return Ok(HeadroomSearched { calibrated, result, interruption: None });
+    }
     let calibrated = target.calibrate(goal, runs)?;
     let asked = options.limits.iter().map(|limit| limit.figure.name);
     let mut search = StepSearch {
@@ -66,8 +72,9 @@ pub fn find_headroom<R: Runs>(
     let found = search.find(options, &goal.demand.figures)?;
     let StepSearch { measured, limits, low_load, steps, interruption, .. } = search;
     let HeadroomFound { carries, at_least, less_than, .. } = found;
-    let why = found.words(options.rules());
-    let result = HeadroomResult { measured, limits, low_load, steps, carries, at_least, less_than, why };
+    let (refused, why) = (None, found.words(options.rules()));
+    let result =
+        HeadroomResult { measured, refused, limits, low_load, steps, carries, at_least, less_than, why };
     Ok(HeadroomSearched { calibrated, result, interruption })
 }
 
@@ -93,36 +100,33 @@ impl<R: Runs> StepSearch<'_, R> {
         let rules = options.rules();
         let rate = NonZeroU32::new(self.parameters.rate).unwrap_or(NonZeroU32::MIN);
         let mut at_one = Vec::new();
-        if self.measure_low_load()? {
-            while at_one.len() < rules.repeats as usize
-                && at_one.last().is_none_or(|last| matches!(last, SearchStep::Held | SearchStep::Broke))
-            {
-                at_one.push(self.step(1.0, |_| true)?);
-            }
-        } else {
-            at_one.push(SearchStep::Interrupted);
+        at_one.extend(self.measure_low_load()?);
+        while at_one.len() < rules.repeats as usize && at_one.last().is_none_or(SearchStep::counts) {
+            at_one.push(self.step(1.0, |_| true)?);
         }
         if options.limits.is_empty() {
             let counted: Vec<HeadroomStep> =
                 self.steps.iter().filter(|step| step.not_counted.is_none()).cloned().collect();
             self.limits = HeadroomLimit::defaults(production, self.low_load.as_ref(), &counted);
             self.steps.iter_mut().for_each(|step| step.judge(&self.limits));
-            let ended =
-                at_one.iter().rfind(|step| !matches!(step, SearchStep::Held | SearchStep::Broke)).copied();
+            let ended = at_one.iter().rfind(|step| !step.counts()).copied();
             at_one = self.steps.iter().filter_map(result_of).chain(ended).collect();
         }
         search_headroom(rules, rate, &at_one, |factor| self.step(factor, |step| step.broke.is_some()))
     }
 
-    /// Measures the latencies of this platform where nothing queues; returns false if the user interrupts it. A plan of a rate
-    /// that can't be lowered has no such run.
-    fn measure_low_load(&mut self) -> Result<bool, R::Failure> {
+    /// Measures the latencies of this platform where nothing queues; returns what ends the search. A plan of a rate that can't
+    /// be lowered has no such run.
+    fn measure_low_load(&mut self) -> Result<Option<SearchStep>, R::Failure> {
         let factor = LOW_LOAD.value / 100.0;
         if self.parameters.times(factor, &self.target.limits).rate == self.parameters.rate {
-            return Ok(true);
+            return Ok(None);
         }
         for nth in 1..=1 + self.spoiled_repeats {
-            let Some(step) = self.run(&format!("low-load-{nth}"), factor)? else { return Ok(false) };
+            let step = match self.run(&format!("low-load-{nth}"), factor)? {
+                Ok(step) => step,
+                Err(ended) => return Ok(Some(ended)),
+            };
             let is_last = step.spoiled.is_none();
             self.runs.say(&format!("low load, {} operations/s: {}", step.rate, step.outcome()));
             self.low_load = Some(step);
@@ -130,14 +134,17 @@ impl<R: Runs> StepSearch<'_, R> {
                 break;
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// A step, repeated while others spoil it and that `matters`.
     fn step(&mut self, factor: f64, matters: fn(&HeadroomStep) -> bool) -> Result<SearchStep, R::Failure> {
         loop {
             let name = format!("step-{}", self.steps.len() + 1);
-            let Some(mut step) = self.run(&name, factor)? else { return Ok(SearchStep::Interrupted) };
+            let mut step = match self.run(&name, factor)? {
+                Ok(step) => step,
+                Err(ended) => return Ok(ended),
+            };
             step.judge(&self.limits);
             let repeated = |other: &&HeadroomStep| {
                 other.factor == factor && other.not_counted == Some(NotCounted::Repeated)
@@ -160,20 +167,23 @@ impl<R: Runs> StepSearch<'_, R> {
         }
     }
 
-    /// Makes the run of a step; `None` if the user interrupts it.
-    fn run(&mut self, name: &str, factor: f64) -> Result<Option<HeadroomStep>, R::Failure> {
+    /// Makes the run of a step, unless the search ends.
+    fn run(&mut self, name: &str, factor: f64) -> Result<Result<HeadroomStep, SearchStep>, R::Failure> {
+        if self.runs.is_out_of_time() {
+            return Ok(Err(SearchStep::OutOfTime));
+        }
         let pairs = self.target.pairs(&self.parameters.times(factor, &self.target.limits));
         let record = match self.runs.run(name, &pairs) {
             Err(failure) if R::is_interruption(&failure) => {
                 self.interruption = Some(failure);
-                return Ok(None);
+                return Ok(Err(SearchStep::Interrupted));
             }
             other => other?,
         };
         self.measured.get_or_insert_with(|| Environment::of(&record));
         let columns = self.columns.iter().copied();
         let step = HeadroomStep::of(&record, factor, columns, self.count_cached);
-        Ok(Some(step.ok_or_else(|| DemandError::measured_nothing(&record))?))
+        Ok(Ok(step.ok_or_else(|| DemandError::measured_nothing(&record))?))
     }
 }
 

@@ -37,10 +37,16 @@ pub struct CurvePoint {
     /// *Operations Research* 9 (1961) 383): 100 if every session is always inside an operation. Absent in an open loop,
     /// whose sessions wait for arrivals.
     pub little_percent: Option<f64>,
+    /// The limited figure, of the target beside it if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited_us: Option<f64>,
     pub over_limit: bool,
     pub bottleneck: Bottleneck,
     pub reason: String,
     pub verdicts: Vec<Judged>,
+    /// The run of the target beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub victim: Option<Box<Self>>,
 }
 
 impl CurvePoint {
@@ -64,10 +70,12 @@ impl CurvePoint {
             operation_p99_us: figure::OPERATION_P99_US.of(&figures),
             response_p99_us: figure::RESPONSE_P99_US.of(&figures),
             little_percent: operation_mean_us.filter(|_| rate_per_s.is_none()).map(little_percent),
+            limited_us: None,
             over_limit,
             bottleneck,
             reason,
             verdicts: figures.judged().to_vec(),
+            victim: None,
         })
     }
 
@@ -172,14 +180,16 @@ impl<L: Levels> CurveSearch<'_, L> {
         };
         let limited = victim.as_ref().unwrap_or(&record);
         let mut point = curve_point(&record, self.exceeds_limit(limited)?)?;
-        let of_victim = match (&self.limit, &victim) {
-            (Some(limit), Some(victim)) => limited_value(limit, victim)
-                .map(|us| format!("  victim: {} {us:.0} us", limit.figure.name.trim_end_matches("_us"))),
+        point.limited_us = self.limit.as_ref().and_then(|limit| limited_value(limit, limited));
+        point.victim = victim.as_ref().and_then(|victim| CurvePoint::of(victim, false)).map(Box::new);
+        let of_victim = match (&self.limit, point.limited_us.filter(|_| victim.is_some())) {
+            (Some(limit), Some(us)) => {
+                Some(format!("  victim: {} {us:.0} us", limit.figure.name.trim_end_matches("_us")))
+            }
             _ => None,
         };
         // A victim at a fixed rate that is not kept has lost more than latency.
-        let beside = victim.as_ref().and_then(|victim| CurvePoint::of(victim, false));
-        point.over_limit |= beside.is_some_and(|beside| misses_rate(&beside, self.tolerance));
+        point.over_limit |= point.victim.as_ref().is_some_and(|victim| misses_rate(victim, self.tolerance));
         point.over_limit |= misses_rate(&point, self.tolerance);
         let (throughput, over_limit) = (point.operations_per_s, point.over_limit);
         let over = if over_limit { " Over the limit." } else { "" };
@@ -191,9 +201,10 @@ impl<L: Levels> CurveSearch<'_, L> {
 
     /// Measures a closed loop, which the steps of the rate divide.
     fn rate_step(&mut self) -> Result<NonZeroU32, L::Failure> {
-        let (record, _) = self.levels.measure(("RATE", "0".to_owned()), "closed")?;
+        let (record, victim) = self.levels.measure(("RATE", "0".to_owned()), "closed")?;
         // A closed loop has no response times, so their limit does not apply.
-        let point = curve_point(&record, false)?;
+        let mut point = curve_point(&record, false)?;
+        point.victim = victim.as_ref().and_then(|victim| CurvePoint::of(victim, false)).map(Box::new);
         let step = point.operations_per_s / f64::from(STEPS_OF_CAPACITY);
         self.levels.say(&format!("closed loop: {:.1} op/s  {}", point.operations_per_s, point.reason));
         self.points.push(point);

@@ -44,7 +44,7 @@ pub use demand::{At, By, Choice, ChoiceError, Demand, NotModelled, ReadsAre, not
 pub use figure::{Figure, Figures, Kind};
 pub use fit::{Aim, Fit, FitLine, TOLERANCE_PERCENT, compare};
 pub use goal::{DemandError, Goal, LoadedTarget, Pairs, Runs, Target};
-pub use headroom::{HeadroomResult, HeadroomSearched, SPOILED_REPEATS, find_headroom};
+pub use headroom::{HeadroomResult, HeadroomSearched, find_headroom};
 pub use knee::{CurvePoint, KneeOptions, KneeResult, Levels, find_knee};
 pub use limits::{Basis, Break, HeadroomLimit, is_page_cache};
 pub use options::{Options, parse_time};

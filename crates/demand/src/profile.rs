@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use slob_facts::{CARRIED, Judged, Question};
 use slob_measure::Facts;
 
 use crate::figure::{Figure, Figures, Kind};
@@ -89,6 +90,9 @@ pub struct Interval {
     pub figures: Figures,
     #[serde(default, skip_serializing_if = "Histograms::is_empty")]
     pub histograms: Histograms,
+    /// The BAD verdicts of the run that it is of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bad: Vec<Judged>,
 }
 
 impl Interval {
@@ -124,6 +128,20 @@ impl Interval {
     pub fn middle(&self) -> DateTime {
         self.after(self.seconds / 2.0)
     }
+}
+
+/// Why an interval is no demand: the verdict without which its run shows nothing.
+pub(crate) fn refusal(bad: &[Judged], count_cached: bool) -> Option<String> {
+    let forbids = |bad: &&Judged| match bad.question {
+        Question::Physical => !count_cached,
+        question => CARRIED.contains(&question),
+    };
+    let bad = bad.iter().find(forbids)?;
+    let remedy = match bad.question {
+        Question::Physical => "--count-cached counts its reads nevertheless",
+        _ => "profile another run, or choose another interval with --at",
+    };
+    Some(format!("of the run that was profiled {}; {remedy}", bad.words()))
 }
 
 #[skip_serializing_none]
@@ -223,6 +241,7 @@ pub struct Sample {
     pub seconds: Option<f64>,
     pub figures: Figures,
     pub histograms: Histograms,
+    pub bad: Vec<Judged>,
     pub faults: Vec<String>,
 }
 
@@ -266,6 +285,7 @@ impl Sample {
             seconds,
             figures: self.figures,
             histograms: self.histograms,
+            bad: self.bad,
         })
     }
 }
@@ -440,6 +460,7 @@ fn sum(slot: &[&Interval]) -> Interval {
         seconds,
         figures,
         histograms: histograms(slot),
+        bad: slot.iter().flat_map(|one| one.bad.clone()).collect(),
     }
 }
 

@@ -35,6 +35,9 @@ pub struct ReplayResult {
     pub runs: Vec<ReplayRun>,
     /// Sentences on what of production is not replayed.
     pub notes: Vec<String>,
+    /// Why the profile is no demand; then nothing is replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -144,14 +147,17 @@ impl ReplayResult {
             Question::Physical => !self.count_cached,
             question => question == Question::Accounted,
         };
-        self.runs.iter().find_map(|run| {
-            let bad = run.verdicts.iter().filter(counts).find(|verdict| verdict.answer == Grade::Bad)?;
-            let hint = if bad.question == Question::Physical {
-                " --count-cached counts them nevertheless."
-            } else {
-                ""
-            };
-            Some(format!("{} is BAD in {}: {}{hint}", bad.question.title(), run.run, bad.sentence))
+        let refused = self.refused.as_ref().map(|why| format!("The demand is not known, because {why}."));
+        refused.or_else(|| {
+            self.runs.iter().find_map(|run| {
+                let bad = run.verdicts.iter().filter(counts).find(|verdict| verdict.answer == Grade::Bad)?;
+                let hint = if bad.question == Question::Physical {
+                    " --count-cached counts them nevertheless."
+                } else {
+                    ""
+                };
+                Some(format!("{} is BAD in {}: {}{hint}", bad.question.title(), run.run, bad.sentence))
+            })
         })
     }
 }
@@ -211,7 +217,11 @@ pub fn replay<R: Parts>(
     options: &Options,
     runs: &R,
 ) -> Result<Replayed<R::Failure>, R::Failure> {
-    let calibrated = target.calibrate(goal, runs)?;
+    let refused = goal.refusal(options);
+    let calibrated = match refused {
+        Some(_) => goal.uncalibrated(&target.limits),
+        None => target.calibrate(goal, runs)?,
+    };
     let parameters = calibrated.planned.parameters;
     let most = timetable.slots.iter().map(|slot| slot.share).fold(1.0, f64::max);
     let mix = parameters.times(most * multiply, &target.limits);
@@ -231,11 +241,12 @@ pub fn replay<R: Parts>(
         intervals: timetable.slots.iter().zip(&rates).map(interval).collect(),
         runs: Vec::new(),
         notes: timetable.notes.clone(),
+        refused: refused.clone(),
     };
     let asked = options.limits.iter().map(|limit| limit.figure.name);
     let columns: Vec<&str> = asked.chain(HeadroomLimit::default_columns()).chain([RESPONSE]).collect();
     let pairs = |first| timetable.pairs(target, &mix, &rates, first);
-    let ended = result.make_parts(runs, &columns, pairs);
+    let ended = if refused.is_none() { result.make_parts(runs, &columns, pairs) } else { Ok(()) };
     result.judge(&options.limits.iter().map(HeadroomLimit::from).collect::<Vec<_>>());
     Ok(Replayed { calibrated, result, ended })
 }

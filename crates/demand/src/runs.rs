@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use jiff::tz::TimeZone;
-use slob_facts::{Run, figure};
+use slob_facts::{Grade, Run, figure};
 use slob_measure::{Bound, Counter, Counters, Facts, LatencyKind, OpCounts, OpKind, WorkingSet};
 use slob_record::{Interval, KindRecord, RateStepRecord, Record, Status, Window};
 use slob_spec::{RateSchedule, Workload};
@@ -41,6 +41,7 @@ pub fn sample_of_run(record: &Record) -> Sample {
         seconds: window.map(|window| window.seconds),
         figures: figures(record),
         histograms: histograms(record),
+        bad: Run::of(record).judged().iter().filter(|one| one.answer == Grade::Bad).cloned().collect(),
         faults: fault.into_iter().collect(),
     }
 }

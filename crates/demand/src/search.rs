@@ -287,6 +287,14 @@ pub(crate) enum Step {
     NotCounted,
     /// The user ended the search.
     Interrupted,
+    OutOfTime,
+}
+
+impl Step {
+    /// False if it ends the search.
+    pub(crate) fn counts(&self) -> bool {
+        matches!(self, Self::Held | Self::Broke)
+    }
 }
 
 /// Reason for the end of a search for headroom.
@@ -296,6 +304,7 @@ pub(crate) enum HeadroomEnd {
     Unsettled,
     NotCounted,
     Interrupted,
+    OutOfTime,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -315,6 +324,9 @@ impl HeadroomFound {
             (HeadroomEnd::NotCounted, ..) => "The search was ended by a step that does not count.".into(),
             (HeadroomEnd::Interrupted, ..) => {
                 "The search was interrupted: the same command continues it.".into()
+            }
+            (HeadroomEnd::OutOfTime, ..) => {
+                "Its time was over before both ends were measured: leave out --quick.".into()
             }
             (HeadroomEnd::Unsettled, ..) => {
                 "Its runs differ too much to settle: make them longer with --run-time.".into()
@@ -350,6 +362,7 @@ pub(crate) fn search_headroom<E>(
         let ended = match step {
             Step::NotCounted => HeadroomEnd::NotCounted,
             Step::Interrupted => HeadroomEnd::Interrupted,
+            Step::OutOfTime => HeadroomEnd::OutOfTime,
             Step::Held | Step::Broke => {
                 search.points.push((factor, step == Step::Held));
                 continue;
@@ -538,10 +551,14 @@ mod tests {
 
     #[test]
     fn an_interrupted_search_says_what_it_knows() {
-        let mut steps = [Step::Held, Step::Held, Step::Held, Step::Held, Step::Interrupted].into_iter();
-        let found = search_headroom(RULES, NonZeroU32::MIN, &[], |_| Ok::<_, ()>(steps.next().unwrap()));
-        let found = found.unwrap();
-        assert_eq!((found.carries, found.end), (Some(2.0), HeadroomEnd::Interrupted));
+        for (step, end) in
+            [(Step::Interrupted, HeadroomEnd::Interrupted), (Step::OutOfTime, HeadroomEnd::OutOfTime)]
+        {
+            let mut steps = [Step::Held, Step::Held, Step::Held, Step::Held, step].into_iter();
+            let found =
+                search_headroom(RULES, NonZeroU32::MIN, &[], |_| Ok::<_, ()>(steps.next().unwrap())).unwrap();
+            assert_eq!((found.carries, found.less_than, found.end), (Some(2.0), None, end));
+        }
     }
 
     #[test]

@@ -165,6 +165,7 @@ mod tests {
             figures: [(Figure::ReadRequests, *reads), (Figure::RedoBytes, 1e6), (Figure::Commits, 10.0)]
                 .into(),
             histograms: Default::default(),
+            bad: Vec::new(),
         };
         let intervals = (0..).zip(reads).filter(|(_, reads)| **reads >= 0.0).map(interval).collect();
         Profile { intervals, ..Profile::new(Source::Reports, Subject::default()) }

@@ -298,6 +298,7 @@ pub(crate) mod tests {
             ]
             .into(),
             histograms: Default::default(),
+            bad: Vec::new(),
         };
         Profile {
             profile_version: PROFILE_VERSION,

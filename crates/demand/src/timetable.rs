@@ -23,6 +23,20 @@ pub struct Timetable {
     pub compress: f64,
 }
 
+/// The slots without gaps too short for a step; what follows a gap begins earlier.
+fn without_short_gaps(slots: Vec<Slot>, compress: f64) -> Vec<Slot> {
+    let mut left_out_s = 0.0;
+    let mut kept = Vec::new();
+    for slot in slots {
+        if slot.production.is_none() && slot.seconds / compress < LEAST_STEP_S as f64 {
+            left_out_s += slot.seconds;
+        } else {
+            kept.push(Slot { from_s: slot.from_s - left_out_s, ..slot });
+        }
+    }
+    kept
+}
+
 impl Timetable {
     /// The stretch from a moment on, or the day of the goal's point, `compress` times as fast.
     pub fn of(
@@ -45,10 +59,15 @@ impl Timetable {
         if !(1.0..=86_400.0).contains(&compress) {
             return Err(DemandError::Usage("--compress must be from 1 to 86400".to_owned()));
         }
-        let Stretch { slots, notes } = goal
+        let Stretch { slots, mut notes } = goal
             .profile
             .stretch(&goal.choice, &goal.demand, from, seconds.as_secs_f64())
             .map_err(|error| DemandError::Usage(error.to_string()))?;
+        let of_profile = slots.len();
+        let slots = without_short_gaps(slots, compress);
+        if slots.len() < of_profile {
+            notes.push(format!("Gaps of the profile that leave less than {LEAST_STEP_S} s are left out."));
+        }
         let at = |from_s: f64| (from_s / compress).round() as u64;
         let begins_s: Vec<u64> = slots.iter().map(|slot| at(slot.from_s)).collect();
         let seconds = slots.last().map_or(0, |last| at(last.from_s + last.seconds));
@@ -56,11 +75,15 @@ impl Timetable {
         let too_short =
             begins_s.iter().zip(ends).zip(&slots).find(|((begin, end), _)| *begin + LEAST_STEP_S > *end);
         if let Some((_, slot)) = too_short {
+            let most = (slot.seconds / LEAST_STEP_S as f64 / 1.5).floor();
+            let advice = match most >= 1.0 {
+                true => format!("say --compress {most} at most"),
+                false => "profile longer intervals".to_owned(),
+            };
             return Err(DemandError::Usage(format!(
-                "--compress {compress} leaves less than {LEAST_STEP_S} s for the {} from {} on: say --compress {} at most",
+                "--compress {compress} leaves less than {LEAST_STEP_S} s for the {} from {} on: {advice}",
                 length(slot.seconds),
-                slot.begin_words(),
-                (slot.seconds / LEAST_STEP_S as f64 / 1.5).floor().max(1.0)
+                slot.begin_words()
             )));
         }
         if slots.len() < 2 {

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::figure::{self, Figure};
 use crate::format::{fixed, percent};
 use crate::measured::{TimedEvent, timed_events};
+use crate::question::Question;
 use crate::run::Run;
+use crate::verdicts::{CpuFinding, Finding};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
@@ -18,13 +20,36 @@ pub enum Bottleneck {
     #[strum(serialize = "DB CPU")]
     DatabaseCpu,
     Locks,
+    /// A control group's limit on I/O.
+    #[strum(serialize = "I/O limit")]
+    IoLimit,
+    /// A control group's quota of CPU time, or the CPUs that the server may use.
+    #[strum(serialize = "CPU limit")]
+    CpuLimit,
     #[strum(serialize = "not known")]
     Unknown,
 }
 
-/// The bottleneck and the figures that show it, in this order: the device at its ceiling, the host's CPUs, waits of
+/// A limit that was set, if a verdict names it as what held the run.
+fn set_limit(figures: &Run<'_>) -> Option<(Bottleneck, String)> {
+    let verdict = figures.verdicts().iter().find(|verdict| verdict.question == Question::CpuToSpare)?;
+    match &verdict.finding {
+        Finding::CpuToSpare(CpuFinding::IoLimited { limit, .. }) => {
+            Some((Bottleneck::IoLimit, format!("A limit on I/O: {limit}.")))
+        }
+        Finding::CpuToSpare(CpuFinding::Confined { server, .. }) => {
+            Some((Bottleneck::CpuLimit, format!("A limit on CPU: {server}.")))
+        }
+        _ => None,
+    }
+}
+
+/// The bottleneck and the figures that show it, in this order: a limit that was set, the device at its ceiling, the host's CPUs, waits of
 /// sessions for each other, CPU within sessions, a device that was always busy, waits for physical reads.
 pub fn bottleneck(figures: &Run<'_>) -> (Bottleneck, String) {
+    if let Some(limited) = set_limit(figures) {
+        return limited;
+    }
     let at_its_limit = |figure: Figure| figure.of(figures).filter(|share| *share >= 90.0);
     if let Some(share) = at_its_limit(figure::DEVICE_PERCENT_OF_CEILING) {
         let text = format!("The device delivered {} % of its ceiling.", percent(share));

@@ -40,6 +40,10 @@ const RULES: [Rule; 2] = [
     },
 ];
 
+/// The verdicts without which a run is no demand, and does not show that one is carried. That its reads were physical is a
+/// condition of its own; a host short of CPU and an uneven rate are what a search looks for, and production has both.
+pub const CARRIED: [Question; 2] = [Question::Accounted, Question::Complete];
+
 impl Claim {
     fn rule(self) -> &'static Rule {
         RULES.iter().find(|rule| rule.claim == self).unwrap_or(&RULES[0])

@@ -164,6 +164,14 @@ impl Figure {
         matches!(self.get, Get::Percentile(_, percent) if percent < 100.0)
     }
 
+    /// The waits of the database of which it needs each: a total is not enough.
+    pub fn needs_each(&self) -> Option<LatencyKind> {
+        match self.get {
+            Get::Percentile(Durations::Database(kind), _) => Some(kind),
+            _ => None,
+        }
+    }
+
     /// True if it is of physical reads that only the kernel timed.
     pub fn is_kernels(&self, figures: &Figures<'_>) -> bool {
         let is_of_reads =

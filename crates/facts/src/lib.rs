@@ -20,7 +20,7 @@ pub mod verdicts;
 
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use bound::{BadBound, BadLimit, Bound, LatencyLimit, figure_named};
-pub use claim::Claim;
+pub use claim::{CARRIED, Claim};
 pub use figure::{Figure, Figures};
 pub use question::{Grade, Question};
 pub use run::{Run, Standing};

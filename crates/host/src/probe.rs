@@ -194,31 +194,42 @@ impl ReadPath {
     pub const ALL: [Self; 3] = [Self::Device, Self::FileSystem, Self::PageCache];
 }
 
-/// Reads the blocks of one scratch file by each path, with as many sessions as the first of [`ProbePlan::sync_sessions`].
-///
-/// Fails as [`run_probe`] does.
-pub fn probe_paths(
-    plan: &ProbePlan,
-    event: &mut dyn FnMut(ProbeEvent),
-    stop: &AtomicBool,
-) -> Result<Vec<(ReadPath, ProbeStep)>, HostError> {
-    let (scratch, _) = filled(plan, event, stop)?;
-    let step =
-        StepPlan { kind: StepKind::SyncRead, sessions_or_depth: *plan.sync_sessions.first().unwrap_or(&1) };
-    let (of, seconds) = (ReadPath::ALL.len(), plan.seconds_per_step);
-    let measured = (1..).zip(ReadPath::ALL).map(|(number, path)| {
-        event(ProbeEvent::StepStarted { step, number, of, seconds });
-        if path == ReadPath::PageCache {
-            scratch.cache()?;
-        }
-        let direct = path == ReadPath::Device;
+/// A scratch file whose blocks are read by each path, with as many sessions as the first of [`ProbePlan::sync_sessions`].
+#[derive(Debug)]
+pub struct PathProbe {
+    plan: ProbePlan,
+    scratch: Scratch,
+}
+
+impl PathProbe {
+    /// Fails as [`run_probe`] does.
+    pub fn fill(
+        plan: &ProbePlan,
+        event: &mut dyn FnMut(ProbeEvent),
+        stop: &AtomicBool,
+    ) -> Result<Self, HostError> {
+        let (scratch, _) = filled(plan, event, stop)?;
+        Ok(Self { plan: plan.clone(), scratch })
+    }
+
+    /// Fails if the file can't be put into the page cache.
+    pub fn read(&self, path: ReadPath, stop: &AtomicBool) -> Result<ProbeStep, HostError> {
+        let sessions = *self.plan.sync_sessions.first().unwrap_or(&1);
+        let step = StepPlan { kind: StepKind::SyncRead, sessions_or_depth: sessions };
         let order = match path {
-            ReadPath::FileSystem => Order::Once(step.sessions_or_depth.into()),
-            ReadPath::Device | ReadPath::PageCache => Order::Random,
+            ReadPath::FileSystem => {
+                uncache(&self.scratch.reopen(false)?);
+                Order::Once(sessions.into())
+            }
+            ReadPath::PageCache => {
+                self.scratch.cache()?;
+                Order::Random
+            }
+            ReadPath::Device => Order::Random,
         };
-        Ok((path, sessions::run(&ProbePlan { direct, ..plan.clone() }, step, order, &scratch, stop)))
-    });
-    measured.collect()
+        let plan = ProbePlan { direct: path == ReadPath::Device, ..self.plan.clone() };
+        Ok(sessions::run(&plan, step, order, &self.scratch, stop))
+    }
 }
 
 /// Times random reads by `readers`, a session for each, from as many bytes as [`ProbePlan::file_bytes`].
@@ -267,11 +278,15 @@ fn fill(
     let measured =
         Measured { latency, bytes_per_operation: FILL_BYTES, seconds, cpu_s: cpu_since(cpu_before) };
     if !plan.direct {
-        // Otherwise the page cache would hold the file at the start of the steps.
-        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+        uncache(&file);
     }
     let step = StepPlan { kind: StepKind::SequentialWrite, sessions_or_depth: 1 };
     Ok(ProbeStep::measured(step, IoInterface::Pwrite, measured, None))
+}
+
+/// Lets the page cache forget a file that was flushed.
+fn uncache(file: &File) {
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
 }
 
 fn write_all(

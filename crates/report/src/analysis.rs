@@ -255,7 +255,8 @@ impl Analysis {
         }
         let (confidence, scale) = (options.confidence, options.scale.clone());
         let compared = runs.iter().filter(|run| variants.iter().any(|variant| variant.has(run)));
-        let notes = unlike(&compared.collect::<Vec<_>>());
+        let mut notes = unlike(&compared.collect::<Vec<_>>());
+        notes.extend(limits(runs, variants));
         Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes, is_of_campaign: false })
     }
 }
@@ -273,6 +274,23 @@ fn unlike(runs: &[&Run]) -> Vec<String> {
     let products = listed("products", products.into_iter().collect());
     let sizes = listed("SCALE (blocks of each schema)", sizes.iter().map(String::as_str).collect());
     products.into_iter().chain(sizes).collect()
+}
+
+/// The limits of control groups that not all variants have, in a sentence.
+fn limits(runs: &[Run], variants: &[Variant]) -> Option<String> {
+    let of_variant = |variant: &Variant| -> BTreeSet<&str> {
+        let own = runs.iter().filter(|run| variant.has(run));
+        own.flat_map(|run| run.limits.iter().map(String::as_str)).collect()
+    };
+    let all: Vec<_> = variants.iter().map(|variant| (&variant.name, of_variant(variant))).collect();
+    if all.windows(2).all(|pair| pair[0].1 == pair[1].1) {
+        return None;
+    }
+    let limited = all.iter().filter(|(_, limits)| !limits.is_empty());
+    let limited: Vec<String> = limited
+        .map(|(name, limits)| format!("{name} has {}", Vec::from_iter(limits.iter().copied()).join(", ")))
+        .collect();
+    Some(format!("Mind that the variants have different limits: {}.", limited.join("; ")))
 }
 
 /// All digits of a number for machines; empty if it is unknown.

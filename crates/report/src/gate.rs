@@ -21,6 +21,7 @@ use crate::change::compared;
 use crate::group::Group;
 use crate::html::layout::{Section, View, lead};
 use crate::page::Page;
+use crate::settings::differing_limits;
 use crate::{Answer, Confidence, Outcome};
 
 /// A requirement on runs: `read-p99 < 2ms`, `physical`, or `steady = doubt` where that is good enough.
@@ -156,9 +157,16 @@ impl Gate {
         baseline: &[Record],
         confidence: Confidence,
     ) -> Self {
+        let limits = match (losses, baseline) {
+            ([], _) | (_, []) => String::new(),
+            _ => differing_limits(&[baseline, runs]).map_or_else(String::new, |limits| format!("; {limits}")),
+        };
         let (side, baseline) = (Group::of("the runs", runs), Group::of("the baseline", baseline));
         let required = requirements.iter().map(|one| Check::new(one, one.found(&side, confidence)));
-        let lost = losses.iter().map(|one| Check::new(one, one.found(&baseline, &side, confidence)));
+        let lost = losses.iter().map(|one| {
+            let (outcome, found, reason) = one.found(&baseline, &side, confidence);
+            Check::new(one, (outcome, found, reason + &limits))
+        });
         let checks: Vec<Check> = required.chain(lost).collect();
         let outcome = checks.iter().map(|check| check.outcome).max().unwrap_or(Outcome::NotKnown);
         let are_good = side.verdicts.are_good();
@@ -357,6 +365,21 @@ mod tests {
 
     fn outcome(requirement: &str, runs: &[Record]) -> Outcome {
         gate(&[requirement], &[], runs, &[]).outcome
+    }
+
+    /// '-99.8 % against the baseline' was said, and not that a control group held these runs.
+    #[test]
+    fn a_loss_behind_a_throttle_names_it() {
+        let mut slower = runs(&[0.96, 0.961]);
+        for run in &mut slower {
+            let mut server = records::half_a_cpu();
+            server.limits.as_mut().unwrap().io = vec!["254:0 riops=100".to_owned()];
+            run.observed = vec![server];
+        }
+        let baseline = runs(&[1.0, 1.001]);
+        let reason = gate(&[], &["iops 3 %"], &slower, &baseline).checks[0].reason.clone();
+        assert!(reason.contains("they differ in CPU limit (none, then 0.5 CPUs)"), "{reason}");
+        assert!(reason.ends_with("I/O limit (none, then 254:0 riops=100)"), "{reason}");
     }
 
     /// Runs of 4, 8 and 16 sessions had one mean, without a word.

@@ -123,6 +123,9 @@ fn write_facts(page: &mut Page, profile: &Profile, whole: &Profile, summary: Opt
         let of = if instances.len() > 1 { "together: figures are those of all" } else { "alone" };
         page.fact("Instances", &format!("{} ({of})", instances.join(", ")));
     }
+    let bad = whole.intervals.iter().flat_map(|own| own.bad.iter().map(|bad| (&own.source, bad)));
+    let bad: Vec<String> = bad.map(|(source, bad)| format!("{source}: {}", bad.words())).collect();
+    write_list(page, "Not sound", bad.into_iter(), " BAD verdicts");
     let left_out = whole.left_out.iter().map(|left| format!("{}: {}", left.source, left.why));
     write_list(page, "Left out", left_out, "");
 }

@@ -8,10 +8,11 @@ use slob_record::Record;
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
-use slob_facts::format::{Format, duration_us, percent, significant};
+use slob_facts::format::{Format, duration_us, percent, plural, significant};
 use slob_facts::measured::ratio;
 use slob_facts::table::Cell;
-use slob_facts::{Grade, Question, Run, figure};
+use slob_facts::{Grade, GroupVerdicts, Judged, Question, Run, figure};
+use slob_stats::summary;
 
 /// A way to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +37,14 @@ impl Path {
     }
 }
 
-/// Reads by one path: what they cost, or why they are not possible.
+/// Reads by one path: what they cost each time, or why they are not possible.
 #[derive(Clone, Debug)]
 pub struct Rung {
     path: Path,
-    reads: Option<Reads>,
+    repeats: Vec<Reads>,
     remarks: Vec<String>,
+    /// The verdicts on its reads of each run by its id.
+    verdicts: Vec<(String, Vec<Judged>)>,
     /// Why these are not the reads of its path.
     doubt: Option<String>,
 }
@@ -56,9 +59,14 @@ struct Reads {
 }
 
 impl Rung {
+    fn new(path: Path, reads: Option<Reads>) -> Self {
+        let repeats = reads.into_iter().collect();
+        Self { path, repeats, remarks: Vec::new(), verdicts: Vec::new(), doubt: None }
+    }
+
     pub fn impossible(path: Path, why: &str) -> Self {
         let remarks = vec![format!("not possible: {}", why.trim_end_matches('.'))];
-        Self { path, reads: None, remarks, doubt: None }
+        Self { remarks, ..Self::new(path, None) }
     }
 
     pub fn of_step(path: Path, step: &ProbeStep) -> Self {
@@ -66,12 +74,7 @@ impl Rung {
             (Some(step), None) => {
                 let (p50_us, p99_us) = (Some(step.p50_us), Some(step.p99_us));
                 let (per_s, cpu_us, mean_us) = (step.iops, step.cpu_us_per_op, step.mean_us);
-                Self {
-                    path,
-                    reads: Some(Reads { per_s, cpu_us, mean_us, p50_us, p99_us }),
-                    remarks: Vec::new(),
-                    doubt: None,
-                }
+                Self::new(path, Some(Reads { per_s, cpu_us, mean_us, p50_us, p99_us }))
             }
             (_, why) => Self::impossible(path, why.as_deref().unwrap_or("it read nothing")),
         }
@@ -94,10 +97,56 @@ impl Rung {
             p50_us: value(&figure::OPERATION_P50_US),
             p99_us: value(&figure::OPERATION_P99_US),
         };
-        let doubt = doubt(path, &figures, per_s);
+        let judged = |of: &&Judged| path != Path::BufferCache || of.question != Question::Physical;
+        let judged: Vec<Judged> = figures.judged().iter().filter(judged).cloned().collect();
+        let doubt = doubt(path, &figures, &judged, per_s);
         let settings = record.server.settings.iter().filter(|setting| setting.name == IO_METHOD);
         let settings = settings.map(|setting| format!("{IO_METHOD}={}", setting.value));
-        Self { path, reads: Some(reads), remarks: settings.chain(doubt.clone()).collect(), doubt }
+        let (remarks, verdicts) = (settings.collect(), vec![(record.id.clone(), judged)]);
+        Self { remarks, verdicts, doubt, ..Self::new(path, Some(reads)) }
+    }
+
+    /// Adds another measurement of the same path.
+    fn add(&mut self, repeat: Self) {
+        self.repeats.extend(repeat.repeats);
+        self.verdicts.extend(repeat.verdicts);
+        let new = repeat.remarks.into_iter().filter(|remark| !self.remarks.contains(remark));
+        let new: Vec<String> = new.collect();
+        self.remarks.extend(new);
+        self.doubt = self.doubt.take().or(repeat.doubt);
+    }
+
+    /// The means of the repeats.
+    fn reads(&self) -> Option<Reads> {
+        let mean = |of: fn(&Reads) -> Option<f64>| {
+            let known: Option<Vec<f64>> = self.repeats.iter().map(of).collect();
+            summary::mean(&known?)
+        };
+        Some(Reads {
+            per_s: mean(|reads| Some(reads.per_s))?,
+            cpu_us: mean(|reads| reads.cpu_us),
+            mean_us: mean(|reads| Some(reads.mean_us))?,
+            p50_us: mean(|reads| reads.p50_us),
+            p99_us: mean(|reads| reads.p99_us),
+        })
+    }
+
+    /// By how much the mean times of repeats differ, in percent of their mean.
+    fn spread_percent(&self) -> Option<f64> {
+        let means: Vec<f64> = self.repeats.iter().map(|reads| reads.mean_us).collect();
+        let spread = summary::maximum(&means)? - summary::minimum(&means)?;
+        ratio(100.0 * spread, summary::mean(&means)?).filter(|_| means.len() > 1)
+    }
+
+    /// The worst verdicts of its runs.
+    fn verdict(&self) -> Option<String> {
+        let runs = self.verdicts.iter().map(|(run, verdicts)| (run.as_str(), verdicts.as_slice()));
+        GroupVerdicts::of(runs).in_short()
+    }
+
+    fn remarks(&self) -> Option<String> {
+        let all: Vec<&str> = self.remarks.iter().chain(&self.doubt).map(String::as_str).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 }
 
@@ -105,7 +154,7 @@ impl Rung {
 const IO_METHOD: &str = "io_method";
 
 /// Why a run's reads are not those of its path.
-fn doubt(path: Path, figures: &Run<'_>, per_s: f64) -> Option<String> {
+fn doubt(path: Path, figures: &Run<'_>, judged: &[Judged], per_s: f64) -> Option<String> {
     const FEW: f64 = 0.01;
     const MOST: f64 = 0.9;
     let physical = figure::PHYSICAL_READS_PER_S.of(figures).and_then(|reads| ratio(reads, per_s));
@@ -119,9 +168,11 @@ fn doubt(path: Path, figures: &Run<'_>, per_s: f64) -> Option<String> {
     };
     let share = physical.filter(|_| is_other).map(|physical| percent(100.0 * physical));
     let share = share.map(|share| format!("{share} % of the reads were physical: {remedy}"));
-    let verdict = figures.verdicts().iter().find(|verdict| verdict.question == Question::Physical);
-    let verdict = verdict.filter(|verdict| path == Path::Storage && verdict.answer != Grade::Good);
-    let verdict = verdict.map(|verdict| format!("'Physical?': {}", verdict.sentence()));
+    let doubts = |judged: &&Judged| match judged.question {
+        Question::Physical => judged.answer != Grade::Good,
+        question => judged.answer == Grade::Bad && figure::OPERATION_MEAN_US.rests_on.contains(&question),
+    };
+    let verdict = judged.iter().find(doubts).map(Judged::words);
     let parts: Vec<String> = share.into_iter().chain(verdict).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
@@ -134,18 +185,28 @@ pub struct Rungs {
 }
 
 impl Rungs {
-    fn reads(&self, path: Path) -> Option<Reads> {
-        self.rungs.iter().find(|rung| rung.path == path)?.reads
+    /// Rungs of the same path are its repeats.
+    pub fn of(about: String, measured: Vec<Rung>) -> Self {
+        let mut rungs: Vec<Rung> = Vec::new();
+        for one in measured {
+            match rungs.iter_mut().find(|rung| rung.path == one.path) {
+                Some(rung) => rung.add(one),
+                None => rungs.push(one),
+            }
+        }
+        Self { about, rungs }
+    }
+
+    fn rung(&self, path: Path) -> Option<(&Rung, Reads)> {
+        let rung = self.rungs.iter().find(|rung| rung.path == path)?;
+        Some((rung, rung.reads()?))
     }
 
     /// The bottom and the top in a sentence.
     fn words(&self) -> String {
-        let device = self.reads(Path::Without(ReadPath::Device));
-        let (Some(device), Some(database)) = (device, self.reads(Path::Storage)) else {
-            return self.about.clone();
-        };
-        let storage = self.rungs.iter().find(|rung| rung.path == Path::Storage);
-        if let Some(doubt) = storage.and_then(|rung| rung.doubt.as_ref()) {
+        let ends = self.rung(Path::Without(ReadPath::Device)).zip(self.rung(Path::Storage));
+        let Some(((lowest, device), (storage, database))) = ends else { return self.about.clone() };
+        if let Some(doubt) = &storage.doubt {
             let doubt = doubt.trim_end_matches('.');
             return format!(
                 "{} What the database adds to a read of the device is not known: {doubt}.",
@@ -158,8 +219,17 @@ impl Rungs {
             let (more, of, to) = (times(ratio(database, device)), significant(device), significant(database));
             format!(", and {to} us of CPU{more} instead of {of} us")
         });
+        let noise = match lowest.spread_percent().zip(storage.spread_percent()) {
+            None => "Each was measured once: their noise is not known.".to_owned(),
+            Some((device, database)) => format!(
+                "The times of {} differ by {} % and by {} %.",
+                plural(storage.repeats.len() as u64, "repeat"),
+                percent(device),
+                percent(database)
+            ),
+        };
         format!(
-            "{} From the device a read takes {}, through the database {}{}{}.",
+            "{} From the device a read takes {}, through the database {}{}{}. {noise}",
             self.about,
             duration_us(device.mean_us),
             duration_us(database.mean_us),
@@ -169,15 +239,19 @@ impl Rungs {
     }
 
     fn write(&self, page: &mut Page) {
-        page.table(&self.table().part(1, "reads_per_s"..="p99_us"));
-        for rung in self.rungs.iter().filter(|rung| !rung.remarks.is_empty()) {
-            page.hanging(&format!("{}:", rung.path.name()), &rung.remarks.join("; "));
+        page.table(&self.table().part(1, "reads_per_s"..="verdict"));
+        for (rung, remarks) in self.rungs.iter().filter_map(|rung| Some((rung, rung.remarks()?))) {
+            page.hanging(&format!("{}:", rung.path.name()), &remarks);
         }
     }
 
     /// Mean time and CPU time of a read, from the device at the top down to the database.
     fn chart(&self) -> Chart {
-        let measured = || self.rungs.iter().filter_map(|rung| Some((rung.path.name(), rung.reads?)));
+        let name = |rung: &Rung| match rung.doubt {
+            None => rung.path.name().to_owned(),
+            Some(_) => format!("{} (doubtful)", rung.path.name()),
+        };
+        let measured = || self.rungs.iter().filter_map(|rung| Some((name(rung), rung.reads()?)));
         let bars = |name, colour, beside: f64, of: fn(&Reads) -> Option<f64>| {
             let bars = measured().enumerate().filter_map(|(place, (path, reads))| {
                 let us = of(&reads)?;
@@ -191,7 +265,7 @@ impl Rungs {
             bars("mean time", Colour::Device, 0.2, |reads| Some(reads.mean_us)),
             bars("CPU time", Colour::User, -0.2, |reads| reads.cpu_us),
         ];
-        let names = measured().enumerate().map(|(place, (path, _))| (-(place as f64), path.to_owned()));
+        let names = measured().enumerate().map(|(place, (path, _))| (-(place as f64), path));
         let y = Axis::linear("", Unit::Plain).named(names);
         let height_px = 90 + 52 * measured().count() as u32;
         let drawing = Drawing::new(Axis::linear("time of a read", Unit::Seconds), y, bars);
@@ -236,7 +310,9 @@ impl Answer for Rungs {
             sections: vec![
                 Section::new("ladder", "").charts(vec![self.chart()]).part("Rungs", |page| self.write(page)),
             ],
-            source: "Measured one rung after the other; the runs of the database are saved records.".into(),
+            source:
+                "Measured one rung after the other, in turns; the runs of the database are saved records."
+                    .into(),
         }
     }
 
@@ -248,12 +324,14 @@ impl Answer for Rungs {
             Column::right("Mean us").named("mean_us"),
             Column::right("p50 us").named("p50_us"),
             Column::right("p99 us").named("p99_us"),
+            Column::right("Spread %").named("spread_percent"),
+            Column::left("Verdict").named("verdict"),
             Column::left("Remarks").named("remarks"),
         ];
         let row = |rung: &Rung| {
+            let reads = rung.reads();
             let cell =
-                |format: Format, of: fn(&Reads) -> Option<f64>| format.cell(rung.reads.as_ref().and_then(of));
-            let remarks = Some(rung.remarks.join("; ")).filter(|remarks| !remarks.is_empty());
+                |format: Format, of: fn(&Reads) -> Option<f64>| format.cell(reads.as_ref().and_then(of));
             [
                 Cell::from(rung.path.name()),
                 cell(Format::Whole, |reads| Some(reads.per_s)),
@@ -261,7 +339,9 @@ impl Answer for Rungs {
                 cell(Format::Micros, |reads| Some(reads.mean_us)),
                 cell(Format::Micros, |reads| reads.p50_us),
                 cell(Format::Micros, |reads| reads.p99_us),
-                remarks.into(),
+                Format::Percent.cell(rung.spread_percent()),
+                rung.verdict().into(),
+                rung.remarks().into(),
             ]
         };
         Table::new(columns).with_rows(self.rungs.iter().map(row))
@@ -283,28 +363,55 @@ mod tests {
         let record = records::page_cache_run();
         let reads = Reads { per_s: 5e3, cpu_us: None, mean_us: 207.0, p50_us: None, p99_us: None };
         let path = Path::Without(ReadPath::Device);
-        let device = Rung { path, reads: Some(reads), remarks: Vec::new(), doubt: None };
-        let rungs =
-            Rungs { about: "Blocks.".into(), rungs: vec![device, Rung::of_run(Path::Storage, &record)] };
+        let device = Rung::new(path, Some(reads));
+        let rungs = Rungs::of("Blocks.".into(), vec![device, Rung::of_run(Path::Storage, &record)]);
         let words = rungs.words();
-        assert!(words.contains("is not known: 'Physical?': No: your OS page cache"), "{words}");
+        assert!(words.contains("is not known: Physical? is BAD: No: your OS page cache"), "{words}");
         assert!(!words.contains("times") && !rungs.are_good(), "{words}");
+    }
+
+    #[test]
+    fn repeats_of_a_rung_are_its_noise() {
+        let at = |path, mean_us| {
+            let (per_s, cpu_us) = (1e6 / mean_us, None);
+            Rung::new(path, Some(Reads { per_s, cpu_us, mean_us, p50_us: None, p99_us: None }))
+        };
+        let device = Path::Without(ReadPath::Device);
+        let turns = [at(device, 90.0), at(Path::Storage, 190.0), at(device, 110.0), at(Path::Storage, 210.0)];
+        let once = Rungs::of("Blocks.".into(), turns[..2].to_vec());
+        assert!(
+            once.words().ends_with("Each was measured once: their noise is not known."),
+            "{}",
+            once.words()
+        );
+        let rungs = Rungs::of("Blocks.".into(), turns.to_vec());
+        let words = rungs.words();
+        assert!(words.contains("takes 100 us, through the database 200 us (2.000 times)"), "{words}");
+        assert!(words.ends_with("The times of 2 repeats differ by 20.0 % and by 10.0 %."), "{words}");
+        assert_eq!(rungs.rungs.len(), 2);
+        // One of them is no read of its path, and so is their mean.
+        let mut turns = turns.to_vec();
+        turns.push(Rung::of_run(Path::Storage, &records::page_cache_run()));
+        let spoiled = Rungs::of("Blocks.".into(), turns);
+        assert!(spoiled.words().contains("is not known") && !spoiled.are_good(), "{}", spoiled.words());
+        assert!(spoiled.table().json().contains("BAD: Physical?"), "{}", spoiled.table().json());
     }
 
     #[test]
     fn each_rung_has_its_cost_or_its_reason() {
         let mut record = records::direct_read_run();
         let storage = Rung::of_run(Path::Storage, &record);
-        let reads = storage.reads.unwrap();
+        let reads = storage.reads().unwrap();
         let cpu_s = record.db_cpu.as_ref().unwrap().cpu.total_s();
         let operations = reads.per_s * record.window.unwrap().seconds;
         assert!((reads.cpu_us.unwrap() * operations / 1e6 / cpu_s - 1.0).abs() < 1e-9);
         let cached = Rung::of_run(Path::BufferCache, &record);
-        assert!(cached.remarks[0].contains("were physical: give the database a larger cache"), "{cached:?}");
+        let remarks = cached.remarks().unwrap();
+        assert!(remarks.contains("were physical: give the database a larger cache"), "{remarks}");
         record.server.settings.push(slob_measure::Setting::new("io_method", "worker"));
         assert_eq!(Rung::of_run(Path::Storage, &record).remarks[0], "io_method=worker");
         let past = Rung::impossible(Path::PastCache, "no such reads.");
-        let rungs = Rungs { about: "Blocks of 8 KiB.".into(), rungs: vec![past, storage] };
+        let rungs = Rungs::of("Blocks of 8 KiB.".into(), vec![past, storage]);
         let text = rungs.text();
         assert!(text.contains("past the buffer cache: not possible: no such reads"), "{text}");
         assert!(rungs.html().contains("database, from storage"));

@@ -48,14 +48,16 @@ pub struct DifferingSetting {
 
 /// The name of a setting: consecutive SELECTs are one statement, or one statement each.
 const SELECTS: &str = "consecutive SELECTs";
+/// The kind of settings that are limits of control groups.
+const LIMITS: &str = "limits";
 const PRODUCT: &str = "product";
 
 impl DifferingSetting {
     /// Its name; that of a limit with its values.
     pub(crate) fn in_short(&self) -> String {
-        let values = self.values.iter().map(|value| value.as_deref().unwrap_or("none"));
+        let values = self.values.iter().map(|value| value.as_deref().unwrap_or(NO_LIMIT));
         match self.of {
-            "limits" => format!("{} ({})", self.name, values.collect::<Vec<_>>().join(", then ")),
+            LIMITS => format!("{} ({})", self.name, values.collect::<Vec<_>>().join(", then ")),
             _ => self.name.clone(),
         }
     }
@@ -95,7 +97,7 @@ pub(crate) fn differing(groups: &[&[Record]]) -> Vec<DifferingSetting> {
             let kinds = [
                 ("parameter", parameters(record)),
                 ("server", server_settings(record)),
-                ("limits", limits(record)),
+                (LIMITS, limits(record)),
                 ("platform", platform(record)),
             ];
             for (place, (of, settings)) in kinds.into_iter().enumerate() {
@@ -113,7 +115,17 @@ pub(crate) fn differing(groups: &[&[Record]]) -> Vec<DifferingSetting> {
     let change = |((_, of, name), all): ((usize, &'static str, String), Vec<BTreeSet<String>>)| {
         DifferingSetting { of, name, values: PerGroup(all.into_iter().map(words).collect()) }
     };
-    differing.map(change).collect()
+    // A side in no group at all has no limit either.
+    let is_limit = |value: &Option<String>| value.as_ref().is_some_and(|value| value != NO_LIMIT);
+    let is_real = |change: &DifferingSetting| change.of != LIMITS || change.values.iter().any(is_limit);
+    differing.map(change).filter(is_real).collect()
+}
+
+/// The limits of control groups that differ, such as `they differ in I/O limit (none, then 8:0 riops=1000)`.
+pub(crate) fn differing_limits(groups: &[&[Record]]) -> Option<String> {
+    let limits = differing(groups).into_iter().filter(|differing| differing.of == LIMITS);
+    let limits: Vec<String> = limits.map(|limit| limit.in_short()).collect();
+    (!limits.is_empty()).then(|| format!("they differ in {}", limits.join(", ")))
 }
 
 fn parameters(record: &Record) -> Settings {
@@ -153,10 +165,18 @@ fn limits(record: &Record) -> Settings {
             ("memory limit", group.memory_bytes.map(size)),
             ("I/O limit", Some(io).filter(|io| !io.is_empty())),
         ];
-        named.map(|(name, value)| (format!("{name}{whose}"), value.unwrap_or_else(|| "none".to_owned())))
+        named.map(|(name, value)| (format!("{name}{whose}"), value.unwrap_or_else(|| NO_LIMIT.to_owned())))
     };
     all.flat_map(of_server).collect()
 }
+
+/// The limits that are set, such as `I/O limit 8:0 riops=100`.
+pub(crate) fn set_limits(record: &Record) -> Vec<String> {
+    let set = limits(record).into_iter().filter(|(_, value)| value != NO_LIMIT);
+    set.map(|(name, value)| format!("{name} {value}")).collect()
+}
+
+const NO_LIMIT: &str = "none";
 
 fn platform(record: &Record) -> Settings {
     let mut facts = vec![("slob version".to_owned(), record.slob_version.clone())];

@@ -165,6 +165,7 @@ fn sample(subject: &Subject, last: &ServerWork, now: &ServerWork) -> Sample {
         seconds: Some(seconds),
         figures: figures(before, after, seconds),
         histograms: Histograms::default(),
+        bad: Vec::new(),
         faults: fault.into_iter().collect(),
     }
 }

@@ -2,6 +2,7 @@
 //! docs/trust.md says what each does and what was seen. `DRILLS=full` repeats each as often as that table says; without
 //! it each is short enough for every change, with the same seed each time. `DRILLS_SEED` repeats one that failed.
 
+mod chain;
 mod crashes;
 mod data;
 mod guards;

@@ -155,6 +155,7 @@ fn a_cluster_of_thousands_of_intervals_is_added_up_in_no_time() {
             seconds: 60.0,
             figures: [(Figure::Commits, 1.0)].into(),
             histograms: Default::default(),
+            bad: Vec::new(),
         }
     });
     let profile = Profile {

@@ -18,6 +18,14 @@ pub struct Judged {
     pub sentence: String,
 }
 
+impl Judged {
+    /// `Complete? is BAD: No: ...`, without a full stop.
+    pub fn words(&self) -> String {
+        let sentence = self.sentence.trim_end_matches('.');
+        format!("{} is {}: {sentence}", self.question.title(), self.answer.word())
+    }
+}
+
 impl From<&Verdict> for Judged {
     fn from(verdict: &Verdict) -> Self {
         let Verdict { question, answer, .. } = *verdict;

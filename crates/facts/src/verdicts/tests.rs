@@ -13,7 +13,7 @@ use slob_stats::Series;
 use super::*;
 use crate::figure;
 use crate::measured::{neighbour_use, physical_read_bytes};
-use crate::{Claim, Run};
+use crate::{Bottleneck, Claim, Run, bottleneck};
 use slob_testing::records::{
     self, direct_read_run, page_cache_run, uncounted, update_run, with_device_read_share, with_exact,
     with_host_busy, with_series, with_utilisation,
@@ -1003,6 +1003,9 @@ mod cpu_to_spare {
             Some(LimitedIo { reads, read_bytes, writes, write_bytes });
         record.observed[0].limits.as_mut().unwrap().io = vec![limit.to_owned()];
         assert_says(Question::CpuToSpare, &record, answer, words);
+        // 'Limited by: not known' was said beside it.
+        let (by, why) = bottleneck(&Run::of(&record));
+        assert_eq!(by == Bottleneck::IoLimit, answer == Grade::Bad, "{why}");
     }
 
     #[test]

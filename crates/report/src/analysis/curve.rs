@@ -40,21 +40,20 @@ impl Curve {
 
     /// The verdicts of the runs at each level, the lowest first.
     pub(super) fn verdicts(&self) -> Vec<(String, GroupVerdicts)> {
-        let mut levels: BTreeMap<_, Vec<&CurvePoint>> = BTreeMap::new();
-        for point in &self.points {
-            levels.entry((point.sessions, point.rate_per_s)).or_default().push(point);
-        }
-        let judged = |points: Vec<&CurvePoint>| {
-            let verdicts =
-                GroupVerdicts::of(points.iter().map(|point| (point.run.as_str(), point.verdicts.as_slice())));
-            (points.first().map_or_else(String::new, |point| point.level()), verdicts)
-        };
-        levels.into_values().map(judged).collect()
+        levels(self.points.iter())
+    }
+
+    /// The points that the knee rests on. Beyond the limit a rate is missed, which is the answer; the closed loop before a search
+    /// by rate only sets its steps.
+    fn decisive(&self) -> impl Iterator<Item = &CurvePoint> {
+        let is_open = self.is_open();
+        let decides = move |point: &&CurvePoint| point.rate_per_s.is_some() || !is_open;
+        self.points.iter().filter(|point| !point.over_limit).filter(decides)
     }
 
     /// Figures that these runs can't be compared by, and why.
     fn refusals(&self) -> Vec<String> {
-        let verdicts = self.verdicts();
+        let verdicts = levels(self.decisive());
         let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
         let refused = |figure: &Figure| refusal(&groups, figure.rests_on);
         let operations = refused(&figure::OPERATIONS_PER_S);
@@ -71,6 +70,24 @@ impl Curve {
         let verdicts = self.verdicts();
         let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
         write_verdicts(page, &groups);
+    }
+
+    /// What the target beside it did at the knee.
+    fn victim(&self, runs: &[&CurvePoint]) -> Option<String> {
+        let values = |of: &dyn Fn(&CurvePoint) -> Option<f64>| -> Vec<f64> {
+            runs.iter().filter_map(|point| of(point)).collect()
+        };
+        let rates = values(&|point| Some(point.victim.as_ref()?.operations_per_s));
+        let reads = values(&|point| point.victim.as_ref()?.physical_read_mean_us);
+        let rate = fixed(summary::mean(&rates)?, 0);
+        let read = or_absent(summary::mean(&reads), duration_us);
+        let limited = values(&|point| point.limited_us);
+        let limit = self.limit.as_ref().zip(summary::mean(&limited));
+        let limit = limit.map(|(limit, us)| format!(", {} of the limit {limit}", duration_us(us)));
+        Some(format!(
+            "Beside it the victim did {rate} operations/s, mean of a read {read}{}.",
+            limit.unwrap_or_default()
+        ))
     }
 
     pub(super) fn sentences(&self) -> Vec<String> {
@@ -111,6 +128,7 @@ impl Curve {
             let (low, high) = (duration_us(low), duration_us(high));
             sentences.push(format!("p99 of response times there: {low} to {high}."));
         }
+        sentences.extend(self.victim(&runs));
         sentences.push(self.why.clone());
         // The limit shows best at the largest number of sessions.
         if let Some(last) = self.points.iter().max_by_key(|point| (point.sessions, point.rate_per_s)) {
@@ -129,13 +147,26 @@ impl Curve {
         let numbers = [raised, "Op/s", "Reads/s", "Read mean", "p99", "Op mean", "p99", checked];
         let numbers = numbers.map(|head| Column::right(head).at_most(9));
         let words = ["Limited by", ""].map(|head| Column::left(head).at_most(12));
-        let mut table = Table::new([numbers.as_slice(), &words].concat());
+        let has_victim = self.points.iter().any(|point| point.victim.is_some());
+        let limited = self.limit.as_deref().unwrap_or("Read mean");
+        let of_victim = ["Victim op/s", limited].map(|head| Column::right(head).at_most(9));
+        let of_victim = if has_victim { &of_victim[..] } else { &[] };
+        let mut table = Table::new([numbers.as_slice(), of_victim, &words].concat());
         let mut points: Vec<&CurvePoint> = self.points.iter().collect();
         points.sort_by_key(|point| (point.sessions, point.rate_per_s));
         for point in points {
             let marks =
                 [self.is_knee(point).then_some("<- knee"), point.over_limit.then_some("over the limit")];
-            table.row([
+            let victim = point.victim.as_deref();
+            let limited = match self.limit {
+                Some(_) => point.limited_us,
+                None => victim.and_then(|victim| victim.physical_read_mean_us),
+            };
+            let of_victim = [
+                or_absent(victim, |victim| fixed(victim.operations_per_s, 1)),
+                or_absent(limited, duration_us),
+            ];
+            let numbers = [
                 match point.rate_per_s {
                     Some(rate) => rate.to_string(),
                     None if is_open => "closed loop".to_owned(),
@@ -151,9 +182,11 @@ impl Curve {
                     true => or_absent(point.response_p99_us, duration_us),
                     false => or_absent(point.little_percent, percent),
                 },
-                point.bottleneck.to_string(),
-                marks.into_iter().flatten().collect::<Vec<_>>().join(", "),
-            ]);
+            ];
+            let words =
+                [point.bottleneck.to_string(), marks.into_iter().flatten().collect::<Vec<_>>().join(", ")];
+            let of_victim = of_victim.into_iter().filter(|_| has_victim);
+            table.row(numbers.into_iter().chain(of_victim).chain(words));
         }
         table
     }
@@ -179,5 +212,76 @@ impl Curve {
                 off.join(", ")
             ),
         }
+    }
+}
+
+/// The verdicts of the runs at each level and of the victims beside them, the lowest first.
+fn levels<'a>(points: impl Iterator<Item = &'a CurvePoint>) -> Vec<(String, GroupVerdicts)> {
+    let mut levels: BTreeMap<_, Vec<&CurvePoint>> = BTreeMap::new();
+    for point in points {
+        levels.entry((point.sessions, point.rate_per_s)).or_default().push(point);
+    }
+    let of = |name: String, points: &[&CurvePoint]| {
+        (name, GroupVerdicts::of(points.iter().map(|point| (point.run.as_str(), point.verdicts.as_slice()))))
+    };
+    let judged = |points: Vec<&CurvePoint>| {
+        let name = points.first().map_or_else(String::new, |point| point.level());
+        let victims: Vec<&CurvePoint> = points.iter().filter_map(|point| point.victim.as_deref()).collect();
+        let of_victims = (!victims.is_empty()).then(|| of(format!("the victim beside {name}"), &victims));
+        std::iter::once(of(name, &points)).chain(of_victims)
+    };
+    levels.into_values().flat_map(judged).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use slob_facts::{Grade, Judged, Question};
+    use slob_testing::records;
+
+    use super::*;
+
+    fn point(rate: Option<u32>, over_limit: bool) -> CurvePoint {
+        let mut point = CurvePoint::of(&records::direct_read_run(), over_limit).unwrap();
+        let (answer, cause) = if over_limit { (Grade::Bad, "rate_missed") } else { (Grade::Good, "whole") };
+        let (question, sentence) = (Question::Complete, cause.to_owned());
+        point.verdicts = vec![Judged { question, answer, cause: cause.to_owned(), sentence }];
+        point.rate_per_s = rate;
+        point
+    }
+
+    fn curve(points: Vec<CurvePoint>) -> Curve {
+        Curve(KneeResult {
+            points,
+            knee_sessions: None,
+            knee_rate_per_s: Some(200),
+            why: "Higher rates are not kept.".into(),
+            limit: Some("read-p99=2ms".into()),
+            tolerance_percent: 5.0,
+        })
+    }
+
+    #[test]
+    fn a_rate_beyond_the_knee_is_missed_and_makes_it_no_less_reliable() {
+        let levels = || vec![point(None, true), point(Some(200), false), point(Some(400), true)];
+        let words = curve(levels()).sentences().join(" ");
+        assert!(!words.contains("can't be relied on") && words.contains("A rate of 200/s"), "{words}");
+        let mut unsound = levels();
+        unsound[1].verdicts = unsound[2].verdicts.clone();
+        let words = curve(unsound).sentences().join(" ");
+        assert!(words.contains("This knee can't be relied on"), "{words}");
+    }
+
+    #[test]
+    fn the_victims_figures_are_beside_each_level() {
+        let mut kept = point(Some(200), false);
+        kept.limited_us = Some(1_500.0);
+        kept.victim = Some(Box::new(CurvePoint { operations_per_s: 123.4, ..point(Some(130), false) }));
+        let curve = curve(vec![kept]);
+        let words = curve.sentences().join(" ");
+        assert!(words.contains("Beside it the victim did 123 operations/s"), "{words}");
+        assert!(words.contains("1.50 ms of the limit read-p99=2ms"), "{words}");
+        let table = curve.points_table().json();
+        assert!(table.contains("123.4"), "{table}");
+        assert!(curve.verdicts().iter().any(|(name, _)| name == "the victim beside a rate of 200/s"));
     }
 }

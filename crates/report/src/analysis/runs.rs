@@ -9,6 +9,7 @@ use slob_record::Status;
 
 use super::{TableSpec, Variant};
 use crate::info::{self, AWR_COLUMNS};
+use crate::settings::set_limits;
 use slob_facts::measured::timed_events;
 use slob_facts::{Figure, Judged, figure, figure_named};
 
@@ -27,6 +28,8 @@ pub struct Run {
     /// None of a row or a report, which hold too little to judge.
     pub verdicts: Vec<Judged>,
     pub product: Option<String>,
+    /// What the control groups of its servers may use.
+    pub limits: Vec<String>,
     pub top_wait: Option<String>,
 }
 
@@ -271,6 +274,7 @@ pub fn run_of(all: &slob_facts::Run<'_>) -> Option<Run> {
         figures,
         verdicts: all.judged().to_vec(),
         product: Some(record.server.product.clone()),
+        limits: set_limits(record),
         top_wait: timed_events(record).into_iter().next().map(|event| event.name),
     })
 }

@@ -392,6 +392,20 @@ fn unlike_runs_are_said_to_be_unlike() {
     assert!(words.contains("ExampleDB, OtherDB") && words.contains("1,048,576, 2,097,152"), "{words}");
 }
 
+/// 'limited is 99.4 % slower' was said, and not that a control group held it.
+#[test]
+fn a_limit_that_one_variant_has_is_named() {
+    let limited = || {
+        let (mut record, mut server) = (records::direct_read_run(), records::half_a_cpu());
+        server.limits.as_mut().unwrap().io = vec!["254:0 riops=100".to_owned()];
+        record.observed = vec![server];
+        record
+    };
+    let notes = analysed(&two_variants(limited), Metric::Reads).unwrap().notes.join(" ");
+    assert!(notes.contains("different limits: buffered has "), "{notes}");
+    assert!(notes.contains("I/O limit 254:0 riops=100"), "{notes}");
+}
+
 /// The time of an operation of 64 blocks stood where the time of a read belongs.
 #[test]
 fn latencies_are_those_of_reads_where_they_are_known() {

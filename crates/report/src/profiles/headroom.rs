@@ -16,7 +16,7 @@ use crate::page::{Column, Page, Table};
 use crate::{Answer, Outcome};
 use slob_facts::format::{Percent, duration_us, fixed, or_absent, percent, plural, significant};
 use slob_facts::thresholds::LOAD_MADE;
-use slob_facts::{Grade, Judged, Question};
+use slob_facts::{CARRIED, Grade, Judged};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Headroom {
@@ -40,18 +40,14 @@ pub(super) fn nearest_above<T>(carries: Option<f64>, items: impl Iterator<Item =
     above.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, item)| item)
 }
 
-/// The verdicts without which a step shows nothing. That its reads were physical is a condition of its own, and a host short of
-/// CPU or an uneven rate is what a search looks for.
-pub(super) const RESTS_ON: [Question; 2] = [Question::Accounted, Question::Complete];
-
 /// The BAD verdict on which a step rests, in words. A step that broke a limit may have missed its rate: that is the answer.
 pub(super) fn refused(step: &HeadroomStep) -> Option<String> {
     if step.broke.is_some() || step.not_counted.is_some() {
         return None;
     }
-    let bad = |verdict: &&Judged| verdict.answer == Grade::Bad && RESTS_ON.contains(&verdict.question);
-    let Judged { question, answer, sentence, .. } = step.verdicts.iter().find(bad)?;
-    Some(format!("{} is {} at {} times: {sentence}", question.title(), answer.word(), times(step.factor)))
+    let bad = |verdict: &&Judged| verdict.answer == Grade::Bad && CARRIED.contains(&verdict.question);
+    let bad = step.verdicts.iter().find(bad)?;
+    Some(format!("at {} times {}", times(step.factor), bad.words()))
 }
 
 /// True if every verdict of the steps that were carried is good.
@@ -62,13 +58,12 @@ pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) ->
     carried.flat_map(|step| &step.verdicts).all(|verdict| verdict.answer == Grade::Good)
 }
 
-/// Why nothing follows from a test: another load was made. What a rate that was not kept explains does not count. A load
-/// that is too small carries nothing, and one that is too large breaks nothing.
+/// Why nothing follows from a test: another load was made. What a rate that was not kept explains does not count. A multiple of
+/// another load is none of the demand, larger or smaller; a load that is too small and is not carried shows enough.
 fn not_made(fit: &Fit, kept: f64, carries: Option<f64>) -> Option<String> {
     let part = |line: &FitLine| {
         let percent = 100.0 * ((1.0 + line.percent? / 100.0) / kept.clamp(0.01, 1.0) - 1.0);
-        let decides =
-            if percent < 0.0 { carries.is_some() } else { carries.is_none_or(|carries| carries < 1.0) };
+        let decides = percent > 0.0 || carries.is_some();
         let side = if percent < 0.0 { "below" } else { "above" };
         let is_far = line.must && !line.by_chance && decides && percent.abs() > LOAD_MADE.value;
         is_far.then(|| format!("{} {} % {side}", line.what.words(), Percent(percent.abs())))
@@ -138,7 +133,9 @@ impl Headroom {
             self.counted().next().is_none().then(|| cached().unwrap_or_else(|| "no step counts".to_owned()));
         let at_one = self.steps.iter().rfind(|step| step.factor == 1.0);
         let kept = at_one.map_or(1.0, |step| step.kept_percent / 100.0);
-        let unknown = not_made(&self.plan.fit, kept, self.carries)
+        let of_demand = self.refused.clone();
+        let unknown = of_demand
+            .or_else(|| not_made(&self.plan.fit, kept, self.carries))
             .or(uncounted)
             .or_else(|| self.steps.iter().find_map(refused));
         Self { unknown: unknown.map(|why| why.trim_end_matches('.').to_owned()), ..self }
@@ -150,14 +147,26 @@ impl Headroom {
         if self.unknown.is_some() {
             return "Headroom is not known".to_owned();
         }
-        let Some(carries) = self.carries else { return format!("Does not carry your {name}") };
+        let provisos = self.provisos();
+        let Some(carries) = self.carries else { return format!("Does not carry your {name}{provisos}") };
         let (range, end) = match (self.at_least, self.less_than) {
             (Some(low), Some(high)) => (format!(" ({} to {})", times(low), times(high)), ""),
             (Some(low), None) if low < carries => (format!(" ({} in every run)", times(low)), " at least"),
             (_, None) => (String::new(), " at least"),
             (None, Some(_)) => (String::new(), ""),
         };
-        format!("Carries {}x{range} your {name}{end}", times(carries))
+        format!("Carries {}x{range} your {name}{end}{provisos}", times(carries))
+    }
+
+    /// What is said beside the headline: the share of steps that others spoiled, and BAD verdicts of the profiled run.
+    fn provisos(&self) -> String {
+        let (spoiled, of) =
+            (self.counted().filter(|step| step.spoiled.is_some()).count(), self.counted().count());
+        let spoiled =
+            (spoiled > 0).then(|| format!("; others spoiled {spoiled} of {}", plural(of as u64, "step")));
+        let bad = self.plan.demand.bad.iter();
+        let bad = bad.map(|bad| format!("; {} of the profiled run is BAD", bad.question.title()));
+        spoiled.into_iter().chain(bad).collect()
     }
 
     /// The step that broke nearest above what is carried.
@@ -376,7 +385,7 @@ impl Answer for Headroom {
 
     /// True if every verdict of the steps that were carried is good.
     fn are_good(&self) -> bool {
-        are_good(&self.steps)
+        are_good(&self.steps) && self.plan.demand.bad.is_empty()
     }
 
     fn outcome(&self) -> Option<Outcome> {
@@ -545,7 +554,7 @@ mod tests {
     fn a_load_that_was_not_made_carries_nothing() {
         let other = Fit { lines: vec![line(Aim::LogicalReads, -99.3), line(Aim::PhysicalReads, 213.0)] };
         let why = not_made(&other, 1.0, Some(4.0)).unwrap();
-        assert!(why.contains("logical reads 99.3 % below") && !why.contains("above"), "{why}");
+        assert!(why.contains("logical reads 99.3 % below, physical reads 213.0 % above"), "{why}");
         assert!(not_made(&other, 1.0, None).unwrap().contains("physical reads 213.0 % above"));
         let near = Fit { lines: vec![line(Aim::LogicalReads, -12.0), line(Aim::PhysicalReads, 9.0)] };
         assert_eq!(not_made(&near, 1.0, Some(4.0)), None);
@@ -558,10 +567,7 @@ mod tests {
         assert_eq!(not_made(&slow, 0.4, Some(0.3)), None);
         assert_eq!(not_made(&slow, 0.4, None), None);
         let more = Fit { lines: vec![line(Aim::Redo, 40.0)] };
-        assert_eq!(
-            not_made(&more, 1.0, Some(3.0)),
-            None,
-            "it carries 3 times with more redo than was demanded"
-        );
+        let why = not_made(&more, 1.0, Some(3.0)).unwrap();
+        assert!(why.contains("redo 40.0 % above"), "{why}");
     }
 }

@@ -1,0 +1,81 @@
+//! Control groups of version 1 and 2 with a limit. Making one needs root.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use slob_host::Device;
+
+use super::{Called, Folder, SLOB};
+
+/// A control group with a limit. It is removed with the value; processes in it go back to the group around it.
+pub(crate) struct Throttle {
+    pub(crate) group: PathBuf,
+}
+
+impl Throttle {
+    /// Its processes read from the disk of a folder so many times per second at most.
+    pub(crate) fn of_disk_below(folder: &Path, reads_per_s: u32) -> Result<Self, String> {
+        let device = Device::behind(folder).map_err(|error| error.to_string())?;
+        let [disk] = device.disks.as_slice() else { return Err("the data are on no single disk".into()) };
+        let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.id.name));
+        let number = number.map_err(|error| error.to_string())?;
+        let number = number.trim();
+        let limits = [
+            ("blkio", "blkio.throttle.read_iops_device", format!("{number} {reads_per_s}")),
+            ("", "io.max", format!("{number} riops={reads_per_s}")),
+        ];
+        Self::make(&format!("reads-{reads_per_s}"), limits)
+            .ok_or_else(|| "no control group can be made that limits reads of a disk".into())
+    }
+
+    /// Its processes use so many percent of a CPU at most.
+    pub(crate) fn of_cpu(percent: u32) -> Result<Self, String> {
+        let quota_us = percent * 1000;
+        let limits = [
+            ("cpu", "cpu.cfs_quota_us", quota_us.to_string()),
+            ("", "cpu.max", format!("{quota_us} 100000")),
+        ];
+        Self::make(&format!("cpu-{percent}"), limits)
+            .ok_or_else(|| "no control group can be made that limits CPU time".into())
+    }
+
+    /// The first of these groups that can be made, by its controller, its file and its limit.
+    fn make(name: &str, limits: [(&str, &str, String); 2]) -> Option<Self> {
+        let name = format!("slob-{}-{name}", std::process::id());
+        limits.into_iter().find_map(|(controller, file, limit)| {
+            let group = Path::new("/sys/fs/cgroup").join(controller).join(&name);
+            fs::create_dir(&group).ok()?;
+            let made = Self { group };
+            fs::write(made.group.join(file), limit).ok()?;
+            Some(made)
+        })
+    }
+
+    /// Puts a process and those that it starts from now on into the group.
+    pub(crate) fn add(&self, pid: u32) {
+        fs::write(self.group.join(PROCESSES), pid.to_string()).unwrap();
+    }
+
+    /// Runs slob in the group.
+    pub(crate) fn slob(&self, folder: &Folder, line: &str) -> Called {
+        let script = format!("echo $$ > {}/{PROCESSES} && exec {SLOB} {line}", self.group.display());
+        folder.command_of("sh", format!("-c '{script}'")).output().unwrap().into()
+    }
+}
+
+const PROCESSES: &str = "cgroup.procs";
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        let Some(around) = self.group.parent() else { return };
+        // A process may start another meanwhile.
+        for _ in 0..10 {
+            for process in fs::read_to_string(self.group.join(PROCESSES)).unwrap_or_default().lines() {
+                let _ = fs::write(around.join(PROCESSES), process);
+            }
+            if fs::remove_dir(&self.group).is_ok() {
+                return;
+            }
+        }
+    }
+}
