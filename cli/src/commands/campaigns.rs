@@ -27,6 +27,7 @@ use slob_spec::{Entry, RunSpec, Settings};
 
 use super::demands::goal_of;
 use super::measuring::{Extras, Quiet, measure_spec};
+use super::reports::analysis_of;
 use super::searches::{Pace, find_headroom};
 use super::together::{End, measure_together};
 use crate::args::STRICT;
@@ -39,6 +40,7 @@ use crate::{interrupt, output, registry, settings};
 const HEADROOM_FILE: &str = "headroom.json";
 /// The matrix of a campaign of neighbours, in its folder.
 const NEIGHBOURS_PAGE: &str = "neighbours.html";
+const ANALYSIS_PAGE: &str = "analysis.html";
 
 /// Run a plan of variants, models, session counts and repeats; resumes if interrupted
 #[derive(Args)]
@@ -147,9 +149,29 @@ pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
         }
     } else if end.done > 0 {
         are_good = say_verdicts(&directory, &campaign.schedule, &store.state);
+        if end.done == campaign.schedule.steps.len() && campaign.schedule.variants.len() > 1 {
+            answer(&directory, &campaign.schedule, &store.state)?;
+        }
     }
     conclude(&campaign, &directory, &end)?;
     Ok(if end.interrupted { ExitCode::from(INTERRUPTED) } else { judged(args.strict, are_good) })
+}
+
+/// Ends a campaign with what it was made for: which variant is better, by how much, and the page that shows it.
+fn answer(directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
+    let analysis = match analysis_of(directory, schedule, state) {
+        Ok(analysis) => analysis,
+        Err(failure) => {
+            output::say(&format!("slob: {}", failure.text()));
+            return Ok(());
+        }
+    };
+    let page = directory.join(ANALYSIS_PAGE);
+    output::write_file(&page, &analysis.html()).map_err(Failure::after_work)?;
+    let answers: String = analysis.answers().map(|answer| format!("{answer}\n")).collect();
+    output::print(&answers).map_err(Failure::after_work)?;
+    output::say(&format!("Charts:      {}", page.display()));
+    Ok(())
 }
 
 /// The steps whose runs are no longer there: at most three by name.

@@ -700,6 +700,13 @@ fn campaign_of<'a>(
     }
 }
 
+/// The comparison of the variants of a campaign of runs.
+pub(super) fn analysis_of(directory: &Path, schedule: &Schedule, state: &State) -> Result<Analysis, Failure> {
+    let mut inputs = Inputs::default();
+    inputs.add_campaign(directory, schedule, state)?;
+    inputs.analysis(&[], &[], &Options { confidence: Confidence::default(), scale: None, latency: None })
+}
+
 #[derive(Default)]
 struct Inputs {
     runs: Vec<Run>,

@@ -478,6 +478,18 @@ fn pairs(
     places.iter().map(pair).collect()
 }
 
+impl Analysis {
+    /// What each pair of variants comes to, a sentence each.
+    pub fn answers(&self) -> impl Iterator<Item = String> {
+        let of_table = |table: &'_ Table| {
+            let title = table.title.clone();
+            let answers = table.pairs.iter().map(move |pair| format!("{title}: {}", pair.verdict));
+            answers.collect::<Vec<_>>()
+        };
+        self.tables.iter().flat_map(of_table)
+    }
+}
+
 impl Pair {
     fn refused(first: &Row, second: &Row, same_thing: bool, reason: &str) -> Self {
         let (by_sessions, overall) = (vec![None; first.cells.len()], None);
