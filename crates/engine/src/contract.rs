@@ -179,7 +179,7 @@ pub type TargetLock = Box<dyn Send>;
 /// The error of a target that another program loads or empties. `holder` names it.
 pub fn target_in_use(target: impl Display, holder: Option<String>) -> EngineError {
     let holder = holder.map_or_else(String::new, |holder| format!(": {holder}"));
-    let message = format!("another `slob setup` or `slob drop` is at work there{holder}");
+    let message = format!("another load or drop is at work there{holder}");
     EngineError::new(ErrorKind::Usage, format!("locking {target}"), message)
         .with_advice("nothing was touched; wait until it ends, or stop it and try again")
 }

@@ -62,7 +62,7 @@ impl Place {
 fn a_target_that_another_program_loads_is_refused_and_not_touched() {
     for place in places() {
         let lock = place.lock();
-        let words = ["another `slob setup` or `slob drop`", "wait until it ends", "nothing was touched"];
+        let words = ["another load or drop", "wait until it ends", "nothing was touched"];
         let refused = place.folder.slob(place.setup()).refused(&words).stderr;
         // People can find it.
         assert!(["process ", "pid ", "connection "].iter().any(|word| refused.contains(word)), "{refused}");
