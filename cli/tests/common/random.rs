@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The seed of the short form: a change does not alter what is drawn.
 const SHORT: u64 = 20_261_121;
 
-/// True if drills are repeated as often as docs/trust.md says.
+/// True if drills are repeated as often as docs/evidence.md says.
 pub(crate) fn is_full() -> bool {
     std::env::var("DRILLS").as_deref() == Ok("full")
 }

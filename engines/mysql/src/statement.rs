@@ -32,7 +32,7 @@ pub(crate) const SHORTEST_STRETCH: usize = 8;
 const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))";
 
 /// The most keys of an operation for which a stretch costs less than a statement for each. A stretch looks each key up by
-/// itself, a statement reads neighbours in the index: it loses where operations are wide. docs/engines.md has the measurements.
+/// itself, a statement reads neighbours in the index: it loses where operations are wide. docs/evidence.md has the measurements.
 pub(crate) fn widest_stretch(product: &Product, loop_place: LoopPlace) -> u16 {
     match loop_place {
         LoopPlace::Server if product.is_mariadb => 16,

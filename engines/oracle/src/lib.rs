@@ -4,7 +4,7 @@
 //! have a block each (PCTFREE 99). A batch is one anonymous PL/SQL block: static SQL in a loop over bound texts, so that an
 //! operation costs the server no parsing and no network.
 //!
-//! Oracle's client library is loaded when a target is opened. This engine has met no Oracle server yet: `docs/engines.md`
+//! Oracle's client library is loaded when a target is opened. This engine has met no Oracle server yet: `docs/evidence.md`
 //! lists what was checked without one. So it reaches servers only through the trait `client::Client`, behind which tests
 //! play transcripts.
 #![forbid(unsafe_code)]

@@ -140,7 +140,7 @@ const ADVICE: &[(&str, &str, &str)] = &[
     ("huge_pages_status", "off", SMALL_PAGES),
 ];
 
-/// docs/engines.md has what was measured.
+/// docs/evidence.md has what was measured.
 pub(crate) const SMALL_PAGES: &str = "shared_buffers lies in pages of 4 KiB: a visit of a cached block waits for the processor's address tables. With huge pages \
                            (vm.nr_hugepages, huge_pages=on) cached reads cost a quarter less CPU or better.";
 

@@ -145,7 +145,7 @@ impl std::fmt::Display for Edit {
 }
 
 /// Makes each edit of a sound run, then 200 of single values by chance, and has each checked.
-#[allow(clippy::print_stderr, reason = "the counts are for docs/trust.md")]
+#[allow(clippy::print_stderr, reason = "the counts are for docs/evidence.md")]
 pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
     const RANDOM: usize = 200;
     let folder = sqlite();

@@ -1,6 +1,6 @@
 //! A bench of lies: runs that want to be called what they are not, each beside a witness that knows better, and honest runs of
 //! which nothing false may be said. In an order drawn by chance; `DRILLS=full` repeats each 20 times, and tells how many lies
-//! were missed and how many honest runs were accused (docs/trust.md holds the table). `DRILLS_CASE` is a part of the names of those wanted.
+//! were missed and how many honest runs were accused (docs/evidence.md holds the table). `DRILLS_CASE` is a part of the names of those wanted.
 
 mod edits;
 mod honest;
@@ -61,7 +61,7 @@ fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String>
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "the table is for docs/trust.md")]
+#[allow(clippy::print_stderr, reason = "the table is for docs/evidence.md")]
 fn lies_are_found_and_honest_runs_are_not_accused() {
     let _alone = alone();
     let mut random = Random::new();

@@ -32,7 +32,7 @@ fn took(folder: &Folder, line: &str) -> Duration {
     begun.elapsed()
 }
 
-#[allow(clippy::print_stdout, reason = "for docs/trust.md")]
+#[allow(clippy::print_stdout, reason = "for docs/evidence.md")]
 fn report(line: &str) {
     println!("{line}");
 }

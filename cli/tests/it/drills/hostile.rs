@@ -186,7 +186,7 @@ fn ends(scheme: &str, peer: Peer, command: &str) -> (Duration, u64) {
     (took, peak)
 }
 
-/// Five seconds, and what a busy machine may take: see docs/trust.md for what was measured.
+/// Five seconds, and what a busy machine may take: see docs/evidence.md for what was measured.
 const MOST: Duration = Duration::from_secs(15);
 /// Memory of the program, and 64 MiB of a server's answer.
 const MOST_MIB: u64 = 64 + 200;

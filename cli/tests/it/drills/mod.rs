@@ -1,5 +1,5 @@
 //! Drills: what must not happen is made to happen, and what came of it is checked against a witness of its own.
-//! docs/trust.md says what each does and what was seen. `DRILLS=full` repeats each as often as that table says; without
+//! docs/evidence.md says what each does and what was seen. `DRILLS=full` repeats each as often as that table says; without
 //! it each is short enough for every change, with the same seed each time. `DRILLS_SEED` repeats one that failed.
 
 mod chain;
@@ -17,7 +17,7 @@ mod wire;
 
 use crate::common::is_full;
 
-/// How often a drill is repeated: usually, and for docs/trust.md.
+/// How often a drill is repeated: usually, and for docs/evidence.md.
 fn times(usual: usize, full: usize) -> usize {
     if is_full() { full } else { usual }
 }

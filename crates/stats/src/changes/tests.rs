@@ -137,7 +137,7 @@ fn detected(noise: &[u32; 44], percent: f64, series: u64) -> [usize; 3] {
     counts
 }
 
-/// docs/trust.md has the figures of 100 series each; here those with a change are fewer.
+/// docs/evidence.md has the figures of 100 series each; here those with a change are fewer.
 #[test]
 fn changes_at_the_noise_of_a_machine_are_found_and_none_without_one() {
     for (noise, least) in [(&READS, [5, 18]), (&READS_PER_CPU_S, [19, 20])] {
