@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use slob_host::Device;
 
@@ -41,12 +43,17 @@ impl Throttle {
 
     /// The first of these groups that can be made, by its controller, its file and its limit.
     fn make(name: &str, limits: [(&str, &str, String); 2]) -> Option<Self> {
-        let name = format!("slob-{}-{name}", std::process::id());
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        // Tests run in parallel.
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("slob-{}-{number}-{name}", std::process::id());
         limits.into_iter().find_map(|(controller, file, limit)| {
             let group = Path::new("/sys/fs/cgroup").join(controller).join(&name);
             fs::create_dir(&group).ok()?;
             let made = Self { group };
-            fs::write(made.group.join(file), limit).ok()?;
+            // Where no controllers are mounted, this is a folder in memory.
+            let is_group = made.group.join(PROCESSES).exists();
+            fs::write(made.group.join(file), limit).ok().filter(|()| is_group)?;
             Some(made)
         })
     }
@@ -56,10 +63,14 @@ impl Throttle {
         fs::write(self.group.join(PROCESSES), pid.to_string()).unwrap();
     }
 
-    /// Runs slob in the group.
-    pub(crate) fn slob(&self, folder: &Folder, line: &str) -> Called {
+    /// A command of slob in the group.
+    pub(crate) fn command(&self, folder: &Folder, line: &str) -> Command {
         let script = format!("echo $$ > {}/{PROCESSES} && exec {SLOB} {line}", self.group.display());
-        folder.command_of("sh", format!("-c '{script}'")).output().unwrap().into()
+        folder.command_of("sh", format!("-c '{script}'"))
+    }
+
+    pub(crate) fn slob(&self, folder: &Folder, line: &str) -> Called {
+        self.command(folder, line).output().unwrap().into()
     }
 }
 
