@@ -1,9 +1,11 @@
 //! Tables of runs, and how the records for them are read.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use slob_campaign::read_campaign;
 use slob_facts::Run;
 use slob_facts::table::Table;
 use slob_record::{Record, RecordError, SeriesWanted, find_runs, on_all_cpus, read_records};
@@ -42,6 +44,15 @@ impl Form {
 pub(crate) struct Records<T> {
     pub(crate) kept: Vec<T>,
     asked: usize,
+}
+
+/// The runs without those that a campaign has set aside, if the name is that of its folder.
+fn that_count(name: &str, mut runs: Vec<PathBuf>) -> Vec<PathBuf> {
+    if let Ok(Some((_, state))) = read_campaign(Path::new(name)) {
+        let is_set_aside = |run: &OsStr| state.is_set_aside(&run.to_string_lossy());
+        runs.retain(|path| !path.file_name().is_some_and(is_set_aside));
+    }
+    runs
 }
 
 impl<T> Records<Option<T>> {
@@ -96,7 +107,7 @@ impl<T: Send> Records<T> {
         let mut unknown = 0;
         for name in names {
             match find_runs(results, name) {
-                Ok(runs) => paths.extend(runs),
+                Ok(runs) => paths.extend(that_count(name, runs)),
                 Err(error) => {
                     output::say(&format!("slob: {error}"));
                     unknown += 1;

@@ -123,7 +123,7 @@ pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
     settings::warn(&campaign.warnings);
     let mut store = Store::open(&directory, &campaign.schedule, args.amend)?;
     if !store.state.missing.is_empty() {
-        output::say(&format!("{}: they are made again", missing(&store.state)));
+        output::say(&format!("{}; they are made again", missing(&store.state)));
     }
     if args.retry_bad {
         make_bad_runs_again(&directory, &campaign.schedule, &mut store)?;
@@ -182,8 +182,7 @@ fn missing(state: &State) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let runs = output::plural(state.missing.len() as u64, "run");
-    format!("the folder of {runs} is no longer there ({}{more})", named.join(", "))
+    format!("runs that are no longer there: {}{more}", named.join(", "))
 }
 
 /// Says what the runs of each variant and model were judged, and which can't be compared; true if every verdict is good.

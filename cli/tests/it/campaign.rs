@@ -403,6 +403,10 @@ fn a_bad_run_of_a_campaign_is_named_and_made_again() {
     assert!(folder.at("c").join(&bad).is_dir(), "the old run keeps its folder");
     assert!(!folder.slob("analyze c").success().stdout.contains("planted"));
     let ledger = folder.slob("ledger c").success().stdout;
+    // The old run counts in no table, and is in the list.
+    let ids = folder.slob("info c --columns id --csv").success().stdout;
+    assert_eq!((ids.lines().count(), ids.contains(&bad)), (1 + 6, false), "{ids}");
+    assert!(folder.slob("list --results-dir c").success().stdout.contains(&bad));
     assert!(ledger.contains("mean of 3 runs") && !ledger.contains("planted"), "{ledger}");
     folder.slob("campaign plan.toml --every 1h --for 2h --retry-bad").exits(2);
 }
@@ -416,7 +420,7 @@ fn a_run_whose_folder_is_gone_is_missing_and_made_again() {
     folder.slob("campaign plan.toml").success();
     let gone = completed(&folder)["a/all/1x1/2"].clone();
     std::fs::rename(folder.at("c").join(&gone), folder.at("elsewhere")).unwrap();
-    let missing = "the folder of 1 run is no longer there (a/all/1x1/2)";
+    let missing = "runs that are no longer there: a/all/1x1/2";
     folder.slob("analyze c").fails(1, &[missing]);
     folder.slob("trend c").fails(1, &[missing]);
     folder.slob("campaign plan.toml").success().says(&[missing, "[3/3", "all 3 runs are done"]);

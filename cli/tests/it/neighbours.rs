@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::browser::Browser;
 use crate::campaign::{attempts, wait_for};
 use crate::common::{Folder, assert_contains, kill, read_json};
 
@@ -95,6 +96,14 @@ fn a_target_that_fails_leaves_a_hole_and_the_others_are_measured_beside_each_oth
     assert_contains(&text, &["beside audit", "beside all others", "Hole: free, "]);
     assert!(folder.read("c/neighbours.html").contains("data-chart=\"kept\""));
     folder.slob("analyze c --metric reads").refused(&["c is a campaign of neighbours"]);
+    let Some(mut browser) = Browser::start_or_skip() else { return };
+    for width in [1280, 400] {
+        browser.view(width, 900, false);
+        browser.open(&folder.at("c/neighbours.html"));
+        assert_eq!(browser.value("document.documentElement.scrollWidth"), width, "sideways");
+        let cells = browser.value("document.body.textContent.includes('hole: no run')");
+        assert_eq!(cells, true, "a hole says why");
+    }
 }
 
 #[test]

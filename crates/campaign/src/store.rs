@@ -359,6 +359,12 @@ impl State {
         self.missing = missing;
     }
 
+    /// True for a run that was made again, or whose conditions were changed by an amended plan.
+    pub fn is_set_aside(&self, run: &str) -> bool {
+        let is_it = |attempt: &Attempt| attempt.run.as_deref() == Some(run);
+        self.superseded.iter().any(is_it) && !self.attempts.iter().any(is_it)
+    }
+
     fn set_aside(&mut self, is_wanted: impl Fn(&Attempt) -> bool) {
         let set_aside = self.attempts.extract_if(.., |attempt| is_wanted(attempt));
         self.superseded.extend(set_aside);
