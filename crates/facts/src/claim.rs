@@ -9,6 +9,8 @@ pub enum Claim {
     Storage,
     /// Of the platform as it is, whatever limits it: what is 95 % slower behind a throttle is 95 % slower.
     Compared,
+    /// That a step of a search made the demand, and held.
+    Carried,
 }
 
 /// Causes of BAD verdicts that are a limit of the platform itself: its CPUs, or a control group's quota.
@@ -18,16 +20,19 @@ struct Rule {
     claim: Claim,
     says: &'static str,
     by: &'static str,
+    /// The verdicts that forbid it if they are BAD; empty for those that the figure rests on.
+    rests_on: &'static [Question],
     /// Causes of BAD verdicts that do not forbid it, if all repeats have them.
     permits: &'static [&'static str],
     beside: &'static str,
 }
 
-const RULES: [Rule; 2] = [
+const RULES: [Rule; 3] = [
     Rule {
         claim: Claim::Storage,
         says: "this is what the storage can do",
         by: "the page of a run, the index of runs, `slob compare --platforms`, the labels of other views",
+        rests_on: &[],
         permits: &[],
         beside: "which verdict is BAD; the figure is marked or left out",
     },
@@ -35,8 +40,18 @@ const RULES: [Rule; 2] = [
         claim: Claim::Compared,
         says: "faster, slower, higher, lower; changed since; met; within limits; protects",
         by: "`slob compare`, `slob trend`, `slob gate`, `slob search`, the matrix of neighbours",
+        rests_on: &[],
         permits: &LIMITS,
         beside: "the settings and limits that differ, the noise or the interval, and which run of a side is BAD",
+    },
+    Rule {
+        claim: Claim::Carried,
+        says: "carries N times; this run is a demand",
+        by: "`slob search PROFILE`, campaigns with `demand`",
+        rests_on: &CARRIED,
+        permits: &[],
+        beside: "what broke beyond, the steps that others spoiled, the figures of the demand that the test did not make; \
+                 reads that are not physical count with `--count-cached` alone",
     },
 ];
 
@@ -58,15 +73,22 @@ impl Claim {
 
 /// The tables for the documentation: the claims, and the verdicts that figures rest on.
 pub fn markdown() -> String {
+    let titles = |questions: &[Question]| {
+        questions.iter().map(|question| question.title()).collect::<Vec<_>>().join(", ")
+    };
     let row = |rule: &Rule| {
         let permits: Vec<String> = rule.permits.iter().map(|cause| format!("`{cause}`")).collect();
         let permits = match permits.as_slice() {
             [] => "nothing".to_owned(),
             _ => format!("{}, if all repeats have it", permits.join(", ")),
         };
-        [rule.says.to_owned(), rule.by.to_owned(), permits, rule.beside.to_owned()]
+        let forbidding = match rule.rests_on {
+            [] => "those that the figure rests on".to_owned(),
+            questions => titles(questions),
+        };
+        [rule.says.to_owned(), rule.by.to_owned(), forbidding, permits, rule.beside.to_owned()]
     };
-    let columns = ["claim", "made by", "BAD verdicts that do not forbid it", "said beside it"];
+    let columns = ["claim", "made by", "BAD verdicts that forbid it", "causes that do not", "said beside it"];
     let claims = Table::new(columns.map(Column::left)).with_rows(RULES.iter().map(row));
     let mut groups: Vec<(&[Question], Vec<String>)> = Vec::new();
     for Figure { name, rests_on, .. } in figure::ALL.iter().filter(|figure| !figure.rests_on.is_empty()) {
@@ -76,10 +98,7 @@ pub fn markdown() -> String {
             None => groups.push((rests_on, vec![name])),
         }
     }
-    let row = |(questions, names): (&[Question], Vec<String>)| {
-        let questions: Vec<&str> = questions.iter().map(|question| question.title()).collect();
-        [questions.join(", "), names.join(", ")]
-    };
+    let row = |(questions, names): (&[Question], Vec<String>)| [titles(questions), names.join(", ")];
     let figures = Table::new(["verdicts", "figures that rest on them"].map(Column::left));
     let figures = figures.with_rows(groups.into_iter().map(row));
     format!("{}\n{}", claims.markdown(), figures.markdown())
