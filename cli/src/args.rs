@@ -290,6 +290,20 @@ mod tests {
         }
     }
 
+    /// `slob search profile.json --html` wanted a value, and `slob headroom` of scripts gives one without `=`.
+    #[test]
+    fn a_page_of_a_search_needs_no_name() {
+        for words in [
+            "search p.json --html",
+            "search --html",
+            "headroom p.json --html",
+            "headroom p.json --html h.html",
+        ] {
+            let parsed = command().try_get_matches_from(["slob"].into_iter().chain(words.split(' ')));
+            assert!(parsed.is_ok(), "{words}: {parsed:?}");
+        }
+    }
+
     #[test]
     fn every_command_is_in_one_group_and_on_one_line() {
         let command = command();

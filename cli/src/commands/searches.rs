@@ -333,9 +333,9 @@ pub(super) struct HeadroomArgs {
     /// Count steps whose reads the page cache served
     #[arg(hide_short_help = true, long)]
     count_cached: bool,
-    /// Write a page with charts to this file, `-` for stdout
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    /// Write the page with charts to this file instead of beside the runs, `-` for stdout
+    #[arg(long, num_args = 0..=1, value_name = "FILE", default_missing_value = "")]
+    html: Option<String>,
     #[arg(hide_short_help = true, long, help = STRICT)]
     strict: bool,
     #[command(flatten)]
@@ -362,8 +362,11 @@ impl HeadroomArgs {
 
     /// Hands an answer over: its page beside the runs, or where --html says, and its text or JSON to stdout.
     fn write<A: Answer>(&self, answer: &A, page: &Path) -> Result<(), Failure> {
-        output::write_page(&answer.html(), self.html.as_deref().unwrap_or(page))
-            .map_err(Failure::after_work)?;
+        output::write_page(
+            &answer.html(),
+            self.html.as_deref().filter(|file| !file.is_empty()).map_or(page, Path::new),
+        )
+        .map_err(Failure::after_work)?;
         output::print(&match self.demand.json {
             true => output::json(A::NAME, answer)?,
             false => answer.text(),
