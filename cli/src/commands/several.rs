@@ -188,7 +188,15 @@ impl Several {
         let part = entry((self.meant)(matches)).ok_or_else(|| Failure::usage("no such command"))?;
         let name = OsString::from(format!("slob {}", self.name));
         let words = std::iter::once(name).chain(env::args_os().skip(2));
-        match (part.command)().bin_name(format!("slob {}", self.name)).try_get_matches_from(words) {
+        let mut command = (part.command)().bin_name(format!("slob {}", self.name));
+        if command.get_arguments().any(|argument| argument.get_id() == "html") {
+            // What follows `--html` is what the command is about, and no file to write over.
+            command = command.mut_arg("html", |page| {
+                let takes_values = page.get_action().takes_values();
+                page.require_equals(takes_values)
+            });
+        }
+        match command.try_get_matches_from(words) {
             Ok(matches) => (part.call)(&matches),
             Err(error) => Ok(args::exit_with(error)),
         }

@@ -377,3 +377,12 @@ fn escape_sequences_of_inputs_are_shown_and_not_passed_on() {
         assert!(!said.contains(|c: char| c.is_control() && !"\n\t".contains(c)), "{form}: {said:?}");
     }
 }
+
+/// `--html` of a search without `=` took the profile for the file of its page.
+#[test]
+fn a_page_is_not_written_over_a_profile() {
+    let folder = Folder::new();
+    folder.write("p.json", "{}");
+    folder.slob("search --html p.json").refused(&["p.json"]);
+    assert_eq!(folder.read("p.json"), "{}");
+}
