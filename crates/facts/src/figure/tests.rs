@@ -239,7 +239,7 @@ fn values_have_the_form_of_their_figure() {
     records::with_exact(&mut record, LatencyKind::PhysicalRead, WaitTotal { waits, time_us: 140 * waits });
     let figures = Figures::of(&record);
     let shown = KEY.map(|figure| figure.show(&figures));
-    assert_eq!(shown, ["15,605", "240", "44.3 ms", "<= 403 us", "18,726", "63.4", "-"]);
+    assert_eq!(shown, ["15,605", "<= 403 us", "240", "44.3 ms", "18,726", "63.4", "-"]);
     assert_eq!(PHYSICAL_READ_P99_US.cell(&figures).show(), "<= 403");
     assert_eq!(SEED.cell(&figures), Cell::Count(42));
 }
