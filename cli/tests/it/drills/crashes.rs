@@ -273,7 +273,7 @@ fn a_load_whose_server_is_killed_says_so_and_resumes() {
     let child = loading(&bench);
     bench.server.kill();
     Called::from(child.wait_with_output().unwrap())
-        .fails(3, &["what is loaded is kept, and `slob setup` resumes from there"]);
+        .fails(3, &["what is loaded is kept, and `slob setup", "` resumes from there"]);
     bench.server.restart();
     assert_load_resumes(&bench);
 }

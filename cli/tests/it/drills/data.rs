@@ -180,5 +180,5 @@ fn data_that_are_gone_after_a_run_are_not_called_sound() {
     fs::remove_dir_all(folder.at("d")).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("Complete?   BAD"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("Complete?     BAD"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
