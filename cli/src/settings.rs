@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use clap::ArgMatches;
 use slob_engine::Engine;
@@ -153,26 +154,29 @@ pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
 }
 
 /// The engine of the target, for a help text: as the command line, the environment or ./slob.conf name it, or else the default.
-pub(crate) fn scheme_of_target() -> Option<String> {
+/// Every engine's parameter of every command asks, so that it is looked up once.
+pub(crate) fn scheme_of_target() -> Option<&'static str> {
+    static SCHEME: OnceLock<Option<String>> = OnceLock::new();
+    SCHEME.get_or_init(look_up_scheme).as_deref()
+}
+
+fn look_up_scheme() -> Option<String> {
     let words: Vec<String> = env::args().collect();
-    let flag = || {
-        let after = words.iter().skip_while(|word| *word != "--target").nth(1).cloned();
-        after.or_else(|| words.iter().find_map(|word| word.strip_prefix("--target=")).map(str::to_owned))
-    };
+    if !words.iter().any(|word| word == "--help") {
+        return None;
+    }
+    let after = words.iter().skip_while(|word| *word != "--target").nth(1).cloned();
+    let flag =
+        after.or_else(|| words.iter().find_map(|word| word.strip_prefix("--target=")).map(str::to_owned));
     let resolved = || {
         let file = read_conf(None).ok().flatten();
         let environment: Vec<(String, String)> =
             env::var("SLOB_TARGET").map(|url| ("SLOB_TARGET".into(), url)).into_iter().collect();
-        shown(
-            &Settings::resolve(&registry::table(), file.as_ref(), &environment, &[]).ok()?.settings,
-            "TARGET",
-        )
+        let resolved = Settings::resolve(&registry::table(), file.as_ref(), &environment, &[]).ok()?;
+        shown(&resolved.settings, "TARGET")
     };
-    words
-        .iter()
-        .any(|word| word == "--help")
-        .then(|| flag().or_else(resolved))?
-        .and_then(|target| target.split_once(':').map(|(scheme, _)| scheme.to_owned()))
+    let target = flag.or_else(resolved)?;
+    target.split_once(':').map(|(scheme, _)| scheme.to_owned())
 }
 
 /// Parameters given as flags, as pairs of key and value.

@@ -389,9 +389,14 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
     if required.is_empty() || code != ExitCode::SUCCESS || record.status != Status::Completed {
         return Ok(code);
     }
-    let gate = Gate::of(&required, &[], std::slice::from_ref(record), &[], Confidence::default());
+    gated(&required, std::slice::from_ref(record), args.json)
+}
+
+/// The gate of runs, shown beside JSON on stderr.
+fn gated(required: &[Requirement], records: &[Record], beside_json: bool) -> Outcome {
+    let gate = Gate::of(required, &[], records, &[], Confidence::default());
     let table = format!("\n{}", gate.text());
-    match args.json {
+    match beside_json {
         true => output::say(table.trim_end()),
         false => output::print(&table).map_err(Failure::after_work)?,
     }
@@ -425,12 +430,10 @@ fn repeated(
         let kept = measure(settings, watch, stop)?;
         output::say(kept.in_brief().trim_end());
         kept.end(stop)?;
-        let is_complete = kept.record.status == Status::Completed;
-        if !is_complete && records.is_empty() {
-            return conclude(&kept.record, strict);
-        }
-        if !is_complete {
-            output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
+        if kept.record.status != Status::Completed {
+            if !records.is_empty() {
+                output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
+            }
             return conclude(&kept.record, strict);
         }
         records.push(kept.record);
@@ -441,9 +444,7 @@ fn repeated(
     if worst.is_some() || required.is_empty() {
         return Ok(worst.unwrap_or(ExitCode::SUCCESS));
     }
-    let gate = Gate::of(required, &[], &records, &[], Confidence::default());
-    output::print(&format!("\n{}", gate.text())).map_err(Failure::after_work)?;
-    Ok(decided(gate.outcome))
+    gated(required, &records, false)
 }
 
 #[derive(Default)]
