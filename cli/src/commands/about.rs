@@ -118,7 +118,7 @@ pub(super) struct ConfArgs {
     /// Print as JSON
     #[arg(long)]
     json: bool,
-    /// Print docs/parameters.md
+    /// Print docs/reference/parameters.md
     #[arg(long, hide = true)]
     markdown: bool,
 }

@@ -75,7 +75,7 @@ alone, then each pair and all together from a common start: who slows whom? A va
   name = \"shop\"
   target = \"...\"
   settings = { THREADS_PER_SCHEMA = 4, UPDATE_PCT = 20 }
-docs/plans.md describes everything a plan can hold.")]
+docs/reference/plans.md describes everything a plan can hold.")]
 pub(super) struct CampaignArgs {
     /// The plan file
     #[arg(value_name = "PLAN.toml")]

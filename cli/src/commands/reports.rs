@@ -80,10 +80,10 @@ pub(super) struct ReportArgs {
     /// Print only the comparison with the bare device: what the database costs
     #[arg(long)]
     compare_probe: bool,
-    /// Print the table of limits of docs/method.md
+    /// Print the table of limits of docs/reference/verdicts.md
     #[arg(long, hide = true)]
     limits: bool,
-    /// Print the tables of claims of docs/method.md
+    /// Print the tables of claims of docs/reference/verdicts.md
     #[arg(long, hide = true)]
     claims: bool,
 }

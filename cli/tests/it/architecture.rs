@@ -165,36 +165,37 @@ fn engines_are_named_only_in_their_folders_and_in_the_registry() {
 #[test]
 fn the_parameters_document_is_that_of_the_table() {
     let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["conf", "--markdown"]).output().unwrap();
-    let document = fs::read_to_string(root().join("docs/parameters.md")).unwrap();
+    let document = fs::read_to_string(root().join("docs/reference/parameters.md")).unwrap();
     assert!(
         document == String::from_utf8(output.stdout).unwrap(),
-        "docs/parameters.md is stale: write it anew with `slob conf --markdown > docs/parameters.md`"
+        "docs/reference/parameters.md is stale: write it anew with `slob conf --markdown > docs/reference/parameters.md`"
     );
 }
 
 #[test]
 fn the_limits_of_verdicts_in_the_document_are_those_of_the_table() {
-    generated_in_the_method("--limits", 40);
+    generated_among_the_verdicts("--limits", 40);
 }
 
 #[test]
 fn the_claims_in_the_document_are_those_of_the_table() {
-    generated_in_the_method("--claims", 8);
+    generated_among_the_verdicts("--claims", 8);
 }
 
-fn generated_in_the_method(flag: &str, least_lines: usize) {
+fn generated_among_the_verdicts(flag: &str, least_lines: usize) {
     let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["report", flag]).output().unwrap();
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(table.lines().count() >= least_lines, "{table}");
-    let document = fs::read_to_string(root().join("docs/method.md")).unwrap();
-    let stale = || format!("docs/method.md is stale: put the output of `slob report {flag}` into it");
+    let document = fs::read_to_string(root().join("docs/reference/verdicts.md")).unwrap();
+    let stale =
+        || format!("docs/reference/verdicts.md is stale: put the output of `slob report {flag}` into it");
     assert!(document.contains(&table), "{}", stale());
 }
 
 /// Who comes from the original kit finds each key of its `slob.conf`, and what became of it.
 #[test]
 fn the_keys_of_the_original_are_all_in_the_table_for_those_who_come_from_it() {
-    let document = fs::read_to_string(root().join("docs/oracle.md")).unwrap();
+    let document = fs::read_to_string(root().join("docs/reference/oracle.md")).unwrap();
     let table: String = document.lines().filter(|line| line.starts_with("| ")).collect();
     let keys = "UPDATE_PCT SCAN_PCT RUN_TIME WORK_LOOP SCALE SCAN_TABLE_SZ WORK_UNIT REDO_STRESS LOAD_PARALLEL_DEGREE \
                 THREADS_PER_SCHEMA DATABASE_STATISTICS_TYPE DO_HOTSPOT HOTSPOT_MB HOTSPOT_OFFSET_MB HOTSPOT_FREQUENCY \

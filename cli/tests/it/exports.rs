@@ -33,7 +33,7 @@ fn python(python: &Path, program: &str, argument: &Path) -> Value {
 }
 
 fn schema() -> jsonschema::Validator {
-    jsonschema::validator_for(&read_json(workspace("docs/run.schema.json"))).unwrap()
+    jsonschema::validator_for(&read_json(workspace("docs/reference/run.schema.json"))).unwrap()
 }
 
 #[track_caller]

@@ -86,7 +86,7 @@ fn a_saved_profile_follows_its_schema_and_is_shown_and_compared_again() {
     let text = folder.slob(format!("profile {report} --html page.html")).success().stdout;
     assert!(text.starts_with("Profile of "), "{text}");
     let saved = read_json(folder.at("profile.json"));
-    let schema = read_json(workspace("docs/profile.schema.json"));
+    let schema = read_json(workspace("docs/reference/profile.schema.json"));
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<String> = validator.iter_errors(&saved).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");

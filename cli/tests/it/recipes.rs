@@ -1,4 +1,4 @@
-//! The recipes of docs/recipes, carried out as they stand: each command of each of them, in an empty folder.
+//! The recipes of docs/how-to/recipes, carried out as they stand: each command of each of them, in an empty folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn carry_out(recipe: &Path, path: &str) {
 
 #[rstest]
 fn a_recipe_works_as_it_stands(
-    #[files("../docs/recipes/*.md")]
+    #[files("../docs/how-to/recipes/*.md")]
     #[exclude("README")]
     recipe: PathBuf,
 ) {
@@ -49,7 +49,7 @@ fn a_recipe_works_as_it_stands(
 
 #[test]
 fn the_list_of_recipes_names_each_of_them() {
-    let folder = workspace("docs/recipes");
+    let folder = workspace("docs/how-to/recipes");
     let list = fs::read_to_string(folder.join("README.md")).unwrap();
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let missing: Vec<String> =

@@ -1,4 +1,4 @@
-//! What views say of figures, and which verdicts forbid it, in one table. `docs/method.md` holds it as it is printed here.
+//! What views say of figures, and which verdicts forbid it, in one table. `docs/reference/verdicts.md` holds it as it is printed here.
 
 use crate::figure::{self, Figure};
 use crate::question::{Grade, Question};

@@ -1,4 +1,4 @@
-//! The limits by which verdicts are given, in one table. `docs/method.md` holds it as it is printed here.
+//! The limits by which verdicts are given, in one table. `docs/reference/verdicts.md` holds it as it is printed here.
 
 use slob_stats::RobustTrend;
 

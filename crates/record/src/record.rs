@@ -1,7 +1,7 @@
 //! The record itself: every type that is saved in `run.json`.
 //!
-//! `docs/run.schema.json` describes every field. Comments here say what its name does not.
-#![expect(missing_docs, reason = "docs/run.schema.json describes every field")]
+//! `docs/reference/run.schema.json` describes every field. Comments here say what its name does not.
+#![expect(missing_docs, reason = "docs/reference/run.schema.json describes every field")]
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The parameters of this crate: keys, ranges, defaults and help. `docs/parameters.md` is made from this table.
+//! The parameters of this crate: keys, ranges, defaults and help. `docs/reference/parameters.md` is made from this table.
 
 use crate::param::{Group, Kind, Param};
 use crate::table::MAX_SESSIONS;

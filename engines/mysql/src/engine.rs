@@ -31,7 +31,7 @@ pub const KIND: EngineKind = EngineKind {
 
 /// The reason to refuse TiDB, which takes the protocol and the tables, and has nothing of InnoDB.
 const NO_PAGES: &str = "a row has no page of its own there, a range of keys is one request, and no counter says what \
-                        was read: nothing the method says about blocks would hold there; docs/distributed.md \
+                        was read: nothing the method says about blocks would hold there; docs/how-to/distributed.md \
                         describes what was tried";
 
 /// The makers and the version of a server.
