@@ -24,7 +24,7 @@ use crate::output;
 #[derive(Args)]
 #[command(long_about = "\
 Writes reports as tables of one database, or as a CSV file for each table: reports, load_profile, time_model, statistics, \
-os_statistics, events, histograms, sql, segments, io, files, parameters. docs/how-to/awr.md has their columns.")]
+os_statistics, events, histograms, sql, segments, io, files, parameters. docs/reference/awr-columns.md has their columns.")]
 #[command(after_help = format!("\
 Examples:
   slob awr export reports/ -o awr.db

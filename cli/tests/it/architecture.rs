@@ -195,7 +195,7 @@ fn generated_among_the_verdicts(flag: &str, least_lines: usize) {
 /// Who comes from the original kit finds each key of its `slob.conf`, and what became of it.
 #[test]
 fn the_keys_of_the_original_are_all_in_the_table_for_those_who_come_from_it() {
-    let document = fs::read_to_string(root().join("docs/reference/oracle.md")).unwrap();
+    let document = fs::read_to_string(root().join("docs/how-to/slob-kit.md")).unwrap();
     let table: String = document.lines().filter(|line| line.starts_with("| ")).collect();
     let keys = "UPDATE_PCT SCAN_PCT RUN_TIME WORK_LOOP SCALE SCAN_TABLE_SZ WORK_UNIT REDO_STRESS LOAD_PARALLEL_DEGREE \
                 THREADS_PER_SCHEMA DATABASE_STATISTICS_TYPE DO_HOTSPOT HOTSPOT_MB HOTSPOT_OFFSET_MB HOTSPOT_FREQUENCY \

@@ -220,7 +220,7 @@ fn export_makes_tables_that_answer_questions() {
 fn the_tables_of_the_export_are_those_of_the_document() {
     let folder = reports();
     folder.slob("awr export 'my reports' --csv -o tables").success();
-    let document = fs::read_to_string(workspace("docs/how-to/awr.md")).unwrap();
+    let document = fs::read_to_string(workspace("docs/reference/awr-columns.md")).unwrap();
     for entry in fs::read_dir(folder.at("tables")).unwrap() {
         let path = entry.unwrap().path();
         let table = path.file_stem().unwrap().to_string_lossy().into_owned();
@@ -228,7 +228,7 @@ fn the_tables_of_the_export_are_those_of_the_document() {
         let columns = text.lines().next().unwrap().replace(',', ", ");
         let columns = columns.strip_prefix("report_id, ").unwrap();
         let row = format!("| `{table}` | {columns} |");
-        assert!(document.contains(&row), "docs/how-to/awr.md lacks this row:\n{row}");
+        assert!(document.contains(&row), "docs/reference/awr-columns.md lacks this row:\n{row}");
     }
 }
 

@@ -165,7 +165,7 @@ fn noticed(text: &str, stride: usize) -> (usize, usize, Vec<String>) {
     (edits, found, missed)
 }
 
-/// `docs/how-to/awr.md` has this share. `TEST_AWR_EDITS=all` edits every cell in place of every fifth.
+/// docs/evidence.md has this share. `TEST_AWR_EDITS=all` edits every cell in place of every fifth.
 #[test]
 fn nineteen_of_twenty_edits_are_noticed() {
     let is_single = |path: &std::path::PathBuf| {

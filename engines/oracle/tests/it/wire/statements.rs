@@ -99,11 +99,11 @@ fn sent_to_a_kit() -> Option<Vec<String>> {
     Some(statements_of(&bed))
 }
 
-/// Each file of statements is in one row of the table of docs/reference/oracle.md, and those of the first row met the wire.
+/// Each file of statements is in one row of the table of docs/evidence.md, and those of the first row met the wire.
 #[test]
 fn the_table_of_statements_says_which_met_the_wire() {
     let Some(met) = met().map(|met| met.join("\n")) else { return };
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/oracle.md");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence.md");
     let document = std::fs::read_to_string(document).unwrap();
     let row = |title: &str| {
         let line = document.lines().find(|line| line.starts_with(&format!("| {title} |"))).unwrap();
