@@ -30,7 +30,7 @@ pub enum Counter {
     PhysicalReadTimeNs,
     /// Blocks that the buffer cache had to ask the operating system for.
     PhysicalReads,
-    /// Those of them that the database read ahead, a whole extent at a time.
+    /// Physical reads that the database made ahead, a whole extent at a time.
     PhysicalReadsAhead,
     /// Bytes of physical writes.
     PhysicalWriteBytes,
@@ -52,7 +52,7 @@ pub enum Counter {
     RowsChanged,
     /// Rows that statements read.
     RowsRead,
-    /// Bytes of physical reads for no client in particular, as of undo logs, where the others are counted by client.
+    /// Bytes of physical reads that the server attributes to no client, such as undo logs.
     SharedReadBytes,
     /// Rows that anybody read in the tables of the run.
     TableRowsRead,

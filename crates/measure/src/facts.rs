@@ -47,7 +47,7 @@ impl WorkingSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// The size itself.
+    /// The exact size.
     About,
     /// A lower bound.
     AtLeast,

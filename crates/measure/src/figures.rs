@@ -12,9 +12,9 @@ use crate::{Counters, Latencies, WaitEvent};
 /// Figures of one server: since its start, or between two moments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Cumulative counters: those that [`Figures::server`] has too are of our sessions alone, all others of the whole server.
+    /// Cumulative counters. Those that [`Figures::server`] has too count our sessions alone, all others the whole server.
     pub counters: Counters,
-    /// The attributed counters once more, for all clients of the server; our questions to the server are left out.
+    /// The same counters for all clients of the server, without our questions to it.
     pub server: Counters,
     /// The number of samples that found each other client at work.
     pub peers: BTreeMap<Peer, u64>,
@@ -27,11 +27,11 @@ pub struct Figures {
 /// A client of the server that is not a session of ours. What the server does not show is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Peer {
-    /// Its account.
+    /// Account of the client.
     pub user: String,
-    /// Its database.
+    /// Database of the client.
     pub database: String,
-    /// The name that its program gave.
+    /// Name that the client's program gave.
     pub application: String,
 }
 
@@ -46,8 +46,8 @@ impl fmt::Display for Peer {
 }
 
 impl Figures {
-    /// Replaces counters of the whole server by those of our sessions, which are a part of it. What is counted for one side only
-    /// is not attributed.
+    /// Replaces counters of the whole server by those of our sessions. A counter that only one side has
+    /// stays as it is.
     pub fn attribute(&mut self, ours: &Counters, all: &Counters) {
         for (counter, value) in ours.iter() {
             if let Some(all) = all.get(counter) {
@@ -157,7 +157,7 @@ merge_fields!(OpCounts: selects, updates, scans);
 pub struct Setting {
     /// The server's name for it.
     pub name: String,
-    /// Its value with the unit.
+    /// Value with its unit.
     pub value: String,
 }
 

@@ -27,7 +27,7 @@ pub enum Span {
     ReadInQueue,
     /// Read requests from the driver to the device's answer.
     ReadInDevice,
-    /// From the last answer of the device to the end of the call: interrupt, waiting for a CPU, copying.
+    /// Time from the device's last answer to the end of the call: interrupt, waiting for a CPU, copying.
     ReadWakeUp,
     /// Calls that write 512 bytes or more.
     Write,
@@ -44,7 +44,7 @@ pub enum Span {
 }
 
 impl Span {
-    /// All of them, in the order of their numbers.
+    /// All spans, in the order of their numbers.
     pub const ALL: [Self; 13] = [
         Self::ReadFromCache,
         Self::ReadFromDevice,
@@ -72,7 +72,7 @@ impl Span {
 pub struct SlowReads {
     /// Number of these reads.
     pub reads: u64,
-    /// Those of them whose requests spent as much time in the device.
+    /// Number of these reads whose requests spent as much time in the device.
     pub in_device: u64,
 }
 
@@ -81,17 +81,17 @@ pub struct SlowReads {
 pub struct Requests {
     /// Name of the device.
     pub device: String,
-    /// [`Span::name`] of their time in the device.
+    /// [`Span::name`] of the requests' time in the device.
     pub span: String,
-    /// The largest power of two that their size reaches, in bytes.
+    /// The largest power of two that the requests' size reaches, in bytes.
     pub bytes: u64,
     /// Number of requests.
     pub requests: u64,
-    /// Their time in the device, in nanoseconds.
+    /// Time of these requests in the device, in nanoseconds.
     pub time_ns: u64,
 }
 
-/// Everything that the kernel counted: since some moment, or between two.
+/// Counts of the kernel, since some moment or between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KernelTrace {

@@ -1,4 +1,4 @@
-//! When the operations of an open loop are due: RATE and ARRIVALS.
+//! Due times of the operations of an open loop, by RATE and ARRIVALS.
 
 use slob_spec::{ArrivalProcess, RateSchedule, Workload};
 
@@ -61,7 +61,7 @@ impl DueTimes {
         self.rate.steps()[self.step].per_second
     }
 
-    /// Begin of a step in microseconds after the start of the run; that of the one after the last is never.
+    /// Begin of a step in microseconds after the start of the run. No step follows the last one.
     fn begin_us(&self, step: usize) -> u64 {
         match self.rate.steps().get(step) {
             _ if step == 0 => 0,

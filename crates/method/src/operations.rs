@@ -87,7 +87,7 @@ impl Op {
 }
 
 impl fmt::Display for Op {
-    /// For errors, such as 'UPDATE of keys 24889 to 24952 in schema 1'.
+    /// Errors name operations so: 'UPDATE of keys 24889 to 24952 in schema 1'.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.action {
             Action::Select(range) => write!(f, "SELECT of {range}"),
@@ -164,7 +164,7 @@ impl Batch {
         Duration::from_micros(self.ops().iter().map(|op| u64::from(op.pause_us)).sum())
     }
 
-    /// The number of the first `done` operations of [`Batch::ops`] that remain if the transaction that they leave open is rolled back.
+    /// Of the first `done` operations of [`Batch::ops`], the number that a rollback of the open transaction keeps.
     pub fn committed(&self, done: usize) -> usize {
         let done = &self.ops()[..done.min(self.ops().len())];
         done.iter().rposition(|op| op.commits).map_or(0, |last| last + 1)

@@ -25,7 +25,7 @@ pub struct Planner {
     /// UPDATEs that were drawn: those of a transaction wait for its last one.
     updated: u64,
     waiting: u32,
-    /// UPDATEs of the transaction that is being planned, still to come.
+    /// UPDATEs of the planned transaction that are still to come.
     of_transaction: u32,
     postponed: Option<Op>,
     due_times: Option<DueTimes>,

@@ -22,7 +22,7 @@ pub struct RowView<'a> {
 pub enum RowState {
     /// The row is as loaded.
     Loaded,
-    /// The update with this stamp changed the row last.
+    /// The update with this stamp was the row's last change.
     Updated(Stamp),
 }
 

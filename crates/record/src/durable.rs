@@ -43,7 +43,7 @@ pub fn durable_create(
     mode: u32,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    // Before anything is written; the last step makes sure.
+    // This check comes before any write; the last step repeats it atomically.
     if fs::symlink_metadata(path).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }

@@ -44,7 +44,7 @@ impl RecordError {
     }
 }
 
-/// What the results folder holds, with its whole path, and what to do next.
+/// Says how many runs the results folder has, with its whole path, and what to do next.
 fn where_runs_are(count: usize, path: &Path) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let next = match count {

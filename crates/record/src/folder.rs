@@ -171,7 +171,7 @@ pub fn file_digest(path: &Path) -> Result<String, RecordError> {
 }
 
 /// Creates the unpublished folder of a run with its locked file of marks, under another name at first: a folder without its
-/// lock looks abandoned. Nothing waits for a lock: the folder of results is the user's, who may lock it.
+/// lock looks abandoned. slob waits for no lock, since the user may lock the folder of results.
 fn create_with_marks(folder: &Path) -> std::io::Result<MarksFile> {
     let new = folder.with_extension("new");
     fs::create_dir(&new)?;
@@ -205,7 +205,7 @@ fn remove_abandoned(results: &Path) {
     }
 }
 
-/// True if the folder holds nothing but this program's files, without a whole record. What is not a file is not opened: to open
+/// True if the folder holds nothing but this program's files, without a whole record. It opens files only: to open
 /// a pipe takes until another program does.
 fn holds_nothing_whole(folder: &Path) -> bool {
     let is_own = |file: fs::DirEntry| {
@@ -216,8 +216,8 @@ fn holds_nothing_whole(folder: &Path) -> bool {
     all_own && !fs::read(folder.join(RUN_FILE)).is_ok_and(|record| record.ends_with(END))
 }
 
-/// True for control codes, and for characters that nobody sees and that change how others are shown: marks of direction,
-/// blanks without width, tags. Those that join letters and emoji are none of them.
+/// True for control codes, and for invisible characters that change the display of others: marks of direction,
+/// blanks without width, tags. Characters that join letters and emoji are visible.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -271,7 +271,7 @@ impl MarksFile {
     /// Creates it in a folder that will be renamed.
     fn create(new: &Path, folder: &Path) -> std::io::Result<Self> {
         let file = open_marks(&new.join(MARKS_FILE))?;
-        // Without locks in the file system nobody can leave marks.
+        // A file system without locks takes no marks.
         let _ = file.try_lock();
         Ok(Self { _file: file, path: folder.join(MARKS_FILE) })
     }

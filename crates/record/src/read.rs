@@ -149,7 +149,7 @@ fn id_of(path: &Path) -> String {
 pub enum SeriesWanted {
     /// The whole series.
     Whole,
-    /// Without its histograms, which are nine tenths of it. Verdicts need no more.
+    /// The series without its histograms. Verdicts need no more.
     Counts,
     /// An empty one: reading takes a fraction of the time.
     Empty,
@@ -198,7 +198,7 @@ fn take_digest(json: &mut Value) -> (String, Option<String>) {
     (digest_of_text(&json.to_string()), saved)
 }
 
-/// The first 16 bytes of the SHA-256 in hexadecimal: what people can quote.
+/// The first 16 bytes of the SHA-256 in hexadecimal, short enough to quote.
 pub fn digest_of_text(text: &str) -> String {
     hex(&Sha256::digest(text)[..16])
 }
@@ -250,7 +250,7 @@ fn parse(text: &[u8], series: SeriesWanted) -> Result<Record, serde_json::Error>
     let whole = || serde_json::from_slice(text);
     match series {
         SeriesWanted::Whole => whole(),
-        // Only the whole record has the place of an error.
+        // Only a parse of the whole record gives the place of an error.
         _ => parse_little(text, series).or_else(|_| whole()),
     }
 }
@@ -312,7 +312,7 @@ const PAGE_BEGIN: &[u8] = b"<!DOCTYPE html>";
 /// The element that holds the record: zlib data in base64.
 const PACKED_BEGIN: &str = "<script type=\"text/plain\" id=\"record\">";
 const PACKED_END: &str = "</script>";
-/// More bytes than any record has.
+/// Limit on the bytes of a record, above any real one.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The element of a page that holds the whole record; empty if it can't be packed.

@@ -17,7 +17,7 @@ use slob_stats::{Histogram, Series, merge_fields};
 
 use crate::saved::SavedProbe;
 
-/// Everything that a run measured.
+/// The record of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// [`crate::RECORD_VERSION`] of the release that wrote it.
@@ -150,11 +150,11 @@ pub struct Together {
 pub struct Neighbour {
     /// Name of its target in the plan.
     pub name: String,
-    /// Its target, without a password.
+    /// Target of the run, without a password.
     pub target: String,
     /// Id of the run.
     pub run: String,
-    /// Its use of host and device in its window; absent without one.
+    /// The run's use of host and device in its window; absent without a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<NeighbourUse>,
 }
@@ -195,7 +195,7 @@ pub struct ServerRecord {
     /// True if the server verifies the checksum of each block it reads. Absent if unknown, and in records of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks_blocks: Option<bool>,
-    /// What helps where reads pass through the page cache and must not. Absent otherwise, and in records of older releases.
+    /// Remedy for reads that pass through the page cache. Absent otherwise, and in records of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_cache_remedy: Option<String>,
     /// Path of the data on the server's host, if that host was observed.
@@ -221,7 +221,7 @@ pub struct LoadRecord {
     pub obfuscated: bool,
     /// Schemas used by the run.
     pub schemas: Vec<SchemaRecord>,
-    /// Size and duration of the last load of these data; absent if it was not seen from this results folder.
+    /// Size and duration of the last load of these data; absent if another results folder has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<LoadCost>,
 }
@@ -346,7 +346,7 @@ impl SessionRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndpointRecord {
     pub endpoint: String,
-    /// Sessions whose last endpoint it was.
+    /// Sessions that ended at this endpoint.
     pub sessions: u32,
     pub operations: BTreeMap<OpKind, KindRecord>,
     /// Counters of its server; absent if the server was unreachable at an edge of the window, was restarted, or belongs to an
@@ -367,9 +367,9 @@ pub struct RateStepRecord {
     pub begin_s: f64,
     /// Length of that interval, which rates are divided by.
     pub seconds: f64,
-    /// As [`Record::counters`].
+    /// Counters as in [`Record::counters`].
     pub counters: Counters,
-    /// As [`Record::server_counters`]; empty in records of older releases.
+    /// Counters as in [`Record::server_counters`]; empty in records of older releases.
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
     pub server_counters: Counters,
     #[serde(flatten)]

@@ -10,11 +10,11 @@ use crate::settings::SpecErrors;
 
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Assignment {
-    /// May be unknown.
+    /// The key, known or not.
     pub(crate) key: String,
     /// The value without quotes and escapes; empty for `KEY=`.
     pub(crate) value: String,
-    /// Counted from 1.
+    /// Number of the line, from 1.
     pub(crate) line: usize,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Debug for Assignment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfFile {
     pub(crate) name: String,
-    /// In the order of their lines, one for each key: the last one counts, as in a shell.
+    /// Assignments in the order of their lines, one for each key: the last one counts, as in a shell.
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) warnings: Vec<String>,
 }

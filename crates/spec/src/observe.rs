@@ -55,7 +55,7 @@ impl SshHost {
         if is_host(&host) { Ok(Self { host, ..self.clone() }) } else { Err(BadValue::expected(HOST)) }
     }
 
-    /// The same destination as a command to type.
+    /// The command that connects to this destination.
     pub fn command(&self) -> String {
         let port = self.port.map(|port| format!("-p {port} ")).unwrap_or_default();
         let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
@@ -134,7 +134,6 @@ pub struct Observers(Vec<Observe>);
 impl Observers {
     /// The way for an endpoint, counted from 0.
     pub fn of_endpoint(&self, endpoint: usize) -> &Observe {
-        // The list is not empty.
         self.0.get(endpoint).or(self.0.first()).unwrap_or(&Observe::Auto)
     }
 

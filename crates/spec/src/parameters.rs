@@ -14,12 +14,10 @@ const PERCENT: Kind = Kind::Percent;
 const WORK_UNITS: Kind = Kind::Count { min: WorkUnit::MIN as u64, max: WorkUnit::MAX as u64 };
 /// N of every Nth operation; 0 is never.
 const FREQUENCY: Kind = Kind::Count { min: 0, max: u32::MAX as u64 };
-/// At most 8 PiB, the largest scale at 8 KiB blocks.
+/// Megabytes up to 8 PiB, the largest scale at 8 KiB blocks.
 const MEGABYTES: Kind = Kind::Count { min: 0, max: 1 << 33 };
 const PAUSE: Kind = Kind::Duration { min_s: 0, max_s: 3600 };
-/// At most 30 days.
 const RUN_TIME: Kind = Kind::Duration { min_s: 1, max_s: 30 * 24 * 3600 };
-/// At most a day.
 const WARMUP: Kind = Kind::Duration { min_s: 0, max_s: 24 * 3600 };
 
 /// Powers of two, so that MiB divide into whole blocks.

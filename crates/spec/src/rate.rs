@@ -25,7 +25,7 @@ pub struct RateSchedule(Arc<[RateStep]>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateStep {
     pub from: Duration,
-    /// May be 0: nothing is due.
+    /// Operations per second; with 0 nothing is due.
     pub per_second: u32,
 }
 
@@ -157,7 +157,7 @@ impl<'de> Deserialize<'de> for RateSchedule {
             Saved::Steps(steps) => steps,
         };
         let step = |SavedStep { from_s, per_s }: SavedStep| {
-            // Seconds were whole microseconds.
+            // The saved seconds were whole microseconds, so rounding is exact.
             let micros = (from_s * 1e6).round();
             let is_time = (0.0..1e18).contains(&micros);
             let from = is_time.then(|| Duration::from_micros(micros as u64));

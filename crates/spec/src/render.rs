@@ -116,7 +116,7 @@ fn quoted(value: &str) -> String {
         return value.to_owned();
     }
     if !value.contains('\'') {
-        // Nothing is special within single quotes. Shell users expect double ones around the rest.
+        // A shell takes text in single quotes literally. Shell users expect double quotes around other values.
         let quote = if value.contains(['$', '`', '"', '\\']) { '\'' } else { '"' };
         return format!("{quote}{value}{quote}");
     }

@@ -87,7 +87,7 @@ impl LoadSpec {
 #[non_exhaustive]
 pub struct RunSpec {
     pub target: Target,
-    /// In blocks of [`RunSpec::block_bytes`], without seeds.
+    /// Workload in blocks of [`RunSpec::block_bytes`], without seeds.
     pub workload: Workload,
     pub scale: Size,
     pub scan_table: Option<Size>,
@@ -420,7 +420,7 @@ fn until_steady(settings: &Settings) -> Result<Option<UntilSteady>, SpecErrors> 
     let wanted: bool = settings.required("UNTIL_STEADY")?;
     let window: Duration = settings.required("STEADY_WINDOW")?;
     let tolerance: u64 = settings.required("STEADY_TOLERANCE")?;
-    // Its parameter ends at 50.
+    // The parameter's range ends at 50.
     let tolerance_percent = u8::try_from(tolerance).unwrap_or(u8::MAX);
     Ok(wanted.then_some(UntilSteady { window_s: window.as_secs(), tolerance_percent }))
 }

@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(faults.len(), 7, "{faults:?}");
     }
 
-    /// Both defaults of the original's own keys.
+    /// The original's keys have a shipped default and one for files that lack them.
     #[rstest]
     #[case("UPDATE_PCT", "10", "25")]
     #[case("SCAN_PCT", "0", "0")]

@@ -285,7 +285,7 @@ pub struct Amount {
     text: String,
 }
 
-/// Its number is never NaN.
+/// The number is never NaN.
 impl Eq for Amount {}
 
 impl Amount {
@@ -462,7 +462,7 @@ choice! {
 }
 
 choice! {
-    /// When the kernel traces the server's reads and writes.
+    /// Time at which the kernel traces the server's reads and writes.
     TraceWhen {
         After = "after", "for ten seconds more behind the window, or its length if that is shorter; the window stays undisturbed";
         Window = "window", "in the whole window";

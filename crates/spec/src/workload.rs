@@ -19,7 +19,7 @@ pub struct Workload {
     pub update_pct: Percent,
     #[serde(default = "each", skip_serializing_if = "is_each")]
     pub commit_every: Every,
-    /// So many sessions, the first ones, only update, and the others only read. `None`: all sessions are alike.
+    /// Number of sessions, the first ones, that only update; the others only read. `None`: all sessions are alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<NonZeroU32>,
     /// Share of the others that are short scans.

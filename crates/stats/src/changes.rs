@@ -33,7 +33,7 @@ pub fn change_points(values: &[f64]) -> Option<Vec<usize>> {
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let white = whitened(&logarithms);
     let mut found = Vec::new();
-    // Parts that are still to be looked at: the later ones wait.
+    // Parts that still have to be tested, the next one last.
     let whole = 0..values.len();
     let mut parts = vec![whole];
     let mut chance = Shuffler::new(1);
@@ -62,7 +62,7 @@ fn change(values: &[f64], chance: &mut Shuffler) -> Option<usize> {
     is_change.then_some(split.at)
 }
 
-/// Values without what each has of the one before it, if neighbours resemble each other more than by chance.
+/// Removes the correlation with the previous value, if neighbours resemble each other more than by chance.
 fn whitened(values: &[f64]) -> Vec<f64> {
     const MOST: f64 = 0.9;
     let found = around_levels(values).zip(of_differences(values));
@@ -91,7 +91,7 @@ fn around_levels(values: &[f64]) -> Option<f64> {
 /// changes of level don't touch it, but it is uncertain: after Tecuapetla-Gómez and Munk, *Scandinavian Journal of Statistics*
 /// 44 (2017) 346.
 fn of_differences(values: &[f64]) -> Option<f64> {
-    /// Outliers and changes are among the others.
+    /// Share of the differences that count: outliers and changes are among the largest.
     const USUAL: f64 = 0.9;
     let square = |lag: usize| {
         let pairs = values.iter().zip(values.iter().skip(lag));
@@ -149,7 +149,7 @@ impl Split {
     }
 }
 
-/// From the sums of distances between the stretches and within each.
+/// Computes the energy distance from the sums of distances between the stretches and within each.
 fn divergence(lengths: [usize; 2], between: f64, within: [f64; 2]) -> f64 {
     let [n, m] = lengths.map(|length| length as f64);
     let mean_within = |sum: f64, n: f64| sum / (n * (n - 1.0) / 2.0);

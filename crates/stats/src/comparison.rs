@@ -110,7 +110,7 @@ fn interval(difference: f64, half: f64, confidence: f64) -> Option<PercentInterv
     })
 }
 
-/// Half of Welch's interval for the mean difference over a number of conditions; `None` with fewer than two values in
+/// Half width of Welch's interval for the mean difference over several conditions; `None` with fewer than two values in
 /// any group.
 fn half_width(groups: &[&[f64]], conditions: f64, confidence: f64) -> Option<f64> {
     let (mut variance, mut squares) = (0.0, 0.0);

@@ -57,7 +57,7 @@ impl Merge for Histogram {
 /// Reason for refusing a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SeriesError {
-    /// The second lies before the series.
+    /// The second is before the series.
     #[error("second {second} lies before the series, which starts at second {start_s}; drop the value")]
     BeforeStart {
         /// Run-relative second of the refused value.
@@ -156,7 +156,7 @@ impl<T> Series<T> {
         })
     }
 
-    /// The same series of other values.
+    /// Applies a function to each value.
     pub fn map<U>(self, mut of: impl FnMut(T) -> U) -> Series<U> {
         let Self { start_s, step_s, width_s, max_points, last_s, points } = self;
         let mut covered = |Covered { covered_s, value }| Covered { covered_s, value: of(value) };
@@ -168,7 +168,7 @@ impl<T> Series<T> {
 impl<T: Merge> Series<T> {
     /// Adds the value of the step that contains run-relative `second`. Merges several values of one step;
     /// steps may be left out.
-    /// Fails with [`SeriesError`] if the second lies before the series or before the last step. The series is then
+    /// Fails with [`SeriesError`] if the second is before the series or before the last step. The series is then
     /// unchanged.
     pub fn push(&mut self, second: u64, value: T) -> Result<(), SeriesError> {
         let start_s = self.start_s;

@@ -23,7 +23,7 @@ pub struct SharedHistogram {
     cells: Box<Cells>,
 }
 
-/// On cache lines of their own (pairs of lines are fetched together), so that sessions do not slow each other.
+/// Alignment to pairs of cache lines, which CPUs fetch together, so that sessions do not slow each other.
 #[repr(align(128))]
 struct Cells {
     min: AtomicU64,

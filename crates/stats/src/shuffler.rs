@@ -5,7 +5,7 @@
 pub struct Shuffler(u64);
 
 impl Shuffler {
-    /// The same seed gives the same numbers for ever.
+    /// Creates a generator; every release gives the same numbers for a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -1,4 +1,4 @@
-//! Where records live: published whole or not at all, found by what people type.
+//! Folders of records: slob publishes a run whole or not at all, and finds it by what people type.
 
 use std::fs;
 use std::path::Path;

@@ -36,7 +36,7 @@ fn every_version_has_records_and_each_of_them_reads() {
     }
 }
 
-/// What was read must mean the same: the figures of one fixture, looked up by hand in its text.
+/// The figures of one fixture, looked up by hand in its text, must keep their meaning.
 #[test]
 fn the_figures_of_a_fixture_are_those_of_its_text() {
     let path = all_fixtures().into_iter().find(|path| path.ends_with("20261121T014616Z-ten")).unwrap();
@@ -46,7 +46,7 @@ fn the_figures_of_a_fixture_are_those_of_its_text() {
     assert_eq!(record.counters.get(Counter::PhysicalReads), json["counters"]["physical_reads"].as_u64());
     assert_eq!(record.window.unwrap().seconds, json["window"]["seconds"].as_f64().unwrap());
     assert_eq!(record.series.len(), json["series"]["points"].as_array().unwrap().len());
-    // And nothing is lost on the way out, to the last digit.
+    // Writing loses no digit.
     assert_eq!(serde_json::to_string(&record).unwrap(), text.trim_end());
 }
 

@@ -55,7 +55,7 @@ fn what_has_no_logarithm_or_is_too_long_is_not_looked_at() {
     assert_eq!((short.len() + 1, change_points(&short)), (LEAST_FOR_CHANGES, Some(vec![])));
 }
 
-/// The sums that grow with each value are those of the definition.
+/// The incremental sums equal those of the definition.
 #[test]
 fn the_divergence_is_that_of_the_definition() {
     let values = series(&[(9, 1.0), (8, 1.3)], 30.0, 9);
@@ -82,7 +82,7 @@ fn the_divergence_is_that_of_the_definition() {
     assert!((found.divergence / divergence - 1.0).abs() < 1e-9);
 }
 
-/// Noise of which each value is so much that of the one before.
+/// Autoregressive noise.
 fn correlated(length: usize, share: f64, seed: u64) -> Vec<f64> {
     let mut chance = Shuffler::new(seed);
     let mut level = 0.0;
@@ -124,7 +124,7 @@ fn resampled(noise: &[u32; 44], percent: f64, seed: u64) -> (usize, Vec<f64>) {
     (at, values.collect())
 }
 
-/// Of so many series: those with any change; with the planted one, within two runs; with another one.
+/// Counts the series with any change, those with the planted one within two runs, and those with another one.
 fn detected(noise: &[u32; 44], percent: f64, series: u64) -> [usize; 3] {
     let mut counts = [0; 3];
     for seed in 0..series {
