@@ -16,21 +16,17 @@ pub enum Bottleneck {
     Device,
     #[strum(serialize = "host CPU")]
     HostCpu,
-    /// CPU within each session: more sessions would use more of it.
     #[strum(serialize = "DB CPU")]
     DatabaseCpu,
     Locks,
-    /// A control group's limit on I/O.
     #[strum(serialize = "I/O limit")]
     IoLimit,
-    /// A control group's quota of CPU time, or the CPUs that the server may use.
     #[strum(serialize = "CPU limit")]
     CpuLimit,
     #[strum(serialize = "not known")]
     Unknown,
 }
 
-/// A limit that was set, if a verdict names it as what held the run.
 fn set_limit(figures: &Run<'_>) -> Option<(Bottleneck, String)> {
     let verdict = figures.verdicts().iter().find(|verdict| verdict.question == Question::CpuToSpare)?;
     match &verdict.finding {
@@ -44,8 +40,8 @@ fn set_limit(figures: &Run<'_>) -> Option<(Bottleneck, String)> {
     }
 }
 
-/// The bottleneck and the figures that show it, in this order: a limit that was set, the device at its ceiling, the host's CPUs, waits of
-/// sessions for each other, CPU within sessions, a device that was always busy, waits for physical reads.
+/// In this order: a set limit, the device's ceiling, the host's CPUs, contention, CPU within sessions, a busy device, waits for
+/// physical reads.
 pub fn bottleneck(figures: &Run<'_>) -> (Bottleneck, String) {
     if let Some(limited) = set_limit(figures) {
         return limited;
@@ -60,7 +56,6 @@ pub fn bottleneck(figures: &Run<'_>) -> (Bottleneck, String) {
         let own = own.map(|own| format!(", {} % with this run", percent(own))).unwrap_or_default();
         return (Bottleneck::HostCpu, format!("The host's CPUs were {} % busy{own}.", percent(share)));
     }
-    // The event that took most of DB time, if it took half of it or more.
     let db_time_s = figure::DB_TIME_S.of(figures).filter(|db_time_s| *db_time_s > 0.0);
     let events = timed_events(figures.record);
     let shares =
@@ -90,7 +85,6 @@ pub fn bottleneck(figures: &Run<'_>) -> (Bottleneck, String) {
     }
 }
 
-/// The resource that an event waits for, by its class; for locks by its name too.
 fn cause(event: &TimedEvent) -> Bottleneck {
     const STORAGE: [&str; 5] = ["io", "i/o", "io/file", "user i/o", "system i/o"];
     const LOCKS: [&str; 5] = ["lock", "latch", "mutex", "concurrency", "enq:"];
@@ -101,7 +95,7 @@ fn cause(event: &TimedEvent) -> Bottleneck {
     if class == "cpu" {
         return Bottleneck::DatabaseCpu;
     }
-    // A block is no lock.
+    // "block" contains "lock".
     let text = format!("{class}/{}", event.name.to_lowercase()).replace("block", "");
     if LOCKS.iter().any(|word| text.contains(word)) { Bottleneck::Locks } else { Bottleneck::Unknown }
 }

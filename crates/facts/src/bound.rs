@@ -1,6 +1,4 @@
-//! Figures by the names that people type, and bounds of them: `read-p99 < 2ms`, `iops >= 40000`.
-//!
-//! Requirements of a gate, GATE of a configuration, limits of a search and of plans have this one grammar.
+//! Bounds of figures, as `read-p99 < 2ms`: the one grammar of gates, GATE, and the limits of searches and plans.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +10,6 @@ use crate::format::{Format, fixed, significant};
 use crate::names::did_you_mean;
 use crate::table::Cell;
 
-/// A figure by its name, the name that tables use, or a shorter form of either: `read-p99` is `physical_read_p99_us`.
 pub fn figure_named(name: &str) -> Result<&'static Figure, NoFigure> {
     let wanted = plain(name);
     let longer = [("", ""), ("", "operation_"), ("read_", "physical_read_"), ("redo_", "redo_sync_")];
@@ -24,7 +21,6 @@ pub fn figure_named(name: &str) -> Result<&'static Figure, NoFigure> {
     known.or_else(by_short).ok_or_else(|| NoFigure { name: name.trim().to_owned() })
 }
 
-/// A name as figures have it; `p99.9` is `p999`.
 fn plain(name: &str) -> String {
     name.trim().to_lowercase().replace(['-', ' '], "_").replace("99.9", "999")
 }
@@ -36,7 +32,6 @@ pub struct NoFigure {
     name: String,
 }
 
-/// The side of an amount on which a figure must lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumIter, IntoStaticStr)]
 enum Side {
     #[strum(serialize = "<=")]
@@ -79,13 +74,12 @@ impl Bound {
         }
     }
 
-    /// The longest duration that holds; `None` for another bound.
     fn most_us(&self) -> Option<f64> {
         let is_limit = self.figure.unit == "us" && matches!(self.side, Side::AtMost | Side::Below);
         (is_limit && self.amount > 0.0).then_some(self.amount)
     }
 
-    /// A value with as many digits as tell it from the amount.
+    /// Shows enough digits to tell the value from the amount.
     pub fn shown_beside(&self, value: f64) -> String {
         const MOST_DECIMALS: usize = 12;
         let words = shown(self.figure, value);
@@ -101,7 +95,6 @@ impl Bound {
     }
 }
 
-/// A latency that a search must keep: `p99=2ms`.
 #[derive(Clone, Debug, derive_more::Display)]
 #[display("{text}")]
 pub struct LatencyLimit {
@@ -120,7 +113,6 @@ pub enum BadLimit {
     Bound(String, BadBound),
 }
 
-/// By what was typed: the figure and the duration follow from it.
 impl PartialEq for LatencyLimit {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
@@ -132,7 +124,7 @@ impl FromStr for LatencyLimit {
 
     fn from_str(text: &str) -> Result<Self, BadLimit> {
         let text = text.trim().to_owned();
-        // `p99=2ms` is the older form, and the shorter one.
+        // `p99=2ms` is the older form.
         let is_older = !text.contains(['<', '>']);
         let whole = if is_older { text.replacen('=', "<=", 1) } else { text.clone() };
         let bound: Bound = match whole.parse() {
@@ -147,7 +139,6 @@ impl FromStr for LatencyLimit {
     }
 }
 
-/// A value of a figure with its unit.
 pub fn shown(figure: &Figure, value: f64) -> String {
     match figure.unit {
         "us" => Cell::Number(value, Format::Duration).show(),
@@ -156,7 +147,7 @@ pub fn shown(figure: &Figure, value: f64) -> String {
     }
 }
 
-/// A number in the unit of a figure. A duration needs a unit, unless the name of its figure was typed with it.
+/// A duration needs a unit, unless the figure's name was typed with it.
 fn amount(figure: &'static Figure, name: &str, text: &str) -> Result<f64, BadBound> {
     let bad = || BadBound::Amount { amount: text.to_owned(), figure: figure.name, unit: figure.unit };
     let end = text.find(|char: char| !matches!(char, '0'..='9' | '.' | '-' | '+')).unwrap_or(text.len());

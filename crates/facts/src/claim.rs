@@ -1,4 +1,4 @@
-//! What views say of figures, and which verdicts forbid it, in one table. `docs/reference/verdicts.md` holds it as it is printed here.
+//! What views claim about figures, and which verdicts forbid each claim. `docs/reference/verdicts.md` holds the table.
 
 use crate::figure::{self, Figure};
 use crate::question::{Grade, Question};
@@ -7,22 +7,21 @@ use crate::table::{Column, Table};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     Storage,
-    /// Of the platform as it is, whatever limits it: what is 95 % slower behind a throttle is 95 % slower.
+    /// A comparison of platforms as they are, limits included: a throttle may be what makes one slower.
     Compared,
-    /// That a step of a search made the demand, and held.
     Carried,
 }
 
-/// Causes of BAD verdicts that are a limit of the platform itself: its CPUs, or a control group's quota.
+/// Causes of BAD verdicts that are a limit of the platform itself.
 pub(crate) const LIMITS: [&str; 3] = ["full", "confined", "io_limited"];
 
 struct Rule {
     claim: Claim,
     says: &'static str,
     by: &'static str,
-    /// The verdicts that forbid it if they are BAD; empty for those that the figure rests on.
+    /// Empty for the verdicts that the figure rests on.
     rests_on: &'static [Question],
-    /// Causes of BAD verdicts that do not forbid it, if all repeats have them.
+    /// Causes of BAD verdicts that do not forbid the claim if all repeats have them.
     permits: &'static [&'static str],
     beside: &'static str,
 }
@@ -55,8 +54,7 @@ const RULES: [Rule; 3] = [
     },
 ];
 
-/// The verdicts without which a run is no demand, and does not show that one is carried. That its reads were physical is a
-/// condition of its own; a host short of CPU and an uneven rate are what a search looks for, and production has both.
+/// A search looks for full CPUs and an uneven rate, and production has both: neither forbids a step.
 pub const CARRIED: [Question; 2] = [Question::Accounted, Question::Complete];
 
 impl Claim {
@@ -64,14 +62,12 @@ impl Claim {
         RULES.iter().find(|rule| rule.claim == self).unwrap_or(&RULES[0])
     }
 
-    /// True if an answer with this cause forbids the claim about figures that rest on it. A limit that only some of the runs
-    /// had does: their mean is of two platforms.
+    /// A limit that only some runs had forbids the claim: their mean is of two platforms.
     pub(crate) fn is_forbidden_by(self, answer: Grade, cause: &str, of_all: bool) -> bool {
         answer == Grade::Bad && !(of_all && self.rule().permits.contains(&cause))
     }
 }
 
-/// The tables for the documentation: the claims, and the verdicts that figures rest on.
 pub fn markdown() -> String {
     let titles = |questions: &[Question]| {
         questions.iter().map(|question| question.title()).collect::<Vec<_>>().join(", ")

@@ -1,9 +1,5 @@
-//! The figures of a run, each defined once: its names, unit, form, source, the verdicts it rests on, and how it follows from a
-//! record.
-//!
-//! Every view iterates over this table or refers to its rows, as `figure::PHYSICAL_READS_PER_S.of(figures)`; only names that
-//! people type are looked up. Figures are of the measured window, except those that were set. Unknown figures are `None`. Names
-//! carry the unit; `mb` is 10^6 bytes.
+//! The figures of a run, each defined once. Figures are of the measured window unless they were set; unknown ones are `None`.
+//! `mb` is 10^6 bytes.
 
 use serde::Serialize;
 use slob_host::DeviceUse;
@@ -33,16 +29,15 @@ pub enum Better {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Stable name for machines, which carries the unit.
+    /// Stable name for machines, with the unit.
     pub name: &'static str,
-    /// Name for people, in tables of figures.
+    /// Name in tables of figures.
     pub title: &'static str,
-    /// Name with its unit, where the figure stands alone: key figures, cards.
+    /// Name with its unit, for key figures and cards.
     pub heading: &'static str,
-    /// Shortest name, for columns of tables of runs.
+    /// Name for columns of tables of runs.
     pub short: &'static str,
     pub unit: &'static str,
-    /// Form of its value below a head that names the unit.
     pub format: Format,
     pub better: Better,
     pub source: &'static str,
@@ -58,7 +53,7 @@ enum Get {
     SetDecimal(fn(&Record) -> Option<f64>),
     Count(fn(&Measured<'_>) -> Option<u64>),
     Number(fn(&Measured<'_>) -> Option<f64>),
-    /// A percentile in microseconds; 100 is the largest value, exactly.
+    /// In microseconds; 100 is the largest value, exactly.
     Percentile(Durations, f64),
 }
 
@@ -92,11 +87,9 @@ impl Figure {
         Self { name, title, heading: title, short: title, unit, format, better, source, rests_on, get }
     }
 
-    /// Its value as a cell of a table; absent if it is unknown or not finite.
     pub fn cell(&self, figures: &Figures<'_>) -> Cell {
         match self.get {
             Get::Set(get) => get(figures.record).into(),
-            // Whole ones have no decimals.
             Get::SetDecimal(get) => get(figures.record).map_or(Cell::Absent, |value| match value.fract() {
                 0.0 => Cell::Count(value as u64),
                 _ => Cell::Number(value, Format::Hundredths),
@@ -109,7 +102,6 @@ impl Figure {
         }
     }
 
-    /// Its value in words, with the unit of a duration.
     pub fn show(&self, figures: &Figures<'_>) -> String {
         match self.cell(figures) {
             Cell::Number(value, Format::Micros) => Cell::Number(value, Format::Duration),
@@ -119,7 +111,6 @@ impl Figure {
         .show()
     }
 
-    /// A value of it in words, such as a mean over runs, with the unit of a duration.
     pub fn in_unit(&self, value: f64) -> String {
         match self.format {
             Format::Micros => Format::Duration.show(value),
@@ -127,7 +118,6 @@ impl Figure {
         }
     }
 
-    /// Its value; `None` if it is unknown or not finite.
     pub fn of(&self, figures: &Figures<'_>) -> Option<f64> {
         let run = || figures.measured.as_ref();
         let number = match self.get {
@@ -154,17 +144,16 @@ impl Figure {
         !matches!(self.get, Get::Set(_) | Get::SetNumber(_) | Get::SetDecimal(_))
     }
 
-    /// True if it was set for the work itself: runs that differ in it are no repeats.
+    /// Runs that differ in such a figure are no repeats.
     pub fn is_of_workload(&self) -> bool {
         matches!(self.get, Get::Set(_) | Get::SetDecimal(_)) && self.name != SEED.name
     }
 
-    /// True if it is only as exact as the buckets of a histogram.
     pub fn is_percentile(&self) -> bool {
         matches!(self.get, Get::Percentile(_, percent) if percent < 100.0)
     }
 
-    /// The waits of the database of which it needs each: a total is not enough.
+    /// Such figures need each wait: a total is not enough.
     pub fn needs_each(&self) -> Option<LatencyKind> {
         match self.get {
             Get::Percentile(Durations::Database(kind), _) => Some(kind),
@@ -172,7 +161,7 @@ impl Figure {
         }
     }
 
-    /// True if it is of physical reads that only the kernel timed.
+    /// True for physical reads that only the kernel timed.
     pub fn is_kernels(&self, figures: &Figures<'_>) -> bool {
         let is_of_reads =
             [PHYSICAL_READ_MEAN_US, PHYSICAL_READ_P50_US, PHYSICAL_READ_P99_US, SINGLE_READ_MEAN_US]
@@ -181,13 +170,12 @@ impl Figure {
         is_of_reads && self.of(figures).is_some() && kernels_reads(figures.record).is_some()
     }
 
-    /// True if it is the upper bound of a wide bucket of the database, which the value does not exceed.
+    /// True for the upper bound of one of the database's wide buckets.
     pub fn is_bound(&self, figures: &Figures<'_>) -> bool {
         matches!(self.get, Get::Percentile(Durations::Database(kind), _) if is_coarse(figures.record, kind))
     }
 }
 
-/// What figures follow from.
 #[derive(Debug)]
 pub struct Figures<'a> {
     pub record: &'a Record,
@@ -195,12 +183,11 @@ pub struct Figures<'a> {
 }
 
 impl<'a> Figures<'a> {
-    /// The figures of a record; without a window all measured ones are unknown.
+    /// Without a window all measured figures are unknown.
     pub fn of(record: &'a Record) -> Self {
         Self { record, measured: Measured::of(record) }
     }
 
-    /// True if the run has a window.
     pub fn is_measured(&self) -> bool {
         self.measured.is_some()
     }
@@ -209,7 +196,7 @@ impl<'a> Figures<'a> {
         self.measured.as_ref()?.on_cpu_and_waiting()
     }
 
-    /// True if the run read more than the probe's best step, by more than chance: then the probe did not find the ceiling.
+    /// True if the run read more than the probe's best step by more than chance: the probe missed the ceiling.
     pub fn is_above_probe(&self) -> bool {
         let share = self.measured.as_ref().and_then(percent_of_ceiling);
         share.is_some_and(|share| !is_credible(&share))
@@ -220,7 +207,6 @@ pub fn named(name: &str) -> Option<&'static Figure> {
     ALL.iter().find(|figure| figure.name == name)
 }
 
-/// The figures that the field compares, in the order in which every view shows them.
 pub const KEY: [&Figure; 7] = [
     &PHYSICAL_READS_PER_S,
     &PHYSICAL_READ_P99_US,
@@ -236,11 +222,9 @@ pub const OF_READERS: [&Figure; 4] =
 pub const OF_WRITERS: [&Figure; 4] =
     [&WRITERS, &WRITER_OPERATIONS_PER_S, &WRITER_OPERATION_MEAN_US, &WRITER_OPERATION_P99_US];
 
-/// Those of them that a list of runs has room for.
 pub const KEY_IN_ROWS: [&Figure; 4] = [KEY[0], KEY[1], KEY[2], KEY[3]];
 
-/// Defines the figures and the list of them: name, title, unit, better, source, verdicts, value; and other fields that differ
-/// from those of [`Figure::new`].
+/// Fields: name, title, unit, better, source, verdicts, value; then those that differ from [`Figure::new`].
 macro_rules! figures {
     ($($figure:ident = $name:literal, $title:literal, $unit:literal, $better:ident, $source:expr, $rests_on:expr, $get:expr
         $(, $field:ident: $value:expr)*;)*) => {
@@ -258,16 +242,13 @@ macro_rules! figures {
 use Durations::{Database, Dispatch, OfRole, Operations, Responses};
 use Get::{Count, Number, Percentile, Set, SetDecimal, SetNumber};
 
-/// Nothing: the figure was set.
 const SET: &[Question] = &[];
-/// Counts of a whole window.
 const COUNTS: &[Question] = &[Question::Accounted, Question::Complete];
-/// Rates of what accompanies operations: an uneven load has no mean.
+/// An uneven load has no mean.
 const LOAD: &[Question] = &[Question::Accounted, Question::Steady, Question::Complete];
-/// Rates and latencies of operations, and what they write: a cache below the database makes those that read its storage
-/// faster. Where the database's own cache served them, 'Physical?' has nothing against it; nor does a lack of CPU spoil them.
+/// A cache below the database makes operations that read its storage faster.
 const WORK: &[Question] = &[Question::Physical, Question::Accounted, Question::Steady, Question::Complete];
-/// Reads of the storage: a cache below the database, or a lack of CPU, hides the storage.
+/// A cache below the database, or a lack of CPU, hides the storage.
 const READS: &[Question] =
     &[Question::Physical, Question::Accounted, Question::CpuToSpare, Question::Steady, Question::Complete];
 
@@ -425,7 +406,7 @@ figures! {
     DISPATCH_MEAN_US = "dispatch_mean_us", "Dispatch, mean", "us", Lower, DISPATCH, LOAD,
         Number(|run| mean_us(&run.record.dispatch));
     DISPATCH_P99_US = "dispatch_p99_us", "Dispatch, p99", "us", Lower, DISPATCH, LOAD, Percentile(Dispatch, 99.0);
-    // For this program, the network or a CPU; think time and waits for arrivals do not count.
+    // Waits for this program, the network or a CPU, without think time and waits for arrivals.
     WAITING_PERCENT = "waiting_percent", "Waiting outside operations (% of the sessions' time)", "%", Lower,
         "time in which sessions were ready and no operation of theirs was at work", LOAD,
         Number(|run| {
@@ -464,9 +445,8 @@ figures! {
     PAGE_CACHE_PERCENT = "page_cache_percent", "Reads from the page cache (%)", "%", Neither, TRACED, READS,
         Number(|run| Some(100.0 * cached_share(run.record.trace.as_ref()?)?));
 
-    // Further columns of `awr_info`. Its latencies are those of Oracle's wait events: the mean of an event of that name, or else
-    // the same thing as this database measured it. The block device's times never replace them: behind a page cache they are
-    // times of other reads.
+    // Further columns of `awr_info`, with latencies of Oracle's wait events or the same as this database measured it.
+    // Times of the block device never replace them: behind a page cache they are times of other reads.
     PHYSICAL_READ_MIB_PER_S = "physical_read_mib_per_s", "Physical reads (MiB)", "MiB/s", Higher,
         "physical_read_mb_per_s in 2^20 bytes, as awr_info has it", READS,
         Number(|run| read_mb_per_s(run).map(mib));
@@ -504,10 +484,9 @@ figures! {
         Number(|run| run.db_cpu_s());
     DB_CPU_PERCENT_OF_HOST = "db_cpu_percent_of_host", "DB CPU (% of the host's CPUs)", "%", Neither, DB_CPU, LOAD,
         Number(|run| run.percent_of_host(run.db_cpu_s()?));
-    // The rest is waiting.
     DB_CPU_PERCENT_OF_DB_TIME = "db_cpu_percent_of_db_time", "DB CPU (% of DB time)", "%", Neither, DB_CPU, LOAD,
         Number(|run| ratio(100.0 * run.db_cpu_s()?, db_time_s(run.record)?));
-    // Of the processes that serve the sessions, if each session has one; else of all.
+    // Of all processes if sessions share them.
     SESSIONS_CPU_PERCENT_OF_DB_TIME = "sessions_cpu_percent_of_db_time", "CPU of the sessions' processes (% of DB time)", "%",
         Neither, "CPU time of the processes that serve the sessions", LOAD,
         Number(|run| ratio(100.0 * run.sessions_cpu_s()?, db_time_s(run.record)?));
@@ -520,7 +499,7 @@ figures! {
         Number(|run| run.percent_of_cpus(|cpu| cpu.user_s + cpu.nice_s));
     HOST_SYSTEM_PERCENT = "host_system_percent", "Host CPU system (%)", "%", Neither, HOST, LOAD,
         Number(|run| run.percent_of_cpus(|cpu| cpu.system_s + cpu.irq_s + cpu.softirq_s));
-    // Idle time too: CPUs without work while I/O was outstanding.
+    // A part of idle time: CPUs without work while I/O was outstanding.
     HOST_IO_WAIT_PERCENT = "host_io_wait_percent", "Host CPU I/O wait (%)", "%", Neither, HOST, LOAD,
         Number(|run| run.percent_of_cpus(|cpu| cpu.iowait_s));
     HOST_LOAD = "host_load", "Host load average", "", Neither,
@@ -558,7 +537,6 @@ figures! {
     COST_PER_MILLION_IOPS_HOURS = "cost_per_million_iops_hours", "Cost of a million IOPS-hours", "", Lower,
         "COST_PER_HOUR by physical_io_per_s in millions, in the currency of COST_PER_HOUR", READS,
         Number(|run| cost_per_million_iops_hours(&cost_per_hour(run.record)?, physical_io_per_s(run)?)), format: Format::Significant;
-    // Everything that was done with the block included.
     DB_CPU_US_PER_PHYSICAL_READ = "db_cpu_us_per_physical_read", "DB CPU per physical read (us)", "us", Lower,
         "CPU time of the database by physical reads", READS,
         Number(|run| ratio(run.db_cpu_s()? * 1e6, run.counted(Counter::PhysicalReads)?)), format: Format::Significant;
@@ -581,10 +559,9 @@ figures! {
     // Queueing included (iostat's w_await).
     DEVICE_WRITE_AWAIT_US = "device_write_await_us", "Device write await (us)", "us", Lower, KERNEL, LOAD,
         Number(|run| run.device(|used, _| used.mean_write_us()));
-    // Mean number of requests in flight (iostat's aqu-sz).
+    // iostat's aqu-sz.
     DEVICE_QUEUE = "device_queue", "Device queue", "", Neither, KERNEL, LOAD,
         Number(|run| run.device(DeviceUse::mean_queue_length)), format: Format::Hundredths;
-    // Share of the window with at least one request in flight.
     DEVICE_BUSY_PERCENT = "device_busy_percent", "Device busy (%)", "%", Neither, KERNEL, LOAD,
         Number(|run| run.device(DeviceUse::utilisation_percent));
     DATABASE_READS_PER_S = "database_reads_per_s", "Device reads for the database (blocks)", "blocks/s", Higher,
@@ -594,11 +571,10 @@ figures! {
         "reads of the device for others than this run", LOAD,
         Number(foreign_read_mb_per_s);
 
-    // The probe, and how close the run came to it.
-    // The most random reads of one block per second of any step.
+    // The probe. The ceiling is the most random reads of one block per second of any step.
     CEILING_IOPS = "ceiling_iops", "Ceiling of the device (IOPS)", "1/s", Neither, PROBE, SET,
         Number(ceiling_iops);
-    // Synchronous random reads per second with as many sessions as the run.
+    // With as many sessions as the run.
     SYNC_IOPS = "sync_iops", "Synchronous reads of the device (IOPS)", "1/s", Neither, PROBE, SET,
         Number(sync_iops);
     // Unknown for a run above the probe.
@@ -608,12 +584,10 @@ figures! {
     // Reads of all programs, in blocks' worth of bytes; unknown above the ceiling.
     DEVICE_PERCENT_OF_CEILING = "device_percent_of_ceiling", "All reads, of the device's ceiling (%)", "%", Neither, PROBE, LOAD,
         Number(|run| device_percent_of_ceiling(run).filter(is_credible));
-    // The price of the database.
     PERCENT_OF_SYNC = "percent_of_sync", "Of the device's synchronous reads (%)", "%", Neither, PROBE, LOAD,
         Number(|run| ratio(100.0 * device_reads_per_s(run)?, sync_iops(run)?));
 }
 
-/// Absent unless both are counted.
 fn physical_io_per_s(run: &Measured<'_>) -> Option<f64> {
     Some(run.counted_per_s(Counter::PhysicalReads)? + run.counted_per_s(Counter::PhysicalWrites)?)
 }
@@ -622,7 +596,7 @@ fn host_cores(run: &Measured<'_>) -> Option<u32> {
     run.record.host.as_ref()?.info.cores
 }
 
-/// Price per hour by millions of I/Os per second. Absent without I/O.
+/// By millions of I/Os per second.
 pub fn cost_per_million_iops_hours(cost_per_hour: &Amount, io_per_s: f64) -> Option<f64> {
     ratio(1e6 * cost_per_hour.number(), io_per_s)
 }
@@ -654,7 +628,6 @@ fn redo_mb_per_s(run: &Measured<'_>) -> Option<f64> {
 
 const TOTAL_IO: [Counter; 3] = [Counter::PhysicalReads, Counter::PhysicalWrites, Counter::RedoWrites];
 
-/// Unknown if a part is.
 fn sum<const N: usize>(parts: [Option<f64>; N]) -> Option<f64> {
     parts.into_iter().sum()
 }
@@ -671,14 +644,13 @@ fn span_mean_us(run: &Measured<'_>, span: Span) -> Option<f64> {
     mean_us(run.record.trace.as_ref()?.kernel.span(span)?)
 }
 
-/// Blocks may arrive ahead of their visits, so that physical reads exceed logical ones: that is a ratio of 0.
+/// Read-ahead may make physical reads exceed logical ones: then the ratio is 0.
 fn hit_percent(run: &Measured<'_>) -> Option<f64> {
     let (logical, physical) = (run.counted(Counter::LogicalReads)?, run.counted(Counter::PhysicalReads)?);
     ratio(100.0 * (logical - physical).max(0.0), logical)
 }
 
-/// Reads that the database timed one by one, or else its time of all reads by their requests. Time of all clients is that of all
-/// their reads.
+/// If reads are not timed one by one, the time of all reads by their requests. Time of all clients is divided by reads of all.
 fn read_mean_us(run: &Measured<'_>) -> Option<f64> {
     let counted = || {
         let time_ns = run.counted(Counter::PhysicalReadTimeNs)?;
@@ -694,16 +666,15 @@ fn event_or_latency(run: &Measured<'_>, event: &str, kind: LatencyKind) -> Optio
     event_mean_us(run.record, event).or_else(|| latency_mean_us(run.record, kind))
 }
 
-/// CPU that is not idle, including stolen time: sampled, or the exact time of database and program if that is more. Ticks miss
-/// work that sleeps again between two of them, as sessions that wait for I/O do.
+/// Includes stolen time. Sampled ticks miss sessions that sleep again between two ticks: the exact time is used if it is more.
 fn host_busy_percent(run: &Measured<'_>) -> Option<f64> {
     let sampled = run.host_cpu()?.busy_percent()?;
     let exact_s = run.db_cpu_s().unwrap_or(0.0) + run.client_cpu_on_host_s().unwrap_or(0.0);
     Some(run.percent_of_host(exact_s).map_or(sampled, |exact| sampled.max(exact.min(100.0))))
 }
 
-/// By the exact clocks of all processes; or, if they were not read or exceed the host (records of earlier releases), the sampled
-/// time less the run's own. Interrupts are left out of that, because those of the device belong to the test.
+/// From exact clocks of all processes, or else sampled time less the run's own. Sampled interrupts are left out, as the device's
+/// belong to the test.
 fn foreign_cpu_percent(run: &Measured<'_>) -> Option<f64> {
     let others_s = run.record.host.as_ref().and_then(|host| host.others_cpu_s);
     let exact = others_s.and_then(|others_s| run.percent_of_host(others_s));
@@ -715,8 +686,7 @@ fn foreign_cpu_percent(run: &Measured<'_>) -> Option<f64> {
     ratio(100.0 * (programs_s - run.run_cpu_s()?).max(0.0), host.total_s())
 }
 
-/// The least of the counts of the database, the device, the disks below it, and the kernel for the database's processes, in
-/// blocks' worth of bytes. Reads that a cache served are not in it, nor those of others.
+/// The least of all counts, in blocks' worth of bytes: reads from caches and of others are not in it.
 fn database_reads_per_s(run: &Measured<'_>) -> Option<f64> {
     let device = device_counters(run.record)?;
     let limits = [Some(device.used.read_bytes), device.disk_read_bytes, own_read_bytes(run.record)];
@@ -724,14 +694,13 @@ fn database_reads_per_s(run: &Measured<'_>) -> Option<f64> {
     ratio(run.per_s(bytes), f64::from(run.record.server.block_bytes))
 }
 
-/// Reads beyond those fetched for the database's processes, or else beyond the database's physical reads.
 fn foreign_read_mb_per_s(run: &Measured<'_>) -> Option<f64> {
     let own = own_read_bytes(run.record).or_else(|| physical_read_bytes(run.record))?;
     let read_bytes = device_counters(run.record)?.used.read_bytes;
     Some(run.per_s(read_bytes.saturating_sub(own)) / 1e6)
 }
 
-/// The probe if it is comparable: one without direct I/O measured the page cache.
+/// A probe without direct I/O measured the page cache.
 fn probe<'a>(run: &Measured<'a>) -> Option<&'a SavedProbe> {
     let block_bytes = run.record.server.block_bytes;
     let fits = |probe: &&SavedProbe| probe.result.plan.direct && probe.result.plan.block_bytes == block_bytes;
@@ -746,7 +715,7 @@ fn sync_iops(run: &Measured<'_>) -> Option<f64> {
     probe(run)?.result.sync_iops_at(run.record.workload.sessions())
 }
 
-/// The run's reads from the device, or its physical reads if the device was not counted.
+/// The database's physical reads if the device was not counted.
 fn device_reads_per_s(run: &Measured<'_>) -> Option<f64> {
     database_reads_per_s(run).or_else(|| run.counted_per_s(Counter::PhysicalReads))
 }
@@ -761,7 +730,7 @@ fn device_percent_of_ceiling(run: &Measured<'_>) -> Option<f64> {
     ratio(100.0 * ratio(read_mb_per_s, block_mb)?, ceiling_iops(run)?)
 }
 
-/// False if a run exceeds its probe by more than both may differ in time: the probe did not find the ceiling.
+/// False if a run exceeds its probe by more than both differ in time.
 fn is_credible(share: &f64) -> bool {
     *share <= ABOVE_PROBE.value
 }

@@ -1,4 +1,4 @@
-//! Numbers for people: thousands separators, units that fit the size, a mark for absent values; and plain ones for machines.
+//! Forms of numbers for people and for machines.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -11,23 +11,23 @@ pub const ABSENT: &str = "-";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// No decimals: `19,507`.
+    /// `19,507`
     Whole,
-    /// One decimal: `63.4`.
+    /// `63.4`
     Tenths,
-    /// Two decimals: `0.83`.
+    /// `0.83`
     Hundredths,
-    /// Three decimals: `1.000`.
+    /// `1.000`
     Thousandths,
     /// About four digits: `345.6`.
     Significant,
-    /// A number of percent: `99.98`.
+    /// `99.98`
     Percent,
-    /// A change in percent with its sign: `+1.2`.
+    /// `+1.2`
     SignedPercent,
-    /// Microseconds below a head that names them: `145`, `85.3`.
+    /// Below a head that names the unit: `145`, `85.3`.
     Micros,
-    /// Microseconds in the unit that fits: `1.23 ms`.
+    /// In the unit that fits: `1.23 ms`.
     Duration,
 }
 
@@ -47,7 +47,7 @@ impl Format {
     }
 }
 
-/// Numbers with the form in which sentences show them. In JSON they are plain numbers.
+/// Types of numbers with their form in sentences. JSON holds plain numbers.
 macro_rules! numbers {
     ($($(#[$about:meta])* $name:ident($number:ty) = $show:expr;)*) => {$(
         $(#[$about])*
@@ -66,9 +66,7 @@ numbers! {
     Count(u64) = count;
     Percent(f64) = percent;
     SignedPercent(f64) = signed_percent;
-    /// A ratio, shown in percent.
     Share(f64) = |ratio| percent(100.0 * ratio);
-    /// Microseconds, shown in the unit that fits.
     Duration(f64) = duration_us;
     Seconds(f64) = seconds;
     Whole(f64) = |value| fixed(value, 0);
@@ -81,29 +79,25 @@ pub fn shown(value: Option<impl fmt::Display>) -> String {
     or_absent(value, |value| value.to_string())
 }
 
-/// A value as `show` shows it, or [`ABSENT`].
 pub fn or_absent<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| ABSENT.to_owned(), show)
 }
 
-/// A count with thousands separators: `1,234,567`.
 pub fn count(n: u64) -> String {
     separated(&n.to_string())
 }
 
-/// A number with that many decimals and thousands separators: `-1,234.50`; [`ABSENT`] if it is not finite.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
     }
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
-    // A negative number that rounds to zero has no sign.
     let negative = value < 0.0 && text.bytes().any(|digit| (b'1'..=b'9').contains(&digit));
     format!("{}{}{fraction}", if negative { "-" } else { "" }, separated(whole))
 }
 
-/// A number with about four significant digits: `1,234,567`, `345.6`, `45.67`, `1.234`, `0.001234`. At most six decimals.
+/// About four significant digits, at most six decimals: `1,234,567`, `345.6`, `0.001234`.
 pub fn significant(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
@@ -119,8 +113,7 @@ pub fn significant(value: f64) -> String {
     fixed(value, decimals)
 }
 
-/// A number of percent with one decimal; with two close to 0 and to 100, so that nearly all differs from all and little from
-/// nothing.
+/// Two decimals close to 0 and 100, so that nearly all differs from all.
 pub fn percent(value: f64) -> String {
     match value {
         _ if (99.95..100.0).contains(&value) => fixed(value.min(99.99), 2),
@@ -135,12 +128,11 @@ pub fn signed_percent(value: f64) -> String {
     if has_no_plus { text } else { format!("+{text}") }
 }
 
-/// Microseconds for a column whose head names the unit: one decimal below 100, none above.
 pub fn micros(us: f64) -> String {
     fixed(us, if us.abs() < 99.95 { 1 } else { 0 })
 }
 
-/// Microseconds in the unit that fits: `85.3 us`, `145 us`, `1.23 ms`, `12.3 ms`, `2.50 s`.
+/// `85.3 us`, `145 us`, `1.23 ms`, `2.50 s`
 pub fn duration_us(us: f64) -> String {
     match us.abs() {
         size if size < 999.5 => format!("{} us", micros(us)),
@@ -149,13 +141,12 @@ pub fn duration_us(us: f64) -> String {
     }
 }
 
-/// Seconds, with a decimal unless it is 0: `60 s`, `60.2 s`.
 pub fn seconds(s: f64) -> String {
     let text = fixed(s, 1);
     format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// Bytes in the binary unit that fits: `512 B`, `8.0 KiB`, `64.0 GiB`.
+/// `512 B`, `8.0 KiB`, `64.0 GiB`
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -170,7 +161,6 @@ pub fn size(bytes: u64) -> String {
     format!("{} {}", fixed(amount, 1), UNITS[unit])
 }
 
-/// Limits of a control group: `0.50 CPUs; 2.0 GiB of memory, of the control group /db (version 2)`.
 pub fn limits(group: &GroupLimits) -> String {
     let cpus = group.cpus.map(|cpus| format!("{} CPUs", fixed(cpus, 2)));
     let memory = group.memory_bytes.map(|bytes| format!("{} of memory", size(bytes)));
@@ -180,7 +170,7 @@ pub fn limits(group: &GroupLimits) -> String {
     format!("{all}, of the control group {} (version {})", group.path, group.version)
 }
 
-/// A frequency in English: `every operation`, `every 2nd operation`, `every 13th operation`.
+/// `every operation`, `every 2nd operation`, `every 13th operation`
 pub fn every(n: NonZeroU32, noun: &str) -> String {
     let n = n.get();
     let ending = match (n % 10, n % 100) {
@@ -194,7 +184,6 @@ pub fn every(n: NonZeroU32, noun: &str) -> String {
     format!("every {}{ending} {noun}", count(u64::from(n)))
 }
 
-/// A count with its noun: `1 session`, `2 sessions`, `2 searches`.
 pub fn plural(n: u64, noun: &str) -> String {
     let ending = if noun.ends_with("ch") { "es" } else { "s" };
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { ending })
@@ -209,7 +198,6 @@ fn three_digits(value: f64) -> String {
     fixed(value, decimals)
 }
 
-/// Commas between groups of three digits.
 fn separated(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

@@ -1,4 +1,4 @@
-//! The ladder of a read: its time by the database's clock, split into what the kernel saw below.
+//! The mean time of a read by the database's clock, split into what the kernel saw below.
 
 use slob_measure::{Counter, KernelTrace, LatencyKind, Span};
 use slob_record::{Record, TraceRecord};
@@ -8,27 +8,24 @@ use crate::format::{Percent, duration_us, plural};
 use crate::measured::{mean_us, ratio};
 use crate::thresholds::COUNTERS_DIFFER;
 
-/// Mean times of one read, in microseconds. The parts add up to the whole.
+/// Microseconds. The parts add up to the whole.
 pub struct Ladder<'a> {
     pub trace: &'a TraceRecord,
-    /// By the database's clock; absent if it has none.
+    /// Absent if the database has no clock.
     database_us: Option<f64>,
-    /// Durations by the database's clock, if it keeps each.
+    /// Present if the database keeps each duration.
     pub database: Option<&'a Histogram>,
-    /// Read calls of the database's reads.
     pub calls: Histogram,
     pub parts: Vec<Part>,
 }
 
-/// A part of the mean read. It is negative if two clocks or two counts disagree.
+/// A part is negative if two clocks or two counts disagree.
 pub struct Part {
     pub name: &'static str,
     pub us: f64,
 }
 
-/// The first part, with a clock of the database.
 pub const DATABASE: &str = "database";
-/// The last part.
 pub const REST: &str = "rest of the call";
 
 const PARTS: [(Span, &str); 6] = [
@@ -41,7 +38,6 @@ const PARTS: [(Span, &str); 6] = [
 ];
 
 impl<'a> Ladder<'a> {
-    /// `None` without a trace, or if it saw no reads.
     pub fn of(record: &'a Record) -> Option<Self> {
         let trace = record.trace.as_ref()?;
         let kernel = &trace.kernel;
@@ -76,7 +72,6 @@ impl<'a> Ladder<'a> {
         self.parts.iter().map(|part| part.us).sum()
     }
 
-    /// The largest parts of the mean read in words.
     pub fn parts_words(&self) -> String {
         const LEAST: f64 = 0.01;
         let whole_us = self.whole_us();
@@ -91,7 +86,7 @@ impl<'a> Ladder<'a> {
         format!("Of {} that a read takes by {clock}: {parts}.", duration_us(whole_us))
     }
 
-    /// Where the slowest reads spent their time: of those beyond a power of two, about one of a thousand.
+    /// The slowest reads: those beyond a power of two, about one of a thousand.
     pub fn tail_words(&self) -> Option<String> {
         const RARE: f64 = 0.002;
         const ENOUGH: u64 = 20;
@@ -138,15 +133,13 @@ impl<'a> Ladder<'a> {
     }
 }
 
-/// Read calls that waited, with requests of their own or without.
 fn waited(kernel: &KernelTrace) -> Histogram {
     let mut waited = kernel.span(Span::ReadFromDevice).cloned().unwrap_or_default();
     kernel.span(Span::ReadWaited).into_iter().for_each(|more| waited.merge(more));
     waited
 }
 
-/// The share of the database's reads that the page cache served. Servers read more than their data, such as their log: by the
-/// database's own count, calls that waited may be all of its reads.
+/// Servers read more than their data: by the database's count, calls that waited may be all of its reads.
 pub fn cached_share(trace: &TraceRecord) -> Option<f64> {
     let cached = trace.kernel.span(Span::ReadFromCache).map_or(0, Histogram::count) as f64;
     let waited = waited(&trace.kernel).count() as f64;
@@ -156,7 +149,6 @@ pub fn cached_share(trace: &TraceRecord) -> Option<f64> {
     Some(by_database.map_or(by_calls, |share| share.min(by_calls)))
 }
 
-/// Reads that the database counted in the traced stretch.
 pub fn database_reads(trace: &TraceRecord) -> Option<u64> {
     let requests = trace.counters.get(Counter::PhysicalReadRequests);
     requests.or_else(|| trace.counters.get(Counter::PhysicalReads)).filter(|reads| *reads > 0)

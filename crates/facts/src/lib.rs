@@ -1,7 +1,5 @@
-//! OpenSLOB: what the record of a run says: figures, thresholds, verdicts.
-//!
-//! Everything here is a function of a [`Record`](slob_record::Record): no clock, no network, no database, no page. The same record gives the
-//! same facts for ever. Unknown figures are `None`, and shown as [`format::ABSENT`], never as 0.
+//! OpenSLOB: what the record of a run says. Facts are functions of a [`Record`](slob_record::Record) alone. Unknown figures are
+//! `None`, never 0.
 #![forbid(unsafe_code)]
 
 mod bottleneck;

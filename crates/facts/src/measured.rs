@@ -1,5 +1,4 @@
-//! Quantities of a record from which figures, verdicts and sections are made: counters, latencies, timed events, intervals of
-//! the window.
+//! Quantities of a record from which figures, verdicts and sections are made.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -15,29 +14,27 @@ use crate::format::{ABSENT, Format, count, fixed, percent, plain_number};
 use crate::table::Cell;
 use crate::thresholds::{MEMORY_READ, RATE_MET, RATE_MISSED};
 
-/// `amount / of` if that is defined.
 pub fn ratio(amount: f64, of: f64) -> Option<f64> {
     (of > 0.0).then(|| amount / of)
 }
 
-/// The sum of counts; of those of a damaged record, which may overflow, the largest number.
+/// Counts of a damaged record may overflow.
 pub fn saturating_sum(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// CPU time of a host's CPUs beyond this share of their time is impossible: samples of CPU and of time differ by less.
+/// More CPU time than this share of the host's is impossible: samples differ by less.
 const MOST_OF_HOST: f64 = 1.1;
 
 #[derive(Debug)]
 pub struct Measured<'a> {
     pub record: &'a Record,
-    /// Length of the window, the divisor of rates.
+    /// The divisor of rates.
     pub window_s: f64,
     operations: OnceCell<Histogram>,
     responses: OnceCell<Histogram>,
 }
 
-/// Work of the sessions of a run with WRITERS and READERS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Writer,
@@ -45,7 +42,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The role whose sessions do operations of this kind: readers never update, and writers never read.
+    /// Readers never update, and writers never read.
     fn of(kind: OpKind) -> Self {
         match kind {
             OpKind::Update => Self::Writer,
@@ -54,7 +51,6 @@ impl Role {
     }
 }
 
-/// The sessions that do the same work: all of them, or those of each role.
 pub fn alike(record: &Record) -> Vec<(Option<Role>, Vec<&SessionRecord>)> {
     let Some(roles) = record.workload.roles() else { return vec![(None, record.sessions.iter().collect())] };
     let (writers, readers) = record.sessions.iter().partition(|session| session.session < roles.writers);
@@ -75,14 +71,13 @@ impl<'a> Measured<'a> {
         self.responses.get_or_init(|| all_responses(self.record))
     }
 
-    /// The durations of the operations of a role; `None` if all sessions are alike.
     pub fn durations_of(&self, role: Role) -> Option<Histogram> {
         self.record.workload.roles()?;
         let kinds = self.record.operations.iter().filter(|(kind, _)| role == Role::of(**kind));
         Some(merged(kinds.map(|(_, of_kind)| &of_kind.latency)))
     }
 
-    /// Length of the window by the clock of the database's host, the divisor of its figures: the mean of several hosts.
+    /// By the clock of the database's host, the divisor of its figures; the mean of several hosts.
     pub fn observed_s(&self) -> f64 {
         let seconds = self.record.observed.iter().filter_map(|server| server.seconds);
         let seconds: Vec<f64> = seconds.filter(|seconds| *seconds > 0.0).collect();
@@ -123,7 +118,7 @@ impl<'a> Measured<'a> {
         self.impossible_db_cpu().is_none().then_some(cpu_s)
     }
 
-    /// CPU time of the database beside that of its host's CPUs, if it is more: counts of other processes are among it.
+    /// CPU time of the database above that of its host, which contains counts of other processes.
     pub fn impossible_db_cpu(&self) -> Option<(f64, f64)> {
         /// Edges of the samples differ by a few clock ticks of each process.
         const SLACK_S: f64 = 0.5;
@@ -132,15 +127,14 @@ impl<'a> Measured<'a> {
         (cpu_s > MOST_OF_HOST * host_s + SLACK_S).then_some((cpu_s, host_s))
     }
 
-    /// CPU time of the processes that serve the sessions, or of the whole database if they are not separate.
+    /// CPU time of the whole database if sessions share processes.
     pub fn sessions_cpu_s(&self) -> Option<f64> {
         let db = self.record.db_cpu.as_ref().filter(|_| self.impossible_db_cpu().is_none())?;
         Some(db.sessions.unwrap_or(db.cpu).total_s())
     }
 
-    /// The part of DB time that sessions were on a CPU, in percent, and the part that they waited for storage, where that is known.
-    /// CPU time outside of operations, as between those of an open loop, and of threads in the background is no part of DB time:
-    /// the first part is at most what the second one leaves.
+    /// In percent of DB time. CPU time outside operations and in background threads is no DB time, so CPU is at most what waits
+    /// leave.
     pub fn on_cpu_and_waiting(&self) -> Option<(f64, Option<f64>)> {
         let percent = |seconds| ratio(100.0 * seconds, db_time_s(self.record)?);
         let waited = self.storage_wait_s().and_then(percent).map(|waited| waited.min(100.0));
@@ -148,8 +142,8 @@ impl<'a> Measured<'a> {
         Some((percent(self.sessions_cpu_s()?)?.min(most), waited))
     }
 
-    /// Time in physical reads and, of an embedded database, writes and log flushes. Where the database does not time its reads past
-    /// the page cache, each of them took the device's time, unless it was read ahead. Reads at memory speed are CPU time.
+    /// An embedded database also waits in writes and log flushes. Reads without a clock take the device's time, unless read
+    /// ahead.
     fn storage_wait_s(&self) -> Option<f64> {
         let (record, embedded) = (self.record, self.record.server.embedded);
         let reads =
@@ -172,13 +166,12 @@ impl<'a> Measured<'a> {
         written.filter_map(|kind| latency_sum_s(record, kind)).chain(read_s).reduce(|a, b| a + b)
     }
 
-    /// CPU time of this program; with an embedded database it is the database's too.
+    /// Includes an embedded database.
     pub fn client_cpu_s(&self) -> Option<f64> {
         self.record.client_cpu.map(|cpu| cpu.total_s())
     }
 
-    /// CPU time of database and program on the database's host. That of an embedded database counts once, and that of a client
-    /// host not at all.
+    /// Counts an embedded database once, and a client host not at all.
     pub fn run_cpu_s(&self) -> Option<f64> {
         Some(self.db_cpu_s()? + self.client_cpu_on_host_s()?)
     }
@@ -194,25 +187,23 @@ impl<'a> Measured<'a> {
         (share <= MOST_OF_HOST).then_some(100.0 * share)
     }
 
-    /// A figure of the block device over the window by the host's clock.
     pub fn device(&self, of: fn(&DeviceUse, f64) -> Option<f64>) -> Option<f64> {
         of(&device_counters(self.record)?.used, self.observed_s())
     }
 }
 
-/// The file system of the data, if it compresses them.
 pub fn compressing_file_system(record: &Record) -> Option<&str> {
     let device = &record.host.as_ref()?.device.as_ref()?.device;
     let compresses = device.mount_options.iter().any(|option| option.starts_with("compress"));
     compresses.then_some(device.file_system.as_str())
 }
 
-/// True if the database's reads bypass the page cache. Compressed data are read through it all the same.
+/// Compressed data are read through the page cache all the same.
 pub fn bypasses_page_cache(record: &Record) -> bool {
     record.server.direct_io == Some(true) && compressing_file_system(record).is_none()
 }
 
-/// Counters of the block device behind the data, for all programs of the host.
+/// For all programs of the host.
 pub fn device_counters(record: &Record) -> Option<DeviceCounters> {
     record.host.as_ref()?.device.as_ref()?.counters
 }
@@ -221,29 +212,26 @@ pub fn device_name(record: &Record) -> Option<&str> {
     Some(&record.host.as_ref()?.device.as_ref()?.device.top.as_ref()?.name)
 }
 
-/// A counter of the window; `None` if the database does not count it or there is no window.
 pub fn counter(record: &Record, counter: Counter) -> Option<u64> {
     record.window?;
     record.counters.get(counter)
 }
 
-/// True if the counters of a server that has some are missing. A database without counters has none at all.
+/// A database without counters has none at all.
 pub fn misses_counters(record: &Record) -> bool {
     !record.server.embedded && record.counters.is_empty()
 }
 
-/// A counter of all clients of the server.
 pub fn counter_of_all(record: &Record, counter: Counter) -> Option<u64> {
     record.window?;
     record.server_counters.get(counter).or_else(|| record.counters.get(counter))
 }
 
-/// Bytes of the run's physical reads: as counted, or else blocks times their size.
 pub fn physical_read_bytes(record: &Record) -> Option<u64> {
     read_bytes(record, counter)
 }
 
-/// All that the server read, for clients or not, for comparison with counters that know no clients.
+/// For comparison with counters that know no clients.
 pub fn physical_read_bytes_of_all(record: &Record) -> Option<u64> {
     let of_clients = read_bytes(record, counter_of_all)?;
     Some(of_clients.saturating_add(counter_of_all(record, Counter::SharedReadBytes).unwrap_or(0)))
@@ -255,18 +243,16 @@ fn read_bytes(record: &Record, counter: fn(&Record, Counter) -> Option<u64>) -> 
     counter(record, Counter::PhysicalReadBytes).or_else(by_blocks)
 }
 
-/// The kernel's I/O counts of the database's processes within the window; an embedded database is this process.
+/// An embedded database is this process.
 pub fn own_io(record: &Record) -> Option<ProcessIo> {
     record.window?;
     if record.server.embedded { record.client_io } else { record.db_io }
 }
 
-/// Bytes that the kernel fetched from storage for the database's processes.
 pub fn own_read_bytes(record: &Record) -> Option<u64> {
     own_io(record).map(|io| io.read_bytes)
 }
 
-/// The run's use of host and device, for the runs beside it; `None` if it had no window.
 pub fn neighbour_use(record: &Record) -> Option<NeighbourUse> {
     let run = Measured::of(record)?;
     // Counters of a whole server hold other clients' work.
@@ -282,13 +268,11 @@ pub fn neighbour_use(record: &Record) -> Option<NeighbourUse> {
     })
 }
 
-/// The runs beside this one, with what each used.
 fn neighbours(record: &Record) -> impl Iterator<Item = (&Neighbour, &NeighbourUse)> {
     let all = record.together.iter().flat_map(|together| &together.neighbours);
     all.filter_map(|neighbour| Some((neighbour, neighbour.used.as_ref()?)))
 }
 
-/// True if the neighbour's server is this run's.
 fn shares_server(record: &Record, neighbour: &Neighbour) -> bool {
     let server = |target: &str| {
         let target = target.parse::<Target>().ok()?;
@@ -298,7 +282,6 @@ fn shares_server(record: &Record, neighbour: &Neighbour) -> bool {
         && server(&record.target).is_some_and(|own| server(&neighbour.target) == Some(own))
 }
 
-/// Use of this run's host by neighbours with other servers.
 fn used_beside<T>(record: &Record, used: impl Fn(&NeighbourUse) -> Option<T>) -> impl Iterator<Item = T> {
     let host = record.host.as_ref().map(|host| host.info.hostname.as_str());
     let others = neighbours(record).filter(move |(neighbour, used)| {
@@ -307,7 +290,6 @@ fn used_beside<T>(record: &Record, used: impl Fn(&NeighbourUse) -> Option<T>) ->
     others.filter_map(move |(_, neighbour)| used(neighbour))
 }
 
-/// Bytes that the device read for the runs beside this one.
 pub fn neighbours_read_bytes(record: &Record) -> u64 {
     let device = device_name(record);
     saturating_sum(used_beside(record, |used| {
@@ -315,35 +297,29 @@ pub fn neighbours_read_bytes(record: &Record) -> u64 {
     }))
 }
 
-/// CPU seconds of the runs beside this one.
 pub fn neighbours_cpu_s(record: &Record) -> f64 {
     used_beside(record, |used| used.cpu_s).sum()
 }
 
-/// The neighbours' part of a counter of this run's server.
 pub fn neighbours_count(record: &Record, counter: Counter) -> u64 {
     let in_server = neighbours(record).filter(|(neighbour, _)| shares_server(record, neighbour));
     saturating_sum(in_server.filter_map(|(_, used)| used.counters.get(counter)))
 }
 
-/// The names of the runs beside this one.
 pub fn named_neighbours(record: &Record) -> String {
     let all = record.together.iter().flat_map(|together| &together.neighbours);
     all.map(|neighbour| neighbour.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// UPDATEs of the window; `None` if none of its operations was one.
 pub fn updates(record: &Record) -> Option<u64> {
     record.window?;
     record.operations.get(&OpKind::Update).map(|updates| updates.operations)
 }
 
-/// Transactions of the window's UPDATEs, as planned.
 pub fn transactions(record: &Record) -> Option<u64> {
     updates(record).map(|updates| (updates as f64 / record.workload.commit_every.get()).round() as u64)
 }
 
-/// Transactions of the window: the database's count, or else those of the UPDATEs.
 pub fn commits(record: &Record) -> Option<u64> {
     counter(record, Counter::Commits).or_else(|| transactions(record))
 }
@@ -356,8 +332,7 @@ pub fn total_rows(record: &Record) -> u64 {
     saturating_sum(record.operations.values().map(|kind| kind.rows))
 }
 
-/// Time inside operations, summed over the sessions. A run under way has no totals by session: there it is the sum of all
-/// durations, which is the same.
+/// A run under way has no totals by session, but the sum of all durations is the same.
 pub fn db_time_s(record: &Record) -> Option<f64> {
     record.window?;
     if record.sessions.is_empty() {
@@ -370,19 +345,19 @@ pub fn all_operations(record: &Record) -> Histogram {
     merged(record.operations.values().map(|kind| &kind.latency))
 }
 
-/// A part of the time of the sessions outside operations; absent if one of them has none, as in records of older releases.
+/// Records of older releases lack the parts.
 pub fn outside_s(record: &Record, part_us: fn(&SessionRecord) -> Option<u64>) -> Option<f64> {
     record.window?;
     let parts: Option<Vec<u64>> = record.sessions.iter().map(part_us).collect();
     parts.filter(|parts| !parts.is_empty()).map(|parts| saturating_sum(parts) as f64 / 1e6)
 }
 
-/// True if a session ended no operation in the window, and not because none was due.
+/// False if no operation was due.
 pub fn did_nothing(session: &SessionRecord) -> bool {
     session.operations() == 0 && session.waiting_us != Some(0)
 }
 
-/// Response times of all operations of the window, from the moment at which each was due or its session ready to its end.
+/// From the moment at which each operation was due or its session ready to its end.
 pub fn all_responses(record: &Record) -> Histogram {
     merged(record.operations.values().map(|kind| &kind.response))
 }
@@ -397,12 +372,11 @@ pub fn mean_us(histogram: &Histogram) -> Option<f64> {
     histogram.mean().map(|ns| ns / 1e3)
 }
 
-/// Percentile in microseconds; 100 is the largest value, exactly.
+/// In microseconds; 100 is the largest value, exactly.
 pub fn percentile_us(histogram: &Histogram, percent: f64) -> Option<f64> {
     histogram.percentile(percent).map(|ns| ns as f64 / 1e3)
 }
 
-/// The count, mean, percentiles and maximum of latencies, with their names for machines.
 pub fn distribution(histogram: &Histogram) -> [(&'static str, Cell); 8] {
     let us = |us| Format::Micros.cell(us);
     let at = |percent| us(percentile_us(histogram, percent));
@@ -418,26 +392,24 @@ pub fn distribution(histogram: &Histogram) -> [(&'static str, Cell); 8] {
     ]
 }
 
-/// Mean duration of a session's operations; `None` below the step of the clock that timed them.
+/// `None` below the step of the clock that timed the operations.
 pub fn session_mean_us(record: &Record, session: &SessionRecord) -> Option<f64> {
     let step = record.operations.values().filter_map(|kind| kind.latency.clock_step()).max();
     let mean_us = ratio(session.busy_us as f64, session.operations() as f64)?;
     step.is_none_or(|step| mean_us * 1e3 >= step.get() as f64).then_some(mean_us)
 }
 
-/// A latency of the window; `None` if the database does not measure it, or nothing happened.
 pub fn latency(record: &Record, kind: LatencyKind) -> Option<&Histogram> {
     record.window?;
     record.latencies.get(kind).map(|latency| &latency.histogram).filter(|histogram| !histogram.is_empty())
 }
 
-/// Durations of such waits by the database's clock. Physical reads of a database that times none are those that the kernel traced.
+/// Reads that the database does not time are those that the kernel traced.
 pub fn wait_times(record: &Record, kind: LatencyKind) -> Option<Cow<'_, Histogram>> {
     let by_kernel = || kernels_reads(record).filter(|_| kind == LatencyKind::PhysicalRead).map(Cow::Owned);
     latency(record, kind).map(Cow::Borrowed).or_else(by_kernel)
 }
 
-/// The read calls of a traced server that does not time its reads.
 pub fn kernels_reads(record: &Record) -> Option<Histogram> {
     record.window?;
     let is_timed = record.latencies.get(LatencyKind::PhysicalRead).is_some()
@@ -446,17 +418,17 @@ pub fn kernels_reads(record: &Record) -> Option<Histogram> {
     Some(trace.kernel.reads()).filter(|reads| !reads.is_empty())
 }
 
-/// Total that the database counted exactly beside a coarse histogram.
+/// Exact total beside a coarse histogram.
 fn exact(record: &Record, kind: LatencyKind) -> Option<WaitTotal> {
     record.latencies.get(kind)?.exact
 }
 
-/// True if the database sorts such latencies into few wide buckets, of which the histogram has the upper bounds.
+/// True if the histogram holds upper bounds of a few wide buckets.
 pub fn is_coarse(record: &Record, kind: LatencyKind) -> bool {
     latency(record, kind).is_some() && exact(record, kind).is_some()
 }
 
-/// Mean of [`wait_times`], of the values and not of the bounds of their buckets.
+/// Uses values, not bounds of buckets.
 pub fn latency_mean_us(record: &Record, kind: LatencyKind) -> Option<f64> {
     match latency(record, kind) {
         Some(_) => record.latencies.get(kind)?.mean_us(),
@@ -464,7 +436,7 @@ pub fn latency_mean_us(record: &Record, kind: LatencyKind) -> Option<f64> {
     }
 }
 
-/// Sum of a latency of the database, of the values and not of the bounds of their buckets.
+/// Uses values, not bounds of buckets.
 pub fn latency_sum_s(record: &Record, kind: LatencyKind) -> Option<f64> {
     let histogram = latency(record, kind)?;
     Some(match exact(record, kind) {
@@ -473,15 +445,13 @@ pub fn latency_sum_s(record: &Record, kind: LatencyKind) -> Option<f64> {
     })
 }
 
-/// Percentile of [`wait_times`]; of coarse ones, the upper bound of the bucket.
 pub fn latency_percentile_us(record: &Record, kind: LatencyKind, percent: f64) -> Option<f64> {
     let us = percentile_us(wait_times(record, kind)?.as_ref(), percent)?;
     Some(if is_coarse(record, kind) { bound_us(us) } else { us })
 }
 
-/// The bound that our own narrow bucket rounded: databases use powers of two in microseconds or milliseconds.
+/// Databases use powers of two of microseconds or milliseconds; our narrow bucket rounded them.
 fn bound_us(us: f64) -> f64 {
-    /// Width of our buckets, as a share of their values.
     const BUCKET_WIDTH: f64 = 1.0 / 64.0;
     let power_of_two = |unit: f64| unit * (us / unit).log2().round().exp2();
     let candidates = [power_of_two(1.0), power_of_two(1e3)];
@@ -489,8 +459,7 @@ fn bound_us(us: f64) -> f64 {
     close.min_by(|a, b| (a - us).abs().total_cmp(&(b - us).abs())).unwrap_or(us)
 }
 
-/// Mean of a wait event whose waits were counted; sampled events have no waits. Sessions' waits come before those of the
-/// server's own processes, which write blocks and log.
+/// Sampled events have no waits. Waits of sessions come before those of the server's processes that write blocks and log.
 pub fn event_mean_us(record: &Record, name: &str) -> Option<f64> {
     let events = || record.events.iter().filter(|event| event.name == name);
     let event = events().find(|event| !event.background).or_else(|| events().next())?;
@@ -512,8 +481,7 @@ impl TimedEvent {
     }
 }
 
-/// The parts of DB time, the largest first: the events that the database reports, or else the waits that it measures. The
-/// sessions of an embedded database wait themselves, so that the rest of DB time is known too.
+/// The rest of DB time is known only for an embedded database, whose sessions wait themselves.
 pub fn timed_events(record: &Record) -> Vec<TimedEvent> {
     let reported = record.events.iter().filter(|event| !event.background).map(TimedEvent::of);
     let mut events: Vec<TimedEvent> = match record.server.embedded && record.events.is_empty() {
@@ -522,7 +490,7 @@ pub fn timed_events(record: &Record) -> Vec<TimedEvent> {
     };
     if let Some(db_time_s) = db_time_s(record).filter(|_| record.server.embedded && !events.is_empty()) {
         let rest_s = db_time_s - events.iter().map(|event| event.time_s).sum::<f64>();
-        // Waits outside of operations, or at the window's edges, can make it negative: then it is unknown.
+        // Waits outside operations or at edges can make it negative: then it is unknown.
         if rest_s >= 0.0 {
             let (name, class) = ("CPU and other".to_owned(), ABSENT.to_owned());
             events.push(TimedEvent { name, class, waits: None, time_s: rest_s });
@@ -532,7 +500,6 @@ pub fn timed_events(record: &Record) -> Vec<TimedEvent> {
     events
 }
 
-/// The waits that databases time one by one, with their names.
 pub const TIMED_WAITS: [(LatencyKind, &str); 3] = [
     (LatencyKind::PhysicalRead, "physical read"),
     (LatencyKind::PhysicalWrite, "physical write"),
@@ -551,13 +518,13 @@ fn measured_waits(record: &Record) -> Vec<TimedEvent> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// Begin of the interval, in seconds from the start of the sessions.
+    /// Seconds from the start of the sessions.
     pub start_s: f64,
     pub operations_per_s: f64,
 }
 
-/// Operations per second of as many intervals as the window is long, from the one in which it begins, because the sessions
-/// were at work before. An interval without a value counts as 0: no operation ended in it.
+/// Begins with the interval that holds the window's begin, as the sessions were at work before. An interval without a value
+/// counts as 0.
 pub fn operation_rates(record: &Record) -> Vec<Rate> {
     let Some(window) = record.window else { return Vec::new() };
     let width_s = record.series.width_s() as f64;
@@ -572,7 +539,6 @@ pub fn operation_rates(record: &Record) -> Vec<Rate> {
     record.series.points().filter(is_of_window).map(rate).collect()
 }
 
-/// True if the interval that begins at `start_s` lies wholly within the window.
 pub fn is_measured(record: &Record, start_s: u64) -> bool {
     let (start_s, width_s) = (start_s as f64, record.series.width_s() as f64);
     record.window.is_some_and(|window| {
@@ -580,13 +546,11 @@ pub fn is_measured(record: &Record, start_s: u64) -> bool {
     })
 }
 
-/// The intervals wholly within the window with their first seconds; `None` for one without a value.
 pub fn window_intervals(record: &Record) -> Vec<(u64, Option<&Interval>)> {
     let points = record.series.points().filter(|point| is_measured(record, point.start_s));
     points.map(|point| (point.start_s, point.value)).collect()
 }
 
-/// The intervals that overlap the window and have a value.
 pub fn intervals_touching(record: &Record) -> impl Iterator<Item = &Interval> {
     let width_s = record.series.width_s() as f64;
     let overlaps = move |start_s: f64| {
@@ -597,7 +561,7 @@ pub fn intervals_touching(record: &Record) -> impl Iterator<Item = &Interval> {
     record.series.points().filter(move |point| overlaps(point.start_s as f64)).filter_map(|point| point.value)
 }
 
-/// Operations of the intervals wholly within the window, and of those that overlap it: the window's own lie between both.
+/// The window's own operations lie between the two counts.
 pub fn operations_within_and_touching(record: &Record) -> Option<(u64, u64)> {
     if record.window.is_none() || record.series.is_empty() {
         return None;
@@ -608,7 +572,6 @@ pub fn operations_within_and_touching(record: &Record) -> Option<(u64, u64)> {
     Some((saturating_sum(within.map(operations)), saturating_sum(touching)))
 }
 
-/// CPU time that counts against the CPUs that a server may use, in percent of them.
 pub fn server_used_percent(server: &ObservedRecord) -> Option<f64> {
     // A quota is for all processes of the group.
     let of_group = server.group.and_then(|group| group.cpu_s).filter(|_| has_quota(server));
@@ -617,7 +580,6 @@ pub fn server_used_percent(server: &ObservedRecord) -> Option<f64> {
     ratio(100.0 * used_s, server.seconds? * server.cpus?)
 }
 
-/// Periods of a server's quota in which it was throttled, in percent.
 pub fn throttled_percent(server: &ObservedRecord) -> Option<f64> {
     let group = server.group?;
     ratio(100.0 * group.throttled_periods? as f64, group.periods? as f64)
@@ -628,7 +590,7 @@ pub fn has_quota(server: &ObservedRecord) -> bool {
     quota.is_some() && quota == server.cpus
 }
 
-/// RATE; of a schedule its mean over RUN_TIME, in whole operations per second.
+/// The mean of a schedule over RUN_TIME.
 pub fn mean_rate(record: &Record) -> Option<u64> {
     let rate = record.workload.rate_per_s.as_ref()?;
     let mean = |run_time_s: f64| ratio(rate.operations_between(0.0, run_time_s), run_time_s);
@@ -636,7 +598,6 @@ pub fn mean_rate(record: &Record) -> Option<u64> {
     rate.only().map(u64::from).or_else(of_schedule)
 }
 
-/// `400 operations/s`, or of a schedule its mean and its range.
 pub fn asked_rate(record: &Record, mean_per_s: f64) -> String {
     let mean = count(mean_per_s.round() as u64);
     match record.workload.rate_per_s.as_ref().filter(|rate| rate.only().is_none()) {
@@ -652,27 +613,24 @@ pub fn asked_rate(record: &Record, mean_per_s: f64) -> String {
 /// Seconds of arrivals that may be under way without being a backlog.
 pub const BACKLOG_S: f64 = 0.5;
 
-/// Open loop: the operations that were due in the window or in a step of its RATE, and those that were done.
+/// Operations that RATE made due, and those that were done.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct OfferedLoad {
     done: u64,
-    /// Operations that were due: the mean of random arrivals.
+    /// The mean of random arrivals.
     due: f64,
     /// Allowance for chance, and for operations under way at the edges.
     slack: f64,
-    /// Mean over these seconds.
     rate_per_s: f64,
     seconds: f64,
-    /// The second of the window at which this step of RATE begins; absent for the whole window.
+    /// Seconds of the window; absent for the whole window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_from_s: Option<f64>,
-    /// Steps of RATE in the window.
     steps: usize,
 }
 
 impl OfferedLoad {
-    /// The load of the whole window, or of the step of RATE that fell short of it by most. `None` without RATE or without a
-    /// window.
+    /// The whole window, or the step of RATE that missed most.
     pub fn of(record: &Record) -> Option<Self> {
         let short = |load: &Self| load.is_below(RATE_MET.value / 100.0) && load.share() < Some(1.0);
         let missed = Self::steps(record).into_iter().flatten().filter(short);
@@ -687,8 +645,7 @@ impl OfferedLoad {
         Some(Self::new(record, total_operations(record), due, window.seconds))
     }
 
-    /// The load of each step of a schedule, from the intervals whose middle lies in it; `None` for a step without any. An
-    /// operation belongs to the step in which it ended.
+    /// An operation belongs to the step in which it ended.
     pub fn steps(record: &Record) -> Vec<Option<Self>> {
         let workload = &record.workload;
         let Some(schedule) = workload.rate_per_s.as_ref().filter(|rate| rate.only().is_none()) else {
@@ -709,7 +666,7 @@ impl OfferedLoad {
     }
 
     fn new(record: &Record, done: u64, due: f64, seconds: f64) -> Self {
-        /// A random number of arrivals is hardly ever further from its mean, in standard deviations.
+        /// Random arrivals hardly ever differ more from their mean, in standard deviations.
         const DEVIATIONS: f64 = 4.0;
         let is_random = record.workload.arrivals == Some(ArrivalProcess::Poisson);
         let chance = if is_random { DEVIATIONS * due.sqrt() } else { 0.0 };
@@ -719,7 +676,6 @@ impl OfferedLoad {
         Self { done, due, slack, rate_per_s, seconds, step_from_s: None, steps }
     }
 
-    /// Intended and done operations per second.
     pub fn per_second(&self) -> (f64, f64) {
         (self.rate_per_s, ratio(self.done as f64, self.seconds).unwrap_or_default())
     }
@@ -728,12 +684,10 @@ impl OfferedLoad {
         ratio(self.done as f64, self.due)
     }
 
-    /// True if the share is below `least` by more than chance.
     pub fn is_below(&self, least: f64) -> bool {
         (self.done as f64 + self.slack) < least * self.due
     }
 
-    /// True if the rate was missed, and not just not quite met.
     pub fn is_missed(&self) -> bool {
         self.is_below(RATE_MET.value / 100.0) && self.share() < Some(RATE_MISSED.value / 100.0)
     }

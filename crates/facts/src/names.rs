@@ -1,6 +1,3 @@
-//! Names that resemble what was typed.
-
-/// The names most similar to `wanted`, the best first: those that contain it, then those with a similar spelling.
 pub fn similar_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     const MOST: usize = 5;
     /// Least similarity (Jaro-Winkler, 0 to 1).
@@ -16,7 +13,7 @@ pub fn similar_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> 
     similar.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
-/// A hint at similar names, ` (did you mean sessions?)`; empty if there are none.
+/// ` (did you mean sessions?)`; empty without similar names.
 pub fn did_you_mean(wanted: &str, names: impl Iterator<Item = &'static str>) -> String {
     let near = similar_names(wanted, names).join(", ");
     if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }

@@ -16,7 +16,7 @@ pub enum Standing {
     Invalid(Question),
 }
 
-/// A run's figures with its verdicts, which are made when they are first asked for.
+/// Verdicts are made on first use.
 #[derive(Debug)]
 pub struct Run<'a> {
     figures: Figures<'a>,
@@ -37,7 +37,7 @@ impl<'a> Run<'a> {
         Self { figures: Figures::of(record), verdicts: OnceCell::new(), judged: OnceCell::new() }
     }
 
-    /// A run that was judged before. It needs no series, unless more than the verdicts in brief is asked for.
+    /// Needs no series, unless more than the brief verdicts is used.
     pub fn judged_before(record: &'a Record, verdicts: Vec<Judged>) -> Self {
         Self { judged: verdicts.into(), ..Self::of(record) }
     }
@@ -50,7 +50,7 @@ impl<'a> Run<'a> {
         self.judged.get_or_init(|| self.verdicts().iter().map(Judged::from).collect())
     }
 
-    /// The answer to a question; not known to a record that was judged before without it.
+    /// Unknown if an earlier judgement lacks the question.
     pub fn answer(&self, question: Question) -> Grade {
         let judged = self.judged().iter().find(|judged| judged.question == question);
         judged.map_or(Grade::Unknown, |judged| judged.answer)
@@ -60,7 +60,6 @@ impl<'a> Run<'a> {
         self.judged().iter().all(|judged| judged.answer == Grade::Good)
     }
 
-    /// The worth of a figure for a claim: invalid by the first BAD verdict that forbids it.
     pub fn standing(&self, figure: &Figure, claim: Claim) -> Standing {
         let forbids = |judged: &&Judged| claim.is_forbidden_by(judged.answer, &judged.cause, true);
         let judged = |question: &Question| self.judged().iter().find(|judged| judged.question == *question);

@@ -1,5 +1,4 @@
-//! Tables of typed cells, and their forms: lines of text, CSV, cells that end with pipes, JSON, Markdown. Pages show the
-//! same tables as HTML.
+//! Tables of typed cells, and their forms: text, CSV, pipes, JSON, Markdown.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -14,7 +13,7 @@ pub enum Cell {
     Text(String),
     Count(u64),
     Number(f64, Format),
-    /// An upper bound of a number that is not known more exactly.
+    /// The exact number is unknown.
     Bound(f64, Format),
     Absent,
 }
@@ -30,7 +29,7 @@ impl Cell {
         }
     }
 
-    /// The value for machines: numbers without separators or exponent, with six digits at least; empty if it is absent.
+    /// For machines: no separators or exponent, six digits at least.
     pub fn plain(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -40,7 +39,6 @@ impl Cell {
         }
     }
 
-    /// The value as JSON with all digits; `null` if it is absent.
     pub fn json(&self) -> Json {
         match self {
             Self::Text(text) => json!(text),
@@ -94,9 +92,8 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
 pub struct Column {
     name: Option<&'static str>,
     pub head: String,
-    /// Its cells keep to the right.
     pub is_of_numbers: bool,
-    /// Cells are wrapped to this width.
+    /// The width at which cells are wrapped.
     most: Option<usize>,
 }
 
@@ -113,7 +110,6 @@ impl Column {
         Self { name: Some(name), ..self }
     }
 
-    /// The same column with longer cells wrapped to that width.
     pub fn at_most(self, most: usize) -> Self {
         Self { most: Some(most), ..self }
     }
@@ -123,16 +119,15 @@ impl Column {
     }
 }
 
-/// A table: columns and rows of cells. Missing cells at the end of a row stay empty.
+/// Missing cells at the end of a row stay empty.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Cell>>,
-    /// Columns from the first that name a row.
+    /// Number of first columns that name a row.
     names: usize,
 }
 
-/// Widest cell of a page's table before it is wrapped.
 const WIDEST_ON_PAGE: usize = 60;
 const GAP: &str = "  ";
 
@@ -165,7 +160,7 @@ impl Table {
         self
     }
 
-    /// The first columns and those from one name to another, without those that are empty in every row.
+    /// Keeps the first columns and a range of named ones, without those empty in every row.
     pub fn part(&self, first: usize, names: RangeInclusive<&str>) -> Self {
         let place = |name: &str| self.columns.iter().position(|column| column.name() == name).unwrap_or(0);
         let is_known = |at: &usize| self.rows.iter().any(|row| row[*at] != Cell::Absent);
@@ -175,8 +170,6 @@ impl Table {
         Self::new(places.iter().map(|at| self.columns[*at].clone())).with_rows(self.rows.iter().map(cells))
     }
 
-    /// The table for a terminal: no rule below the heads, each line indented by a blank. Cells are wrapped to fit into `width`,
-    /// if one is given.
     pub fn terminal(&self, width: Option<usize>) -> String {
         let most = match width {
             Some(width) => self.fitting(width.saturating_sub(GAP.len() * self.columns.len())),
@@ -186,8 +179,7 @@ impl Table {
         lines.map(|line| format!(" {line}").trim_end().to_owned() + "\n").collect()
     }
 
-    /// The lines of the table on a page of text, with a rule below the heads. Columns that exceed `width` follow below, with the
-    /// names of the rows again.
+    /// Columns beyond `width` follow below, with the names of the rows again.
     pub fn page_lines(&self, width: usize) -> Vec<String> {
         let names = 0..self.names.min(self.columns.len());
         let widths: Vec<usize> =
@@ -217,7 +209,6 @@ impl Table {
         Self { columns, rows: self.rows.iter().map(row).collect(), names: self.names }
     }
 
-    /// The widest line of a column whose cells are wrapped.
     fn width_of(&self, at: usize, most: usize) -> usize {
         let column = &self.columns[at];
         let cells =
@@ -263,7 +254,7 @@ impl Table {
         lines
     }
 
-    /// The greatest width of a cell with which all columns fit into `width`.
+    /// The greatest width of cells with which all columns fit.
     fn fitting(&self, width: usize) -> usize {
         let column = |(index, column): (usize, &Column)| {
             let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.show().width());
@@ -275,7 +266,7 @@ impl Table {
         (1..=widest).rev().find(fits).unwrap_or(1)
     }
 
-    /// Comma-separated values (RFC 4180, with line feeds) below a line of column names.
+    /// RFC 4180 with line feeds.
     pub fn csv(&self) -> String {
         let heads = self.columns.iter().map(|column| csv_cell(column.name())).collect::<Vec<_>>();
         let row = |row: &Vec<Cell>| row.iter().map(|cell| csv_cell(&cell.plain())).collect::<Vec<_>>();
@@ -283,7 +274,7 @@ impl Table {
         lines.map(|cells| cells.join(",") + "\n").collect()
     }
 
-    /// Lines of cells that each end with a pipe, below a line of heads: the form of `awr_info`.
+    /// The form of `awr_info`: each cell ends with a pipe.
     pub fn pipes(&self) -> String {
         let cell = |text: &str| pipe_cell(text) + "|";
         let heads: String = self.columns.iter().map(|column| cell(&column.head)).collect();
@@ -291,7 +282,6 @@ impl Table {
         std::iter::once(heads).chain(self.rows.iter().map(row)).map(|line: String| line + "\n").collect()
     }
 
-    /// An array with an object for each row.
     pub fn to_json(&self) -> Json {
         let object = |row: &Vec<Cell>| {
             let members = self.columns.iter().zip(row);
@@ -315,7 +305,7 @@ impl Table {
     }
 }
 
-/// A cell of comma-separated values (RFC 4180), quoted if necessary.
+/// Quoted by RFC 4180 if necessary.
 pub fn csv_cell(text: &str) -> String {
     let text = without_formula(text);
     if text.contains([',', '"', '\n', '\r']) {
@@ -325,12 +315,12 @@ pub fn csv_cell(text: &str) -> String {
     }
 }
 
-/// A cell that a pipe ends. The form has no quotes: a pipe within it becomes a slash.
+/// The form has no quotes: a pipe becomes a slash.
 fn pipe_cell(text: &str) -> String {
     without_formula(text).replace(['|', '\n', '\r'], "/")
 }
 
-/// Names of events or files come from others: a spreadsheet must not execute them as formulas. Numbers stay.
+/// Names come from others: a spreadsheet must not run them as formulas.
 fn without_formula(text: &str) -> Cow<'_, str> {
     let begins_one = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if begins_one && text.parse::<f64>().is_err() {
@@ -340,8 +330,7 @@ fn without_formula(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words of a text in lines of at most `width` characters, one line at least. A longer word is cut, and a number keeps its
-/// percent sign.
+/// Cuts longer words, and keeps a number with its percent sign.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];

@@ -1,4 +1,4 @@
-//! The limits by which verdicts are given, in one table. `docs/reference/verdicts.md` holds it as it is printed here.
+//! The limits of verdicts. `docs/reference/verdicts.md` holds the table.
 
 use slob_stats::RobustTrend;
 
@@ -17,7 +17,6 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// A value in percent as a share.
     pub fn share(&self) -> f64 {
         self.value / 100.0
     }
@@ -180,7 +179,6 @@ thresholds! {
     }
 }
 
-/// The table of all limits for the documentation.
 pub fn markdown() -> String {
     let row = |Threshold { question, name, value, unit, reason }: &Threshold| {
         let limit = format!("{} {unit}", plain_number(*value));

@@ -1,5 +1,4 @@
-//! Five answers for each run: what its figures are worth. An answer rests on a [`Finding`], which holds the measured numbers;
-//! its sentence is made from them last.
+//! Five answers for each run: what its figures are worth. A [`Finding`] holds measured numbers; its sentence is made last.
 
 mod accounted;
 mod complete;
@@ -31,12 +30,11 @@ pub struct Verdict {
     pub question: Question,
     pub answer: Grade,
     pub finding: Finding,
-    /// Further findings, in the order of their weight.
+    /// In the order of their weight.
     pub others: Vec<Finding>,
 }
 
 impl Verdict {
-    /// The first finding decides.
     fn new<F>(question: Question, of: fn(F) -> Finding, findings: Vec<F>) -> Self {
         let mut findings = findings.into_iter().map(of);
         let finding = findings.next().unwrap_or(Finding::Any(AnyFinding::NoWindow));
@@ -47,14 +45,12 @@ impl Verdict {
         self.finding.sentence()
     }
 
-    /// Further reasons, remedies and numbers, a sentence each.
     pub fn details(&self) -> Vec<String> {
         let of_other = |other: &Finding| std::iter::once(other.sentence()).chain(other.judgement().details());
         self.finding.judgement().details().chain(self.others.iter().flat_map(of_other)).collect()
     }
 }
 
-/// As an object: question, answer, the deciding finding's fields, and the others.
 impl Serialize for Verdict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut json = self.finding.json();
@@ -65,7 +61,6 @@ impl Serialize for Verdict {
     }
 }
 
-/// A reason for an answer, with the numbers that were measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Finding {
@@ -93,22 +88,18 @@ impl Finding {
         self.judgement().sentence()
     }
 
-    /// The threshold that it passed, if there is one.
     pub fn threshold(&self) -> Option<&'static Threshold> {
         self.judgement().threshold
     }
 
-    /// What helps against it, if anything is known.
     pub fn remedy(&self) -> Option<Cow<'static, str>> {
         self.judgement().remedy
     }
 
-    /// Stable name for machines.
     pub fn cause(&self) -> String {
         self.json()["cause"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// As an object: the cause, its numbers, the threshold, and the words.
     fn json(&self) -> Json {
         let mut json = json!(self);
         json["sentence"] = json!(self.sentence());
@@ -118,8 +109,7 @@ impl Finding {
     }
 }
 
-/// Defines the findings about a question: the cause of each with its numbers, its judgement, and its sentence. A sentence goes on
-/// after its grade's opening, an observation stands alone.
+/// A sentence continues its grade's opening; that of an observation is whole.
 macro_rules! findings {
     ($findings:ident {$(
         $(#[$about:meta])*
@@ -155,7 +145,7 @@ findings! {
     }
 }
 
-/// The findings with the worst one first, the first of equals.
+/// Keeps the order of equals.
 fn worst_first<F>(mut findings: Vec<F>, judgement: fn(&F) -> Judgement) -> Vec<F> {
     let answer = |finding: &F| judgement(finding).answer();
     let worst = findings.iter().map(answer).max();
@@ -183,7 +173,6 @@ const DOUBT: Judgement = Judgement::new(Some(Grade::Doubt));
 const BAD: Judgement = Judgement::new(Some(Grade::Bad));
 const OBSERVATION: Judgement = Judgement::new(None);
 
-/// BAD by the first threshold, or else DOUBT by the second.
 fn bad_if(is_bad: bool, bad: &'static Threshold, doubt: &'static Threshold) -> Judgement {
     if is_bad { BAD.by(bad) } else { DOUBT.by(doubt) }
 }
@@ -206,7 +195,7 @@ impl Judgement {
         Self { remedy: remedy.into().map(Cow::Borrowed), ..self }
     }
 
-    /// A remedy that the record has for its own platform, in place of a general one.
+    /// The record's remedy for its own platform replaces the general one.
     fn own_remedy(self, remedy: Option<&String>) -> Self {
         match remedy {
             Some(remedy) => Self { remedy: Some(Cow::Owned(remedy.clone())), ..self },
@@ -214,7 +203,6 @@ impl Judgement {
         }
     }
 
-    /// A remedy that ends the sentence.
     fn advice(self, remedy: &'static str) -> Self {
         Self { remedy_in_sentence: true, ..self.remedy(remedy) }
     }
@@ -227,7 +215,6 @@ impl Judgement {
         self.answer.unwrap_or(Grade::Good)
     }
 
-    /// It begins with the answer that its grade is.
     fn sentence(&self) -> String {
         let words = match self.answer {
             Some(grade) => format!("{}: {}", grade.opening(), self.sentence),
@@ -265,7 +252,6 @@ pub fn judge(figures: &Figures<'_>) -> [Verdict; 5] {
     ]
 }
 
-/// Work of others that decided the figures of a run.
 pub fn spoiled_by_others(record: &Record, verdicts: &[Verdict]) -> Option<String> {
     let is_others = |finding: &&Finding| match finding {
         Finding::CpuToSpare(CpuFinding::Others { .. }) => true,

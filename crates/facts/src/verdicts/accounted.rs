@@ -30,26 +30,22 @@ const SERVERS_BYTES: &str = "bytes fetched for the server's processes";
 const GROUP_BYTES: &str = "bytes read by the server's control group";
 const REQUESTED_BYTES: &str = "bytes of physical reads";
 
-/// The relation that two counts must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     Equal,
-    /// The left one must not be smaller.
     AtLeast,
-    /// Any relation is fine.
     Shown,
 }
 
 type Counted = (Cow<'static, str>, u64);
 
-/// Two counts of the same thing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     pub rule: Rule,
     pub left: Counted,
     pub right: Counted,
-    /// Allowed difference as a share of the larger count.
+    /// Share of the larger count.
     tolerance: f64,
     /// Further allowed difference, in the counters' unit.
     slack: f64,
@@ -67,7 +63,6 @@ impl Pair {
         Self { rule, left, right, tolerance: COUNTERS_DIFFER.share(), slack: 0.0, incidental: 0.0 }
     }
 
-    /// The same pair without any allowance.
     pub fn exactly(self) -> Self {
         Self { tolerance: 0.0, ..self }
     }
@@ -76,7 +71,6 @@ impl Pair {
         Self { slack, ..self }
     }
 
-    /// True if its rule holds.
     pub fn agrees(&self) -> bool {
         match self.rule {
             Rule::Equal => self.is_equal(),
@@ -89,7 +83,6 @@ impl Pair {
         self.tolerance * self.left.1.max(self.right.1) as f64 + self.slack
     }
 
-    /// True if both counts are the same within the allowances, in both directions.
     fn is_equal(&self) -> bool {
         let (left, right, allowed) = (self.left.1 as f64, self.right.1 as f64, self.allowed());
         match allowed + self.incidental == 0.0 {
@@ -98,12 +91,10 @@ impl Pair {
         }
     }
 
-    /// True if the left count is larger, as it may be.
     fn is_at_least(&self) -> bool {
         self.rule == Rule::AtLeast && !self.is_equal() && self.agrees()
     }
 
-    /// The excess of the left count in percent of the right one.
     fn difference_percent(&self) -> Option<f64> {
         let (left, right) = (self.left.1 as f64, self.right.1 as f64);
         if left == right { Some(0.0) } else { ratio(100.0 * (left - right), right) }
@@ -123,7 +114,7 @@ findings! {
     AccountedFinding {
         CountersMissing = UNKNOWN => "{COUNTERS_MISSING}.";
         NoCounters = UNKNOWN => "the database has no counters to compare this program's own with.";
-        /// All pairs agree; `widest` differs most, and `at_least` have a left count that is larger, as it may be.
+        /// `widest` differs most; `at_least` pairs have a larger left count, as they may.
         Agreement { pairs: usize, at_least: usize, widest: Option<Pair> } = GOOD.by(&COUNTERS_DIFFER) =>
             "{}.", agreement_words(*pairs + *at_least, widest.as_ref());
         /// No pair is equal, but none breaks its rule.
@@ -132,12 +123,11 @@ findings! {
         Others { work: OthersWork, by: Vec<Peer> } = others_judgement(work, by) =>
             "others in this server did {} % of its {}, {} of {}: {}.",
             work.percent(), work.what, Count(work.others), Count(work.all), named(by);
-        /// A session that is lost takes its latest counts with it.
+        /// A lost session takes its latest counts with it.
         OthersOrLost { work: OthersWork } = UNKNOWN.by(&OTHERS_WORK) =>
             "{} % of the server's {}, {} of {}, were of others, or of this run's own sessions that were lost \
              before they were counted.",
             work.percent(), work.what, Count(work.others), Count(work.all);
-        /// Counters of the run's own sessions beside those of all clients.
         OfAllClients { counters: Vec<OthersWork> } = OBSERVATION =>
             "Of this run, and of all clients: {}.",
             listed(counters.iter().map(|work| work.beside()));
@@ -151,10 +141,9 @@ findings! {
             "Of what the device read, {percent} % was for the runs beside this one: {names}.";
         OthersReads { percent: Percent } = OBSERVATION.by(&OTHERS_READS) =>
             "The device read {percent} % more than the database: other programs' reads.";
-        /// The kernel's count of the database's own reads is not known.
+        /// The kernel's count of the database's own reads is unknown.
         OthersReadsOrReadAhead { percent: Percent } = OBSERVATION.by(&OTHERS_READS) =>
             "The device read {percent} % more than the database: other programs' reads, or read ahead.";
-        /// Querying a host took long at an edge of the window.
         LongRoundTrip { host: String, seconds: Thousandths, percent: Percent } = OBSERVATION.by(&LONG_ROUND_TRIP) =>
             "Asking {host} took {seconds} s at an edge, {percent} % of the window: its figures may be of a window that \
              much longer or shorter.";
@@ -162,7 +151,6 @@ findings! {
     }
 }
 
-/// Work that other clients did in the server, by one of its counters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OthersWork {
     what: &'static str,
@@ -184,7 +172,7 @@ impl OthersWork {
     }
 }
 
-/// BAD needs somebody: the server's own processes work too.
+/// BAD needs a peer: the server's own processes work too.
 fn others_judgement(work: &OthersWork, by: &[Peer]) -> Judgement {
     let is_bad = work.share() > OTHERS_MUCH.share() && !by.is_empty();
     bad_if(is_bad, &OTHERS_MUCH, &OTHERS_WORK).remedy("Repeat the run while they rest.")
@@ -247,7 +235,6 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<AccountedFinding> {
     findings
 }
 
-/// All pairs of counters that must agree.
 pub fn counter_pairs(record: &Record) -> Vec<Pair> {
     if record.window.is_none() {
         return Vec::new();
@@ -274,7 +261,6 @@ fn agreement(independent: &[Pair]) -> AccountedFinding {
     AccountedFinding::Agreement { pairs: equal.len(), at_least, widest }
 }
 
-/// Attributed counters: of the run's own sessions, and of all clients.
 fn attributed(record: &Record) -> impl Iterator<Item = (Counter, u64, u64)> {
     let both = |(counter, all): (Counter, u64)| Some((counter, record.counters.get(counter)?, all));
     record.server_counters.iter().filter_map(both)
@@ -284,7 +270,6 @@ fn words(counter: Counter) -> String {
     counter.name().replace('_', " ")
 }
 
-/// The counter by which others did most, if that is more than noise.
 fn others(record: &Record) -> Option<AccountedFinding> {
     let rows = counter(record, Counter::TableRowsRead).and_then(|all| {
         let slack = under_way_at_edges(record) * largest_operation(record);
@@ -320,7 +305,6 @@ fn mebibytes() -> f64 {
     OTHERS_BYTES.value * f64::from(1 << 20)
 }
 
-/// Counters that figures are made from.
 const OF_FIGURES: [(Counter, &str); 4] = [
     (Counter::LogicalReads, "logical reads"),
     (Counter::PhysicalReads, "physical reads"),
@@ -345,7 +329,7 @@ fn on_totals(record: &Record) -> Option<AccountedFinding> {
     (!record.server.embedded && !counters.is_empty()).then_some(AccountedFinding::OnTotals { counters })
 }
 
-/// The edges of a host's figures lie anywhere within the round trips of the queries.
+/// The edges of a host's figures lie anywhere within the queries' round trips.
 fn long_round_trip(server: &ObservedRecord) -> Option<AccountedFinding> {
     let (seconds, window_s) = (server.round_trip_s?, server.seconds?);
     let percent = ratio(100.0 * seconds, window_s).filter(|share| *share > LONG_ROUND_TRIP.value)?;
@@ -374,19 +358,18 @@ fn others_reads(pairs: &[Pair]) -> Option<AccountedFinding> {
     })
 }
 
-/// Counts of this program beside those of the database, the kernel and the device. An operation under way at a snapshot may be on
-/// different sides of an edge in two counters, which is allowed on top of the tolerance.
+/// An operation under way at a snapshot may be on different sides of an edge in two counters.
 fn independent_pairs(record: &Record) -> Vec<Pair> {
     let under_way = under_way_at_edges(record);
     let edge_blocks = under_way * largest_operation(record);
     let edge_bytes = edge_blocks * f64::from(record.server.block_bytes);
-    // Pages of indexes, and the second visit of a change, come on top of the rows.
+    // Index pages and the second visit of a change come on top of the rows.
     let logical = counter(record, Counter::LogicalReads).map(|logical| {
         let rows = ("rows of operations", total_rows(record));
         Pair::new(Rule::AtLeast, ("logical reads", logical), rows).with_slack(edge_blocks)
     });
     let transactions = transactions(record).filter(|transactions| *transactions > 0);
-    // A transaction ends where its batch is cut, which is at the edges of the window.
+    // A transaction ends where its batch is cut, at the edges of the window.
     let is_each = record.workload.commit_every == Every::ONE;
     let slack = if is_each { under_way } else { under_way.max(f64::from(record.workload.sessions())) };
     let commits = counter(record, Counter::Commits).zip(transactions).map(|(commits, transactions)| {
@@ -410,7 +393,7 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
         .collect()
 }
 
-/// Operations under way at an edge of the window: one of each session if they did not rest there.
+/// One of each session if they did not rest at the edge.
 fn under_way_at_edges(record: &Record) -> f64 {
     let at_edge = |edge: &EdgeRecord| edge.operations_under_way as f64;
     record.edges.as_ref().map_or_else(
@@ -426,9 +409,7 @@ fn largest_operation(record: &Record) -> f64 {
     keyed.max(scanned) as f64
 }
 
-/// Bytes read for the database's processes, for their control groups, and by the device for all programs, each beside the bytes
-/// of physical reads. More at the device are others' reads, less is a cache. With the page cache any difference is possible,
-/// which 'Physical?' judges.
+/// More at the device is others' reads, less is a cache. 'Physical?' judges differences that a page cache explains.
 fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
     let none = counter(record, Counter::PhysicalReads) == Some(0);
     let Some(bytes) = physical_read_bytes_of_all(record).filter(|_| !none) else { return Vec::new() };
@@ -464,8 +445,7 @@ fn read_pairs(record: &Record, edge_bytes: f64) -> Vec<Pair> {
     process.into_iter().chain(groups).chain(device).collect()
 }
 
-/// Read calls of the traced stretch beside the database's count. Requests without read calls are asynchronous reads, whose calls
-/// are not known.
+/// Requests without read calls are asynchronous reads, whose calls are unknown.
 fn traced_pair(record: &Record) -> Option<Pair> {
     let trace = record.trace.as_ref()?;
     let kernel = &trace.kernel;
@@ -486,8 +466,7 @@ pub(super) fn incidental_bytes(record: &Record) -> f64 {
     INCIDENTAL_READS.value * f64::from(1 << 20) + LOG_READ_BACK.share() * redo as f64
 }
 
-/// Bytes read ahead that no storage had to deliver: the extent at a table's end has pages that were never written, whose zeros the
-/// file system knows. At most one extent of each scan.
+/// The extent at a table's end has pages that were never written: the file system supplies zeros. One extent per scan at most.
 pub(super) fn unwritten_bytes(record: &Record) -> f64 {
     let block_bytes = f64::from(record.server.block_bytes);
     let extent = UNWRITTEN_AHEAD.value * block_bytes.max(f64::from(1 << 14));
@@ -496,7 +475,6 @@ pub(super) fn unwritten_bytes(record: &Record) -> f64 {
     (ahead as f64 * block_bytes).min(scans as f64 * extent)
 }
 
-/// This program's own totals, summed in different ways.
 fn own_pairs(record: &Record) -> Vec<Pair> {
     let kinds = ("operations by kind", total_operations(record));
     let mut pairs = Vec::new();

@@ -121,7 +121,7 @@ fn without_stop(text: &str) -> String {
 }
 
 fn sessions_lost(record: &Record) -> Option<CompleteFinding> {
-    // Before the window sessions can't miss a part of it.
+    // Sessions lost before the window miss no part of it.
     record.window?;
     let sessions = u64::from(record.workload.sessions());
     let is_whole = |session: &&SessionRecord| session.whole_window && !did_nothing(session);
@@ -133,7 +133,6 @@ fn sessions_lost(record: &Record) -> Option<CompleteFinding> {
     Some(CompleteFinding::SessionsLost { lost, sessions, error })
 }
 
-/// A completed run must have a window of the planned length.
 fn window(record: &Record) -> Option<CompleteFinding> {
     if record.status != Status::Completed {
         return None;

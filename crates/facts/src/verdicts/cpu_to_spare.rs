@@ -1,4 +1,4 @@
-//! CPU to spare? Was the CPU below its limit, so that the storage was what the sessions waited for?
+//! CPU to spare? Did the sessions wait for storage, and not for CPU?
 
 use std::fmt;
 use std::net::IpAddr;
@@ -26,7 +26,7 @@ findings! {
             "CPUs {busy} % busy on this host, the client's, where only the sessions run.";
         Elsewhere { busy: Percent } = UNKNOWN =>
             "the database runs on another host. On this one, the client's: CPUs {busy} % busy.";
-        // It is not known where the database runs.
+        // The database's host is unknown.
         UnseenAndFull { busy: Percent } = BAD.by(&CPU_FULL) =>
             "CPUs {busy} % busy on this host. It is not known whether the database runs here.";
         Unseen { busy: Percent } = UNKNOWN =>
@@ -72,7 +72,6 @@ findings! {
         Full { run: Percent, busy: Percent, device: DeviceLoad } =
             BAD.by(&CPU_FULL).detail(format!("This run used {run} % of the host's CPU time.")) =>
             "the host's CPUs were {busy} % busy{device}: the figures show the CPU, not the storage.";
-        // Beside these.
         Stolen { steal: Percent } = DOUBT.by(&STEAL) =>
             "the hypervisor gave {steal} % of this host's CPU time to others (steal).";
         ImpossibleCpu { cpu_s: Seconds, host_s: Seconds } = DOUBT =>
@@ -97,16 +96,14 @@ findings! {
 
 const MORE_CPUS: &str = "Give it more CPUs, or compare only runs that are held so.";
 
-/// The CPU time of sessions within DB time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SessionsCpu {
     /// At most what waits left.
     of_db_time: Percent,
-    /// Waits for storage in percent of DB time.
     waited: Option<Percent>,
-    /// False if threads in the background are included.
+    /// False if background threads are included.
     only_sessions: bool,
-    /// With RATE, which sets the load.
+    /// RATE sets the load.
     open_loop: bool,
 }
 
@@ -141,7 +138,6 @@ impl fmt::Display for SessionsCpu {
     }
 }
 
-/// A limit of a control group on the I/O of a server's processes, and its use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IoLimit {
     endpoint: Option<String>,
@@ -151,7 +147,6 @@ pub struct IoLimit {
 }
 
 impl IoLimit {
-    /// The limit on the device of the data that was used most.
     fn worst(figures: &Figures<'_>) -> Option<Self> {
         let lines = |server: &ObservedRecord| server.limits.clone().map_or_else(Vec::new, |limits| limits.io);
         let of_server = |server| {
@@ -167,7 +162,7 @@ impl IoLimit {
         if other.used.0 > self.used.0 { other } else { self }
     }
 
-    /// The limit nearest to its end in a line of `io.max`: `254:0 rbps=max wbps=max riops=2000 wiops=max`.
+    /// `254:0 rbps=max wbps=max riops=2000 wiops=max`; the limit that is used most.
     fn of_line(record: &Record, server: &ObservedRecord, line: &str) -> Option<Self> {
         let host_device = || record.host.as_ref()?.device.as_ref();
         let device = server.device.as_ref().or_else(host_device)?;
@@ -233,7 +228,6 @@ impl DeviceLoad {
     }
 }
 
-/// The end of a sentence; nothing if the device was not observed.
 impl fmt::Display for DeviceLoad {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(busy) = self.busy {
@@ -247,7 +241,6 @@ impl fmt::Display for DeviceLoad {
     }
 }
 
-/// A server that may use fewer CPUs than its host has, by its control group or its affinity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConfinedServer {
     endpoint: Option<String>,
@@ -260,7 +253,6 @@ pub struct ConfinedServer {
 }
 
 impl ConfinedServer {
-    /// Of all such servers, the one that used most of its CPUs.
     fn worst(record: &Record) -> Option<Self> {
         let of_host = record.host.as_ref().and_then(|host| host.info.cpus_online);
         let confined = record.observed.iter().filter_map(|server| {
@@ -351,7 +343,6 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
     findings
 }
 
-/// A server that may not use all CPUs of its host, and used all that it may or was throttled.
 fn confined(figures: &Figures<'_>) -> Option<CpuFinding> {
     let server =
         ConfinedServer::worst(figures.record).filter(|server| server.is_full() || server.is_throttled())?;
@@ -392,15 +383,15 @@ fn on_its_host(figures: &Figures<'_>, busy: Percent) -> CpuFinding {
 }
 
 enum Limit {
-    /// It delivered this percentage of the probe's ceiling, to all programs.
+    /// Of the probe's ceiling, for all programs.
     Ceiling(Percent),
-    /// It worked nearly all the time, and no probe tells how much more it can do.
+    /// Busy nearly all the time, without a probe of its ceiling.
     Busy,
     Free,
     Unknown,
 }
 
-/// A device that only reads is busy long before its limit, which the probe shows. With writes the probe of reads does not.
+/// A device that only reads is busy long before its limit; a probe of reads says nothing about writes.
 fn device_limit(figures: &Figures<'_>) -> Limit {
     let ceiling = figure::DEVICE_PERCENT_OF_CEILING.of(figures);
     let busy = figure::DEVICE_BUSY_PERCENT.of(figures).map(|busy| busy >= DEVICE_FULL.value);
@@ -417,7 +408,7 @@ fn device_limit(figures: &Figures<'_>) -> Limit {
     }
 }
 
-/// The main user of the CPUs, with its percentage of the host.
+/// In percent of the host.
 enum CpuUser {
     ThisRun(Percent),
     Others(Percent),
@@ -444,7 +435,6 @@ fn stolen(figures: &Figures<'_>) -> Option<CpuFinding> {
     Some(CpuFinding::Stolen { steal: Percent(steal) })
 }
 
-/// The full one of several hosts that are not all full.
 fn fullest_host(record: &Record) -> Option<CpuFinding> {
     let busy = |server: &ObservedRecord| Some((server.host_cpu?.busy_percent()?, server.endpoint.clone()?));
     let all: Vec<(f64, String)> = record.observed.iter().filter_map(busy).collect();
@@ -454,14 +444,12 @@ fn fullest_host(record: &Record) -> Option<CpuFinding> {
         .then_some(CpuFinding::FullestHost { endpoint, busy: Percent(busy) })
 }
 
-/// The sessions need CPU too, on a host of their own.
 fn full_client(record: &Record) -> Option<CpuFinding> {
     let client = record.client_host.as_ref()?;
     let busy = client.cpu?.busy_percent().filter(|busy| *busy >= CPU_FULL.value)?;
     Some(CpuFinding::ClientHostFull { hostname: client.hostname.clone(), busy: Percent(busy) })
 }
 
-/// CPU time of its sessions that the server counted or sampled.
 fn servers_account(figures: &Figures<'_>) -> Option<CpuFinding> {
     let is_cpu = |event: &&WaitEvent| !event.background && event.class.eq_ignore_ascii_case("cpu");
     let events = figures.record.events.iter().filter(is_cpu);
@@ -487,14 +475,11 @@ fn observations(figures: &Figures<'_>) -> impl Iterator<Item = CpuFinding> {
     database.into_iter().chain(outside).chain(cpus.map(|cpus| CpuFinding::ClientUsed { cpus }))
 }
 
-/// The place of the database's processes, as far as the record shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Site {
-    /// On the host of the record's figures: its processes, its data or the host itself were observed.
     Seen,
-    /// On another host, which the target names.
     Elsewhere,
-    /// Unknown: a connection without a network, the name of a service, or a local port, which may lead anywhere.
+    /// A connection without a network, a service's name, or a local port that may lead anywhere.
     Unseen,
 }
 
@@ -517,8 +502,7 @@ impl Site {
     }
 }
 
-/// The hosts of `scheme://user@host:port,host/path`; `None` if one of them may be a service: a name without a port, a path and
-/// a dot.
+/// `scheme://user@host:port,host/path`; `None` if a name may be a service: it has no port, path or dot.
 fn hosts(target: &str) -> Option<Vec<&str>> {
     let (_, rest) = target.split_once("://")?;
     let rest = rest.split('?').next()?;
@@ -536,7 +520,6 @@ fn host_of(endpoint: &str, has_path: bool) -> Option<&str> {
     (!host.is_empty() && (has_port || has_path || host.contains('.'))).then_some(host)
 }
 
-/// True if `host` means this host, whose own name is given, or a folder of sockets.
 fn is_this_host(host: &str, own: &str) -> bool {
     let host = host.to_ascii_lowercase();
     // Either may have its domain or not.

@@ -1,4 +1,4 @@
-//! The verdicts of runs that are compared: those of each run in brief, and of a group the worst answer to each question.
+//! The verdicts of compared runs, and the worst answers of a group.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,6 @@ use crate::claim::{Claim, LIMITS};
 use crate::format::plural;
 use crate::question::{Grade, Question};
 
-/// A verdict in brief.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     pub question: Question,
@@ -33,22 +32,19 @@ impl From<&Verdict> for Judged {
     }
 }
 
-/// The worst answer to a question in a group of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Worst {
     pub question: Question,
     pub answer: Grade,
     pub cause: String,
-    /// Runs with this answer.
     pub runs: usize,
-    /// Runs that were judged.
     pub of: usize,
-    /// The runs with this answer, if it is BAD.
+    /// Empty unless the answer is BAD.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
-    /// The sentence of the first run with this answer. A limit of the platform speaks only if all have one.
+    /// Of the first run with this answer, unless others have one that is no limit of the platform.
     pub sentence: String,
-    /// False if only some of a group's repeats have this answer.
+    /// False if only some repeats have this answer.
     #[serde(skip)]
     is_of_all: bool,
 }
@@ -63,7 +59,7 @@ impl Worst {
         }
     }
 
-    /// `Physical? of buffered is BAD (1 of 3 runs: 20261121T010000Z-b): No: ...`.
+    /// `Physical? of buffered is BAD (1 of 3 runs: 20261121T010000Z-b): No: ...`
     pub fn words(&self, name: &str) -> String {
         const MOST: usize = 3;
         let (title, answer) = (self.question.title(), self.answer.word());
@@ -80,18 +76,17 @@ impl Worst {
     }
 }
 
-/// Of equal answers, one that is no limit of the platform speaks.
+/// Of equal answers, one that is no limit of the platform comes first.
 fn rank(answer: Grade, cause: &str) -> (Grade, bool) {
     (answer, !LIMITS.contains(&cause))
 }
 
-/// The worst answers of a group, in the order of the questions; none if nothing judged its runs, as those of AWR reports.
+/// In the order of the questions; empty if nothing judged the runs, as AWR reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct GroupVerdicts(Vec<Worst>);
 
 impl GroupVerdicts {
-    /// Those of repeats, each with its id.
     pub fn of<'a>(runs: impl IntoIterator<Item = (&'a str, &'a [Judged])>) -> Self {
         let mut all: Vec<Worst> = Vec::new();
         let judged = runs.into_iter().flat_map(|(id, judged)| judged.iter().map(move |one| (id, one)));
@@ -121,7 +116,6 @@ impl GroupVerdicts {
         Self(all)
     }
 
-    /// Those of groups of repeats that are shown as one.
     pub fn joined(groups: impl IntoIterator<Item = Self>) -> Self {
         let mut all: Vec<Worst> = Vec::new();
         for mut next in groups.into_iter().flat_map(|group| group.0) {
@@ -147,7 +141,6 @@ impl GroupVerdicts {
         Self(all)
     }
 
-    /// True if every verdict of every run is good; false if nothing judged them.
     pub fn are_good(&self) -> bool {
         !self.0.is_empty() && self.0.iter().all(|worst| worst.answer == Grade::Good)
     }
@@ -164,7 +157,6 @@ impl GroupVerdicts {
         self.0.iter().find(|worst| worst.question == question)
     }
 
-    /// The first answer that forbids a claim about figures that rest on these verdicts.
     pub fn against(&self, rests_on: &[Question], claim: Claim) -> Option<&Worst> {
         self.all_against(rests_on, claim).next()
     }
@@ -174,7 +166,7 @@ impl GroupVerdicts {
         worst.filter(move |worst| claim.is_forbidden_by(worst.answer, &worst.cause, worst.is_of_all))
     }
 
-    /// The worst answer with the questions that have it: `BAD: Physical?, Steady?`; `GOOD` if all are.
+    /// `BAD: Physical?, Steady?`; `GOOD` if all are.
     pub fn in_short(&self) -> Option<String> {
         let worst = self.0.iter().map(|worst| worst.answer).max()?;
         let titles: Vec<&str> =
@@ -186,7 +178,6 @@ impl GroupVerdicts {
     }
 }
 
-/// Why a figure of these groups can't be compared: the BAD verdicts that it rests on, of each group by its name.
 pub fn refusal(groups: &[(&str, &GroupVerdicts)], rests_on: &[Question]) -> Option<String> {
     let against =
         |verdicts: &GroupVerdicts, name: &str| Some(verdicts.against(rests_on, Claim::Compared)?.words(name));

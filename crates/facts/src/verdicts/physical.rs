@@ -28,7 +28,6 @@ findings! {
         NotCounted = UNKNOWN => "the database does not count its physical reads.";
         CountersMissing = UNKNOWN => "{COUNTERS_MISSING}.";
         NoBlockVisited = UNKNOWN => "no block was read: there is nothing to judge.";
-        /// The data lie in memory, whatever a device in front of it counts.
         InMemory { memory: String } = BAD.advice("Use a folder on a disk.") =>
             "the data are in memory ({memory}): no disk was read.";
         NoByteRequested = UNKNOWN => "no byte was read physically: there is nothing to judge.";
@@ -36,17 +35,15 @@ findings! {
                 "Only {blocks} blocks were read physically: this is not a test of the storage."
             )) =>
             "this was a test of cached reads: {} % of {} block visits hit the buffer cache.", hits.percent, hits.visits;
-        /// The buffer cache requested nothing; its hits are unknown.
+        /// Hits of the buffer cache are unknown.
         NothingRequested = GOOD => "this was a test of cached reads: the buffer cache requested no physical reads.";
-        /// The buffer cache served nearly all visits, and much was written.
         WriteTest { writes: Writes, hits: Option<Hits>, reads: Option<Box<PhysicalFinding>> } =
             write_test(reads.as_deref()) => "this was a test of writes ({writes}); {}.", hits_words(hits.as_ref());
         RedoNotWritten { share: Share } = DOUBT.by(&DELIVERED) =>
             "the device wrote at most {share} % of the database's redo: the log is elsewhere, or its \
              writes stayed in memory.";
-        /// Neither the kernel nor the device counted the reads.
         NoWitness { why: String } = UNKNOWN => "the device's counters are missing. {why}";
-        // Without a witness, by the time of a read alone.
+        // Judged by the time of a read alone.
         PlausibleTimes { mean_us: Duration } = OBSERVATION =>
             "There is no proof, and no contradiction: a read took the database {mean_us} on average by its own clock.";
         MemoryTimes { mean_us: Duration } = DOUBT.by(&MEMORY_READ) =>
@@ -54,11 +51,10 @@ findings! {
              cache below the database served most of them.";
         Delivered { witness: Witness, share: Share, blocks: Count } = GOOD.by(&DELIVERED) =>
             "of {blocks} blocks that the buffer cache asked for, the {witness} delivered {share} %.";
-        /// Read by read, in the traced stretch.
         ReadByRead { reads: Count, share: Share, remedy: Option<String> } =
             traced_judgement(share.0).own_remedy(remedy.as_ref()) =>
             "of {reads} reads that the kernel traced one by one, {share} % waited for their data.";
-        /// The kernel fetched everything, and the device read more for others.
+        /// The device read more for others.
         DeliveredBesideOthers { share: Share, more: Share } = GOOD.by(&DELIVERED).detail(format!(
                 "The device read {more} % more than that: other programs used it."
             )) =>
@@ -68,17 +64,15 @@ findings! {
             bad_if(share.0 < MOSTLY_CACHED.share(), &MOSTLY_CACHED, &DELIVERED).remedy(TRACE).own_remedy(remedy.as_ref()) =>
             "of {reads} reads {requests} at most caused a request: your OS page cache served the others. The storage \
              delivered as many bytes because the system read ahead.";
-        /// Others' requests may stand for those that the database's reads did not cause.
+        /// Others' requests may replace those that the database's reads did not cause.
         RequestsOfOthers { reads: Count } = UNKNOWN.remedy(TRACE) =>
             "the kernel fetched enough bytes, but others read from the device too: how many of {reads} reads \
              caused a request is not counted.";
         TooFewReads { reads: Count } = UNKNOWN.by(&LEAST_READS) =>
             "{reads} reads are too few to tell those of the database from others.";
-        /// The first count holds more than was requested.
         Excess { witness: Witness, more: Share, kernel_could_count: bool } =
             DOUBT.by(&EXCESS).detail(why_more(*witness)).remedy(kernel_could_count.then_some(RUN_AS_ROOT)) =>
             "the {witness} read {more} % more than the buffer cache asked for.";
-        /// Less reached the disks than the device on top of them.
         MissingBelowDevice { missing: Missing, cached_device: Option<String> } = missing.judgement() =>
             "{missing} never reached the disks below the device; {}.",
             match cached_device {
@@ -197,7 +191,7 @@ pub struct Writes {
     redo_mb_per_s: Option<Tenths>,
     /// DB time in writes and log flushes.
     percent_of_db_time: Option<Percent>,
-    /// True if sessions write pages too.
+    /// Sessions of an embedded database write pages too.
     embedded: bool,
 }
 
@@ -210,17 +204,16 @@ impl fmt::Display for Writes {
     }
 }
 
-/// A count of the reads below the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "lowercase")]
 pub enum Witness {
-    /// The kernel's count of what it fetched for the database's processes.
+    /// Only for the database's processes.
     #[strum(serialize = "storage")]
     Kernel,
-    /// The device that carries the file system, for all programs.
+    /// For all programs.
     Device,
-    /// All disks below that device, for all programs.
+    /// For all programs.
     Disks,
 }
 
@@ -258,18 +251,15 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<PhysicalFinding> {
     }]
 }
 
-/// True if the run read and wrote hardly anything physically, as a test of cached reads does on purpose.
 pub(super) fn is_cached_test(figures: &Figures<'_>) -> bool {
     hardly_reads(figures) && writes(figures).is_none()
 }
 
-/// True if the buffer cache served nearly all visits.
 fn hardly_reads(figures: &Figures<'_>) -> bool {
     counter(figures.record, Counter::PhysicalReads) == Some(0)
         || figure::HIT_PERCENT.of(figures).is_some_and(|hits| hits > CACHED_HITS.value)
 }
 
-/// The writes of a run, if they are a load of their own.
 fn writes(figures: &Figures<'_>) -> Option<Writes> {
     let embedded = figures.record.server.embedded;
     // A server's own processes write its pages, which is not DB time.
@@ -291,7 +281,7 @@ fn writes(figures: &Figures<'_>) -> Option<Writes> {
     })
 }
 
-/// The log is written before a commit is acknowledged: a device that wrote less, for all programs together, does not have it.
+/// The log is written before a commit is acknowledged: a device that wrote less does not have it.
 fn redo_not_written(record: &Record) -> Option<PhysicalFinding> {
     let redo = counter(record, Counter::RedoBytes)?;
     let device = device_counters(record)?.used.write_bytes;
@@ -300,12 +290,11 @@ fn redo_not_written(record: &Record) -> Option<PhysicalFinding> {
     Some(PhysicalFinding::RedoNotWritten { share: Share(share) })
 }
 
-/// A count of the bytes below the page cache, beside those that the database requested.
 #[derive(Clone, Copy)]
 struct Seen {
     witness: Witness,
     share: Share,
-    /// The same with what may be missing or incidental. Incidental reads are no excess, but they do not make up for missing ones.
+    /// Bytes that may be missing or incidental. Incidental reads are no excess, but they do not make up for missing ones.
     allowed: f64,
 }
 
@@ -336,7 +325,6 @@ fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFi
     }
     let below = cached_device(record)
         .map(|device| PhysicalFinding::FileThroughPageCache { device: device.to_owned() });
-    // Read by read, nothing is left to conclude.
     if let Some(traced) = traced {
         return worst_first([traced].into_iter().chain(below).collect(), PhysicalFinding::judgement);
     }
@@ -360,8 +348,8 @@ fn excess(record: &Record, Seen { witness, share, .. }: Seen) -> PhysicalFinding
     PhysicalFinding::Excess { witness, more: Share(share.0 - 1.0), kernel_could_count }
 }
 
-/// Behind a page cache, read-ahead brings bytes in place of those that a cache served: each read of a single block that
-/// waited for the storage caused a request. `None` if enough requests were the database's own, or nothing can be said.
+/// Behind a page cache, read-ahead brings bytes in place of cached reads. Each single-block read that waited for storage causes a
+/// request.
 fn requests_missing(figures: &Figures<'_>) -> Option<PhysicalFinding> {
     let record = figures.record;
     let all = counter_of_all(record, Counter::PhysicalReadRequests)
@@ -395,7 +383,7 @@ fn requests_missing(figures: &Figures<'_>) -> Option<PhysicalFinding> {
     }
     let times = figure::PHYSICAL_READ_MEAN_US.of(figures).zip(figure::DEVICE_READ_AWAIT_US.of(figures));
     match times {
-        // The device's mean holds others' requests, which may be large and slow: only memory is faster than any of them.
+        // Others' requests may be large and slow in the device's mean: only memory is faster than any of them.
         Some((mean_us, device_us)) if mean_us < MEMORY_READ.value => {
             too_fast(record, mean_us, device_us, ratio(mean_us, device_us)?)
         }
@@ -406,7 +394,7 @@ fn requests_missing(figures: &Figures<'_>) -> Option<PhysicalFinding> {
 
 const PAGE_BYTES: u64 = 4096;
 
-/// Reads of the database that may share requests to the device: those of scans, and those that it read ahead.
+/// Reads of scans and read-ahead may share requests to the device.
 fn joinable_reads(record: &Record) -> u64 {
     let scans = record.operations.get(&OpKind::Scan).map_or(0, |scans| scans.rows);
     scans.saturating_add(counter_of_all(record, Counter::PhysicalReadsAhead).unwrap_or(0))
@@ -420,7 +408,7 @@ fn read_by_read(record: &Record) -> Option<PhysicalFinding> {
     Some(PhysicalFinding::ReadByRead { reads: Count(trace.kernel.reads().count()), share, remedy })
 }
 
-/// Bytes read below the page cache: the kernel's count first, because others' reads must not hide what a cache served.
+/// The kernel's count comes first: others' reads must not hide what a cache served.
 fn witnesses(record: &Record) -> Vec<(Witness, u64)> {
     let device = device_counters(record);
     let counts = [
@@ -431,7 +419,7 @@ fn witnesses(record: &Record) -> Vec<(Witness, u64)> {
     counts.into_iter().filter_map(|(witness, bytes)| Some((witness, bytes?))).collect()
 }
 
-/// The database's own clock can't prove that reads were physical, but it can contradict it.
+/// The database's own clock can contradict physical reads, but not prove them.
 fn without_witness(figures: &Figures<'_>) -> Vec<PhysicalFinding> {
     let unknown = PhysicalFinding::NoWitness { why: why_no_device(figures.record) };
     match figure::PHYSICAL_READ_MEAN_US.of(figures).map(Duration) {
@@ -449,7 +437,6 @@ fn why_no_device(record: &Record) -> String {
     host.device_note.clone().or(note).unwrap_or_else(|| "Its counters could not be read.".into())
 }
 
-/// No count lacks anything, and the first one holds no more than was requested.
 fn all_there(all: &[Seen], blocks: Count) -> PhysicalFinding {
     let first = all[0];
     match all.iter().find(|seen| seen.witness == Witness::Device).copied() {
@@ -488,20 +475,18 @@ fn reads_missing(figures: &Figures<'_>, missing: Missing, kernel_has_all: bool) 
     }
 }
 
-/// The memory in which the data lie.
 fn memory(record: &Record) -> Option<&str> {
     record.host.as_ref()?.device.as_ref()?.device.memory.as_deref()
 }
 
-/// The name of the loop device that reads its file through the page cache; in older records that of the device on top.
+/// The loop device that reads its file through the page cache. Older records name the device on top.
 fn cached_device(record: &Record) -> Option<&str> {
     let device = &record.host.as_ref()?.device.as_ref()?.device;
     let name = device.cached_device.as_deref().or_else(|| device_name(record)).unwrap_or("the device");
     device.cached_below.then_some(name)
 }
 
-/// Behind a page cache the device's total may hold others' reads in place of those that the cache served. `None` if the database
-/// waited for its reads as long as the device needs.
+/// Behind a page cache the device's total may hold others' reads in place of cached ones.
 fn behind_the_total(figures: &Figures<'_>) -> Option<PhysicalFinding> {
     if bypasses_page_cache(figures.record) {
         return None;
@@ -512,7 +497,6 @@ fn behind_the_total(figures: &Figures<'_>) -> Option<PhysicalFinding> {
     too_fast(figures.record, mean_us, device_us, share)
 }
 
-/// The finding if the database waited for the device in few of its reads only.
 fn too_fast(record: &Record, mean_us: f64, device_us: f64, share: f64) -> Option<PhysicalFinding> {
     let (mean_us, device_us, missing) = (Duration(mean_us), Duration(device_us), Share(1.0 - share));
     (share < MOSTLY_CACHED.share()).then_some(match mean_us.0 < MEMORY_READ.value {
@@ -524,8 +508,7 @@ fn too_fast(record: &Record, mean_us: f64, device_us: f64, share: f64) -> Option
     })
 }
 
-/// The mean times of a read for the database and for the device, and the share of the reads that the device can have served in
-/// the time that the database waited.
+/// Mean times of a read by database and device, and the share of reads that fits into the database's waits.
 fn waited_share(figures: &Figures<'_>) -> Option<(f64, f64, f64)> {
     let record = figures.record;
     let used = device_counters(record)?.used;

@@ -1,4 +1,4 @@
-//! Steady? Was the load even over the window and the sessions, and alone on host and device?
+//! Steady? Was the load even over window and sessions, and alone on host and device?
 
 use slob_measure::Counter;
 use slob_record::{Interval, LongestWait, Record, SessionRecord};
@@ -49,7 +49,6 @@ findings! {
              operations/s; the worst, {worst} operations/s, began at second {worst_at_s}.";
         Variation { share: Share } = bad_if(share.0 >= WILD_VARIATION.share(), &WILD_VARIATION, &VARIATION) =>
             "operations/s vary by {share} % from interval to interval.";
-        /// Sessions stood still; the one for longest is named.
         Standstill { session: u32, seconds: Tenths, percent: Percent, at_s: Tenths, others: u64 } =
             DOUBT.by(&STANDSTILL_OF_WINDOW) =>
             "session {session} stood still for {seconds} s, {percent} % of the window, from second \
@@ -58,7 +57,7 @@ findings! {
                 0 => String::new(),
                 others => format!("; so did {}, for less", plural(*others, "other session")),
             };
-        /// Stalls that are short each, by their share of the window.
+        /// Short stalls, by their share of the window.
         ShortStalls {
             times: usize, intervals: usize, least: Duration, longest: Duration, seconds: Tenths, percent: Percent,
         } = DOUBT.by(&STANDSTILL_OF_WINDOW) =>
@@ -77,7 +76,7 @@ findings! {
             "other programs and the kernel's own threads used {percent} % of the host's CPU time.";
         ForeignReads { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_READS) =>
             "{mb_per_s} MB/s, {percent} % of what the device read, were others' reads.";
-        /// The kernel's count of the database's own reads is not known.
+        /// The kernel's count of the database's own reads is unknown.
         ForeignReadsOrReadAhead { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_READS) =>
             "{mb_per_s} MB/s, {percent} % of what the device read, were not asked for by this run: other \
              programs' reads, or read ahead.";
@@ -130,8 +129,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     findings
 }
 
-/// The rates as they would be if RATE did not change: each in proportion to what was due in its interval. Intervals in which
-/// next to nothing was due are left out.
+/// Rates as if RATE were constant. Intervals in which next to nothing was due are left out.
 fn as_asked(record: &Record, rates: Vec<Rate>, width_s: f64) -> Vec<Rate> {
     let workload = &record.workload;
     if workload.rate_per_s.as_ref().is_none_or(|rate| rate.only().is_some()) {
@@ -149,7 +147,6 @@ fn as_asked(record: &Record, rates: Vec<Rate>, width_s: f64) -> Vec<Rate> {
     rates.into_iter().filter_map(scaled).collect()
 }
 
-/// The finding if nothing is uneven, or the reason for which nothing can be found.
 fn even(intervals: usize, steadiness: Option<&Steadiness>, width_s: f64) -> SteadyFinding {
     let enough = intervals as f64 >= LEAST_INTERVALS.value;
     let Some(steadiness) = steadiness.filter(|_| enough) else {
@@ -215,8 +212,7 @@ fn standstill(figures: &Figures<'_>) -> Option<SteadyFinding> {
     })
 }
 
-/// The longest operation of each interval that is far longer than usual, while others of the interval are not. With RATE it
-/// counts from its intended start: a server that halts while sessions wait for arrivals delays these.
+/// With RATE operations count from their intended start: a halt while sessions wait for arrivals delays them.
 fn short_stalls(figures: &Figures<'_>) -> Option<SteadyFinding> {
     let record = figures.record;
     let is_open = record.workload.rate_per_s.is_some();
@@ -257,7 +253,6 @@ fn waiting(figures: &Figures<'_>) -> Option<SteadyFinding> {
     (!figures.record.server.embedded).then_some(SteadyFinding::Waiting { percent: Percent(percent) })
 }
 
-/// The session that did least, if others with the same work did much more.
 fn behind(record: &Record) -> Option<SteadyFinding> {
     // With WORK_LOOP all do the same number; 'Complete?' names lost sessions.
     if record.workload.work_loop.is_some() {
@@ -304,10 +299,10 @@ fn foreign_reads(figures: &Figures<'_>) -> Option<SteadyFinding> {
     })
 }
 
-/// Writes beyond the run's own, twice that for the file system and mirrors, and what its journal needs for a sync.
+/// Allows twice the run's own writes, for file system and mirrors, and the journal's part of each sync.
 fn foreign_writes(figures: &Figures<'_>) -> Option<SteadyFinding> {
     let record = figures.record;
-    // The writes of runs beside this one are not known.
+    // The writes of runs beside this one are unknown.
     if !named_neighbours(record).is_empty() {
         return None;
     }
@@ -326,7 +321,6 @@ fn foreign_writes(figures: &Figures<'_>) -> Option<SteadyFinding> {
     })
 }
 
-/// Bytes that the database and this program wrote on the database's host: by the kernel's count, or else by the database's.
 fn own_write_bytes(record: &Record) -> Option<u64> {
     let beside = record.client_io.filter(|_| !record.server.embedded && record.client_host.is_none());
     let by_database = || {
@@ -340,7 +334,7 @@ fn own_write_bytes(record: &Record) -> Option<u64> {
 }
 
 fn neighbours_cpu_percent(figures: &Figures<'_>) -> f64 {
-    // Members on one server each report all of its CPU time: their sum may be more than the host has.
+    // Members on one server each report all of its CPU time.
     let share = Measured::of(figures.record).and_then(|run| {
         ratio(neighbours_cpu_s(figures.record), run.observed_s() * f64::from(run.host_cpus()?))
     });
@@ -368,7 +362,6 @@ fn others_unknown(figures: &Figures<'_>) -> Option<SteadyFinding> {
     (!unknown.is_empty()).then(|| SteadyFinding::OthersUnknown { what: unknown.join(" and ") })
 }
 
-/// Other programs that were there for a part of the window only.
 fn neighbours(record: &Record) -> impl Iterator<Item = SteadyFinding> {
     let reads = longest_visit(record, others_reads).map(|(mean, from_s, to_s)| {
         SteadyFinding::NeighbourReads { mb_per_s: Tenths(mean / 1e6), from_s, to_s }
@@ -381,10 +374,8 @@ fn neighbours(record: &Record) -> impl Iterator<Item = SteadyFinding> {
     reads.into_iter().chain(cpu)
 }
 
-/// The use of others in an interval, and true if it is noticed.
 type UseOfOthers = fn(&Record, &Interval) -> Option<(f64, bool)>;
 
-/// Bytes per second that the device read beyond those that the database requested.
 fn others_reads(record: &Record, interval: &Interval) -> Option<(f64, bool)> {
     let device = interval.device?.read_bytes as f64;
     let own = interval.physical_reads? as f64 * f64::from(record.server.block_bytes);
@@ -393,15 +384,13 @@ fn others_reads(record: &Record, interval: &Interval) -> Option<(f64, bool)> {
     Some((per_s, others >= NEIGHBOUR.share() * device && per_s >= NEIGHBOUR_RATE.value * 1e6))
 }
 
-/// The share of the host's CPU time that was not the database's.
 fn others_cpu(_: &Record, interval: &Interval) -> Option<(f64, bool)> {
     let host = interval.host_cpu?;
     let share = ratio((host.busy_s() - interval.db_cpu?.total_s()).max(0.0), host.total_s())?;
     Some((share, share >= NEIGHBOUR.share()))
 }
 
-/// The longest run of intervals with others: their mean use, and its begin and end in seconds. `None` if they were there all the
-/// time or never.
+/// `None` if others were there all the time or never.
 fn longest_visit(record: &Record, use_of_others: UseOfOthers) -> Option<(f64, u64, u64)> {
     let used = |(start_s, interval): (u64, Option<&Interval>)| {
         let (amount, is_noticed) = use_of_others(record, interval?)?;
