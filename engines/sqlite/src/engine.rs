@@ -45,9 +45,7 @@ fn open(spec: &OpenSpec) -> Result<Box<dyn Engine>> {
 
 pub(crate) struct Inner {
     pub(crate) place: Place,
-    /// I/O of sessions, which counters report.
     pub(crate) session_meter: Meter,
-    /// I/O of loading and verification.
     other_meter: Meter,
     pub(crate) tally: Tally,
     turns: Mutex<BTreeMap<SchemaNo, Arc<WriteTurn>>>,
@@ -183,7 +181,7 @@ impl Engine for SqliteEngine {
     }
 }
 
-/// Waits of sessions outside of SQLite: calls of our VFS, and the turn to write.
+/// Calls of the VFS, and waits for the turn to write.
 fn events(io: &IoTotals, sums: &Counts<u64>) -> Vec<WaitEvent> {
     let of = |transfers: &TransferTotals| (transfers.count(), transfers.ns.sum());
     let event = |(name, class, (waits, ns)): (&str, &str, (u64, u64))| WaitEvent {
@@ -204,7 +202,6 @@ fn events(io: &IoTotals, sums: &Counts<u64>) -> Vec<WaitEvent> {
     events.map(event).into()
 }
 
-/// A counter with one writer, which needs no locked instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 
@@ -219,7 +216,6 @@ impl Count {
     }
 }
 
-/// Counts that sessions keep themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts<T> {
     pub(crate) logical_reads: T,
@@ -232,7 +228,6 @@ pub(crate) struct Counts<T> {
     pub(crate) write_wait_ns: T,
 }
 
-/// The counts of one session; only its thread writes.
 pub(crate) type SessionCounts = Counts<Count>;
 
 impl Counts<u64> {
@@ -247,7 +242,7 @@ impl Counts<u64> {
     }
 }
 
-/// Adds up the counts of all sessions of an engine, with those that have ended.
+/// Sums of all sessions, ended ones included.
 #[derive(Debug, Default)]
 pub(crate) struct Tally(Mutex<State>);
 

@@ -8,7 +8,7 @@ use slob_engine::{EngineError, ErrorKind};
 
 use crate::vfs::{IoFault, Meter};
 
-/// Translates an error of SQLite in `step`, on the thread where it happened. A fault of our VFS gives the better message.
+/// Prefers the better message of a fault of the VFS, which must come from this thread.
 pub(crate) fn failed(step: impl Into<String>, error: &rusqlite::Error, meter: &Meter) -> EngineError {
     let code = error.sqlite_error_code();
     let io_related =
@@ -100,7 +100,6 @@ fn advice(kind: ErrorKind) -> Option<&'static str> {
     }
 }
 
-/// The error of a damaged schema of ours.
 pub(crate) fn damaged(step: impl Into<String>, message: impl Into<String>) -> EngineError {
     EngineError::new(ErrorKind::Data, step, message).with_advice(RELOAD)
 }

@@ -1,11 +1,7 @@
-//! OpenSLOB: the SQLite engine.
+//! OpenSLOB: the SQLite engine. A VFS reads blocks with direct I/O and counts ([`vfs`]); a page cache is made for this load.
 //!
-//! SQLite runs inside this process, so both of its ends are ours: below it, a VFS that reads blocks with direct I/O and counts
-//! ([`vfs`]); beside it, a page cache made for this load. The SQL in between is SQLite's, unchanged.
-//!
-//! A target is a folder. Each schema is a database file in it, so that sessions on different schemas share nothing, as with
-//! the separate segments of a database server. Several sessions on one schema may update it too, but every commit of one
-//! empties the others' caches of that file: SQLite can't tell them which blocks changed.
+//! A target is a folder with one database file for each schema, so sessions on different schemas share nothing. Several sessions
+//! may update one schema. Each commit then empties the other connections' caches, as SQLite can't tell which blocks changed.
 
 mod engine;
 mod error;
@@ -27,8 +23,8 @@ use slob_engine::{EngineError, ErrorKind, Result};
 
 pub use engine::KIND;
 
-/// Configures SQLite, once and before its first use: our page cache and VFS, no mutexes in connections (one thread at a time
-/// uses each), no global memory statistics (a lock around every allocation).
+/// Must run before the first use of SQLite. Mutexes in connections and global memory statistics would lock each call and each
+/// allocation.
 pub fn initialise() -> Result<()> {
     static DONE: OnceLock<Result<()>> = OnceLock::new();
     DONE.get_or_init(configure).clone()

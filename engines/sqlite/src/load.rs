@@ -1,4 +1,4 @@
-//! Loading: creating a schema, loading its slices, and completing it with its index and the check of its layout.
+//! Loading: creating a schema, its slices, its index, and the check of its layout.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,16 +15,15 @@ use crate::statement::{Statement, Value};
 use crate::target::{BLOCK_BYTES, Place, SCHEME, companions, remove_draft};
 use crate::vfs::{Meter, drop_page_cache, read_page, start_write_back};
 
-/// Rows between two updates of the progress, and between two requests to write back: 8 MiB.
+/// 8 MiB.
 const STRIDE_ROWS: u64 = 1024;
 const LOAD_CACHE_BLOCKS: u32 = 256;
-/// Blocks of the page cache for building the index: 16 MiB.
 const INDEX_CACHE_BLOCKS: u32 = 2048;
 
 /// SQLite numbers pages with 32 bits; 1 % is left for index and interior pages.
 const MOST_ROWS: u64 = 4_250_000_000;
 
-/// Makes an empty schema. The file gets its name after its marker, so that no unmarked file is left behind.
+/// The file is renamed after its marker is written, so no unmarked file is left behind.
 pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter) -> Result<()> {
     let (file, draft) = (place.file(schema), place.draft(schema));
     let step = format!("creating {}", file.display());
@@ -53,7 +52,6 @@ pub(crate) fn create(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter
         .map_err(|errno| os_failed(step, &errno.into()))
 }
 
-/// The error of a name that is taken. The advice depends on who made the file.
 fn exists(place: &Place, schema: SchemaNo, step: String, found: &Path) -> EngineError {
     // A file that is unreadable or in use by another program is not known to be ours.
     let ours = matches!(claim(&place.file(schema), Duration::ZERO, || Ok(())), Ok(Claim::Done(())));
@@ -68,7 +66,6 @@ fn exists(place: &Place, schema: SchemaNo, step: String, found: &Path) -> Engine
     EngineError::new(ErrorKind::Usage, step, message).with_advice(advice)
 }
 
-/// Loads a slice in one transaction.
 pub(crate) fn load_slice(
     place: &Place,
     load: &Load,
@@ -81,7 +78,7 @@ pub(crate) fn load_slice(
     file.own_state()?;
     file.batch("loading", include_str!("../sql/loading.sql"))?;
     file.batch("loading", &format!("PRAGMA cache_size = {LOAD_CACHE_BLOCKS}; BEGIN IMMEDIATE"))?;
-    // After a failure, closing the connection rolls the transaction back.
+    // After a failure, the drop of the connection rolls back.
     insert_rows(&file, load, slice, progress, place.buffered)?;
     file.mark_slice(slice)?;
     file.batch("loading", "COMMIT")
@@ -133,15 +130,13 @@ fn file_bytes(file: &SchemaFile<'_>) -> Result<u64> {
     Ok(u64::from(pages) * u64::from(BLOCK_BYTES))
 }
 
-/// Asks the kernel to write what was appended, so that the device works while rows are made.
+/// The device then works while rows are made.
 fn write_back(file: &SchemaFile<'_>, from: u64) -> Result<u64> {
     let to = file_bytes(file)?;
     start_write_back(&file.connection, from..to).map_err(|error| file.failed("writing back", &error))?;
     Ok(to)
 }
 
-/// Completes a schema that has all its slices: index, check of the layout, sync, and an empty page cache of the operating
-/// system.
 pub(crate) fn finish(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter) -> Result<Layout> {
     let path = place.file(schema);
     let file = SchemaFile::open(schema, &path, place.load_io(), meter)?;
@@ -161,7 +156,7 @@ pub(crate) fn finish(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter
         );
         return Err(damaged_data(&file, "completing", message));
     }
-    // The commit of the mark syncs the file, with everything that the slices left to the kernel.
+    // This commit syncs the whole file.
     file.batch("completing", "PRAGMA synchronous = FULL")?;
     file.mark_complete(layout)?;
     file.value::<String>("completing", "PRAGMA journal_mode = WAL")?;
@@ -170,13 +165,11 @@ pub(crate) fn finish(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter
     Ok(layout)
 }
 
-/// Makes the index of the main table, in one transaction, unless it exists.
+/// Makes the index of the main table unless it exists.
 ///
-/// CREATE INDEX would read back every block that was just written. But its content is known: key k lies at position
-/// `position_of(k)`. So its entries are written, in order, into a table without rowid whose primary key is custid and whose
-/// other column is the id. On disk such a table *is* the index: both are b-trees of records (custid, id), in the same format
-/// and order (sqlite.org/fileformat2.html, 'Representation of SQL indices' and 'WITHOUT ROWID tables'). Then the schema
-/// only has to name it as an index.
+/// CREATE INDEX would read back every block. But key k lies at `position_of(k)`, so entries are written, in order, into a table
+/// without rowid whose key is custid and whose other column is the id. On disk such a table *is* the index: a b-tree of the same
+/// records (sqlite.org/fileformat2.html, 'Representation of SQL indices'). The schema then only has to name it as one.
 fn build_index(file: &SchemaFile<'_>, load: &Load) -> Result<()> {
     let found: i64 = file.value("indexing", "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'i_cf1'")?;
     if found > 0 {
@@ -203,7 +196,7 @@ fn fill_index(file: &SchemaFile<'_>, load: &Load) -> Result<()> {
     Ok(())
 }
 
-/// Reads the whole index, without the table, and compares each entry with the permutation.
+/// Reads only the index, not the table.
 fn check_index(file: &SchemaFile<'_>, load: &Load) -> Result<()> {
     let scatter = load.scatter(file.schema);
     let doing = "checking the index of";
@@ -232,10 +225,10 @@ fn damaged_data(file: &SchemaFile<'_>, doing: &str, message: String) -> EngineEr
         .with_advice("remove the schema with `slob drop` and load it again")
 }
 
-/// Finds how the rows of the main table lie in their blocks. There must be no transaction and no write-ahead log.
+/// There must be no transaction and no write-ahead log.
 ///
-/// SQLite's dbstat would read every block of the table. The interior pages, one for about 800 leaves, are enough: they give
-/// the number of leaves. Ids are consecutive and no leaf is empty, so with as many leaves as ids each leaf holds one row.
+/// dbstat would read every block. Interior pages, one for about 800 leaves, are enough: with as many leaves as consecutive ids,
+/// each leaf holds one row.
 fn layout_of(file: &SchemaFile<'_>) -> Result<Layout> {
     let rows: u32 = file.value("looking at", "SELECT COALESCE(MAX(id) - MIN(id) + 1, 0) FROM cf1")?;
     let root: u32 = file.value("looking at", "SELECT rootpage FROM sqlite_schema WHERE name = 'cf1'")?;
@@ -243,12 +236,11 @@ fn layout_of(file: &SchemaFile<'_>) -> Result<Layout> {
     Ok(Layout { rows: rows.into(), row_blocks: leaves(file, root)?, all_blocks: all_blocks.into() })
 }
 
-/// Counts the leaves of a table's b-tree, level by level from the root. All leaves have the same depth.
 fn leaves(file: &SchemaFile<'_>, root: u32) -> Result<u64> {
     let mut level = vec![root];
     loop {
         let Page::Interior(mut children) = page(file, level[0])? else { return Ok(level.len() as u64) };
-        // The first child tells the kind of all children; leaves need not be read.
+        // All leaves have the same depth.
         if let Page::Leaf = page(file, children[0])? {
             let mut count = children.len() as u64;
             for number in &level[1..] {
@@ -272,7 +264,6 @@ fn interior(file: &SchemaFile<'_>, number: u32) -> Result<Vec<u32>> {
 
 enum Page {
     Leaf,
-    /// The page numbers of its children; never empty.
     Interior(Vec<u32>),
 }
 
@@ -282,15 +273,13 @@ fn page(file: &SchemaFile<'_>, number: u32) -> Result<Page> {
     parse(&bytes).ok_or_else(|| bad_page(file, number))
 }
 
-/// Parses a page of a table's b-tree (sqlite.org/fileformat2.html, 'B-tree Pages') other than page 1.
+/// Parses a page other than page 1 (sqlite.org/fileformat2.html, 'B-tree Pages').
 fn parse(bytes: &[u8]) -> Option<Page> {
     let number = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let short = |at: usize| bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map(u16::from_be_bytes);
     match bytes.first()? {
         13 => Some(Page::Leaf),
         5 => {
-            // The header of 12 bytes ends with the rightmost child. The offsets of the cells follow, each of which begins
-            // with its child.
             let cells = usize::from(short(3)?);
             let child = |cell: usize| number(usize::from(short(12 + 2 * cell)?));
             (0..cells).map(child).chain([number(8)]).collect::<Option<_>>().map(Page::Interior)

@@ -1,7 +1,5 @@
-//! The lock of a folder of schemas, held while they are loaded or removed.
-//!
-//! It is a lock of a file of our own, so that it meets no lock that others take of the folder or its databases. The kernel
-//! releases it when the program ends in whatever way.
+//! The lock of a folder of schemas while they are loaded or removed. A file of our own meets no other program's lock; the kernel
+//! releases it at the end of the process.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -14,15 +12,13 @@ use slob_engine::{Result, TargetLock, target_in_use};
 const NAME: &str = ".slob.lock";
 
 pub(crate) struct FolderLock {
-    /// Keeps the lock.
     file: File,
     folder: PathBuf,
     made_folder: bool,
 }
 
 impl FolderLock {
-    /// Locks the folder, which is made if it is not there. A folder that takes no file, or whose file system has no locks, is
-    /// not locked.
+    /// A folder that takes no file, or has no locks, is not locked.
     pub(crate) fn take(folder: &Path) -> Result<TargetLock> {
         let made_folder = fs::create_dir(folder).is_ok();
         loop {
@@ -31,11 +27,10 @@ impl FolderLock {
                 Err(TryLockError::WouldBlock) => {
                     return Err(target_in_use(folder.display(), holder(&file)));
                 }
-                // Without locks the file goes at the end all the same.
                 Err(TryLockError::Error(_)) => {
                     return Ok(Box::new(Self { file, folder: folder.to_owned(), made_folder }));
                 }
-                // The one that had it has removed its file since.
+                // Its last holder has removed the file.
                 Ok(()) if !leads_to(folder, &file) => {}
                 Ok(()) => return Ok(Box::new(Self { file, folder: folder.to_owned(), made_folder })),
             }
@@ -50,7 +45,6 @@ impl Drop for FolderLock {
             let _ = fs::remove_file(self.folder.join(NAME));
         }
         if self.made_folder {
-            // Fails for a folder that is not empty.
             let _ = fs::remove_dir(&self.folder);
         }
     }
@@ -67,11 +61,10 @@ fn leads_to(folder: &Path, file: &File) -> bool {
     there.is_some() && there == file.metadata().map(place).ok()
 }
 
-/// The process that holds a lock of the file, as the kernel lists it; `None` if it is of another host or container.
+/// `None` if the holder is of another host or container.
 fn holder(file: &File) -> Option<String> {
     let inode = format!(":{}", file.metadata().ok()?.ino());
     let locks = fs::read_to_string("/proc/locks").ok()?;
-    // Such as '1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF'.
     let pids = locks.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         (words.get(1) == Some(&"FLOCK") && words.get(5)?.ends_with(&inode)).then_some(*words.get(4)?)

@@ -8,14 +8,9 @@ use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, SchemaN
 use crate::schema_file::{SchemaFile, signed};
 use crate::statement::Value;
 
-/// Bytes of filler in each row.
-///
-/// A leaf of 8,192 bytes has 8 bytes of header and 2 per row, and a row has up to 12 bytes in front of its payload. Two rows
-/// with payloads above 4,081 bytes do not fit on a page; one row fits up to 8,157 bytes. With 2,432 bytes of columns, at
-/// least 45 of record header and keys, and this filler, a payload has about 4,180 bytes.
+/// Two rows of a page have payloads of at most 4,081 bytes, one row up to 8,157. With this filler a payload has about 4,180.
 pub(crate) const FILLER_BYTES: usize = 1700;
 
-/// Parameters of the INSERT: id, custid, c2 to c20, filler.
 const PARAMETERS: usize = COLUMNS + 3;
 
 pub(crate) struct RowBuffer {
@@ -31,7 +26,6 @@ impl RowBuffer {
         Self { content: load.content(), schema, columns, filler: [0; FILLER_BYTES] }
     }
 
-    /// The parameters that insert the row of `custid` at `position`.
     pub(crate) fn fill(&mut self, table: Table, position: i64, custid: u64) -> [Value<'_>; PARAMETERS] {
         self.content.fill_row(table, self.schema, custid, &mut self.columns);
         self.content.fill_filler(table, self.schema, custid, &mut self.filler);
@@ -68,7 +62,6 @@ pub(crate) fn read_rows(
     Ok(())
 }
 
-/// Visits the rows from position `next` on and advances it.
 fn read(
     statement: &mut rusqlite::Statement<'_>,
     next: &mut u64,
@@ -84,7 +77,6 @@ fn read(
     Ok(())
 }
 
-/// True if neither SQLite nor this program wrote what was read.
 fn is_damage(error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
         Some(code) => matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),

@@ -16,9 +16,8 @@ use crate::error::{damaged, failed};
 use crate::rows::FILLER_BYTES;
 use crate::vfs::{IoMode, Location, Meter, read_page, while_unused};
 
-/// Raised when schemas of older versions can't be used as they are.
+/// Raised when schemas of older versions become unusable.
 const FORMAT: i64 = 1;
-/// Longest wait for locks of other processes.
 pub(crate) const BUSY_WAIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct SchemaFile<'a> {
@@ -56,8 +55,7 @@ impl<'a> SchemaFile<'a> {
         }
     }
 
-    /// Opens a file with a write-ahead log only to read its marker, which no log changes. SQLite then needs no shared memory,
-    /// for which there may be no room.
+    /// SQLite then needs no shared memory, for which there may be no room. No log changes the marker.
     pub(crate) fn open_read_only(schema: SchemaNo, path: &Path, meter: &'a Meter) -> Result<Self> {
         let connection = Location { path, io: IoMode::Buffered, meter }
             .open_read_only()
@@ -84,12 +82,11 @@ impl<'a> SchemaFile<'a> {
         self.connection.execute_batch(sql).map_err(|error| self.failed(doing, &error))
     }
 
-    /// The first column of the only row; no row is an error.
     pub(crate) fn value<T: rusqlite::types::FromSql>(&self, doing: &str, sql: &str) -> Result<T> {
         self.connection.query_row(sql, [], |row| row.get(0)).map_err(|error| self.failed(doing, &error))
     }
 
-    /// Reads the marker; `None` if the file has none. Fails on a schema of another version.
+    /// `None` if the file has no marker.
     pub(crate) fn state(&self) -> Result<Option<SchemaState>> {
         let id: i64 = match self.connection.query_row("PRAGMA application_id", [], |row| row.get(0)) {
             Ok(id) => id,
@@ -121,7 +118,7 @@ impl<'a> SchemaFile<'a> {
         Ok(Some(SchemaState { schema: self.schema, load: marker.load, filler_bytes: FILLER_BYTES, state }))
     }
 
-    /// Translates an error of reading our own tables: if they are missing or malformed, the file is damaged.
+    /// The file is damaged if our own tables are missing or malformed.
     fn marker_failed(&self, error: &rusqlite::Error) -> EngineError {
         let doing = "reading the marker of";
         match error.sqlite_error_code() {
@@ -132,12 +129,11 @@ impl<'a> SchemaFile<'a> {
         }
     }
 
-    /// The state of a file that must be ours.
     pub(crate) fn own_state(&self) -> Result<SchemaState> {
         self.state()?.ok_or_else(|| not_ours(&self.path))
     }
 
-    /// The names of tables, indexes, views and triggers that this program did not make.
+    /// Tables, indexes, views and triggers that this program did not make.
     pub(crate) fn others(&self) -> Result<Vec<String>> {
         let read = || -> rusqlite::Result<Vec<String>> {
             let mut statement = self.connection.prepare(include_str!("../sql/select_others.sql"))?;
@@ -157,7 +153,6 @@ impl<'a> SchemaFile<'a> {
         slices.collect()
     }
 
-    /// Marks a slice as loaded, in the transaction that loads it.
     pub(crate) fn mark_slice(&self, slice: &Slice) -> Result<()> {
         let positions = (slice.table.name(), signed(slice.positions.start), signed(slice.positions.end));
         self.execute("marking a slice in", "INSERT INTO slob_slice VALUES(?1, ?2, ?3)", positions)
@@ -187,13 +182,11 @@ impl<'a> SchemaFile<'a> {
     }
 }
 
-/// The error of a schema whose file is not there.
 pub(crate) fn not_loaded(schema: SchemaNo, path: &Path) -> EngineError {
     EngineError::new(ErrorKind::Usage, step(path), format!("schema {schema} is not loaded"))
         .with_advice("load it with `slob setup`, or use fewer schemas")
 }
 
-/// The error of a file that has the name of a schema and is none.
 pub(crate) fn not_ours(path: &Path) -> EngineError {
     let message = "it is not a schema of this program: it has no marker";
     EngineError::new(ErrorKind::Usage, step(path), message)
@@ -239,8 +232,7 @@ pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A number of this boot of the machine: unsynced data are certain only until the next one. It fits into the header of a
-/// database file (user_version): the first bits of the kernel's random boot_id (proc(5)). 0, which no boot has, if unknown.
+/// Unsynced data are certain only until the next boot. The first bits of boot_id (proc(5)) fit into user_version; 0 if unknown.
 fn current_boot() -> i32 {
     static CURRENT: LazyLock<i32> = LazyLock::new(|| {
         let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -256,34 +248,28 @@ fn boot_number(id: &str) -> i32 {
 
 /// 'SLOB': the application_id of our files.
 const APPLICATION_ID: u32 = 0x534C_4F42;
-/// Bytes of the header of a database file (sqlite.org/fileformat2.html, 'The Database Header').
+/// The header of a database file (sqlite.org/fileformat2.html, 'The Database Header').
 const HEADER_BYTES: usize = 100;
 
-/// Time between two tries to claim a file that is in use.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// True if a header has our application_id, at byte 68.
 fn is_ours(header: &[u8]) -> bool {
     header.get(68..72) == Some(&APPLICATION_ID.to_be_bytes())
 }
 
-/// True if the file has a write-ahead log: both format versions, at bytes 18 and 19, are 2.
 fn is_wal(header: &[u8]) -> bool {
     header.get(18..20) == Some(&[2, 2])
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claim<T> {
-    /// The file was ours and unused; with the result of the work.
     Done(T),
-    /// A connection of this or another process uses the file.
+    /// This or another process has a connection.
     InUse,
-    /// The file has no marker of ours.
     NotOurs,
 }
 
-/// Does `work` while no program has the file open as a database, if it has our marker. Waits up to `wait` for others. It uses
-/// plain file I/O: it works on files that SQLite can't read, and on file systems without room.
+/// Waits up to `wait` until no program has the file open as a database. Plain file I/O works on files that SQLite can't read.
 pub(crate) fn claim<T>(
     path: &Path,
     wait: Duration,
@@ -310,8 +296,7 @@ fn try_claim<T>(path: &Path, work: &mut impl FnMut() -> io::Result<T>) -> io::Re
     if !is_ours(&header) {
         return Ok(Claim::NotOurs);
     }
-    // SQLite locks bytes of this file, so a lock of all bytes excludes its locks. A connection to a file with a write-ahead
-    // log always holds one.
+    // SQLite locks bytes of this file; connections with a write-ahead log always hold one.
     match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
         Err(Errno::AGAIN | Errno::ACCESS) => Ok(Claim::InUse),
         Err(errno) => Err(errno.into()),

@@ -25,11 +25,10 @@ use crate::statement::{Statement, Value};
 use crate::target::Place;
 use crate::vfs::{self, Meter};
 
-/// Shortest time between two reports of block visits: asking SQLite takes about as long as visiting one.
+/// Asking SQLite takes about as long as visiting a block.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 
 pub(crate) struct SqliteSession {
-    /// Its own schema, and schema 1 if some operations go there.
     links: Vec<(SchemaNo, Link)>,
     counts: Arc<SessionCounts>,
     canceller: Arc<Canceller>,
@@ -44,7 +43,6 @@ struct Canceller {
 
 impl Cancel for Canceller {
     fn cancel(&self) {
-        // First the alarm, so that no operation begins, then whatever is running.
         self.alarm.cancel();
         self.running.iter().for_each(InterruptHandle::interrupt);
     }
@@ -53,7 +51,6 @@ impl Cancel for Canceller {
 impl SqliteSession {
     pub(crate) fn open(inner: &Arc<Inner>, plan: &SessionPlan) -> Result<Self> {
         let counts = inner.tally.open();
-        // Dropping the session returns the counts from here on.
         let canceller = Arc::new(Canceller { alarm: CancelToken::default(), running: Vec::new() });
         let inner = Arc::clone(inner);
         let mut session = Self { links: Vec::new(), counts, canceller, published: Instant::now(), inner };
@@ -75,7 +72,7 @@ impl SqliteSession {
     }
 
     fn failed(&self, op: &Op, error: &rusqlite::Error) -> EngineError {
-        // An interrupted statement may report the interrupt, or that its transaction is gone.
+        // An interrupted statement may only report that its transaction is gone.
         let rolled_back = error.sqlite_error_code() == Some(ErrorCode::OperationAborted);
         if rolled_back && self.canceller.alarm.is_cancelled() {
             return EngineError::new(ErrorKind::Cancelled, op.to_string(), "cancelled");
@@ -83,7 +80,6 @@ impl SqliteSession {
         failed(op.to_string(), error, &self.inner.session_meter)
     }
 
-    /// Commits transactions that the end of a batch left open, or rolls them back after an error.
     fn end_transactions(&mut self, result: Result<()>) -> Result<()> {
         for (_, link) in &mut self.links {
             if result.is_err() {
@@ -147,10 +143,9 @@ impl Session for SqliteSession {
 
 impl Drop for SqliteSession {
     fn drop(&mut self) {
-        // The last connection to a file checkpoints the rest of its log. No operation waits for that, and the test may still
-        // measure other sessions.
+        // The last connection checkpoints the rest of its log, while the test may still measure other sessions.
         for (_, link) in &self.links {
-            // Only a connection without our VFS refuses, and it counts nothing.
+            // Without our VFS, nothing is counted.
             let _ = vfs::stop_counting(&link.connection);
         }
         self.links.clear();
@@ -158,8 +153,7 @@ impl Drop for SqliteSession {
     }
 }
 
-/// The turn to write a schema. SQLite lets one connection at a time write a file and makes the others poll; sessions of one
-/// engine queue here instead.
+/// SQLite lets one connection write and makes the others poll; sessions queue here instead.
 #[derive(Default)]
 pub(crate) struct WriteTurn {
     is_taken: Mutex<bool>,
@@ -167,7 +161,6 @@ pub(crate) struct WriteTurn {
 }
 
 impl WriteTurn {
-    /// Waits for the turn, and counts the wait if there is one.
     fn take(self: &Arc<Self>, counts: &SessionCounts) -> HeldTurn {
         let mut is_taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
         if *is_taken {
@@ -182,7 +175,6 @@ impl WriteTurn {
     }
 }
 
-/// Gives the turn back when it is dropped.
 struct HeldTurn(Arc<WriteTurn>);
 
 impl Drop for HeldTurn {
@@ -192,15 +184,13 @@ impl Drop for HeldTurn {
     }
 }
 
-/// A session's connection to one schema. Fields are dropped in order: the statements before the connection, and the counts,
-/// which its hook writes, after it.
+/// Drop order matters: statements before the connection, and the counts, which its hook writes, after it.
 struct Link {
     select: Statement,
     scan: Option<Statement>,
     update: Option<Update>,
     connection: Connection,
     turn: Arc<WriteTurn>,
-    /// The turn to write, within a transaction of several UPDATEs.
     transaction: Option<HeldTurn>,
     counts: Arc<SessionCounts>,
 }
@@ -219,12 +209,12 @@ impl Link {
             return Err(lack.into_error(&format!("opening {}", file.path.display())));
         }
         file.batch("opening", include_str!("../sql/session.sql"))?;
-        // Reading the marker has begun a cache of the default size. It restarts in one piece of the right size.
+        // Reading the marker has begun a cache of the default size.
         file.batch("opening", &format!("PRAGMA cache_size = {}", place.cache_blocks))?;
         let pages: u32 = file.value("opening", "PRAGMA page_count")?;
         file.batch("opening", "PRAGMA shrink_memory")?;
-        // Completed schemas have WAL mode, unless a kill at the end of the load prevented it. This reads page 1, for which
-        // the cache gets its memory: now, and not page by page while the test measures.
+        // A kill at the end of the load may have prevented WAL mode. This reads page 1, so the cache gets its memory now and not
+        // during the test.
         let mode: String = pcache::populating(pages, || file.value("opening", "PRAGMA journal_mode = WAL"))?;
         if mode != "wal" {
             let step = format!("opening {}", file.path.display());
@@ -254,14 +244,13 @@ impl Link {
         Ok(Self { select, scan, update, connection, turn, transaction: None, counts: Arc::clone(counts) })
     }
 
-    /// Counts c2 over a range of keys.
     fn select(&mut self, range: KeyRange) -> rusqlite::Result<u64> {
         let rows = self.select.run(&keys(range))?.map_or(0, i64::cast_unsigned);
         self.counts.rows_read.add(rows);
         Ok(rows)
     }
 
-    /// Counts c2 over the scan table; `None` if the session was not opened for scans.
+    /// `None` if the session was not opened for scans.
     fn scan(&mut self) -> rusqlite::Result<Option<u64>> {
         let Some(scan) = &mut self.scan else { return Ok(None) };
         let rows = scan.run(&[])?.map_or(0, i64::cast_unsigned);
@@ -269,7 +258,7 @@ impl Link {
         Ok(Some(rows))
     }
 
-    /// Changes a range of keys, and commits unless the transaction goes on; `None` if the session was not opened for updates.
+    /// `None` if the session was not opened for updates.
     fn update(&mut self, range: KeyRange, stamp: Stamp, commits: bool) -> rusqlite::Result<Option<u64>> {
         let Some(update) = &mut self.update else { return Ok(None) };
         if self.transaction.is_none() {
@@ -292,7 +281,6 @@ impl Link {
         Ok(Some(rows))
     }
 
-    /// Commits the open transaction, if there is one.
     fn commit(&mut self) -> rusqlite::Result<()> {
         if self.transaction.is_some() {
             self.connection.execute_batch("COMMIT")?;
@@ -310,7 +298,6 @@ impl Link {
         }
     }
 
-    /// Adds the block visits since the last call to the session's counts.
     fn publish_visits(&mut self) {
         let visits = [SQLITE_DBSTATUS_CACHE_HIT, SQLITE_DBSTATUS_CACHE_MISS].map(|which| {
             let (mut current, mut highest): (c_int, c_int) = (0, 0);
@@ -330,7 +317,7 @@ fn keys(range: KeyRange) -> [Value<'static>; 2] {
 struct Update {
     statement: Statement,
     text: Arc<UpdateText>,
-    /// The columns that it sets; 0 is c2.
+    /// 0 is c2.
     columns: &'static [usize],
 }
 
@@ -370,15 +357,12 @@ impl Update {
     }
 }
 
-/// Pages in the write-ahead log from which on each commit tries a checkpoint: SQLite's default.
+/// SQLite's default.
 pub(crate) const CHECKPOINT_PAGES: c_int = 1000;
-/// Pages from which on a checkpoint waits for readers, so that the log starts over: 128 MiB. SQLite's own rule, a checkpoint
-/// at 1,000 pages, never waits. Under a steady load there is always a reader, so the log would grow without end. The wait
-/// takes as long as one operation.
+/// 128 MiB. A checkpoint at 1,000 pages never waits for readers. Under a steady load there is always one, so the log would grow
+/// without end.
 const RESTART_PAGES: c_int = 16_384;
 
-/// Makes the connection follow this rule, and count the checkpoints that copied the whole log.
-///
 /// # Safety
 /// `counts` must live until the connection is closed.
 unsafe fn install_checkpoints(connection: &Connection, counts: &Arc<SessionCounts>) {
@@ -387,8 +371,7 @@ unsafe fn install_checkpoints(connection: &Connection, counts: &Arc<SessionCount
     unsafe { sqlite3_wal_hook(connection.handle(), Some(on_commit), Arc::as_ptr(counts).cast_mut().cast()) };
 }
 
-/// SQLite calls it after each commit with the pages in the log. An error returned here becomes the error of the statement,
-/// although it is committed: only failures of the files may be returned.
+/// The statement is committed whatever this returns, so only failures of the files may be returned.
 unsafe extern "C" fn on_commit(
     counts: *mut c_void,
     db: *mut sqlite3,
@@ -410,8 +393,7 @@ unsafe extern "C" fn on_commit(
             }
             SQLITE_OK
         }
-        // Another connection does it, readers stay, or the session is being cancelled: a later commit, or the end of the
-        // last connection, tries again.
+        // A later commit tries again.
         SQLITE_BUSY | SQLITE_LOCKED | SQLITE_INTERRUPT => SQLITE_OK,
         _ => rc,
     }

@@ -1,7 +1,5 @@
-//! A prepared statement for repeated execution, with as little overhead as possible.
-//!
-//! rusqlite's statements borrow their connection, so a struct can't hold both, and its statement cache looks each one up by its
-//! text, which costs at a work unit of 1.
+//! A prepared statement for repeated execution. rusqlite's statements borrow their connection, and its cache looks each one up by
+//! its text, which costs at a work unit of 1.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
@@ -54,8 +52,7 @@ impl Statement {
         }
     }
 
-    /// Executes the statement with `values` for its parameters and returns the first column of its first row, if there is
-    /// one, as an integer. In autocommit mode its changes are committed when this returns.
+    /// Returns the first column of the first row. In autocommit mode its changes are committed when this returns.
     pub(crate) fn run(&mut self, values: &[Value<'_>]) -> rusqlite::Result<Option<i64>> {
         let result = self.bind(values).and_then(|()| self.step());
         let raw = self.raw.as_ptr();
@@ -67,7 +64,7 @@ impl Statement {
             }
             reset
         };
-        // After a row, the reset ends the transaction; its failure is the statement's.
+        // The reset ends the transaction.
         match result {
             Ok(_) if reset != SQLITE_OK => Err(failure(self.db, reset)),
             other => other,

@@ -1,5 +1,3 @@
-//! A target: a folder of schemas, its parameters and its files.
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
@@ -12,7 +10,6 @@ use crate::error::os_failed;
 use crate::schema_file::{BUSY_WAIT, Claim, SchemaFile, claim, not_loaded, not_ours};
 use crate::vfs::{IoMode, Meter};
 
-/// Bytes of a block: the page size of our databases.
 pub(crate) const BLOCK_BYTES: u32 = 8192;
 pub(crate) const SCHEME: &str = "sqlite";
 pub(crate) const FORM: &str = "sqlite:FOLDER";
@@ -33,13 +30,11 @@ pub(crate) const PARAMS: &[Param] = &[CACHE_MB, BUFFERED];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) folder: PathBuf,
-    /// True if blocks go through the page cache of the operating system.
     pub(crate) buffered: bool,
     pub(crate) cache_blocks: u32,
 }
 
 impl Place {
-    /// Fails with [`ErrorKind::Usage`] if the target is not a folder that suits its purpose.
     pub(crate) fn from_spec(spec: &OpenSpec) -> Result<Self> {
         let cache_mb = spec.options.get(CACHE_MB.key).unwrap_or(CACHE_MB_DEFAULT);
         let buffered = spec.options.get(BUFFERED.key).unwrap_or(false);
@@ -59,7 +54,6 @@ impl Place {
         self.folder.join(format!("slob{schema}.db"))
     }
 
-    /// The name of a schema's file until it is marked.
     pub(crate) fn draft(&self, schema: SchemaNo) -> PathBuf {
         self.folder.join(format!("slob{schema}.db.new"))
     }
@@ -109,8 +103,7 @@ pub(crate) fn companions(file: &Path) -> impl Iterator<Item = PathBuf> + '_ {
     })
 }
 
-/// The schemas of a folder, in order of their numbers. Fails if the only schemas there are damaged: then nothing says with
-/// which parameters they were loaded.
+/// Fails if all schemas are damaged: nothing then says how they were loaded.
 pub(crate) fn schemas(place: &Place, meter: &Meter) -> Result<Vec<SchemaState>> {
     let (mut states, mut damaged) = (Vec::new(), Vec::new());
     for (schema, path) in schema_files(place)? {
@@ -146,8 +139,7 @@ fn schema_files(place: &Place) -> Result<Vec<(SchemaNo, PathBuf)>> {
     Ok(files)
 }
 
-/// Removes a schema without SQLite: the file may be damaged, and there may be no room for the files that SQLite makes beside
-/// it. A readable file with tables of others is left untouched.
+/// Without SQLite: the file may be damaged, and there may be no room. A readable file with tables of others is left untouched.
 pub(crate) fn drop_schema(place: &Place, schema: SchemaNo, meter: &Meter) -> Result<()> {
     let path = place.file(schema);
     let step = || format!("removing {}", path.display());
@@ -179,7 +171,7 @@ pub(crate) fn drop_schema(place: &Place, schema: SchemaNo, meter: &Meter) -> Res
     }
 }
 
-/// Removes the draft that a killed load has left, if it has our marker or is empty. A link is none.
+/// A draft has our marker or is empty, and is no link.
 pub(crate) fn remove_draft(draft: &Path) -> Result<()> {
     let step = || format!("removing {}", draft.display());
     let Ok(about) = fs::symlink_metadata(draft) else { return Ok(()) };
@@ -196,7 +188,7 @@ pub(crate) fn remove_draft(draft: &Path) -> Result<()> {
     }
 }
 
-/// Removes the main file last: it has the marker, so that a removal that was cut off can be resumed.
+/// The main file goes last: its marker lets a removal resume.
 fn remove(path: &Path) -> io::Result<()> {
     for companion in companions(path) {
         match fs::remove_file(companion) {

@@ -1,4 +1,4 @@
-//! The memory of a page cache: page buffers in huge-page-advised mappings, and the slots that describe them.
+//! The memory of a page cache: page buffers in huge pages, and their slots.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::Cell;
@@ -9,15 +9,12 @@ use rusqlite::ffi::sqlite3_pcache_page;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// Bytes of a page, and of SQLite's own bookkeeping beside each page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) page_bytes: usize,
     pub(super) extra_bytes: usize,
 }
 
-/// A page as SQLite sees it, and its slot number. `page` comes first, so a pointer to one is a pointer to the other. SQLite's
-/// extra bytes follow directly: one fetch touches neighbouring lines.
 #[repr(C)]
 pub(super) struct Slot {
     page: sqlite3_pcache_page,
@@ -26,23 +23,21 @@ pub(super) struct Slot {
 
 const HUGE: usize = 2 << 20;
 const SMALL_MAP_PAGES: usize = 16;
-/// Buffers start at multiples of this, so that direct I/O can read straight into any page of 4 KiB or more.
+/// Direct I/O reads straight into such buffers.
 const MAP_ALIGN: usize = 4096;
-/// Readable memory behind the last page of a mapping. SQLite compares integers in records eight bytes at a time and so reads
-/// up to seven bytes past the end of a page, where its own cache keeps the extra bytes.
+/// SQLite compares integers eight bytes at a time and reads up to seven bytes past the end of a page.
 const SPILL: usize = 4096;
 const SLOTS_PER_BLOCK: usize = 256;
 const LINE: usize = 64;
 
-/// A private anonymous mapping: `bytes` for pages, and [`SPILL`] behind them.
+/// `bytes` for pages, and [`SPILL`] behind them.
 struct Map {
     start: NonNull<u8>,
     bytes: usize,
 }
 
 impl Map {
-    /// Maps zeroed memory that costs nothing until it is touched. From 2 MiB on it starts at a huge-page boundary and asks
-    /// for huge pages, which saves page faults, TLB misses and most of direct I/O's page pinning.
+    /// Huge pages save page faults, TLB misses and most of direct I/O's page pinning.
     fn new(bytes: usize) -> Option<Self> {
         let slack = if bytes >= HUGE { HUGE } else { 0 };
         let (prot, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
@@ -63,12 +58,12 @@ impl Map {
         Some(Self { start, bytes })
     }
 
-    /// Asks the kernel to back the first `bytes` with memory. What it can't back now, it backs on first touch.
+    /// What the kernel can't back now, it backs on first touch.
     fn populate(&self, bytes: usize) {
         let bytes = bytes.min(self.bytes).next_multiple_of(MAP_ALIGN);
         // SAFETY: MAP_ALIGN divides self.bytes, so the range lies in our mapping; its content stays.
         let result = unsafe { madvise(self.start.as_ptr().cast(), bytes, Advice::LinuxPopulateWrite) };
-        // A kernel before 5.14.
+        // Kernels before 5.14.
         if result == Err(Errno::INVAL) {
             for at in (0..bytes).step_by(MAP_ALIGN) {
                 // SAFETY: inside the mapping, which nothing else uses yet; its bytes are zero.
@@ -85,7 +80,6 @@ impl Drop for Map {
     }
 }
 
-/// Zeroed slots, `stride` bytes apart.
 struct SlotBlock {
     start: NonNull<u8>,
     layout: Layout,
@@ -106,13 +100,12 @@ impl Drop for SlotBlock {
     }
 }
 
-/// All memory of one cache. Slots are numbered from 0 and keep their buffers.
+/// Slots are numbered from 0 and keep their buffers.
 pub(super) struct Memory {
     pub(super) shape: Shape,
     stride: usize,
     blocks: Vec<SlotBlock>,
     maps: Vec<Map>,
-    /// Pages of the last mapping that have been given to slots.
     map_used: usize,
     pub(super) slots: u32,
 }
@@ -123,7 +116,6 @@ impl Memory {
         Self { shape, stride, blocks: Vec::new(), maps: Vec::new(), map_used: 0, slots: 0 }
     }
 
-    /// Makes one more slot of the `expected` ones that the cache may hold; `None` if there is no memory.
     pub(super) fn add_slot(&mut self, expected: u32) -> Option<u32> {
         let number = self.slots;
         let buffer = self.next_buffer(expected)?;
@@ -149,7 +141,7 @@ impl Memory {
         let page_bytes = self.shape.page_bytes;
         if self.maps.last().is_none_or(|map| (self.map_used + 1) * page_bytes > map.bytes) {
             let missing = (expected.saturating_sub(self.slots) as usize).max(SMALL_MAP_PAGES) * page_bytes;
-            // Whole huge pages first; the rest gets small pages, so that no memory is wasted.
+            // The rest gets small pages, so that no memory is wasted.
             let bytes =
                 if missing >= HUGE { missing - missing % HUGE } else { missing.next_multiple_of(MAP_ALIGN) };
             let map = Map::new(bytes)?;
@@ -177,7 +169,7 @@ impl Memory {
         self.slot(number).cast()
     }
 
-    /// Clears the first word of SQLite's extra bytes: that marks a new page.
+    /// SQLite takes a zero first word for a new page.
     #[inline]
     pub(super) fn mark_new(&self, number: u32) {
         // SAFETY: pExtra points at extra_bytes >= 8 bytes behind the slot, aligned to 8, and the page is not in
@@ -185,8 +177,7 @@ impl Memory {
         unsafe { (*self.slot(number).as_ptr()).page.pExtra.cast::<*mut c_void>().write(std::ptr::null_mut()) }
     }
 
-    /// Returns the memory of a slot's buffer to the system; it reads as zeros afterwards. Pages smaller than the system's keep
-    /// theirs.
+    /// Buffers smaller than a page of the system keep theirs.
     pub(super) fn release_buffer(&self, number: u32) {
         if self.shape.page_bytes.is_multiple_of(MAP_ALIGN) {
             // SAFETY: the buffer is page_bytes of a private mapping of ours, and the slot holds no page.
@@ -198,8 +189,6 @@ impl Memory {
     }
 }
 
-/// The slot number of a page that SQLite returns.
-///
 /// # Safety
 /// `page` must come from [`Memory::page`] of a memory that still holds that slot.
 #[inline]
@@ -209,11 +198,9 @@ pub(super) unsafe fn slot_number(page: *const sqlite3_pcache_page) -> u32 {
 }
 
 thread_local! {
-    /// Pages of each new mapping that are populated at once.
     static POPULATED_PAGES: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Restores the value of before, even if the work panics.
 struct Restore(u32);
 
 impl Drop for Restore {
@@ -222,11 +209,10 @@ impl Drop for Restore {
     }
 }
 
-/// Does some work. Caches of this thread populate up to `pages` of each mapping that they make meanwhile.
+/// Caches of this thread populate up to `pages` of each mapping that they make during `work`.
 ///
-/// The first touch of a memory page costs a fault, and the faults of many threads queue for one lock of the process. In the
-/// first seconds of a test this would count as time of the database. SQLite can pass only a size to a cache, so the request
-/// goes through the thread.
+/// Faults of many threads queue for one lock of the process, which would count as time of the database. SQLite can pass only a
+/// size to a cache, so the request goes through the thread.
 pub(crate) fn populating<T>(pages: u32, work: impl FnOnce() -> T) -> T {
     let _restore = Restore(POPULATED_PAGES.replace(pages));
     work()

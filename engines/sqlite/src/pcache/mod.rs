@@ -1,11 +1,7 @@
-//! A page cache of our own for SQLite.
+//! A page cache for SQLite, whose own never aligns its buffers, so that direct I/O would copy every page. Here buffers are
+//! aligned and lie in huge pages, and bookkeeping is dense.
 //!
-//! SQLite's built-in cache keeps each page and its bookkeeping in one allocation of about 8.5 KiB. Page buffers are never
-//! aligned, so direct I/O copies every page through another buffer, and bookkeeping is spread over all of the memory. Here
-//! buffers are aligned and lie in huge pages, bookkeeping is dense, and eviction costs next to nothing (see [`slots`]).
-//!
-//! It is installed for the whole process through `SQLITE_CONFIG_PCACHE2`. Each cache belongs to one connection, which SQLite
-//! never lets two threads use at once, so nothing here is locked or shared.
+//! It is installed through `SQLITE_CONFIG_PCACHE2`. SQLite never lets two threads use a cache at once, so nothing is locked.
 
 mod memory;
 mod slots;
@@ -20,7 +16,6 @@ pub(crate) use memory::populating;
 use memory::{Memory, Shape, slot_number};
 use slots::{Clock, PageIndex};
 
-/// The functions for `SQLITE_CONFIG_PCACHE2`; SQLite copies the table.
 pub(crate) const METHODS: sqlite3_pcache_methods2 = sqlite3_pcache_methods2 {
     iVersion: 1,
     pArg: null_mut(),
@@ -50,11 +45,9 @@ unsafe extern "C" fn create(page_bytes: c_int, extra_bytes: c_int, purgeable: c_
     Box::into_raw(Box::new(cache)).cast()
 }
 
-/// The cache behind the handle that [`create`] gave to SQLite.
-///
 /// # Safety
-/// `handle` must come from [`create`], not have been destroyed, and not be in use: SQLite makes the calls for one cache under
-/// the connection's mutex, or relies on the caller to use a connection from one thread at a time.
+/// `handle` must come from [`create`], not have been destroyed, and not be in use. SQLite calls under the connection's mutex, or
+/// relies on the caller to use one thread at a time.
 unsafe fn cache<'a>(handle: *mut sqlite3_pcache) -> &'a mut PageCache {
     // SAFETY: as required above.
     unsafe { &mut *handle.cast::<PageCache>() }
@@ -114,27 +107,22 @@ unsafe extern "C" fn destroy(handle: *mut sqlite3_pcache) {
     drop(unsafe { Box::from_raw(handle.cast::<PageCache>()) });
 }
 
-/// SQLite's createFlag: what to do if the page is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Create {
     No,
-    /// Only if it is easy: SQLite can still write dirty pages to make room.
     IfEasy,
-    /// Whatever it takes.
     Yes,
 }
 
-/// The cache of one database file of one connection.
 struct PageCache {
     memory: Memory,
     index: PageIndex,
     clock: Clock,
-    /// The page in each slot; 0 if the slot is free.
+    /// 0 if the slot is free.
     pages: Vec<u32>,
     free: Vec<u32>,
-    /// Most pages. An in-memory database has no limit: its pages exist nowhere else.
+    /// An in-memory database has no limit: its pages exist nowhere else.
     limit: Option<u32>,
-    /// The cache holds no page above this one.
     highest: u32,
 }
 
@@ -177,7 +165,7 @@ impl PageCache {
 
     fn admit(&mut self, page: u32, create: Create) -> Option<NonNull<sqlite3_pcache_page>> {
         let full = self.limit.is_some_and(|limit| self.clock.len() >= limit);
-        // SQLite's own cache has the same rule: beyond this share, dirty pages should be written first.
+        // SQLite's own cache has the same rule: write dirty pages first.
         if create == Create::IfEasy && self.limit.is_some_and(|limit| self.clock.pinned() >= limit / 10 * 9) {
             return None;
         }
@@ -199,7 +187,6 @@ impl PageCache {
         })
     }
 
-    /// Removes a page and returns its slot to the caller.
     fn evict(&mut self) -> Option<u32> {
         let slot = self.clock.evict()?;
         self.index.remove(std::mem::take(&mut self.pages[slot as usize]));
@@ -232,7 +219,6 @@ impl PageCache {
         self.free.push(slot);
     }
 
-    /// Renumbers a pinned page; the page that had this number is dropped.
     fn rekey(&mut self, slot: u32, new: u32) {
         match self.index.get(new) {
             Some(other) if other == slot => return,
@@ -245,7 +231,7 @@ impl PageCache {
         self.highest = self.highest.max(new);
     }
 
-    /// Drops every page from `first` on, pinned or not.
+    /// Pinned pages go too.
     fn truncate(&mut self, first: u32) {
         if first > self.highest {
             return;

@@ -1,14 +1,13 @@
 //! Bookkeeping of the slots of a page cache: which slot holds a page, and which page leaves next.
 
-/// `page == 0` marks an empty entry: SQLite numbers pages from 1.
+/// SQLite numbers pages from 1; 0 is an empty entry.
 #[derive(Clone, Copy, Default)]
 struct Entry {
     page: u32,
     slot: u32,
 }
 
-/// The map from page number to slot: open addressing with linear probing, eight bytes per entry. At most half of the entries
-/// are used, so a probe almost always ends within one cache line.
+/// Open addressing with linear probing. At most half of the entries are used, so a probe rarely leaves a cache line.
 pub(super) struct PageIndex {
     entries: Box<[Entry]>,
     used: usize,
@@ -30,7 +29,7 @@ impl PageIndex {
         }
     }
 
-    /// Fibonacci hashing: neighbouring page numbers, usual in an index scan, land far apart.
+    /// Fibonacci hashing spreads neighbouring page numbers.
     #[inline]
     fn home(&self, page: u32) -> usize {
         (page.wrapping_mul(0x9e37_79b1) >> self.shift) as usize
@@ -52,7 +51,6 @@ impl PageIndex {
         }
     }
 
-    /// The slot that holds `page`, which must not be 0.
     #[inline]
     pub(super) fn get(&self, page: u32) -> Option<u32> {
         self.place_of(page).map(|at| self.entries[at].slot)
@@ -85,7 +83,7 @@ impl PageIndex {
         old.entries.iter().filter(|entry| entry.page != 0).for_each(|entry| self.put(*entry));
     }
 
-    /// Removes a page. The entries behind it move up, so no tombstones are needed (Knuth, TAOCP 3, 6.4, algorithm R).
+    /// Entries behind move up, so no tombstones are needed (Knuth, TAOCP 3, 6.4, algorithm R).
     #[inline]
     pub(super) fn remove(&mut self, page: u32) {
         let Some(mut hole) = self.place_of(page) else { return };
@@ -98,7 +96,7 @@ impl PageIndex {
                 break;
             }
             let home = self.home(entry.page);
-            // An entry may fill the hole unless its home lies cyclically behind the hole.
+            // An entry fills the hole unless its home lies cyclically behind it.
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
                 self.entries[hole] = entry;
                 hole = at;
@@ -113,12 +111,10 @@ const HELD: u8 = 1;
 const PINNED: u8 = 2;
 const USED: u8 = 4;
 
-/// Chooses the page that leaves the cache: the clock (second chance) algorithm.
+/// The clock algorithm (Corbato: 'A paging experiment with the Multics system', 1968).
 ///
-/// A hand goes round the slots. A page that was requested again since the hand last passed stays for another round; any
-/// other leaves (Corbato: 'A paging experiment with the Multics system', 1968). A new page was not requested *again*, so the
-/// leaves of a random load go after one round while the upper levels of the b-trees stay. It needs one byte per slot. For
-/// random single-block reads, S3-FIFO queues were tried and gave no more reads per second.
+/// A page that was requested again since the hand passed stays for another round; any other leaves. So leaves of a random load go
+/// first. S3-FIFO queues gave no more reads per second.
 #[derive(Default)]
 pub(super) struct Clock {
     seats: Vec<u8>,
@@ -138,7 +134,7 @@ impl Clock {
         self.pinned
     }
 
-    /// Adds a slot with a pinned page. Slots are numbered without gaps.
+    /// Slots are numbered without gaps.
     #[inline]
     pub(super) fn admit(&mut self, slot: u32) {
         match self.seats.get_mut(slot as usize) {
@@ -169,7 +165,7 @@ impl Clock {
         self.held -= 1;
     }
 
-    /// Chooses the slot to evict and marks it as empty; `None` if all pages are pinned.
+    /// `None` if all pages are pinned.
     #[inline]
     pub(super) fn evict(&mut self) -> Option<u32> {
         if self.pinned == self.held {
@@ -183,7 +179,6 @@ impl Clock {
                     self.forget(slot as u32);
                     return Some(slot as u32);
                 }
-                // This page leaves in the second round at the latest.
                 seat if seat == HELD | USED => self.seats[slot] = HELD,
                 _ => {}
             }

@@ -1,14 +1,8 @@
-//! Our two kinds of files: the main database file, and the write-ahead log.
+//! The main database file and the write-ahead log: SQLite's own file objects with a header of ours in front.
 //!
-//! Each is SQLite's own file object with a header of ours in front. Calls go to SQLite's object, but pages of the main file
-//! use our descriptor, and all transfers are counted.
-//!
-//! # Coherence of direct and ordinary I/O
-//! A database page is only ever transferred through our descriptor, parts of page 1 through SQLite's. The kernel keeps both
-//! views equal: a direct read first writes back the dirty pages of that range, and a direct write drops the cached pages of
-//! its range, before and after. So a header read through the page cache after a checkpoint sees the checkpoint's data, here
-//! and in any other process. Direct I/O does not give durability: only fsync flushes the device's cache. SQLite calls
-//! it where it must, on its own descriptor; fsync works on the file.
+//! A page is only transferred through our descriptor, parts of page 1 through SQLite's. The kernel keeps both equal: a direct
+//! read first writes back dirty pages of its range, and a direct write drops cached ones. Direct I/O is not durable: only fsync
+//! flushes the device's cache. SQLite calls it on its own descriptor; it works on the file.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -35,12 +29,11 @@ pub(super) struct OpenFile {
     pub(super) meter: Arc<FileMeter>,
     pub(super) shared: Shared,
     pub(super) path: String,
-    /// `None` for the write-ahead log, which has no descriptor of ours.
+    /// `None` for the write-ahead log.
     pub(super) pages: Option<PageFile>,
 }
 
-/// The file object in SQLite's memory: this header, then SQLite's own object. SQLite aligns that memory to 8 bytes only, so
-/// everything with a larger alignment is behind the pointer.
+/// SQLite aligns this memory to 8 bytes only; larger alignments are behind the pointer.
 #[repr(C)]
 pub(super) struct Header {
     pub(super) methods: *const sqlite3_io_methods,
@@ -50,8 +43,6 @@ pub(super) struct Header {
 pub(super) const HEADER_BYTES: usize = size_of::<Header>();
 const _: () = assert!(align_of::<Header>() <= 8 && HEADER_BYTES.is_multiple_of(8));
 
-/// SQLite's own file object behind our header.
-///
 /// # Safety
 /// `file` must point at memory of our VFS's szOsFile bytes.
 #[inline]
@@ -68,7 +59,7 @@ unsafe fn open_file<'a>(file: *mut sqlite3_file) -> &'a mut OpenFile {
     unsafe { &mut *(*file.cast::<Header>()).open }
 }
 
-/// Calls a method of SQLite's own file object; a missing method is an I/O error.
+/// A missing method is an I/O error.
 macro_rules! forward {
     ($file:expr, $method:ident $(, $arg:expr)*) => {{
         // SAFETY: the inner object was opened by the VFS that it belongs to and is passed to its own method.
@@ -82,7 +73,6 @@ macro_rules! forward {
     }};
 }
 
-/// Forwards a call after the gathered writes are written.
 macro_rules! settle_and_forward {
     ($file:expr, $method:ident $(, $arg:expr)*) => {{
         // SAFETY: SQLite calls this method for files that we opened, one call at a time.
@@ -94,7 +84,6 @@ macro_rules! settle_and_forward {
 }
 
 impl OpenFile {
-    /// Ends the counting for the meter of the connection.
     fn stop_counting(&mut self) {
         self.shared.close(&self.meter);
         self.shared = Shared::default();
@@ -120,8 +109,7 @@ impl OpenFile {
         self.pages.as_mut()?.gather.as_mut()
     }
 
-    /// Writes what is gathered. Required before every operation on the file but a write of a page. Returns SQLite's result
-    /// code.
+    /// Must precede every operation on the file but a write of a page. Returns SQLite's result code.
     fn settle(&mut self) -> c_int {
         match self.gather().map_or(Ok(()), Gather::flush) {
             Ok(()) => SQLITE_OK,
@@ -130,8 +118,7 @@ impl OpenFile {
     }
 }
 
-/// Version 2 of the interface: with shared memory, which the WAL needs; without memory mapping, which would bypass counters
-/// and direct I/O.
+/// Version 2 has the shared memory of the WAL. Version 3's memory mapping would bypass counters and direct I/O.
 pub(super) static MAIN: sqlite3_io_methods = sqlite3_io_methods {
     iVersion: 2,
     xClose: Some(close),
@@ -195,7 +182,7 @@ unsafe extern "C" fn read_main(
     }
 }
 
-/// Tells pages from parts of the header: a page is at least 512 bytes and lies at a multiple of its size.
+/// A page has at least 512 bytes and lies at a multiple of its size.
 fn is_page(offset: u64, len: usize) -> bool {
     len >= 512 && offset.is_multiple_of(len as u64)
 }
@@ -261,7 +248,6 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     rc
 }
 
-/// Closes SQLite's object first, then, with the last connection, our descriptors.
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite calls this method for files that we opened, one call at a time.
     let settled = unsafe { open_file(file) }.settle();
@@ -339,7 +325,7 @@ unsafe extern "C" fn shm_unmap(file: *mut sqlite3_file, delete: c_int) -> c_int 
     forward!(file, xShmUnmap, delete)
 }
 
-/// Codes of our own file controls; those above 100 are the application's.
+/// Codes above 100 are the application's.
 const START_WRITE_BACK: c_int = 0x534C01;
 const DROP_PAGE_CACHE: c_int = 0x534C02;
 const STOP_COUNTING: c_int = 0x534C03;
@@ -347,10 +333,10 @@ const STOP_COUNTING: c_int = 0x534C03;
 unsafe extern "C" fn file_control(file: *mut sqlite3_file, op: c_int, arg: *mut c_void) -> c_int {
     match op {
         SQLITE_FCNTL_MMAP_SIZE => return SQLITE_NOTFOUND,
-        // SQLite's own file ignores it without a chunk size, which is never set; a load sends one per two mebibytes.
+        // SQLite ignores it without a chunk size, and a load sends one per 2 MiB.
         SQLITE_FCNTL_SIZE_HINT => return SQLITE_OK,
         START_WRITE_BACK | DROP_PAGE_CACHE | STOP_COUNTING => {}
-        // SQLITE_FCNTL_SYNC among them: SQLite sends it before each commit, even if it syncs nothing.
+        // SQLITE_FCNTL_SYNC among them, before each commit.
         _ => return settle_and_forward!(file, xFileControl, op, arg),
     }
     // SAFETY: SQLite calls this method for files that we opened, one call at a time.
@@ -375,21 +361,20 @@ unsafe extern "C" fn file_control(file: *mut sqlite3_file, op: c_int, arg: *mut 
     if done { SQLITE_OK } else { SQLITE_IOERR }
 }
 
-// The functions below use the descriptors of the connection: opening the file beside SQLite and closing it again would drop
-// this process's locks on it (see `pages`). They fail if the connection's VFS is not ours, or the kernel refuses.
+// Another descriptor would drop this process's locks when it closes (see `pages`).
 
-/// Asks the kernel to start writing back the dirty page cache of `bytes` of the main file, without waiting.
+/// Does not wait.
 pub fn start_write_back(connection: &Connection, bytes: Range<u64>) -> rusqlite::Result<()> {
     let mut range = [bytes.start, bytes.end - bytes.start];
     control(connection, START_WRITE_BACK, range.as_mut_ptr().cast())
 }
 
-/// Asks the kernel to drop the clean page cache of the main file.
+/// Dirty pages stay.
 pub fn drop_page_cache(connection: &Connection) -> rusqlite::Result<()> {
     control(connection, DROP_PAGE_CACHE, null_mut())
 }
 
-/// Stops counting the connection's I/O, on its main file and its write-ahead log. The counts so far stay.
+/// The counts so far stay.
 pub fn stop_counting(connection: &Connection) -> rusqlite::Result<()> {
     let mut log: *mut sqlite3_file = null_mut();
     control(connection, SQLITE_FCNTL_JOURNAL_POINTER, (&raw mut log).cast())?;
@@ -402,8 +387,7 @@ pub fn stop_counting(connection: &Connection) -> rusqlite::Result<()> {
     control(connection, STOP_COUNTING, null_mut())
 }
 
-/// Reads one page of the main file as it is on disk, past the page cache of SQLite, without open transactions or the
-/// write-ahead log.
+/// Bypasses SQLite's page cache. There must be no transaction and no write-ahead log.
 pub fn read_page(connection: &Connection, page: u32, bytes: &mut [u8]) -> rusqlite::Result<()> {
     let mut file: *mut sqlite3_file = null_mut();
     control(connection, SQLITE_FCNTL_FILE_POINTER, (&raw mut file).cast())?;

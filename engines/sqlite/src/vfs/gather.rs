@@ -1,8 +1,5 @@
-//! Gathers consecutive writes into large ones and writes them in the background.
-//!
-//! SQLite writes page by page. Through the page cache of the operating system that costs more CPU time than making the rows;
-//! with direct I/O, each write is a device round trip for 8 KiB. While a schema is loaded, its pages are collected here and a
-//! second thread writes a mebibyte at a time.
+//! Gathers consecutive writes and writes them in the background. SQLite writes page by page, which costs a device round trip, or
+//! more CPU time than making the rows.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
@@ -16,15 +13,13 @@ use rustix::io::Errno;
 
 use super::pages::{AlignedBuffer, copy_in, write_full};
 
-/// Bytes of a write; larger ones are no faster on the devices tried.
+/// Larger ones are no faster on the devices tried.
 const CAPACITY: usize = 1 << 20;
-/// Pieces being filled: the leaves that a load appends, and single pages in between. SQLite rereads and rewrites the
-/// neighbours of each new interior page; gathered, they cost no I/O until they are left alone.
+/// SQLite rewrites the neighbours of each new interior page; gathered, they cost no I/O.
 const OPEN: usize = 8;
-/// Pieces in flight: enough that a small one does not make SQLite wait for the large one before it.
+/// A small piece must not make SQLite wait for the large one before it.
 const IN_FLIGHT: usize = 4;
 
-/// Consecutive pages that the file does not hold yet.
 struct Piece {
     buffer: AlignedBuffer,
     offset: u64,
@@ -36,7 +31,7 @@ impl Piece {
         Self { buffer: AlignedBuffer::new(CAPACITY), offset: 0, len: 0 }
     }
 
-    /// The place in the piece for `len` bytes at `offset`: over the same bytes, or at the end if they fit.
+    /// `None` if the bytes neither overlap nor fit at the end.
     fn place(&self, offset: u64, len: usize) -> Option<usize> {
         let at = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
         let end = at.checked_add(len)?;
@@ -57,8 +52,10 @@ impl Piece {
     }
 }
 
-/// SQLite's writes that the file may not hold yet. All are pages of one size: two are equal or disjoint. No page is in two
-/// pieces being filled, and pieces are written in the order in which they were sent, so the last write of a page wins.
+/// SQLite's writes that the file may not hold yet.
+///
+/// Pages have one size, so two are equal or disjoint. No page is in two pieces being filled, and pieces are written in order, so
+/// the last write of a page wins.
 pub(super) struct Gather {
     /// The piece with the last write comes last.
     filling: Vec<Piece>,
@@ -70,7 +67,7 @@ impl Gather {
         Self { filling: Vec::with_capacity(OPEN), writer: Writer::start(Arc::clone(fd)) }
     }
 
-    /// Takes a write. Errors may be those of an earlier write.
+    /// Errors may be those of an earlier write.
     pub(super) fn write(&mut self, data: &[u8], offset: u64) -> Result<(), Errno> {
         let bytes = offset..offset + data.len() as u64;
         let known = self
@@ -91,7 +88,7 @@ impl Gather {
         Ok(())
     }
 
-    /// Fills `buffer` if its bytes are still gathered; false if they are in the file. Errors are those of pending writes.
+    /// False if the bytes are in the file. Errors are those of pending writes.
     pub(super) fn read(&mut self, buffer: &mut [MaybeUninit<u8>], offset: u64) -> Result<bool, Errno> {
         let bytes = offset..offset + buffer.len() as u64;
         let touched = self.filling.iter_mut().find(|piece| piece.touches(&bytes));
@@ -110,16 +107,16 @@ impl Gather {
         Ok(false)
     }
 
-    /// Returns when everything is written. After an error the data are lost, as after a failed write.
+    /// After an error the data are lost.
     pub(super) fn flush(&mut self) -> Result<(), Errno> {
-        // Without its thread nothing can be written: the system has no thread left.
+        // The system had no thread left.
         let writer = self.writer.as_mut().ok_or(Errno::AGAIN)?;
         let given = self.filling.drain(..).try_for_each(|piece| writer.write(piece));
         let written = writer.wait(0);
         given.and(written)
     }
 
-    /// An empty piece that begins at `offset`. It replaces the piece that has waited longest.
+    /// Replaces the piece that has waited longest.
     fn begin(&mut self, offset: u64) -> Result<Piece, Errno> {
         let writer = self.writer.as_mut().ok_or(Errno::AGAIN)?;
         if self.filling.len() == OPEN {
@@ -130,7 +127,7 @@ impl Gather {
     }
 }
 
-/// Written pieces, whose memory is reused by the next slices too: each first touch of a page costs a fault.
+/// Reused memory saves a fault for each page.
 fn idle() -> MutexGuard<'static, Vec<Piece>> {
     static IDLE: Mutex<Vec<Piece>> = Mutex::new(Vec::new());
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -140,7 +137,7 @@ struct Writer {
     /// `None` only while it is being stopped.
     pieces: Option<SyncSender<Piece>>,
     written: Receiver<(Piece, Result<(), Errno>)>,
-    /// The bytes of the file that the thread has not returned yet, in order.
+    /// In order.
     in_flight: VecDeque<Range<u64>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -165,7 +162,6 @@ impl Writer {
         Some(Self { pieces: Some(pieces), written, in_flight, thread: Some(thread) })
     }
 
-    /// Sends a piece as soon as there is room for it.
     fn write(&mut self, piece: Piece) -> Result<(), Errno> {
         self.wait(IN_FLIGHT - 1)?;
         let bytes = piece.offset..piece.end();
@@ -174,7 +170,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits until at most `left` pieces are in flight. Returns the first failure.
+    /// Returns the first failure.
     fn wait(&mut self, left: usize) -> Result<(), Errno> {
         let mut first = Ok(());
         while self.in_flight.len() > left {
@@ -189,7 +185,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // Ends the thread, which must be gone before the descriptor goes back to the registry.
+        // The thread must end before the descriptor goes back to the registry.
         self.pieces = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

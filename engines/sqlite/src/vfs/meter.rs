@@ -30,15 +30,12 @@ impl TransferTotals {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IoTotals {
-    /// Reads of pages of main database files.
     pub page_reads: TransferTotals,
-    /// Writes to main database files, by checkpoints or by commits without a write-ahead log.
+    /// By checkpoints, or by commits without a write-ahead log.
     pub page_writes: TransferTotals,
-    /// fsyncs of main database files.
     pub file_syncs: TransferTotals,
-    /// Writes to write-ahead logs (two for each frame: header and page).
+    /// Two for each frame: header and page.
     pub log_writes: TransferTotals,
-    /// fsyncs of write-ahead logs.
     pub log_syncs: TransferTotals,
 }
 
@@ -60,8 +57,7 @@ pub(super) enum FileKind {
     Log,
 }
 
-/// Counts transfers of one kind of one file; only one thread writes. A histogram takes 19 KB and is made with the first
-/// transfer: most sessions of most tests never write.
+/// One thread writes. A histogram takes 19 KB and is made with the first transfer, as most sessions never write.
 #[derive(Default)]
 pub(super) struct Transfers {
     bytes: AtomicU64,
@@ -69,17 +65,14 @@ pub(super) struct Transfers {
 }
 
 impl Transfers {
-    /// Counts a transfer from `start` until now.
     #[inline]
     pub(super) fn record(&self, start: Instant, bytes: u64) {
         let ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.ns.get_or_init(SharedHistogram::new).record(ns);
-        // One writer needs no locked instruction.
         self.bytes.store(self.bytes.load(Relaxed) + bytes, Relaxed);
     }
 }
 
-/// The counters of one open file. Only its connection writes them, and only one thread at a time uses that.
 pub(super) struct FileMeter {
     pub(super) kind: FileKind,
     pub(super) reads: Transfers,
@@ -93,7 +86,7 @@ impl FileMeter {
     }
 }
 
-/// Why the VFS failed a call. SQLite itself only reports 'unable to open' or 'disk I/O error'.
+/// SQLite itself only reports 'unable to open' or 'disk I/O error'.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IoFault {
     #[error(
@@ -113,14 +106,12 @@ struct State {
     faults: HashMap<ThreadId, IoFault>,
 }
 
-/// Adds up the I/O of all connections opened for one purpose (see [`super::Location`]), with those that are closed.
+/// Sums of the connections opened for one purpose, closed ones included.
 pub struct Meter {
-    /// The number that connections name in their URI.
     pub(super) id: i64,
     state: Shared,
 }
 
-/// The part of a meter that open files keep.
 #[derive(Clone, Default)]
 pub(super) struct Shared(Arc<Mutex<State>>);
 
@@ -147,7 +138,7 @@ impl Meter {
         totals
     }
 
-    /// Takes the last fault of the VFS on this thread, if there is a new one.
+    /// Faults are kept by thread.
     pub fn take_fault(&self) -> Option<IoFault> {
         self.state.lock().faults.remove(&thread::current().id())
     }
@@ -160,7 +151,7 @@ impl Drop for Meter {
 }
 
 impl Shared {
-    /// The meter of that number; without one, a file counts for itself.
+    /// Without a meter of that number, a file counts for itself.
     pub(super) fn find(id: i64) -> Self {
         meters().get(&id).cloned().unwrap_or_default()
     }
@@ -175,7 +166,6 @@ impl Shared {
         file
     }
 
-    /// Keeps the counts of a file that is closed.
     pub(super) fn close(&self, file: &Arc<FileMeter>) {
         let mut state = self.lock();
         if let Some(at) = state.open.iter().position(|open| Arc::ptr_eq(open, file)) {

@@ -1,9 +1,5 @@
-//! A VFS of our own: SQLite's file access with direct I/O and counters.
-//!
-//! SQLite reads its pages through the page cache of the operating system. In a benchmark of storage, a read that misses
-//! SQLite's cache must reach the device. This VFS wraps SQLite's own 'unix' VFS and changes only the transfer of pages of main
-//! database files: they go through a second descriptor opened with O_DIRECT. Locks, shared memory, journals and the
-//! write-ahead log stay SQLite's, with ordinary writes and real fsyncs.
+//! A VFS that wraps SQLite's 'unix' VFS, so that reads reach the device and are counted. Pages of main files go through a second
+//! descriptor with O_DIRECT. Locks, shared memory, journals and the log stay SQLite's.
 
 mod file;
 mod gather;
@@ -33,20 +29,17 @@ use file::{HEADER_BYTES, Header, OpenFile, inner};
 use meter::{FileKind, FileMeter, Shared};
 use pages::{Access, PageFile};
 
-/// The name under which SQLite knows our VFS.
 const NAME: &CStr = c"slob";
-/// URI parameters that [`Location`] writes: numbers of a meter and of an [`IoMode`].
+/// URI parameters of [`Location`].
 const METER: &CStr = c"meter";
 const IO: &CStr = c"io";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoMode {
-    /// Past the page cache of the operating system, page by page, as sessions do.
     Direct,
-    /// Through the page cache of the operating system.
     Buffered,
-    /// For loading: consecutive writes are gathered and bypass the page cache in large pieces; reads go through it. What
-    /// SQLite has committed survives a kill of this process, as in the other modes.
+    /// For loading: writes are gathered and large ones bypass the page cache. Commits survive a kill of this process, as in the
+    /// other modes.
     Streaming,
 }
 
@@ -54,12 +47,11 @@ pub enum IoMode {
 pub struct Location<'a> {
     pub path: &'a Path,
     pub io: IoMode,
-    /// Counts the connection's I/O.
     pub meter: &'a Meter,
 }
 
 impl Location<'_> {
-    /// Opens a connection; with `create`, the file may be made. [`Meter::take_fault`] explains failures of our VFS.
+    /// [`Meter::take_fault`] explains failures of our VFS.
     pub fn open(&self, create: bool) -> rusqlite::Result<Connection> {
         let mut flags =
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -67,8 +59,7 @@ impl Location<'_> {
         Connection::open_with_flags_and_vfs(self.uri(), flags, NAME)
     }
 
-    /// Opens a connection that reads only the main file, without locks, log or shared memory, so it needs no room. The file
-    /// must not change meanwhile.
+    /// Needs no locks, log or room. The file must not change meanwhile.
     pub fn open_read_only(&self) -> rusqlite::Result<Connection> {
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -76,14 +67,13 @@ impl Location<'_> {
     }
 
     fn uri(&self) -> String {
-        // An empty authority keeps SQLite from taking the beginning of a path such as //a/b for one.
+        // An empty authority keeps SQLite from taking the beginning of //a/b for one.
         let mut uri = String::from(if self.path.is_absolute() { "file://" } else { "file:" });
         for byte in self.path.as_os_str().as_bytes() {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
                     uri.push(char::from(*byte));
                 }
-                // Writing to a String does not fail.
                 _ => _ = write!(uri, "%{byte:02X}"),
             }
         }
@@ -92,7 +82,6 @@ impl Location<'_> {
     }
 }
 
-/// SQLite's own VFS, the base of ours.
 struct UnixVfs(*mut sqlite3_vfs);
 // SAFETY: a registered VFS lives unchanged until the process ends, and its methods are thread-safe.
 unsafe impl Send for UnixVfs {}
@@ -101,7 +90,7 @@ unsafe impl Sync for UnixVfs {}
 
 static BASE: OnceLock<UnixVfs> = OnceLock::new();
 
-/// Registers our VFS with SQLite, not as the default. Returns SQLite's result code.
+/// Returns SQLite's result code.
 pub(crate) fn register() -> c_int {
     // SAFETY: SQLite is initialised; a VFS that it returns stays valid. Ours is a copy of it (function pointers that do not
     // look at the parts we change) and is never freed, as SQLite demands.
@@ -120,8 +109,6 @@ pub(crate) fn register() -> c_int {
     }
 }
 
-/// Opens a file with SQLite's own VFS.
-///
 /// # Safety
 /// See SQLite's xOpen; `file` has room for SQLite's own file object.
 unsafe fn open_base(name: sqlite3_filename, file: *mut sqlite3_file, flags: c_int, out: *mut c_int) -> c_int {
@@ -130,7 +117,7 @@ unsafe fn open_base(name: sqlite3_filename, file: *mut sqlite3_file, flags: c_in
     unsafe { (**base).xOpen.map_or(SQLITE_CANTOPEN, |open| open(*base, name, file, flags, out)) }
 }
 
-/// The xOpen of our VFS. Journals and temporary files are SQLite's alone, without a header of ours.
+/// Journals and temporary files have no header of ours.
 unsafe extern "C" fn open(
     _: *mut sqlite3_vfs,
     name: sqlite3_filename,
@@ -144,7 +131,7 @@ unsafe extern "C" fn open(
         return unsafe { open_base(name, file, flags, out) };
     }
     let mut out_flags = flags;
-    // Held until our descriptor is open too, see `pages`.
+    // Must be held until our descriptor is open, see `pages`.
     let mut files = pages::lock();
     // SAFETY: szOsFile includes our header and the inner object; names of main files and logs carry the URI parameters of
     // their database.
@@ -188,7 +175,6 @@ unsafe extern "C" fn open(
     SQLITE_OK
 }
 
-/// The error of the system call that has just failed inside SQLite's VFS.
 fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

@@ -1,9 +1,7 @@
-//! The main database file as a file of whole pages: our own descriptor, when it may be closed, and its reads and writes.
+//! Reads and writes of main database files through our own descriptors.
 //!
-//! POSIX drops all locks of a process on a file as soon as the process closes *any* descriptor of it. SQLite's own VFS
-//! therefore keeps its descriptors open until no connection of the process holds a lock; the same is needed for the
-//! descriptors that we open beside them. A descriptor that a connection no longer needs is parked, given to the next
-//! connection that wants the same kind, and closed only with the last connection to that file.
+//! POSIX drops all locks of a process on a file when the process closes *any* descriptor of it. A descriptor that a connection no
+//! longer needs is therefore parked for the next one, and closed only with the last connection.
 
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
@@ -30,10 +28,8 @@ impl FileId {
     }
 }
 
-/// The kind of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
-    /// Opened with O_DIRECT.
     pub(super) direct: bool,
     pub(super) writable: bool,
 }
@@ -46,7 +42,7 @@ impl Access {
     }
 }
 
-/// A second descriptor that one connection uses; it goes back through [`Files::detach`].
+/// It goes back through [`Files::detach`].
 #[derive(Debug)]
 pub(super) struct Attached {
     pub(super) fd: Arc<OwnedFd>,
@@ -60,20 +56,17 @@ struct Entry {
     parked: Vec<(Access, Arc<OwnedFd>)>,
 }
 
-/// All database files that this process has open through our VFS.
 #[derive(Default)]
 pub(super) struct Files(BTreeMap<FileId, Entry>);
 
 static FILES: Mutex<Files> = Mutex::new(Files(BTreeMap::new()));
 
-/// Locks the registry. A connection opens and closes SQLite's descriptor and ours under the same lock, so that both have the
-/// same last connection.
+/// A connection opens and closes SQLite's descriptor and ours under one lock, so that both have the same last connection.
 pub(super) fn lock() -> MutexGuard<'static, Files> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does `work` if no connection of this process has the file open, and prevents new ones meanwhile. The work may open and
-/// close the file: no lock can be lost.
+/// `work` may open and close the file: no lock can be lost.
 pub(crate) fn while_unused<T>(path: &Path, work: impl FnOnce() -> T) -> Result<Option<T>, Errno> {
     let file = FileId::of(path)?;
     let files = lock();
@@ -81,7 +74,7 @@ pub(crate) fn while_unused<T>(path: &Path, work: impl FnOnce() -> T) -> Result<O
 }
 
 impl Files {
-    /// Opens a second descriptor for a connection, or takes a parked one. EINVAL: the file system has no direct I/O.
+    /// EINVAL: the file system has no direct I/O.
     pub(super) fn attach(&mut self, path: &Path, access: Access) -> Result<Attached, Errno> {
         let file = FileId::of(path)?;
         // Reuse bounds the number of descriptors.
@@ -97,7 +90,7 @@ impl Files {
         Ok(Attached { fd, file, access })
     }
 
-    /// Takes a connection's descriptor back; SQLite's own must be closed already.
+    /// SQLite's own descriptor must be closed already.
     pub(super) fn detach(&mut self, attached: Attached) {
         let Attached { fd, file, access } = attached;
         let Some(entry) = self.0.get_mut(&file) else { return };
@@ -109,10 +102,8 @@ impl Files {
     }
 }
 
-/// The alignment of offset, length and memory for direct I/O. Disks want 512 or 4096; 4096 suits both, and database pages of
-/// at least 4 KiB have it.
+/// Disks want 512 or 4096; database pages suit both.
 const ALIGN: usize = 4096;
-/// The largest page that SQLite knows.
 const LARGEST_PAGE: usize = 65_536;
 
 #[derive(Clone, Copy)]
@@ -121,11 +112,9 @@ struct Block {
     _bytes: [MaybeUninit<u8>; ALIGN],
 }
 
-/// Memory that direct I/O can use.
 pub(super) struct AlignedBuffer(Box<[Block]>);
 
 impl AlignedBuffer {
-    /// Rounds `bytes` up to whole blocks.
     pub(super) fn new(bytes: usize) -> Self {
         Self(vec![Block { _bytes: [MaybeUninit::uninit(); ALIGN] }; bytes.div_ceil(ALIGN)].into_boxed_slice())
     }
@@ -137,7 +126,7 @@ impl AlignedBuffer {
     }
 }
 
-/// Copies `data` to the front of `buffer` and returns the copy. Panics if the buffer is shorter.
+/// Panics if the buffer is shorter.
 pub(super) fn copy_in<'a>(buffer: &'a mut [MaybeUninit<u8>], data: &[u8]) -> &'a [u8] {
     let place = &mut buffer[..data.len()];
     // SAFETY: both slices have the same length and can't overlap; MaybeUninit<u8> and u8 have the same layout, and after the
@@ -150,7 +139,7 @@ pub(super) fn copy_in<'a>(buffer: &'a mut [MaybeUninit<u8>], data: &[u8]) -> &'a
 
 pub(super) struct PageFile {
     pub(super) file: Attached,
-    /// For callers with unaligned memory: SQLite's checkpointer, for one, copies pages through a buffer of its own.
+    /// SQLite's checkpointer, for one, copies pages through an unaligned buffer.
     bounce: Option<AlignedBuffer>,
     pub(super) gather: Option<Gather>,
 }
@@ -161,26 +150,23 @@ impl PageFile {
         Self { file, bounce: None, gather }
     }
 
-    /// Returns the descriptor to the registry. Gathered writes must be settled.
+    /// Gathered writes must be settled.
     pub(super) fn detach(self, files: &mut Files) {
         // The writing thread must end first.
         drop(self.gather);
         files.detach(self.file);
     }
 
-    /// True if a read goes through our descriptor. Direct I/O can't transfer parts of the header: those use SQLite's
-    /// descriptor, as do all reads of a loader.
+    /// Direct I/O can't transfer parts of the header. Reads of a loader use SQLite's descriptor too.
     pub(super) fn reads(&self, offset: u64, len: usize) -> bool {
         self.gather.is_none() && self.writes(offset, len)
     }
 
-    /// True if a write goes through our descriptor.
     pub(super) fn writes(&self, offset: u64, len: usize) -> bool {
         !self.file.access.direct || (offset.is_multiple_of(ALIGN as u64) && len.is_multiple_of(ALIGN))
     }
 
-    /// Reads until `buffer` is full or the file ends; returns the bytes read. EINVAL: this file system or device has no
-    /// direct I/O with 4 KiB alignment.
+    /// Returns fewer bytes at the end of the file. EINVAL: no direct I/O with 4 KiB alignment.
     pub(super) fn read(&mut self, buffer: &mut [MaybeUninit<u8>], offset: u64) -> Result<usize, Errno> {
         if !self.needs_bounce(buffer.as_ptr()) {
             return read_full(&self.file, buffer, offset);
@@ -193,7 +179,6 @@ impl PageFile {
         Ok(got)
     }
 
-    /// Writes all of `data`.
     pub(super) fn write(&mut self, data: &[u8], offset: u64) -> Result<(), Errno> {
         if let Some(gather) = &mut self.gather {
             return gather.write(data, offset);
