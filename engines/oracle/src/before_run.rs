@@ -11,14 +11,13 @@ use crate::counters::Unwanted;
 use crate::database::{Connections, Database};
 use crate::statements::{PLAN_ID, explain};
 
-/// Processes of this program and the server beside the sessions.
+/// Of this program and the server.
 const OTHERS: u64 = 10;
 const COUNTING: &str = "counting processes";
-/// 'insufficient privileges', and 'table or view does not exist', the error of views that the account may not see.
+/// 'insufficient privileges'; 'table or view does not exist', the error of views that the account may not see.
 const DENIED: [i32; 2] = [1031, 942];
 
-/// Returns notes on what the account may not do. A plan without single-block I/O is an error, and so is a lack of room for
-/// the sessions.
+/// Returns notes on what the account may not do.
 pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>> {
     let mut notes: Vec<String> = database.connections.driver.note().into_iter().collect();
     notes.extend(database.scope.note());
@@ -37,7 +36,6 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
     Ok(notes)
 }
 
-/// Notes on work that the run should not have caused.
 pub(crate) fn look_back(database: &Database) -> Vec<String> {
     let watched = database.watched.lock().unwrap_or_else(PoisonError::into_inner).take();
     let notes = |(before, updates)| Some(Unwanted::count(database)?.notes_since(before, updates));
@@ -64,10 +62,9 @@ fn check_limits(client: &mut dyn Client, database: &Database, run: &RunPlan<'_>)
     Ok(Some(note.into()))
 }
 
-/// `processes` and `sessions` are limits of each instance; sessions spread evenly.
+/// These limits are of each instance; sessions spread evenly.
 fn limits(rows: &[Row]) -> impl Iterator<Item = Limit> {
     rows.iter().filter_map(|row| {
-        // UNLIMITED is not a number.
         let (name, in_use, most) = (text(row, 0)?, number(row, 1)?, number(row, 2)?);
         let instances = number(row, 3).unwrap_or(1);
         let remedy = format!("raise {name} and restart the instance");
@@ -76,7 +73,6 @@ fn limits(rows: &[Row]) -> impl Iterator<Item = Limit> {
     })
 }
 
-/// Refuses a plan that does not go from the index to one block after the other. The connection has the settings of sessions.
 fn check_plan(client: &mut dyn Client, connections: &Connections, schema: SchemaNo) -> Result<()> {
     let user = connections.user(schema);
     let step = format!("looking at the plan of a SELECT in {user}");
@@ -86,7 +82,7 @@ fn check_plan(client: &mut dyn Client, connections: &Connections, schema: Schema
     let line = |row: &Row| [0, 1].map(|column| text(row, column).unwrap_or_default()).join(" ");
     let plan: Vec<String> = rows.iter().map(|row| line(row).trim().to_owned()).collect();
     let has = |step: &str| plan.iter().any(|line| line == step);
-    // BATCHED gathers the rows of several blocks first, and reads their blocks together.
+    // BATCHED reads the blocks of several rows together.
     if has("INDEX RANGE SCAN") && has("TABLE ACCESS BY INDEX ROWID") {
         return Ok(());
     }
@@ -96,10 +92,10 @@ fn check_plan(client: &mut dyn Client, connections: &Connections, schema: Schema
     ))
 }
 
-/// Writes dirty blocks, so that the run does not. Without it the run is as good, but for their writes: a failure is a note.
+/// A run without it only has more writes: a failure is a note.
 fn checkpoint(client: &mut dyn Client) -> Option<String> {
     let fault = client.execute("ALTER SYSTEM CHECKPOINT", &[]).err()?;
-    // RDS grants ALTER SYSTEM to no account, and offers a procedure instead.
+    // RDS grants ALTER SYSTEM to no account.
     client.execute(include_str!("../sql/rds_checkpoint.sql"), &[]).err()?;
     Some(format!(
         "No checkpoint was made ({}), so blocks left dirty by earlier work may be written during the run: GRANT ALTER SYSTEM to the account, or name another with DBA_PRIV_USER; on RDS, EXECUTE on rdsadmin.rdsadmin_util.",

@@ -1,4 +1,4 @@
-//! The server's answers word for word, and the figures that they make without a server.
+//! The server's answers word for word, and the figures computed from them.
 
 use slob_engine::{CapturedAnswer, EngineError, ErrorKind, Figures, Result};
 
@@ -11,10 +11,10 @@ use crate::{schemas, settings};
 
 const VERSION: &str = "version";
 const CONTAINER: &str = "container";
-/// Time of a call outside of its operations: decoding, encoding, and the way of its call.
+/// Decoding, encoding, and the round trip.
 const OUTSIDE: &str = "time of calls outside of operations";
 const COUNTED_IN: &str = "container of the counters";
-/// Queries of whole views, by the view's name. They may explain figures by what the figures leave out.
+/// Whole views may explain figures by what the figures leave out.
 pub(crate) fn views(views: Views, version: &Version) -> impl Iterator<Item = (String, String)> {
     let con_id = if version.has(CONTAINERS) { ", con_id" } else { "" };
     include_str!("../sql/capture.sql").lines().filter_map(move |line| {
@@ -35,7 +35,6 @@ fn text_of(fault: Fault) -> String {
     failed("asking", &fault).to_string()
 }
 
-/// Asks the administrator's connection, and the one where counters are read.
 pub(crate) fn capture(database: &Database) -> Result<Vec<CapturedAnswer>> {
     let Database { connections, views: of, version, .. } = database;
     let mut all = database.as_admin(|client| {
@@ -76,7 +75,6 @@ fn plan(client: &mut dyn Client, user: &str) -> CapturedAnswer {
     })
 }
 
-/// The figures of captured answers, of all instances together. Release and statistics must be among them.
 pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures> {
     let missing = |what: &str| {
         EngineError::new(ErrorKind::Data, "reading what the server said", format!("{what} is not there"))

@@ -1,10 +1,5 @@
-//! Connections behind one trait, their drivers, and their errors.
-//!
-//! | target | driver |
-//! | --- | --- |
-//! | `...?driver=oci` | [`crate::native`]: Oracle's client library, by OCI |
-//! | `...?driver=thin` | `crate::thin`: Oracle's own driver in Rust, which needs no library |
-//! | no driver named | OCI if its library is found, else the thin driver |
+//! Connections behind one trait, their drivers, and their errors. Without a named driver, a target uses OCI if its library is
+//! found, else the thin driver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,13 +18,12 @@ pub(crate) enum Bind {
 }
 
 impl Bind {
-    /// A count; none comes near the limit.
     pub(crate) fn count(value: u64) -> Self {
         Self::Number(i64::try_from(value).unwrap_or(i64::MAX))
     }
 }
 
-/// A row: each value as text, `None` for NULL.
+/// `None` is NULL.
 pub(crate) type Row = Vec<Option<String>>;
 
 pub(crate) fn text(row: &Row, column: usize) -> Option<&str> {
@@ -40,29 +34,24 @@ pub(crate) fn number(row: &Row, column: usize) -> Option<u64> {
     parse_number(text(row, column)?)
 }
 
-/// A whole number. Means may have fractions, which are cut off.
 fn parse_number(text: &str) -> Option<u64> {
     let fraction = || text.parse::<f64>().ok().filter(|value| *value >= 0.0);
     text.parse().ok().or_else(|| fraction().map(|value| value as u64))
 }
 
-/// Input of the block that executes a batch; [`crate::session`] describes the form of its texts.
+/// [`crate::session`] describes the form of the texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockInput {
     pub(crate) ops: String,
-    /// Stamps of the operations; `None` if the block takes none.
     pub(crate) stamps: Option<String>,
-    /// The time in which operations may begin, in microseconds.
+    /// Operations may begin within this time.
     pub(crate) run_us: Option<i64>,
 }
 
-/// Output of that block. A call that the server cancelled has none, nor has one whose session it killed: no exception
-/// handler receives such an error.
+/// A call that the server cancelled or killed has no output: no exception handler receives such an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockOutput {
-    /// Starts, ends and rows of the operations that were executed.
     pub(crate) ops: String,
-    /// The block's working time, in microseconds.
     pub(crate) took_us: i64,
     pub(crate) fault: Option<Fault>,
 }
@@ -74,31 +63,28 @@ impl BlockOutput {
     }
 }
 
-/// The way to cancel a call from another thread.
 #[derive(Clone)]
 pub(crate) enum Cancellation {
     Break(Arc<dyn Fn() + Send + Sync>),
-    /// A connection of the administrator must execute this statement.
+    /// Another connection must execute this statement.
     #[cfg_attr(not(any(test, feature = "thin")), expect(dead_code, reason = "only the thin driver needs it"))]
     Statement(String),
 }
 
 pub(crate) trait Client: Send {
-    /// Executes a statement other than a query. Nothing is committed.
     fn execute(&mut self, sql: &str, binds: &[Bind]) -> Result<(), Fault>;
 
     fn query(&mut self, sql: &str, binds: &[Bind]) -> Result<Vec<Row>, Fault>;
 
-    /// Executes a block that leaves a whole number in `:answer`.
+    /// The block leaves a whole number in `:answer`.
     fn answer(&mut self, sql: &str) -> Result<u64, Fault>;
 
-    /// Executes an INSERT once, with all rows bound as arrays.
     fn insert(&mut self, sql: &str, rows: &mut SliceRows<'_>) -> Result<(), Fault>;
 
-    /// Executes the block of a batch. Errors of its operations are in the output.
+    /// Errors of operations are in the output.
     fn batch(&mut self, block: &str, input: &BlockInput) -> Result<BlockOutput, Fault>;
 
-    /// Limits the time of each later call. Client libraries before 18 ignore it.
+    /// Client libraries before 18 ignore it.
     fn limit(&mut self, most: Option<Duration>);
 
     fn commit(&mut self) -> Result<(), Fault>;
@@ -107,17 +93,15 @@ pub(crate) trait Client: Send {
 
     fn cancellation(&mut self) -> Cancellation;
 
-    /// The longest text of a block's variable, in characters: that of PL/SQL unless the driver takes less.
+    /// In characters; 32,767 is the limit of PL/SQL.
     fn longest_text(&self) -> usize {
         32_767
     }
 
-    /// The first value of a query's answer.
     fn value(&mut self, sql: &str) -> Result<Option<String>, Fault> {
         Ok(self.query(sql, &[])?.into_iter().flatten().flatten().next())
     }
 
-    /// The same as a number; `None` if the account may not see it.
     fn visible_number(&mut self, sql: &str) -> Option<u64> {
         parse_number(&self.value(sql).ok()??)
     }
@@ -125,7 +109,7 @@ pub(crate) trait Client: Send {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Login {
-    /// User and password; `None` for the account of the operating system.
+    /// `None` is the account of the operating system.
     pub(crate) user: Option<(String, Secret)>,
     pub(crate) sysdba: bool,
 }
@@ -137,7 +121,6 @@ impl Login {
 }
 
 pub(crate) trait Driver: Send + Sync {
-    /// Connects to a net service name, an easy connect string, or the local instance if `service` is empty.
     fn connect(&self, login: &Login, service: &str) -> Result<Box<dyn Client>, Fault>;
 
     fn name(&self) -> String;
@@ -150,7 +133,6 @@ pub(crate) trait Driver: Send + Sync {
 pub(crate) const DRIVERS: [&str; 2] = ["oci", THIN];
 const THIN: &str = "thin";
 
-/// The driver for a target. It fails if this build lacks the driver.
 pub(crate) fn driver_of(target: &Target, wallet: Wallet) -> Result<Box<dyn Driver>> {
     let asked = target.query_value("driver").map(str::to_ascii_lowercase);
     match asked.as_deref() {
@@ -164,7 +146,7 @@ pub(crate) fn driver_of(target: &Target, wallet: Wallet) -> Result<Box<dyn Drive
                 "name the wallet as WALLET_LOCATION in the sqlnet.ora of TNS_ADMIN, or use ?driver=thin",
             ))
         }
-        // Without any driver, the error of this one says how to get the library.
+        // Its error says how to get the library.
         _ => Ok(Box::new(Native)),
     }
 }
@@ -183,7 +165,6 @@ fn thin(_: bool, _: Wallet) -> Result<Box<dyn Driver>> {
     ))
 }
 
-/// The drivers of this build and the client library of this machine, for `slob --version`.
 pub(crate) fn available_drivers() -> String {
     let library = client_version().map_or_else(
         || "no client library found".to_owned(),
@@ -198,7 +179,7 @@ pub(crate) fn available_drivers() -> String {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// The number of an ORA- error; `None` if it has another origin.
+    /// `None` if it is no ORA- error.
     pub(crate) code: Option<i32>,
     pub(crate) message: String,
     pub(crate) remedy: Option<&'static str>,
@@ -214,7 +195,6 @@ impl Fault {
     }
 }
 
-/// Names the step in which a call failed.
 pub(crate) trait During<T> {
     fn during(self, step: &str) -> Result<T>;
 }
@@ -225,7 +205,7 @@ impl<T> During<T> for Result<T, Fault> {
     }
 }
 
-/// Numbers of errors, their kinds, and advice. Numbers that are missing are fatal.
+/// Missing numbers are fatal.
 const ERRORS: &str = include_str!("errors.txt");
 
 pub(crate) fn failed(step: &str, fault: &Fault) -> EngineError {
@@ -252,7 +232,6 @@ fn known_error(code: i32) -> Option<(ErrorKind, &'static str)> {
     Some((error_kind(kind)?, advice))
 }
 
-/// The rows of a text file, with | between three columns.
 pub(crate) fn table(text: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
     text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
         let mut columns = line.splitn(3, '|').map(str::trim);
@@ -260,7 +239,6 @@ pub(crate) fn table(text: &'static str) -> impl Iterator<Item = [&'static str; 3
     })
 }
 
-/// True for a code of `range`, such as `942` or `12500-12504`.
 fn holds(range: &str, code: i32) -> bool {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     first.parse().is_ok_and(|first: i32| first <= code) && last.parse().is_ok_and(|last: i32| code <= last)
@@ -272,14 +250,12 @@ fn error_kind(name: &str) -> Option<ErrorKind> {
     kinds.into_iter().find(|kind| format!("{kind:?}") == name)
 }
 
-/// Advice on working without the client library.
 const WITHOUT_LIBRARY: &str = if cfg!(feature = "thin") {
     "leave ?driver=oci out"
 } else {
     "`cargo install --path cli --features thin`"
 };
 
-/// An error of the client library, or its absence.
 fn library_failed(step: &str, message: &str) -> EngineError {
     let is = |codes: &[&str]| codes.iter().any(|code| message.contains(code));
     if is(&["DPI-1047"]) {
@@ -295,7 +271,6 @@ fn library_failed(step: &str, message: &str) -> EngineError {
         return EngineError::new(ErrorKind::Usage, step, message)
             .with_advice("Oracle's client library is too old: one of 19 reaches servers from 11.2 on");
     }
-    // DPI-1067 is a call that exceeded its time limit.
     let is_lost = is(&["DPI-1080", "DPI-1010", "DPI-1067"]);
     EngineError::new(if is_lost { ErrorKind::Connection } else { ErrorKind::Fatal }, step, message)
 }

@@ -1,7 +1,7 @@
-//! Counters, waits and latencies, from V$ views, or GV$ views if there are several instances. No licensed pack is used.
+//! Counters, waits and latencies, from V$ or GV$ views. No licensed pack is used.
 //!
-//! Waits are those of foreground processes. Buckets of histograms have powers of two as their upper bounds, and a wait counts
-//! as the upper bound of its bucket. The total time of waits is exact.
+//! Waits are those of foreground processes. A wait counts as the upper bound of its bucket, a power of two. The total time is
+//! exact.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,11 +30,9 @@ const STATISTICS: &[(&str, Counter)] = &[
     ("background checkpoints completed", Counter::Checkpoints),
 ];
 
-/// Statistics of work that a run should not cause.
 const CLEANOUTS: &str = "cleanouts only - consistent read gets";
 const LOB_WRITES: &str = "lob writes";
 
-/// Work that a run should not cause, as the server counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unwanted {
     cleanouts: u64,
@@ -42,7 +40,6 @@ pub(crate) struct Unwanted {
 }
 
 impl Unwanted {
-    /// Reads the counters; `None` if the account may not see them.
     pub(crate) fn count(database: &Database) -> Option<Self> {
         let sql = unwanted_sql(database.views);
         let rows =
@@ -53,7 +50,6 @@ impl Unwanted {
         Some(Self { cleanouts: of(CLEANOUTS), lob_writes: of(LOB_WRITES) })
     }
 
-    /// Notes on what came since `before`, in a run with or without UPDATEs.
     pub(crate) fn notes_since(self, before: Self, updates: bool) -> Vec<String> {
         let mut notes = Vec::new();
         let cleanouts = self.cleanouts.saturating_sub(before.cleanouts);
@@ -88,8 +84,7 @@ const READS: &[&str] = &[
     "cell list of blocks physical read",
 ];
 
-/// Events of latencies. Reads of an Exadata storage server have events of their own. `db file parallel write` is a batch of
-/// writes that DBWR submits and awaits together, rather than one block.
+/// Exadata has events of its own. DBWR submits a batch of writes with one `db file parallel write`.
 const LATENCIES: &[(&str, LatencyKind)] = &[
     ("db file sequential read", LatencyKind::PhysicalRead),
     ("cell single block physical read", LatencyKind::PhysicalRead),
@@ -97,15 +92,14 @@ const LATENCIES: &[(&str, LatencyKind)] = &[
     ("log file sync", LatencyKind::RedoSync),
 ];
 
-/// The class of the time model's CPU, as in the server's own reports.
+/// The server's own reports have this class.
 const CPU: &str = "CPU";
-/// The class of I/O by function of the server, which events count too.
+/// Events count this I/O too.
 const BY_FUNCTION: &str = "I/O by function";
-/// A server that hangs holds up the timeline of a run no longer.
+/// A server that hangs holds up the timeline no longer.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// True if an event is `known`, or a variety of it: since 19c, Exadata's reads name a cache after a colon, as in
-/// 'cell single block physical read: RDMA', 'flash cache', 'pmem cache' or 'xrmem cache'.
+/// Since 19c, Exadata's reads name a cache after a colon, as in 'cell single block physical read: RDMA'.
 fn is_variety_of(event: &str, known: &str) -> bool {
     event.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with(": "))
 }
@@ -121,7 +115,7 @@ impl Views {
         self.fill_with(template, "")
     }
 
-    /// The same with a last column for the container of a row.
+    /// The last column is the container of a row.
     fn fill_with(self, template: &str, con_id: &str) -> String {
         let (prefix, instance, by_instance) = match self {
             Self::Instance => ("v$", "1", ""),
@@ -135,7 +129,7 @@ impl Views {
 
 pub(crate) const QUERIES: [&str; 5] = ["statistics", "waits", "time model", "histograms", "I/O by function"];
 
-/// The queries of a snapshot. The first column of each is the instance.
+/// The first column is the instance.
 pub(crate) fn queries(views: Views, version: &Version) -> [String; 5] {
     let statistics: Vec<&str> = STATISTICS.iter().map(|(name, _)| *name).collect();
     let events: Vec<&str> = LATENCIES.iter().map(|(name, _)| *name).collect();
@@ -158,20 +152,18 @@ pub(crate) fn queries(views: Views, version: &Version) -> [String; 5] {
     ]
 }
 
-/// Figures by the number of their instance; a single instance is number 1.
 type ByInstance = BTreeMap<u64, Figures>;
 
-/// A snapshot: of each endpoint's instance if [`instances`] finds them, else of the whole database.
 pub(crate) fn snapshot(database: &Database) -> Result<Snapshot> {
     let mut figures = database.with_counters(|client| by_instance(client, database))?;
     let Some(instances) = database.instances.get_or_init(|| instances(database)) else {
-        // A sum without an instance that an earlier one had would be a difference of unlike things.
+        // Without an instance of an earlier sum, the difference would be wrong.
         let summed = database.summed.get_or_init(|| figures.keys().copied().collect());
         let all = match figures.keys().eq(summed) {
             true => ServerSnapshot::Figures(Figures::sum(figures.into_values())),
             false => ServerSnapshot::Unreachable,
         };
-        // All services lead to one database, and its views count all of it.
+        // All services lead to one database, whose views count all of it.
         let others = database.connections.access.services.len().saturating_sub(1);
         let seen = [all].into_iter().chain((0..others).map(|_| ServerSnapshot::SameAs(0)));
         return Ok(Snapshot::of_servers(seen.collect()));
@@ -187,8 +179,7 @@ pub(crate) fn snapshot(database: &Database) -> Result<Snapshot> {
     Ok(Snapshot::of_servers(instances.iter().enumerate().map(seen).collect()))
 }
 
-/// The instance behind each endpoint, if every instance has an endpoint: only then an endpoint's figures are those of its
-/// instance.
+/// `None` unless every instance has an endpoint.
 fn instances(database: &Database) -> Option<Vec<u64>> {
     let endpoints = database.connections.access.services.len();
     if database.views == Views::Instance || endpoints < 2 {
@@ -224,7 +215,6 @@ fn query_figures(client: &mut dyn Client, database: &Database) -> Result<ByInsta
     Ok(figures(answers, &database.scope))
 }
 
-/// The figures of each instance, from the answers to [`queries`].
 pub(crate) fn figures(answers: [Vec<Row>; 5], scope: &Scope) -> ByInstance {
     let mut answers = answers.map(split_by_instance);
     let instances: Vec<u64> = answers[0].keys().copied().collect();
@@ -240,7 +230,7 @@ pub(crate) fn figures(answers: [Vec<Row>; 5], scope: &Scope) -> ByInstance {
         events.extend(cpu(&model));
         events.extend(io_by_function(&io));
         scope.events(&mut events);
-        // Rows of a release without containers have no such column.
+        // Releases without containers have no such column.
         let con_id = histograms.iter().filter_map(|row| number(row, 3)).max();
         let latency = |(kind, histogram)| {
             let latency = Latency { histogram, exact: totals.get(&kind).copied() };
@@ -252,7 +242,6 @@ pub(crate) fn figures(answers: [Vec<Row>; 5], scope: &Scope) -> ByInstance {
     instances.into_iter().map(|instance| (instance, of_instance(instance))).collect()
 }
 
-/// Rows by their first column, without it.
 fn split_by_instance(rows: Vec<Row>) -> BTreeMap<u64, Vec<Row>> {
     let mut split: BTreeMap<u64, Vec<Row>> = BTreeMap::new();
     for mut row in rows {
@@ -264,7 +253,6 @@ fn split_by_instance(rows: Vec<Row>) -> BTreeMap<u64, Vec<Row>> {
     split
 }
 
-/// Reads rows of name and value.
 fn counters(rows: &[Row]) -> Counters {
     let counter = |row: &Row| {
         let name = text(row, 0)?;
@@ -274,7 +262,7 @@ fn counters(rows: &[Row]) -> Counters {
     rows.iter().filter_map(counter).collect()
 }
 
-/// The time of waits for reads; `None` if there is no such wait.
+/// `None` without such waits.
 fn read_time_ns(events: &[WaitEvent]) -> Option<u64> {
     let is_read = |event: &&WaitEvent| READS.iter().any(|known| is_variety_of(&event.name, known));
     let reads = events.iter().filter(|event| !event.background).filter(is_read);
@@ -287,7 +275,6 @@ fn latency_kind(event: &str) -> Option<LatencyKind> {
     LATENCIES.iter().find(|(known, _)| is_variety_of(event, known)).map(|(_, kind)| *kind)
 }
 
-/// Reads rows of event, upper bound in microseconds, and count.
 fn latencies(rows: &[Row]) -> BTreeMap<LatencyKind, Histogram> {
     let mut latencies: BTreeMap<LatencyKind, Histogram> = BTreeMap::new();
     for row in rows {
@@ -301,7 +288,7 @@ fn latencies(rows: &[Row]) -> BTreeMap<LatencyKind, Histogram> {
     latencies
 }
 
-/// Exact totals of latencies: sessions wait for reads and the log, the server's own processes for writes.
+/// Sessions wait for reads and the log, the server's own processes for writes.
 fn totals(events: &[WaitEvent]) -> BTreeMap<LatencyKind, WaitTotal> {
     let mut totals: BTreeMap<LatencyKind, WaitTotal> = BTreeMap::new();
     for event in events {
@@ -315,14 +302,13 @@ fn totals(events: &[WaitEvent]) -> BTreeMap<LatencyKind, WaitTotal> {
     totals
 }
 
-/// A wait, unless there were none; `columns` are those of waits and microseconds.
 fn wait_event(row: &Row, class: &str, columns: [usize; 2], background: bool) -> Option<WaitEvent> {
     let waits = number(row, columns[0]).filter(|waits| *waits > 0)?;
     let (name, time_us) = (text(row, 0)?.to_owned(), number(row, columns[1])?);
     Some(WaitEvent { name, class: class.into(), waits: Some(waits), time_us, background })
 }
 
-/// Reads rows of event, class, and waits and microseconds of foreground processes, then of the server's own.
+/// Columns: event, class, and waits and microseconds of foreground processes, then of the server's own.
 fn wait_events(rows: &[Row]) -> Vec<WaitEvent> {
     let of = |row, columns, background| wait_event(row, text(row, 1)?, columns, background);
     rows.iter().flat_map(|row| [of(row, [2, 3], false), of(row, [4, 5], true)]).flatten().collect()
@@ -332,7 +318,6 @@ fn io_by_function(rows: &[Row]) -> Vec<WaitEvent> {
     rows.iter().filter_map(|row| wait_event(row, BY_FUNCTION, [1, 2], true)).collect()
 }
 
-/// The CPU of foreground processes, from rows of the time model.
 fn cpu(rows: &[Row]) -> Option<WaitEvent> {
     let row = rows.iter().find(|row| text(row, 0) == Some("DB CPU"))?;
     let time_us = number(row, 1)?;

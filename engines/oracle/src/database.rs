@@ -1,5 +1,3 @@
-//! One database: the connections to it, and what the engine knows of it.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,33 +14,28 @@ use crate::passwords::Passwords;
 use crate::release::{self, Scope, Version, is_needed};
 use crate::session::CallOverhead;
 
-/// The account of a connection, and where it works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Role {
-    /// The administrator, who creates, drops and looks.
     Admin,
-    /// The administrator in the root of the container database, where counters are read.
+    /// Counters are read in the root of the container database.
     Root,
     Schema(SchemaNo),
 }
 
-/// Connections to one target. Those that are not sessions are used again.
+/// Only connections of sessions are not reused.
 pub(crate) struct Connections {
     pub(crate) driver: Box<dyn Driver>,
     pub(crate) access: Access,
     pub(crate) options: Options,
     pub(crate) passwords: Passwords,
-    /// Settings of every connection, once the release of the server is known.
     settings: OnceLock<Vec<&'static str>>,
     refused: Mutex<BTreeMap<&'static str, String>>,
     idle: Pool<Role, Box<dyn Client>>,
-    /// Schemas whose marks are known to be there: a load has thousands of slices.
+    /// A load has thousands of slices.
     pub(crate) loading: Marks,
-    /// Held while the administrator cancels the call of a session.
     cancelling: Mutex<()>,
 }
 
-/// Schemas that are known to carry our mark.
 #[derive(Default)]
 pub(crate) struct Marks(Mutex<BTreeSet<SchemaNo>>);
 
@@ -51,7 +44,6 @@ impl Marks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks for the mark of a schema unless it was seen before.
     pub(crate) fn require(&self, schema: SchemaNo, look: impl FnOnce() -> Result<()>) -> Result<()> {
         if !self.known().contains(&schema) {
             look()?;
@@ -66,7 +58,7 @@ impl Marks {
 }
 
 impl Connections {
-    /// Lends a connection. After an error it is closed, and with it its transaction.
+    /// An error closes the connection and rolls its transaction back.
     pub(crate) fn with<T>(&self, role: Role, work: impl FnOnce(&mut dyn Client) -> Result<T>) -> Result<T> {
         self.idle.with(role, |_| true, || self.connect(role), |client| work(client.as_mut()))
     }
@@ -75,7 +67,7 @@ impl Connections {
         self.idle.close(Role::Schema(schema));
     }
 
-    /// Connects to the service for everything but sessions.
+    /// For everything but sessions.
     pub(crate) fn connect(&self, role: Role) -> Result<Box<dyn Client>> {
         let root = self.access.root_service.as_ref().filter(|_| role == Role::Root);
         self.connect_to(role, root.unwrap_or(&self.access.admin_service))
@@ -99,14 +91,13 @@ impl Connections {
     fn schema_login(&self, schema: SchemaNo) -> Result<Login> {
         let user = self.user(schema);
         let password = match self.options.accounts {
-            // The original gives each account its own name as password.
             Accounts::Kit => Secret::new(user.to_ascii_lowercase()),
             Accounts::Create | Accounts::Existing => self.passwords.get(&user)?,
         };
         Ok(Login { user: Some((user, password)), sysdba: false })
     }
 
-    /// A refused setting is an error only if figures rest on it.
+    /// Other refused settings are notes.
     fn set_up(&self, client: &mut dyn Client) -> Result<()> {
         for sql in self.settings.get().into_iter().flatten().copied() {
             let Err(fault) = client.execute(sql, &[]) else { continue };
@@ -133,8 +124,7 @@ impl Connections {
         refused.iter().map(note).collect()
     }
 
-    /// Cancels the call of a session, by itself or by the administrator: one at a time, so that hundreds of sessions need one
-    /// connection. If it fails, the call ends at its deadline.
+    /// One call at a time, so that hundreds of sessions need one connection. A failure leaves the call to its deadline.
     pub(crate) fn cancel(&self, cancellation: &Cancellation) {
         let sql = match cancellation {
             Cancellation::Break(break_call) => return break_call(),
@@ -142,7 +132,7 @@ impl Connections {
         };
         let _turn = self.cancelling.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = self.with(Role::Admin, |client| {
-            // Cancelling an idle session is an error, and no reason to close the connection.
+            // Cancelling an idle session is an error, but the connection is good.
             let _ = client.execute(sql, &[]);
             Ok(())
         });
@@ -158,20 +148,18 @@ pub(crate) struct Database {
     pub(crate) version: Version,
     pub(crate) views: Views,
     pub(crate) scope: Scope,
-    /// The instance behind each endpoint, once queried; `None` if endpoints and instances do not correspond.
+    /// `None` if endpoints and instances do not correspond.
     pub(crate) instances: OnceLock<Option<Vec<u64>>>,
     pub(crate) summed: OnceLock<Vec<u64>>,
     pub(crate) complete: LoadedSchemas,
-    /// The time of calls outside of their operations.
     pub(crate) call_overhead: Arc<CallOverhead>,
-    /// Unwanted work before a run, and whether the run has UPDATEs.
+    /// True if the run has UPDATEs.
     pub(crate) watched: Mutex<Option<(Unwanted, bool)>>,
-    /// The step of the server's clock in microseconds, once measured; `None` if it could not be.
     clock_step_us: OnceLock<Option<u64>>,
 }
 
 impl Database {
-    /// Opens a target. `password_file` counts unless a parameter names one.
+    /// A parameter for the file has precedence over `password_file`.
     pub(crate) fn open(
         spec: &OpenSpec,
         driver: Box<dyn Driver>,
@@ -210,7 +198,7 @@ impl Database {
         })
     }
 
-    /// The step of the clock that times operations, in microseconds. A reading takes some, which is its least.
+    /// One reading of the clock takes some time, which is the least step.
     pub(crate) fn clock_step_us(&self, client: &mut dyn Client) -> Option<u64> {
         let measure = || client.answer(include_str!("../sql/clock_step.sql")).ok().filter(|step| *step > 0);
         *self.clock_step_us.get_or_init(measure)
@@ -226,7 +214,7 @@ impl Database {
     }
 }
 
-/// Views of all instances, if there are several and the account may see them.
+/// One instance, or views that the account may not see, give the plain views.
 fn views(client: &mut dyn Client) -> Views {
     match client.visible_number(include_str!("../sql/instances.sql")) {
         Some(instances) if instances > 1 => Views::Cluster,

@@ -1,12 +1,10 @@
 //! OpenSLOB: the Oracle Database engine, for releases 11.2 to 23ai.
 //!
-//! Each schema of the method is an account of its own (`SLOB1`, `SLOB2`, ...) with the tables `CF1` and `CF2`, whose rows
-//! have a block each (PCTFREE 99). A batch is one anonymous PL/SQL block: static SQL in a loop over bound texts, so that an
-//! operation costs the server no parsing and no network.
+//! Each schema is an account (`SLOB1`, ...) with the tables `CF1` and `CF2`, whose rows have a block each (PCTFREE 99). A batch
+//! is one PL/SQL block, so an operation costs no parsing and no network.
 //!
-//! Oracle's client library is loaded when a target is opened. This engine has met no Oracle server yet: `docs/evidence.md`
-//! lists what was checked without one. So it reaches servers only through the trait `client::Client`, behind which tests
-//! play transcripts.
+//! This engine has met no Oracle server yet; `docs/evidence.md` lists its checks. It reaches servers only through the trait
+//! `client::Client`, behind which tests play transcripts.
 #![forbid(unsafe_code)]
 
 mod before_run;
@@ -42,7 +40,7 @@ use slob_spec::StatisticsType;
 
 use crate::database::{Database, Role};
 
-/// The line of this engine in the registry.
+/// The engine of the registry.
 pub const KIND: EngineKind = EngineKind {
     scheme: options::SCHEME,
     target_form: "oracle://USER@//HOST:PORT/SERVICE",
@@ -84,7 +82,7 @@ impl Engine for OracleEngine {
 
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout> {
         let layout = load::finish(&self.0.connections, load, schema);
-        // Otherwise a load of many schemas keeps a session for each stream and schema, more than `processes` may allow.
+        // Otherwise a load may keep more sessions than `processes` allows.
         self.0.connections.close(schema);
         self.0.connections.close(SchemaNo::FIRST);
         layout
@@ -103,7 +101,6 @@ impl Engine for OracleEngine {
         counters::snapshot(&self.0)
     }
 
-    /// Counters of snapshots hold the work of all sessions already.
     fn server_totals(&self) -> Result<Option<ServerTotals>> {
         let counters = counters::snapshot(&self.0)?.total().counters;
         let version = Some(format!("Oracle Database {}", self.0.version.text));

@@ -1,7 +1,7 @@
 //! Schemas and their rows: creating, loading, completing, removing, reading back.
 //!
-//! A slice is one array INSERT by direct path; its mark is part of the transaction. Such an INSERT locks its table until the
-//! commit, so each schema is loaded by one stream at a time. Streams of different schemas don't wait for each other.
+//! A slice and its mark are one transaction. A direct-path INSERT locks its table until the commit, so one stream loads each
+//! schema.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -21,7 +21,6 @@ use crate::statements::{
     scans_by_cache,
 };
 
-/// The smallest block that holds a row, and the largest of all.
 const SMALLEST_BLOCK: u32 = 4096;
 const LARGEST_BLOCK: u32 = 32_768;
 /// 'user name conflicts with another user or role name'.
@@ -30,9 +29,9 @@ const USER_EXISTS: i32 = 1920;
 const EXISTS: i32 = 955;
 /// 'table or view does not exist'.
 const MISSING: i32 = 942;
-/// 'cannot drop a user that is currently connected'. The server takes a moment to notice that sessions are gone.
+/// 'cannot drop a user that is currently connected'. The server notices late that sessions are gone.
 const CONNECTED: i32 = 1940;
-/// 'user lacks CREATE SESSION privilege'. The server checks the password first.
+/// 'user lacks CREATE SESSION privilege', after a check of the password.
 const NO_SESSION: &str = "ORA-01045";
 /// 'invalid username/password', 'lacks CREATE SESSION', 'the account is locked', 'the password has expired'.
 const LOCKED_OUT: [&str; 4] = ["ORA-01017", NO_SESSION, "ORA-28000", "ORA-28001"];
@@ -45,7 +44,7 @@ fn sql_of(connections: &Connections, schema: SchemaNo) -> SchemaSql {
     SchemaSql::new(&connections.options, schema)
 }
 
-/// Creates an empty, marked schema, and its account if accounts are ours to create.
+/// Creates the account too, if a load is to create accounts.
 pub(crate) fn create(
     connections: &Connections,
     load: &Load,
@@ -88,7 +87,6 @@ fn refuse_system_tablespace(tablespace: &str, step: &str) -> Result<()> {
     ))
 }
 
-/// Refuses blocks that hold no row, and sizes that no database has.
 pub(crate) fn refuse_block(block_bytes: u32, step: &str) -> Result<()> {
     let message = match block_bytes {
         SMALLEST_BLOCK..=LARGEST_BLOCK => return Ok(()),
@@ -110,16 +108,16 @@ fn create_user(
     step: &str,
 ) -> Result<()> {
     let own = client.value(include_str!("../sql/own_tablespace.sql")).during(step)?;
-    // The default of new accounts or, if it is not visible, that of this account.
+    // An invisible default is replaced by that of this account.
     let default = client.value(include_str!("../sql/default_tablespace.sql")).unwrap_or(own);
     let default = default.unwrap_or_else(|| "USERS".into());
     if sql.tablespace.is_none() {
         refuse_system_tablespace(&default, step)?;
     }
     let NewPassword { password, is_known } = connections.passwords.create(&sql.user)?;
-    // Only the server receives the text with the password: no error and no log repeats it.
+    // No error and no log repeats the password.
     match client.execute(&sql.create_user(password.expose(), &default), &[]) {
-        // An interrupted load created it, and goes on with it.
+        // An interrupted load created it.
         Err(fault)
             if fault.code == Some(USER_EXISTS) && is_known && is_ours_and_empty(connections, schema) => {}
         Err(fault) if fault.code == Some(USER_EXISTS) => {
@@ -136,16 +134,15 @@ fn create_user(
     client.execute(&sql.fill(GRANT_USER), &[]).during(step)
 }
 
-/// True if an account accepts the random password of an earlier load, and is empty.
+/// An earlier load made up the password that works.
 fn is_ours_and_empty(connections: &Connections, schema: SchemaNo) -> bool {
     match connections.connect(Role::Schema(schema)) {
         Ok(mut client) => client.visible_number(include_str!("../sql/objects.sql")) == Some(0),
-        // The password is right; the load was interrupted before GRANT.
+        // The load was interrupted before GRANT.
         Err(error) => error.code() == Some(NO_SESSION),
     }
 }
 
-/// Loads a slice and marks it. If the load is stopped, nothing of the slice remains.
 pub(crate) fn load_slice(
     client: &mut dyn Client,
     connections: &Connections,
@@ -169,7 +166,6 @@ pub(crate) fn load_slice(
         inserted
     });
     inserted.map_err(|fault| {
-        // Closing the connection after an error would do the same.
         let _ = client.rollback();
         if progress.stopped() {
             return EngineError::new(ErrorKind::Cancelled, step.as_str(), STOPPED);
@@ -178,7 +174,7 @@ pub(crate) fn load_slice(
     })
 }
 
-/// Cancels the call of a load that is stopped, until it is done: the server may be at work on thousands of rows.
+/// The server may be at work on thousands of rows.
 fn cancel_if_stopped(
     connections: &Connections,
     cancellation: &Cancellation,
@@ -203,13 +199,10 @@ fn insert(
     client.commit()
 }
 
-/// Rows between two checks for a stop.
 const STRIDE_ROWS: u64 = 64;
-/// The time between two checks while the server is at work.
 const STOP_POLL: Duration = Duration::from_millis(250);
 const STOPPED: &str = "the load was stopped";
 
-/// The rows of a slice, generated one by one.
 pub(crate) struct SliceRows<'a> {
     rows: slob_server::SliceRows,
     slice: &'a Slice,
@@ -227,7 +220,7 @@ impl<'a> SliceRows<'a> {
         usize::try_from(self.slice.positions.end - self.slice.positions.start).unwrap_or(usize::MAX)
     }
 
-    /// The key and c2 to c20 of the next row. It fails if the load is stopped.
+    /// c2 to c20 follow the key. Fails if the load is stopped.
     pub(crate) fn next_row(&mut self) -> Result<Option<(i64, [&str; COLUMNS])>, Fault> {
         let done = self.position - self.slice.positions.start;
         if done.is_multiple_of(STRIDE_ROWS) && self.progress.stopped() {
@@ -245,8 +238,6 @@ impl<'a> SliceRows<'a> {
     }
 }
 
-/// Completes a schema with all its slices: index, statistics, and rights of other schemas on the first one. It counts rows
-/// and blocks.
 pub(crate) fn finish(connections: &Connections, load: &Load, schema: SchemaNo) -> Result<Layout> {
     let sql = sql_of(connections, schema);
     let step = format!("completing {}", sql.user);
@@ -276,7 +267,7 @@ pub(crate) fn finish(connections: &Connections, load: &Load, schema: SchemaNo) -
     })
 }
 
-/// Lets all accounts work on the hot schema, the first one: whichever of two schemas is completed last grants it.
+/// Whichever of two schemas is completed last grants access to the hot schema.
 fn share_first(connections: &Connections, schema: SchemaNo, others: &[SchemaNo], step: &str) -> Result<()> {
     let first = sql_of(connections, SchemaNo::FIRST);
     let to: Vec<SchemaNo> = match schema {
@@ -287,18 +278,16 @@ fn share_first(connections: &Connections, schema: SchemaNo, others: &[SchemaNo],
     if to.is_empty() {
         return Ok(());
     }
-    // The owner of the tables may always grant.
+    // Owners may always grant.
     connections.with(Role::Schema(SchemaNo::FIRST), |client| {
         let mut grants = to.iter().flat_map(|other| first.share_with(&connections.user(*other)));
         grants.try_for_each(|grant| client.execute(&grant, &[]).during(step))
     })
 }
 
-/// A slice is a transaction of its own, and a block learns of its commit from its first reader, who makes redo of it and
-/// leaves the block dirty: this one, unless its scans go past the buffer cache.
+/// The first reader of a block after its commit makes redo and leaves it dirty, so read it now, by the buffer cache.
 fn clean_out(client: &mut dyn Client, sql: &SchemaSql) -> Result<(), Fault> {
     if client.execute(scans_by_cache(true), &[]).is_err() {
-        // A run says how many blocks it cleaned out.
         return Ok(());
     }
     for table in [Table::Main, Table::Scan] {
@@ -320,8 +309,7 @@ fn count_blocks(client: &mut dyn Client, load: &Load, sql: &SchemaSql, step: &st
     Ok(Layout { rows, row_blocks, all_blocks })
 }
 
-/// Removes a schema: our tables by name, then the account if a load created it. Without CASCADE, an account with objects of
-/// others stays.
+/// Without CASCADE, an account with objects of others stays.
 pub(crate) fn drop_schema(connections: &Connections, schema: SchemaNo) -> Result<()> {
     let sql = sql_of(connections, schema);
     let step = format!("removing {}", sql.user);
@@ -335,7 +323,7 @@ pub(crate) fn drop_schema(connections: &Connections, schema: SchemaNo) -> Result
     };
     let made_user = connections.with(Role::Admin, |client| made_user(client, connections, schema, &step))?;
     match connections.with(Role::Schema(schema), drop_tables) {
-        // The schema carries our mark, so the administrator may drop it too.
+        // The mark lets the administrator drop it too.
         Err(error) if is_locked_out(connections, &sql.user, &error)? => {
             connections.with(Role::Admin, drop_tables).map_err(|error| match error.code() {
                 Some(NOT_ALLOWED) => error.with_advice(format!(
@@ -356,7 +344,7 @@ pub(crate) fn drop_schema(connections: &Connections, schema: SchemaNo) -> Result
     Ok(())
 }
 
-/// True if an account can't be opened because its password is lost, wrong or unusable.
+/// The password is lost, wrong or unusable.
 fn is_locked_out(connections: &Connections, user: &str, error: &EngineError) -> Result<bool> {
     let is_refused = error.code().is_some_and(|code| LOCKED_OUT.contains(&code));
     Ok(is_refused || connections.passwords.find(user)?.is_none())
@@ -372,10 +360,10 @@ fn drop_user(client: &mut dyn Client, sql: &SchemaSql) -> Result<(), Fault> {
     client.execute(&sql.fill(DROP_USER), &[])
 }
 
-/// Keys in one query; a list may hold a thousand.
+/// A list may hold a thousand.
 const KEYS: u64 = 256;
 
-/// Reads the rows of a slice. Rows of the original kit can't be verified.
+/// Rows of the original kit can't be verified.
 pub(crate) fn read_rows(
     client: &mut dyn Client,
     connections: &Connections,

@@ -10,15 +10,14 @@ use slob_method::COLUMN_BYTES;
 use crate::client::{Bind, BlockInput, BlockOutput, Cancellation, Client, Driver, Fault, Login, Row};
 use crate::load::SliceRows;
 
-/// The longest text that goes into a block as it is. The library counts four bytes for each character, and makes a temporary
-/// LOB of what may exceed the 32,767 bytes of PL/SQL: round trips and logical reads that no operation asked for.
+/// The library counts four bytes for each character. It makes a temporary LOB, with round trips and logical reads, of what may
+/// exceed PL/SQL's 32,767 bytes.
 const TEXT_CHARACTERS: u32 = 32_767 / 4;
 const TEXT: OracleType = OracleType::Varchar2(TEXT_CHARACTERS);
-/// The longest error text, in characters.
+/// In characters.
 const ERROR_TEXT: OracleType = OracleType::Varchar2(4000);
 const FETCH_ROWS: u32 = 256;
 
-/// The client library of this machine.
 pub(crate) struct Native;
 
 impl Driver for Native {
@@ -40,14 +39,13 @@ impl Driver for Native {
     }
 }
 
-/// The version of the client library; `None` if there is none.
+/// `None` without a library.
 pub(crate) fn client_version() -> Option<String> {
     oracle::Version::client().ok().map(|version| version.to_string())
 }
 
 struct NativeClient {
     connection: Arc<Connection>,
-    /// The block of the last batch, prepared.
     block: Option<(String, Statement)>,
 }
 
@@ -97,7 +95,7 @@ impl Client for NativeClient {
     }
 
     fn limit(&mut self, most: Option<Duration>) {
-        // An old library refuses. The limit only ends a call that hangs.
+        // Old libraries refuse a limit, which only ends calls that hang.
         let _ = self.connection.set_call_timeout(most);
     }
 
@@ -111,7 +109,7 @@ impl Client for NativeClient {
 
     fn cancellation(&mut self) -> Cancellation {
         let connection = Arc::clone(&self.connection);
-        // If it fails, the connection is gone, and the call with it.
+        // A failure means that the connection and its call are gone.
         Cancellation::Break(Arc::new(move || drop(connection.break_execution())))
     }
 
@@ -138,7 +136,7 @@ fn execute_block(statement: &mut Statement, input: &BlockInput) -> oracle::Resul
     ))
 }
 
-/// The library's crate binds texts as NVARCHAR2, for which the server converts the columns that they are compared with.
+/// The crate binds NVARCHAR2, for which the server would convert the compared columns.
 impl ToSql for Bind {
     fn oratype(&self, _: &Connection) -> oracle::Result<OracleType> {
         Ok(match self {
@@ -159,7 +157,6 @@ fn values(binds: &[Bind]) -> Vec<&dyn ToSql> {
     binds.iter().map(|bind| bind as &dyn ToSql).collect()
 }
 
-/// Takes the error by value, as `map_err` gives it.
 #[allow(clippy::needless_pass_by_value)]
 fn fault(error: oracle::Error) -> Fault {
     Fault::new(error.oci_code(), error.to_string())

@@ -1,11 +1,4 @@
 //! Parameters of this engine, and what a target connects to.
-//!
-//! | target | connects to |
-//! | --- | --- |
-//! | `oracle://user@//host:port/service`, `oracle://user@host:port/service` | that service; several hosts with commas are endpoints |
-//! | `oracle://user@NAME` | the net service NAME of `tnsnames.ora` |
-//! | `oracle:` | ADMIN_SQLNET_SERVICE, or the instance of this machine (ORACLE_HOME, ORACLE_SID) |
-//! | `oracle:/` | the same, as the account of the operating system, with SYSDBA |
 
 use std::path::PathBuf;
 
@@ -19,29 +12,24 @@ use crate::statements::Prefix;
 use crate::wallet::Wallet;
 
 pub(crate) const SCHEME: &str = "oracle";
-/// The port of a listener.
 pub(crate) const PORT: u16 = 1521;
 const CREATE: &str = "create";
 const EXISTING: &str = "existing";
 const KIT: &str = "kit";
 const WAIT: &str = "wait";
 
-/// Origin of the schemas' accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accounts {
-    /// A load creates them, with random passwords.
     Create,
-    /// Somebody else created them; their passwords are in the password file.
+    /// Somebody else created them.
     Existing,
-    /// The original kit loaded them: `USER1` with the password `user1`, and so on.
+    /// The original kit loaded them, with the name as password.
     Kit,
 }
 
-/// The COMMIT of an UPDATE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {
     pub(crate) statement: &'static str,
-    /// A description for the record.
     pub(crate) words: &'static str,
 }
 
@@ -50,7 +38,7 @@ pub(crate) const COMMIT_WAITS: Commit = Commit {
     statement: "COMMIT WRITE IMMEDIATE WAIT",
     words: "each UPDATE waits for its log write (ORACLE_COMMIT=wait)",
 };
-/// A plain COMMIT, as in the original kit: in PL/SQL it waits for no log write before the block ends.
+/// In PL/SQL, a plain COMMIT waits for no log write before the block ends.
 pub(crate) const COMMIT_OF_KIT: Commit =
     Commit { statement: "COMMIT", words: "plain COMMIT, as the original kit has it (ORACLE_COMMIT=kit)" };
 
@@ -121,7 +109,6 @@ pub(crate) const PARAMS: &[Param] = &[
     .shipped("19"),
 ];
 
-/// The clause of a load's tables for their buffer pool.
 fn buffer_pool(name: Option<&str>) -> &'static str {
     match name {
         Some("keep") => " STORAGE (BUFFER_POOL KEEP)",
@@ -130,18 +117,14 @@ fn buffer_pool(name: Option<&str>) -> &'static str {
     }
 }
 
-/// The parameters of accounts, statements and scripts.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) accounts: Accounts,
     pub(crate) prefix: Prefix,
     pub(crate) password_file: Option<PathBuf>,
-    /// The tablespace of a load.
     pub(crate) tablespace: Option<String>,
     pub(crate) commit: Commit,
-    /// The clause of a load's tables.
     pub(crate) buffer_pool: &'static str,
-    /// The release that scripts are written for.
     pub(crate) release: Version,
 }
 
@@ -172,15 +155,13 @@ impl Options {
     }
 }
 
-/// Services, and the administrator's login.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) admin: Login,
-    /// The service where the administrator creates, drops and looks.
     pub(crate) admin_service: String,
-    /// The service where counters of the whole instance are read.
+    /// Counters of the whole instance are read here.
     pub(crate) root_service: Option<String>,
-    /// The services of the sessions, used round-robin.
+    /// Sessions use them round-robin.
     pub(crate) services: Vec<String>,
 }
 
@@ -194,7 +175,6 @@ impl Access {
         let services = match (text("SQLNET_SERVICE_BASE"), spec.options.get::<u64>("SQLNET_SERVICE_MAX")) {
             (Some(base), None | Some(0)) => vec![base],
             (Some(base), Some(max)) => (1..=max).map(|number| format!("{base}{number}")).collect(),
-            // The administrator's service is the last resort.
             (None, _) if of_target.is_empty() => vec![admin_service.clone()],
             (None, _) => of_target,
         };
@@ -203,12 +183,11 @@ impl Access {
     }
 }
 
-/// The name of a service in messages.
 pub(crate) fn service_name(service: &str) -> &str {
     if service.is_empty() { "the local instance" } else { service }
 }
 
-/// Checks the options of a target, and returns true for `role=sysdba`.
+/// True for `role=sysdba`.
 fn asks_for_sysdba(target: &Target) -> Result<bool> {
     let mut sysdba = false;
     for (name, value) in target.query() {
@@ -242,7 +221,7 @@ fn services_of(target: &Target) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     if target.endpoints().is_empty() {
-        // The path of user@//host:port/service is all but the user. Without // it is a net service name.
+        // Without // it is a net service name.
         let path = target.path();
         return Ok(Some(path.to_owned()).filter(|path| !path.is_empty()).into_iter().collect());
     }

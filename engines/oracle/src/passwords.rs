@@ -1,8 +1,6 @@
 //! Passwords of the schemas' accounts, in a file that only its owner may read.
 //!
-//! A line holds service, account and password, separated by tabs. A change replaces the whole file, so that a killed program
-//! leaves the old file or the new one. It holds a lock beside the file from reading to replacing, so that two programs keep
-//! each other's lines.
+//! A line holds service, account and password, separated by tabs. Changes replace the whole file, under a lock beside it.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -15,29 +13,26 @@ use slob_spec::Secret;
 
 use crate::options::PORT;
 
-/// The default name, in the home folder.
+/// In the home folder.
 const DEFAULT: &str = ".slob-oracle";
-/// The beginning of each random password: two capitals, small letters, digits and other characters, as
-/// ora12c_strong_verify_function demands.
+/// ora12c_strong_verify_function demands two capitals, small letters, digits and other characters.
 const RANDOM: &str = "SL01ob__";
 
-/// The passwords of one target.
 pub(crate) struct Passwords {
     path: PathBuf,
     service: String,
 }
 
-/// A password for an account that is to be created.
 pub(crate) struct NewPassword {
     pub(crate) password: Secret,
-    /// True if the file held it before: an earlier load may have created the account with it.
+    /// An earlier load may have created the account with it.
     pub(crate) is_known: bool,
 }
 
 type Lines = BTreeMap<(String, String), Secret>;
 
 impl Passwords {
-    /// The passwords of the accounts behind a service. Nothing is read yet.
+    /// Does not read the file yet.
     pub(crate) fn new(path: Option<PathBuf>, service: &str) -> Result<Self> {
         let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(DEFAULT));
         let path = path.or_else(home).ok_or_else(|| {
@@ -66,12 +61,12 @@ impl Passwords {
         Ok(self.read()?.remove(&self.key(user)))
     }
 
-    /// True if a load made up the password of this account.
+    /// True if a load made the password up.
     pub(crate) fn is_random(&self, user: &str) -> Result<bool> {
         Ok(self.find(user)?.is_some_and(|password| password.expose().starts_with(RANDOM)))
     }
 
-    /// Saves a random password for an account. One that the file holds is kept, since the account may exist.
+    /// Keeps an existing password, since the account may exist.
     pub(crate) fn create(&self, user: &str) -> Result<NewPassword> {
         self.change(|lines| {
             if let Some(password) = lines.get(&self.key(user)) {
@@ -106,7 +101,7 @@ impl Passwords {
         Ok(result)
     }
 
-    /// Locks a file beside the file, which itself is replaced.
+    /// The file itself is replaced, so it can't be the lock.
     fn lock(&self) -> std::io::Result<File> {
         let mut path = self.path.clone().into_os_string();
         path.push(".lock");
@@ -158,7 +153,7 @@ impl Passwords {
     }
 }
 
-/// The same text for every way to write a service: no slashes before it, and with its port.
+/// Without slashes, and with a port.
 fn canonical(service: &str) -> String {
     let plain = service.strip_prefix("//").unwrap_or(service);
     match plain.split_once('/') {
@@ -167,8 +162,7 @@ fn canonical(service: &str) -> String {
     }
 }
 
-/// The service if none is named. Like the client library: TWO_TASK, else the instance ORACLE_SID, and in it the pluggable
-/// database ORACLE_PDB_SID.
+/// As the client library does: TWO_TASK, else ORACLE_SID and its pluggable database ORACLE_PDB_SID.
 fn local_service(variable: impl Fn(&str) -> Option<String>) -> String {
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     if let Some(service) = variable("TWO_TASK") {
@@ -181,7 +175,7 @@ fn local_service(variable: impl Fn(&str) -> Option<String>) -> String {
     }
 }
 
-/// 30 characters, 22 of them random: the usual password rules accept them, and old releases allow no more.
+/// Usual rules accept 30 characters, 22 of them random; old releases allow no more.
 fn random() -> std::io::Result<Secret> {
     let mut bytes = [0_u8; 11];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

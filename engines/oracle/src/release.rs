@@ -1,14 +1,12 @@
 //! Releases and containers: what a server can do, and what its counters count.
 //!
-//! Since 12.2, V$SYSSTAT, V$SYSTEM_EVENT and V$SYS_TIME_MODEL count only the pluggable database that they are queried in,
-//! and the whole instance only in the root (Oracle Database Reference). DBWR, LGWR and CKPT work for the instance, so a
-//! pluggable database counts next to nothing of their work: it is then absent here, rather than small.
+//! Since 12.2, V$SYSSTAT, V$SYSTEM_EVENT and V$SYS_TIME_MODEL count only the queried pluggable database (Oracle Database
+//! Reference). DBWR, LGWR and CKPT work for the instance, so their counters are then absent rather than small.
 
 use slob_engine::{Counter, Counters, EngineError, ErrorKind, Latency, LatencyKind, Result, WaitEvent};
 
 use crate::client::{Client, During, Row, number, text};
 
-/// Releases that brought what this engine uses.
 pub(crate) const CONTAINERS: [u32; 4] = [12, 1, 0, 0];
 pub(crate) const MICROSECOND_HISTOGRAMS: [u32; 4] = [12, 1, 0, 2];
 const COUNTERS_BY_CONTAINER: [u32; 4] = [12, 2, 0, 0];
@@ -17,26 +15,24 @@ const SESSION_SLEEP: [u32; 4] = [18, 0, 0, 0];
 const HINTS_CAN_BE_IGNORED: [u32; 4] = [18, 0, 0, 0];
 const OLDEST: [u32; 4] = [11, 2, 0, 0];
 
-/// Settings of every connection: cursors are shared only between equal texts, no statement runs in parallel, and no result
-/// comes from a cache.
+/// Cursors are shared only between equal texts, and no result comes from a cache.
 const SETTINGS: &[&str] = &[
     "ALTER SESSION DISABLE PARALLEL QUERY",
     "ALTER SESSION DISABLE PARALLEL DML",
     "ALTER SESSION SET CURSOR_SHARING = EXACT",
     "ALTER SESSION SET RESULT_CACHE_MODE = MANUAL",
 ];
-/// An Autonomous Database ignores hints by default.
+/// Autonomous Databases ignore hints by default.
 const OBEY_HINTS: &str = "ALTER SESSION SET OPTIMIZER_IGNORE_HINTS = FALSE";
 
-/// False for a setting that no figure rests on: batches are static SQL with variables, and UPDATEs go by an index.
+/// Batches are static SQL with variables, and UPDATEs go by an index.
 pub(crate) fn is_needed(setting: &str) -> bool {
     ![SETTINGS[1], SETTINGS[2]].contains(&setting)
 }
 
-/// A release such as 19.24.0.0.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// The first four numbers; missing ones are 0.
+    /// Missing numbers are 0.
     number: [u32; 4],
     pub(crate) text: String,
 }
@@ -51,7 +47,7 @@ impl Version {
         self.number >= since
     }
 
-    /// The procedure that pauses a session. DBMS_LOCK must be granted.
+    /// DBMS_LOCK must be granted.
     pub(crate) fn sleep(&self) -> &'static str {
         if self.has(SESSION_SLEEP) { "DBMS_SESSION.SLEEP" } else { "DBMS_LOCK.SLEEP" }
     }
@@ -61,7 +57,7 @@ impl Version {
     }
 }
 
-/// Queries release and container. Releases before 11.2 are refused.
+/// Refuses releases before 11.2.
 pub(crate) fn ask(client: &mut dyn Client) -> Result<(Version, Container)> {
     let step = "asking for the server's version";
     let text = client.value(include_str!("../sql/version.sql")).during(step)?.unwrap_or_default();
@@ -78,14 +74,14 @@ pub(crate) fn ask(client: &mut dyn Client) -> Result<(Version, Container)> {
     Ok((version, container))
 }
 
-/// The number of the root in every container database.
+/// In every container database.
 const ROOT: u64 = 1;
 const ASKING_CONTAINER: &str = "asking for the container";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Container {
     name: String,
-    /// 0 in a database without containers; `None` before 12.1, and if the server does not tell.
+    /// 0 without containers; `None` before 12.1, or if it is invisible.
     id: Option<u64>,
 }
 
@@ -104,7 +100,7 @@ impl Container {
         self.id == Some(ROOT) || self.name == "CDB$ROOT"
     }
 
-    /// Refuses the root, which should hold no data.
+    /// The root should hold no data.
     pub(crate) fn refuse_root(&self) -> Result<()> {
         if !self.is_root() {
             return Ok(());
@@ -116,15 +112,15 @@ impl Container {
     }
 }
 
-/// Counters of the server's own processes, which work for all databases of an instance.
+/// The server's own processes work for all databases of an instance.
 const COUNTERS_OF_PROCESSES: &[Counter] =
     &[Counter::PhysicalWrites, Counter::PhysicalWriteBytes, Counter::RedoWrites, Counter::Checkpoints];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The instance, or all instances of a cluster; with the container that is queried, if there are any.
+    /// The container, if there is one, of an instance or cluster.
     Whole(Option<u64>),
-    /// The same, queried in the root, which is another service.
+    /// Queried in the root, through another service.
     Root,
     Pluggable(u64),
 }
@@ -137,7 +133,7 @@ impl Scope {
         }
     }
 
-    /// The scope of a connection to ORACLE_ROOT_SERVICE, which must lead to the root.
+    /// The service must lead to the root.
     pub(crate) fn of_root(client: &mut dyn Client, service: &str) -> Result<Self> {
         let container = Container::ask(client)?;
         if container.is_root() {
@@ -148,7 +144,6 @@ impl Scope {
             .with_advice("name a service of CDB$ROOT, or leave it out"))
     }
 
-    /// The container whose views are read, if there are any.
     pub(crate) fn con_id(&self) -> Option<u64> {
         match self {
             Self::Whole(id) => *id,
@@ -157,7 +152,6 @@ impl Scope {
         }
     }
 
-    /// A description for the record.
     pub(crate) fn words(&self) -> &'static str {
         match self {
             Self::Whole(_) => "the whole instance",
@@ -179,22 +173,18 @@ impl Scope {
         })
     }
 
-    /// Removes counters that are not counted in this scope.
     pub(crate) fn counters(&self, counters: &Counters) -> Counters {
         let is_counted = |counter| !self.is_pluggable() || !COUNTERS_OF_PROCESSES.contains(&counter);
         counters.iter().filter(|(counter, _)| is_counted(*counter)).collect()
     }
 
-    /// Removes waits of the server's own processes if only a part of them is counted.
     pub(crate) fn events(&self, events: &mut Vec<WaitEvent>) {
         if self.is_pluggable() {
             events.retain(|event| !event.background);
         }
     }
 
-    /// Removes what is not of this scope from a latency. The reference does not say whether histograms count a pluggable
-    /// database or the instance; their rows do, by their container. A histogram of the instance goes without the exact
-    /// totals, which are of the pluggable database.
+    /// Histograms of other containers go; one of the whole instance loses the totals, which count the pluggable database.
     pub(crate) fn latency(
         &self,
         kind: LatencyKind,

@@ -1,7 +1,3 @@
-//! The schemas on a server: those that carry our marker, or those of the original kit.
-//!
-//! The kit's accounts `USER1`, `USER2`, ... are used as they are; only UPDATEs change them.
-
 use std::collections::BTreeSet;
 
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadState, Result, SchemaState, Slice};
@@ -12,11 +8,10 @@ use crate::database::Connections;
 use crate::options::Accounts;
 use crate::statements::{Prefix, fill};
 
-/// Schemas in one query: bounds its length.
+/// Bounds the length of the query.
 const CHUNK: usize = 64;
 /// 'invalid identifier'.
 const NO_COLUMN: i32 = 904;
-/// The kit's tables in the dictionary.
 const MAIN: &str = "CF1";
 const SCAN: &str = "CF2";
 
@@ -25,7 +20,7 @@ struct Marked {
     made_user: bool,
 }
 
-/// All schemas, in order. It fails if the only ones are damaged.
+/// Fails if all are damaged.
 pub(crate) fn all(client: &mut dyn Client, connections: &Connections) -> Result<Vec<SchemaState>> {
     let step = "listing schemas";
     let prefix = &connections.options.prefix;
@@ -47,7 +42,7 @@ pub(crate) fn all(client: &mut dyn Client, connections: &Connections) -> Result<
     })
 }
 
-/// One schema. A missing one is an error of [`ErrorKind::Usage`], a damaged marker one of [`ErrorKind::Data`].
+/// A missing schema is an error of [`ErrorKind::Usage`], a damaged marker one of [`ErrorKind::Data`].
 pub(crate) fn one(
     client: &mut dyn Client,
     connections: &Connections,
@@ -61,7 +56,7 @@ pub(crate) fn one(
     states.into_iter().find(|state| state.schema == schema).ok_or_else(|| missing(connections, schema, step))
 }
 
-/// True if a load created the account of a marked schema, damaged or not.
+/// Works for damaged markers too.
 pub(crate) fn made_user(
     client: &mut dyn Client,
     connections: &Connections,
@@ -69,7 +64,6 @@ pub(crate) fn made_user(
     step: &str,
 ) -> Result<bool> {
     match one_marked(client, connections, schema, step) {
-        // A random password shows it if the marker does not.
         Err(error) if error.kind() == ErrorKind::Data => {
             connections.passwords.is_random(&connections.user(schema))
         }
@@ -113,7 +107,6 @@ pub(crate) fn marked(client: &mut dyn Client, prefix: &Prefix, step: &str) -> Re
     Ok(schemas)
 }
 
-/// Reads the markers of schemas, in their order; `None` for a damaged one.
 fn read_markers(
     client: &mut dyn Client,
     prefix: &Prefix,
@@ -125,7 +118,7 @@ fn read_markers(
         match query_markers(client, prefix, chunk) {
             Ok(marked) => all.extend(marked),
             Err(fault) if fault.code == Some(NO_COLUMN) && chunk.len() == 1 => all.push(None),
-            // One of them has other columns: read the others without it.
+            // One of the chunk has other columns.
             Err(fault) if fault.code == Some(NO_COLUMN) => {
                 for schema in chunk {
                     all.extend(read_markers(client, prefix, &[*schema], step)?);
@@ -163,7 +156,7 @@ fn union(queries: impl Iterator<Item = String>) -> String {
     queries.collect::<Vec<_>>().join("\nUNION ALL\n")
 }
 
-/// Reads the columns of `state.sql` and `slices.sql`; `None` if they make no sense.
+/// `None` if they make no sense.
 fn read_marker(schema: SchemaNo, row: &Row, slices: &BTreeSet<[Option<u64>; 4]>) -> Option<Marked> {
     let load = Load {
         seed: number(row, 1)?,
@@ -189,14 +182,12 @@ fn read_marker(schema: SchemaNo, row: &Row, slices: &BTreeSet<[Option<u64>; 4]>)
     Some(Marked { state: SchemaState { schema, load, filler_bytes: 0, state }, made_user })
 }
 
-/// The mark of a loaded slice: columns of `slob_slice`.
 pub(crate) fn slice_mark(slice: &Slice) -> [u64; 3] {
     [u64::from(slice.table == Table::Scan), slice.positions.start, slice.positions.end]
 }
 
-/// The loaded schemas of a kit, identified by tables and index. Numbers of blocks come from the optimizer's statistics, which
-/// the kit gathers of CF1. Its numbers of rows are estimates, so the last key is queried, which the index knows, and the
-/// small scan tables are counted.
+/// Blocks come from the optimizer's statistics. Their numbers of rows are estimates, so the last key is queried and scan tables
+/// are counted.
 fn of_kit(client: &mut dyn Client, prefix: &Prefix, step: &str) -> Result<Vec<SchemaState>> {
     let tables = client.query(include_str!("../sql/kit.sql"), &[prefix.bind()]).during(step)?;
     let of_main = |row: &Row| prefix.schema_of(text(row, 0)?).filter(|_| text(row, 1) == Some(MAIN));
@@ -209,7 +200,7 @@ fn of_kit(client: &mut dyn Client, prefix: &Prefix, step: &str) -> Result<Vec<Sc
         states.extend(counted.iter().filter_map(|row| kit_state(row, &tables, prefix)));
     }
     states.sort_by_key(|state| state.schema);
-    // Loads of several streams may leave schemas that differ by a row: the load is what all schemas hold.
+    // Streams may leave schemas that differ by a row.
     let least = |of: fn(&Load) -> u64| states.iter().map(|state| of(&state.load)).min().unwrap_or(0);
     let (scale, scan_blocks) = (least(|load| load.scale), least(|load| load.scan_blocks));
     for state in &mut states {
@@ -222,7 +213,6 @@ fn kit_table<'a>(tables: &'a [Row], owner: &str, name: &str) -> Option<&'a Row> 
     tables.iter().find(|row| text(row, 0) == Some(owner) && text(row, 1) == Some(name))
 }
 
-/// Queries the last key of a schema, and the rows of its scan table if it has one.
 fn kit_query(owner: &str, schema: SchemaNo, tables: &[Row]) -> String {
     let (count, scan_table) = match kit_table(tables, owner, SCAN) {
         Some(_) => ("COUNT(*)", format!("{owner}.cf2")),
@@ -233,19 +223,17 @@ fn kit_query(owner: &str, schema: SchemaNo, tables: &[Row]) -> String {
     fill(include_str!("../sql/kit_keys.sql"), &values)
 }
 
-/// Reads number, last key and scan rows of a schema; `None` if it is empty. Its keys begin with 1 and have no gaps.
 fn kit_state(row: &Row, tables: &[Row], prefix: &Prefix) -> Option<SchemaState> {
     let schema = SchemaNo::new(u16::try_from(number(row, 0)?).ok()?)?;
     let (scale, scan_blocks) = (number(row, 1)?, number(row, 2)?);
     let main = kit_table(tables, &prefix.user(schema), MAIN);
     let used = main.and_then(|row| number(row, 3)).unwrap_or(scale);
     let load = Load { seed: 0, scale, scan_blocks, obfuscated: false, slice_rows: scale.max(1) };
-    // Blocks below the high-water mark may be empty, but at most as many as there are rows hold one.
+    // Blocks below the high-water mark may be empty.
     let layout = Layout { rows: scale, row_blocks: used.min(scale), all_blocks: used + scan_blocks };
     Some(SchemaState { schema, load, filler_bytes: 0, state: LoadState::Complete(layout) })
 }
 
-/// Refuses to create, load or drop schemas of the original kit.
 pub(crate) fn refuse_kit(connections: &Connections, schema: SchemaNo, step: &str) -> Result<()> {
     if connections.options.accounts != Accounts::Kit {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Scripts for SQL*Plus, written without a connection: what a load and a run would execute, and what prepares a database.
+//! Scripts for SQL*Plus, written without a connection.
 
 use std::fmt::{Display, Write};
 
@@ -25,11 +25,9 @@ pub(crate) struct Script(pub(crate) String);
 
 impl Script {
     fn say(&mut self, comment: impl Display) {
-        // Writing to a String can't fail.
         let _ = writeln!(self.0, "-- {comment}");
     }
 
-    /// A statement, terminated for SQL*Plus.
     pub(crate) fn add(&mut self, sql: impl AsRef<str>) {
         let sql = sql.as_ref().trim_end();
         let is_block = sql.starts_with("BEGIN") || sql.starts_with("DECLARE");
@@ -158,22 +156,19 @@ fn report(script: &mut Script, kind: StatisticsType, version: &Version) {
     }
 }
 
-/// Index and segment headers, as a share of the rows' blocks.
+/// Index and segment headers.
 const OVERHEAD_PERCENT: u64 = 10;
 const ROOM_MIB: u64 = 64;
-/// The limit of a bigfile tablespace (Database Reference, physical database limits).
+/// Bigfile tablespaces (Database Reference, physical database limits).
 const MAX_BLOCKS: u64 = 1 << 32;
-/// Shared pool of the instance, and of each session.
 const SHARED_POOL_MIB: u32 = 1024;
 const SESSION_MIB: u32 = 1;
-/// Processes of the server, a load and administrators.
 const OTHER_PROCESSES: u32 = 256;
-/// Blocks of this size have the default cache.
+/// This size has the default cache.
 const USUAL_BLOCK: u32 = 8192;
 const DEFAULT_TABLESPACE: &str = "IOPS";
 
-/// Parameters, a tablespace, redo logs, undo, advice on scans, and a calibration. Parameters are comments, so that SQL*Plus
-/// can read all of it.
+/// Parameters are comments, so that SQL*Plus can read all of it.
 fn init(spec: &OpenSpec, plan: &PlannedLoad<'_>, sessions: u32) -> Result<String> {
     const STEP: &str = "planning the tablespace";
     let options = Options::new(spec)?;

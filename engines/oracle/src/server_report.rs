@@ -1,7 +1,7 @@
-//! Oracle's own reports of a run: AWR, which needs a licence, and Statspack, which does not. Only on request.
+//! Oracle's own reports of a run: AWR, which needs a licence, and Statspack, which does not.
 //!
-//! A connection of its own takes the snapshots, and stays for the whole run: a Statspack snapshot is of the connection's
-//! instance. The server makes AWR reports. SQL*Plus makes Statspack's, so the run only says how.
+//! A Statspack snapshot is of its connection's instance, so one connection stays for the whole run. SQL*Plus makes Statspack's
+//! reports, so the run only says how.
 
 use slob_engine::{EngineError, ErrorKind, FetchedReport, ReportFile, Result, ServerReport};
 use slob_spec::StatisticsType;
@@ -11,7 +11,7 @@ use crate::database::{Database, Role};
 use crate::release::{CONTAINERS, Version};
 use crate::statements::fill;
 
-/// Takes the first snapshot. It is an error of [`ErrorKind::Usage`] if the server has no licence.
+/// A missing licence is an error of [`ErrorKind::Usage`].
 pub(crate) fn open(database: &Database, kind: StatisticsType) -> Result<Box<dyn ServerReport>> {
     let mut client = database.connections.connect(Role::Admin)?;
     if kind == StatisticsType::Awr {
@@ -28,13 +28,12 @@ pub(crate) fn snapshot_sql(kind: StatisticsType) -> &'static str {
     }
 }
 
-/// Queries the instances of two snapshots. With containers, a pluggable database has snapshots of its own.
+/// A pluggable database has snapshots of its own.
 pub(crate) fn instances_sql(version: &Version) -> String {
     let column = if version.has(CONTAINERS) { "con_dbid" } else { "dbid" };
     fill(include_str!("../sql/awr_instances.sql"), &[("dbid", column)])
 }
 
-/// Makes a report, of one instance or of a cluster.
 pub(crate) fn report_sql(is_cluster: bool, form: &str) -> String {
     let scope = if is_cluster { "AWR_GLOBAL_REPORT" } else { "AWR_REPORT" };
     fill(include_str!("../sql/awr_report.sql"), &[("report", &format!("{scope}_{form}"))])

@@ -35,26 +35,21 @@ use crate::options::service_name;
 use crate::schemas;
 use crate::statements::{block, current_schema};
 
-/// Characters of an operation, and of its result.
 pub(crate) const WIDTH: usize = 30;
 const RESULT_DIGITS: usize = WIDTH / 3;
 const STAMP_WIDTH: usize = 16;
-/// The smallest key with too many digits, and the smallest number of keys.
 const KEYS_END: u64 = 1_000_000_000_000_000;
 const COUNT_END: u64 = 10_000;
-/// Operations of one call: as many as fit into the longest text.
 pub(crate) fn call_ops(longest_text: usize) -> usize {
     longest_text / WIDTH
 }
-/// Time limit of a call that another connection must cancel, beyond the time in which operations may begin: that connection
-/// may fail.
+/// The connection that must cancel the call may fail.
 const GRACE: Duration = Duration::from_secs(60);
-/// The same time for a call without a deadline.
+/// For a call without a deadline.
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
-/// A block that does not compile; the message begins with PLS-.
+/// The message begins with PLS-.
 const NOT_COMPILED: i32 = 6550;
 
-/// Opens a session. Its schemas must be loaded.
 pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<dyn Session>> {
     let connections = &database.connections;
     let services = &connections.access.services;
@@ -83,7 +78,7 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     Ok(Box::new(Cancellable::new(work, endpoint, canceller)))
 }
 
-/// All schemas at once, since a run has as many as sessions. One that is not complete is read alone, for its error.
+/// One query for all schemas; an incomplete one is read alone, for its error.
 fn schemas_of(database: &Database, schema: SchemaNo, step: &str) -> Result<Vec<SchemaState>> {
     let mut states = database.as_admin(|client| schemas::all(client, &database.connections))?;
     if !states.iter().any(|state| state.schema == schema && state.state.layout().is_some()) {
@@ -93,23 +88,20 @@ fn schemas_of(database: &Database, schema: SchemaNo, step: &str) -> Result<Vec<S
     Ok(states)
 }
 
-/// Executes batches as blocks on the server.
 struct Blocks {
     client: Box<dyn Client>,
     plan: SessionPlan,
-    /// The block without pauses. Before release 18, only sessions with pauses need a right for them.
+    /// Before release 18, pauses need a right.
     plain: String,
     pausing: String,
     step: String,
-    /// True if calls have a time limit, since their own connection can't cancel them.
+    /// Their own connection can't cancel these calls.
     is_limited: bool,
-    /// Operations of one call.
     call_ops: usize,
     call_overhead: Arc<CallOverhead>,
 }
 
-/// The time of calls outside of their operations, of all sessions: decoding, encoding, and the way there and back. Pauses
-/// count too.
+/// Decoding, encoding and round trips of all sessions, with pauses.
 #[derive(Debug, Default)]
 pub(crate) struct CallOverhead {
     calls: AtomicU64,
@@ -134,7 +126,7 @@ impl CallOverhead {
 }
 
 impl Blocks {
-    /// Executes some operations of a batch, which began at `begun`, in one call. Returns how many were executed.
+    /// Returns how many operations were executed since `begun`.
     fn call(
         &mut self,
         begun: Instant,
@@ -154,7 +146,7 @@ impl Blocks {
         let output = match self.client.batch(block, &input) {
             Ok(output) => output,
             Err(fault) => {
-                // The block could not roll back. A lost connection has lost its transaction.
+                // The block could not roll back.
                 let _ = self.client.rollback();
                 return Err(self.failed(&fault));
             }
@@ -190,11 +182,10 @@ impl Blocks {
 }
 
 impl Work for Blocks {
-    /// In a closed loop, each call has as many operations as fit. In an open loop, this program waits for the next operation,
-    /// since the server pauses in whole hundredths of a second; late ones go in one call.
+    /// In an open loop this program waits, since the server pauses in whole hundredths of a second. Late operations go in one
+    /// call.
     ///
-    /// After an error, `outcome` has the operations before it. If the call was cancelled or the connection broke, it has only
-    /// those of earlier calls.
+    /// After an error, `outcome` has the operations before it; after a cancel or a lost connection, those of earlier calls.
     fn work(
         &mut self,
         batch: &Batch,
@@ -222,8 +213,7 @@ impl Work for Blocks {
     }
 }
 
-/// The block's input for some operations, which may begin within `left`. It fails if the session was not opened for one of
-/// them, or if a key has too many digits.
+/// Operations may begin within `left`. Fails on a key with too many digits.
 fn encode(ops: &[Op], plan: &SessionPlan, left: Option<Duration>) -> Result<BlockInput> {
     let mut text = String::with_capacity(ops.len() * WIDTH);
     for op in ops {
@@ -250,10 +240,8 @@ fn stamp(op: &Op) -> String {
     }
 }
 
-/// Adds the block's results to `outcome`, and returns how many there are. `later` is the time from the batch's begin to the
-/// call's, `took` the duration of the call. Time that the block did not see lies before its work here, so that no operation
-/// ends too early: it seems late by the way back and the encoding. `None` if the text does not fit so many operations, or
-/// holds no numbers: the server writes a number with too many digits as #.
+/// `later` is the time from the batch's begin to the call's, `took` the duration of the call. Time outside of the block counts as
+/// before it, so that no operation ends too early. `None` if the text is malformed: the server writes too many digits as #.
 fn decode(
     output: &BlockOutput,
     ops: usize,
@@ -265,7 +253,6 @@ fn decode(
     if !rest.is_empty() || results.len() > ops {
         return None;
     }
-    // A negative duration counts as none.
     let took_ns = u64::try_from(output.took_us).unwrap_or(0).saturating_mul(1000);
     let offset = nanoseconds(later).saturating_add(nanoseconds(took).saturating_sub(took_ns));
     let mut clock = ServerClock::new(0, took);
@@ -281,13 +268,11 @@ fn decode(
     Some(results.len())
 }
 
-/// Digits alone, without a sign.
 fn hexadecimal(digits: &[u8]) -> Option<i64> {
     let is_plain = digits.iter().all(u8::is_ascii_hexdigit);
     is_plain.then(|| i64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()).flatten()
 }
 
-/// Cancels the call of a session.
 struct CallCanceller {
     cancellation: Cancellation,
     database: Arc<Database>,

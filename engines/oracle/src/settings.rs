@@ -11,7 +11,7 @@ use crate::database::Database;
 use crate::schemas;
 use crate::statements::{identifier, literals};
 
-/// Parameters, in the order of the report. A server shows hidden ones only if they were set.
+/// In the order of the report. Hidden parameters are visible only if set.
 const PARAMETERS: &str = "\
     db_block_size db_cache_size sga_target sga_max_size memory_target pga_aggregate_target use_large_pages \
     _db_block_prefetch_limit _db_block_prefetch_quota _db_file_noncontig_mblock_read_count \
@@ -20,17 +20,17 @@ const PARAMETERS: &str = "\
     recyclebin result_cache_mode optimizer_ignore_hints db_flash_cache_size resource_manager_plan \
     statistics_level timed_statistics control_management_pack_access cpu_count processes sessions \
     cluster_database compatible";
-/// Hidden parameters that make an index range scan read several blocks at once.
+/// With these, an index range scan reads several blocks at once.
 const PREFETCH: [&str; 3] =
     ["_db_block_prefetch_limit", "_db_block_prefetch_quota", "_db_file_noncontig_mblock_read_count"];
 
-/// Settings, values that spoil a test, and advice.
+/// Rows of setting, spoiling values and advice.
 const SPOILERS: &str = include_str!("advice.txt");
 const DEFAULT_BLOCK_BYTES: u32 = 8192;
 const CLOCK_STEP: &str = "clock step us";
-/// Longer steps hide what operations in the cache take: a server on Windows steps by a millisecond.
+/// A server on Windows steps by a millisecond, which hides what cached operations take.
 const LONG_STEP_US: u64 = 100;
-/// At full load, the server switches smaller redo logs every few seconds.
+/// At full load, smaller redo logs switch every few seconds.
 const SMALL_LOG_BYTES: u64 = 1 << 30;
 
 fn parameter_names() -> Vec<&'static str> {
@@ -74,8 +74,8 @@ fn find(client: &mut dyn Client, views: Views) -> (ServerSettings, Vec<Row>) {
     (found, caches)
 }
 
-/// The size of a buffer pool, from rows of component and bytes. Blocks of another size than the database's have caches of
-/// their own, in the default pool alone. A pool without a size is the default one.
+/// Rows hold component and bytes. Blocks of an unusual size have own caches in the default pool; a pool without a size is the
+/// default one.
 fn pool_bytes(caches: &[Row], pool: &str, block_bytes: u32, default_block: Option<u64>) -> Option<u64> {
     let size = |component: &str| {
         let row = caches.iter().find(|row| text(row, 0) == Some(component))?;
@@ -128,7 +128,7 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
         capabilities: Capabilities {
             tablespaces: true,
             stores_data: true,
-            // A direct-path insert locks its table until the commit: streams take a schema each.
+            // A direct-path insert locks its table until the commit.
             parallel_slices: false,
             batches_in_server: true,
             cancel: true,
@@ -139,14 +139,13 @@ pub(crate) fn describe(client: &mut dyn Client, database: &Database) -> Result<S
     })
 }
 
-/// The size of the blocks that a load fills.
 pub(crate) fn block_bytes_of_load(client: &mut dyn Client, database: &Database) -> u32 {
     let tablespace = database.connections.options.tablespace.as_ref();
     let bind = |name: &String| Bind::Text(identifier(name).replace('"', ""));
     block_bytes(client, tablespace.map(|name| (include_str!("../sql/tablespace.sql"), bind(name))))
 }
 
-/// The size of blocks as a query finds it, or the database's if that is not visible.
+/// The database's size if the query's is not visible.
 fn block_bytes(client: &mut dyn Client, query: Option<(&str, Bind)>) -> u32 {
     let mut ask = |sql: &str, binds: &[Bind]| {
         let bytes = number(client.query(sql, binds).ok()?.first()?, 0)?;
@@ -156,7 +155,7 @@ fn block_bytes(client: &mut dyn Client, query: Option<(&str, Bind)>) -> u32 {
     found.or_else(|| ask(include_str!("../sql/db_block_size.sql"), &[])).unwrap_or(DEFAULT_BLOCK_BYTES)
 }
 
-/// True if reads bypass the page cache: data in ASM, or files with such an option.
+/// True for data in ASM, or files that bypass the page cache.
 fn direct_io(found: &ServerSettings) -> Option<bool> {
     if found.get("data files in ASM").is_some_and(|share| share != "0") {
         return Some(true);
@@ -165,13 +164,12 @@ fn direct_io(found: &ServerSettings) -> Option<bool> {
     Some(["SETALL", "DIRECTIO"].iter().any(|direct| option.eq_ignore_ascii_case(direct)))
 }
 
-/// True if the server checks the blocks of data. OFF, which earlier releases call FALSE, leaves checksums to the tablespace SYSTEM.
+/// OFF, or FALSE in earlier releases, leaves checksums to SYSTEM.
 fn checks_blocks(found: &ServerSettings) -> Option<bool> {
     let checksum = found.get("db_block_checksum")?;
     Some(!["OFF", "FALSE"].iter().any(|off| checksum.eq_ignore_ascii_case(off)))
 }
 
-/// Advice on settings. `data_bytes` are those of all complete schemas.
 fn advice(found: &ServerSettings, data_bytes: Option<u64>) -> Vec<String> {
     let mut advice = Vec::new();
     if let (Some(data), Some(cache)) = (data_bytes, found.number("buffer cache bytes"))
@@ -182,7 +180,7 @@ fn advice(found: &ServerSettings, data_bytes: Option<u64>) -> Vec<String> {
             data >> 20, cache >> 20
         ));
     }
-    // A server that shows no parameters shows no missing ones.
+    // An account that sees no parameters misses none.
     let unset: Vec<&str> = PREFETCH.into_iter().filter(|name| found.get(name) != Some("0")).collect();
     if !unset.is_empty() && found.get("db_block_size").is_some() {
         advice.push(format!(

@@ -1,14 +1,12 @@
-//! Statements that create, load and complete schemas, those of the method, and the block that executes a batch.
+//! Statements of schemas and of the method, and the block that executes a batch.
 //!
-//! `--print-sql` prints the statements that are executed.
-//!
-//! The block:
+//! In the block:
 //! - `SYSTIMESTAMP`, in UTC and as microseconds of the day, is the finest clock of every release.
-//! - A COMMIT in PL/SQL waits for no log write before the block ends. `COMMIT WRITE IMMEDIATE WAIT` makes each UPDATE wait
-//!   for its own, as an application's would (Oracle Database PL/SQL Language Reference, COMMIT Statement).
-//! - Operations, stamps and results are texts of fixed width, since not every driver binds arrays. They are decoded before
-//!   the block's clock starts, and encoded after it has stopped.
-//! - An UPDATE writes its operation's stamp, a new value: since 12.2 an equal value makes less redo.
+//! - `COMMIT WRITE IMMEDIATE WAIT` makes each UPDATE wait for its log write (Oracle Database PL/SQL Language Reference, COMMIT
+//!   Statement).
+//! - Texts of fixed width carry operations, as not every driver binds arrays. Decoding and encoding lie outside the block's
+//!   clock.
+//! - An UPDATE writes a new value: since 12.2 an equal value makes less redo.
 
 use slob_engine::{EngineError, ErrorKind, Load, Result, SessionPlan};
 use slob_method::{COLUMN_BYTES, SchemaNo, Table, UpdateText};
@@ -18,10 +16,10 @@ use crate::client::Bind;
 use crate::options::{Commit, Options};
 use crate::session::WIDTH;
 
-/// The longest prefix: with a number it must fit the 30 characters of old releases.
+/// With a number it must fit the 30 characters of old releases.
 const LONGEST_PREFIX: usize = 20;
 
-/// The beginning of the accounts' names, in capitals, so that no name needs quotes.
+/// In capitals, so that no name needs quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Prefix(String);
 
@@ -48,14 +46,12 @@ impl Prefix {
         format!("{}{schema}", self.0)
     }
 
-    /// The schema of an account, if its name has this prefix.
     pub(crate) fn schema_of(&self, user: &str) -> Option<SchemaNo> {
         let schema = SchemaNo::new(user.strip_prefix(&self.0)?.parse().ok()?)?;
         (self.user(schema) == user).then_some(schema)
     }
 }
 
-/// A name in a statement, quoted if it must be.
 pub(crate) fn identifier(name: &str) -> String {
     let is_plain = name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_$#".contains(&byte));
@@ -80,14 +76,14 @@ pub(crate) const LAYOUT: &str = include_str!("../sql/layout.sql");
 pub(crate) const COMPLETE_LOAD: &str = include_str!("../sql/complete_load.sql");
 pub(crate) const DROP_USER: &str = "DROP USER {user}";
 
-/// Tables of a schema in the order of their creation: the marker is last, so that a marked schema is whole.
+/// The marker comes last, so that a marked schema is whole.
 const TABLES: [&str; 4] = ["cf1", "cf2", "slob_slice", "slob_load"];
 
 #[derive(Clone, Debug)]
 pub(crate) struct SchemaSql {
     pub(crate) user: String,
     schema: SchemaNo,
-    /// The tablespace of the tables; `None` for the account's own.
+    /// `None` is the account's own.
     pub(crate) tablespace: Option<String>,
     pool: &'static str,
 }
@@ -98,13 +94,12 @@ impl SchemaSql {
         Self { user: options.prefix.user(schema), schema, tablespace, pool: options.buffer_pool }
     }
 
-    /// A statement from its template, with account and tablespace.
     pub(crate) fn fill(&self, template: &str) -> String {
         let clause = self.tablespace.as_ref().map_or_else(String::new, |name| format!(" TABLESPACE {name}"));
         fill(template, &[("user", &self.user), ("tablespace", &clause)])
     }
 
-    /// Creates the account. Its quota is on `default_tablespace` unless the tablespace of the tables is named.
+    /// The quota is on `default_tablespace` unless a tablespace is named.
     pub(crate) fn create_user(&self, password: &str, default_tablespace: &str) -> String {
         let (clause, quota) = match &self.tablespace {
             Some(name) => (format!(" DEFAULT TABLESPACE {name}"), name.clone()),
@@ -114,12 +109,12 @@ impl SchemaSql {
         fill(&self.fill(include_str!("../sql/create_user.sql")), &values)
     }
 
-    /// Creates the tables, and comments on the last one, which marks the schema.
+    /// The comment on the last table marks the schema.
     pub(crate) fn create(&self) -> Vec<String> {
         let declared: Vec<String> =
             columns().map(|name| format!("{name} VARCHAR2({COLUMN_BYTES})")).collect();
         let declared = declared.join(", ");
-        // Short scans don't evict the blocks of CF1, as in the original kit.
+        // NOCACHE keeps scans from evicting CF1, as in the original kit.
         let create_table = |(table, cache): (Table, &str)| {
             let storage = self.pool;
             let values =
@@ -134,20 +129,19 @@ impl SchemaSql {
         statements
     }
 
-    /// Inserts rows by direct path: behind all others, into blocks of their own.
+    /// Direct path puts rows into blocks of their own.
     pub(crate) fn insert_rows(&self, table: Table) -> String {
         let values: Vec<String> = columns().map(|name| format!(":{name}")).collect();
         let values = [("table", table.name()), ("names", &column_list()), ("values", &values.join(", "))];
         fill(&self.fill(include_str!("../sql/insert_rows.sql")), &values)
     }
 
-    /// Gathers the optimizer's statistics of a table and its index.
     pub(crate) fn statistics(&self, table: Table) -> String {
         let name = table.name().to_ascii_uppercase();
         fill(&self.fill(include_str!("../sql/statistics.sql")), &[("table", &name)])
     }
 
-    /// Reads all blocks of a table, so that their first reader in a run need not clean them out.
+    /// The first reader in a run need not clean blocks out then.
     pub(crate) fn clean_out(&self, table: Table) -> String {
         fill(&self.fill(include_str!("../sql/clean_out.sql")), &[("table", table.name())])
     }
@@ -158,18 +152,17 @@ impl SchemaSql {
         [grant(Table::Main), grant(Table::Scan)]
     }
 
-    /// Drops all tables, the marker last.
     pub(crate) fn drop_tables(&self) -> Vec<String> {
         self.undo(TABLES.len())
     }
 
-    /// Drops what the first so many statements of [`Self::create`] created.
+    /// `done` counts the statements of [`Self::create`].
     pub(crate) fn undo(&self, done: usize) -> Vec<String> {
         TABLES.iter().take(done).map(|name| format!("DROP TABLE {}.{name} PURGE", self.user)).collect()
     }
 }
 
-/// Has full scans go through the buffer cache, or as the server likes. Not every account may.
+/// Not every account may.
 pub(crate) fn scans_by_cache(by_cache: bool) -> &'static str {
     if by_cache {
         r#"ALTER SESSION SET "_serial_direct_read" = NEVER"#
@@ -178,7 +171,7 @@ pub(crate) fn scans_by_cache(by_cache: bool) -> &'static str {
     }
 }
 
-/// Values of [`BEGIN_LOAD`], in its order.
+/// In the order of [`BEGIN_LOAD`].
 pub(crate) fn load_binds(load: &Load, made_user: bool) -> [Bind; 6] {
     [
         // Clients bind signed numbers, which the seed may exceed.
@@ -191,17 +184,15 @@ pub(crate) fn load_binds(load: &Load, made_user: bool) -> [Bind; 6] {
     ]
 }
 
-/// Resolves names without an owner in the account of the schema.
 pub(crate) fn current_schema(user: &str) -> String {
     format!("ALTER SESSION SET CURRENT_SCHEMA = {user}")
 }
 
-/// Reads one block after the other: by the index, and without gathering blocks first. Releases before 12.1 ignore the
-/// second hint, which they don't know.
+/// Forbids reads of several blocks. Releases before 12.1 ignore the second hint.
 const HINT: &str = "/*+ INDEX(t i_cf1) NO_BATCH_TABLE_ACCESS_BY_ROWID(t) */";
 
-/// The statement of an operation on the tables of `owner` (`"SLOB1."`, or nothing for the current schema), with expressions
-/// for the first key, the key after the last one, and each new value. In a block, `into` receives the count of a SELECT.
+/// `owner` is `"SLOB1."`, or empty for the current schema. Keys are the first one and the one after the last. `into` receives the
+/// count of a SELECT.
 fn operation(
     kind: Kind,
     owner: &str,
@@ -220,18 +211,15 @@ fn operation(
     }
 }
 
-/// Identifies our rows of the plan table.
 pub(crate) const PLAN_ID: &str = "slob";
 
-/// Explains the plan of a SELECT. It has numbers where a batch has variables, since not every client may leave a variable of
-/// an EXPLAIN PLAN unbound; the hints decide on both plans.
+/// Numbers replace variables, which not every client may leave unbound; the hints decide on both plans.
 pub(crate) fn explain(user: &str) -> String {
     let select = operation(Kind::Select, &format!("{user}."), ["1", "65"], "", |_| String::new());
     fill(include_str!("../sql/explain.sql"), &[("id", PLAN_ID), ("statement", &select)])
 }
 
-/// The block that executes the batches of a session. `sleep` pauses between operations; without it the block takes no
-/// pauses.
+/// Without `sleep`, the block takes no pauses.
 pub(crate) fn block(plan: &SessionPlan, prefix: &Prefix, commit: Commit, sleep: Option<&str>) -> String {
     let commits = format!("{};\n                is_open := FALSE", commit.statement);
     let commits = &commits;

@@ -1,12 +1,8 @@
-//! Connections without a client library, by Oracle's own driver in Rust.
-//!
-//! All its releases so far are previews. Its limits, and how this engine deals with them:
+//! Connections by Oracle's own driver in Rust, so far a preview. Its limits:
 //! - It binds no arrays to PL/SQL: batches are text.
-//! - A connection can't break its own call: ALTER SYSTEM CANCEL SQL ends it, and each call of a session has a time limit.
-//! - It supports neither the account of the operating system nor the local instance.
-//! - It waits for a silent listener without end, and panics at some answers: a thread of its own makes each connection,
-//!   and panics become errors. A panic in the midst of a statement can't: the driver's clean-up then panics again, which
-//!   aborts the program.
+//! - It can't break its own call: ALTER SYSTEM CANCEL SQL ends it, and each call has a time limit.
+//! - It waits for a silent listener without end, and panics at some answers: a thread makes each connection, and panics become
+//!   errors. A panic in the midst of a statement aborts the program, as the clean-up panics again.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -22,16 +18,15 @@ use crate::client::{Bind, BlockInput, BlockOutput, Cancellation, Client, Driver,
 use crate::load::SliceRows;
 use crate::wallet::{self, Wallet};
 
-/// The driver's release; a test compares it with the manifest.
+/// A test compares it with the manifest.
 pub(crate) const VERSION: &str = "26.0.0-beta.5";
 const FETCH_ROWS: u32 = 256;
-/// The driver's number for SYSDBA.
 const SYSDBA: u8 = 4;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Thin {
     wallet: Wallet,
-    /// The folder of Oracle's files: TNS_ADMIN.
+    /// TNS_ADMIN.
     admin: Option<PathBuf>,
     is_chosen: bool,
     login_timeout: Duration,
@@ -43,8 +38,8 @@ impl Thin {
         Self { wallet, admin, is_chosen, login_timeout: LOGIN_TIMEOUT }
     }
 
-    /// The wallet that the target names, or Oracle's files; else that of TNS_ADMIN counts, as for Oracle's other thin drivers.
-    /// True if a service without a net service name is meant to be reached by TLS: files also serve plain connections.
+    /// A target's wallet wins over Oracle's files and TNS_ADMIN. True if a plain service is meant to be reached by TLS: files
+    /// also serve plain connections.
     fn wallet_for(&self, service: &str) -> (Option<String>, bool) {
         if self.wallet.folder.is_some() {
             return (self.wallet.folder.clone(), true);
@@ -56,7 +51,7 @@ impl Thin {
         (beside.and_then(|folder| folder.to_str()).map(str::to_owned), beside.is_some())
     }
 
-    /// Names the wallet, and the target's folder for the net service names in it: an Autonomous Database's has both.
+    /// An Autonomous Database has wallet and net service names in one folder.
     fn with_wallet(&self, mut config: Config, folder: Option<&str>) -> Config {
         if let Some(named) =
             self.wallet.folder.as_ref().filter(|named| Path::new(named).join("tnsnames.ora").is_file())
@@ -86,7 +81,7 @@ impl Driver for Thin {
                  ?driver=thin out",
             ));
         }
-        // Two providers of cryptography are built in, and the driver picks the other one unless one is installed.
+        // The driver picks another provider unless one is installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (folder, by_tls) = self.wallet_for(service);
         let scheme = if by_tls && service.starts_with("//") { "tcps:" } else { "" };
@@ -123,7 +118,7 @@ impl Driver for Thin {
 }
 
 struct ThinClient {
-    /// `None` after a panic, which leaves the connection unusable.
+    /// A panic leaves the connection unusable.
     connection: Option<Connection>,
 }
 
@@ -141,7 +136,7 @@ impl ThinClient {
         }
     }
 
-    /// The driver asks the server to close, and waits for its answer.
+    /// The driver waits for the server's answer to its close.
     fn close(&mut self) {
         if let Some(connection) = self.connection.take() {
             let _ = within(CLOSE_TIMEOUT, move || catch_panic(|| drop(connection)));
@@ -211,7 +206,7 @@ impl Client for ThinClient {
     }
 
     fn limit(&mut self, most: Option<Duration>) {
-        // A connection that is gone reports it at the next call.
+        // A lost connection reports it at the next call.
         let _ = self.with(|connection| connection.set_call_timeout(most));
     }
 
@@ -237,7 +232,7 @@ fn bound_row<'a>(key: &'a i64, columns: &'a [String]) -> Vec<&'a dyn ToDbValue> 
     [key].into_iter().chain(columns.iter().map(|text| text as &dyn ToDbValue)).collect()
 }
 
-/// Cancels the call of a session. Servers from 18c on have it.
+/// Since 18c.
 pub(crate) fn cancel_sql(id: usize, serial: usize, instance: &str) -> String {
     include_str!("../sql/cancel.sql").trim_end().replace("{session}", &format!("{id}, {serial}{instance}"))
 }
@@ -257,19 +252,18 @@ fn texts(row: &oracledb::Row) -> Result<Row, oracledb::Error> {
         if column.db_type().is_string_type() {
             return row.get::<Option<String>>(index);
         }
-        // The other columns of this engine's queries are numbers.
         Ok(row.get::<Option<OracleNumber>>(index)?.map(|number| number.to_string()))
     };
     row.columns().iter().enumerate().map(text).collect()
 }
 
-/// Errors of the driver get the numbers of the client library, so that both have the same advice.
+/// As in the client library, so that both have the same advice.
 const TIMED_OUT: i32 = 12170;
 const CLOSED: i32 = 12537;
 const NO_LISTENER: i32 = 12541;
 const NO_HOST: i32 = 12545;
 const GONE: i32 = 3113;
-/// Words of an error about the server's certificate.
+/// Errors about the server's certificate.
 const UNTRUSTED: &str = "peer certificate";
 
 impl Fault {
@@ -311,7 +305,7 @@ fn fault_of(error: &oracledb::Error) -> Fault {
     }
 }
 
-/// With a private key in the wallet the driver trusts public authorities alone, whatever else is in it.
+/// With a private key in the wallet, the driver trusts public authorities alone.
 fn untrusted(fault: Fault) -> Fault {
     if !fault.message.contains(UNTRUSTED) {
         return fault;
@@ -322,7 +316,7 @@ fn untrusted(fault: Fault) -> Fault {
     )
 }
 
-/// The driver keeps errors of the operating system as text alone.
+/// The driver keeps such errors only as text.
 fn fault_of_stream(message: &str) -> Fault {
     let words = message.strip_prefix("stream operation failed: ").unwrap_or(message);
     let code = match words {
@@ -331,7 +325,6 @@ fn fault_of_stream(message: &str) -> Fault {
         _ if words.contains("timed out") => TIMED_OUT,
         _ => CLOSED,
     };
-    // The text continues a sentence.
     let mut letters = words.chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     Fault::new(code, first.into_iter().chain(letters).collect::<String>())
@@ -358,13 +351,12 @@ fn fault_of_panic(Panic { place, words }: &Panic) -> Fault {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Panic {
-    /// File within the driver's source, and line.
     place: String,
     words: String,
 }
 
 thread_local! {
-    /// True while this thread calls the driver: its panics are not printed.
+    /// Caught panics are not printed.
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
     static LAST: RefCell<Option<Panic>> = const { RefCell::new(None) };
 }
@@ -376,14 +368,13 @@ fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
         panic::set_hook(Box::new(move |info| if IS_CAUGHT.get() { remember(info) } else { before(info) }));
     });
     let outer = IS_CAUGHT.replace(true);
-    // Half-done state is not used again: the connection is closed.
+    // The connection is closed, so half-done state is not used again.
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     IS_CAUGHT.set(outer);
     result.map_err(|_| LAST.take().unwrap_or_default())
 }
 
 fn remember(info: &PanicHookInfo<'_>) {
-    // The folder of the build is left out.
     let short = |file: &str| file.rsplit_once("/src/").map_or(file, |(_, file)| file).to_owned();
     let place = info.location().map(|place| format!("{}:{}", short(place.file()), place.line()));
     let payload = info.payload();

@@ -1,29 +1,25 @@
-//! The folder of a wallet, where Oracle's own files name it: the thin driver reads neither `sqlnet.ora` nor the parameter
-//! MY_WALLET_DIRECTORY of a connect descriptor.
+//! The wallet that Oracle's files name: the thin driver reads neither `sqlnet.ora` nor MY_WALLET_DIRECTORY.
 #![cfg_attr(not(feature = "thin"), allow(dead_code))]
 
 use std::path::{Path, PathBuf};
 
 use slob_spec::Secret;
 
-/// The file of a wallet that the thin driver reads.
 pub(crate) const FILE: &str = "ewallet.pem";
 
-/// Certificates, and perhaps a private key, of connections by TLS.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wallet {
     pub(crate) folder: Option<String>,
     pub(crate) password: Option<Secret>,
 }
 
-/// The wallet that the descriptor of a service names, or else the `sqlnet.ora` of the folder with Oracle's files. The service
-/// may be a net service name, or a descriptor itself.
+/// The descriptor of a service wins over `sqlnet.ora`. A service is a net service name or a descriptor.
 pub(crate) fn named_by_files(service: &str, admin: Option<&Path>) -> Option<String> {
     let read = |name: &str| std::fs::read_to_string(admin?.join(name)).ok();
     let of_descriptor =
         |text: &str| ["MY_WALLET_DIRECTORY", "WALLET_LOCATION"].iter().find_map(|key| inner(text, key));
     let of_name = || of_descriptor(&parameter(&read("tnsnames.ora")?, service)?);
-    // The question mark is Oracle's home folder in what a cloud hands out, where the file lies beside the wallet.
+    // Clouds write a question mark for the folder in which `sqlnet.ora` lies.
     let of_sqlnet = || {
         let folder = inner(&parameter(&read("sqlnet.ora")?, "WALLET_LOCATION")?, "DIRECTORY")?;
         if folder.starts_with('?') { None } else { Some(folder) }
@@ -36,7 +32,7 @@ pub(crate) fn has_key(folder: &str) -> bool {
     std::fs::read_to_string(file).is_ok_and(|text| text.contains("PRIVATE KEY-----"))
 }
 
-/// The value of a parameter in a file of Oracle's: up to the end of its parentheses, or of its line.
+/// A value ends with its parentheses, or its line.
 fn parameter(text: &str, name: &str) -> Option<String> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let text = lines.collect::<Vec<_>>().join("\n");
@@ -53,7 +49,6 @@ fn parameter(text: &str, name: &str) -> Option<String> {
     None
 }
 
-/// Finds the place at which the first parenthesis of a text is closed.
 fn closed(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, letter) in text.char_indices() {
@@ -67,7 +62,6 @@ fn closed(text: &str) -> Option<usize> {
     None
 }
 
-/// The text of `(KEY=text)` anywhere within parentheses.
 fn inner(text: &str, key: &str) -> Option<String> {
     let pairs = text.split('(').filter_map(|pair| pair.split_once('='));
     let mut values = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case(key));
