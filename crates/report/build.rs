@@ -1,8 +1,5 @@
-//! Packs the chart library for the HTML report when the program is built.
-//!
-//! The library comes from the crate `plotly`, which carries plotly.js for pages that work offline. A page holds it
-//! compressed, and the browser inflates it, so that a report is 2 MB instead of 5. The hashes are for the page's
-//! Content-Security-Policy: a browser runs these scripts and no other.
+//! Packs plotly.js, from the crate `plotly`, compressed: a report is 2 MB instead of 5. The hashes are for its
+//! Content-Security-Policy.
 
 use std::error::Error;
 use std::fs;
@@ -33,14 +30,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The content of the first script element, the library; the second one is for formulas, which reports have none of.
+/// The first script element is the library; the second one is for formulas, which reports lack.
 fn first_script(html: &str) -> Option<&str> {
     let (_, rest) = html.split_once("<script type=\"text/javascript\">")?;
     let (script, _) = rest.split_once("</script>")?;
     script.contains("plotly.js").then_some(script)
 }
 
-/// The hash of a script in a Content-Security-Policy.
 fn policy_hash(script: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script.as_bytes())))
 }

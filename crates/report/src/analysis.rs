@@ -1,12 +1,8 @@
-//! Repeated runs of several variants: tables, intervals, and verdicts that say which differences are more than noise.
+//! Repeated runs of several variants: tables, intervals, and differences that are more than noise.
 //!
-//! The tables are those of Brian Pardy's SLOB.R (2013): a row for each variant, a column for each number of sessions and
-//! one for all of them; each figure is the mean after dropping every value equal to the extremes. Beside it stand the
-//! plain mean with its confidence interval, the median, the coefficient of variation, and the number of runs.
-//!
-//! Pairs of variants are compared on logarithms by Welch's interval, see [`slob_stats::Comparison`]. The statements on all
-//! pairs of a table hold together with the requested confidence (Bonferroni's inequality: Dunn, "Multiple comparisons among
-//! means", *JASA* 56 (1961) 52): a comparison of seven file systems would else find a difference by luck.
+//! Tables are those of Brian Pardy's SLOB.R (2013): means after dropping every value equal to the extremes.
+//! Pairs are compared by [`slob_stats::Comparison`]. All statements of a table hold together with the requested confidence
+//! (Bonferroni's inequality: Dunn, "Multiple comparisons among means", *JASA* 56 (1961) 52).
 
 mod curve;
 mod curve_page;
@@ -38,7 +34,6 @@ use slob_facts::format::{count, plural};
 use slob_facts::verdicts::refusal;
 use slob_facts::{Claim, Figure, GroupVerdicts, Question, figure};
 
-/// What helps against BAD runs of a campaign.
 pub const RETRY_BAD: &str =
     "`slob campaign PLAN.toml --retry-bad` makes BAD runs again; the folders of the old ones stay.";
 
@@ -47,18 +42,16 @@ pub struct Variant {
     pub name: String,
     /// The identical variant, in an A/A pair.
     pub twin_of: Option<String>,
-    /// True if the label is the name; else the label contains it, as in SLOB.R.
+    /// False if the label only contains the name, as in SLOB.R.
     #[serde(skip)]
     is_whole_label: bool,
 }
 
 impl Variant {
-    /// The variant of the runs whose labels contain this text.
     pub fn part(name: &str) -> Self {
         Self { name: name.to_owned(), twin_of: None, is_whole_label: false }
     }
 
-    /// The variant of the runs with exactly this label.
     pub fn whole(name: &str) -> Self {
         Self { is_whole_label: true, ..Self::part(name) }
     }
@@ -80,7 +73,6 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
-    /// Why a variant has no such figure.
     fn lacks(&self, variant: &Variant, runs: &[&Run], parts: &[Part]) -> String {
         let own: Vec<_> = runs.iter().filter(|run| variant.has(run)).collect();
         let is_unknown = |part: &&Part| !own.iter().any(|run| run.figures.contains_key(part.name));
@@ -106,9 +98,7 @@ impl TableSpec {
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub confidence: Confidence,
-    /// The variant that figures are shown relative to.
     pub scale: Option<String>,
-    /// The latency to show; by default that of reads where it is known.
     pub latency: Option<LatencyOf>,
 }
 
@@ -120,7 +110,7 @@ pub struct Analysis {
     pub variants: Vec<Variant>,
     pub tables: Vec<Table>,
     pub notes: Vec<String>,
-    /// True if the runs can be made again by the plan of their campaign.
+    /// True if the plan of their campaign can repeat the runs.
     #[serde(skip)]
     pub is_of_campaign: bool,
 }
@@ -131,11 +121,11 @@ pub struct Table {
     pub title: String,
     pub model: String,
     pub metric: String,
-    /// The variants that lack the figure, in a sentence each with the reason.
+    /// Sentences on variants that lack the figure.
     pub lacking: Vec<String>,
-    /// Kind of `latency_us` of the cells; absent if the runs know none.
+    /// Absent if the runs know none.
     pub latency: Option<LatencyOf>,
-    /// The verdicts that make the figure worthless if they are BAD.
+    /// Verdicts that make the figure worthless if they are BAD.
     pub rests_on: Vec<Question>,
     pub sessions: Vec<u32>,
     pub rows: Vec<Row>,
@@ -147,12 +137,10 @@ pub struct Row {
     pub variant: String,
     pub verdicts: GroupVerdicts,
     pub cells: Vec<Cell>,
-    /// All runs, whatever their sessions.
     pub overall: Cell,
 }
 
 impl Row {
-    /// The variant, marked if a verdict that the figure rests on is BAD.
     fn label(&self, rests_on: &[Question]) -> String {
         match self.verdicts.against(rests_on, Claim::Storage) {
             Some(bad) => format!("{} ({} {})", self.variant, bad.question.title(), bad.answer.word()),
@@ -160,39 +148,33 @@ impl Row {
         }
     }
 
-    /// The cell of a number of sessions by its place; after the last, the one of all of them.
     fn cell(&self, at: usize) -> &Cell {
         self.cells.get(at).unwrap_or(&self.overall)
     }
 }
 
-/// The repeats of one variant at one number of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cell {
     pub runs: usize,
     pub runs_without: usize,
-    /// SLOB.R's mean: every value equal to the extremes is dropped. For reads and writes together, the sum of both means.
-    /// Absent if nothing is left, as of two runs.
+    /// Drops every value equal to the extremes. Reads and writes together are the sum of both means. Absent if nothing is left.
     pub slob_r_mean: Option<f64>,
-    /// `slob_r_mean` relative to that of the variant that figures are scaled by.
     pub scaled: Option<f64>,
     pub mean: Option<f64>,
-    /// Confidence interval of the mean; absent with fewer than two runs of a number of sessions.
+    /// Absent with fewer than two runs of a number of sessions.
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub median: Option<f64>,
-    /// Standard deviation in percent of the mean; absent like `low`, and for different numbers of sessions.
+    /// In percent of the mean; absent for different numbers of sessions.
     pub cv_percent: Option<f64>,
-    /// Mean of the repeats' mean latencies.
     pub latency_us: Option<f64>,
     pub latency_p99_us: Option<f64>,
     pub values: Vec<f64>,
-    /// The events that took most time in a run, the most frequent first.
+    /// The most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub top_waits: Vec<TopWait>,
 }
 
-/// An event, and the number of runs in which no other took more time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TopWait {
     pub event: String,
@@ -203,12 +185,10 @@ pub struct TopWait {
 pub struct Pair {
     pub first: String,
     pub second: String,
-    /// True for an A/A pair, in which a difference can only be noise.
+    /// In an A/A pair a difference can only be noise.
     pub same_thing: bool,
     /// Over all numbers of sessions that both have repeats of, each with the same weight.
-    /// Absent if they can't be compared.
     pub overall: Option<Comparison>,
-    /// At each number of sessions of the table.
     pub by_sessions: Vec<Option<Comparison>>,
     pub verdict: String,
 }
@@ -261,7 +241,6 @@ impl Analysis {
     }
 }
 
-/// Differences between runs besides their variant, a sentence each.
 fn unlike(runs: &[&Run]) -> Vec<String> {
     let products: BTreeSet<&str> = runs.iter().filter_map(|run| run.product.as_deref()).collect();
     let sizes = runs.iter().filter_map(|run| run.figures.get(figure::SCALE_BLOCKS.name));
@@ -276,7 +255,6 @@ fn unlike(runs: &[&Run]) -> Vec<String> {
     products.into_iter().chain(sizes).collect()
 }
 
-/// The limits of control groups that not all variants have, in a sentence.
 fn limits(runs: &[Run], variants: &[Variant]) -> Option<String> {
     let of_variant = |variant: &Variant| -> BTreeSet<&str> {
         let own = runs.iter().filter(|run| variant.has(run));
@@ -293,7 +271,6 @@ fn limits(runs: &[Run], variants: &[Variant]) -> Option<String> {
     Some(format!("Mind that the variants have different limits: {}.", limited.join("; ")))
 }
 
-/// All digits of a number for machines; empty if it is unknown.
 pub(crate) fn number_or_empty(number: Option<f64>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
 }
@@ -383,7 +360,6 @@ impl Table {
 }
 
 impl Cell {
-    /// The repeats of a figure that is the sum of `parts`.
     fn of(runs: &[&Run], parts: &[Part], latency: Option<LatencyOf>, confidence: Confidence) -> Self {
         let known = |name: &str| -> Vec<f64> {
             runs.iter().filter_map(|run| run.figures.get(name).copied()).collect()
@@ -399,7 +375,7 @@ impl Cell {
             slob_r_mean: parts.iter().map(|part| mean_without_extremes(&known(part.name))).sum(),
             scaled: None,
             mean: summary::mean(&values),
-            // The interval of two runs that differ much reaches below 0, which no rate or time does.
+            // The interval of two very different runs reaches below 0, which no rate or time does.
             low: interval.map(|(low, _)| low.max(0.0)),
             high: interval.map(|(_, high)| high),
             median: summary::median(&values),
@@ -411,12 +387,11 @@ impl Cell {
         }
     }
 
-    /// The cell of all runs, with each number of sessions in its mean with the same weight. Runs with different numbers of sessions
-    /// are no repeats: their spread is not noise.
+    /// Runs with different numbers of sessions are no repeats: their spread is not noise.
     fn over(self, cells: &[Self], confidence: Confidence) -> Self {
         let own: Vec<&[f64]> =
             cells.iter().map(|cell| cell.values.as_slice()).filter(|own| !own.is_empty()).collect();
-        // A run of SLOB.R's may be in two cells, which are not independent then.
+        // SLOB.R may count a run in two cells, which are not independent then.
         let are_apart = own.iter().map(|values| values.len()).sum::<usize>() == self.runs;
         let over = mean_over(&own, confidence.ratio()).filter(|_| are_apart);
         let (low, high) = over.map(|(_, (low, high))| (low.max(0.0), high)).unzip();
@@ -440,8 +415,7 @@ fn top_waits(runs: &[&Run]) -> Vec<TopWait> {
     waits
 }
 
-/// The places of the pairs to compare, the earlier first: every pair, but a twin with its original alone. `names` returns a
-/// name and the name of the original.
+/// Every pair, but a twin with its original alone. `names` returns a name and the name of the original.
 pub(crate) fn compared_places<T>(
     all: &[T],
     names: impl Fn(&T) -> (&str, Option<&str>),
@@ -455,7 +429,7 @@ pub(crate) fn compared_places<T>(
     all_pairs.filter(is_compared).collect()
 }
 
-/// The confidence is that of all statements together; `words` are those for more and for less.
+/// All statements together have this confidence; `words` are those for more and for less.
 fn pairs(
     variants: &[Variant],
     rows: &[Row],
@@ -479,7 +453,6 @@ fn pairs(
 }
 
 impl Analysis {
-    /// What each pair of variants comes to, a sentence each.
     pub fn answers(&self) -> impl Iterator<Item = String> {
         let of_table = |table: &'_ Table| {
             let title = table.title.clone();

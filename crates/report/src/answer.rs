@@ -1,6 +1,4 @@
-//! What a command found out, in every form.
-//!
-//! A command that has an `Answer` has text, CSV, JSON, Markdown and a page, and its exit code follows from it.
+//! What a command found out, in every form; its exit code follows from it.
 
 use serde::Serialize;
 use slob_facts::table::Table;
@@ -20,22 +18,18 @@ pub enum Outcome {
 }
 
 pub trait Answer: Serialize {
-    /// The name of its page's file, without the ending.
+    /// The page's file, without the ending.
     const NAME: &'static str;
 
-    /// Sentences and tables, for text and Markdown.
     fn page(&self) -> Page;
 
-    /// The page with charts.
     fn view(&self) -> View;
 
-    /// Rows for machines.
     fn table(&self) -> Table;
 
     /// True if every verdict that it rests on is good.
     fn are_good(&self) -> bool;
 
-    /// The decision, if it is one.
     fn outcome(&self) -> Option<Outcome> {
         None
     }
@@ -56,7 +50,6 @@ pub trait Answer: Serialize {
         self.view().html()
     }
 
-    /// Its figures with all digits.
     fn json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

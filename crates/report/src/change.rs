@@ -1,4 +1,4 @@
-//! How much a figure of one group of runs differs from that of another, and the words for it.
+//! How much a figure differs between two groups of runs, in words.
 
 use slob_facts::Figure;
 use slob_facts::figure::Better;
@@ -13,8 +13,8 @@ pub(crate) fn compared(
     second: &[f64],
     confidence: Confidence,
 ) -> Option<Comparison> {
-    /// The error of the ratio of two percentiles of a histogram: each is within 1/128. Runs with percentiles in the same
-    /// bucket would otherwise seem to have no noise at all.
+    /// Each percentile of a histogram is within 1/128. Runs with percentiles in the same bucket would seem to have no noise at
+    /// all.
     const PERCENTILE_PERCENT: f64 = 1.6;
     let comparison = Comparison::of(first, second, confidence.ratio())?;
     let widened = |interval: PercentInterval| match figure.is_percentile() {
@@ -24,12 +24,11 @@ pub(crate) fn compared(
     Some(Comparison { interval: comparison.interval.map(widened), ..comparison })
 }
 
-/// Two groups, and the words for more and for less of a figure of theirs.
 pub(crate) struct Change<'a> {
     pub(crate) first: &'a str,
     pub(crate) second: &'a str,
     pub(crate) words: [&'a str; 2],
-    /// The direction that is called better; neither where nothing is praised.
+    /// The direction that is called better.
     pub(crate) better: Better,
 }
 
@@ -67,24 +66,22 @@ impl Change<'_> {
     }
 }
 
-/// The statement on an interval with 0 in it.
 pub(crate) fn noise(interval: &PercentInterval) -> String {
     format!("no difference found: the noise is {} %.", shown_percent(interval.noise_percent()))
 }
 
-/// The ends of an interval with their signs: `-84.5 % to -10.2 %`.
+/// `-84.5 % to -10.2 %`
 pub(crate) fn signed_range(interval: &PercentInterval) -> String {
     format!("{} % to {} %", signed_percent(interval.low), signed_percent(interval.high))
 }
 
-/// The ends of an interval without their signs, the smaller first: `3.2 % to 5.1 %`.
+/// Without signs, the smaller first: `3.2 % to 5.1 %`.
 pub(crate) fn range(interval: &PercentInterval) -> String {
     let (low, high) = (interval.low.abs(), interval.high.abs());
     let (small, large) = (shown_percent(low.min(high)), shown_percent(low.max(high)));
     if small == large { format!("{small} %") } else { format!("{small} % to {large} %") }
 }
 
-/// A percentage with a decimal, below 1 with two.
 pub(crate) fn shown_percent(percent: f64) -> String {
     fixed(percent, if percent < 0.995 { 2 } else { 1 })
 }

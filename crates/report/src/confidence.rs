@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-/// A confidence level, which lies between one half and one. Saved as a ratio such as 0.95, read and shown in percent.
+/// A ratio such as 0.95, from one half to one; read and shown in percent.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, derive_more::Display)]
-// As many digits as anybody types, and none of those that binary fractions add: `95 %`, `99.9 %`.
+// Omits the digits that binary fractions add: `95 %`, `99.9 %`.
 #[display("{} %", (_0 * 1e10).round() / 1e8)]
 #[serde(transparent)]
 pub struct Confidence(f64);
@@ -20,7 +20,7 @@ impl Confidence {
         self.0
     }
 
-    /// That of each of so many statements that hold together with this one (Bonferroni).
+    /// Bonferroni: each of so many statements that hold together.
     pub(crate) fn of_each(self, statements: usize) -> Self {
         Self(1.0 - (1.0 - self.0) / statements.max(1) as f64)
     }

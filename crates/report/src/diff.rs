@@ -1,8 +1,5 @@
-//! Runs, or groups of repeated runs, side by side: what differs, by how much, and is that more than noise?
-//!
-//! The order is that of AWR's compare-period report: what was different about the test, the load profile, latencies, CPU
-//! and device, top events. With repeats the statement about noise is that of [`slob_stats::Comparison`]. Two groups are compared
-//! with each other; of more, each figure has its best.
+//! Runs, or groups of repeated runs, side by side: what differs by more than noise ([`slob_stats::Comparison`]).
+//! The order is that of AWR's compare-period report.
 
 mod views;
 
@@ -36,7 +33,7 @@ pub struct Diff {
     pub confidence: Confidence,
     pub statements: Vec<String>,
     pub changes: Vec<DifferingSetting>,
-    /// Figures side by side, whether they differ or not, if a group knows them.
+    /// All figures that a group knows, different or not.
     pub metrics: Vec<Metric>,
     pub distributions: Vec<Distribution>,
     pub events: Vec<Event>,
@@ -48,7 +45,6 @@ pub struct Diff {
 pub struct Group {
     pub name: String,
     pub runs: Vec<String>,
-    /// Runs that did not complete or have no window, and why; and in what its runs differ.
     pub incomplete: Vec<String>,
     pub verdicts: GroupVerdicts,
 }
@@ -60,10 +56,9 @@ pub struct Metric {
     pub title: &'static str,
     pub unit: &'static str,
     pub better: Better,
-    /// The means of the runs that know it.
     #[serde(flatten)]
     pub means: PerGroup<Option<f64>>,
-    /// Why it can't be compared: the BAD verdicts that it rests on.
+    /// Names the BAD verdicts that it rests on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     #[serde(flatten)]
@@ -79,19 +74,17 @@ pub enum Compared {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Difference {
-    /// The difference of the means in percent of the first; absent if the first is 0, or if it can't be compared.
+    /// In percent of the first; absent if that is 0, or if the means can't be compared.
     pub difference_percent: Option<f64>,
-    /// Absent if a run does not know it, or has a 0 or less, or if it can't be compared.
+    /// Absent if a run does not know the figure, or has a 0 or less.
     pub comparison: Option<Comparison>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Ranking {
-    /// The confidence interval of each mean; absent for a single run, and for bounds of buckets.
+    /// Absent for a single run, and for bounds of buckets.
     pub intervals: Vec<Option<(f64, f64)>>,
-    /// The names of the group with the best mean, and of the next ones that noise does not tell from it. None if it tells nothing
-    /// apart.
-    /// Groups with a BAD verdict that the figure rests on, or that others do not have, are not ranked.
+    /// The best group, and those that noise does not tell from it. Groups with BAD verdicts that others lack are not ranked.
     pub best: Vec<String>,
     pub invalid: Vec<String>,
     pub next: Option<String>,
@@ -103,10 +96,9 @@ pub struct Distribution {
     pub name: &'static str,
     #[serde(flatten)]
     pub counts: PerGroup<Option<u64>>,
-    /// Durations below the step of the clock that timed them, which are in no other row.
+    /// Durations below the step of the clock, which are in no other row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below_clock_step: Option<BelowClockStep>,
-    /// From the shortest to the longest, without gaps.
     pub rows: Vec<DistributionRow>,
     #[serde(skip)]
     histograms: Vec<Option<Histogram>>,
@@ -133,17 +125,16 @@ pub struct DistributionRow {
 pub struct Event {
     pub name: String,
     pub class: String,
-    /// Absent if it did not appear in this group.
     #[serde(flatten)]
     pub shares: PerGroup<Option<EventShare>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EventShare {
-    /// Seconds for each second of the window: the mean number of sessions in it.
+    /// For each second of the window: the mean number of sessions in it.
     pub s_per_s: f64,
     pub percent_of_db_time: Option<f64>,
-    /// Mean of a wait; absent if waits are not counted.
+    /// Absent if waits are not counted.
     pub mean_us: Option<f64>,
 }
 
@@ -170,7 +161,7 @@ impl Diff {
         Ok(Self { groups, confidence, statements, changes, metrics, distributions, events, charts })
     }
 
-    /// With the charts of all groups, for a page. `groups` are those that were compared, with the series of their records.
+    /// `groups` must be those compared, with their series.
     pub fn with_charts(self, groups: &[NamedRuns<'_>]) -> Self {
         Self { charts: Charts::of(&self.distributions, groups), ..self }
     }
@@ -271,7 +262,6 @@ fn metrics(sides: &[Runs<'_>], confidence: Confidence) -> Vec<Metric> {
 }
 
 impl Metric {
-    /// `None` if no group knows the figure.
     fn of(
         section: &'static str,
         figure: &Figure,
@@ -306,7 +296,7 @@ impl Metric {
     }
 }
 
-/// The groups with a BAD verdict that others do not have: operations are faster from a page cache too, but not better.
+/// Operations are faster from a page cache too, but not better.
 fn unlike<'a>(sides: &'a [Runs<'_>]) -> Vec<&'a str> {
     let bad =
         |side: &Runs<'_>| side.verdicts.against(&Question::ALL, Claim::Compared).map(|worst| worst.question);
@@ -337,7 +327,7 @@ impl Ranking {
         let interval = |(side, values): (&Runs<'_>, &Vec<f64>)| {
             let (low, high) =
                 mean_interval(values, confidence.ratio()).filter(|_| side.is_comparable(figure))?;
-            // The interval of two runs that differ much reaches below 0, which no rate or time does.
+            // The interval of two very different runs reaches below 0, which no rate or time does.
             Some((low.max(0.0), high))
         };
         let intervals = sides.iter().zip(values).map(interval).collect();
@@ -381,7 +371,7 @@ impl Ranking {
     }
 }
 
-/// The figures of the statements, their names there, and the words for more and for less of them.
+/// Figure, its name in sentences, and the words for more and less.
 const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
     (figure::OPERATIONS_PER_S, "Operations/s", ["faster", "slower"]),
     (figure::PHYSICAL_READS_PER_S, "Physical reads/s", ["higher", "lower"]),
@@ -405,12 +395,12 @@ fn statements(metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) ->
         };
         Some(format!("{title}: {sentence}"))
     });
-    // Figures that rest on the same verdicts have one sentence.
+    // Figures that rest on the same verdicts share a sentence.
     let mut refused: Vec<(Vec<&str>, String)> = Vec::new();
     for (figure, title, _) in &SPOKEN {
         let Some(metric) = find(figure) else { continue };
         let Some(reason) = &metric.refused else { continue };
-        // The reasons of many are a page: the verdicts hold them too.
+        // More reasons fill a page, and the verdicts hold them too.
         const FEW: usize = 2;
         let sentence = match &metric.compared {
             Compared::Pair(_) => format!("can't be compared. {reason}"),
@@ -461,7 +451,7 @@ fn repeats(sides: &[Runs<'_>], confidence: Confidence) -> String {
 }
 
 impl Ranking {
-    /// The best in a sentence; `None` if fewer than two groups were ranked.
+    /// `None` if fewer than two groups were ranked.
     fn statement(&self, [more, less]: [&str; 2]) -> Option<String> {
         let (lead, next) = (self.lead?, self.next.as_ref()?);
         let word = if lead.percent > 0.0 { more } else { less };
@@ -529,7 +519,6 @@ fn events(sides: &[Runs<'_>]) -> Vec<Event> {
 
 type Add = fn(&Record, &mut Histogram);
 
-/// Durations of operations and of physical reads; those that no group measured are left out.
 fn distributions(groups: &[&[Record]]) -> Vec<Distribution> {
     let operations: Add = |record, all| {
         let kinds = record.operations.values().filter(|_| record.window.is_some());

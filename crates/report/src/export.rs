@@ -1,6 +1,4 @@
-//! A run in the formats of other tools: the HdrHistogram interval log, and Prometheus' text exposition format.
-//!
-//! The series as CSV is [`slob_record::series_csv`], which every run has beside its record.
+//! A run as HdrHistogram interval log and in Prometheus' text exposition format.
 
 use std::fmt::{Display, Write};
 use std::num::NonZeroU64;
@@ -20,18 +18,15 @@ use slob_facts::{Run, figure};
 #[derive(Debug, thiserror::Error)]
 #[error("writing the histogram of second {second}: {reason}")]
 pub struct HlogError {
-    /// First second of the interval, from the sessions' start.
+    /// From the sessions' start.
     second: u64,
     reason: String,
 }
 
-/// The latency of operations as an HdrHistogram interval log, version 1.3: a V2 compressed histogram for each interval of
-/// the series in which operations ended. HistogramLogProcessor, HistogramLogAnalyzer and the libraries of a dozen languages
-/// read it.
+/// The latency of operations as an HdrHistogram interval log, version 1.3, with V2 compressed histograms.
 ///
-/// Times are seconds since the start of the sessions, which the header gives. Values are nanoseconds, as these tools expect:
-/// they divide by a million to show milliseconds, the unit of the column Interval_Max. Intervals that are not wholly within
-/// the window have a tag, without which tools leave tagged lines out.
+/// Values are nanoseconds, and Interval_Max is milliseconds, as its tools expect. Intervals not wholly within the window have a
+/// tag, so that tools can leave them out.
 pub fn hlog(record: &Record) -> Result<String, HlogError> {
     let failed = |second: u64, reason: &dyn Display| HlogError { second, reason: reason.to_string() };
     // A line of the header must stay one.
@@ -66,7 +61,7 @@ pub fn hlog(record: &Record) -> Result<String, HlogError> {
     String::from_utf8(log).map_err(|error| failed(0, &error))
 }
 
-/// The same values in the other histogram: each bucket's midpoint, and the smallest and the largest value exactly.
+/// Uses each bucket's midpoint, and the smallest and largest value exactly.
 fn hdr(latency: &Histogram) -> Result<Hdr<u64>, Box<dyn std::error::Error>> {
     /// Finer than the buckets of a record, so that nothing is lost.
     const SIGNIFICANT_DIGITS: u8 = 3;
@@ -75,7 +70,7 @@ fn hdr(latency: &Histogram) -> Result<Hdr<u64>, Box<dyn std::error::Error>> {
     };
     let mut hdr = Hdr::new_with_max(max.max(2), SIGNIFICANT_DIGITS)?;
     hdr.record(min)?;
-    // The largest value stands for all beyond the range of the record's buckets.
+    // All values beyond the range of the record's buckets get the largest value.
     let at_max = latency.beyond_range().max(1).min(latency.count() - 1);
     hdr.record_n(max, at_max)?;
     for (low, _, count) in latency.buckets() {
@@ -97,20 +92,19 @@ pub enum Kind {
 
 pub type Labels<'a> = &'a [(&'a str, &'a str)];
 
-/// Upper bounds of buckets in microseconds: 1, 2 and 5 of each power of ten from 10 us to 100 s.
+/// 1, 2 and 5 of each power of ten from 10 us to 100 s.
 fn bounds_us() -> impl Iterator<Item = u64> {
     let bounds = (1..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)));
     bounds.take_while(|us| *us <= 100_000_000)
 }
 
-/// Metrics in Prometheus' text exposition format, version 0.0.4.
+/// Prometheus' text exposition format, version 0.0.4.
 #[derive(Debug, Default)]
 pub struct Metrics {
     text: String,
 }
 
 impl Metrics {
-    /// Begins a metric: all its samples follow.
     pub fn begin(&mut self, name: &str, kind: Kind, help: &str) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         // Writing to a String can't fail.
@@ -139,8 +133,7 @@ impl Metrics {
         let _ = writeln!(self.text, "{name}{labels} {value}");
     }
 
-    /// Durations in nanoseconds as the samples of a histogram in seconds. The first bucket holds all that is below the step of
-    /// the clock.
+    /// Nanoseconds become seconds. The first bucket holds all below the step of the clock.
     pub fn histogram(&mut self, name: &str, labels: Labels<'_>, values: &Histogram) {
         let step_ns = values.clock_step().map_or(0, NonZeroU64::get);
         let finite = bounds_us()
@@ -162,11 +155,8 @@ fn name_of(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
 }
 
-/// The figures of a record for Prometheus, by the textfile collector of its node exporter or by a push gateway. Unknown
-/// figures are left out.
-///
-/// Units are base units, as its conventions ask: seconds and bytes. Names are stable. Every sample has the labels `run`,
-/// `name` and `target`. There are no time stamps: a finished run is a fact and not a moment.
+/// The figures of a record for Prometheus. Names are stable; units are base units, as its conventions ask.
+/// There are no time stamps: a finished run is no moment.
 pub fn prometheus(record: &Record) -> String {
     let mut metrics = Metrics::default();
     let labels = [("run", record.id.as_str()), ("name", &record.name), ("target", &record.target)];

@@ -1,13 +1,9 @@
-//! One field of a record, by its path.
+//! One field of a record, by its path: names of the saved record with dots between, as `window.seconds`.
 //!
-//! A path consists of the names of the saved record with dots between them: `window.seconds`, `counters.physical_reads`. An
-//! element of a list is named by its position (`sessions.0.rows`) or by its `name` or `key` (`server.settings.NAME.value`,
-//! `configuration.UPDATE_PCT.value`). Further fields are
-//!
-//! - for each histogram `min_us`, `mean_us`, `max_us` and percentiles, `p50_us`, `p99_us`, `p999_us` and so on: the
-//!   digits after the second are decimals (`p9999_us` is 99.99 %);
+//! A position (`sessions.0.rows`), a `name` or a `key` names an element of a list. Further fields are
+//! - for each histogram `min_us`, `mean_us`, `max_us` and percentiles such as `p50_us` and `p9999_us` (99.99 %);
 //! - `figures.NAME`: every [column](crate::info::Column) of a table of runs;
-//! - `verdicts.QUESTION`: each [verdict](slob_facts::Verdict) with its finding, as `verdicts.physical.cause`.
+//! - `verdicts.QUESTION`: each [verdict](slob_facts::Verdict) with its finding.
 
 use serde_json::{Map, Value, json};
 use slob_record::Record;
@@ -44,7 +40,7 @@ fn hint(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) }
 }
 
-/// A field of a record as JSON: `null` if it exists and is unknown.
+/// `null` if the field exists and is unknown.
 pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
     let mut at = match path.split('.').next() {
         Some(FIGURES) => json!({ FIGURES: figures(record) }),
@@ -101,7 +97,6 @@ fn step(at: &mut Value, part: &str) -> Option<Value> {
     }
 }
 
-/// The name of an element of a list, if it has one.
 fn title(element: &Value) -> Option<&str> {
     element.get("name").or_else(|| element.get("key")).and_then(Value::as_str)
 }

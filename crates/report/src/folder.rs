@@ -14,13 +14,11 @@ use crate::html::run_page;
 use crate::recheck::{Recheck, digest_in_report, recheck, recheck_operations};
 use crate::sections::text_report;
 
-/// Views in a run's folder.
 pub const HTML_REPORT: &str = "report.html";
 pub const TEXT_REPORT: &str = "report.txt";
 
-/// Checks a record, the files of its folder and its signature, which must be by one of `signers` if there are any. A page or a
-/// record of another name stands alone: what lies beside it may be of other runs.
-/// Fails if a file can't be read.
+/// The signature must be by one of `signers` if there are any. A record of another name is checked without its folder, which may
+/// be of other runs.
 pub fn check_run(path: &Path, signers: Option<&Signers>) -> Result<(Record, Vec<Recheck>), RecordError> {
     let record = read_record(path)?;
     let (digest, saved) = read_digests(path)?;
@@ -40,7 +38,7 @@ pub fn check_run(path: &Path, signers: Option<&Signers>) -> Result<(Record, Vec<
 }
 
 fn check_digest(record: &Record, own: &str, saved: Option<String>) -> Recheck {
-    /// Letters of an older release's.
+    /// Hexadecimal digits in older releases.
     const SHORTEST: usize = 16;
     let Some(saved) = saved else {
         // Older releases did not note the files either.
@@ -53,8 +51,7 @@ fn check_digest(record: &Record, own: &str, saved: Option<String>) -> Recheck {
     Recheck::new(agrees, format!("the digest of the record {own}, saved with it {saved}"))
 }
 
-/// The files beside a record that are not made from it alone. Anything may be added to a folder, and a file may stay behind when
-/// the record is given away.
+/// Files may be added to a folder, and may stay behind when the record is given away.
 fn check_files(record: &Record, folder: &Path) -> Result<Vec<Recheck>, RecordError> {
     let check = |(name, saved): (&String, &String)| {
         let path = folder.join(name);
@@ -83,7 +80,7 @@ fn check_files(record: &Record, folder: &Path) -> Result<Vec<Recheck>, RecordErr
 
 const DIGEST_OF_VIEW: &str = "Digest of all above:";
 
-/// A view of a record with a last line that tells whether somebody edited it. It is for other releases, which make other views.
+/// The last line tells other releases, which make other views, whether somebody edited it.
 pub fn with_digest(view: &str) -> String {
     let line = format!("{DIGEST_OF_VIEW} {}", digest_of_text(view));
     if is_page(view) { format!("{view}<!-- {line} -->\n") } else { format!("{view}{line}\n") }
@@ -93,7 +90,6 @@ fn is_page(view: &str) -> bool {
     view.starts_with("<!DOCTYPE html>")
 }
 
-/// A report or a page against the record that it must have been made from.
 fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
     let name = path.file_name()?.to_string_lossy();
     let saved = String::from_utf8_lossy(&fs::read(path).ok()?).into_owned();
@@ -114,7 +110,7 @@ fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
         true => run_page(record),
         false => with_hidden_shown(&text_report(record)).into_owned(),
     };
-    // Without its digest it was printed by `slob report`.
+    // `slob report` prints a view without its digest.
     if made == if has_digest { view } else { &saved } {
         return Some(Recheck::new(true, format!("{name} is what the record says")));
     }
@@ -128,7 +124,6 @@ fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
     Some(Recheck::unknown(format!("{name} was made by another release, whose views are others")))
 }
 
-/// The signature beside the record.
 fn check_signature(path: &Path, signers: Option<&Signers>) -> Result<Option<Recheck>, RecordError> {
     let record = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
     let mut place = record.clone().into_os_string();

@@ -1,7 +1,6 @@
 //! A gate: what must hold of runs, so that a script can decide.
 //!
-//! A requirement passes, fails, or is not known: because a run does not know the figure, because a verdict that the figure rests
-//! on is BAD, or because the noise of the runs reaches over the threshold. Then the number of runs that would tell is given.
+//! A requirement is unknown if a run lacks the figure, a verdict that it rests on is BAD, or noise reaches over the threshold.
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
@@ -24,14 +23,14 @@ use crate::page::Page;
 use crate::settings::differing_limits;
 use crate::{Answer, Confidence, Outcome};
 
-/// A requirement on runs: `read-p99 < 2ms`, `physical`, or `steady = doubt` where that is good enough.
+/// `read-p99 < 2ms`, `physical`, or `steady = doubt` where that is good enough.
 #[derive(Clone, Debug)]
 pub enum Requirement {
     Figure(Bound),
     Verdict { question: Question, worst: Grade },
 }
 
-/// How much worse than the baseline a figure may be: `iops 3 %`.
+/// How much worse than the baseline: `iops 3 %`.
 #[derive(Clone, Debug)]
 pub struct MaxLoss {
     figure: &'static Figure,
@@ -104,7 +103,6 @@ impl fmt::Display for MaxLoss {
     }
 }
 
-/// A requirement with its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     pub requirement: String,
@@ -131,12 +129,12 @@ pub struct Gate {
     are_good: bool,
 }
 
-/// Requirements with semicolons between, as in GATE.
+/// Semicolons separate requirements, as in GATE.
 pub fn requirements(text: &str) -> Result<Vec<Requirement>, BadRequirement> {
     text.split(';').map(str::trim).filter(|text| !text.is_empty()).map(str::parse).collect()
 }
 
-/// The text of GATE in the configuration of a run; empty without one.
+/// Empty without GATE.
 pub fn required_of(record: &Record) -> &str {
     let entry = record.configuration.iter().find(|entry| entry.key == "GATE");
     entry.map_or("", |entry| &entry.value)
@@ -149,7 +147,6 @@ fn not_known(reason: impl Into<String>) -> Found {
 }
 
 impl Gate {
-    /// Judges runs. Losses are against the baseline.
     pub fn of(
         requirements: &[Requirement],
         losses: &[MaxLoss],
@@ -173,7 +170,7 @@ impl Gate {
         Self { outcome, runs: side.ids(), baseline: baseline.ids(), confidence, checks, are_good }
     }
 
-    /// JUnit's XML: a requirement that is not known is an error.
+    /// In JUnit's XML an unknown requirement is an error.
     pub fn junit(&self) -> String {
         let count = |outcome| self.checks.iter().filter(|check| check.outcome == outcome).count();
         let mut xml = format!(
@@ -246,7 +243,7 @@ impl Answer for Gate {
     }
 }
 
-/// Text for an element or a quoted attribute; XML has no other control characters than these.
+/// XML allows no other control characters.
 fn xml_text(raw: &str) -> String {
     let permitted: String =
         raw.chars().filter(|char| !char.is_control() || matches!(char, '\t' | '\n')).collect();

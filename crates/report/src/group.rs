@@ -1,4 +1,4 @@
-//! Groups of runs that are judged and compared together, and how their verdicts are shown.
+//! Groups of runs that are judged and compared together.
 
 use jiff::Timestamp;
 use slob_facts::verdicts::{Worst, refusal};
@@ -7,7 +7,7 @@ use slob_record::Record;
 
 use crate::page::{Column, Page, Table};
 
-/// A run without its series, and its verdicts.
+/// Without its series.
 #[derive(Clone, Debug)]
 pub struct JudgedRun {
     pub(crate) record: Record,
@@ -49,12 +49,11 @@ impl<'a> Group<'a> {
         Self { name: name.to_owned(), runs, verdicts }
     }
 
-    /// Values of the runs that know the figure.
     pub(crate) fn values(&self, figure: &Figure) -> Vec<f64> {
         self.runs.iter().filter_map(|run| figure.of(run)).collect()
     }
 
-    /// Values of all runs. Fails with the reason why they are not to be judged by.
+    /// Fails with the reason why the runs can't be judged by the figure.
     pub(crate) fn known(&self, figure: &Figure) -> Result<Vec<f64>, String> {
         if let Some(refusal) = refusal(&[(&self.name, &self.verdicts)], figure.rests_on) {
             return Err(refusal);
@@ -68,7 +67,7 @@ impl<'a> Group<'a> {
         self.runs.iter().map(value).collect()
     }
 
-    /// What was set in different ways: such runs are no repeats, and their mean is of nothing.
+    /// Runs with different settings are no repeats, and their mean is of nothing.
     pub(crate) fn unlike(&self) -> Option<String> {
         let set = figure::ALL.iter().filter(|figure| figure.is_of_workload());
         let differs = |figure: &Figure| {
@@ -94,7 +93,6 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A line for each group that was judged, and a sentence for each answer that is BAD or DOUBT.
 pub(crate) fn write_verdicts(page: &mut Page, groups: &[(&str, &GroupVerdicts)]) {
     let judged = || groups.iter().filter(|(_, verdicts)| !verdicts.is_empty());
     if judged().next().is_none() {

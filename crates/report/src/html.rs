@@ -1,8 +1,5 @@
-//! The HTML report: one file that needs nothing else, neither network nor server.
-//!
-//! A page consists of verdicts and figures as cards, the sections of the text report as tables, and charts. A `Chart` is
-//! data: the page's own script hands it to the chart library, which is packed within the page. Everything of a record
-//! passes through `escape` or `maud`, and the page's Content-Security-Policy lets no other script run and no request leave.
+//! The HTML report: one file without network. Everything of a record passes through `escape` or `maud`; the
+//! Content-Security-Policy lets no other script run and no request leave.
 
 mod awr_page;
 pub(crate) mod chart;

@@ -1,5 +1,4 @@
-//! Tables of runs, one row each. The default columns are those of `awr_info`, the pipe-delimited summary of SLOB's users: see
-//! [`AWR_COLUMNS`].
+//! Tables of runs. The default columns are those of `awr_info`, see [`AWR_COLUMNS`].
 
 use slob_awr::info::Head;
 use slob_record::Status;
@@ -11,11 +10,11 @@ use slob_facts::{Claim, Figure, GroupVerdicts, Question, Run, Standing, figure, 
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Stable name for machines. That of a figure carries the unit.
+    /// Stable name for machines; that of a figure carries the unit.
     pub name: &'static str,
     pub unit: &'static str,
     pub source: &'static str,
-    /// True if it needs the series of the run, which takes longer to read.
+    /// The series of a run takes longer to read.
     pub needs_series: bool,
     get: Get,
 }
@@ -26,7 +25,6 @@ type Words = fn(&Run<'_>) -> Option<String>;
 enum Get {
     Words(Words),
     Verdict(Question),
-    /// The worst answer with its questions.
     Worst,
     Figure(&'static Figure),
 }
@@ -115,7 +113,7 @@ impl Column {
         Self { name, unit, source, needs_series: false, get: Get::Figure(figure) }
     }
 
-    /// The value for a run. Numbers have four digits in a table of many runs, whatever the form of the figure.
+    /// Numbers have four digits in a table of many runs.
     pub fn cell(&self, figures: &Run<'_>) -> Cell {
         match self.get {
             Get::Words(get) => get(figures).into(),
@@ -132,7 +130,7 @@ impl Column {
 }
 
 impl Column {
-    /// For a table that people read: with its unit, and in parentheses where a BAD verdict forbids it.
+    /// With its unit; in parentheses where a BAD verdict forbids it.
     pub fn shown(&self, run: &Run<'_>) -> Cell {
         let Get::Figure(figure) = self.get else { return self.cell(run) };
         let shown = figure.show(run);
@@ -148,7 +146,6 @@ pub fn all_columns() -> impl Iterator<Item = Column> {
     RUN.into_iter().chain(figures).chain([TOP_WAIT]).chain(VERDICTS).chain([VERDICTS_IN_SHORT])
 }
 
-/// A column by its name; that of a figure or of a verdict by any of its names.
 pub fn column(name: &str) -> Option<Column> {
     let by_figure = || figure_named(name).ok().map(Column::figure);
     let asks = |question, column: &Column| matches!(column.get, Get::Verdict(asked) if asked == question);
@@ -159,7 +156,6 @@ pub fn column(name: &str) -> Option<Column> {
     all_columns().find(|column| column.name == name).or_else(by_figure).or_else(by_question)
 }
 
-/// A hint at columns with similar names; empty if there are none.
 pub fn did_you_mean(name: &str) -> String {
     slob_facts::names::did_you_mean(name, all_columns().map(|column| column.name))
 }

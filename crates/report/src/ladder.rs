@@ -14,7 +14,6 @@ use slob_facts::ladder::{DATABASE, Ladder, REST};
 use slob_facts::measured::{mean_us, percentile_us, ratio};
 use slob_facts::table::{Cell, Table};
 
-/// Rows of the table.
 const ROWS: [(&str, Span); 13] = [
     ("Read calls from the page cache", Span::ReadFromCache),
     ("Read calls with requests", Span::ReadFromDevice),
@@ -81,7 +80,6 @@ pub(crate) fn section(page: &mut Page, figures: &Run<'_>) {
     ));
 }
 
-/// Own read requests by device and size, the most frequent first.
 fn requests_words(trace: &KernelTrace) -> Option<String> {
     const SHOWN: usize = 4;
     let is_read = |requests: &&slob_measure::Requests| requests.span == Span::ReadInDevice.name();
@@ -114,7 +112,6 @@ fn colour(part: &str) -> Colour {
     }
 }
 
-/// The parts of the mean read as one bar, and the durations of reads by the database, by the kernel and by the device.
 pub(crate) fn charts(record: &Record) -> Vec<Chart> {
     let Some(ladder) = Ladder::of(record) else { return Vec::new() };
     let source = "the kernel's trace of the server's processes, and the database's clock".to_owned();

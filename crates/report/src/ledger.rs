@@ -1,7 +1,5 @@
-//! The ledger: platforms in one table, per core, per licence and per price.
-//!
-//! Each row says on what it rests: measured by a run of this program, reported by a database's own tool, or claimed by somebody
-//! else. Ranks compare rows of one basis and one currency, and figures that rest on a BAD verdict are left out.
+//! The ledger: platforms in one table, per core, per licence and per price. Ranks compare rows of one basis and one currency;
+//! figures that rest on a BAD verdict are left out.
 
 use crate::Answer;
 use crate::group::{Group, JudgedRun};
@@ -23,7 +21,7 @@ use slob_facts::table::Cell;
 use slob_facts::{Claim, Figure, GroupVerdicts, figure};
 use slob_stats::summary::mean;
 
-/// The name of a campaign's run without its repeat: `xfs-read-1x8-r3` is `xfs-read-1x8`.
+/// `xfs-read-1x8-r3` is `xfs-read-1x8`.
 fn without_repeat(name: &str) -> &str {
     match name.rsplit_once("-r") {
         Some((rest, repeat)) if repeat.parse::<u32>().is_ok() => rest,
@@ -31,7 +29,7 @@ fn without_repeat(name: &str) -> &str {
     }
 }
 
-/// On what the figures of a platform rest, from the strongest to the weakest.
+/// From the strongest to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 enum Basis {
@@ -49,7 +47,7 @@ pub struct Platform {
     name: String,
     basis: Basis,
     source: String,
-    /// Physical reads and writes per second.
+    /// Physical reads and writes.
     io_per_s: Option<f64>,
     writes_percent: Option<f64>,
     read_us: Option<f64>,
@@ -65,7 +63,6 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// The platforms of runs: repeats of one test are one, with the means of its figures.
     pub fn of_runs(runs: Vec<JudgedRun>) -> Vec<Self> {
         let key = |JudgedRun { record, .. }: &JudgedRun| {
             let (name, workload) = (without_repeat(&record.name).to_owned(), &record.workload);
@@ -81,7 +78,7 @@ impl Platform {
         groups.iter().map(|group| Self::of_repeats(group)).collect()
     }
 
-    /// The platform of the runs of one test, one at least.
+    /// Needs one run at least.
     fn of_repeats(repeats: &[JudgedRun]) -> Self {
         let (first, last) = (&repeats[0].record, &repeats[repeats.len() - 1].record);
         let name = if repeats.len() > 1 { without_repeat(&first.name) } else { &first.name };
@@ -115,7 +112,7 @@ impl Platform {
         }
     }
 
-    /// The platform of a report: requests of the application, or blocks in reports that do not count requests.
+    /// Requests of the application, or blocks if the report has no requests.
     pub fn of_report(named: &Named) -> Self {
         let (report, rates, file) = (&named.report, Rates::of(&named.report), named.label());
         let written = report.statistic_per_s("physical write IO requests").and_then(|writes| writes.known());
@@ -152,7 +149,7 @@ impl Platform {
         figure::cost_per_million_iops_hours(self.cost_per_hour.as_ref()?, self.io_per_s?)
     }
 
-    /// True if the prices of both have one unit and their figures one basis.
+    /// True if figures have one basis and prices one unit.
     fn is_peer(&self, other: &Self) -> bool {
         let [own, others] = [self, other].map(|one| one.cost_per_hour.as_ref().map(Amount::unit));
         self.basis == other.basis && own == others
@@ -173,7 +170,6 @@ struct Sheet {
     platform: Vec<Spanned<Typed>>,
 }
 
-/// A platform as it was typed in: a claim with its source, or the price of a run or report.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Typed {
@@ -210,11 +206,11 @@ fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> 
 #[derive(Clone, Debug)]
 pub enum Entry {
     Claim(Platform),
-    /// The name and the price of a run or a report: its path, id or name, and what [`Typed::beside`] adds.
+    /// Path, id or name of a run or a report.
     Beside(String, Typed),
 }
 
-/// Reads a ledger's file, in TOML: a `[[platform]]` for each row. `file` is its name in messages and sources.
+/// TOML with a `[[platform]]` for each row. `file` is its name in messages and sources.
 pub fn read_sheet(file: &str, text: &str) -> Result<Vec<Entry>, SheetError> {
     let at = |place: usize, message: &dyn Display| SheetError {
         file: file.to_owned(),
@@ -291,7 +287,7 @@ const PARTS: [(&str, Write); 3] = [
     ("Sources", Ledger::write_sources),
 ];
 
-/// Platforms by basis, and of each basis by IOPS per core, the most first.
+/// By basis, then by IOPS per core, the most first.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     platforms: Vec<Platform>,
@@ -307,7 +303,6 @@ impl Ledger {
         Self { platforms }
     }
 
-    /// The place by price among its peers, if it has any.
     fn rank(&self, platform: &Platform) -> Option<u64> {
         let price = platform.cost_per_million_iops_hours()?;
         let peers = self.platforms.iter().filter(|other| other.is_peer(platform));
@@ -345,7 +340,6 @@ impl Ledger {
     }
 }
 
-/// The rows of the table.
 impl Serialize for Ledger {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.table().to_json().serialize(serializer)
@@ -355,7 +349,6 @@ impl Serialize for Ledger {
 impl Answer for Ledger {
     const NAME: &'static str = "ledger";
 
-    /// The table in parts that fit a page, without columns that no row has.
     fn page(&self) -> Page {
         let mut page = Page::default();
         for (title, write) in PARTS {
@@ -434,7 +427,7 @@ impl Answer for Ledger {
         measured.all(|platform| platform.verdicts.are_good())
     }
 
-    /// The table alone: prices and figures belong together there.
+    /// A table alone: prices and figures belong together there.
     fn markdown(&self) -> String {
         self.table().markdown()
     }

@@ -1,7 +1,5 @@
-//! OpenSLOB: verdicts and reports from saved records.
-//!
-//! Everything here is a function of a [`Record`](slob_record::Record), or of its folder: no clock, no network, no database, no printing. The same
-//! record gives the same text for ever. Unknown figures are `None`, and shown as [`slob_facts::format::ABSENT`], never as 0.
+//! OpenSLOB: verdicts and reports. Everything is a function of a [`Record`](slob_record::Record) or its folder. Unknown figures
+//! are `None`, never 0.
 #![forbid(unsafe_code)]
 
 pub mod analysis;

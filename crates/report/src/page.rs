@@ -1,4 +1,4 @@
-//! A page as data: blocks of what it shows, and the page as text. HTML shows the same blocks.
+//! A page as blocks, and its text. HTML shows the same blocks.
 
 use slob_facts::table::wrapped;
 
@@ -10,9 +10,9 @@ const FACT_INDENT: usize = 15;
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     Section(String),
-    /// A line of text, without a place in HTML.
+    /// Text only.
     Line(String),
-    /// A rule over the whole width, without a place in HTML.
+    /// Over the whole width; text only.
     Rule(char),
     Fact(String, String),
     Hanging(String, String),
@@ -20,7 +20,6 @@ pub(crate) enum Block {
     Table(Table),
 }
 
-/// Blocks in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     pub(crate) blocks: Vec<Block>,
@@ -39,12 +38,12 @@ impl Page {
         self.blocks.push(Block::Rule(character));
     }
 
-    /// A name and its value; long values go on below themselves.
+    /// Long values go on below themselves.
     pub(crate) fn fact(&mut self, name: &str, value: &str) {
         self.blocks.push(Block::Fact(name.to_owned(), value.to_owned()));
     }
 
-    /// A paragraph whose first line begins with `head`; its other lines are indented as far.
+    /// Further lines are indented as far as `head` is long.
     pub(crate) fn hanging(&mut self, head: &str, text: &str) {
         self.blocks.push(Block::Hanging(head.to_owned(), text.to_owned()));
     }
@@ -87,7 +86,7 @@ impl Page {
 #[derive(Debug, Default)]
 struct Text {
     text: String,
-    /// True if a table was written last: a paragraph keeps a distance from it.
+    /// A paragraph keeps a distance from a table.
     after_table: bool,
 }
 

@@ -142,7 +142,6 @@ const FACTS: [(&str, FactOf); 6] = [
     ("Working set", |subject, _| working_set(subject.facts.working_set.as_ref()?)),
 ];
 
-/// Version, CPUs, sizes and hits of a profile's database, as far as they are known.
 fn known_facts(profile: &Profile) -> Option<String> {
     let Subject { version, cpus, facts, .. } = &profile.subject;
     let hits = Summary::of(profile).and_then(|summary| summary.hit_percent);
@@ -194,7 +193,7 @@ pub fn page_cache_intervals(profile: &Profile) -> Option<(usize, usize)> {
     (known > 0).then_some((cached, known))
 }
 
-/// Reads, redo and commits of an interval, short enough for a line of a terminal.
+/// Short enough for a line of a terminal.
 pub fn interval_words(interval: &Interval) -> String {
     let per_s = |name: &str, value: Option<f64>| Some(format!("{name} {}/s", significant(value?)));
     let redo = interval
@@ -206,7 +205,6 @@ pub fn interval_words(interval: &Interval) -> String {
     known.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// A fact for each of the first lines, and the number of the others.
 fn write_list(page: &mut Page, name: &str, lines: impl ExactSizeIterator<Item = String>, noun: &str) {
     let more = lines.len().saturating_sub(MOST_LISTED);
     lines.take(MOST_LISTED).for_each(|line| page.fact(name, &line));
@@ -247,7 +245,7 @@ fn begin_of(place: &Place) -> String {
 }
 
 fn worst_intervals(summary: &Summary) -> Table {
-    // Blocks only where requests are not known.
+    // Blocks only where requests are unknown.
     let reads = match summary.figure(Figure::ReadRequests) {
         Some(_) => Figure::ReadRequests,
         None => Figure::ReadBlocks,
@@ -268,7 +266,6 @@ fn worst_intervals(summary: &Summary) -> Table {
     table
 }
 
-/// A row for each hour or day with any value, if there are two or more.
 fn write_by_time(
     page: &mut Page,
     summary: &Summary,
@@ -361,7 +358,6 @@ const OVER_TIME: [(Figure, Colour); 7] = [
     (Figure::DbTime, Colour::Database),
     (Figure::ReadUs, Colour::Device),
 ];
-/// Figures with a chart by hour, and a map of the week.
 const BY_HOUR: [Figure; 3] = [Figure::ReadRequests, Figure::RedoBytes, Figure::Commits];
 
 pub fn profile_page(profiles: &[Profile]) -> String {
@@ -405,7 +401,7 @@ fn charts(profile: &Profile, nth: u32) -> Vec<Chart> {
     over_time.chain(by_hour).collect()
 }
 
-/// The vertical axis of a figure, and the factor from its values.
+/// The factor converts its values.
 fn axis(figure: Figure) -> (Axis, f64) {
     match figure.unit() {
         "us" => (Axis::linear("mean", Unit::Seconds), 1e-6),
@@ -415,7 +411,7 @@ fn axis(figure: Figure) -> (Axis, f64) {
     }
 }
 
-/// A line level over each interval; it breaks at gaps.
+/// The line breaks at gaps.
 fn over_time_chart(profile: &Profile, figure: Figure, colour: Colour, nth: u32) -> Chart {
     let first = profile.intervals.first().map(|first| first.begin);
     let hours = |at: DateTime| first.map_or(0.0, |first| at.duration_since(first).as_secs_f64() / 3600.0);
@@ -445,7 +441,6 @@ fn over_time_chart(profile: &Profile, figure: Figure, colour: Colour, nth: u32) 
     }
 }
 
-/// Round times of an axis and their labels, which differ.
 fn ticks(from: DateTime, to: DateTime) -> Vec<(DateTime, String)> {
     const MOST: f64 = 6.0;
     const MINUTE: i32 = 60;
@@ -473,7 +468,6 @@ fn ticks(from: DateTime, to: DateTime) -> Vec<(DateTime, String)> {
     round.map(|at| (at, at.strftime(form).to_string())).collect()
 }
 
-/// Means by hour of the day, if two hours or more have one.
 fn by_hour_chart(summary: &Summary, figure: Figure, nth: u32) -> Option<Chart> {
     let (y, scale) = axis(figure);
     let bar = |(hour, value): (u32, &Option<f64>)| {
@@ -498,7 +492,7 @@ fn by_hour_chart(summary: &Summary, figure: Figure, nth: u32) -> Option<Chart> {
     })
 }
 
-/// A table of the week with darker cells for higher means, which needs no script; `None` below 24 hours.
+/// A table needs no script. `None` below 24 hours.
 fn week_map(profile: &Profile, figure: Figure) -> Option<String> {
     // Value times seconds, and seconds, of each hour of each day.
     let mut sums = [[(0.0, 0.0); 24]; 7];

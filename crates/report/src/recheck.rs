@@ -1,5 +1,4 @@
-//! The figures of a record once more: numbers that it holds twice must agree, and so must the list of all operations. A digest
-//! tells whether a report belongs to a record.
+//! Checks that numbers held twice in a record agree, also with the list of all operations.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +20,9 @@ use slob_facts::measured::{
 use slob_facts::verdicts::{Pair, Rule, counter_pairs};
 use slob_facts::{Run, figure};
 
-/// The check of a number that a record holds twice, or that two counters counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recheck {
-    /// `None` if it can't be compared, which is no fault.
+    /// `None` if the numbers can't be compared, which is no fault.
     pub agrees: Option<bool>,
     pub words: String,
 }
@@ -52,9 +50,9 @@ impl From<Pair> for Recheck {
     }
 }
 
-/// Tolerance between samples and counters of the same thing, as a share.
+/// Between samples and counters of the same thing, as a share.
 const TOLERANCE: f64 = 0.01;
-/// Tolerance between CPU times that are read at slightly different moments: seconds, and a share.
+/// CPU times are read at slightly different moments: seconds, and a share.
 const CPU_SLACK_S: f64 = 0.01;
 const CPU_TOLERANCE: f64 = 0.02;
 /// Ticks of all modes together come a little late now and then, by this share.
@@ -66,7 +64,6 @@ const SAMPLING_S: f64 = 1.0;
 /// A completed window is not shorter than planned by more than this share.
 const WINDOW_TOLERANCE: f64 = 0.01;
 
-/// All checks of a record: its own totals exactly, independent counters within 1 %.
 pub(crate) fn recheck(record: &Record) -> Vec<Recheck> {
     let mut checks = totals(record);
     if record.window.is_none() && record.status == Status::Completed {
@@ -137,7 +134,6 @@ fn to_us(ns: u64) -> u64 {
     ns / 1000
 }
 
-/// A database within this program counts its reads and writes in several ways.
 fn embedded_counters(record: &Record) -> Vec<Recheck> {
     let counted = |which| counter(record, which);
     let timed = |kind| latency(record, kind).map(Histogram::count);
@@ -178,7 +174,7 @@ fn series_against_counters(record: &Record) -> Vec<Recheck> {
     rows.into_iter().chain(of_counters).collect()
 }
 
-/// A total of the window lies between the sum of the intervals within it and the sum of those that touch it, up to `slack`.
+/// A window's total lies between the sums of intervals within it and of those that touch it, up to `slack`.
 fn between(
     record: &Record,
     name: &str,
@@ -200,7 +196,6 @@ fn sampled(record: &Record) -> impl Iterator<Item = &Interval> {
     intervals_touching(record).filter(|interval| interval.sampled_s.is_some())
 }
 
-/// Each interval has as many durations as operations.
 fn series_in_itself(record: &Record) -> Option<Recheck> {
     let intervals: Vec<&Interval> = record.series.points().filter_map(|point| point.value).collect();
     let differ = intervals.iter().filter(|interval| interval.ops.total() != interval.latency.count()).count();
@@ -209,8 +204,7 @@ fn series_in_itself(record: &Record) -> Option<Recheck> {
     (!intervals.is_empty()).then_some(Recheck::new(differ == 0, words))
 }
 
-/// Little's law: sessions can't be busy for longer than the window, except for the operation that each was executing at its
-/// begin.
+/// Little's law: sessions are busy for the window at most, plus the operation that each had under way at its begin.
 fn time_within_window(record: &Record) -> Option<Recheck> {
     let window_s = figure::WINDOW_S.of(&Run::of(record))?;
     let sessions = record.sessions.len() as f64;
@@ -223,7 +217,6 @@ fn time_within_window(record: &Record) -> Option<Recheck> {
     Some(Recheck::new(busy_s <= available_s + sessions * longest_s, words))
 }
 
-/// A completed run has a window of its planned length, and an interrupted one has not.
 fn ending(record: &Record) -> Option<Recheck> {
     let (window, planned_s) = (record.window?, record.workload.run_time_s?);
     let is_whole = window.seconds >= planned_s * (1.0 - WINDOW_TOLERANCE)
@@ -288,7 +281,7 @@ fn rows_read_back(record: &Record) -> Option<Recheck> {
     Some(Recheck::new(agrees, words))
 }
 
-/// An id is the moment of the run's begin and its name. Preparations and a clock that is set take less than a day.
+/// An id holds the run's begin. Preparations and a clock that is set take less than a day.
 fn name_and_date(record: &Record) -> Option<Recheck> {
     let (stamp, name) = record.id.split_once('-')?;
     let begun = DateTime::strptime("%Y%m%dT%H%M%SZ", stamp).ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
@@ -297,7 +290,6 @@ fn name_and_date(record: &Record) -> Option<Recheck> {
     Some(Recheck::new(is_near && name.starts_with(&record.name), words))
 }
 
-/// The record's histograms and series against the list of all operations.
 pub(crate) fn recheck_operations(record: &Record, operations: &[KeptOperation]) -> Vec<Recheck> {
     let mut checks: Vec<Recheck> = OpKind::ALL
         .iter()
@@ -325,7 +317,7 @@ fn kind_against_list(kind: OpKind, of_record: &KindRecord, operations: &[KeptOpe
     checks
 }
 
-/// By nearest rank: the smallest duration that at least `p` percent do not exceed.
+/// Nearest rank: the smallest duration that at least `p` percent do not exceed.
 fn percentile(name: &str, p: f64, histogram: &Histogram, sorted: &[u64]) -> Option<Recheck> {
     /// Largest error of a histogram's percentile, as a share ([`Histogram::percentile`]).
     const RESOLUTION: f64 = 1.0 / 128.0;
@@ -348,8 +340,8 @@ fn sessions_against_list(record: &Record, operations: &[KeptOperation]) -> Optio
     (sessions > 0).then_some(Recheck::new(differ == 0, words))
 }
 
-/// Operations of each interval of the series by their end. Those of calls that the warm-up left under way belong to its last
-/// interval: one call may have several, of which some even began within the window.
+/// By their end. Calls that the warm-up left under way belong to its last interval, though some of their operations began within
+/// the window.
 fn intervals_against_list(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> {
     let width_ns = record.series.width_s().saturating_mul(1_000_000_000).max(1);
     let ns = |seconds: f64| (seconds * 1e9).round() as u64;
@@ -385,7 +377,7 @@ pub(crate) fn digest_words(record: &Record) -> String {
     )
 }
 
-/// The digest in a report or a page, wherever its lines break.
+/// Lines may break within the digest.
 pub(crate) fn digest_in_report(text: &str) -> Option<&str> {
     let name: Vec<&str> = DIGEST_NAME.split(' ').collect();
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -8,7 +8,7 @@ use crate::group::{Group, write_verdicts};
 use crate::page::{Column, Page, Table};
 use crate::{Confidence, change::shown_percent};
 
-/// The end of `slob run --repeat`. A figure that a BAD verdict forbids has the reason instead of a mean.
+/// A figure that a BAD verdict forbids has the reason instead of a mean.
 pub fn repeats_text(name: &str, records: &[Record]) -> String {
     let group = Group::of(name, records);
     let mut page = Page::default();

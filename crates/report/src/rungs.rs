@@ -14,7 +14,6 @@ use slob_facts::table::Cell;
 use slob_facts::{Grade, GroupVerdicts, Judged, Question, Run, figure};
 use slob_stats::summary;
 
-/// A way to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     Without(ReadPath),
@@ -37,13 +36,13 @@ impl Path {
     }
 }
 
-/// Reads by one path: what they cost each time, or why they are not possible.
+/// What reads by one path cost, or why they are not possible.
 #[derive(Clone, Debug)]
 pub struct Rung {
     path: Path,
     repeats: Vec<Reads>,
     remarks: Vec<String>,
-    /// The verdicts on its reads of each run by its id.
+    /// Verdicts of each run by its id.
     verdicts: Vec<(String, Vec<Judged>)>,
     /// Why these are not the reads of its path.
     doubt: Option<String>,
@@ -80,7 +79,7 @@ impl Rung {
         }
     }
 
-    /// A run whose operations read one block each.
+    /// Each operation must read one block.
     pub fn of_run(path: Path, record: &Record) -> Self {
         let figures = Run::of(record);
         let value = |of: &figure::Figure| of.of(&figures);
@@ -106,7 +105,6 @@ impl Rung {
         Self { remarks, verdicts, doubt, ..Self::new(path, Some(reads)) }
     }
 
-    /// Adds another measurement of the same path.
     fn add(&mut self, repeat: Self) {
         self.repeats.extend(repeat.repeats);
         self.verdicts.extend(repeat.verdicts);
@@ -116,7 +114,6 @@ impl Rung {
         self.doubt = self.doubt.take().or(repeat.doubt);
     }
 
-    /// The means of the repeats.
     fn reads(&self) -> Option<Reads> {
         let mean = |of: fn(&Reads) -> Option<f64>| {
             let known: Option<Vec<f64>> = self.repeats.iter().map(of).collect();
@@ -131,14 +128,13 @@ impl Rung {
         })
     }
 
-    /// By how much the mean times of repeats differ, in percent of their mean.
+    /// In percent of their mean.
     fn spread_percent(&self) -> Option<f64> {
         let means: Vec<f64> = self.repeats.iter().map(|reads| reads.mean_us).collect();
         let spread = summary::maximum(&means)? - summary::minimum(&means)?;
         ratio(100.0 * spread, summary::mean(&means)?).filter(|_| means.len() > 1)
     }
 
-    /// The worst verdicts of its runs.
     fn verdict(&self) -> Option<String> {
         let runs = self.verdicts.iter().map(|(run, verdicts)| (run.as_str(), verdicts.as_slice()));
         GroupVerdicts::of(runs).in_short()
@@ -150,10 +146,8 @@ impl Rung {
     }
 }
 
-/// A server's setting of the way it reads.
 const IO_METHOD: &str = "io_method";
 
-/// Why a run's reads are not those of its path.
 fn doubt(path: Path, figures: &Run<'_>, judged: &[Judged], per_s: f64) -> Option<String> {
     const FEW: f64 = 0.01;
     const MOST: f64 = 0.9;
@@ -177,7 +171,6 @@ fn doubt(path: Path, figures: &Run<'_>, judged: &[Judged], per_s: f64) -> Option
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Rungs in the order of the way up, with what they have in common.
 #[derive(Clone, Debug)]
 pub struct Rungs {
     pub about: String,
@@ -202,7 +195,6 @@ impl Rungs {
         Some((rung, rung.reads()?))
     }
 
-    /// The bottom and the top in a sentence.
     fn words(&self) -> String {
         let ends = self.rung(Path::Without(ReadPath::Device)).zip(self.rung(Path::Storage));
         let Some(((lowest, device), (storage, database))) = ends else { return self.about.clone() };
@@ -245,7 +237,6 @@ impl Rungs {
         }
     }
 
-    /// Mean time and CPU time of a read, from the device at the top down to the database.
     fn chart(&self) -> Chart {
         let name = |rung: &Rung| match rung.doubt {
             None => rung.path.name().to_owned(),
@@ -283,7 +274,6 @@ impl Rungs {
     }
 }
 
-/// The rows of the table.
 impl Serialize for Rungs {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.table().to_json().serialize(serializer)

@@ -1,6 +1,4 @@
-//! The sections of a run's report, in one list that feeds both text and HTML.
-//!
-//! The layout follows Oracle's AWR reports: headed sections with aligned columns, at most 100 wide.
+//! The sections of a run's report, for text and HTML. The layout follows Oracle's AWR reports, at most 100 wide.
 
 mod course;
 mod device;
@@ -51,7 +49,7 @@ impl Section {
         }
     }
 
-    /// The section alone; empty if the record has nothing for it.
+    /// Empty if the record has nothing for it.
     pub(crate) fn blocks(&self, figures: &Run<'_>) -> Vec<Block> {
         let mut page = Page::default();
         self.write(&mut page, figures);
@@ -140,7 +138,7 @@ fn verdicts(page: &mut Page, figures: &Run<'_>) {
     }
 }
 
-/// A text, and the commands on its further lines, which can be copied: they are not wrapped.
+/// Commands on further lines are not wrapped, so that they can be copied.
 fn with_commands(page: &mut Page, head: &str, text: &str) {
     let mut lines = text.lines();
     page.hanging(head, lines.next().unwrap_or_default());
@@ -165,7 +163,6 @@ fn key_figures(page: &mut Page, figures: &Run<'_>) {
     }
 }
 
-/// A run in about eight lines: outcome, key figures, verdicts.
 pub fn compact_summary(record: &Record) -> String {
     let figures = Run::of(record);
     let mut page = Page::default();
@@ -189,7 +186,7 @@ pub fn compact_summary(record: &Record) -> String {
     let is_shown = |question| figures.is_measured() || question == Question::Complete;
     for verdict in figures.verdicts().iter().filter(|verdict| is_shown(verdict.question)) {
         verdict_lines(&mut page, verdict);
-        // A sentence that names its remedy holds it already.
+        // The sentence may name its remedy.
         let remedy = verdict.finding.remedy().filter(|_| verdict.answer == Grade::Bad);
         if let Some(remedy) = remedy.filter(|remedy| !verdict.sentence().contains(&**remedy)) {
             with_commands(&mut page, &format!("{:<24}->", ""), &remedy);

@@ -10,7 +10,7 @@ use slob_record::{ObservedRecord, Record};
 
 use slob_facts::format::size;
 
-/// A value for each group. JSON names those of two groups `first` and `second`, and has a list `groups` of more.
+/// JSON names the values of two groups `first` and `second`, and has a list `groups` of more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerGroup<T>(pub(crate) Vec<T>);
 
@@ -38,22 +38,20 @@ impl<T: Serialize> Serialize for PerGroup<T> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DifferingSetting {
-    /// `parameter`, `server`, `limits` or `platform`.
     pub of: &'static str,
     pub name: String,
-    /// Absent if no run of the group has it. Runs that differ give several values, with ` / ` between.
+    /// Absent if no run of the group has it. ` / ` separates values of runs that differ.
     #[serde(flatten)]
     pub values: PerGroup<Option<String>>,
 }
 
-/// The name of a setting: consecutive SELECTs are one statement, or one statement each.
+/// Consecutive SELECTs are one statement, or one statement each.
 const SELECTS: &str = "consecutive SELECTs";
-/// The kind of settings that are limits of control groups.
 const LIMITS: &str = "limits";
 const PRODUCT: &str = "product";
 
 impl DifferingSetting {
-    /// Its name; that of a limit with its values.
+    /// A limit's name includes its values.
     pub(crate) fn in_short(&self) -> String {
         let values = self.values.iter().map(|value| value.as_deref().unwrap_or(NO_LIMIT));
         match self.of {
@@ -62,7 +60,7 @@ impl DifferingSetting {
         }
     }
 
-    /// A warning if the groups did different work, or had different statements for the same.
+    /// Warns of different work, or of different statements for the same.
     pub(crate) fn warning(&self, names: &[&str]) -> Option<String> {
         let known: Option<Vec<&String>> = self.values.iter().map(Option::as_ref).collect();
         let known = known?;
@@ -88,9 +86,9 @@ impl DifferingSetting {
 
 type Settings = Vec<(String, String)>;
 
-/// Settings that differ, parameters first; of each kind by name.
+/// Parameters first; of each kind by name.
 pub(crate) fn differing(groups: &[&[Record]]) -> Vec<DifferingSetting> {
-    // The distinct values in the runs of each group, by the place of the kind and the name.
+    // By the place of the kind and the name.
     let mut values: BTreeMap<(usize, &'static str, String), Vec<BTreeSet<String>>> = BTreeMap::new();
     for (group, records) in groups.iter().enumerate() {
         for record in *records {
@@ -121,7 +119,7 @@ pub(crate) fn differing(groups: &[&[Record]]) -> Vec<DifferingSetting> {
     differing.map(change).filter(is_real).collect()
 }
 
-/// The limits of control groups that differ, such as `they differ in I/O limit (none, then 8:0 riops=1000)`.
+/// `they differ in I/O limit (none, then 8:0 riops=1000)`
 pub(crate) fn differing_limits(groups: &[&[Record]]) -> Option<String> {
     let limits = differing(groups).into_iter().filter(|differing| differing.of == LIMITS);
     let limits: Vec<String> = limits.map(|limit| limit.in_short()).collect();
@@ -154,7 +152,7 @@ fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Settings {
     facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// What the control groups of the servers may use: a limit is a result, and the first reason for a difference.
+/// A limit is a result, and the first reason for a difference.
 fn limits(record: &Record) -> Settings {
     let all = record.observed.iter().filter_map(|server| Some((server, server.limits.as_ref()?)));
     let of_server = |(server, group): (&ObservedRecord, &GroupLimits)| {
@@ -170,7 +168,7 @@ fn limits(record: &Record) -> Settings {
     all.flat_map(of_server).collect()
 }
 
-/// The limits that are set, such as `I/O limit 8:0 riops=100`.
+/// `I/O limit 8:0 riops=100`
 pub(crate) fn set_limits(record: &Record) -> Vec<String> {
     let set = limits(record).into_iter().filter(|(_, value)| value != NO_LIMIT);
     set.map(|(name, value)| format!("{name} {value}")).collect()

@@ -1,7 +1,5 @@
-//! Runs over time: when did a figure change, by how much, and what else was different then?
-//!
-//! Change points and drift are those of [`slob_stats`]. Runs with a BAD verdict that a figure rests on are
-//! marked and do not count in it.
+//! Runs over time: when a figure changed, by how much, and what else differed then. Runs with a BAD verdict that the figure rests
+//! on do not count.
 
 mod views;
 
@@ -21,7 +19,6 @@ use slob_facts::figure::Better;
 use slob_facts::format::plural;
 use slob_facts::{Claim, Figure, Grade, GroupVerdicts, Judged, Question, Run, Standing};
 
-/// A slot of a campaign without a completed run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MissedSlot {
     pub begin: Timestamp,
@@ -29,7 +26,6 @@ pub struct MissedSlot {
     pub why: String,
 }
 
-/// Runs of the same test over time.
 #[derive(Clone, Debug)]
 pub struct History {
     pub name: String,
@@ -55,7 +51,6 @@ pub struct HistoryTrend {
 pub struct RunAt {
     pub id: String,
     pub started: Timestamp,
-    /// The worst answer, with the questions that have it.
     pub verdict: Option<String>,
 }
 
@@ -66,17 +61,16 @@ pub struct FigureTrend {
     pub name: &'static str,
     pub unit: &'static str,
     pub better: Better,
-    /// A value for each run; absent if the run does not know it.
+    /// Absent if the run does not know it.
     pub values: Vec<Option<f64>>,
     /// Places of runs that do not count: a verdict that the figure rests on is BAD, or it is 0.
     pub invalid: Vec<usize>,
-    /// The verdicts that forbid these.
+    /// The verdicts that forbid them.
     #[serde(skip)]
     bad: BTreeSet<Question>,
     pub found: Found,
 }
 
-/// A figure's course over the runs, or the reason why it is not known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {
@@ -104,7 +98,6 @@ pub struct ChangePoint {
     pub comparison: Comparison,
     /// Absent for a figure without a better direction.
     pub is_worse: Option<bool>,
-    /// Settings in which the runs before and after differ.
     pub differs: Vec<DifferingSetting>,
 }
 
@@ -139,7 +132,7 @@ impl Trend {
         }
     }
 
-    /// Failed if a figure became worse; not known if none did, and one is not known.
+    /// Failed if a figure became worse; unknown if none did and one is unknown.
     pub fn worsened(&self) -> Outcome {
         let figures = || self.histories.iter().flat_map(|history| &history.figures);
         let is_worse = |figure: &FigureTrend| match &figure.found {
@@ -221,7 +214,7 @@ impl FigureTrend {
         })
     }
 
-    /// Why runs do not count: `3 of 60 runs do not count, as Physical? is BAD`.
+    /// `3 of 60 runs do not count, as Physical? is BAD`
     fn invalid_words(&self) -> Option<String> {
         let bad = self.bad.iter().map(|question| format!("{} is {}", question.title(), Grade::Bad.word()));
         let has_zero = self.invalid.iter().any(|at| self.values[*at] == Some(0.0));
@@ -233,7 +226,7 @@ impl FigureTrend {
 }
 
 impl Course {
-    /// From the values of sound runs, by the places of these. Fails with the reason why nothing can be told.
+    /// `sound` holds the places and values of sound runs.
     fn of(figure: &Figure, records: &[Record], sound: &[(usize, f64)]) -> Result<Self, String> {
         if sound.len() < LEAST_FOR_CHANGES {
             return Err(format!(

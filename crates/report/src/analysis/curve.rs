@@ -13,7 +13,6 @@ use slob_facts::format::{duration_us, fixed, or_absent, percent, plural};
 use slob_facts::verdicts::refusal;
 use slob_facts::{Figure, GroupVerdicts, figure};
 
-/// The curve of a search for the knee.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Curve(pub KneeResult);
@@ -38,20 +37,17 @@ impl Curve {
         self.points.iter().any(|point| point.rate_per_s.is_some())
     }
 
-    /// The verdicts of the runs at each level, the lowest first.
     pub(super) fn verdicts(&self) -> Vec<(String, GroupVerdicts)> {
         levels(self.points.iter())
     }
 
-    /// The points that the knee rests on. Beyond the limit a rate is missed, which is the answer; the closed loop before a search
-    /// by rate only sets its steps.
+    /// Beyond the limit a rate is missed, which is the answer; the closed loop before a search by rate only sets its steps.
     fn decisive(&self) -> impl Iterator<Item = &CurvePoint> {
         let is_open = self.is_open();
         let decides = move |point: &&CurvePoint| point.rate_per_s.is_some() || !is_open;
         self.points.iter().filter(|point| !point.over_limit).filter(decides)
     }
 
-    /// Figures that these runs can't be compared by, and why.
     fn refusals(&self) -> Vec<String> {
         let verdicts = levels(self.decisive());
         let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
@@ -72,7 +68,6 @@ impl Curve {
         write_verdicts(page, &groups);
     }
 
-    /// What the target beside it did at the knee.
     fn victim(&self, runs: &[&CurvePoint]) -> Option<String> {
         let values = |of: &dyn Fn(&CurvePoint) -> Option<f64>| -> Vec<f64> {
             runs.iter().filter_map(|point| of(point)).collect()
@@ -215,7 +210,6 @@ impl Curve {
     }
 }
 
-/// The verdicts of the runs at each level and of the victims beside them, the lowest first.
 fn levels<'a>(points: impl Iterator<Item = &'a CurvePoint>) -> Vec<(String, GroupVerdicts)> {
     let mut levels: BTreeMap<_, Vec<&CurvePoint>> = BTreeMap::new();
     for point in points {

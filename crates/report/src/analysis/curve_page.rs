@@ -80,7 +80,7 @@ impl Answer for Curve {
 
 type Of = (&'static Figure, fn(&CurvePoint) -> Option<f64>);
 
-/// Mean and p99 of a latency against a rate: a point for each level, from few sessions to many. A line through repeats would zigzag.
+/// A point for each level: a line through repeats would zigzag.
 fn chart(id: &str, title: &str, points: &[&CurvePoint], (rate, rate_of): Of, latencies: [Of; 2]) -> Chart {
     let line = |((figure, of), stroke): (Of, Stroke)| {
         let levels = points.chunk_by(|a, b| (a.sessions, a.rate_per_s) == (b.sessions, b.rate_per_s));

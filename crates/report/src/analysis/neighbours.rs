@@ -1,12 +1,8 @@
 //! Matrix of neighbours: targets measured alone and beside each other, from the runs of a campaign.
 //!
-//! A change compares the runs of a target beside others with its runs alone, by Welch's interval on logarithms, see
-//! [`slob_stats::Comparison`]; those of a table hold together (Bonferroni). Whether a variant protects is a comparison
-//! of the same kind between the rounds of two variants: each round gives the ratio of beside to alone.
-//!
-//! Fairness is Jain's index of the shares of their rates alone that the targets keep: Jain, Chiu and Hawe, "A quantitative
-//! measure of fairness and discrimination for resource allocation in shared computer systems", DEC-TR-301, 1984. It is 1 if
-//! all keep the same share, and 1/n if one of n keeps all.
+//! Changes are those of [`slob_stats::Comparison`], with one confidence for a table. A variant protects if its ratios of beside
+//! to alone differ from the baseline's. Fairness is Jain's index: Jain, Chiu and Hawe, "A quantitative measure of fairness and
+//! discrimination for resource allocation in shared computer systems", DEC-TR-301, 1984.
 
 use crate::Answer;
 use std::collections::BTreeMap;
@@ -27,7 +23,6 @@ use slob_facts::figure::{self, Better};
 use slob_facts::format::{ABSENT, fixed, plural, signed_percent};
 use slob_facts::{Claim, Figure, GroupVerdicts, Judged, Run};
 
-/// The figures of a matrix; those that no run knows are left out.
 const FIGURES: [&Figure; 4] = [
     &figure::OPERATIONS_PER_S,
     &figure::PHYSICAL_READ_P99_US,
@@ -38,26 +33,23 @@ const FIGURES: [&Figure; 4] = [
 const COMMON_START_MS: f64 = 50.0;
 /// More noise, as of two rounds, has no meaning.
 const MOST_NOISE: f64 = 999.0;
-/// The cause of a verdict.
 const MISSED_RATE: &str = "rate_not_met";
 const ALL_OTHERS: &str = "all others";
 
-/// A run of a campaign of neighbours.
 #[derive(Clone, Debug)]
 pub struct Taking {
     pub run: String,
     pub step: String,
     pub name: String,
-    /// The names of those that were at work beside it.
+    /// Names of those at work beside it.
     beside: Vec<String>,
     values: [Option<f64>; FIGURES.len()],
-    /// Milliseconds from the agreed start to the actual one.
     late_ms: f64,
     pub judged: Vec<Judged>,
 }
 
 impl Taking {
-    /// `None` unless the run started together with others, or alone among them, and completed.
+    /// `None` unless the run completed and started with others, or alone among them.
     pub fn of(figures: &Run<'_>) -> Option<Self> {
         let record = figures.record;
         let together = record.together.as_ref().filter(|_| record.status == Status::Completed)?;
@@ -75,21 +67,17 @@ impl Taking {
 }
 
 impl Taking {
-    /// The verdicts of repeats.
     fn verdicts<'a>(repeats: impl IntoIterator<Item = &'a Self>) -> GroupVerdicts {
         GroupVerdicts::of(repeats.into_iter().map(|run| (run.run.as_str(), run.judged.as_slice())))
     }
 }
 
-/// A step of the campaign: a company in a round.
 #[derive(Clone, Debug)]
 pub struct Round {
     pub variant: String,
     pub repeat: u32,
-    /// The names of those that were to be at work together.
     pub company: Vec<String>,
     pub runs: Vec<Taking>,
-    /// Why it is not complete.
     pub error: Option<String>,
 }
 
@@ -100,11 +88,9 @@ pub struct Neighbours {
     pub done: usize,
     of: usize,
     names: Vec<String>,
-    /// The largest distance in time between the starts of a company, in milliseconds.
     start_spread_ms: Option<f64>,
     variants: Vec<Matrix>,
     protection: Vec<Protection>,
-    /// Missing runs and figures, a sentence each.
     pub holes: Vec<String>,
 }
 
@@ -116,7 +102,6 @@ struct Matrix {
     verdicts: BTreeMap<String, GroupVerdicts>,
 }
 
-/// A figure of a target beside others.
 #[derive(Clone, Debug, Serialize)]
 struct Cell {
     figure: &'static str,
@@ -125,7 +110,7 @@ struct Cell {
     alone: Option<f64>,
     mean: Option<f64>,
     runs: usize,
-    /// Beside the others, against alone; absent if either is unknown, or rests on a BAD verdict.
+    /// Beside against alone; absent if either is unknown or rests on a BAD verdict.
     change: Option<Comparison>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hole: Option<Hole>,
@@ -134,7 +119,6 @@ struct Cell {
     ratios: Vec<f64>,
 }
 
-/// The reason why a cell has no change.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 struct Hole {
@@ -178,19 +162,18 @@ impl Cell {
 struct Fairness {
     company: Vec<String>,
     index: f64,
-    /// Ends of the interval; absent with fewer than two rounds.
+    /// Absent with fewer than two rounds.
     low: Option<f64>,
     high: Option<f64>,
 }
 
-/// Change of a target's loss beside others between two variants.
 #[derive(Clone, Debug, Serialize)]
 struct Protection {
     variant: String,
     figure: &'static str,
     of: String,
     beside: Vec<String>,
-    /// Beside by alone, with the baseline and with the variant.
+    /// Beside by alone.
     baseline_ratio: f64,
     variant_ratio: f64,
     change: Comparison,
@@ -202,7 +185,7 @@ fn figure_named(name: &str) -> &'static Figure {
 }
 
 impl Neighbours {
-    /// The matrices of the variants, the baseline first. `of` is the number of steps of the campaign.
+    /// The baseline comes first. `of` is the number of steps of the campaign.
     pub fn of(
         name: &str,
         names: &[String],
@@ -293,7 +276,6 @@ impl Neighbours {
         if is_all { ALL_OTHERS.to_owned() } else { cell.beside.join(", ") }
     }
 
-    /// Protection by variants, fairness, holes and verdicts.
     fn write_statements(&self, page: &mut Page) {
         self.protection.iter().for_each(|protection| page.paragraph(&protection.sentence));
         for matrix in &self.variants {
@@ -346,7 +328,6 @@ impl Round {
     }
 }
 
-/// Each target with those beside it, in the order of the names.
 fn places(names: &[String], rounds: &[Round]) -> Vec<(String, Vec<String>)> {
     let mut places: Vec<(String, Vec<String>)> = Vec::new();
     let mut add = |of: &String, company: &[String]| {
@@ -454,7 +435,6 @@ impl Matrix {
     }
 }
 
-/// Jain's index of each company, over its rounds.
 fn fairness(own: &[&Round], confidence: Confidence) -> Vec<Fairness> {
     let alone = |name: &str| {
         let runs = own.iter().flat_map(|round| &round.runs);
@@ -487,7 +467,7 @@ fn jain(shares: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-/// Each variant against the baseline, where the baseline loses more than noise.
+/// Compares only where the baseline loses more than noise.
 fn protection(variants: &[Matrix], confidence: Confidence) -> Vec<Protection> {
     let Some((baseline, others)) = variants.split_first() else { return Vec::new() };
     let losses = || baseline.cells.iter().filter(|cell| cell.is_loss());
@@ -526,7 +506,6 @@ fn protection(variants: &[Matrix], confidence: Confidence) -> Vec<Protection> {
     others.iter().flat_map(|matrix| losses().filter_map(move |cell| pair(matrix, cell))).collect()
 }
 
-/// What a variant costs a target that is alone.
 fn price(name: &str, baseline: &Matrix, matrix: &Matrix) -> Option<String> {
     let rate = FIGURES[0];
     let [without, with] = [baseline, matrix].map(|matrix| {
@@ -575,7 +554,6 @@ impl Answer for Neighbours {
         }
     }
 
-    /// A row for each cell. Unknown values are empty.
     fn table(&self) -> Table {
         let heads = [
             "variant",
@@ -611,7 +589,6 @@ impl Answer for Neighbours {
     }
 }
 
-/// The share of its rate alone that each target keeps beside others.
 fn chart(neighbours: &Neighbours) -> Chart {
     let rates = |matrix: &'_ Matrix| -> Vec<Cell> {
         matrix.cells.iter().filter(|cell| cell.figure == FIGURES[0].name).cloned().collect()

@@ -17,30 +17,26 @@ use slob_facts::{Figure, Judged, figure, figure_named};
 pub struct Run {
     /// A record's id, or the FILE of a row.
     pub id: String,
-    /// Variants select runs by it.
     pub label: String,
     /// A run with readers and writers belongs to two models of SLOB.R.
     pub models: BTreeSet<String>,
     /// SLOB.R counts a run with 8 readers and 4 writers for 8 sessions and for 4.
     pub sessions: BTreeSet<u32>,
-    /// Figures by their names in `slob info`; PREADS and PWRITES, requests, and redo in bytes by names of their own.
+    /// By their names in `slob info`; PREADS and PWRITES, requests, and redo in bytes have own names.
     pub figures: BTreeMap<String, f64>,
-    /// None of a row or a report, which hold too little to judge.
+    /// Empty for rows and reports, which hold too little to judge.
     pub verdicts: Vec<Judged>,
     pub product: Option<String>,
-    /// What the control groups of its servers may use.
     pub limits: Vec<String>,
     pub top_wait: Option<String>,
 }
 
-/// Bytes, as in SLOB.R; the figures of `slob info` are megabytes.
+/// Bytes, as in SLOB.R; figures of `slob info` are megabytes.
 const REDO_BYTES: &str = "redo_bytes_per_s";
 
-/// A figure of a run under the name that its runs have it by.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) name: &'static str,
-    /// Tells which verdicts it rests on.
     pub(super) figure: &'static Figure,
 }
 
@@ -50,7 +46,6 @@ impl Part {
     }
 }
 
-/// A unit of physical I/O, and the figures of reads and writes in it.
 #[derive(Debug)]
 pub(super) struct IoUnit {
     words: &'static str,
@@ -68,7 +63,7 @@ const BLOCKS: IoUnit = IoUnit {
     reads: Part::of(&figure::PHYSICAL_READS_PER_S),
     writes: Part::of(&figure::PHYSICAL_WRITES_PER_S),
 };
-/// The columns of `awr_info`, which every run has. Whether they are blocks or requests depends on the report.
+/// Columns of `awr_info`: whether they are blocks or requests depends on the report.
 const UNKNOWN: IoUnit = IoUnit {
     words: "as PREADS and PWRITES count them",
     reads: Part { name: "PREADS", figure: &figure::PHYSICAL_READS_PER_S },
@@ -76,8 +71,8 @@ const UNKNOWN: IoUnit = IoUnit {
 };
 
 impl IoUnit {
-    /// The first unit in which these runs know reads and writes, so that tables of both have the same one. Many databases count
-    /// requests of reads but not of writes. Runs that know neither have no say; nor have writes where no run knows them.
+    /// The first unit in which these runs know reads and writes: both tables have the same one. Many databases count requests of
+    /// reads only.
     pub(super) fn known_to(runs: &[&Run]) -> &'static Self {
         const UNITS: [&IoUnit; 3] = [&REQUESTS, &BLOCKS, &UNKNOWN];
         let knows = |run: &Run, part: &Part| run.figures.contains_key(part.name);
@@ -90,19 +85,15 @@ impl IoUnit {
     }
 }
 
-/// Latency beside a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::EnumString)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "lowercase")]
 pub enum LatencyOf {
-    /// A read of the database from its storage.
     Read,
-    /// A whole operation, of as many blocks as WORK_UNIT.
     Operation,
 }
 
 impl LatencyOf {
-    /// Reads where the runs know them, else operations.
     pub(super) fn known_to(runs: &[&Run]) -> Option<Self> {
         const BOTH: [LatencyOf; 2] = [LatencyOf::Read, LatencyOf::Operation];
         let knows = |of: &Self, run: &&Run| run.figures.contains_key(of.mean().name);
@@ -152,7 +143,6 @@ pub struct UnknownMetric {
 }
 
 impl Metric {
-    /// The metric of this name: `reads`, `redo`, `writes`, `read-write`, or a figure of `slob info`.
     pub fn named(name: &str) -> Result<Self, UnknownMetric> {
         match name {
             "reads" => Ok(Self::Reads),
@@ -184,7 +174,6 @@ impl Metric {
         }
     }
 
-    /// The words for more and for less of it.
     pub(super) fn words_of_change(&self) -> [&'static str; 2] {
         match self {
             Self::Figure(figure) if figure.unit == "us" || figure.unit == "s" => ["longer", "shorter"],
@@ -210,7 +199,6 @@ const READS_MODEL: &str = "READS";
 const REDO_MODEL: &str = "REDO";
 const WRITES_MODEL: &str = "WRITES";
 
-/// SLOB.R's four tables, for runs with models by its rules.
 pub fn slob_r_tables() -> Vec<TableSpec> {
     let tables = [
         ("READS", READS_MODEL, Metric::Reads),
@@ -223,9 +211,9 @@ pub fn slob_r_tables() -> Vec<TableSpec> {
 
 /// SLOB.R's models of a run, from its columns of `awr_info`.
 ///
-/// If writers and readers are known: READS if it has readers; REDO if redo bytes / (writes x block size) is more than 2 and
-/// it is not READS; WRITES if it has writers and is not REDO. If only sessions are known: READS if writes and redo are each
-/// at most 1 % of the bytes read; else REDO or WRITES by the same ratio.
+/// If writers and readers are known: READS with readers; REDO if redo bytes / (writes x block size) is more than 2 without READS;
+/// WRITES with writers and without REDO. If only sessions are known: READS if writes and redo are each at most 1 % of the bytes
+/// read; else REDO or WRITES by the same ratio.
 fn models(figures: &BTreeMap<String, f64>, writers_and_readers: Option<[u32; 2]>) -> Vec<&'static str> {
     let write_model = write_model(figures, UNKNOWN.writes.name, BLOCK_BYTES);
     let Some([writers, readers]) = writers_and_readers else {
@@ -249,7 +237,7 @@ fn write_model(figures: &BTreeMap<String, f64>, writes: &str, block_bytes: f64) 
     }
 }
 
-/// A run, whose record needs its series, with its RUN_NAME as label and SLOB.R's model; `None` unless it completed.
+/// The record needs its series. `None` unless the run completed.
 pub fn run_of(all: &slob_facts::Run<'_>) -> Option<Run> {
     let record = all.record;
     if record.status != Status::Completed || record.window.is_none() {
@@ -283,7 +271,6 @@ fn extend<const N: usize>(figures: &mut BTreeMap<String, f64>, more: [(&str, Opt
     figures.extend(more.into_iter().filter_map(|(name, figure)| Some((name.to_owned(), figure?))));
 }
 
-/// The run of a row of `awr_info`, with its FILE as label and SLOB.R's models.
 pub fn run_of_row(row: &Row) -> Run {
     let name = |head: Head, own: &'static str| match head {
         Head::Reads => UNKNOWN.reads.name,
@@ -318,7 +305,6 @@ pub fn run_of_row(row: &Row) -> Run {
 }
 
 impl Run {
-    /// With the sessions of a name, and the model of its writers and readers.
     fn named(self, name: &RunName) -> Self {
         let model = name.writers_and_readers.map(|roles| match roles {
             // Runs with both roles are not among those that only read.
@@ -331,8 +317,7 @@ impl Run {
     }
 }
 
-/// The run of a report: that of its row, whose reads and writes are requests, with blocks beside them. The name of its file, by
-/// a pattern or else by those of the harnesses, tells writers and readers.
+/// Reads and writes are requests, with blocks beside them. The file's name tells writers and readers.
 pub fn run_of_report(named: &Named, pattern: Option<&NamePattern>) -> Run {
     let mut run = run_of_row(&Row::of(named));
     let rates = Rates::of(&named.report);
@@ -356,7 +341,6 @@ pub fn run_of_report(named: &Named, pattern: Option<&NamePattern>) -> Run {
     run
 }
 
-/// The variants that labels have in common: their [`stem`]s.
 pub fn variants_of<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<Variant> {
     let stems: BTreeSet<String> = labels.into_iter().map(stem).collect();
     // A stem within another one would take its runs too.
@@ -369,9 +353,8 @@ pub fn variants_of<'a>(labels: impl IntoIterator<Item = &'a str>) -> Vec<Variant
     stems.iter().map(variant).collect()
 }
 
-/// A label without its folder, the numbers that end it after dots (sessions, or writers and readers), and the number of
-/// the run: `x/AWR-XFS-run3.8.0` is `AWR-XFS`, `read-raw-r2` is `read-raw`. If the rest says nothing, it is the folder:
-/// `raw/awr.016.txt` is `raw`.
+/// `x/AWR-XFS-run3.8.0` is `AWR-XFS`, `read-raw-r2` is `read-raw`. If the rest says nothing, it is the folder: `raw/awr.016.txt`
+/// is `raw`.
 pub fn stem(label: &str) -> String {
     if let Some(name) = RunName::of(label) {
         let folder = || label.rsplit('/').nth(1).filter(|folder| !folder.is_empty()).unwrap_or("awr");

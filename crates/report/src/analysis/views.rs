@@ -65,8 +65,6 @@ impl Answer for Analysis {
         }
     }
 
-    /// A row for each variant, model and number of sessions, and one for all of
-    /// them. Unknown values are empty.
     fn table(&self) -> Grid {
         let heads = ["table", "model", "metric", "variant", "sessions", "runs", "slob_r_mean", "scaled"];
         let heads = heads.into_iter().chain([
@@ -148,7 +146,7 @@ fn figures(page: &mut Page, analysis: &Analysis, table: &Table) {
     page.table(&details(analysis, table));
 }
 
-/// SLOB.R's `waits()`: what the runs of each cell waited for most.
+/// SLOB.R's `waits()`.
 fn waits(page: &mut Page, table: &Table) {
     let heads = [
         Column::left("Variant"),
@@ -171,7 +169,7 @@ fn waits(page: &mut Page, table: &Table) {
     }
 }
 
-/// A row for each variant, a column for each number of sessions and one for all. `show` gets the values of a column.
+/// `show` gets the values of a column.
 fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) -> Vec<String>) -> Grid {
     let column = |at: usize| {
         let cell = |row: &Row| of(row.cell(at));
@@ -190,14 +188,12 @@ fn by_sessions(first: &str, table: &Table) -> Grid {
     Grid::of_numbers(Column::left(first), table.sessions_and_overall())
 }
 
-/// The numbers of a column as R's `print` shows those of a matrix: each is rounded to seven significant digits, and all get
-/// as many decimals as the one that needs most. R has no thousands separators.
+/// As R's `print` shows a matrix: seven significant digits, and as many decimals as the number that needs most.
 pub(super) fn as_r_prints(values: &[Option<f64>]) -> Vec<String> {
     let decimals = values.iter().flatten().map(|value| decimals_in_r(*value)).max().unwrap_or(0);
     values.iter().map(|value| or_absent(*value, |value| fixed(value, decimals))).collect()
 }
 
-/// Decimals of a number rounded to seven significant digits, without zeros at the end.
 fn decimals_in_r(value: f64) -> usize {
     if !value.is_finite() || value == 0.0 {
         return 0;
@@ -306,7 +302,7 @@ fn charts(analysis: &Analysis, table: &Table, place: u32) -> Vec<Chart> {
     means_and_ratios.into_iter().chain([latency(table, place), sweep(table, place)]).collect()
 }
 
-/// The title of a chart, with the variant if it is the only one: then there is no legend.
+/// A single variant is named here, as there is no legend.
 fn titled(title: &str, table: &Table, rests_on: &[Question]) -> String {
     match table.rows.as_slice() {
         [only] => format!("{title}: {}", only.label(rests_on)),
@@ -316,7 +312,7 @@ fn titled(title: &str, table: &Table, rests_on: &[Question]) -> String {
 
 type Estimate = (f64, Option<(f64, f64)>);
 
-/// A bar for each variant above each number of sessions, and above all of them if there are several. `of` returns the estimate and the end of its text.
+/// `of` returns the estimate and the end of its text.
 fn bars(
     table: &Table,
     y: Axis,
@@ -365,7 +361,6 @@ fn means(analysis: &Analysis, table: &Table, place: u32) -> Chart {
     }
 }
 
-/// The variants relative to the chosen one, or to the first.
 fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
     let chosen = analysis.scale.as_ref().filter(|scale| table.rows.iter().any(|row| row.variant == **scale));
     let base = chosen.or(table.rows.first().map(|row| &row.variant)).map_or("", String::as_str);
@@ -393,7 +388,6 @@ fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
     }
 }
 
-/// The ratio of a variant to the base at one number of sessions; `None` if both were not compared.
 fn ratio(table: &Table, base: &str, row: &Row, at: usize) -> Option<Estimate> {
     if row.variant == base {
         return (row.cell(at).runs > 0).then_some((1.0, None));
@@ -414,7 +408,6 @@ fn inverse((value, interval): Estimate) -> Estimate {
     (1.0 / value, interval.map(|(low, high)| (1.0 / high, 1.0 / low)))
 }
 
-/// Mean and p99 of the latency against the figure of the table: a line for each variant, a point for each number of sessions.
 fn latency(table: &Table, place: u32) -> Chart {
     let noun = table.latency.map_or("", LatencyOf::noun);
     let rests_on = table.rests_on_with_latency();
@@ -455,7 +448,6 @@ fn latency(table: &Table, place: u32) -> Chart {
     }
 }
 
-/// Throughput and latency over the number of sessions in one chart, as sweeps of arrays are shown.
 fn sweep(table: &Table, place: u32) -> Chart {
     let x: Vec<f64> = table.sessions.iter().map(|sessions| f64::from(*sessions)).collect();
     let noun = table.latency.map_or("", LatencyOf::noun);

@@ -226,7 +226,6 @@ fn ranked_cell(group: &String, mean: f64, interval: Option<(f64, f64)>, ranking:
 }
 
 impl Group {
-    /// The ids of its runs; of more than four the first and the last.
     fn words(&self) -> String {
         let count = plural(self.runs.len() as u64, "run");
         match self.runs.as_slice() {
@@ -256,7 +255,6 @@ impl Answer for Diff {
         page
     }
 
-    /// Tables, and the charts of all groups over each other, if the comparison has them.
     fn view(&self) -> View {
         let keys = self.groups.iter().zip(self.heads()).enumerate();
         let keys: Vec<String> = keys
@@ -282,7 +280,6 @@ impl Answer for Diff {
         }
     }
 
-    /// A row for each figure and group.
     fn table(&self) -> Table {
         let heads = ["figure", "unit", "group", "runs", "mean", "percent", "low", "high", "refused"];
         let mut table = Table::new(heads.map(Column::left));
@@ -314,11 +311,10 @@ impl Answer for Diff {
     }
 }
 
-/// The charts of groups over each other. Those of repeated runs are of the one with the median rate of operations.
+/// Repeated runs are drawn as the one with the median rate of operations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Charts {
     sections: Vec<Section>,
-    /// The run of each group that is drawn.
     drawn: Vec<String>,
 }
 
@@ -393,7 +389,6 @@ fn distribution_charts(names: &[&str], distributions: &[Distribution]) -> Vec<Ch
     distributions.iter().map(chart).collect()
 }
 
-/// The run of a group with the median rate of operations.
 pub(super) fn median(records: &[Record]) -> Option<&Record> {
     let rate = |record| figure::OPERATIONS_PER_S.of(&Run::of(record)).unwrap_or_default();
     let mut rated: Vec<(f64, &Record)> = records.iter().map(|record| (rate(record), record)).collect();

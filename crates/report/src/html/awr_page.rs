@@ -1,4 +1,4 @@
-//! A page of consecutive AWR or Statspack reports: time, events, statements and rates over time, heat maps of waits.
+//! A page of consecutive AWR or Statspack reports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,6 @@ const MOST_ROWS: usize = 200;
 
 #[derive(Clone)]
 pub struct AwrInterval {
-    /// Database, host and release.
     words: String,
     trend: Trend,
     points: Vec<Option<Point>>,
@@ -34,14 +33,13 @@ impl AwrInterval {
     }
 }
 
-/// The first charts of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begins {
     WithTime,
     WithWaits,
 }
 
-/// A group for each database or instance, in order of first snapshots, with a heat map for each event that its reports have.
+/// A group for each database or instance, in order of first snapshots, with a heat map for each event of its reports.
 pub fn awr_page(reports: Vec<AwrInterval>, events: &[&str], begins: Begins) -> String {
     let count = reports.len();
     let mut groups: BTreeMap<Subject, Vec<AwrInterval>> = BTreeMap::new();
@@ -133,7 +131,7 @@ fn titled(words: &str, trends: &[&Trend]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
 }
 
-/// Times by the hosts' clocks. Where they are absent or overlap, reports stand in a row.
+/// By the hosts' clocks; in a row where these are absent or overlap.
 fn intervals(trends: &[&Trend]) -> Intervals {
     /// A shorter overlap is the clock's.
     const OVERLAP_S: i64 = 36;
@@ -154,7 +152,6 @@ fn intervals(trends: &[&Trend]) -> Intervals {
     Intervals { spans, names: Vec::new() }
 }
 
-/// Begin of a report, or the end of its file's name, in two short lines.
 fn short_name(trend: &Trend) -> String {
     const LETTERS: usize = 12;
     if let Some(begin) = trend.begin {
@@ -167,7 +164,7 @@ fn short_name(trend: &Trend) -> String {
     }
 }
 
-/// The name of a line, and its value for each interval; absent values are gaps.
+/// A value for each interval; absent values are gaps.
 type NamedValues = (String, Vec<Option<f64>>);
 
 struct LineChart {
@@ -184,7 +181,6 @@ impl LineChart {
         Self { title, about: about.to_owned(), y, stacked: 0, lines }
     }
 
-    /// True if the stack stays far below a limit everywhere.
     fn is_far_below(&self, limit: &[Option<f64>]) -> bool {
         const FAR: f64 = 8.0;
         let stack = &self.lines[..self.stacked];
@@ -250,7 +246,6 @@ fn time_charts(trends: &[&Trend]) -> Vec<LineChart> {
     charts
 }
 
-/// The lines with the largest sums over all reports, the largest first.
 fn largest(trends: &[&Trend], of: fn(&Trend) -> &BTreeMap<String, f64>) -> Vec<NamedValues> {
     const MOST_LINES: usize = 8;
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();

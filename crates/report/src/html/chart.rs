@@ -1,7 +1,5 @@
-//! A chart as data: what is drawn, on which axes, and where its figures come from.
-//!
-//! Nothing here knows a record, so one chart can hold the lines of several runs. Nothing here knows the chart library either:
-//! the page's own script gets the data as JSON and draws them, with the colours of the light or the dark theme.
+//! A chart as data, without knowledge of records or of the chart library. The page's script draws its JSON in a light or dark
+//! theme.
 
 use std::sync::Arc;
 
@@ -21,7 +19,6 @@ pub(crate) struct Chart {
     pub(crate) body: Result<Drawing, String>,
 }
 
-/// Colours of variants; further ones begin again.
 pub(crate) const COLOURS: usize = 8;
 
 impl Chart {
@@ -44,7 +41,6 @@ impl Chart {
     }
 }
 
-/// The drawings of all charts by id, and the intervals that some of them share, for the page's script.
 pub(crate) fn data(charts: &[&Chart]) -> Value {
     let mut shared: Vec<&Arc<Intervals>> = Vec::new();
     let mut drawings = Map::new();
@@ -62,7 +58,7 @@ pub(crate) fn data(charts: &[&Chart]) -> Value {
     json!({ "charts": drawings, "intervals": for_script(json!(shared)) })
 }
 
-/// Rounds numbers to five significant digits, the precision of a screen, and escapes texts: the library knows some tags.
+/// Five significant digits are the precision of a screen. Texts are escaped: the library knows some tags.
 fn for_script(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -83,7 +79,6 @@ pub(crate) struct Drawing {
     pub(crate) traces: Vec<Trace>,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
-    /// A second vertical axis, on the right.
     pub(crate) right: Option<Axis>,
     /// True if `x` is the time of the run: such charts zoom together.
     pub(crate) is_timeline: bool,
@@ -97,12 +92,11 @@ pub(crate) struct Drawing {
     pub(crate) height_px: u32,
 }
 
-/// The intervals of consecutive reports. The page's script makes marks of those that are looked at.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Intervals {
-    /// Begin and end in order: seconds of Unix time by the host's clock, or places in a row.
+    /// Seconds of Unix time by the host's clock, or places in a row.
     pub(crate) spans: Vec<(i64, i64)>,
-    /// A name for each place in the row; empty for times.
+    /// Empty for times.
     pub(crate) names: Vec<String>,
 }
 
@@ -119,10 +113,9 @@ impl Drawing {
         Self { is_timeline: true, intervals: Some(intervals), ..Self::new(x, y, traces) }
     }
 
-    /// Ends the vertical axis above the bars: the intervals of two runs can be a thousand times as long. A whisker that is cut
-    /// there says its end.
+    /// Ends the axis above the bars, as intervals of two runs can be a thousand times as long. Cut whiskers say their end.
     pub(crate) fn following_bars(mut self, show: fn(f64) -> String) -> Self {
-        // Room for whiskers, and for the texts of those that are cut, in lengths of the longest bar.
+        // Room for whiskers, and for the texts of cut ones, in lengths of the longest bar.
         const WHISKERS: f64 = 1.5;
         const TEXTS: f64 = 1.7;
         let all = self.traces.iter_mut().filter_map(|trace| match trace {
@@ -164,9 +157,8 @@ impl Drawing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
-    /// Written with the prefix that fits: 150 µs, 2 ms.
+    /// With the prefix that fits: 150 µs, 2 ms.
     Seconds,
-    /// 12,000.
     Count,
     /// 0 to 100.
     Percent,
@@ -178,13 +170,12 @@ pub(crate) struct Axis {
     pub(crate) title: String,
     pub(crate) unit: Unit,
     pub(crate) is_log: bool,
-    /// The ends of the axis, if the data do not decide them.
+    /// Absent if the data decide the ends.
     pub(crate) range: Option<(f64, f64)>,
     /// Labels at values, instead of numbers.
     pub(crate) names: Vec<(f64, String)>,
 }
 
-/// Seconds in the unit that suits a length of time, and its name.
 pub(crate) fn time_unit(length_s: f64) -> (f64, &'static str) {
     match length_s {
         ..=600.0 => (1.0, "seconds"),
@@ -195,7 +186,7 @@ pub(crate) fn time_unit(length_s: f64) -> (f64, &'static str) {
 }
 
 impl Axis {
-    /// A linear axis from zero, or from the lowest value if that is negative.
+    /// From zero, or from the lowest value if that is negative.
     pub(crate) fn linear(title: impl Into<String>, unit: Unit) -> Self {
         Self { title: title.into(), unit, is_log: false, range: None, names: Vec::new() }
     }
@@ -213,15 +204,13 @@ impl Axis {
     }
 }
 
-/// A colour by its meaning, the same in every chart. The style sheet holds the colours themselves, as `--c-<name>`.
+/// The style sheet holds the colours, as `--c-<name>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Colour {
-    /// Physical reads, and SELECTs.
     Reads,
     Logical,
     Device,
-    /// UPDATEs and writes.
     Updates,
     Scans,
     Redo,
@@ -232,11 +221,10 @@ pub(crate) enum Colour {
     /// CPUs idle while I/O was outstanding.
     Waiting,
     Database,
-    /// The colour of letters, which stands out from the colours of data.
     Text,
-    /// Latencies, darker with the percentile: 0 to 4.
+    /// Darker with the percentile: 0 to 4.
     Latency(u8),
-    /// One of several variants, by its place. Colours repeat after eight, with a pattern or another marker.
+    /// Colours repeat after eight, with a pattern or another marker.
     Variant(usize),
 }
 
@@ -253,9 +241,8 @@ pub(crate) enum Trace {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Fill {
     Nothing,
-    /// Down to the trace before it.
     ToPrevious,
-    /// The line lies on the trace before it, and is filled down to that.
+    /// On the trace before it, and filled down to that.
     Stacked,
 }
 
@@ -270,7 +257,7 @@ pub(crate) enum Stroke {
     LongDash,
 }
 
-/// A line through points; it breaks where a value is absent.
+/// The line breaks where a value is absent.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Line {
     pub(crate) name: String,
@@ -281,9 +268,8 @@ pub(crate) struct Line {
     pub(crate) on_right: bool,
     pub(crate) stroke: Stroke,
     pub(crate) has_markers: bool,
-    /// A name for each point; empty if they have none.
     pub(crate) labels: Vec<String>,
-    /// True if the line appears only after a click on its name.
+    /// Appears only after a click on its name.
     pub(crate) is_hidden: bool,
 }
 
@@ -310,7 +296,6 @@ pub(crate) struct Levels {
     pub(crate) name: String,
     pub(crate) colour: Colour,
     pub(crate) y: Vec<Option<f64>>,
-    /// True for bars that stand on those of the trace before it.
     pub(crate) is_stacked: bool,
     pub(crate) stroke: Stroke,
     pub(crate) is_hidden: bool,
@@ -320,7 +305,6 @@ pub(crate) struct Levels {
 pub(crate) struct Bars {
     pub(crate) name: String,
     pub(crate) colour: Colour,
-    /// 0 to 1.
     pub(crate) opacity: f64,
     pub(crate) bars: Vec<Bar>,
     pub(crate) is_horizontal: bool,
@@ -356,20 +340,20 @@ impl Bars {
     }
 }
 
-/// Durations over time: the percentages of each column as colours on a linear scale.
+/// Percentages of each column as colours on a linear scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Heat {
-    /// Edges of the columns, one more than there are columns; empty if the columns are the drawing's [`Intervals`].
+    /// One more than there are columns; empty if the columns are the drawing's [`Intervals`].
     pub(crate) x_edges: Vec<f64>,
-    /// Edges of the rows in seconds, one more than there are rows.
+    /// Seconds; one more than there are rows.
     pub(crate) y_edges: Vec<f64>,
-    /// Rows of cells. Those of a column add up to 100, or to 0 if nothing was counted in it.
+    /// Those of a column add up to 100, or to 0 if it counted nothing.
     pub(crate) percents: Vec<Vec<f64>>,
     pub(crate) of: &'static str,
 }
 
 impl Heat {
-    /// Each column holds counts with the rows from one up to another that they are spread over evenly. `None` if all are empty.
+    /// Counts are spread evenly over the rows from one up to another. `None` if all are empty.
     pub(crate) fn of(
         of: &'static str,
         x_edges: Vec<f64>,
@@ -391,16 +375,13 @@ impl Heat {
     }
 }
 
-/// Lines of a run keep these strokes in an overlay, in the order of their names.
 pub(crate) const STROKES: [Stroke; 5] =
     [Stroke::Solid, Stroke::Dot, Stroke::Dash, Stroke::DashDot, Stroke::LongDash];
 
-/// A run by its place among those that are overlaid, and its name.
 type Run<'a> = (usize, &'a str);
 
 impl Chart {
-    /// The charts of several runs: those with the same id over each other, as far as they fit, the others as they are. With
-    /// more than two runs each line is a chart of its own, and bars are left out: they would hide each other.
+    /// Charts with the same id overlap as far as they fit. With more than two runs each line gets a chart, and bars are left out.
     pub(crate) fn overlay_all(runs: &[(&str, Vec<Self>)]) -> Vec<Self> {
         let mut ids: Vec<&str> = Vec::new();
         for chart in runs.iter().flat_map(|(_, charts)| charts) {
@@ -417,7 +398,7 @@ impl Chart {
         ids.into_iter().flat_map(|id| Self::overlay(&with_id(id), runs.len())).collect()
     }
 
-    /// One for all if none is drawn for the same reason.
+    /// Equal reasons for no drawing appear once.
     fn overlay(charts: &[(Run<'_>, &Self)], of: usize) -> Vec<Self> {
         let drawn: Vec<(Run<'_>, &Self, &Drawing)> = charts
             .iter()
@@ -461,7 +442,6 @@ impl Chart {
         Self { about, body: Ok(body), ..self.clone() }
     }
 
-    /// A chart for each line that is not hidden, with that of each run.
     fn line_by_line(&self, all: &[(Run<'_>, &Drawing)]) -> Vec<Self> {
         let chart = |(nth, name): (usize, &str)| {
             let own =
@@ -508,7 +488,7 @@ fn line_names<'a>(all: &[(Run<'_>, &'a Drawing)]) -> Vec<&'a str> {
 }
 
 impl Drawing {
-    /// True if both can be read on the same axes, and their traces do not hide each other.
+    /// True if both fit the same axes without hiding each other.
     fn fits(&self, other: &Self) -> bool {
         let axes = |drawing: &Self| {
             [&drawing.x, &drawing.y].map(|axis| (axis.title.clone(), axis.unit, axis.is_log))
@@ -522,7 +502,6 @@ impl Drawing {
         axes(self) == axes(other) && self.traces.iter().chain(&other.traces).all(can_overlay)
     }
 
-    /// Traces of several drawings on axes with room for all of them.
     fn around(all: &[(Run<'_>, &Self)], traces: Vec<Trace>, y: fn(&Self) -> &Axis) -> Self {
         let room = |axis: fn(&Self) -> &Axis| {
             let axes = all.iter().map(|(_, drawing)| axis(drawing).clone());
@@ -556,7 +535,7 @@ impl Trace {
         }
     }
 
-    /// The trace in the colour of its run. Strokes tell lines apart, and nothing is filled: it would hide the other run.
+    /// Strokes tell lines apart, and nothing is filled: it would hide the other run.
     fn of_run(&self, run: &str, colour: Colour, names: &[&str]) -> Self {
         match self {
             Self::Line(line) => {
@@ -575,7 +554,6 @@ impl Trace {
 }
 
 impl Axis {
-    /// The axis with room for both, and the names of the one that has more.
     fn with_room_for(&self, other: &Self) -> Self {
         let range = match (self.range, other.range) {
             (Some((low, high)), Some((other_low, other_high))) => {

@@ -3,13 +3,13 @@
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
-/// Text for an element or a quoted attribute. A number keeps its percent sign on its line.
+/// For an element or a quoted attribute. A number keeps its percent sign on its line.
 pub(crate) fn text(raw: &str) -> String {
     let glued = raw.replace(" %", "\u{a0}%");
     html! { (glued) }.into_string()
 }
 
-/// Text with the sign of microseconds in place of the letter u, and commands between backquotes as code.
+/// Writes µs for us, and commands between backquotes as code.
 pub(crate) fn prose(raw: &str) -> String {
     let mut words: Vec<&str> = raw.split(' ').collect();
     for at in 0..words.len() {
@@ -25,7 +25,6 @@ pub(crate) fn markup(raw: &str) -> Markup {
     PreEscaped(prose(raw))
 }
 
-/// Commands between backquotes as code; the text as it is if one is left open.
 fn commands(safe: &str) -> String {
     let parts: Vec<&str> = safe.split('`').collect();
     if parts.len().is_multiple_of(2) {
@@ -51,12 +50,12 @@ fn micro(word: &str) -> &str {
     }
 }
 
-/// JSON for a script element: nothing in it can end that element or begin a comment.
+/// Nothing in it can end the script element or begin a comment.
 pub(crate) fn json(value: &Value) -> String {
     value.to_string().replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
-/// Text for the chart library, which knows a few tags of its own and must not see any.
+/// The chart library knows a few tags and must not see any.
 pub(crate) fn label(raw: &str) -> String {
     raw.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

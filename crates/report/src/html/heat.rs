@@ -1,4 +1,4 @@
-//! Lines over a heat map: the mean, and where one mean hides two peaks, the border between them and the mean of each.
+//! Lines over a heat map: the mean, and for two peaks the border between them and the mean of each.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +13,20 @@ use slob_facts::measured::ratio;
 pub(super) struct Durations {
     /// From, up to, and the number.
     pub(super) buckets: Vec<(f64, f64, f64)>,
-    /// True if some, which no bucket holds, were below the step of the clock.
+    /// Durations below the step of the clock are in no bucket.
     pub(super) has_unknown: bool,
     pub(super) mean_s: Option<f64>,
-    /// Between two peaks.
     pub(super) border_s: Option<f64>,
 }
 
 impl Durations {
-    /// The mean of those that `is_wanted`, by the middles of their buckets; `None` without a border.
+    /// Uses the middles of buckets; `None` without a border.
     fn mean_of(&self, is_wanted: impl Fn(f64, f64) -> bool) -> Option<f64> {
         let border_s = self.border_s?;
         let wanted =
             self.buckets.iter().filter(|(from, to, _)| is_wanted(f64::midpoint(*from, *to), border_s));
         let (sum, count) = wanted.fold((0.0, 0.0), |(sum, count), (from, to, n)| {
-            // A bucket of a report is an octave and more, so that its middle is that of the scale.
+            // A bucket of a report is an octave or more, so its middle is that of the scale.
             let middle = if *from > 0.0 { (from * to).sqrt() } else { to / 2.0 };
             (sum + n * middle, count + n)
         });
@@ -41,7 +40,6 @@ impl Durations {
 
 const ROWS_PER_DOUBLING: f64 = 4.0;
 
-/// Rows of the heat map and counts of a histogram's buckets.
 pub(super) fn rows(latency: &Histogram) -> Vec<(i32, u64)> {
     by_rows(latency, |ns| (ns.log2() * ROWS_PER_DOUBLING).floor() as i32).collect()
 }
@@ -56,7 +54,7 @@ pub(super) fn counts_of_rows(histogram: &Histogram) -> BTreeMap<i32, u64> {
     counts
 }
 
-/// The middles of the rows in seconds and their shares in percent, from an empty row to an empty row.
+/// Middles in seconds and shares in percent, from an empty row to an empty row.
 pub(crate) fn shares(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
     let counts = counts_of_rows(histogram);
     let (first, last) =
@@ -68,12 +66,10 @@ pub(crate) fn shares(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
     (first..=last).map(share).unzip()
 }
 
-/// The row that folds what is below the step of the clock, in words: durations there are not known.
 pub(crate) fn below_step_words(step_us: f64) -> String {
     format!("below the clock's step of {}", duration_us(step_us))
 }
 
-/// A sentence on that row of a chart; empty if there is none.
 pub(crate) fn below_step_sentence(histogram: &Histogram) -> String {
     histogram.below_clock_step().map_or_else(String::new, |(step_ns, number)| {
         let share = percent(100.0 * number as f64 / histogram.count() as f64);
@@ -81,8 +77,8 @@ pub(crate) fn below_step_sentence(histogram: &Histogram) -> String {
     })
 }
 
-/// Counts by rows of a scale, of which `row` gives that of a duration in nanoseconds: all of a bucket is in the row of its
-/// middle, and all that is below the step of the clock is in the row below the step's.
+/// `row` gives the row of nanoseconds. A bucket counts in the row of its middle; the row below the step's holds all below the
+/// step.
 pub(crate) fn by_rows(histogram: &Histogram, row: impl Fn(f64) -> i32) -> impl Iterator<Item = (i32, u64)> {
     let middle = |low: u64, high: u64| f64::midpoint(low as f64, high as f64).max(1.0);
     let of_step = |step: u64| bucket_midpoint(bucket_index(step)) as f64;
@@ -92,7 +88,6 @@ pub(crate) fn by_rows(histogram: &Histogram, row: impl Fn(f64) -> i32) -> impl I
 
 pub(super) type Named = (&'static str, Stroke, Vec<Option<f64>>);
 
-/// The lines that are known, the mean first.
 pub(super) fn lines(intervals: &[Durations], may_be_a_cache: bool) -> impl Iterator<Item = Named> {
     let [short, long] = match may_be_a_cache {
         true => ["mean of the short, as from a cache", "mean of the long, as from a device"],
@@ -108,8 +103,7 @@ pub(super) fn lines(intervals: &[Durations], may_be_a_cache: bool) -> impl Itera
     lines.into_iter().filter(|(.., values)| values.iter().any(Option::is_some))
 }
 
-/// Counts by doublings of the duration, from the shortest to the longest without gaps: each with the power of two of
-/// microseconds from which it counts.
+/// Without gaps, each with the power of two of microseconds from which it counts.
 pub(crate) fn octaves(histogram: &Histogram) -> Vec<(i32, u64)> {
     let mut counts: Vec<(i32, u64)> = Vec::new();
     for (octave, n) in by_rows(histogram, |ns| (ns / 1e3).log2().floor() as i32) {
@@ -124,7 +118,6 @@ pub(crate) fn octaves(histogram: &Histogram) -> Vec<(i32, u64)> {
     counts
 }
 
-/// Two peaks of a run's durations, by the rule for those of a report.
 pub(super) fn two_peaks(histogram: &Histogram) -> Option<TwoPeaks> {
     let share = |n: u64| Figure::exact(100.0 * n as f64 / histogram.count() as f64);
     let bucket = |(octave, n): (i32, u64)| {

@@ -11,18 +11,17 @@ use slob_facts::format::{ABSENT, count, or_absent, plural};
 use slob_facts::measured::{device_name, operation_rates};
 use slob_facts::{Claim, Figure, Grade, Judged, Question, Run, Standing, figure};
 
-/// The columns of numbers. On a narrow screen, which has no columns, each number has its name beside it.
+/// A narrow screen has no columns: each number has its name beside it.
 const NUMBERS: [&Figure; 6] = {
     let [reads, read_p99, operations, operation_p99] = figure::KEY_IN_ROWS;
     [&figure::SESSIONS, &figure::UPDATE_PCT, reads, read_p99, operations, operation_p99]
 };
 
-/// The rows within the page, so that the next page need not read their records again.
+/// The rows are kept within the page, so that the next page need not read their records again.
 const ROWS: (&str, &str) = ("<script type=\"application/json\" id=\"rows\">", "</script>");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherPage {
-    /// Kind, such as `campaign`.
     pub kind: String,
     pub name: String,
     pub href: String,
@@ -30,7 +29,6 @@ pub struct OtherPage {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IndexRow {
-    /// Id, the name of its folder.
     pub id: String,
     name: String,
     status: String,
@@ -54,7 +52,7 @@ struct IndexNumber {
 }
 
 impl IndexRow {
-    /// The row of a run, whose record needs its series.
+    /// The record needs its series.
     pub fn of(record: &Record) -> Self {
         let figures = Run::of(record);
         let host = record.host.as_ref();
@@ -163,7 +161,7 @@ impl IndexRow {
     }
 }
 
-/// Means of neighbours, so that at most 48 points are left, as many as the width can show.
+/// Means of neighbours: the width shows at most 48 points.
 fn thinned(rates: &[f64]) -> Vec<f64> {
     const POINTS: usize = 48;
     let each = rates.len().div_ceil(POINTS).max(1);
@@ -171,9 +169,7 @@ fn thinned(rates: &[f64]) -> Vec<f64> {
     rates.chunks(each).map(mean).collect()
 }
 
-/// All runs as one HTML file that needs no network: sortable, filterable, with links to the reports, the newest first.
-///
-/// `where_else` is the option with which a command finds these runs, such as ` --results-dir DIR`; empty for the usual folder.
+/// `where_else` is the option for these runs, such as ` --results-dir DIR`; empty for the usual folder.
 pub fn index_page(rows: &[IndexRow], others: &[OtherPage], where_else: &str) -> String {
     const BEFORE: [&str; 5] = ["Started (UTC)", "Run", "Target", "Host", "Device"];
     const FILTERS: [(&str, &str); 5] = [
@@ -246,7 +242,7 @@ fn made_here() -> &'static str {
     concat!("Made by OpenSLOB ", env!("CARGO_PKG_VERSION"), " from")
 }
 
-/// The rows of a page that this release made; none of any other text.
+/// Empty unless this release made the page.
 pub fn rows_of_page(page: &str) -> Vec<IndexRow> {
     let rows = || {
         let (_, rest) = page.split_once(ROWS.0).filter(|_| page.contains(&format!("<p>{}", made_here())))?;

@@ -1,4 +1,4 @@
-//! Pages: their frame, sections with text, tables and charts, blocks and tables as HTML.
+//! Frame, sections, blocks and tables of pages as HTML.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -8,25 +8,22 @@ use crate::page::{Block, Page};
 use slob_facts::table::Table;
 
 const STYLE: &str = include_str!("assets/style.css");
-/// The script of pages with charts. `build.rs` hashes it.
+/// `build.rs` hashes it.
 const SCRIPT: &str = include_str!("assets/page.js");
 const SCRIPT_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/page.sha256"));
 const INDEX_SCRIPT: &str = include_str!("assets/index.js");
 const INDEX_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/index.sha256"));
-/// The chart library (plotly.js, MIT licence), as zlib data in base64.
+/// plotly.js (MIT licence), as zlib data in base64.
 const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/library.b64"));
 const LIBRARY_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/library.sha256"));
 
-/// The messages of a page whose charts can't be drawn, from its script or without scripts.
+/// Messages of a page whose charts can't be drawn, with scripts or without.
 pub(crate) const NO_CHARTS: &str = "<p id=\"no-charts\" class=\"banner doubt\" hidden></p>\n<noscript><p \
     class=\"banner doubt\">The charts need JavaScript; figures and tables are all here without it.</p></noscript>\n";
 
-/// The parts of a page around its charts.
 pub(crate) struct Document<'a> {
     pub(crate) title: String,
-    /// HTML below the name of the program: heading, description, links.
     pub(crate) header: String,
-    /// HTML between header and footer.
     pub(crate) main: String,
     pub(crate) said: String,
     pub(crate) slob_version: &'a str,
@@ -59,7 +56,7 @@ impl Document<'_> {
     }
 }
 
-/// The page of all runs, which draws its curves without the chart library.
+/// Its curves need no chart library.
 pub(super) fn index(header: &Markup, main: &Markup, footer: &Markup, data: &Markup) -> String {
     let policy = format!(
         "default-src 'none'; script-src {INDEX_HASH}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -106,17 +103,14 @@ fn frame(
     page.into_string() + "\n"
 }
 
-/// Links to the sections of the page: name within the page, heading.
 pub(crate) fn links<'a>(sections: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     html! { nav { @for (id, title) in sections { a href={ "#" (id) } { (PreEscaped(text(title))) } } } }
         .into_string()
 }
 
-/// A page made from saved figures. Its footer names the version of this program.
 pub struct View {
     pub(crate) title: String,
     pub(crate) heading: String,
-    /// HTML below the heading.
     pub(crate) lead: String,
     pub(crate) has_links: bool,
     pub(crate) sections: Vec<Section>,
@@ -169,7 +163,7 @@ impl Section {
         Self { link: link.to_owned(), ..self }
     }
 
-    /// Adds text and tables under a heading, which may be empty; nothing if `write` writes nothing.
+    /// `title` may be empty. Adds nothing if `write` writes nothing.
     pub(crate) fn part(mut self, title: &str, write: impl FnOnce(&mut Page)) -> Self {
         let mut page = Page::default();
         write(&mut page);
@@ -181,7 +175,7 @@ impl Section {
         self
     }
 
-    /// Adds a part that the browser lays out only once a reader opens it.
+    /// The browser lays it out only once a reader opens it.
     pub(crate) fn folded(self, summary: &str, write: impl FnOnce(&mut Page)) -> Self {
         let inner = Self::new("", "").part("", write).html;
         self.raw(&format!("<details>\n<summary>{}</summary>\n{inner}</details>\n", escape::text(summary)))
@@ -214,9 +208,9 @@ fn heading(level: u8, title: &str) -> String {
     format!("<h{level}>{}</h{level}>\n", escape::text(title))
 }
 
-/// Blocks as HTML. Headings are those of subsections; rules and bare lines are for text only.
+/// Rules and bare lines are for text only.
 pub(crate) fn blocks_html(blocks: &[Block]) -> String {
-    // Facts that follow each other are one list, and so are hanging paragraphs.
+    // Consecutive facts are one list, and so are hanging paragraphs.
     let list = |block: &Block| match block {
         Block::Fact(..) => 1,
         Block::Hanging(..) => 2,
@@ -248,7 +242,7 @@ fn one(block: &Block) -> Markup {
     }
 }
 
-/// A table that scrolls sideways on a narrow screen, with a button that copies it.
+/// Scrolls sideways on a narrow screen, and has a button that copies it.
 pub(crate) fn table_html(table: &Table) -> Markup {
     let class = |of_numbers: bool| of_numbers.then_some("n");
     html! {

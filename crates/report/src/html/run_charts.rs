@@ -37,7 +37,6 @@ pub(crate) fn groups(record: &Record, figures: &Run<'_>) -> Vec<Section> {
     groups
 }
 
-/// The intervals of a run on the axis of time.
 struct Timeline<'a> {
     record: &'a Record,
     /// Seconds in a unit of the axis.
@@ -53,7 +52,7 @@ impl<'a> Timeline<'a> {
         Self { record, unit_s, unit, width_s: series.width_s() as f64 }
     }
 
-    /// The edges of the intervals, one more than there are intervals.
+    /// One more than there are intervals.
     fn edges(&self) -> Vec<f64> {
         let series = &self.record.series;
         let edge = |at: usize| (series.start_s() as f64 + at as f64 * self.width_s) / self.unit_s;
@@ -65,13 +64,12 @@ impl<'a> Timeline<'a> {
         Line::new(name, colour, self.record.series.points().map(middle).collect(), y)
     }
 
-    /// A percentile of each interval, in seconds.
     fn percentile(&self, of: fn(&Interval) -> &Histogram, percent: f64) -> Vec<Option<f64>> {
         let seconds = |interval: &Interval| Some(percentile_us(of(interval), percent)? / 1e6);
         self.record.series.points().map(|point| seconds(point.value?)).collect()
     }
 
-    /// The durations of each interval, unless sessions stopped within it: of few operations each is a large share.
+    /// Intervals in which sessions stopped are left out: of few operations each is a large share.
     fn latencies(&self) -> impl Iterator<Item = Option<&'a Histogram>> {
         let whole = |point| Some(&self.whole(&point)?.latency).filter(|latency| !latency.is_empty());
         self.record.series.points().map(whole)
@@ -82,12 +80,12 @@ impl<'a> Timeline<'a> {
         self.record.series.points().map(rate).collect()
     }
 
-    /// A sampled value of each interval, which gets the seconds between its samples.
+    /// `of` gets the seconds between the samples.
     fn sampled(&self, of: impl Fn(&Interval, f64) -> Option<f64>) -> Vec<Option<f64>> {
         self.timed(|interval| interval.sampled_s, of)
     }
 
-    /// A value sampled on the database's host, which gets the seconds by that host's clock.
+    /// `of` gets the seconds by that host's clock.
     fn observed(&self, of: impl Fn(&Interval, f64) -> Option<f64>) -> Vec<Option<f64>> {
         self.timed(|interval| interval.observed_s.or(interval.sampled_s), of)
     }
@@ -104,7 +102,7 @@ impl<'a> Timeline<'a> {
         self.record.series.points().map(value).collect()
     }
 
-    /// The interval, unless sessions stopped within it: that would look like a fall of the rate.
+    /// `None` if sessions stopped within it: that would look like a fall of the rate.
     fn whole(&self, point: &Point<'a, Interval>) -> Option<&'a Interval> {
         /// A window may end some milliseconds before a full second.
         const SLACK: f64 = 0.02;
@@ -113,7 +111,7 @@ impl<'a> Timeline<'a> {
         point.value.filter(|_| point.start_s as f64 + self.width_s * (1.0 - SLACK) <= stopped_s)
     }
 
-    /// A drawing of the known lines; `reason` if there are none but hidden ones.
+    /// `reason` applies if no line is visible.
     fn lines(&self, y: Axis, reason: &str, lines: impl IntoIterator<Item = Line>) -> Result<Drawing, String> {
         let known: Vec<Line> = lines.into_iter().filter(Line::is_known).collect();
         if self.record.series.is_empty() {
@@ -125,7 +123,6 @@ impl<'a> Timeline<'a> {
         Ok(self.drawing(y, known.into_iter().map(Trace::Line).collect()))
     }
 
-    /// A drawing over time, shaded outside the measured window.
     fn drawing(&self, y: Axis, traces: Vec<Trace>) -> Drawing {
         let edges = self.edges();
         let (begin, end) = (edges.first().copied().unwrap_or(0.0), edges.last().copied().unwrap_or(0.0));
@@ -207,7 +204,6 @@ fn operations(time: &Timeline<'_>) -> Chart {
     }
 }
 
-/// RATE as a line of steps, to the end of the intervals.
 fn demanded(time: &Timeline<'_>) -> Option<Line> {
     let schedule = time.record.workload.rate_per_s.as_ref()?;
     let last_s = time.edges().last()? * time.unit_s;
@@ -220,7 +216,6 @@ fn demanded(time: &Timeline<'_>) -> Option<Line> {
     Some(Line { stroke: Stroke::Dot, ..Line::new("RATE", Colour::Text, x, y) })
 }
 
-/// Percentiles of the latency bands, from the lowest.
 const BANDS: [(f64, &str); 5] =
     [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99.9"), (100.0, "max")];
 
@@ -303,7 +298,7 @@ fn durations(latency: &Histogram) -> Durations {
     }
 }
 
-/// Response time beside service time; absent in a closed loop, where they are equal.
+/// Absent in a closed loop, where response and service times are equal.
 fn response(time: &Timeline<'_>) -> Option<Chart> {
     let (rate, _) = OfferedLoad::of_window(time.record)?.per_second();
     let line = |name: &str, colour, stroke, of, percent| Line {
@@ -378,7 +373,7 @@ fn percentile_curves(record: &Record) -> Result<Drawing, String> {
     Ok(Drawing::new(x, Axis::log("latency", Unit::Seconds), traces))
 }
 
-/// Percentiles up to the maximum, on the scale of HdrHistogram's percentile plots.
+/// On the scale of HdrHistogram's percentile plots.
 fn percentile_curve(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
     const POINTS_PER_DECADE: f64 = 24.0;
     let last = histogram.count() as f64;
@@ -448,7 +443,7 @@ fn histogram_bars(histogram: &Histogram) -> Vec<Bar> {
     counts.into_iter().map(bar).collect()
 }
 
-/// Modes of the host's CPU time, from the lowest layer of the stack.
+/// From the lowest layer of the stack.
 type Mode = (&'static str, Colour, fn(&CpuTimes) -> f64);
 const MODES: [Mode; 5] = [
     ("user", Colour::User, |cpu| cpu.user_s + cpu.nice_s),
@@ -587,7 +582,6 @@ fn event_words(event: &TimedEvent, db_time_s: Option<f64>) -> String {
     format!("{}: {} s{share}{waits}", event.name, fixed(event.time_s, 1))
 }
 
-/// A name that has room beside its bar.
 fn shortened(name: &str) -> String {
     const LETTERS: usize = 28;
     if name.chars().count() <= LETTERS {
@@ -596,7 +590,6 @@ fn shortened(name: &str) -> String {
     name.chars().take(LETTERS - 1).chain(['\u{2026}']).collect()
 }
 
-/// More sessions than this are shown as a histogram.
 const MOST_SESSIONS: usize = 64;
 const BINS: usize = 40;
 

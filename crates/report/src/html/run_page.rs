@@ -1,4 +1,4 @@
-//! The page of a run: banner, verdicts, key figures, charts, tables, and all figures to be copied.
+//! The page of a run.
 
 use maud::{Markup, PreEscaped, html};
 use slob_measure::OpKind;
@@ -14,15 +14,13 @@ use slob_facts::measured::{distribution, percentile_us};
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Claim, Figure, Grade, Run, Standing, Verdict, figure};
 
-/// Groups of sections that are shown as tables: heading, name within the page.
 const TABLES: [(Group, &str, &str); 3] = [
     (Group::Probe, "Compared with the device", "probe"),
     (Group::Figures, "Figures", "figures"),
     (Group::Configuration, "Configuration", "configuration"),
 ];
 
-/// A run as one HTML file. It depends on the record alone and holds all of it, so that it can be given away and read back.
-/// Failed and interrupted runs have one too. 1.9 of its 2 MB are the chart library.
+/// Depends on the record alone and holds all of it, so that it can be read back. Failed and interrupted runs have one too.
 pub fn run_page(record: &Record) -> String {
     let figures = Run::of(record);
     let groups = run_charts::groups(record, &figures);
@@ -98,7 +96,6 @@ fn header(record: &Record, groups: &[Section]) -> Markup {
     }
 }
 
-/// Anything but a completed run in large letters.
 fn banner(record: &Record) -> Markup {
     let (class, head, message) = match &record.status {
         Status::Completed => return html! {},
@@ -138,7 +135,7 @@ fn figure_card(figure: &Figure, figures: &Run<'_>, missing: &str, about: &str, s
     card(figure.heading, value, figures.standing(figure, Claim::Storage), about, source)
 }
 
-/// A figure that a BAD verdict makes worthless is struck through, as in the list of runs.
+/// A worthless figure is struck through, as in the list of runs.
 fn card(
     heading: &str,
     value: Result<String, String>,
@@ -181,7 +178,6 @@ fn reason(figures: &Run<'_>, missing: &str) -> String {
     if figures.is_measured() { missing.into() } else { "Nothing was measured.".into() }
 }
 
-/// The key figures, except those that the charts begin with.
 fn cards(figures: &Run<'_>) -> [Markup; 5] {
     const COUNTERS: &str = "the database's counters";
     let record = figures.record;
@@ -246,7 +242,7 @@ fn cards(figures: &Run<'_>) -> [Markup; 5] {
     ]
 }
 
-/// The database's own time of a read, or else the SELECT's time divided by its blocks.
+/// Without the database's own time, the SELECT's time divided by its blocks.
 fn read_latency(figures: &Run<'_>) -> Markup {
     let (figure, record) = (&figure::PHYSICAL_READ_P99_US, figures.record);
     if figure.of(figures).is_some() {

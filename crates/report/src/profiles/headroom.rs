@@ -1,4 +1,4 @@
-//! The headroom of a platform: the multiple of a demand that it carries, from one search.
+//! The headroom of a platform: the multiple of a demand that it carries.
 
 use std::ops::Deref;
 
@@ -24,23 +24,21 @@ pub struct Headroom {
     pub plan: PlanView,
     #[serde(flatten)]
     result: HeadroomResult,
-    /// Why all of that says nothing of the platform.
+    /// Why the search says nothing of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<String>,
-    /// The price of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_per_hour: Option<Amount>,
     #[serde(skip_serializing_if = "Option::is_none")]
     licensed_cores: Option<Amount>,
 }
 
-/// The item with the lowest factor above what is carried.
 pub(super) fn nearest_above<T>(carries: Option<f64>, items: impl Iterator<Item = (f64, T)>) -> Option<T> {
     let above = items.filter(|(factor, _)| carries.is_none_or(|carries| *factor > carries));
     above.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, item)| item)
 }
 
-/// The BAD verdict on which a step rests, in words. A step that broke a limit may have missed its rate: that is the answer.
+/// A step that broke a limit may have missed its rate: that is the answer.
 pub(super) fn refused(step: &HeadroomStep) -> Option<String> {
     if step.broke.is_some() || step.not_counted.is_some() {
         return None;
@@ -50,7 +48,6 @@ pub(super) fn refused(step: &HeadroomStep) -> Option<String> {
     Some(format!("at {} times {}", times(step.factor), bad.words()))
 }
 
-/// True if every verdict of the steps that were carried is good.
 pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) -> bool {
     let carried = steps
         .into_iter()
@@ -58,8 +55,8 @@ pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) ->
     carried.flat_map(|step| &step.verdicts).all(|verdict| verdict.answer == Grade::Good)
 }
 
-/// Why nothing follows from a test: another load was made. What a rate that was not kept explains does not count. A multiple of
-/// another load is none of the demand, larger or smaller; a load that is too small and is not carried shows enough.
+/// Why another load was made. A rate that was not kept explains some of it; a load that is too small and not carried shows
+/// enough.
 fn not_made(fit: &Fit, kept: f64, carries: Option<f64>) -> Option<String> {
     let part = |line: &FitLine| {
         let percent = 100.0 * ((1.0 + line.percent? / 100.0) / kept.clamp(0.01, 1.0) - 1.0);
@@ -74,7 +71,6 @@ fn not_made(fit: &Fit, kept: f64, carries: Option<f64>) -> Option<String> {
 }
 
 impl PlanView {
-    /// Production, and the platform where it is known, as facts.
     pub(super) fn ends(&self, measured: Option<&Environment>) -> [(&'static str, Option<String>); 2] {
         let joined =
             |parts: [Option<String>; 2], by| parts.into_iter().flatten().collect::<Vec<_>>().join(by);
@@ -83,7 +79,7 @@ impl PlanView {
         [("Production", Some(production)), ("Platform", Some(platform))]
     }
 
-    /// A caution if the test asks for less than production did, and so proves less.
+    /// A test that asks for less than production proves less.
     pub(super) fn shortfall(&self) -> Option<String> {
         let short = self.fit.lines.iter().filter(|line| line.must && !line.is_met());
         let parts = short.filter_map(|line| {
@@ -119,12 +115,11 @@ impl Headroom {
         self.steps.iter().filter(|step| step.not_counted.is_none())
     }
 
-    /// The latest step at 1x that counts.
     fn at_one(&self) -> Option<&HeadroomStep> {
         self.counted().filter(|step| step.factor == 1.0).last()
     }
 
-    /// With the reason why the answer is not known, if it is not: another load was made, no step counts, or a verdict forbids it.
+    /// Unknown if another load was made, no step counts, or a verdict forbids it.
     fn judged(self) -> Self {
         let cached = || {
             self.steps.iter().find_map(HeadroomStep::why_cached).map(|why| format!("no step counts: {why}"))
@@ -141,7 +136,7 @@ impl Headroom {
         Self { unknown: unknown.map(|why| why.trim_end_matches('.').to_owned()), ..self }
     }
 
-    /// The answer in a line: `Carries 2.4x (2.1 to 2.7) your peak hour`.
+    /// `Carries 2.4x (2.1 to 2.7) your peak hour`
     fn headline(&self) -> String {
         let name = &self.plan.demand.name;
         if self.unknown.is_some() {
@@ -158,7 +153,6 @@ impl Headroom {
         format!("Carries {}x{range} your {name}{end}{provisos}", times(carries))
     }
 
-    /// What is said beside the headline: the share of steps that others spoiled, and BAD verdicts of the profiled run.
     fn provisos(&self) -> String {
         let (spoiled, of) =
             (self.counted().filter(|step| step.spoiled.is_some()).count(), self.counted().count());
@@ -169,13 +163,11 @@ impl Headroom {
         spoiled.into_iter().chain(bad).collect()
     }
 
-    /// The step that broke nearest above what is carried.
     fn broken(&self) -> Option<(&HeadroomStep, &Break)> {
         let broken = self.counted().filter_map(|step| Some((step.factor, (step, step.broke.as_ref()?))));
         nearest_above(self.carries, broken)
     }
 
-    /// The facts of the first screen.
     fn facts(&self) -> Vec<(&'static str, String)> {
         let broken = self.broken();
         let breaks = |(step, broke): (&HeadroomStep, &Break)| {
@@ -218,7 +210,6 @@ impl Headroom {
         Some(format!("{production} in production; here, at the same demand, {here}"))
     }
 
-    /// Sentences beside the headline: why the answer may not be relied on, its price, and what the test lacks.
     fn answer(&self) -> String {
         let unknown = self.unknown.as_ref().map(|why| format!("Not known, because {why}."));
         let price = if unknown.is_none() { self.price() } else { None };
@@ -229,7 +220,6 @@ impl Headroom {
         sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// The price of the platform for each time that it carries the demand.
     fn price(&self) -> Option<String> {
         let carries = self.carries?;
         let part = |amount: &Amount, of: &str| format!("{} {of}", significant(amount.number() / carries));
@@ -383,7 +373,6 @@ impl Answer for Headroom {
         self.steps_table()
     }
 
-    /// True if every verdict of the steps that were carried is good.
     fn are_good(&self) -> bool {
         are_good(&self.steps) && self.plan.demand.bad.is_empty()
     }
@@ -398,7 +387,6 @@ impl Answer for Headroom {
     }
 }
 
-/// Shares of waits by duration, of production and of this platform at the same demand.
 pub(super) fn waits_chart(
     name: &'static str,
     title: &str,
@@ -433,7 +421,7 @@ pub(super) fn waits_chart(
     }
 }
 
-/// Ends of the buckets with waits in microseconds, and their shares of all waits in percent.
+/// Ends in microseconds, and shares of all waits in percent.
 fn buckets_in_percent(buckets: &[Bucket]) -> Vec<(f64, f64, f64)> {
     let all: f64 = buckets.iter().map(|bucket| bucket.waits).sum();
     let of = |bucket: &Bucket| {
@@ -444,7 +432,6 @@ fn buckets_in_percent(buckets: &[Bucket]) -> Vec<(f64, f64, f64)> {
     buckets.iter().filter(|bucket| bucket.waits > 0.0 && all > 0.0).map(of).collect()
 }
 
-/// A line through the steps that count, by their factor.
 fn line(headroom: &Headroom, name: &str, colour: Colour, of: impl Fn(&HeadroomStep) -> Option<f64>) -> Line {
     let mut steps: Vec<_> = headroom.counted().collect();
     steps.sort_by(|one, other| one.factor.total_cmp(&other.factor));
@@ -452,7 +439,6 @@ fn line(headroom: &Headroom, name: &str, colour: Colour, of: impl Fn(&HeadroomSt
     Line { has_markers: true, ..Line::new(name, colour, x, y) }
 }
 
-/// Production's point, what is carried, and what breaks.
 fn marks(headroom: &Headroom) -> Vec<(f64, String)> {
     let broken = headroom.broken().map(|(step, _)| step.factor);
     let all = [(Some(1.0), "production"), (headroom.carries, "carried"), (broken, "breaks")];

@@ -1,8 +1,5 @@
-//! Several platforms compared by their headroom, from repeated searches.
-//!
-//! The comparison is that of an analysis: Welch's interval on logarithms, all statements together at the requested
-//! confidence. The steps of a search limit how exact its result is, so every interval is widened by their distance: repeats
-//! that end at the same step are not exact.
+//! Several platforms compared by their headroom, as in an analysis. Steps of a search limit how exact its result is: every
+//! interval is widened by their distance.
 
 use crate::Answer;
 use serde::{Deserialize, Serialize};
@@ -19,7 +16,6 @@ use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use slob_facts::format::{or_absent, plural};
 
-/// The result of a search, from its JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchResult {
     #[serde(skip_deserializing)]
@@ -43,7 +39,6 @@ pub struct SearchResult {
 }
 
 impl SearchResult {
-    /// Reads the JSON of the search in a folder.
     pub fn read(folder: &str, json: &[u8]) -> Result<Self, serde_json::Error> {
         let found: Self = serde_json::from_slice(json)?;
         Ok(Self { folder: folder.to_owned(), ..found }.judged())
@@ -76,14 +71,14 @@ impl SearchResult {
         }
     }
 
-    /// The largest error of the result downwards and upwards, as ratios of 1 or more.
+    /// Downwards and upwards, as ratios of 1 or more.
     fn error(&self) -> Option<[f64; 2]> {
         let carries = self.carries?;
         Some([(carries / self.at_least?).max(1.0), (self.less_than? / carries).max(1.0)])
     }
 }
 
-/// A platform with its searches. Its numbers are absent if a search has none: those of some searches would mislead.
+/// Numbers are absent if a search has none: those of some searches would mislead.
 #[derive(Clone, Debug, Serialize)]
 pub struct Platform {
     name: String,
@@ -92,7 +87,7 @@ pub struct Platform {
     twin_of: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     median: Option<f64>,
-    /// Ends of the interval; absent with fewer than two searches.
+    /// Absent with fewer than two searches.
     #[serde(skip_serializing_if = "Option::is_none")]
     low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,7 +133,6 @@ impl Platform {
         errors.fold([1.0, 1.0], |[down, up], error| [f64::max(down, error[0]), f64::max(up, error[1])])
     }
 
-    /// The interval of its multiple; `None` with fewer than two searches.
     fn interval(&self, confidence: Confidence) -> Option<[f64; 2]> {
         let logarithms: Vec<f64> = self.values().into_iter().map(f64::ln).collect();
         let (low, high) = summary::mean_interval(&logarithms, confidence.ratio())?;
@@ -146,7 +140,7 @@ impl Platform {
         Some([low.exp() / down, high.exp() * up])
     }
 
-    /// `2.4 times (2.1 to 2.6)`.
+    /// `2.4 times (2.1 to 2.6)`
     fn words(&self, confidence: Confidence) -> Option<String> {
         let interval = self.interval(confidence);
         let within = interval.map(|[low, high]| format!(" ({} to {})", times(low), times(high)));
@@ -154,7 +148,6 @@ impl Platform {
     }
 }
 
-/// The searches of a campaign compared.
 #[derive(Clone, Debug, Serialize)]
 pub struct Headrooms {
     demand: String,
@@ -171,10 +164,10 @@ pub struct Headrooms {
 struct Pair {
     first: String,
     second: String,
-    /// The second relative to the first; absent if a platform has no number.
+    /// The second relative to the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     percent: Option<f64>,
-    /// Ends of the interval; absent without repeats.
+    /// Absent without repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     low_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,7 +178,7 @@ struct Pair {
 }
 
 impl Headrooms {
-    /// Compares platforms, the baseline first. `of` is the number of searches of the campaign.
+    /// The baseline comes first. `of` is the number of searches of the campaign.
     pub fn of(demand: String, variants: Vec<Platform>, of: usize, confidence: Confidence) -> Self {
         let done = variants.iter().map(|platform| platform.searches.len()).sum();
         let pairs = pairs(&variants, confidence);
@@ -196,7 +189,6 @@ impl Headrooms {
         format!("How many times this demand is carried: {}.", self.demand)
     }
 
-    /// Searches without a number, a sentence for each pair, how to read them, and the searches left to do.
     fn write_statements(&self, page: &mut Page) {
         for row in &self.variants {
             for (search, number) in row.searches.iter().zip(1..) {
@@ -246,7 +238,6 @@ impl Headrooms {
     }
 }
 
-/// Every pair, the earlier platform first. The confidence is that of all statements together.
 fn pairs(platforms: &[Platform], confidence: Confidence) -> Vec<Pair> {
     let places = compared_places(platforms, |platform| (&platform.name, platform.twin_of.as_deref()));
     let each = confidence.of_each(places.len());
@@ -348,8 +339,6 @@ impl Answer for Headrooms {
         }
     }
 
-    /// A row for each search, and one for each variant with its median and interval.
-    /// Unknown values are empty.
     fn table(&self) -> Table {
         let heads = ["variant", "search", "carries", "low", "high", "limit", "unknown", "folder"];
         let mut lines = Table::new(heads.map(Column::left));
@@ -370,7 +359,6 @@ impl Answer for Headrooms {
         lines
     }
 
-    /// True if every verdict of the steps that were carried is good.
     fn are_good(&self) -> bool {
         let searches = || self.variants.iter().flat_map(|row| &row.searches);
         searches().all(|search| search.unknown.is_none())

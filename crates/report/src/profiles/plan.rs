@@ -12,16 +12,13 @@ use slob_facts::format::{or_absent, signed_percent};
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanView {
     pub database: String,
-    /// Version, CPUs, sizes and hits of production, as far as they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub production: Option<String>,
     pub demand: Demand,
     pub plan: Planned,
-    /// The demand beside the plan and its measurements.
     pub fit: Fit,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The runs of the calibration.
     pub runs: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_blocks: Option<u64>,
@@ -53,7 +50,7 @@ fn reason(key: &str, parameters: &Parameters) -> &'static str {
     }
 }
 
-/// The plan as a file for `slob run`, with everything but the parameters in comments.
+/// The plan as a file for `slob run`, with its reasons as comments.
 pub fn plan_conf(view: &PlanView) -> String {
     let mut conf = String::new();
     for line in plan_table(view).lines() {

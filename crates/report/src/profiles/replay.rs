@@ -14,7 +14,7 @@ use crate::page::{Column, Page, Table};
 use slob_facts::Grade;
 use slob_facts::format::{duration_us, fixed, or_absent, plural, significant};
 
-/// A replay with the plan of its mix, as it was calibrated at 1x.
+/// The plan of its mix was calibrated at 1x.
 #[derive(Clone, Debug, Serialize)]
 pub struct Replay {
     pub plan: PlanView,
@@ -163,7 +163,6 @@ impl Replay {
         table
     }
 
-    /// The interval with the most work that was replayed.
     fn peak(&self) -> Option<(&ReplayInterval, &HeadroomStep)> {
         self.replayed().max_by_key(|(interval, _)| interval.rate)
     }
@@ -251,7 +250,6 @@ impl Answer for Replay {
     }
 }
 
-/// A figure of each interval, in production and here, by the hours of the stretch.
 fn chart(
     replay: &Replay,
     id: &str,

@@ -135,7 +135,7 @@ fn device_busy(server: &ObservedRecord) -> Option<f64> {
     server.device.as_ref()?.counters?.used.utilisation_percent(server.seconds?)
 }
 
-/// The use of a server's limits in percent, the highest first: servers of one host differ by the others.
+/// In percent, the highest first: servers of one host differ by the others.
 fn limits(server: &ObservedRecord) -> Vec<f64> {
     let shares = [host_busy(server), server_used_percent(server), device_busy(server)];
     let mut shares: Vec<f64> = shares.into_iter().flatten().collect();
@@ -179,7 +179,7 @@ fn slice_row(intervals: &[(u64, Option<&Interval>)], width_s: u64) -> [Cell; 8] 
 }
 
 pub(super) fn sessions(page: &mut Page, figures: &Run<'_>) {
-    /// Spread from which on the slowest session is named, in percent.
+    /// From this spread on the slowest session is named.
     const WIDE_PERCENT: f64 = 20.0;
     const ERRORS: usize = 5;
     let record = figures.record;
@@ -243,7 +243,7 @@ fn spread_row(name: &str, values: &[f64], format: Format) -> [Cell; 5] {
     [name.into(), least, median, most, Format::Percent.cell(spread_percent(values))]
 }
 
-/// Difference between the most and the least, in percent of the median.
+/// In percent of the median.
 fn spread_percent(values: &[f64]) -> Option<f64> {
     let (least, most) = (summary::minimum(values)?, summary::maximum(values)?);
     ratio(100.0 * (most - least), summary::median(values)?)
@@ -327,7 +327,7 @@ fn place_in_window(record: &Record, mark: &Mark) -> String {
 }
 
 pub(super) fn server_report(page: &mut Page, figures: &Run<'_>) {
-    /// Difference up to which both agree, in percent: their intervals do not begin and end at the same moments.
+    /// The intervals of both do not begin and end at the same moments.
     const AGREE_PERCENT: f64 = 5.0;
     let record = figures.record;
     let Some(report) = &record.server_report else { return };

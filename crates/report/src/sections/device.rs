@@ -9,7 +9,6 @@ use slob_facts::measured::{device_counters, device_name, ratio};
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Figure, Run, figure};
 
-/// The advice for a run that read more than the probe's best step.
 pub(crate) const ABOVE_PROBE: &str = "more than the probe: probe again with more sessions or depth.";
 
 pub(super) fn device(page: &mut Page, figures: &Run<'_>) {
@@ -67,7 +66,6 @@ pub(super) fn device(page: &mut Page, figures: &Run<'_>) {
     }
 }
 
-/// Reads of the disks below a device that is not itself the disk.
 fn disks_below(record: &Record, window_s: Option<f64>) -> Option<String> {
     let read_mb = device_counters(record)?.disk_read_bytes? as f64 / 1e6;
     let device = &record.host.as_ref()?.device.as_ref()?.device;
@@ -199,7 +197,7 @@ pub enum NoComparison {
     NoReads,
 }
 
-/// A run's reads beside reads of the same device without a database, as Oracle's CALIBRATE_IO makes them.
+/// As Oracle's CALIBRATE_IO makes them: reads of the device without a database.
 pub fn compare_probe_text(record: &Record) -> Result<String, NoComparison> {
     let figures = Run::of(record);
     let probed = Probed::of(&figures)?;
@@ -209,7 +207,6 @@ pub fn compare_probe_text(record: &Record) -> Result<String, NoComparison> {
     Ok(page.into_text())
 }
 
-/// The comparison as a section; empty if there is none.
 pub(crate) fn beside_probe(figures: &Run<'_>) -> Vec<Block> {
     let mut page = Page::default();
     if let Ok(probed) = Probed::of(figures) {
@@ -223,7 +220,6 @@ type Step<'a> = (&'a ProbeStep, &'a StepFigures);
 struct Probed<'a> {
     probe: &'a SavedProbe,
     queued: Option<Step<'a>>,
-    /// The synchronous step whose number of sessions is closest to the run's.
     sync: Option<Step<'a>>,
 }
 
@@ -296,7 +292,6 @@ fn comparison(page: &mut Page, figures: &Run<'_>, probed: &Probed<'_>) {
     ));
 }
 
-/// The difference between the last two lines in words.
 fn costs(page: &mut Page, figures: &Run<'_>, sync: Option<Step<'_>>) {
     let reads = figure::PHYSICAL_READS_PER_S.of(figures);
     if let Some((reads, (step, sync))) = reads.zip(sync)

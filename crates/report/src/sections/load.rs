@@ -18,7 +18,7 @@ use slob_facts::measured::{
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Figure, Run, figure};
 
-/// The load profile of AWR: amounts per second, per operation and per transaction.
+/// The load profile of AWR.
 pub(super) fn profile(page: &mut Page, figures: &Run<'_>) {
     page.section("Load profile");
     let heads = ["Per second", "Per operation", "Per transaction"];
@@ -77,7 +77,6 @@ fn blocks_per_request(record: &Record) -> Option<String> {
     Some(format!("Blocks per physical read request: {each:.2}.{advice}"))
 }
 
-/// Known by the database's counters, its host and what the user said of its price.
 const PER_CORE_AND_PRICE: [&Figure; 4] = [
     &figure::IOPS_PER_CORE,
     &figure::IOPS_PER_DB_CORE,
@@ -238,7 +237,7 @@ fn responses(page: &mut Page, figures: &Run<'_>, all: &Histogram) {
     }
 }
 
-/// The steps of a schedule, or of a long one those with the least of their rate.
+/// Of a long schedule, the steps with the least of their rate.
 fn steps(page: &mut Page, record: &Record) {
     const MOST_STEPS: usize = 48;
     let mut loads: Vec<OfferedLoad> = OfferedLoad::steps(record).into_iter().flatten().collect();
@@ -273,7 +272,6 @@ fn latency_row(name: &str, latency: &Histogram) -> Vec<Cell> {
     std::iter::once(name.into()).chain(distribution(latency).map(|(_, value)| value)).collect()
 }
 
-/// Histograms of the database's latencies with fixed edges, as databases show them.
 pub(super) fn histograms(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     for (kind, name) in TIMED_WAITS {
@@ -306,14 +304,14 @@ pub(super) fn histograms(page: &mut Page, figures: &Run<'_>) {
     }
 }
 
-/// Upper edges in nanoseconds with their names: powers of two times a microsecond up to 512, then of a millisecond.
+/// Nanoseconds: powers of two times a microsecond up to 512, then of a millisecond.
 fn edges() -> impl Iterator<Item = (u64, String)> {
     let micros = (6..10).map(|power| 1 << power).map(|us: u64| (1_000 * us, format!("<= {us} us")));
     let millis = (0..10).map(|power| 1 << power).map(|ms: u64| (1_000_000 * ms, format!("<= {ms} ms")));
     micros.chain(millis).chain([(1_000_000_000, "<= 1 s".to_owned())])
 }
 
-/// The ranges from the first to the last that holds anything, with one empty range on either side.
+/// One empty range is on either side.
 fn histogram_rows(histogram: &Histogram, is_coarse: bool) -> Vec<[String; 5]> {
     /// Length of a bar for everything.
     const BAR: f64 = 40.0;
@@ -335,7 +333,7 @@ fn histogram_rows(histogram: &Histogram, is_coarse: bool) -> Vec<[String; 5]> {
 }
 
 fn counts_by_edge(histogram: &Histogram, is_coarse: bool) -> Vec<(String, u64)> {
-    // The database's bounds are values on an edge or above it, as 2^20 us are above a second. They belong below it.
+    // Bounds of databases are at an edge or just above it, as 2^20 us are above a second. They belong below it.
     let slack = if is_coarse { 1.06 } else { 1.0 };
     let mut low = 0;
     let mut counts = Vec::new();

@@ -232,7 +232,6 @@ pub(super) fn server(page: &mut Page, figures: &Run<'_>) {
 }
 
 pub(super) fn layout(page: &mut Page, figures: &Run<'_>) {
-    /// Larger numbers of schemas are summed up in one row.
     const MOST_SCHEMAS: usize = 8;
     let Some(load) = &figures.record.load else { return };
     page.section("Data");
@@ -295,7 +294,7 @@ fn summed(load: &LoadRecord) -> SchemaRecord {
     }
 }
 
-/// The parameters that were set; the record holds the defaults too.
+/// The record holds the defaults too.
 pub(super) fn configuration(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     if record.configuration.is_empty() {

@@ -16,7 +16,7 @@ use slob_facts::{Figure, Grade};
 
 use crate::Answer;
 
-/// Missed slots in words; the others are in the table of runs.
+/// The table of runs has the others.
 const MOST_MISSED: usize = 5;
 
 fn day_and_time(at: Timestamp) -> String {
@@ -28,7 +28,6 @@ const ABOUT: &str = "E-divisive with a permutation test: in a series without a c
                      95 % interval, of a day or more. Times are UTC.";
 
 impl HistoryTrend {
-    /// The changes of each figure that has a trend.
     fn changes(&self) -> impl Iterator<Item = (&'static Figure, &ChangePoint)> {
         let known = self.figures.iter().filter_map(|trend| match &trend.found {
             Found::Known(course) => Some((trend.figure, course)),
@@ -115,7 +114,6 @@ impl HistoryTrend {
         table
     }
 
-    /// The runs and the missed slots in order of time.
     fn runs_table(&self) -> Table {
         let heads = self.figures.iter().map(|trend| Column::right(trend.figure.short));
         let heads = [Column::left("Started (UTC)"), Column::left("Run")].into_iter().chain(heads);
@@ -171,7 +169,7 @@ impl HistoryTrend {
         let last = self.runs.last().map_or(begin, |run| run.started);
         let (unit_s, time) = time_unit(since_s(last));
         let since = |at: Timestamp| since_s(at) / unit_s;
-        // Latencies are in microseconds; the chart writes seconds with the prefix that fits.
+        // The chart writes seconds with the prefix that fits.
         let (unit, factor) = match trend.figure.unit {
             "us" => (Unit::Seconds, 1e-6),
             "%" => (Unit::Percent, 1.0),
@@ -292,7 +290,6 @@ impl Answer for Trend {
         }
     }
 
-    /// A row for each change.
     fn table(&self) -> Table {
         let heads = ["history", "figure", "since", "run", "percent", "low", "high"].map(Column::left);
         let mut table = Table::new(heads);
