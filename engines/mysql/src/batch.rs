@@ -1,4 +1,4 @@
-//! A batch in the form of a procedure: the text of fixed columns that it takes, and the text that it answers.
+//! The text that procedures take for a batch, and the text that they answer.
 
 use std::io::Write;
 use std::time::Duration;
@@ -10,21 +10,18 @@ use slob_server::{ServerClock, number as kind_number};
 use crate::procedure::{OP_BYTES, SELECT_BYTES};
 use crate::statement::SHORTEST_STRETCH;
 
-/// The procedure or statement that executes some operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// SELECTs of so many keys each, in the home schema, without pauses.
+    /// The keys of each SELECT, all in the home schema and without pauses.
     Selects(u16),
-    /// The same, as one statement.
     Stretch(u16),
-    /// Anything, each followed by its pause.
+    /// A pause follows each operation.
     Any,
-    /// Anything, none begun before it is due.
+    /// No operation begins before it is due.
     Open,
 }
 
-/// The form and the number of the first operations of a closed loop that are executed at once, `most` at most. Consecutive SELECTs
-/// of up to `joined` keys are one statement.
+/// At most `most` operations. Consecutive SELECTs of up to `joined` keys are one statement.
 pub(crate) fn first_piece(ops: &[Op], plan: &SessionPlan, joined: u16, most: usize) -> (Form, usize) {
     let of_one_width = |ops: &[Op]| {
         let first = width(ops.first()?, plan)?;
@@ -48,7 +45,6 @@ pub(crate) fn first_piece(ops: &[Op], plan: &SessionPlan, joined: u16, most: usi
     }
 }
 
-/// The keys of a SELECT in the home schema without a pause after it.
 fn width(op: &Op, plan: &SessionPlan) -> Option<u16> {
     match op.action {
         Action::Select(range) if op.schema == plan.home && op.pause_us == 0 => Some(range.blocks),
@@ -56,7 +52,7 @@ fn width(op: &Op, plan: &SessionPlan) -> Option<u16> {
     }
 }
 
-/// Writes operations in their form; `due_us` is when the one at an index is due in an open loop, in microseconds after the call.
+/// `due_us` is in microseconds after the call, for open loops.
 pub(crate) fn pack(
     ops: &[Op],
     form: Form,
@@ -70,7 +66,6 @@ pub(crate) fn pack(
     }
     for (index, op) in ops.iter().enumerate() {
         let kind = kind_number(op, plan)?;
-        // Writing into memory does not fail.
         let _ = match form {
             Form::Selects(_) => write!(text, "{:0SELECT_BYTES$}", first_key(op)),
             Form::Stretch(_) => write!(text, ",{}", first_key(op)),
@@ -97,14 +92,13 @@ fn pack_any(text: &mut Vec<u8>, op: &Op, kind: u8, wait_us: u64) -> std::io::Res
         Action::Update(range, stamp) => (range.blocks, stamp.hex()),
         Action::Scan => (0, [b'0'; 16]),
     };
-    // Longer waits are cut to the two hours that fit.
+    // The column holds two hours.
     write!(text, "{kind}{:014}{blocks:05}{:010}", first_key(op), wait_us.min(9_999_999_999))?;
     text.write_all(&stamp)
 }
 
-/// Puts a procedure's answer into `outcome`: for each operation its end in microseconds since the start, the rows, and, if it
-/// pauses, the end of the pause; in an open loop (`is_open`) its start, its end and the rows. The call began at `begun_ns` and
-/// took `took` here; the work is placed at its end. False if the answer does not fit the operations.
+/// Each operation has its end in microseconds since the start, its rows, and the end of its pause; in an open loop (`is_open`)
+/// start, end and rows. Work is placed at the end of the call's time. False if the answer does not fit the operations.
 pub(crate) fn decode(
     ops: &[Op],
     answer: &[u8],
@@ -122,8 +116,8 @@ pub(crate) fn decode(
     fits.is_some()
 }
 
-/// Puts the answer of a stretch into `outcome`: for each operation its rows and its end in microseconds since the start. An
-/// operation without keys comes first, with whose end the next one begins. The answer is empty if the stretch began too late.
+/// Each operation has its rows and its end. A first operation without keys gives the start of the next one. The answer is empty
+/// if the stretch began too late.
 pub(crate) fn decode_stretch(
     ops: &[Op],
     answer: &[u8],
@@ -151,8 +145,7 @@ fn words(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
     answer.split(|byte| *byte == b' ').filter(|text| !text.is_empty())
 }
 
-/// Reads an answer, which ends where an error ended the call; `on_done` gets start, duration and rows of each operation. `None`
-/// if it does not fit the operations.
+/// An error may end the answer early. `None` if it does not fit the operations.
 fn follow(
     ops: &[Op],
     answer: &[u8],
@@ -166,7 +159,7 @@ fn follow(
             let Some(begun) = words.next() else { return Some(()) };
             clock.advance(number(begun)?);
         }
-        // An error may come between the start and the end of an operation, and between that and its pause.
+        // An error may come after any of these numbers.
         let Some(end) = words.next() else { return Some(()) };
         let (end, rows) = (number(end)?, u64::try_from(number(words.next()?)?).unwrap_or(0));
         let start_ns = clock.elapsed_ns();

@@ -1,5 +1,4 @@
-//! Before the sessions of a run are opened: the servers are brought to a known state, and their plans are checked. An operation
-//! must visit exactly its pages, one by one.
+//! Brings servers to a known state before a run and checks plans: an operation must visit exactly its pages, one by one.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
@@ -13,7 +12,7 @@ use crate::sql::{Ask, InStep};
 use crate::statement::{statement, stretch};
 use crate::{catalog, globals, procedure};
 
-/// Prepares the servers, and refuses a run that would not do what its parameters say. Returns what the role may not do or see.
+/// Returns notes on what the role may not do or see.
 pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<String>> {
     let Databases { servers, loop_place, .. } = databases;
     servers.check_capacity(run, OTHERS)?;
@@ -47,18 +46,18 @@ pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<St
     Ok(notes)
 }
 
-/// Waits until a node of a Galera cluster has applied what was committed on the others, such as a load just now.
+/// A load just committed on other nodes of a Galera cluster.
 fn catch_up(conn: &mut Conn, endpoint: &str) -> Result<()> {
     let step = format!("waiting until {endpoint} has what its cluster has");
     let row = conn.row(&step, "SHOW VARIABLES LIKE 'wsrep_sync_wait'")?;
     let Some(before) = row.get::<String>(1) else { return Ok(()) };
     conn.run(&step, "SET SESSION wsrep_sync_wait = 1")?;
-    // Any SELECT waits, and only a SELECT: a CALL does not.
+    // A CALL does not wait.
     conn.run(&step, "SELECT COUNT(*) FROM information_schema.SCHEMATA")?;
     conn.run(&step, &format!("SET SESSION wsrep_sync_wait = {before}"))
 }
 
-/// Durations are differences of SYSDATE, which a server's option can fix for a whole statement.
+/// A server option can fix SYSDATE, the clock of operations, for a whole statement.
 fn check_clock(conn: &mut Conn, endpoint: &str) -> Result<()> {
     let step = &format!("looking at the clock of {endpoint}");
     if conn.row(step, "SELECT SLEEP(0.002), SYSDATE(6) > NOW(6)")?.get(1) == Some(1) {
@@ -68,7 +67,6 @@ fn check_clock(conn: &mut Conn, endpoint: &str) -> Result<()> {
         .with_advice("start the server without sysdate-is-now, or set LOOP=client"))
 }
 
-/// A line of an EXPLAIN.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Line {
     table: String,
@@ -77,11 +75,7 @@ struct Line {
     extra: String,
 }
 
-/// Checks the plan of each statement of a schema, and of SELECTs of up to `joined` keys as one. The connection has the settings of
-/// sessions.
-///
-/// # Errors
-/// [`ErrorKind::Usage`], with the plan, if one is not single-page I/O.
+/// The connection must have the settings of sessions. A plan without single-page I/O is an error of [`ErrorKind::Usage`].
 fn check_plans(conn: &mut Conn, schema: SchemaNo, joined: u16) -> Result<()> {
     let step = &format!("checking the plans of {}", schema_name(schema));
     for kind in Kind::ALL {
@@ -124,17 +118,17 @@ fn explain(conn: &mut Conn, sql: &str) -> Result<Vec<Line>, mysql::Error> {
     Ok(rows.iter().map(line).collect())
 }
 
-/// The EXPLAIN of an operation on a schema that is loaded.
+/// The schema must be loaded.
 pub(crate) fn explained(kind: Kind, schema: SchemaNo) -> String {
     explained_statement(&statement(kind, schema, ["1", "3"], |_| "'x'".into()))
 }
 
-/// Both products know several forms; the default of MySQL 9 differs.
+/// The default form of MySQL 9 differs.
 fn explained_statement(sql: &str) -> String {
     format!("EXPLAIN FORMAT=TRADITIONAL {sql}")
 }
 
-/// True if each key is looked up by the index, one after the other.
+/// Each key is looked up by the index.
 fn is_sound_stretch(plan: &[Line], width: u16) -> bool {
     let is_lookup = |line: &Line| {
         let (access, key, extra) = (line.access.as_str(), line.key.as_str(), line.extra.as_str());

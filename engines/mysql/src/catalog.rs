@@ -1,4 +1,4 @@
-//! Schemas of ours, found by their marker, and what they remember of their load.
+//! Our schemas, found by their marker.
 
 use mysql::Conn;
 use slob_engine::{EngineError, ErrorKind, Load, Result, SchemaState, damaged_schema};
@@ -8,10 +8,9 @@ use slob_server::{COMMENT, Marker, Row, schema_name, schema_of_name, with_damage
 use crate::procedure::{BATCH, SELECTS};
 use crate::sql::{Ask, InStep, code_of, database};
 
-/// Errors of schemas whose tables are not as we made them: no such column, no such table, none in the engine.
+/// No such column, no such table, none in the engine.
 const DAMAGE: [u16; 3] = [1054, 1146, 1932];
 
-/// The numbers of all databases with a table of our name and our comment: both together are the marker. In order.
 pub(crate) fn marked(conn: &mut Conn, step: &str) -> Result<Vec<SchemaNo>> {
     let rows = conn.rows(step, &include_str!("../sql/marked.sql").replace("{comment}", COMMENT))?;
     let mut numbers: Vec<_> = rows.iter().filter_map(|row| schema_of_name(&row.get::<String>(0)?)).collect();
@@ -19,9 +18,8 @@ pub(crate) fn marked(conn: &mut Conn, step: &str) -> Result<Vec<SchemaNo>> {
     Ok(numbers)
 }
 
-/// True if the creation of a schema's database was cut off: at once, before it had its marker, or before its load was
-/// remembered. A database without the marker is ours if it has the character set of ours, which others have hardly by chance,
-/// and holds no table, and no procedure but ours. A damaged schema was not cut off.
+/// True if the creation ended before the load was in the marker. A database without marker is ours if it has our character set,
+/// no table, and no procedure but ours.
 pub(crate) fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<bool> {
     if marked(conn, step)?.contains(&schema) {
         return match state(conn, schema, step) {
@@ -35,10 +33,7 @@ pub(crate) fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Resul
     Ok(conn.row(step, &sql)?.get(0) == Some(1))
 }
 
-/// All schemas of ours, in order. One whose creation was cut off is none yet.
-///
-/// # Errors
-/// If the role may not read one, or the only ones are damaged.
+/// In order, without those whose creation was cut off. An unreadable schema is an error, and so is damage of all.
 pub(crate) fn schemas(conn: &mut Conn) -> Result<Vec<SchemaState>> {
     let step = "listing schemas";
     let (mut sound, mut damaged) = (Vec::new(), Vec::new());
@@ -52,18 +47,11 @@ pub(crate) fn schemas(conn: &mut Conn) -> Result<Vec<SchemaState>> {
     with_damaged(sound, &damaged, step, |schema| format!("DROP DATABASE {};", schema_name(schema)))
 }
 
-/// Makes sure that a schema carries our marker, damaged or not.
-///
-/// # Errors
-/// [`ErrorKind::Usage`] if there is none of that number, or it is somebody else's.
+/// Accepts damaged schemas. Others are an error of [`ErrorKind::Usage`].
 pub(crate) fn require_marked(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<()> {
     if marked(conn, step)?.contains(&schema) { Ok(()) } else { Err(none(schema, step)) }
 }
 
-/// One schema of ours.
-///
-/// # Errors
-/// [`ErrorKind::Usage`] if it does not carry our marker, [`ErrorKind::Data`] if it is damaged.
 pub(crate) fn schema(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<SchemaState> {
     require_marked(conn, schema, step)?;
     state(conn, schema, step)?.ok_or_else(|| none(schema, step))
@@ -75,10 +63,7 @@ fn none(schema: SchemaNo, step: &str) -> EngineError {
         .with_advice("load it with `slob setup`, or name another server with TARGET")
 }
 
-/// The state of a marked schema; `None` before its load is remembered.
-///
-/// # Errors
-/// [`ErrorKind::Data`] if it is damaged.
+/// `None` before the load is in the marker. Damage is an error of [`ErrorKind::Data`].
 fn state(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<Option<SchemaState>> {
     let damaged = || damaged_schema(step, schema_name(schema));
     let mut read = |sql: String| match conn.texts(&sql) {
@@ -90,7 +75,7 @@ fn state(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<Option<SchemaS
         "SELECT seed, scale, scan_blocks, obfuscated, slice_rows, filler_bytes, row_count, row_blocks, all_blocks FROM {db}.slob_load"
     ))?;
     let Some(row) = rows.pop() else { return Ok(None) };
-    // A load has one row: if there are two, neither can be trusted.
+    // Two rows can't both be right.
     let marker = Marker::read(&Row(row)).filter(|_| rows.is_empty()).ok_or_else(damaged)?;
     let slices = match marker.is_complete() {
         true => Vec::new(),
@@ -102,7 +87,6 @@ fn state(conn: &mut Conn, schema: SchemaNo, step: &str) -> Result<Option<SchemaS
     Ok(Some(marker.state(schema, &marks)))
 }
 
-/// The statement that remembers a new load.
 pub(crate) fn mark_begun(schema: SchemaNo, load: &Load, filler_bytes: usize) -> String {
     let Load { seed, scale, scan_blocks, obfuscated, slice_rows } = *load;
     format!(

@@ -1,5 +1,4 @@
-//! Counters of a server under the names of the contract: for snapshots, for a profile of the whole server, and word for word for
-//! captures.
+//! Counters of a server under the names of the contract.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +19,13 @@ const STATUS: &str = "status";
 const READS: &str = "data reads";
 const WAITS: &str = "waits";
 const STATUS_QUERY: &str = "SHOW GLOBAL STATUS";
-/// The reads of data files by any thread, and their time. MySQL times them as shipped; MariaDB must be started with
-/// performance_schema=ON. No row where they are not timed: a sum that does not grow would look like reads that take no time.
+/// MariaDB times reads only with performance_schema=ON. Untimed reads give no row: a constant sum would look like reads without
+/// time.
 const READS_QUERY: &str = include_str!("../sql/data_reads.sql");
-/// Waits of the sessions of our account alone; those of threads in the background are no session's time. The waits for tables
-/// are made up of the others. What is counted without a clock (sockets of MySQL as shipped) has no time to show.
+/// Waits of our account's sessions only; background threads take no session's time. Waits for tables are sums of the others.
+/// Events without a clock have no time.
 const WAITS_QUERY: &str = include_str!("../sql/waits.sql");
-/// Time in statements, where the server adds it up by their kinds: a few hundred rows.
+/// A few hundred rows.
 const DB_TIME_QUERY: &str = "SELECT CAST(SUM(SUM_TIMER_WAIT) DIV 1000 AS UNSIGNED)
     FROM performance_schema.events_statements_summary_global_by_event_name";
 
@@ -34,40 +33,38 @@ const PEERS_WITHOUT_PROGRAMS: &str = "SELECT ID, USER, DB, NULL FROM information
     WHERE USER NOT IN ('system user', 'event_scheduler', 'unauthenticated user') AND COMMAND NOT IN ('Daemon', 'Binlog Dump', 'Binlog Dump GTID')
       AND (COMMAND <> 'Sleep' OR TIME <= 1)";
 
-/// A counter, and the server's variables that make it up: all of them must be there.
 type Source = (Counter, &'static [&'static str]);
 
 const COMMON: &[Source] = &[
     (Counter::LogicalReads, &["Innodb_buffer_pool_read_requests"]),
-    // Pages of read-ahead are among them.
+    // Includes pages of read-ahead.
     (Counter::PhysicalReads, &["Innodb_pages_read"]),
     (Counter::PhysicalReadsAhead, &["Innodb_buffer_pool_read_ahead"]),
     (Counter::PhysicalReadRequests, &["Innodb_data_reads"]),
     (Counter::PhysicalReadBytes, &["Innodb_data_read"]),
     (Counter::PhysicalWrites, &["Innodb_pages_written"]),
-    // Whole blocks, the last of which is written again by the next commit: used where the log's position is not shown.
+    // Whole blocks, the last of which is written again: used where the log's position is invisible.
     (Counter::RedoBytes, &["Innodb_os_log_written"]),
     (Counter::RedoWrites, &["Innodb_log_writes"]),
-    // MariaDB since 10.8 has no such variable.
+    // Absent in MariaDB since 10.8.
     (Counter::RedoSyncs, &["Innodb_os_log_fsyncs"]),
     (Counter::Commits, &["Com_commit"]),
 ];
-/// MySQL counts the rows of temporary tables among its handlers', but InnoDB's apart. It shows the position of its log since
-/// 8.0.30.
+/// MySQL counts rows of temporary tables among its handlers', but InnoDB's apart. It shows its log's position since 8.0.30.
 const MYSQL: &[Source] = &[
     (Counter::RedoBytes, &["Innodb_redo_log_current_lsn"]),
     (Counter::RowsRead, &["Innodb_rows_read"]),
     (Counter::RowsChanged, &["Innodb_rows_inserted", "Innodb_rows_updated", "Innodb_rows_deleted"]),
 ];
-/// MariaDB does the opposite.
+/// MariaDB counts them the other way round.
 const MARIADB: &[Source] = &[
     (Counter::RedoBytes, &["Innodb_lsn_current"]),
     (Counter::RowsRead, &["Rows_read"]),
     (Counter::RowsChanged, &["Handler_write", "Handler_update", "Handler_delete"]),
 ];
 
-/// The work that each session counts for itself, by the variables that also add up that of all. Pages and log are counted for the
-/// whole server alone. MySQL's sessions count a read that finds no further row too.
+/// Variables that also sum up all sessions. Pages and log are only counted for the whole server. MySQL's sessions count a read
+/// that finds no further row too.
 const MYSQL_SESSION: &[Source] = &[
     (Counter::Commits, &["Com_commit"]),
     (
@@ -94,7 +91,6 @@ fn sources_of_session(is_mariadb: bool) -> &'static [Source] {
     if is_mariadb { MARIADB_SESSION } else { MYSQL_SESSION }
 }
 
-/// Counts the work of a session of ours so far, through itself.
 pub(crate) fn count_own(conn: &mut Conn, is_mariadb: bool, clients: &Clients) -> Result<()> {
     let sources = sources_of_session(is_mariadb);
     let names: Vec<&str> = sources.iter().flat_map(|(_, names)| *names).copied().collect();
@@ -104,8 +100,7 @@ pub(crate) fn count_own(conn: &mut Conn, is_mariadb: bool, clients: &Clients) ->
     Ok(())
 }
 
-/// Reads the counters, those of our sessions apart as far as the server can tell, and the waits where the server counts them and
-/// the role may see them.
+/// Includes waits, if the server counts them and the role may see them.
 pub(crate) fn read(
     conn: &mut Conn,
     product: &Product,
@@ -113,7 +108,7 @@ pub(crate) fn read(
     clients: &Clients,
 ) -> Result<(Figures, Option<Vec<WaitEvent>>)> {
     clients.add(ConnectionRole::Monitor, conn.connection_id().into());
-    // Rows of MySQL are InnoDB's, of which these questions read none.
+    // These questions read no InnoDB rows, which MySQL counts.
     if product.is_mariadb {
         count_own(conn, true, clients)?;
     }
@@ -122,14 +117,14 @@ pub(crate) fn read(
     let counters = counters(&values, &data_reads(conn), product.is_mariadb);
     see_peers(conn, clients);
     let mut all = sums(&values, sources_of_session(product.is_mariadb));
-    // MySQL counts the rows that SHOW STATUS reads among all handlers'.
+    // MySQL's handlers count the rows of SHOW STATUS.
     if let Some(rows) = values.get("Innodb_rows_read").filter(|_| !product.is_mariadb) {
         all.set(Counter::RowsRead, *rows);
     }
     let mut figures = clients.attribute(counters, &all);
     if let Some(reads) = file_reads(conn, schemas, values.get("Innodb_page_size").copied()) {
         figures.attribute(&reads.ours, &reads.all);
-        // A truncated undo log takes its count with it: what falls there costs no other counter.
+        // A truncated undo log takes its count with it.
         figures.server.set(Counter::SharedReadBytes, reads.shared_bytes);
     }
     let is_on = conn.row(WAITS, "SELECT @@performance_schema").is_ok_and(|row| row.get(0) == Some(1));
@@ -137,16 +132,13 @@ pub(crate) fn read(
     Ok((figures, waits.map(|rows| events(&rows))))
 }
 
-/// Reads by the files.
 struct FileReads {
     ours: Counters,
-    /// Counts the reads of all tables.
     all: Counters,
-    /// Counts the bytes of files that belong to no table, such as undo logs.
+    /// Of files without a table, such as undo logs.
     shared_bytes: u64,
 }
 
-/// `None` where the server does not count the reads of files, or not for this account.
 fn file_reads(conn: &mut Conn, schemas: &[String], page: Option<u64>) -> Option<FileReads> {
     let folders = if schemas.is_empty() { "slob[0-9]+".to_owned() } else { schemas.join("|") };
     let sql = include_str!("../sql/file_reads.sql").replace("{ours}", &format!("/({folders})/[^/]*$"));
@@ -171,11 +163,11 @@ fn file_reads(conn: &mut Conn, schemas: &[String], page: Option<u64>) -> Option<
     has_tables.then_some(FileReads { ours, all, shared_bytes })
 }
 
-/// Counts other clients that work now or did so a moment ago, as far as this account may see them.
+/// Counts other clients that work now or did a moment ago.
 fn see_peers(conn: &mut Conn, clients: &Clients) {
     const STEP: &str = "looking at other clients";
     let sql = include_str!("../sql/peers.sql");
-    // Without the performance schema no client has a program.
+    // Only the performance schema knows programs.
     let rows = conn.rows(STEP, sql).or_else(|_| conn.rows(STEP, PEERS_WITHOUT_PROGRAMS));
     let ours = clients.numbers();
     let name = |row: &Row, column| row.get(column).unwrap_or_default();
@@ -187,17 +179,15 @@ fn see_peers(conn: &mut Conn, clients: &Clients) {
     }));
 }
 
-/// Not every role may see it.
+/// Empty if the role may not see it.
 fn data_reads(conn: &mut Conn) -> Row {
     conn.row(READS, READS_QUERY).unwrap_or_default()
 }
 
-/// The variables whose values are numbers.
 pub(crate) fn numbers(status: &[Row]) -> BTreeMap<&str, u64> {
     status.iter().filter_map(|row| Some((row.0.first()?.as_deref()?, row.get(1)?))).collect()
 }
 
-/// Counters whose variables are all there.
 fn sums(values: &BTreeMap<&str, u64>, sources: &[Source]) -> Counters {
     let sum = |(counter, names): &Source| {
         let parts: Option<Vec<u64>> = names.iter().map(|name| values.get(name).copied()).collect();
@@ -206,25 +196,24 @@ fn sums(values: &BTreeMap<&str, u64>, sources: &[Source]) -> Counters {
     sources.iter().filter_map(sum).collect()
 }
 
-/// Counters of variables, and of the requests and nanoseconds of data reads.
 fn counters(values: &BTreeMap<&str, u64>, reads: &Row, is_mariadb: bool) -> Counters {
     let own = if is_mariadb { MARIADB } else { MYSQL };
     let mut counters = sums(values, COMMON);
-    // The product's own sources win over the common ones.
+    // The product's own sources win.
     sums(values, own).iter().for_each(|(counter, value)| counters.set(counter, value));
     let page = values.get("Innodb_page_size");
     if let (Some(writes), Some(page)) = (counters.get(Counter::PhysicalWrites), page) {
         counters.set(Counter::PhysicalWriteBytes, writes * page);
     }
     if let (Some(requests), Some(time_ns)) = (reads.get(0), reads.get(1)) {
-        // The time is that of these requests, which differ a little from those of the variables.
+        // The time is that of these requests, which differ a little from the variables'.
         counters.set(Counter::PhysicalReadRequests, requests);
         counters.set(Counter::PhysicalReadTimeNs, time_ns);
     }
     counters
 }
 
-/// The events of names, counts and microseconds: wait/io/file/innodb/innodb_data_file is of the class io/file.
+/// wait/io/file/innodb/innodb_data_file is of the class io/file.
 fn events(waits: &[Row]) -> Vec<WaitEvent> {
     let event = |row: &Row| {
         let name: String = row.get(0)?;
@@ -237,11 +226,10 @@ fn events(waits: &[Row]) -> Vec<WaitEvent> {
     waits.iter().filter_map(event).collect()
 }
 
-/// Reads the status of the whole server, for a profile of it.
 pub(crate) fn server_totals(conn: &mut Conn, product: &Product) -> Result<ServerTotals> {
     let status = conn.rows("reading what the server counts", STATUS_QUERY)?;
     let version = conn.row(VERSION, "SELECT VERSION()").unwrap_or_default().get::<String>(0);
-    // Not every role may see it, and not every server keeps it.
+    // Not every role may see it, and not every server has it.
     let db_time_ns = conn.row("reading time", DB_TIME_QUERY).unwrap_or_default().get(0);
     let values = numbers(&status);
     let mut workload = profile(&values, db_time_ns);
@@ -260,9 +248,8 @@ pub(crate) fn server_totals(conn: &mut Conn, product: &Product) -> Result<Server
 const NO_COMMITS: &str = "commits: Com_commit lacks those of statements that commit by themselves (autocommit), and this account may \
      not see the numbers of InnoDB's transactions: grant it PROCESS";
 
-/// Transactions that wrote something, by their numbers. InnoDB numbers a transaction at its first write and at its commit; those
-/// that only read have no number (storage/innobase/trx/trx0trx.cc). MariaDB shows the next number among its variables; MySQL
-/// in a text that needs PROCESS.
+/// InnoDB numbers transactions at their first write and at their commit (storage/innobase/trx/trx0trx.cc). MySQL shows the next
+/// number only in a text that needs PROCESS.
 fn written_transactions(conn: &mut Conn, values: &BTreeMap<&str, u64>) -> Option<u64> {
     let next = values.get("Innodb_max_trx_id").copied().or_else(|| {
         let status = conn.row("reading InnoDB's status", "SHOW ENGINE INNODB STATUS").ok()?;
@@ -271,19 +258,19 @@ fn written_transactions(conn: &mut Conn, values: &BTreeMap<&str, u64>) -> Option
     Some(next / 2)
 }
 
-/// The number in the line `Trx id counter 1583`.
+/// The line is `Trx id counter 1583`.
 fn next_transaction(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("Trx id counter "))?;
     line.trim().parse().ok()
 }
 
-/// The figures that a run of ours does not need.
+/// Figures of profiles only.
 fn profile(values: &BTreeMap<&str, u64>, db_time_ns: Option<u64>) -> ServerTotals {
     let value = |name: &str| values.get(name).copied();
     let known = [
         (Counter::Executions, value("Questions")),
         (Counter::Rollbacks, value("Com_rollback")),
-        // A server without these statistics adds up nothing.
+        // Without these statistics the sum is 0.
         (Counter::DbTimeNs, db_time_ns.filter(|time_ns| *time_ns > 0)),
     ];
     ServerTotals {
@@ -295,8 +282,7 @@ fn profile(values: &BTreeMap<&str, u64>, db_time_ns: Option<u64>) -> ServerTotal
     }
 }
 
-/// Version, settings, counters and waits, and the plans of a loaded schema, in texts. Of the status only numbers: addresses of
-/// nodes and keys are texts.
+/// Only numbers of the status: its texts are addresses of nodes and keys.
 pub(crate) fn capture(conn: &mut Conn) -> Result<Vec<CapturedAnswer>> {
     let settings = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES));
     let mut ask = |name: &str, sql: &str| CapturedAnswer::ask(name, sql, |sql| conn.texts(sql));
@@ -324,10 +310,7 @@ pub(crate) fn capture(conn: &mut Conn) -> Result<Vec<CapturedAnswer>> {
     Ok(all)
 }
 
-/// The figures of a capture.
-///
-/// # Errors
-/// [`ErrorKind::Data`] if it has no variables of the status.
+/// A capture without status is an error of [`ErrorKind::Data`].
 pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures> {
     let rows = |name| -> Vec<Row> { CapturedAnswer::rows_of(all, name).iter().cloned().map(Row).collect() };
     let status = rows(STATUS);

@@ -1,5 +1,3 @@
-//! The engine: the contract, on our databases of one or several servers.
-
 use std::sync::{Mutex, PoisonError};
 
 use mysql::Conn;
@@ -17,7 +15,7 @@ use crate::sql::Ask;
 use crate::statement::widest_stretch;
 use crate::{before_run, catalog, counters, facts, load, rows, session, settings};
 
-/// The line of this engine in the registry.
+/// The engine of the registry.
 pub const KIND: EngineKind = EngineKind {
     scheme: "mysql",
     target_form: "mysql://USER@HOST:PORT",
@@ -29,15 +27,13 @@ pub const KIND: EngineKind = EngineKind {
     replay: Some(counters::replay),
 };
 
-/// The reason to refuse TiDB, which takes the protocol and the tables, and has nothing of InnoDB.
+/// TiDB takes the protocol and the tables, but has no pages of InnoDB.
 const NO_PAGES: &str = "a row has no page of its own there, a range of keys is one request, and no counter says what \
                         was read: nothing the method says about blocks would hold there; docs/how-to/distributed.md \
                         describes what was tried";
 
-/// The makers and the version of a server.
 pub(crate) struct Product {
     pub(crate) is_mariadb: bool,
-    /// In full, as the server says it.
     pub(crate) version: String,
 }
 
@@ -46,10 +42,7 @@ impl Product {
         if self.is_mariadb { "MariaDB" } else { "MySQL" }
     }
 
-    /// Asks a server.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] if it is too old, or another product that takes the protocol.
+    /// An old server, or another product, is an error of [`ErrorKind::Usage`].
     fn ask(conn: &mut Conn) -> Result<Self> {
         let step = "asking for the server's version";
         let version: String = conn.row(step, "SELECT VERSION()")?.get(0).unwrap_or_default();
@@ -73,20 +66,18 @@ impl Product {
     }
 }
 
-/// The state that an engine and its sessions share.
 pub(crate) struct Databases {
     pub(crate) servers: Servers<Connector>,
     pub(crate) product: Product,
     pub(crate) loop_place: LoopPlace,
     pub(crate) loaded: LoadedSchemas,
-    /// Settings of the servers that were changed for a run.
     changed: Mutex<Vec<Globals>>,
 }
 
 impl Databases {
     fn open(spec: &OpenSpec) -> Result<Self> {
         let connector = Connector::new(&spec.target, &Environment::process())?;
-        // Before anything is set: another product may not know the settings either.
+        // Another product may not know the settings.
         let product = Product::ask(&mut connector.connect_any()?)?;
         Ok(Self {
             servers: Servers::connect(connector)?,
@@ -102,7 +93,7 @@ impl Databases {
         widest_stretch(&self.product, self.loop_place)
     }
 
-    /// Keeps what was changed on a server until the end of the run.
+    /// The end of the run restores it.
     pub(crate) fn keep_changed(&self, changed: Globals) {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
     }

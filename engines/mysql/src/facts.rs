@@ -1,4 +1,4 @@
-//! Sizes of a server, and how much of its data is in use. Each engine of a server has such a file.
+//! Sizes of a server, and how much of its data is in use.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +38,8 @@ pub(crate) fn facts(conn: &mut Conn, product: &Product) -> Result<Facts> {
     })
 }
 
-/// InnoDB frees pages before it needs them, [`DEPTH`] in each instance of the pool. A pool with far more free pages never gave
-/// a page up. Another tells nothing: the lists of young and old pages are fixed shares of it.
+/// InnoDB keeps [`DEPTH`] pages free in each instance. A pool with far more never gave a page up; another shows nothing, as the
+/// lists of young and old pages are fixed shares.
 fn working_set(values: &BTreeMap<&str, u64>) -> WorkingSet {
     let value = |name: &str| values.get(name).copied();
     let [Some(page), Some(data), Some(free)] = [PAGE, DATA, FREE].map(value) else {

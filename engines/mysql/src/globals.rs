@@ -1,5 +1,5 @@
-//! Settings of a whole server that are changed for a run: dirty pages are written out before it, and switches that disturb reads
-//! of single pages are off during it.
+//! Settings of a whole server that change for a run: dirty pages are written before it, and switches that disturb single-page
+//! reads are off.
 
 use std::sync::Arc;
 use std::thread;
@@ -13,13 +13,11 @@ use slob_server::Connector as _;
 use crate::connect::Connector;
 use crate::sql::{Ask, InStep, failed, is_denied};
 
-/// Settings of one server that were changed, with their former values. All are put back when this is dropped.
 pub(crate) struct Globals {
     connector: Arc<Connector>,
     endpoint: usize,
-    /// In the order in which they were changed.
+    /// In the order of the changes. Dropping this restores them all.
     before: Vec<(&'static str, String)>,
-    /// Exists as long as something is changed.
     unfinished: Option<Unfinished>,
 }
 
@@ -28,8 +26,7 @@ impl Globals {
         Self { connector: Arc::clone(connector), endpoint, before: Vec::new(), unfinished: None }
     }
 
-    /// Changes a setting; false if the role may not. After another error the setting may be changed all the same, and is put
-    /// back like the others.
+    /// False if the role may not. After another error the setting may have changed, and is restored too.
     fn set(&mut self, conn: &mut Conn, name: &'static str, value: &str) -> Result<bool, mysql::Error> {
         let Some(before) = conn.query_first::<String, _>(format!("SELECT @@GLOBAL.{name}"))? else {
             return Ok(true);
@@ -44,8 +41,7 @@ impl Globals {
         }
     }
 
-    /// Puts everything back, through `conn` or, if there is none that can be used, through a new connection. Returns sentences
-    /// about what is still changed.
+    /// Uses `conn`, else a new connection. Returns notes on what is still changed.
     pub(crate) fn put_back(mut self, conn: Option<&mut Conn>) -> Vec<String> {
         conn.into_iter().for_each(|conn| drop(self.put_back_through(conn)));
         let error = self.reconnect_and_put_back();
@@ -59,7 +55,7 @@ impl Globals {
             .collect()
     }
 
-    /// The last change goes first: each value is then allowed beside the others. Returns an error of one that fails.
+    /// Restores the last change first, so that each value is allowed beside the others. Returns an error of one of them.
     fn put_back_through(&mut self, conn: &mut Conn) -> Option<mysql::Error> {
         let mut fault = None;
         let mut left = Vec::new();
@@ -91,18 +87,18 @@ fn statement(name: &str, value: &str) -> String {
 
 impl Drop for Globals {
     fn drop(&mut self) {
-        // A server that is gone has forgotten the changes; one that can't be reached can't be changed.
+        // A server that ended has lost the changes.
         let _ = self.reconnect_and_put_back();
     }
 }
 
-/// Switches, with their cost for our operations.
+/// With their cost for our operations.
 const SWITCHES: &[(&str, &str)] = &[
     ("innodb_adaptive_hash_index", "it costs a third of the CPU and never helps range reads"),
     ("innodb_random_read_ahead", "it reads pages that no statement requested"),
 ];
 
-/// Switches off what is on. Returns the changes, and sentences about them and about what the role may not switch.
+/// Returns the changes, and notes.
 pub(crate) fn switch_off(
     conn: &mut Conn,
     connector: &Arc<Connector>,
@@ -129,10 +125,8 @@ pub(crate) fn switch_off(
 const FLUSHING: &str = "writing out dirty pages";
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-/// Dirty pages that do not matter.
 const FEW: u64 = 16;
-/// Settings that have pages written at once, in an order in which each value is allowed. The capacity is in pages per second: as
-/// shipped it is 200, with which a gigabyte takes five minutes.
+/// In an order in which each value is allowed. With the default capacity of 200 pages per second, a gigabyte takes five minutes.
 const AT_ONCE: &[(&str, &str)] = &[
     ("innodb_max_dirty_pages_pct_lwm", "0"),
     ("innodb_max_dirty_pages_pct", "0"),
@@ -140,8 +134,7 @@ const AT_ONCE: &[(&str, &str)] = &[
     ("innodb_io_capacity", "100000"),
 ];
 
-/// Has the server write its dirty pages, so that a run starts without the debts of the one before it. Returns sentences about
-/// what the role may not do, what is left, and what could not be put back.
+/// A run then starts without dirty pages of the one before it. Returns notes.
 pub(crate) fn flush(
     conn: &mut Conn,
     connector: &Arc<Connector>,

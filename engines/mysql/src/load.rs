@@ -1,8 +1,7 @@
 //! The life of a schema: created, loaded slice by slice, completed, dropped.
 //!
-//! A slice and its mark are one transaction. The index on the keys is there from the start: building it afterwards would read
-//! the whole table once more, and it is small, since it holds no row. Rows go to the server as bulk values of one prepared
-//! statement (MariaDB), or as INSERTs of many rows; no file on the server or here is needed.
+//! A slice and its mark are one transaction. The index exists from the start, as a later one would read the table again. Rows go
+//! as bulk values of a prepared statement (MariaDB), or as INSERTs of many rows.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -21,17 +20,15 @@ use crate::procedure::{self, BATCH, SELECTS};
 use crate::rows::{PAGES_WITHOUT_ROWS, RowLayout, sentinels, value_list, values};
 use crate::sql::{Ask, InStep, code_of, database, failed, loaded_columns, table};
 
-/// Rows sent at once: a megabyte, which is less than any server's max_allowed_packet.
+/// A megabyte, less than any server's max_allowed_packet.
 const STRIDE_ROWS: u64 = 128;
-/// Sentinels made at once.
 const SENTINELS: usize = 256;
-/// The server's code for a database that exists.
+/// The database exists.
 const EXISTS: u16 = 1007;
-/// Our tables. The marker goes last, with the database: a drop that was cut off can be repeated.
+/// The marker goes last, so that a drop can resume.
 const TABLES: [&str; 3] = ["cf1", "cf2", SLICES];
 
-/// Locks the server by a named lock of a connection of its own, which ends with the lock. A server that has none, such as a
-/// node of a cluster that forbids them, is not locked.
+/// A named lock ends with its connection. Servers without such locks, such as nodes of a cluster, are not locked.
 pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
     let step = "locking the server";
     let mut conn = servers.connector.connect_for(Task::Load)?;
@@ -45,12 +42,10 @@ pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
     Ok(Box::new(conn))
 }
 
-/// Checks that the account is the one that was named, that it may work on our databases, and may see how rows lie in them.
-///
-/// # Errors
-/// [`ErrorKind::Privilege`] with the statements that allow it.
+/// Checks rights on our databases and on the statistics of layout. A lack is an error of [`ErrorKind::Privilege`] with the
+/// statements that help.
 pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
-    /// The server's codes for a database, and a table, that the account may not use.
+    /// For databases and tables.
     const REFUSED: [u16; 2] = [1044, 1142];
     let step = "asking what the account may do";
     let row = conn.row(step, "SELECT CURRENT_USER(), USER()")?;
@@ -73,7 +68,7 @@ pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
             grants(&own)
         )));
     }
-    // A database that is not there is refused only to an account that may not make it either.
+    // A missing database is refused only to an account that may not create it.
     let last = SchemaNo::up_to(u16::MAX).last().map(database).unwrap_or_default();
     let asked = [format!("USE {last}"), "SELECT 1 FROM mysql.innodb_index_stats LIMIT 0".to_owned()];
     for question in asked {
@@ -86,16 +81,12 @@ pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
     Ok(())
 }
 
-/// Makes an empty, marked schema.
-///
-/// # Errors
-/// If a database of that name exists.
+/// Fails if a database of that name exists.
 pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<()> {
     let step = &format!("creating {}", schema_name(schema));
     let page = conn.row(step, "SELECT @@innodb_page_size")?.get(0);
     let layout = RowLayout::of_page(page.unwrap_or_default(), step)?;
-    // The server commits after each of these statements, so the row that remembers the load comes last: without it, the creation
-    // was cut off, and is repeated.
+    // The server commits each of these statements. The row of the load comes last, since a creation without it is repeated.
     let created = conn.query_drop(format!("CREATE DATABASE {} CHARACTER SET ascii", database(schema)));
     let is_new = created.is_ok();
     match created {
@@ -114,7 +105,7 @@ pub(crate) fn create(conn: &mut Conn, load: &Load, schema: SchemaNo) -> Result<(
     }
     let tables = create_tables(conn, schema, layout).in_step(step);
     if is_new && tables.is_err() {
-        // On a full disk the server may have lost the character set, and with it the sign that the database is ours.
+        // On a full disk the server may lose the character set, which shows that the database is ours.
         let _ = conn.query_drop(format!("DROP DATABASE {}", database(schema)));
     }
     tables?;
@@ -131,7 +122,7 @@ fn create_tables(conn: &mut Conn, schema: SchemaNo, layout: RowLayout) -> Result
     for name in TABLES {
         conn.query_drop(format!("DROP TABLE IF EXISTS {db}.{name}"))?;
     }
-    // Sentinels have no text, and are not counted for it.
+    // Sentinels have no text.
     let column = |name| format!("    {name} VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin,");
     let columns: Vec<String> = columns().map(column).collect();
     for name in [Table::Main, Table::Scan] {
@@ -139,7 +130,7 @@ fn create_tables(conn: &mut Conn, schema: SchemaNo, layout: RowLayout) -> Result
             Table::Main => format!(",\n    UNIQUE KEY {INDEX} (custid)"),
             Table::Scan => String::new(),
         };
-        // The server does not count the pages of a table with fewer than it would sample: one sample is enough.
+        // The server does not count pages of a table with fewer than it would sample.
         let sql = include_str!("../sql/create_table.sql")
             .replace("{table}", &table(schema, name))
             .replace("{columns}", &columns.join("\n"))
@@ -150,7 +141,7 @@ fn create_tables(conn: &mut Conn, schema: SchemaNo, layout: RowLayout) -> Result
     conn.query_drop(include_str!("../sql/create_slices.sql").replace("{db}", &db))
 }
 
-/// Inserts the sentinels, ascending and by one session, as the layout wants it.
+/// The layout needs ascending order and one session.
 fn seed(conn: &mut Conn, load: &Load, schema: SchemaNo, layout: RowLayout) -> Result<(), mysql::Error> {
     let filler = layout.sentinel_bytes();
     for name in [Table::Main, Table::Scan] {
@@ -166,8 +157,7 @@ fn seed(conn: &mut Conn, load: &Load, schema: SchemaNo, layout: RowLayout) -> Re
     Ok(())
 }
 
-/// True if other servers get their rows from this one's binary log: replicas that are connected, or the other members of a
-/// group. They would end at the first UPDATE of a row that they were not given.
+/// Replicas and group members would end at the first UPDATE of a row that they lack.
 fn has_followers(conn: &mut Conn) -> bool {
     let mut ask = |sql| conn.row("looking for followers", sql).unwrap_or_default();
     let group = ask("SHOW GLOBAL VARIABLES LIKE 'group_replication_group_name'").get::<String>(1);
@@ -176,7 +166,6 @@ fn has_followers(conn: &mut Conn) -> bool {
     group.is_some_and(|name| !name.is_empty()) || replicas.get(0).is_some_and(|count: u64| count > 0)
 }
 
-/// Loads a slice and marks it, with bulk values if the server takes them.
 pub(crate) fn load_slice(
     conn: &mut Conn,
     load: &Load,
@@ -187,7 +176,7 @@ pub(crate) fn load_slice(
     let name = table(slice.schema, slice.table);
     let step = &format!("loading {name}");
     let filler_bytes = catalog::schema(conn, slice.schema, step)?.filler_bytes;
-    // The binary log needs no load, unless others get their rows from it. A role that may not switch it off logs the load.
+    // Only followers need the load in the binary log.
     if !has_followers(conn) {
         let _ = conn.query_drop("SET SESSION sql_log_bin = 0");
     }
@@ -195,7 +184,7 @@ pub(crate) fn load_slice(
     let marks = vec!["?"; COLUMNS + 3].join(", ");
     let insert = format!("INSERT INTO {name} ({}) VALUES", loaded_columns());
     let prepared = conn.prep(format!("{insert} ({marks})")).in_step(step)?;
-    // After an error the transaction goes with the connection.
+    // An error drops the connection, and its transaction.
     conn.run(step, "START TRANSACTION")?;
     in_strides(slice, STRIDE_ROWS, progress, step, |positions| {
         let sent = if bulk {
@@ -209,8 +198,7 @@ pub(crate) fn load_slice(
     conn.run(step, "COMMIT")
 }
 
-/// Completes a schema whose slices are all there: statistics, and the procedures that sessions call, unless the loop runs in the
-/// client.
+/// The schema must have all slices.
 pub(crate) fn finish(
     conn: &mut Conn,
     load: &Load,
@@ -222,7 +210,7 @@ pub(crate) fn finish(
         return Ok(layout);
     }
     for name in [Table::Main, Table::Scan] {
-        // It answers a table, and does not fail where it can't do its work: its result is checked next.
+        // It reports failure as a row; the result is checked next.
         conn.rows(step, &format!("ANALYZE TABLE {}", table(schema, name)))?;
     }
     let layout = look(conn, load, schema, step)?;
@@ -233,8 +221,7 @@ pub(crate) fn finish(
     Ok(layout)
 }
 
-/// Counts rows; and leaf pages of the main table that hold rows, and all pages of the schema, by the server's persistent
-/// statistics: these two figures are counted, not estimated.
+/// The persistent statistics count leaf pages and all pages exactly.
 fn look(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<Layout> {
     let sql = include_str!("../sql/layout.sql").replace("{table}", &table(schema, Table::Main));
     let row = conn.row(step, &sql)?;
@@ -257,10 +244,7 @@ fn look(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<La
     }
 }
 
-/// Drops our objects of a schema by name, so that those of others are not dropped with them.
-///
-/// # Errors
-/// If it is not ours, in use, or holds objects of others.
+/// Drops by name, so that objects of others stay. Fails if the schema is not ours, in use, or holds such objects.
 pub(crate) fn drop_schema(conn: &mut Conn, schema: SchemaNo) -> Result<()> {
     let (name, db) = (schema_name(schema), database(schema));
     let step = &format!("removing {name}");

@@ -1,10 +1,8 @@
 //! The procedures that execute batches in the server.
 //!
-//! One walks a plan of any operations, the other one of SELECTs that are all of one width, which is the usual case and
-//! the one where each step of a loop counts. A plan is a text of fixed columns, because there are no arrays; the answer
-//! is a text of numbers: for each operation when it ended, in microseconds since the start, the rows it saw, and, if it
-//! pauses, when the pause ended. The last UPDATE of a transaction is followed by COMMIT. An error comes after the answer, so that the operations
-//! before it are known.
+//! One takes any operations. The other takes SELECTs of one width, the usual case, in which each step of a loop counts. Plans are
+//! texts of fixed columns, because there are no arrays. The answer is a text of numbers: each operation's end in microseconds
+//! since the start, its rows, and the end of its pause. An error comes after the answer.
 
 use mysql::Conn;
 use slob_engine::{Load, Result};
@@ -14,21 +12,18 @@ use slob_server::{Kind, homes, schema_name};
 use crate::sql::{Ask, database};
 use crate::statement::statement;
 
-/// The procedure for any operations.
 pub(crate) const BATCH: &str = "slob_batch";
-/// The procedure for SELECTs alone, all of one width, in the home schema, without pauses.
+/// All of one width, in the home schema, without pauses.
 pub(crate) const SELECTS: &str = "slob_selects";
-/// Bytes of an operation in a plan for [`SELECTS`].
 pub(crate) const SELECT_BYTES: usize = 16;
-/// Bytes of an operation in a plan for [`BATCH`]: kind, first key, keys, pause, stamp.
+/// Kind, first key, keys, pause, stamp.
 pub(crate) const OP_BYTES: usize = 1 + 14 + 5 + 10 + 16;
 
-/// Operations of a part of a plan, which share one copy of the answers.
+/// A part shares one copy of the answers.
 const PART_OPS: usize = 64;
-/// Three numbers of an operation with their blanks.
+/// Three numbers and their blanks.
 const OP_ANSWER_BYTES: usize = 3 * 20;
 
-/// Name, arguments and body of both.
 fn procedures(load: &Load, schema: SchemaNo) -> [(&'static str, &'static str, String); 2] {
     let updates = load.content().update_text();
     [
@@ -78,12 +73,10 @@ fn assemble(variables: &str, body: &str, end: &str, op_bytes: usize) -> String {
         .replace("{answer_bytes}", &(OP_ANSWER_BYTES * PART_OPS).to_string())
 }
 
-/// A statement that counts rows, with its count going into `n`.
 fn counted(kind: Kind, schema: SchemaNo, keys: [&str; 2]) -> String {
     statement(kind, schema, keys, |_| String::new()).replacen("COUNT(c2)", "COUNT(c2) INTO n", 1)
 }
 
-/// The body of the loop for one kind of operation.
 fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText, then: &str) -> String {
     let keys = ["first", "past"];
     match kind {
@@ -100,7 +93,7 @@ fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText, then: &str) -> Str
     }
 }
 
-/// Makes the procedures of a schema, or replaces those that another release of ours made.
+/// Replaces those of other releases.
 pub(crate) fn install(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str) -> Result<()> {
     let db = database(schema);
     for (name, arguments, body) in procedures(load, schema) {
@@ -121,7 +114,7 @@ pub(crate) fn install(conn: &mut Conn, load: &Load, schema: SchemaNo, step: &str
     Ok(())
 }
 
-/// The statement that executes a batch in the server, with a question mark for each argument.
+/// A question mark stands for each argument.
 pub(crate) fn call(schema: SchemaNo, name: &str) -> String {
     format!("CALL {}.{name}(?, ?, ?, ?)", database(schema))
 }

@@ -1,10 +1,9 @@
-//! Rows: one in each page, where InnoDB would put two; written, and read back.
+//! Rows: one in each page, where InnoDB would put two.
 //!
-//! InnoDB wants room for two of the largest rows in a page, and there is no setting that leaves a page emptier than
-//! that. But a page that is full splits where the new row belongs: with a row of nearly half a page (a *sentinel*)
-//! behind the place where rows arrive in ascending order, and rows so large that two of them do not fit beside it, each
-//! split leaves one row behind and carries the sentinel on. So each slice lies between two sentinels, made before the
-//! first row. Sentinels have no key and no text, and no operation sees them.
+//! No setting of InnoDB leaves a page emptier than two rows. But a full page splits where the new row belongs. A *sentinel*, a
+//! row of nearly half a page, follows the place where ascending rows arrive, and two of these do not fit beside it. So each split
+//! leaves one row behind and carries the sentinel on. Each slice lies between two sentinels, which have no key and no text, so
+//! that no operation sees them.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -18,18 +17,16 @@ use slob_server::{SliceRows, chunks};
 use crate::catalog;
 use crate::sql::{InStep, loaded_columns, table as name_of};
 
-/// Bytes of a row beside its text and its filler: header, lengths, keys, and what InnoDB adds.
+/// Header, lengths, keys, and what InnoDB adds.
 const ROW_OVERHEAD: usize = 5 + 1 + COLUMNS + 2 + 8 + 8 + 6 + 7;
 
-/// The sizes of rows in pages of so many bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct RowLayout {
     page: usize,
 }
 
 impl RowLayout {
-    /// # Errors
-    /// [`ErrorKind::Usage`] if pages of that size can't have one row each.
+    /// Pages that can't have one row each are an error of [`ErrorKind::Usage`].
     pub(crate) fn of_page(bytes: u32, step: &str) -> Result<Self> {
         let what = match bytes {
             8192 | 16_384 | 32_768 => return Ok(Self { page: bytes as usize }),
@@ -40,38 +37,34 @@ impl RowLayout {
             .with_advice("use a server with innodb_page_size=16k (the default), 8k or 32k"))
     }
 
-    /// Bytes of the filler of each row. Twice a row and a sentinel are more than a page; one and a sentinel are less.
+    /// Two rows and a sentinel exceed a page; one and a sentinel do not.
     pub(crate) fn filler_bytes(self) -> usize {
         (self.page / 4 + 128).saturating_sub(ROW_BYTES + ROW_OVERHEAD)
     }
 
-    /// Bytes of the filler of each sentinel: the longest row that fits twice, with a margin.
+    /// The longest row that fits twice, with a margin.
     pub(crate) fn sentinel_bytes(self) -> usize {
         self.page / 2 - 240
     }
 }
 
-/// Pages of a table that hold no row: the one of the first sentinel, from which the second one and the first row split
-/// off. All other sentinels lie beside a row.
+/// The page of the first sentinel. All others lie beside a row.
 pub(crate) const PAGES_WITHOUT_ROWS: u64 = 1;
 
-/// The primary key of the row at a position: two places for sentinels lie between neighbours.
+/// Leaves two places for sentinels between neighbours.
 fn pos(position: u64) -> u64 {
     3 * position
 }
 
-/// The position of the row with a primary key.
 fn position(pos: u64) -> u64 {
     pos / 3
 }
 
-/// The primary keys of the sentinels of a table with such slices, ascending.
+/// Ascending.
 pub(crate) fn sentinels(slices: impl Iterator<Item = Range<u64>>) -> impl Iterator<Item = u64> {
-    // The first one fills the page of the first slice's lower sentinel.
     [0].into_iter().chain(slices.flat_map(|slice| [pos(slice.start) - 1, pos(slice.end) - 2]))
 }
 
-/// The row at a position as the values of a prepared statement.
 pub(crate) fn values(rows: &mut SliceRows, position: u64) -> Vec<Value> {
     let custid = rows.fill(position);
     let mut values = Vec::with_capacity(COLUMNS + 3);
@@ -82,13 +75,12 @@ pub(crate) fn values(rows: &mut SliceRows, position: u64) -> Vec<Value> {
     values
 }
 
-/// Some rows as the list of an INSERT. No character of the texts needs an escape.
+/// No character of the texts needs an escape.
 pub(crate) fn value_list(rows: &mut SliceRows, positions: Range<u64>) -> String {
     let mut sql = String::with_capacity((ROW_BYTES + rows.filler.len() + 100) * 64);
     for position in positions {
         let custid = rows.fill(position);
         let separator = if sql.is_empty() { "" } else { "," };
-        // Writing into memory does not fail.
         let _ = write!(sql, "{separator}({},{custid}", pos(position));
         let columns = rows.text.as_chunks::<COLUMN_BYTES>().0.iter().map(|text| &text[..]);
         for text in columns.chain([&rows.filler[..]]) {
@@ -101,10 +93,9 @@ pub(crate) fn value_list(rows: &mut SliceRows, positions: Range<u64>) -> String 
     sql
 }
 
-/// Positions that one query reads.
+/// In one query.
 const CHUNK: u64 = 1024;
 
-/// Reads the rows of a slice, in the order of the table.
 pub(crate) fn read_rows(conn: &mut Conn, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {
     let &Slice { schema, table, ref positions } = slice;
     let name = name_of(schema, table);
@@ -133,7 +124,7 @@ fn number(row: &Row, column: usize, step: &str) -> Result<u64> {
         .ok_or_else(|| EngineError::new(ErrorKind::Data, step, format!("column {} is no number", column + 1)))
 }
 
-/// The bytes of a text. NULL becomes an empty text, which no verification accepts.
+/// NULL becomes an empty text, which no verification accepts.
 fn text<'a>(row: &'a Row, column: usize, step: &str) -> Result<&'a [u8]> {
     match row.as_ref(column) {
         Some(Value::Bytes(bytes)) => Ok(bytes),

@@ -1,4 +1,4 @@
-//! Questions to a server outside of sessions: its identity, place, limits and waits.
+//! Queries outside of sessions: identity, place, limits and waits of a server.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -13,14 +13,12 @@ use slob_server::{Clients, ConnectionRole, Connector as _, Limit, Monitored, Sam
 use crate::connect::Connector;
 use crate::sql::{Ask, InStep};
 
-/// Connections that this program opens beside the sessions, and may not have open yet: the sampler's, one to cancel
-/// with, and one that reads.
+/// The sampler's connection, one to cancel with, and one that reads.
 pub(crate) const OTHERS: u64 = 3;
-/// The makers' names of the server's process.
 const PROCESSES: [&str; 2] = ["mariadbd", "mysqld"];
 
 impl Monitored for Connector {
-    /// Servers that were cloned (machines, containers) may share all of it.
+    /// Cloned servers may share all of it.
     fn identity(conn: &mut Conn) -> Result<String> {
         let step = "telling servers apart";
         let sql = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@socket, @@pid_file)";
@@ -33,8 +31,8 @@ impl Monitored for Connector {
         Some(conn.connection_id().into())
     }
 
-    /// A lock that is taken through the one is visible through the other. No cluster shares such locks among its nodes; where
-    /// they are forbidden for that reason, equal identities must do.
+    /// A lock of one connection is visible through the other. Cluster nodes don't share locks; where locks are forbidden, equal
+    /// identities must do.
     fn is_same(holder: &mut Conn, asker: &mut Conn) -> Result<bool> {
         let step = "telling servers apart";
         let name = format!("slob-{:016x}-{}", RandomState::new().hash_one(step), holder.connection_id());
@@ -51,13 +49,11 @@ impl Monitored for Connector {
         let places = ask("SELECT @@pid_file, @@datadir, @@socket, @@port")?;
         let uptime = ask("SHOW GLOBAL STATUS LIKE 'Uptime'")?;
         let log = ask("SHOW GLOBAL VARIABLES LIKE 'innodb_log_group_home_dir'")?;
-        // ADDRESS:PORT through a network.
         let client = ask("SELECT HOST FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()")?;
         let Some(data) = places.get::<PathBuf>(1) else { return Ok(Clues::default()) };
         let in_data = |path: String| data.join(path);
         Ok(Clues {
             names: PROCESSES.map(str::to_owned).to_vec(),
-            // In whole seconds.
             age_s: uptime.get(1),
             port: places.get(3).filter(|port| *port > 0),
             client_port: client.get::<String>(0).and_then(|client| client.rsplit_once(':')?.1.parse().ok()),
@@ -70,7 +66,7 @@ impl Monitored for Connector {
     }
 
     fn limits(conn: &mut Conn, step: &str) -> Result<Vec<Limit>> {
-        // The session's max_user_connections is the account's, where that has one of its own.
+        // The session's value includes the account's own limit.
         let sql = "SELECT @@max_connections, @@max_user_connections,
                           (SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = SUBSTRING_INDEX(USER(), '@', 1))";
         let row = conn.row(step, sql)?;
@@ -83,11 +79,11 @@ impl Monitored for Connector {
             let remedy = format!("raise {name}");
             Limit { name: name.to_owned(), most, reserved: 0, in_use, remedy }
         };
-        // A limit of 0 is none.
+        // 0 is no limit.
         Ok(limits.into_iter().filter(|(_, most, _)| *most > 0).map(limit).collect())
     }
 
-    /// Our sessions are those whose default database is a schema. Pauses of the plan are no work.
+    /// Our sessions have a schema as default database. Pauses of the plan are no work.
     fn sampler(connector: Arc<Self>, endpoint: usize, clients: Arc<Clients>) -> Sampler {
         Sampler::start(move || {
             let mut conn = connector.connect(endpoint)?;

@@ -1,5 +1,5 @@
-//! Sessions: one connection each, with the plans of its statements pinned. The loop in the server executes a batch by one CALL, or
-//! a few; the loop in the client sends statement by statement.
+//! Sessions: one connection each, with pinned plans. The loop in the server executes a batch by few CALLs, the loop in the client
+//! statement by statement.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -25,13 +25,11 @@ use crate::procedure::{self, BATCH, SELECTS};
 use crate::sql::{InStep, database, failed};
 use crate::statement::{statement, stretch};
 
-/// Transactions begin by themselves, so that a SELECT need neither begin nor end one; they end by COMMIT, and with each batch.
-/// MySQL cuts off the answer of a stretch at 1 KB otherwise.
+/// SELECTs need no BEGIN; COMMIT and the end of a batch end transactions. MySQL would cut off a stretch's answer at 1 KB.
 const WORKING: &str = "SET SESSION autocommit = 0, group_concat_max_len = 1048576";
-/// Operations of one call: bounds the length of a plan and an answer, which every access copies.
+/// Bounds the plan and the answer, which every access copies.
 const CALL_OPS: usize = 2048;
 
-/// Opens a session whose schemas are loaded.
 pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn Session>> {
     let servers = &databases.servers;
     let (endpoint, name) = servers.place(plan);
@@ -40,7 +38,7 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     databases.loaded.require(plan, &step, schema_name, look)?;
     let connector = Arc::clone(&servers.connector);
     let mut conn = connector.connect(endpoint)?;
-    // The home schema is the default database, by which the sampler finds the session.
+    // The sampler finds sessions by their default database.
     let home = format!("USE {}", database(plan.home));
     prepare(&mut conn, &[SESSION, &[WORKING, &home]].concat()).in_step(&step)?;
     let clients = Arc::clone(servers.clients(endpoint));
@@ -62,16 +60,15 @@ pub(crate) fn open(databases: &Databases, plan: &SessionPlan) -> Result<Box<dyn 
     let step = format!("{name}, executing a batch");
     let (stretches, joined) = (BTreeMap::new(), databases.joined_keys());
     let mut work = ServerLoop { conn, own, batch, selects, stretches, joined, plan: plan.clone(), step };
-    // The server compiles the procedures before the clock of the run ticks.
+    // The server compiles the procedures before the clock of the run starts.
     for form in [Form::Any, Form::Selects(1)] {
         work.call(&[], form, None, |_| 0)?;
     }
-    // The reads of its preparation are no work of the run: count from here.
+    // Excludes the reads of the preparation.
     work.own.count(&mut work.conn)?;
     Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
 }
 
-/// The counts of a session's own work.
 struct OwnCounts {
     clients: Arc<Clients>,
     is_mariadb: bool,
@@ -107,7 +104,6 @@ impl Interrupt for KillQuery {
     }
 }
 
-/// The statements of the loop in the client.
 struct ClientStatements {
     conn: Conn,
     own: OwnCounts,
@@ -162,7 +158,7 @@ impl Statements for ClientStatements {
         self.own.count(&mut self.conn)
     }
 
-    /// After a lock wait the transaction is still open, with its changes.
+    /// After a lock wait the transaction is still open.
     fn failed(&mut self, _: SchemaNo, step: &str, error: mysql::Error) -> EngineError {
         self.is_open = true;
         self.roll_back();
@@ -174,22 +170,19 @@ fn bounds(keys: KeyRange) -> [Value; 2] {
     [Value::from(keys.first), Value::from(keys.end())]
 }
 
-/// Has the server execute batches.
 struct ServerLoop {
     conn: Conn,
     own: OwnCounts,
     batch: Statement,
     selects: Statement,
-    /// Keyed by the keys of an operation.
     stretches: BTreeMap<u16, Statement>,
-    /// Consecutive SELECTs of up to so many keys are one statement.
     joined: u16,
     plan: SessionPlan,
     step: String,
 }
 
 impl ServerLoop {
-    /// Returns the answer, and the error that ended the call after it.
+    /// An error may follow the answer.
     fn call(
         &mut self,
         ops: &[Op],
@@ -212,7 +205,6 @@ impl ServerLoop {
                 answer = row.map_err(fail)?.take::<Vec<u8>, _>(0).unwrap_or_default();
             }
         }
-        // The end of the call follows: good, or the error that its handler passed on.
         let mut error = None;
         while let Some(rows) = result.iter() {
             error = rows.filter_map(Result::err).last().map(fail).or(error);
@@ -220,7 +212,6 @@ impl ServerLoop {
         Ok((answer, error))
     }
 
-    /// Prepares the statement of a stretch, if it is not prepared yet.
     fn prepare_stretch(&mut self, form: Form) -> Result<()> {
         let Form::Stretch(width) = form else { return Ok(()) };
         if let Entry::Vacant(missing) = self.stretches.entry(width) {
@@ -230,7 +221,7 @@ impl ServerLoop {
         Ok(())
     }
 
-    /// The statement must be prepared. A stretch that an error ends has no answer.
+    /// The statement must be prepared. A failed stretch has no answer.
     fn stretch(&mut self, width: u16, firsts: Value, run_us: Option<u64>) -> Result<Vec<u8>> {
         let limit = Value::from(run_us.unwrap_or(i64::MAX.cast_unsigned()));
         let parameters = Params::Positional(vec![firsts, limit]);
@@ -242,8 +233,7 @@ impl ServerLoop {
 }
 
 impl Work for ServerLoop {
-    /// After an error `outcome` holds the operations before it, unless the connection broke or the call was killed: then only
-    /// those of earlier calls of the batch.
+    /// After an error `outcome` has the operations before it; after a lost connection or a kill, those of earlier calls.
     fn work(
         &mut self,
         batch: &Batch,
@@ -295,8 +285,7 @@ impl Work for ServerLoop {
     }
 }
 
-/// The due time of an operation in microseconds after its call, rounded up; the call begins `later` than the batch was handed
-/// over.
+/// In microseconds after the call, rounded up. The call begins `later` than the batch.
 fn due_us(batch: &Batch, index: usize, later: Duration) -> u64 {
     whole_microseconds(batch.not_before(index).unwrap_or_default().saturating_sub(later))
 }

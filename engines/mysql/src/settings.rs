@@ -1,4 +1,4 @@
-//! The settings that change results, and advice on them.
+//! Settings that change results, and advice on them.
 
 use mysql::Conn;
 use slob_engine::{EngineError, ErrorKind, Result, Server};
@@ -10,7 +10,7 @@ use crate::sql::Ask;
 use crate::statement::widest_stretch;
 
 const REDO_ENABLED: &str = "Innodb_redo_log_enabled";
-/// In the order of their display. A server may lack some.
+/// In the order of the report.
 pub(crate) const NAMES: &[&str] = &[
     "innodb_buffer_pool_size",
     "innodb_buffer_pool_instances",
@@ -65,7 +65,7 @@ pub(crate) const NAMES: &[&str] = &[
     "group_replication_flow_control_mode",
 ];
 
-/// Both products read around the page cache where the method says so; later MariaDB has a switch of its own.
+/// Later MariaDB has a switch of its own.
 fn direct_io(found: &ServerSettings) -> Option<bool> {
     match found.get("innodb_data_file_buffering") {
         Some(buffering) => Some(buffering == "OFF"),
@@ -81,7 +81,7 @@ fn direct_io_advice(found: &ServerSettings) -> String {
     .to_owned()
 }
 
-/// A page holds a constant in place of a checksum with `none` and `strict_none`.
+/// `none` and `strict_none` write a constant in place of a checksum.
 fn checks_blocks(found: &ServerSettings) -> Option<bool> {
     found.get("innodb_checksum_algorithm").map(|algorithm| !algorithm.ends_with("none"))
 }
@@ -90,7 +90,7 @@ pub(crate) fn describe(conn: &mut Conn, product: &Product, loop_place: LoopPlace
     let step = "asking for the server's settings";
     let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES));
     let mut rows = conn.rows(step, &sql)?;
-    // MySQL's log is switched off by a statement, and only its status shows it.
+    // MySQL shows this log only in its status.
     rows.extend(conn.rows(step, &format!("SHOW GLOBAL STATUS LIKE '{REDO_ENABLED}'"))?);
     let found =
         ServerSettings::in_order(rows.iter().filter_map(|row| Some((row.get(0)?, row.get(1)?))), NAMES);
@@ -125,7 +125,6 @@ fn advice(found: &ServerSettings, sizes: Sizes) -> Vec<String> {
     fits.chain(found.advice(ADVICE)).chain(log).collect()
 }
 
-/// Settings and values that make figures better or worse than they are.
 const ADVICE: &[(&str, &str, &str)] = &[
     (
         "innodb_flush_log_at_trx_commit",

@@ -1,4 +1,4 @@
-//! Statements outside of sessions, with answers in texts; names in them; and the errors of all.
+//! Statements outside of sessions, their names, and the errors of all.
 
 use std::io;
 
@@ -9,26 +9,23 @@ use slob_method::{SchemaNo, Table};
 use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED};
 use slob_server::{Row, column_list, schema_name};
 
-/// The database of a schema, quoted.
 pub(crate) fn database(schema: SchemaNo) -> String {
     format!("`{}`", schema_name(schema))
 }
 
-/// A table of a schema, qualified and quoted.
 pub(crate) fn table(schema: SchemaNo, table: Table) -> String {
     format!("{}.`{}`", database(schema), table.name())
 }
 
-/// The columns that a load fills, as a list for SQL.
 pub(crate) fn loaded_columns() -> String {
     format!("pos, custid, {}, filler", column_list())
 }
 
-/// The longest answer that is held in memory, with so many bytes for each value besides its letters.
+/// The longest answer in memory, with so many bytes for each value besides its letters.
 const ANSWER_BYTES: usize = 64 << 20;
 const VALUE_BYTES: usize = 100;
 
-/// Statements in the text protocol.
+/// In the text protocol.
 pub(crate) trait Ask {
     fn texts(&mut self, sql: &str) -> Result<Answer, Error>;
 
@@ -39,7 +36,7 @@ pub(crate) trait Ask {
         Ok(rows.into_iter().map(Row).collect())
     }
 
-    /// The first row, or one without columns.
+    /// Without a row, it has no columns.
     fn row(&mut self, step: &str, sql: &str) -> Result<Row> {
         Ok(self.rows(step, sql)?.into_iter().next().unwrap_or_default())
     }
@@ -74,7 +71,6 @@ impl Ask for Conn {
     }
 }
 
-/// Turns the library's errors into the engine's.
 pub(crate) trait InStep<T> {
     fn in_step(self, step: &str) -> Result<T>;
 }
@@ -85,7 +81,6 @@ impl<T> InStep<T> for Result<T, Error> {
     }
 }
 
-/// Translates an error that happened in `step`.
 pub(crate) fn failed(step: &str, error: &Error) -> EngineError {
     let lost = |message| EngineError::new(ErrorKind::Connection, step, message).with_advice(LOST);
     match error {
@@ -102,7 +97,7 @@ pub(crate) fn failed(step: &str, error: &Error) -> EngineError {
     }
 }
 
-/// The server's code of an error, if the server reported it.
+/// `None` if the server did not report the error.
 pub(crate) fn code_of(error: &Error) -> Option<u16> {
     match error {
         Error::MySqlError(server) => Some(server.code),
@@ -110,15 +105,13 @@ pub(crate) fn code_of(error: &Error) -> Option<u16> {
     }
 }
 
-/// True if the server refused for lack of rights.
 pub(crate) fn is_denied(error: &Error) -> bool {
     code_of(error).is_some_and(|code| meaning(code).0 == ErrorKind::Privilege)
 }
 
-/// The kind of failure of a server's code, and the advice.
 fn meaning(code: u16) -> (ErrorKind, Option<&'static str>) {
     match code {
-        // KILL QUERY, and the time limits of statements of both products.
+        // KILL QUERY, and time limits of statements.
         1317 | 1969 | 3024 => (ErrorKind::Cancelled, None),
         1205 => (
             ErrorKind::Retryable,
@@ -126,13 +119,12 @@ fn meaning(code: u16) -> (ErrorKind, Option<&'static str>) {
                 "another session holds a lock on our rows or tables: see SHOW ENGINE INNODB STATUS, and end it",
             ),
         ),
-        // Deadlock, which Galera also reports for a COMMIT that lost against another node; group replication reports the last.
+        // Deadlock, which Galera also reports for a COMMIT that lost against another node; the last is group replication's.
         1213 | 3101 | 3572 => (ErrorKind::Retryable, None),
         // Shutdown, KILL CONNECTION, gone away.
         1053 | 1927 | 2013 => (ErrorKind::Connection, Some(STOPPED)),
         1152 | 1158..=1161 | 1184 | 2006 | 4031 => (ErrorKind::Connection, None),
-        // A server that answers and can't serve: a Galera node that left its cluster, at a COMMIT and after it, and a
-        // primary that became a replica. Another endpoint may.
+        // Nodes that left their cluster, and primaries that became replicas. Another endpoint may serve.
         1047 => (
             ErrorKind::Connection,
             Some("this node has left its cluster: see its log and wsrep_cluster_status"),

@@ -1,4 +1,4 @@
-//! The statements of the method, for both loops and for the check of the plans.
+//! The statements of the method, for both loops and the check of plans.
 
 use slob_method::{SchemaNo, Table};
 use slob_server::{INDEX, Kind, LoopPlace};
@@ -6,8 +6,7 @@ use slob_server::{INDEX, Kind, LoopPlace};
 use crate::engine::Product;
 use crate::sql::table;
 
-/// The statement of a kind of operation. The expressions are those of the first key, the key after the last one, and the values
-/// of the columns that it sets.
+/// The expressions are the first key, the key after the last one, and new values.
 pub(crate) fn statement(
     kind: Kind,
     schema: SchemaNo,
@@ -25,14 +24,14 @@ pub(crate) fn statement(
     }
 }
 
-/// The fewest SELECTs for which one statement is worth its round trip.
+/// Fewer SELECTs are not worth one statement's round trip.
 pub(crate) const SHORTEST_STRETCH: usize = 8;
 
-/// The clock, in microseconds after the statement began.
+/// In microseconds after the statement began.
 const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))";
 
-/// The most keys of an operation for which a stretch costs less than a statement for each. A stretch looks each key up by
-/// itself, a statement reads neighbours in the index: it loses where operations are wide. docs/evidence.md has the measurements.
+/// A stretch looks each key up; a statement reads neighbours in the index, so wide operations are cheaper without.
+/// docs/evidence.md has the measurements.
 pub(crate) fn widest_stretch(product: &Product, loop_place: LoopPlace) -> u16 {
     match loop_place {
         LoopPlace::Server if product.is_mariadb => 16,
@@ -41,13 +40,12 @@ pub(crate) fn widest_stretch(product: &Product, loop_place: LoopPlace) -> u16 {
     }
 }
 
-/// SELECTs of so many keys each as one statement: it visits the planned keys in order, each operation by itself, and reads the
-/// clock after each. Question marks are the first keys of the operations (a list in JSON) and the microseconds after which none
-/// begins. The answer is a text: for each operation its rows, and when it ended. A list begins with null, an operation without
-/// keys, whose end is the begin of the first one.
+/// SELECTs of so many keys each as one statement, in order, with the clock after each. Question marks are the first keys (a list
+/// in JSON, after a null for the start) and the microseconds after which none begins. The answer has each operation's rows and
+/// end.
 ///
-/// A range whose bounds come from another table would be planned anew for each key, and, with the statistics of tables of one row
-/// in each page, as a scan of the table. So each key is an outer join: looked up by the unique index, one row or none.
+/// A range with bounds of another table would be planned anew for each key, as a scan. So each key is an outer join by the unique
+/// index.
 pub(crate) fn stretch(schema: SchemaNo, width: u16) -> String {
     let main = table(schema, Table::Main);
     let keys = 0..width;

@@ -1,9 +1,7 @@
-//! Connections to one or several servers: addresses, passwords, encryption.
+//! Connections to servers: addresses, passwords, encryption.
 //!
-//! Parameters come from the target, then from the groups `[client]`, `[client-server]` and `[client-mariadb]`, and those whose
-//! names end with `MYSQL_GROUP_SUFFIX`, of `/etc/my.cnf`, `/etc/mysql/my.cnf` and `~/.my.cnf` (or of `defaults-file` alone) and
-//! of what these include, then from `MYSQL_HOST`, `MYSQL_PWD`, `MYSQL_TCP_PORT` and `MYSQL_UNIX_PORT`, then from the clients'
-//! defaults.
+//! Parameters come from the target, then from option files and what these include, then from `MYSQL_HOST`, `MYSQL_PWD`,
+//! `MYSQL_TCP_PORT` and `MYSQL_UNIX_PORT`, then from the clients' defaults.
 
 mod options_file;
 mod tls;
@@ -27,17 +25,15 @@ use slob_spec::{Secret, Target};
 use crate::sql::InStep;
 use tls::Tls;
 
-/// Pins the plans of sessions. Every role may send these statements; MySQL knows no `subquery_cache` and passes over what is in
-/// a comment of MariaDB's. A range is read page by page and not sorted first; a subquery's answer is not kept for the same key;
-/// a lock on our tables ends the run instead of hanging it.
+/// Pins the plans of sessions: no sorted ranges, no cache of subqueries, and a lock ends the run instead of hanging it. MySQL
+/// skips comments of MariaDB's, such as `subquery_cache`.
 pub(crate) const SESSION: &[&str] = &[
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00', lock_wait_timeout = 60",
     "SET SESSION optimizer_switch = 'mrr=off,index_condition_pushdown=on'",
     "/*M! SET SESSION optimizer_switch = 'subquery_cache=off' */",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 ];
-/// Prepares the connections of loaders. Texts arrive in the character set of their columns, so that the server need not
-/// convert them.
+/// The server then need not convert texts.
 const LOADING: &[&str] = &[
     "SET SESSION character_set_client = ascii, collation_connection = ascii_bin",
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00', lock_wait_timeout = 60, net_read_timeout = 600",
@@ -45,11 +41,10 @@ const LOADING: &[&str] = &[
 ];
 const DEFAULT_PORT: u16 = 3306;
 const PORT_SOURCES: &str = "port= in the query, an option file, or MYSQL_TCP_PORT";
-/// The unix sockets of packages: MySQL's and MariaDB's own, Debian's, and the one of their sources.
+/// Of MySQL's and MariaDB's packages, Debian's, and their sources.
 const SOCKETS: [&str; 3] = ["/var/lib/mysql/mysql.sock", "/run/mysqld/mysqld.sock", "/tmp/mysql.sock"];
 
-/// The parameters of a target's query or an option file, with their variables, as in the servers' clients. Underscores are as
-/// good as hyphens.
+/// The servers' clients have the same. Underscores are as good as hyphens.
 const KEYWORDS: Keywords = Keywords {
     names: &[
         ("connect-timeout", None),
@@ -68,23 +63,21 @@ const KEYWORDS: Keywords = Keywords {
     spelling: |name| name.replace('_', "-"),
 };
 
-/// The longest packet: the default of MySQL's client.
+/// The default of MySQL's client.
 const PACKET_BYTES: usize = 16 << 20;
 
-/// Makes connections to the servers of a target. Files are read once, when it is made.
 pub(crate) struct Connector {
     endpoints: Vec<Endpoint>,
     tls: Tls,
     user: String,
     password: Option<Secret>,
     database: Option<String>,
-    /// Advice for a refused password.
+    /// For a refused password.
     hint: Option<String>,
     timeout: Duration,
 }
 
 impl Connector {
-    /// Reads a target, files and variables. Connects to nothing.
     pub(crate) fn new(target: &Target, environment: &Environment<'_>) -> Result<Self> {
         let mut parameters = Parameters::new(KEYWORDS, target, environment)?;
         let file = options_file::of_client(target, environment)?;
@@ -108,9 +101,9 @@ impl Connector {
             .pass(self.password.as_ref().map(Secret::expose))
             .db_name(self.database.as_deref())
             .prefer_socket(false)
-            // The server's own limit may be a gigabyte, and the client holds a packet in memory.
+            // The server's own limit may be a gigabyte of client memory.
             .max_allowed_packet(Some(PACKET_BYTES))
-            // A repeated UPDATE finds its rows again and changes none of them: they are counted all the same.
+            // Counts rows that an UPDATE finds but does not change.
             .additional_capabilities(CapabilityFlags::CLIENT_FOUND_ROWS)
             .tcp_connect_timeout(Some(self.timeout))
             .tcp_keepalive_time_ms(Some(KEEPALIVE_IDLE.as_millis() as u32))
@@ -149,7 +142,7 @@ impl slob_server::Connector for Connector {
             .map_err(|error| explain(step(), &error, self.hint.as_deref()))
     }
 
-    /// A connection that reads outlives the node of a cluster that dies: all have the same data. A load is made by one node.
+    /// Readers may move to another node of a cluster, which has the same data. One node makes a load.
     fn connect_for(&self, task: Task) -> Result<Conn> {
         let (conn, settings) = match task {
             Task::Load => (self.connect(0), LOADING),
@@ -161,7 +154,7 @@ impl slob_server::Connector for Connector {
         Ok(conn)
     }
 
-    /// The server may have ended an idle connection, which only a question shows.
+    /// The server may have ended an idle connection.
     fn is_usable(conn: &mut Conn) -> bool {
         conn.ping().is_ok()
     }
@@ -176,14 +169,12 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// Sends statements that answer nothing.
 pub(crate) fn prepare(conn: &mut Conn, statements: &[&str]) -> Result<(), mysql::Error> {
     statements.iter().try_for_each(|statement| conn.query_drop(statement))
 }
 
-/// The hosts of the URL, of which one that begins with a slash is a unix socket; else the host or the socket of the query, an
-/// option file or the environment. Without any, and for the host `localhost` in these, it is a unix socket, as for the clients,
-/// unless `protocol` says otherwise or there is none; else loopback.
+/// A host of the URL that begins with a slash is a unix socket. Without one, the query, option files and environment decide.
+/// Without any host, or with `localhost`, a socket is used as by the clients, unless `protocol` differs or there is none.
 fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoint>> {
     let port = parameters.get("port").map_or(Ok(DEFAULT_PORT), |text| port(&text, PORT_SOURCES))?;
     let at = |host: &str, own: Option<u16>| {
@@ -194,14 +185,14 @@ fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoin
     }
     let hosts = parameters.get("host").filter(|_| parameters.query("socket").is_none());
     Ok(match (hosts.as_deref(), socket(parameters)) {
-        // A host is still a host where distributions name a socket for all clients.
+        // Distributions name a socket for all clients.
         (None | Some("localhost"), Some(socket)) => vec![Endpoint { host: Host::Socket(socket), port: 0 }],
         (Some(hosts), _) => hosts.split(',').map(|host| at(host.trim(), None)).collect(),
         (None, None) => vec![at("127.0.0.1", None)],
     })
 }
 
-/// The unix socket of a server on this machine: the one that is named, else the first that exists.
+/// The named one, else the first that exists.
 fn socket(parameters: &Parameters<'_>) -> Option<PathBuf> {
     if parameters.get("protocol").is_some_and(|protocol| protocol.eq_ignore_ascii_case("tcp")) {
         return None;
@@ -210,7 +201,6 @@ fn socket(parameters: &Parameters<'_>) -> Option<PathBuf> {
     parameters.get("socket").map(PathBuf::from).or_else(usual)
 }
 
-/// Reads `connect-timeout`, in seconds.
 fn connect_timeout(parameters: &Parameters<'_>) -> Result<Duration> {
     let Some(text) = parameters.get("connect-timeout") else { return Ok(CONNECT_TIMEOUT) };
     text.trim().parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs).ok_or_else(|| {
@@ -219,7 +209,7 @@ fn connect_timeout(parameters: &Parameters<'_>) -> Result<Duration> {
     })
 }
 
-/// The beginning of the resolver's message in the standard library, whose kind of error has no name.
+/// The resolver's kind of error has no name.
 const NO_SUCH_NAME: &str = "failed to lookup address information";
 const NAME: &str = "check the host's name in the target, or give its address";
 const TLS: &str = "the server's certificate must come from an authority in ssl-ca and, for verify_identity, have the \
@@ -228,7 +218,6 @@ const TLS: &str = "the server's certificate must come from an authority in ssl-c
 const NO_TLS: &str = "switch TLS on in the server, or use ?ssl-mode=preferred in the target: then the connection is not \
                       encrypted, and anyone on the way can read it";
 
-/// Translates an error of connecting. `step` names the endpoint and the user; `hint` is what is known about the password.
 fn explain(step: String, error: &Error, hint: Option<&str>) -> EngineError {
     let (message, advice) = match error {
         Error::MySqlError(server) => {
@@ -247,14 +236,12 @@ fn explain(step: String, error: &Error, hint: Option<&str>) -> EngineError {
             let is_tls = error.get_ref().is_some_and(|inner| inner.to_string().contains("certificate"));
             (error.to_string(), if is_tls { TLS } else { network(error.kind()) })
         }
-        // Errors of TLS may come inside those of the protocol.
         other if other.to_string().contains("certificate") => (other.to_string(), TLS),
         other => (other.to_string(), "see the server's log"),
     };
     refused((ErrorKind::Connection, advice), step, message, hint)
 }
 
-/// The kind and the advice of a server's code.
 fn refusal(code: u16) -> (ErrorKind, &'static str) {
     match code {
         1045 | 1698 => (

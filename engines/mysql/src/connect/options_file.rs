@@ -1,4 +1,4 @@
-//! Option files (`my.cnf`): what clients find there for their connections.
+//! Option files (`my.cnf`) of clients.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -9,20 +9,16 @@ use slob_server::Environment;
 use slob_spec::Target;
 
 const PASSWORD: &str = "password";
-/// The depth to which files may include others, as in the clients.
+/// As in the clients, for included files.
 const DEEPEST: usize = 10;
-/// Read in this order, the later ones winning, as the clients do; then the one in the home folder.
+/// Later files win, the one in the home folder last.
 const FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
-/// The groups that are meant for every client of either product.
 const GROUPS: [&str; 3] = ["client", "client-server", "client-mariadb"];
-/// A further ending of the names of groups.
 const GROUP_SUFFIX: &str = "MYSQL_GROUP_SUFFIX";
 
-/// The options of some files.
 #[derive(Default)]
 pub(super) struct Options {
     pub(super) options: BTreeMap<String, String>,
-    /// The reason why a password was not taken.
     pub(super) ignored: Option<String>,
 }
 
@@ -33,10 +29,7 @@ impl Options {
     }
 }
 
-/// Reads the option files of clients, or the one that the target names instead of them.
-///
-/// # Errors
-/// If the named file can't be read.
+/// The file that the target names replaces the others, and must be readable.
 pub(super) fn of_client(target: &Target, environment: &Environment<'_>) -> Result<Options> {
     let suffix = environment.variable(GROUP_SUFFIX);
     let with_suffix = suffix.iter().flat_map(|suffix| GROUPS.map(|group| format!("{group}{suffix}")));
@@ -46,14 +39,12 @@ pub(super) fn of_client(target: &Target, environment: &Environment<'_>) -> Resul
     }
     let mut options = Options::default();
     let usual = FILES.into_iter().map(PathBuf::from).chain(environment.home(".my.cnf"));
-    // A file that this account may not read is not meant for it.
     let read = usual.filter(|path| path.is_file()).filter_map(|path| read(&path, &groups, 0).ok());
     read.for_each(|later| options.add(later));
     Ok(options)
 }
 
-/// Reads these groups of a file and of those that it includes, which need not exist. A password that others can read is not
-/// taken, as in libpq, so that people notice.
+/// Included files may be missing. A password that others can read is ignored, as in libpq.
 fn read(path: &Path, groups: &[String], depth: usize) -> Result<Options> {
     let failed = |error: std::io::Error| {
         EngineError::new(ErrorKind::Usage, format!("reading {}", path.display()), error.to_string())
@@ -80,16 +71,14 @@ fn read(path: &Path, groups: &[String], depth: usize) -> Result<Options> {
     Ok(found)
 }
 
-/// A line with a meaning.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
-    /// An option of our groups: a name with hyphens, and its value without quotes.
+    /// Names have hyphens, values no quotes.
     Option(String, String),
-    /// Other files, whatever the group.
     Include(Vec<PathBuf>),
 }
 
-/// Lines that make no sense are skipped.
+/// Skips lines that make no sense.
 fn parse(text: &str, groups: &[String]) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut ours = false;
@@ -105,7 +94,6 @@ fn parse(text: &str, groups: &[String]) -> Vec<Line> {
             && let Some((name, value)) = line.split_once('=')
         {
             let name = name.trim().replace('_', "-");
-            // Clients may not know a loose option.
             let name = name.strip_prefix("loose-").unwrap_or(&name).to_owned();
             lines.push(Line::Option(name, unquoted(value.trim())));
         }
@@ -113,7 +101,6 @@ fn parse(text: &str, groups: &[String]) -> Vec<Line> {
     lines
 }
 
-/// The option files of a folder, in the order of their names.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -122,7 +109,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The value between quotes, or up to a comment, with the escapes that clients know.
+/// With the escapes that clients know.
 fn unquoted(value: &str) -> String {
     let quote = value.chars().next().filter(|first| ['"', '\''].contains(first));
     let inner = match quote {

@@ -1,16 +1,7 @@
-//! Encryption: which of the clients' modes, and what it checks.
+//! Encryption: the clients' modes, and what they check.
 //!
-//! | `ssl-mode` | encrypted | certificate |
-//! | --- | --- | --- |
-//! | `disabled` | no | - |
-//! | `preferred` | if the server offers it | not checked |
-//! | `required` | yes | not checked |
-//! | `verify_ca` | yes | must come from an authority |
-//! | `verify_identity` | yes | and must be made out to the host's name or address |
-//!
-//! The default is `disabled` for a server on this machine if no `ssl-ca` is named, and `verify_identity` for all others, so that
-//! no password goes to an unverified server by accident. Authorities are the well-known ones and those of `ssl-ca`. Unix
-//! sockets are never encrypted.
+//! The default is `disabled` on this machine without `ssl-ca`, and else `verify_identity`, so that no password goes to an
+//! unverified server. Authorities are the well-known ones and those of `ssl-ca`. Unix sockets are never encrypted.
 
 use std::path::PathBuf;
 
@@ -27,17 +18,15 @@ enum Mode {
     VerifyIdentity,
 }
 
-/// The encryption of all connections.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
-    /// `None` if it is not set.
     mode: Option<Mode>,
     authority: Option<PathBuf>,
     identity: Option<(PathBuf, PathBuf)>,
 }
 
 impl Tls {
-    /// Reads the mode and the names of the files, which must exist.
+    /// The files must exist.
     pub(super) fn new(parameters: &Parameters<'_>) -> Result<Self> {
         let mode = parameters.get("ssl-mode").map(|text| read_mode(&text)).transpose()?;
         let file = |keyword| parameters.get(keyword).map(|path| existing(&path)).transpose();
@@ -49,13 +38,12 @@ impl Tls {
         Ok(Self { mode, authority: file("ssl-ca")?, identity })
     }
 
-    /// The options for an endpoint; `None` without encryption.
     pub(super) fn options(&self, endpoint: &Endpoint) -> Option<SslOpts> {
         let mode = self.mode_for(endpoint);
         if mode == Mode::Disabled || matches!(endpoint.host, Host::Socket(_)) {
             return None;
         }
-        // The library takes the process's provider of cryptography, and panics if several are built in and none is set.
+        // The library panics if several providers are built in and none is set.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let identity = self.identity.clone().map(|(certificate, key)| ClientIdentity::new(certificate, key));
         Some(
@@ -67,7 +55,6 @@ impl Tls {
         )
     }
 
-    /// True if the connection goes on without encryption where the server has none.
     pub(super) fn may_be_plain(&self, endpoint: &Endpoint) -> bool {
         self.mode_for(endpoint) == Mode::Preferred
     }
