@@ -1,4 +1,4 @@
-//! A batch in the form of the procedure: the arrays that it takes, and the times that it returns.
+//! The arrays that the procedure takes, and the times that it returns.
 
 use std::error::Error;
 use std::time::Duration;
@@ -8,27 +8,27 @@ use slob_engine::{OpOutcome, Outcome, Result, SessionPlan};
 use slob_method::{Action, Batch, Op};
 use slob_server::{ServerClock, number as kind_number, whole_microseconds};
 
-/// The fewest SELECTs that cost less as one statement: two cost the same.
+/// Two cost the same.
 const SHORTEST: usize = 3;
 
-/// The arguments of the procedure, in memory that is used again for the next batch.
+/// The next batch uses the same memory.
 #[derive(Debug, Default)]
 pub(crate) struct Arrays {
     pub(crate) kinds: Vec<i16>,
     pub(crate) firsts: Vec<i64>,
     pub(crate) ends: Vec<i64>,
-    /// Empty where no operation is an UPDATE.
+    /// Empty without UPDATEs.
     pub(crate) stamps: Vec<i64>,
-    /// In microseconds. Empty where no operation pauses.
+    /// In microseconds. Empty without pauses.
     pub(crate) pauses: Vec<i64>,
-    /// The due times in microseconds after the first moment. Empty in a closed loop.
+    /// In microseconds after the first moment. Empty in a closed loop.
     pub(crate) dues: Vec<i64>,
-    /// The last operations, from 1, of the pieces that are executed one by one and as one statement in turns.
+    /// Last operations, from 1, of pieces that are executed one by one and as one statement in turns.
     pub(crate) bounds: Vec<i32>,
 }
 
 impl Arrays {
-    /// Takes a batch; with `joined`, consecutive SELECTs are one statement.
+    /// With `joined`, consecutive SELECTs are one statement.
     pub(crate) fn fill(&mut self, batch: &Batch, plan: &SessionPlan, joined: bool) -> Result<()> {
         let ops = batch.ops();
         self.kinds.clear();
@@ -60,9 +60,7 @@ impl Arrays {
     }
 }
 
-/// Fills `bounds` with the last operations, from 1, of the pieces that are executed one by one and as one statement in turns.
-/// A stretch is made of SELECTs of one schema. It ends before an UPDATE, a scan, an operation that pauses or goes to another
-/// schema. There are no stretches in an open loop, or if SELECTs are not `joined`.
+/// A stretch ends before an UPDATE, a scan, or an operation that pauses or goes to another schema. Open loops have none.
 pub(crate) fn fill_bounds(batch: &Batch, joined: bool, bounds: &mut Vec<i32>) {
     bounds.clear();
     let ops = batch.ops();
@@ -95,7 +93,7 @@ fn number(operations: usize) -> i32 {
     i32::try_from(operations).unwrap_or(i32::MAX)
 }
 
-/// A moment of the server's clock in microseconds since 2000, as `timestamptz` is sent.
+/// Microseconds since 2000 of the server's clock, as `timestamptz` is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment(pub(crate) i64);
 
@@ -109,9 +107,8 @@ impl<'a> FromSql<'a> for Moment {
     }
 }
 
-/// Puts the procedure's answer into `outcome`. `times` holds the start, and for each operation its end and, if it pauses, the
-/// end of its pause; in an open loop its start and its end. Client and server have different clocks: the work is placed at the
-/// end of the time that the call took here ([`ServerClock::unseen_ns`]). False if the answer does not fit the batch.
+/// `times` holds the start, and each operation's end and end of pause; in an open loop its start and end. The clocks differ, so
+/// work is placed at the end of the call's time ([`ServerClock::unseen_ns`]). False if the answer does not fit the batch.
 pub(crate) fn decode(
     batch: &Batch,
     times: &[Moment],

@@ -1,5 +1,4 @@
-//! Before the sessions of a run are opened: the server is brought to a known state, and its plans are checked. An operation must
-//! visit exactly its blocks, one by one.
+//! Brings a server to a known state before a run and checks plans: an operation must visit exactly its blocks, one by one.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +14,12 @@ use crate::sql::{Ask, InStep, failed, has_code, namespace, table};
 use crate::statement::{statement, stretch};
 use crate::{catalog, procedure};
 
-/// In the plan of a stretch: the deadline would be checked after an operation, and not before it.
+/// A plan with it checks a stretch's deadline after an operation, not before it.
 const LATE: &str = "Join Filter";
-/// The longest wait for old versions of rows to be pruned.
 const PRUNING: Duration = Duration::from_secs(60);
 const NO_CHECKPOINT: &str = "The role may not make a checkpoint, so blocks left dirty by earlier work may be written during the run: GRANT pg_checkpoint to it (15 and later), or run as a superuser.";
 
-/// Prepares the server, and refuses a run that would not do what its parameters say. Returns what the role may not do or see.
+/// Returns notes on what the role may not do or see.
 pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<String>> {
     let Database { servers, loop_place, version, .. } = database;
     servers.check_capacity(run, OTHERS)?;
@@ -41,7 +39,7 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
         if database.prewarm {
             run.schemas.iter().try_for_each(|schema| prewarm(client, *schema))?;
         }
-        // The reads of these checks must not be counted in the run's window.
+        // The run must not count the reads of these checks.
         publish(client, *version)?;
         Ok(notes)
     })?;
@@ -49,7 +47,7 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
     Ok(notes)
 }
 
-/// Updates of an unlogged table would make no redo.
+/// UPDATEs of an unlogged table make no redo.
 fn check_logged(client: &mut Client, schema: SchemaNo, step: &str) -> Result<()> {
     let sql = format!(
         "SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -62,14 +60,13 @@ fn check_logged(client: &mut Client, schema: SchemaNo, step: &str) -> Result<()>
         .with_advice(format!("ALTER TABLE {}.{table} SET LOGGED", namespace(schema))))
 }
 
-/// Reads every block of a main table by its index: a scan of the table would use a small ring of buffers over and over.
+/// By the index: a scan of the table would use a small ring of buffers.
 fn prewarm(client: &mut Client, schema: SchemaNo) -> Result<()> {
     let sql = statement(Kind::Select, schema, ["1", "9223372036854775807"], |_| String::new());
     client.row(&format!("reading {} into the cache", namespace(schema)), &sql).map(drop)
 }
 
-/// Prunes the old versions that UPDATEs of earlier runs left: who reads a block next would do it, log it, and make the block dirty.
-/// Blocks without any are skipped. An interrupted VACUUM has pruned what it came to.
+/// Otherwise the next reader of old versions would prune, log, and dirty their block. An interrupted VACUUM keeps its progress.
 fn prune(client: &mut Client, schemas: &[SchemaNo]) -> Result<Option<String>> {
     const STEP: &str = "pruning old versions of rows";
     let begun = Instant::now();
@@ -90,13 +87,13 @@ fn prune(client: &mut Client, schemas: &[SchemaNo]) -> Result<Option<String>> {
             "Old versions of rows that earlier runs left were not all pruned within {} s, so this run prunes and logs them.",
             PRUNING.as_secs()
         ))),
-        // A standby holds what its primary pruned.
+        // A standby has what its primary pruned.
         Err(error) if has_code(&error, "25006") => Ok(None),
         pruned => pruned.in_step(STEP).map(|()| None),
     }
 }
 
-/// Writes out dirty blocks, so that a run starts without the debts of the one before it.
+/// A run then starts without dirty blocks of the one before it.
 fn checkpoint(client: &mut Client) -> Result<Option<&'static str>> {
     match client.batch_execute("CHECKPOINT") {
         Ok(()) => Ok(None),
@@ -105,11 +102,7 @@ fn checkpoint(client: &mut Client) -> Result<Option<&'static str>> {
     }
 }
 
-/// Checks the generic plan of each statement of a schema; with `joined`, that of a stretch too. The connection has the settings
-/// of sessions.
-///
-/// # Errors
-/// [`ErrorKind::Usage`], with the plan, if one is not single-block I/O.
+/// The connection must have the settings of sessions. A plan without single-block I/O is an error of [`ErrorKind::Usage`].
 fn check_plans(client: &mut Client, schema: SchemaNo, joined: bool) -> Result<()> {
     let step = format!("checking the plans of {}", namespace(schema));
     for kind in Kind::ALL {
@@ -136,7 +129,6 @@ fn require(plan: &str, of: &str, expected: &[String], step: &str) -> Result<()> 
     ))
 }
 
-/// The nodes that a plan must have, from the top.
 fn expected(kind: Kind) -> [String; 2] {
     let index = format!("Index Scan using {INDEX} on cf1");
     match kind {
@@ -146,13 +138,12 @@ fn expected(kind: Kind) -> [String; 2] {
     }
 }
 
-/// The plan of a loop over keys, each of which is a SELECT by itself.
 fn expected_of_stretch() -> Vec<String> {
     let keys = ["Aggregate", "Nested Loop", "Function Scan on generate_series place"].map(str::to_owned);
     keys.into_iter().chain(expected(Kind::Select)).collect()
 }
 
-/// The plan of an operation on a schema that is loaded.
+/// The schema must be loaded.
 pub(crate) fn explain_kind(client: &mut Client, kind: Kind, schema: SchemaNo, step: &str) -> Result<String> {
     let sql = statement(kind, schema, ["$1", "$2"], |_| "$3".into());
     let (types, values) = match kind {
@@ -165,14 +156,14 @@ pub(crate) fn explain_kind(client: &mut Client, kind: Kind, schema: SchemaNo, st
 
 fn explain(client: &mut Client, sql: &str, types: &str, values: &str, step: &str) -> Result<String> {
     client.run(step, &format!("PREPARE slob_plan {types} AS {sql}"))?;
-    // This shows the plan for any key, due to plan_cache_mode = force_generic_plan.
+    // plan_cache_mode = force_generic_plan shows the plan for any key.
     let rows = client.rows(step, &format!("EXPLAIN (COSTS OFF) EXECUTE slob_plan {values}"))?;
     client.run(step, "DEALLOCATE slob_plan")?;
     let lines: Vec<&str> = rows.iter().filter_map(|row| row.0[0].as_deref()).collect();
     Ok(lines.join("\n"))
 }
 
-/// True if a plan has exactly these nodes, one below the other.
+/// One node below the other.
 fn is_plan(plan: &str, expected: &[String]) -> bool {
     let node = |(i, line): (usize, &str)| match line.trim_start().strip_prefix("->") {
         Some(node) => Some(node.trim().to_owned()),

@@ -1,9 +1,8 @@
-//! Counters of a server: for a run's database, for all databases, and word for word for captures.
+//! Counters of a server: for a run's database and for all databases.
 //!
-//! Backends publish their counts when they become idle: before version 15 at most once in half a second, and not at all if
-//! nothing follows; since then our sessions publish at the end of each batch. At the edges of the window, sessions wait until
-//! their work is published ([`crate::session::publish`]). Each query is a transaction of its own, so that it reads fresh
-//! counts.
+//! Backends publish their counts when idle: before version 15 at most once in half a second. Since then our sessions publish at
+//! the end of each batch. Sessions wait at the edges of the window ([`crate::session::publish`]). Each query is a transaction of
+//! its own, so that it reads fresh counts.
 
 use postgres::Client;
 use slob_engine::{
@@ -18,9 +17,9 @@ use crate::settings::NAMES;
 use crate::sql::{Ask, InStep};
 
 const COUNTERS: &str = "counters";
-/// Since this version, blocks and log are counted for each process.
+/// Blocks and log are counted by process since then.
 const BY_PROCESS: u32 = 18;
-/// The views that counters are read from, and the release that brought each.
+/// With the release that brought each.
 const VIEWS: &[(&str, u32)] = &[
     ("pg_stat_database WHERE datname = current_database()", 0),
     ("pg_stat_bgwriter", 0),
@@ -29,7 +28,7 @@ const VIEWS: &[(&str, u32)] = &[
     ("pg_stat_checkpointer", 17),
 ];
 
-/// The lines of a query that a version has: `-- versions FIRST to LAST` begins lines that only these versions have.
+/// `-- versions FIRST to LAST` begins lines that only these versions have.
 fn of_version(sql: &str, version: u32) -> String {
     let versions = |line: &str| {
         let (first, last) = line.strip_prefix("-- versions ")?.split_once(" to ")?;
@@ -46,7 +45,7 @@ fn of_version(sql: &str, version: u32) -> String {
     text
 }
 
-/// One query with one column for each counter, named as the counter; NULL for what is not known.
+/// A column is named as its counter; NULL is unknown.
 fn query(version: u32) -> String {
     of_version(
         concat!(include_str!("../sql/counters.sql"), include_str!("../sql/counters_from.sql")),
@@ -54,8 +53,8 @@ fn query(version: u32) -> String {
     )
 }
 
-/// Reads all counters that the role may see, those of our sessions apart as far as the server can tell: rows by table, blocks and
-/// log by process since version 18, and blocks by table before. Commits are counted by database alone.
+/// Our sessions' rows are counted by table, blocks and log by process since version 18, and blocks by table before. Commits are
+/// counted by database only.
 pub(crate) fn read(
     client: &mut Client,
     version: u32,
@@ -78,7 +77,7 @@ pub(crate) fn read(
     }));
     let mut figures = clients.attribute(counters, &of_clients.unwrap_or_default());
     let (ours, mut all) = tables(client, version, schemas)?;
-    // Sessions of others may use the same tables: the run's own rows are known without the server.
+    // Sessions of others may use the same tables, so the run's own rows come from this program.
     let rows = Counter::TableRowsRead;
     figures.counters.set(rows, ours.get(rows).unwrap_or(0));
     all.remove(rows);
@@ -86,7 +85,7 @@ pub(crate) fn read(
     Ok(figures)
 }
 
-/// Counts our connections, and returns the counters of all clients.
+/// Also returns the counters of all clients.
 fn count_sessions(client: &mut Client, numbers: &str, clients: &Clients) -> Result<Option<Counters>> {
     let sql = include_str!("../sql/own_sessions.sql").replace("{processes}", numbers);
     let (columns, rows) = client.texts(&sql).in_step("reading counters of sessions")?;
@@ -101,7 +100,7 @@ fn count_sessions(client: &mut Client, numbers: &str, clients: &Clients) -> Resu
     Ok(all)
 }
 
-/// The counters of the tables of the run, and of those of all users.
+/// First the tables of the run, then those of all users.
 fn tables(client: &mut Client, version: u32, schemas: &[String]) -> Result<(Counters, Counters)> {
     let names: Vec<&str> = schemas.iter().map(String::as_str).collect();
     let ours = match names[..] {
@@ -117,7 +116,6 @@ fn tables(client: &mut Client, version: u32, schemas: &[String]) -> Result<(Coun
     Ok((side("t"), side("f")))
 }
 
-/// The counters of a row whose columns are named as counters.
 fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters {
     let counter = |(name, value): (&String, &Option<String>)| {
         let counter: Counter = name.parse().ok()?;
@@ -126,7 +124,6 @@ fn from_texts(columns: &[String], row: &[Option<String>]) -> Counters {
     columns.iter().zip(row).filter_map(counter).collect()
 }
 
-/// Reads the statistics of all databases, for a profile of the whole server.
 pub(crate) fn server_totals(client: &mut Client, version: u32) -> Result<ServerTotals> {
     let sql = concat!(include_str!("../sql/counters.sql"), include_str!("../sql/workload.sql"));
     let (columns, mut rows) =
@@ -134,7 +131,7 @@ pub(crate) fn server_totals(client: &mut Client, version: u32) -> Result<ServerT
     let row = rows.pop().unwrap_or_default();
     let value = |name: &str| row.get(columns.iter().position(|column| column == name)?)?.as_deref();
     let mut counters = from_texts(&columns, &row);
-    // Transactions that wrote something have a number: those that only read need nothing from the log.
+    // Only transactions that wrote something have a number.
     if let Some(numbers) = value("numbered").and_then(|text| text.parse().ok()) {
         counters.set(Counter::Commits, numbers);
     }
@@ -147,7 +144,6 @@ pub(crate) fn server_totals(client: &mut Client, version: u32) -> Result<ServerT
     })
 }
 
-/// Version, settings, counters, the views behind them, and the plans of a loaded schema, in texts.
 pub(crate) fn capture(client: &mut Client, version: u32) -> Result<Vec<CapturedAnswer>> {
     const STEP: &str = "asking";
     let settings =
@@ -175,10 +171,7 @@ pub(crate) fn capture(client: &mut Client, version: u32) -> Result<Vec<CapturedA
     Ok(all)
 }
 
-/// The figures of a capture.
-///
-/// # Errors
-/// [`ErrorKind::Data`] if it has no row of counters.
+/// A capture without counters is an error of [`ErrorKind::Data`].
 pub(crate) fn replay(all: &[CapturedAnswer]) -> Result<Figures> {
     let said = all.iter().find(|said| said.name == COUNTERS);
     let row = said.and_then(|said| Some((&said.columns, said.rows.first()?)));

@@ -1,5 +1,3 @@
-//! The engine: the contract, on one database of one or several servers.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +31,7 @@ const PREWARM: Param = Param::new(
 .meaning("what to read into the server's buffer cache before a run")
 .shipped(PREWARM_NONE);
 
-/// The line of this engine in the registry.
+/// The engine of the registry.
 pub const KIND: EngineKind = EngineKind {
     scheme: SCHEME,
     target_form: "postgres://USER@HOST:PORT/DATABASE",
@@ -45,13 +43,11 @@ pub const KIND: EngineKind = EngineKind {
     replay: Some(counters::replay),
 };
 
-/// The state that an engine and its sessions share.
 pub(crate) struct Database {
     pub(crate) servers: Servers<Connector>,
-    /// The server's major version.
     pub(crate) version: u32,
     pub(crate) loop_place: LoopPlace,
-    /// The tablespace of a load, if it is not the database's default one.
+    /// `None` is the database's default.
     pub(crate) tablespace: Option<String>,
     pub(crate) prewarm: bool,
     pub(crate) loaded: LoadedSchemas,
@@ -70,7 +66,7 @@ impl Database {
         })
     }
 
-    /// Work on a schema that needs locks. If they are not granted in time, the error names who holds them.
+    /// If locks are not granted in time, the error names their holders.
     fn load<T>(
         &self,
         schema: SchemaNo,

@@ -1,4 +1,4 @@
-//! Sizes of a server, and how much of its data is in use. Nothing here locks a table.
+//! Sizes of a server, and how much of its data is in use. Locks no table.
 
 use postgres::Client;
 use slob_engine::{Bound, Facts, Result, WorkingSet};
@@ -6,10 +6,10 @@ use slob_engine::{Bound, Facts, Result, WorkingSet};
 use crate::sql::Ask;
 
 const STEP: &str = "reading sizes";
-/// Before version 16, `pg_buffercache` copies a line for each block of the cache: 8 GiB of them take a second and 50 MB.
+/// Before version 16, `pg_buffercache` copies a line for each block: 8 GiB take a second and 50 MB.
 const MOST_COPIED_BLOCKS: u64 = 1 << 20;
 const SUMMARY_SINCE: u32 = 16;
-/// A share of visits that does not change the estimate.
+/// It does not change the estimate.
 const SMALL_SHARE: f64 = 0.05;
 
 pub(crate) fn facts(client: &mut Client, version: u32) -> Result<Facts> {
@@ -23,7 +23,7 @@ pub(crate) fn facts(client: &mut Client, version: u32) -> Result<Facts> {
     Ok(Facts { database_bytes, cache_bytes, working_set: Some(working_set) })
 }
 
-/// By the cache, or if it tells only a lower bound, by the relations.
+/// Uses relations if the cache gives only a lower bound.
 fn working_set(client: &mut Client, by_cache: Option<(u64, Bound)>, block_bytes: u64) -> Result<WorkingSet> {
     const AGAIN: &str =
         "blocks in shared_buffers that were visited again lately (pg_buffercache, usage count of 2 or more)";
@@ -46,7 +46,7 @@ fn working_set(client: &mut Client, by_cache: Option<(u64, Bound)>, block_bytes:
     })
 }
 
-/// By the blocks of the cache; `None` if the role may not see them.
+/// `None` if the role may not see them.
 fn by_cache(client: &mut Client, version: u32, schema: &str, block_bytes: u64) -> Option<(u64, Bound)> {
     let sql = if version >= SUMMARY_SINCE {
         format!(
@@ -64,7 +64,7 @@ fn by_cache(client: &mut Client, version: u32, schema: &str, block_bytes: u64) -
     Some((blocks * block_bytes, bound))
 }
 
-/// A cache with room holds whatever was visited; of a full one, blocks that were visited again are in use.
+/// A cache with room holds all visited blocks. In a full one, blocks visited again are in use.
 fn cached(unused: u64, all: u64, again: u64) -> Option<(u64, Bound)> {
     let has_room = unused as f64 > SMALL_SHARE * all as f64;
     let (blocks, bound) =
@@ -72,7 +72,7 @@ fn cached(unused: u64, all: u64, again: u64) -> Option<(u64, Bound)> {
     (blocks > 0).then_some((blocks, bound))
 }
 
-/// Bytes of the relations that were visited, or why they do not bound the working set.
+/// The inner error says why relations do not bound the working set.
 fn by_relations(client: &mut Client, block_bytes: u64) -> Result<std::result::Result<u64, String>> {
     let row = client.row(STEP, include_str!("../sql/visited_relations.sql"))?;
     let blocks = row.get::<u64>(0).filter(|blocks| *blocks > 0);

@@ -1,11 +1,9 @@
 //! OpenSLOB: the PostgreSQL engine, for versions 13 to 18.
 //!
-//! Each schema of the method is a namespace of its own (`slob1`, `slob2`, ...) with two tables, whose rows are so large that
-//! no second one fits beside them. A batch is one CALL of a procedure in that namespace: static SQL in a loop over arrays of
-//! numbers, so that an operation costs the server no parsing, no planning and no network.
+//! Each schema is a namespace (`slob1`, ...) with two tables, in whose blocks no second row fits. A batch is one CALL of a
+//! procedure with static SQL, so an operation costs no parsing, planning or network.
 //!
-//! A plain role that may create schemas in its database is enough. What a role without more rights can't see or do is
-//! absent, or noted before a run.
+//! A plain role that may create schemas in its database is enough.
 #![forbid(unsafe_code)]
 
 mod batch;

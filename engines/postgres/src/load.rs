@@ -1,10 +1,8 @@
 //! The life of a schema: created, loaded slice by slice, completed, dropped.
 //!
-//! A slice is one COPY, and its mark is in the same transaction. Tables are logged from the start: an unlogged table
-//! would lose its slices in a crash, and its later change to a logged one rewrites all of it. The log stays small all
-//! the same, because each row is the first of its block: the block is logged as its row alone, a third of its size. A
-//! table that is one slice is emptied in the transaction that fills it, so that its rows are frozen as they come and,
-//! with wal_level=minimal, are not logged at all.
+//! A slice and its mark are one transaction. Tables are logged from the start: a crash would empty unlogged ones, and their later
+//! change rewrites them. Each row is the first of its block, which is logged as its row alone, a third of its size. A table of
+//! one slice is emptied in the transaction that fills it, so rows arrive frozen and wal_level=minimal does not log them.
 //!
 //! Statements that are sent together are one transaction.
 
@@ -28,21 +26,19 @@ use crate::server::DROP_PATIENCE;
 use crate::sql::{Ask, InStep, failed, has_code, namespace, quoted, table};
 use crate::{catalog, procedure};
 
-/// Rows sent at once, about 160 KB: large enough for the system calls not to count, small enough for caches.
+/// About 160 KB: system calls do not count, and caches hold it.
 const STRIDE_ROWS: u64 = 64;
-/// Room for one row in each block, and for the two younger versions that an update needs until the older ones are pruned; no
-/// autovacuum during a load or a run; and no search for columns to compress, since there are none.
+/// Leaves room for the two versions of an update until older ones are pruned. No columns are large enough to compress.
 const STORAGE: &str = "fillfactor = 10, autovacuum_enabled = false, toast_tuple_target = 8160";
-/// A vacuum is repeated so often, after a pause: transactions that began before the last slice ended, such as slices of other
-/// schemas, keep its rows from being frozen.
+/// Transactions older than the last slice, such as slices of other schemas, prevent freezing.
 const VACUUM_TRIES: u32 = 40;
 const VACUUM_PAUSE: Duration = Duration::from_millis(500);
-/// Empty blocks that are tolerated: one for so many rows.
+/// One empty block for so many rows is tolerated.
 const GAP_SHARE: u64 = 200;
 const FEW_BLOCKS: u64 = 16;
 
-/// Locks the database by an advisory lock of a transaction that ends with its connection: a pooler would keep a session's.
-/// Between its statements the transaction holds no snapshot, so it holds back no VACUUM.
+/// A pooler would keep a session's lock, so a transaction holds it. Between statements it has no snapshot and holds back no
+/// VACUUM.
 pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
     let step = "locking the database";
     let with_lock = |sql: &str| sql.replace("{lock}", &i64::from_be_bytes(*b"OpenSLOB").to_string());
@@ -55,10 +51,7 @@ pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
     Err(target_in_use("the database", holder))
 }
 
-/// Checks that the role may make schemas in this database, and tables in the tablespace.
-///
-/// # Errors
-/// [`ErrorKind::Privilege`] with the statement that allows it.
+/// A lack is an error of [`ErrorKind::Privilege`] with the statement that helps.
 pub(crate) fn check_role(client: &mut Client, tablespace: Option<&str>) -> Result<()> {
     let step = "asking what the role may do";
     let row = client.query_one(include_str!("../sql/role.sql"), &[&tablespace]).in_step(step)?;
@@ -83,7 +76,6 @@ pub(crate) fn check_role(client: &mut Client, tablespace: Option<&str>) -> Resul
     Ok(())
 }
 
-/// Makes an empty, marked schema.
 pub(crate) fn create(
     client: &mut Client,
     load: &Load,
@@ -116,15 +108,13 @@ fn in_tablespace(name: Option<&str>) -> String {
     name.map_or_else(String::new, |name| format!("TABLESPACE {}", quoted(name)))
 }
 
-/// The columns in the order in which they are stored. The log of an UPDATE holds a row from its first change to its
-/// last one: with c20 behind c2, a LITE update logs two columns and not all that lie between them.
+/// The log of an UPDATE holds a row from its first change to its last. With c20 behind c2, a LITE update logs two columns.
 fn stored_columns() -> Vec<String> {
     let mut columns: Vec<String> = columns().collect();
     columns[1..].rotate_right(1);
     columns
 }
 
-/// Loads a slice and marks it.
 pub(crate) fn load_slice(
     client: &mut Client,
     load: &Load,
@@ -134,7 +124,7 @@ pub(crate) fn load_slice(
     let name = table(slice.schema, slice.table);
     let step = format!("loading {name}");
     catalog::schema(client, slice.schema, &step)?;
-    // An error drops the transaction, which rolls it back.
+    // An error rolls the transaction back.
     let mut transaction = client.transaction().in_step(&step)?;
     let mut freeze = "";
     if slice.positions == (1..load.rows(slice.table) + 1) {
@@ -159,7 +149,7 @@ pub(crate) fn load_slice(
     transaction.commit().in_step(&step)
 }
 
-/// The stream of a COPY reports the server's errors inside those of input and output.
+/// COPY wraps the server's errors in I/O errors.
 fn copy_failed(step: &str, error: std::io::Error) -> EngineError {
     match error.downcast::<postgres::Error>() {
         Ok(error) => failed(step, &error),
@@ -167,8 +157,7 @@ fn copy_failed(step: &str, error: std::io::Error) -> EngineError {
     }
 }
 
-/// Completes a schema whose slices are all there: frozen rows, statistics, index, and the procedure that sessions call,
-/// unless the loop runs in the client.
+/// The schema must have all slices.
 pub(crate) fn finish(
     client: &mut Client,
     load: &Load,
@@ -181,7 +170,7 @@ pub(crate) fn finish(
     }
     let main = table(schema, Table::Main);
     close_gaps(client, load, &main, &step)?;
-    // Before the index: building it over rows that are not frozen would write every block once more, for hint bits.
+    // The index over unfrozen rows would write every block once more, for hint bits.
     vacuum(client, &main, &step)?;
     vacuum(client, &table(schema, Table::Scan), &step)?;
     let clause = in_tablespace(database.tablespace.as_deref());
@@ -190,13 +179,13 @@ pub(crate) fn finish(
     if database.loop_place.is_in_server() {
         procedure::install(client, load, schema, database.version, &step)?;
     }
-    // The commit of the mark makes durable what the slices left to the server's own pace.
+    // This commit makes all slices durable.
     let mark = mark_complete(&namespace(schema), layout);
     client.run(&step, &format!("SET LOCAL synchronous_commit = on; {mark}"))?;
     Ok(layout)
 }
 
-/// Rewrites the main table, in its order, if cut-off slices have left empty blocks in it.
+/// Cut-off slices leave empty blocks.
 fn close_gaps(client: &mut Client, load: &Load, main: &str, step: &str) -> Result<()> {
     let sql = format!(
         "SELECT pg_catalog.pg_relation_size('{main}') / pg_catalog.current_setting('block_size')::bigint"
@@ -208,8 +197,7 @@ fn close_gaps(client: &mut Client, load: &Load, main: &str, step: &str) -> Resul
     Ok(())
 }
 
-/// Vacuums until the blocks are known to be visible to all, so that no run has to find that out and write it down. A few may
-/// be empty, which streams that extend a table at the same time leave behind.
+/// Otherwise a run would set visibility and write it down. Streams that extend a table together leave a few empty blocks.
 fn vacuum(client: &mut Client, table: &str, step: &str) -> Result<()> {
     let is_visible = format!(
         "SELECT (relpages - relallvisible <= greatest({FEW_BLOCKS}, relpages / {GAP_SHARE}))::text
@@ -225,7 +213,6 @@ fn vacuum(client: &mut Client, table: &str, step: &str) -> Result<()> {
     Ok(())
 }
 
-/// Counts rows and blocks.
 fn look(client: &mut Client, load: &Load, schema: SchemaNo, step: &str) -> Result<Layout> {
     let sql = include_str!("../sql/layout.sql")
         .replace("{ns}", &namespace(schema))
@@ -237,10 +224,7 @@ fn look(client: &mut Client, load: &Load, schema: SchemaNo, step: &str) -> Resul
     Ok(layout)
 }
 
-/// Drops our objects of a schema by name, so that those of others are not dropped with them.
-///
-/// # Errors
-/// If it is not ours, in use, or holds objects of others.
+/// Drops by name, so that objects of others stay. Fails if the schema is not ours, in use, or holds such objects.
 pub(crate) fn drop_schema(client: &mut Client, schema: SchemaNo) -> Result<()> {
     let ns = namespace(schema);
     let step = format!("removing {ns}");

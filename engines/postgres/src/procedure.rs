@@ -1,14 +1,10 @@
 //! The procedure that executes batches in the server.
 //!
-//! It walks arrays of numbers with static SQL: each statement is planned once for a session. UPDATEs write the operation's
-//! stamp and a constant for each column, which the procedure of a schema carries as literals. The last UPDATE of a
-//! transaction is followed by COMMIT, which is why this is a procedure, and why it has no exception handler: the two exclude each other. A batch that
-//! ends with an error is therefore lost to the counts, though not to the database.
+//! It walks arrays with static SQL, planned once for a session. Values of UPDATEs are the stamp and literals of the schema. It
+//! commits, so it can't have an exception handler: a batch with an error is lost to the counts.
 //!
-//! The clock is read once for each operation, at its end, which is the start of the next one, and once more after a pause.
-//!
-//! A stretch, consecutive SELECTs of one schema without a pause, is one statement: starting the server's executor costs more
-//! than reading a few cached blocks. The session decides which operations are one.
+//! An operation's end is read from the clock and is the start of the next one. A stretch of SELECTs is one statement, as starting
+//! the executor costs more than reading a few cached blocks.
 
 use postgres::Client;
 use slob_engine::{Load, Result};
@@ -19,10 +15,9 @@ use crate::sql::{Ask, namespace};
 use crate::statement::{statement, stretch};
 
 const NAME: &str = "slob_batch";
-/// Since this version sessions can publish their statistics at once.
+/// Sessions can publish statistics at once since then.
 pub(crate) const CAN_FLUSH: u32 = 15;
 
-/// The body of the loop for one kind of operation.
 fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText, commit: &str) -> String {
     let keys = ["firsts[i]", "ends[i]"];
     let sql = statement(kind, schema, keys, |column| format!("v{}", column + 2));
@@ -40,7 +35,7 @@ fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText, commit: &str) -> S
     }
 }
 
-/// The statement of a stretch, from operation `a` to `b`; its results go into variables.
+/// From operation `a` to `b`, into variables.
 fn stretch_into(schema: SchemaNo) -> String {
     let sql = stretch(schema, [|at| format!("firsts[{at}]"), |at| format!("ends[{at}]")], ["a", "b"], "stop");
     sql.replacen(" FROM ", " INTO last, rows_of, ends_of FROM ", 1)
@@ -72,7 +67,6 @@ fn body(load: &Load, schema: SchemaNo, version: u32) -> String {
         .replace("{flush}", flush)
 }
 
-/// Makes the procedure of a schema, or replaces one that another release of ours made.
 pub(crate) fn install(
     client: &mut Client,
     load: &Load,
@@ -85,7 +79,7 @@ pub(crate) fn install(
     if matches!(&found[..], [row] if row.0[1].as_ref() == Some(&body)) {
         return Ok(());
     }
-    // One transaction. Another release's may take other arguments, and would then stay beside ours.
+    // Another release's arguments may differ; its procedure would stay beside ours.
     let sql = format!(
         "{}CREATE PROCEDURE {}.{NAME}({}) LANGUAGE plpgsql AS $slob${body}$slob$",
         drops(&found),
@@ -95,7 +89,6 @@ pub(crate) fn install(
     client.run(step, &sql)
 }
 
-/// Signature and source of the procedures of our name, whichever release made them.
 pub(crate) fn found(client: &mut Client, schema: SchemaNo, step: &str) -> Result<Vec<Row>> {
     let sql = format!(
         "SELECT p.oid::pg_catalog.regprocedure, p.prosrc
@@ -106,12 +99,10 @@ pub(crate) fn found(client: &mut Client, schema: SchemaNo, step: &str) -> Result
     client.rows(step, &sql)
 }
 
-/// The statements that drop them.
 pub(crate) fn drops(found: &[Row]) -> String {
     found.iter().flat_map(|row| &row.0[0]).map(|signature| format!("DROP PROCEDURE {signature};\n")).collect()
 }
 
-/// The statement that executes a batch in the server.
 pub(crate) fn call(schema: SchemaNo) -> String {
     format!("CALL {}.{NAME}($1, $2, $3, $4, $5, $6, $7, $8, '{{}}', '{{}}')", namespace(schema))
 }

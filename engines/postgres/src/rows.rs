@@ -1,4 +1,4 @@
-//! Rows: written in the form of COPY BINARY (PostgreSQL's documentation of COPY, 'Binary Format'), and read back.
+//! Rows in the form of COPY BINARY (PostgreSQL's documentation of COPY, 'Binary Format'), and reading them back.
 
 use std::error::Error;
 use std::ops::Range;
@@ -14,16 +14,14 @@ use crate::catalog;
 use crate::connect::guard::AnyLength;
 use crate::sql::{InStep, failed, table as name_of};
 
-/// Signature, flags and the length of a header extension that is not there.
+/// Signature, flags and no header extension.
 pub(crate) const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// The end of the data.
 pub(crate) const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
 /// Count of fields; custid with its length; each column with its length.
 const ROW_COPY_BYTES: usize = 2 + (4 + 8) + COLUMNS * (4 + COLUMN_BYTES);
-/// Keys that one query reads.
+/// In one query.
 const CHUNK: u64 = 256;
 
-/// Makes the rows of a slice, in a buffer that is used again and again.
 pub(crate) struct CopyRows {
     rows: SliceRows,
     buffer: Vec<u8>,
@@ -34,7 +32,6 @@ impl CopyRows {
         Self { rows: SliceRows::new(load, slice, 0), buffer: Vec::new() }
     }
 
-    /// The rows at some positions, one after the other.
     pub(crate) fn rows(&mut self, positions: Range<u64>) -> &[u8] {
         const FIELDS: [u8; 2] = (1 + COLUMNS as i16).to_be_bytes();
         const KEY_LENGTH: [u8; 4] = 8_i32.to_be_bytes();
@@ -55,7 +52,7 @@ impl CopyRows {
     }
 }
 
-/// Reads the rows of a slice, through the index of the main table; the scan table has none and is read through.
+/// The scan table has no index and is read as a whole.
 pub(crate) fn read_rows(
     client: &mut Client,
     slice: &Slice,
@@ -100,7 +97,7 @@ pub(crate) fn read_rows(
     }
 }
 
-/// Rows that a damaged table may have for so many keys: some of them more than once.
+/// Damaged tables may return keys more than once.
 fn most(keys: u64) -> u64 {
     keys.saturating_mul(2) + 1000
 }
@@ -113,9 +110,8 @@ fn visit_rows(
     position_of: impl Fn(u64) -> u64,
     visit: &mut dyn FnMut(&RowView<'_>),
 ) -> Result<()> {
-    // A row that the server can't interpret is damaged, whatever it reports: a damaged length ends in an "invalid memory alloc
-    // request size" (XX000), a damaged letter in an error of the encoding (class 22), a damaged block in one of the system
-    // (class 58). A lock that is not granted (55P03) is not damage.
+    // Damaged lengths are XX000, damaged letters class 22, damaged blocks class 58. A lock that is not granted (55P03) is no
+    // damage.
     let fail = |error: postgres::Error| {
         let classes = ["XX", "22", "54", "58"];
         let is_damage =
@@ -139,7 +135,7 @@ fn visit_rows(
     Ok(())
 }
 
-/// The bytes of a text as they are stored, since a damaged text need not be letters.
+/// A damaged text need not be letters.
 struct Raw<'a>(&'a [u8]);
 
 impl<'a> FromSql<'a> for Raw<'a> {
@@ -152,7 +148,7 @@ impl<'a> FromSql<'a> for Raw<'a> {
     }
 }
 
-/// The texts of a row. NULL becomes an empty text, which no verification accepts.
+/// NULL becomes an empty text, which no verification accepts.
 fn texts(row: &Row) -> Result<[&[u8]; COLUMNS], postgres::Error> {
     let mut columns = [&[][..]; COLUMNS];
     for (i, column) in columns.iter_mut().enumerate() {

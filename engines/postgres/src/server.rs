@@ -1,4 +1,4 @@
-//! Questions to a server outside of sessions: its identity, place, limits, waits and locks.
+//! Queries outside of sessions: identity, place, limits, waits and locks of a server.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::session::process;
 use crate::settings::SMALL_PAGES;
 use crate::sql::{Ask, InStep, namespace};
 
-/// The log's folder in the data directory.
+/// In the data directory.
 const LOG: &str = "pg_wal";
-/// Connections that this program opens beside the sessions, and may not have open yet: the sampler's, and one that reads.
+/// The sampler's connection, and one that reads.
 pub(crate) const OTHERS: u64 = 2;
-/// A load waits so long for a lock; `loading.sql` sets it.
+/// `loading.sql` sets this wait for locks.
 pub(crate) const LOAD_PATIENCE: Duration = Duration::from_secs(60);
-/// Dropping a schema waits so long for a lock.
+/// For locks.
 pub(crate) const DROP_PATIENCE: Duration = Duration::from_secs(5);
-/// A lock was not granted in time (`lock_not_available`).
+/// `lock_not_available`.
 const NO_LOCK: &str = "SQLSTATE 55P03";
 
 impl Monitored for Connector {
@@ -37,7 +37,7 @@ impl Monitored for Connector {
         process(client, "asking for its process").ok()
     }
 
-    /// Any role may read them, except for the data directory: the server works there.
+    /// Only the data directory needs rights.
     fn clues(client: &mut Client) -> Result<Clues> {
         let row = client.row("asking for the server's processes", include_str!("../sql/clues.sql"))?;
         let directory = data_directory(client);
@@ -60,7 +60,7 @@ impl Monitored for Connector {
         Ok(rows.iter().filter_map(Limit::read).collect())
     }
 
-    /// A session without a wait is on a CPU, or ready to run. Pauses of the plan are not waits.
+    /// A session without a wait is on a CPU or ready to run. Pauses of the plan are no waits.
     fn sampler(connector: Arc<Self>, endpoint: usize, clients: Arc<Clients>) -> Sampler {
         const STEP: &str = "looking at sessions";
         Sampler::start(move || {
@@ -80,26 +80,24 @@ impl Monitored for Connector {
     }
 }
 
-/// The folder of the tables: a tablespace's, or the data directory. A relative path is relative to the latter, the server's
-/// working directory.
+/// A tablespace or the data directory, to which paths are relative.
 pub(crate) fn table_folder(client: &mut Client, tablespace: Option<&str>) -> Option<PathBuf> {
     let row = client.query_opt(include_str!("../sql/place.sql"), &[&tablespace]).ok()??;
     let location = PathBuf::from(row.try_get::<_, String>(0).ok()?);
     if location.is_absolute() {
         return Some(location);
     }
-    // Empty, or a tablespace within the data directory.
     let directory = data_directory(client).unwrap_or_else(|| Path::new(".").to_path_buf());
     Some(if location.as_os_str().is_empty() { directory } else { directory.join(location) })
 }
 
-/// The data directory, if the role may know it. A plain role sees no such row, where SHOW would be an error.
+/// A plain role sees no such row, where SHOW would fail.
 fn data_directory(client: &mut Client) -> Option<PathBuf> {
     let sql = "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'data_directory'";
     client.row("asking for the data directory", sql).ok()?.get(0)
 }
 
-/// Adds the figures to a refused connection, if it is one of too many.
+/// Helps if there are too many connections.
 pub(crate) fn with_figures(servers: &Servers<Connector>, error: EngineError) -> EngineError {
     if !error.code().is_some_and(|code| code.contains("53300")) {
         return error;
@@ -114,8 +112,7 @@ pub(crate) fn with_figures(servers: &Servers<Connector>, error: EngineError) -> 
     }
 }
 
-/// Names the sessions that hold a lock on a schema's tables, if `error` is a lock that was not granted in time: they are, as a
-/// rule, still there. Without `patience` it is that of sessions.
+/// Lock holders are, as a rule, still there. Without `patience` it is that of sessions.
 pub(crate) fn with_lock_holders(
     servers: &Servers<Connector>,
     schema: SchemaNo,

@@ -1,5 +1,5 @@
-//! Sessions: one connection each, with the plans of its statements pinned. The loop in the server executes a batch by one CALL;
-//! the loop in the client sends statement by statement.
+//! Sessions: one connection each, with pinned plans. The loop in the server executes a batch by one CALL, the loop in the client
+//! statement by statement.
 
 use std::sync::Arc;
 use std::thread;
@@ -25,11 +25,10 @@ use crate::sql::{Ask, InStep, failed, namespace};
 use crate::statement::statement;
 
 const PUBLISHING: &str = "publishing statistics";
-/// Before version 15 a process sends its counts when a statement ends, at most once in half a second (`PGSTAT_STAT_INTERVAL`),
-/// to another one; readers may be given what that one had half a second ago.
+/// Before version 15 a process sends counts at most once in half a second (`PGSTAT_STAT_INTERVAL`), and readers may get older
+/// ones.
 const OLD_INTERVAL: Duration = Duration::from_millis(510);
 
-/// Opens a session whose schemas are loaded.
 pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<dyn Session>> {
     let servers = &database.servers;
     let (endpoint, name) = servers.place(plan);
@@ -52,17 +51,16 @@ pub(crate) fn open(database: &Arc<Database>, plan: &SessionPlan) -> Result<Box<d
     let (plan, arrays) = (plan.clone(), Arrays::default());
     let step = format!("{name}, executing a batch");
     let mut work = ServerLoop { database, client, call, plan, step, arrays };
-    // The server compiles the procedure before the clock of the run ticks.
+    // The server compiles the procedure before the clock of the run starts.
     work.call(None)?;
     Ok(Box::new(Cancellable::new(work, endpoint, interrupt)))
 }
 
-/// The number of the process that serves a connection.
 pub(crate) fn process(client: &mut Client, step: &str) -> Result<u64> {
     client.row(step, "SELECT pg_backend_pid()")?.need(0, step)
 }
 
-/// Returns when all that a connection did is in the counters.
+/// Returns when the counters include all work of the connection.
 pub(crate) fn publish(client: &mut Client, version: u32) -> Result<()> {
     if version >= CAN_FLUSH {
         return flush(client, version);
@@ -73,7 +71,7 @@ pub(crate) fn publish(client: &mut Client, version: u32) -> Result<()> {
     Ok(())
 }
 
-/// Has a connection's process publish its counts at once, where that is possible.
+/// Before version 15 it does nothing.
 fn flush(client: &mut Client, version: u32) -> Result<()> {
     if version >= CAN_FLUSH { client.run(PUBLISHING, "SELECT pg_stat_force_next_flush()") } else { Ok(()) }
 }
@@ -94,7 +92,6 @@ impl Interrupt for CancelRequest {
     }
 }
 
-/// The statements of the loop in the client, each a transaction of its own unless UPDATEs share one.
 struct ClientStatements {
     database: Arc<Database>,
     client: Client,
@@ -112,7 +109,7 @@ impl Statements for ClientStatements {
     type Statement = Statement;
     type Error = postgres::Error;
 
-    /// The parameters are the keys, then the columns that it sets, in their order.
+    /// Parameters are the keys, then the columns that it sets.
     fn prepare(&mut self, kind: Kind, schema: SchemaNo) -> Result<Statement, postgres::Error> {
         let number = |column| {
             let place = kind.updated_columns().iter().position(|other| *other == column);
@@ -173,7 +170,6 @@ fn bounds(keys: KeyRange) -> [i64; 2] {
     [keys.first, keys.end()].map(u64::cast_signed)
 }
 
-/// Has the server execute batches.
 struct ServerLoop {
     database: Arc<Database>,
     client: Client,
@@ -196,8 +192,7 @@ impl ServerLoop {
 }
 
 impl Work for ServerLoop {
-    /// After an error `outcome` is empty: how much of the call the server committed is not known. Repeating it changes nothing,
-    /// since its UPDATEs write the same values again.
+    /// After an error `outcome` is empty, as the server's commits are unknown. Repeated UPDATEs write the same values again.
     fn work(
         &mut self,
         batch: &Batch,

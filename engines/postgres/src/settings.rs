@@ -1,4 +1,4 @@
-//! The settings that change results, and advice on them.
+//! Settings that change results, and advice on them.
 
 use postgres::Client;
 use slob_engine::{Capabilities, Result, Server};
@@ -7,7 +7,7 @@ use slob_server::{LoopPlace, ServerSettings, Sizes, literals, loaded_blocks};
 use crate::catalog;
 use crate::sql::Ask;
 
-/// In the order of their display. A version may lack some.
+/// In the order of the report.
 pub(crate) const NAMES: &[&str] = &[
     "shared_buffers",
     "huge_pages",
@@ -114,8 +114,6 @@ fn advice(found: &ServerSettings, sizes: Sizes) -> Vec<String> {
     advice
 }
 
-/// Settings and values that make figures of writes better than they are, or that cost reads what a probe of the device does not
-/// contain.
 const ADVICE: &[(&str, &str, &str)] = &[
     ("fsync", "off", "fsync is off: nothing waits for the device, so figures of updates mean little."),
     (
@@ -136,11 +134,11 @@ const ADVICE: &[(&str, &str, &str)] = &[
          does not contain. pg_checksums --disable, with the server stopped, switches it off.",
     ),
     ("huge_pages", "off", SMALL_PAGES),
-    // Known since 17: it says if `try` succeeded.
+    // Since 17, it says if `try` succeeded.
     ("huge_pages_status", "off", SMALL_PAGES),
 ];
 
-/// docs/evidence.md has what was measured.
+/// docs/evidence.md has the measurements.
 pub(crate) const SMALL_PAGES: &str = "shared_buffers lies in pages of 4 KiB: a visit of a cached block waits for the processor's address tables. With huge pages \
                            (vm.nr_hugepages, huge_pages=on) cached reads cost a quarter less CPU or better.";
 

@@ -1,4 +1,4 @@
-//! Statements outside of sessions, with answers in texts; names in them; and the errors of all.
+//! Statements outside of sessions, their names, and the errors of all.
 
 use std::error::Error;
 use std::io;
@@ -10,22 +10,19 @@ use slob_method::{SchemaNo, Table};
 use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED};
 use slob_server::{Row, schema_name};
 
-/// The namespace of a schema, quoted.
 pub(crate) fn namespace(schema: SchemaNo) -> String {
     quoted(&schema_name(schema))
 }
 
-/// A table of a schema, qualified and quoted.
 pub(crate) fn table(schema: SchemaNo, table: Table) -> String {
     format!("{}.\"{}\"", namespace(schema), table.name())
 }
 
-/// Any name, quoted as an identifier.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Statements in the simple protocol, in which all values are texts.
+/// In the simple protocol.
 pub(crate) trait Ask {
     fn texts(&mut self, sql: &str) -> Result<Answer, postgres::Error>;
 
@@ -36,7 +33,7 @@ pub(crate) trait Ask {
         Ok(rows.into_iter().map(Row).collect())
     }
 
-    /// The first row, or one without columns.
+    /// Without a row, it has no columns.
     fn row(&mut self, step: &str, sql: &str) -> Result<Row> {
         Ok(self.rows(step, sql)?.into_iter().next().unwrap_or_default())
     }
@@ -64,7 +61,6 @@ impl<C: GenericClient> Ask for C {
     }
 }
 
-/// Turns the library's errors into the engine's.
 pub(crate) trait InStep<T> {
     fn in_step(self, step: &str) -> Result<T>;
 }
@@ -75,10 +71,8 @@ impl<T> InStep<T> for Result<T, postgres::Error> {
     }
 }
 
-/// Translates an error that happened in `step`.
 pub(crate) fn failed(step: &str, error: &postgres::Error) -> EngineError {
     let Some(db) = error.as_db_error() else {
-        // The connection broke, or an answer made no sense.
         let is_lost = causes(error).any(|cause| cause.is::<io::Error>()) || error.is_closed();
         let kind = if is_lost { ErrorKind::Connection } else { ErrorKind::Fatal };
         return EngineError::new(kind, step, with_causes(error)).advised(is_lost.then_some(LOST));
@@ -94,7 +88,6 @@ pub(crate) fn failed(step: &str, error: &postgres::Error) -> EngineError {
     EngineError::new(kind, step, message).with_code(format!("SQLSTATE {code}")).advised(advice)
 }
 
-/// The kind of failure of an SQLSTATE, and the advice.
 fn meaning(code: &str) -> (ErrorKind, Option<&'static str>) {
     match code {
         "57014" => (ErrorKind::Cancelled, None),
@@ -122,7 +115,6 @@ fn meaning(code: &str) -> (ErrorKind, Option<&'static str>) {
     }
 }
 
-/// True if the server reported this SQLSTATE.
 pub(crate) fn has_code(error: &postgres::Error, code: &str) -> bool {
     error.code().is_some_and(|found| found.code() == code)
 }
@@ -131,7 +123,7 @@ pub(crate) fn causes<'a>(error: &'a postgres::Error) -> impl Iterator<Item = &'a
     iter::successors(error.source(), |cause| (*cause).source())
 }
 
-/// An error with its causes, each of them once.
+/// Without repetitions.
 pub(crate) fn with_causes(error: &postgres::Error) -> String {
     let mut text = error.to_string();
     for cause in causes(error).map(ToString::to_string) {

@@ -5,8 +5,7 @@ use slob_server::Kind;
 
 use crate::sql::table;
 
-/// The statement of a kind of operation, for both loops and for the check of the plans. The expressions are those of the first
-/// key, the key after the last one, and the values of the columns that it sets.
+/// The expressions are the first key, the key after the last one, and new values.
 pub(crate) fn statement(
     kind: Kind,
     schema: SchemaNo,
@@ -24,13 +23,11 @@ pub(crate) fn statement(
     }
 }
 
-/// The SELECTs of a stretch as one statement: those at the places `from` to `to` of the plan, in order, while the clock is
-/// before `stop`. It returns the last place, the rows of each, and the moment at which each ended. `first` and `end` are
-/// expressions of a place.
+/// SELECTs at places `from` to `to` of the plan as one statement, until the clock reaches `stop`. Returns the last place, and
+/// each one's rows and end.
 ///
-/// The join can only be a loop, since its inner side needs keys of the outer one; the clock is compared with `stop` before a key
-/// is visited, and read when its rows are counted. `OFFSET 0` passes on `c2` alone: count() would otherwise copy the first row
-/// of each operation whole, twice.
+/// Only a loop can join, as the inner side needs keys of the outer one. `OFFSET 0` passes on `c2` alone: count() would copy each
+/// operation's first row twice.
 pub(crate) fn stretch(
     schema: SchemaNo,
     [first, end]: [fn(&str) -> String; 2],

@@ -1,4 +1,4 @@
-//! The files of libpq's connections: the password file and service files.
+//! libpq's password file and service files.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -8,11 +8,8 @@ use slob_engine::{EngineError, ErrorKind, Result};
 use slob_server::Environment;
 use slob_spec::Secret;
 
-/// The password of the first line `host:port:database:user:password` that fits, in the file of libpq's documentation, "The
-/// Password File". `host` is `localhost` for a unix socket in its default folder.
-///
-/// # Errors
-/// A sentence about a file that is not used, because others can read it.
+/// The file has the form of libpq's documentation, 'The Password File'. `host` is `localhost` for a unix socket in its default
+/// folder. The error is a sentence about a file that others can read.
 pub(super) fn password(path: &Path, wanted: [&str; 4]) -> Result<Option<Secret>, String> {
     let Ok(about) = std::fs::metadata(path) else { return Ok(None) };
     if !about.is_file() {
@@ -30,16 +27,15 @@ pub(super) fn password(path: &Path, wanted: [&str; 4]) -> Result<Option<Secret>,
 
 fn search(text: &str, wanted: [&str; 4]) -> Option<Secret> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
-        // The text after a further colon is no part of the password, as in libpq.
+        // libpq ignores text after a further colon.
         let [host, port, database, user, password, ..] = fields(line)[..] else { return None };
         let mut fields = [host, port, database, user].into_iter().zip(wanted);
-        // Only a `*` without a backslash matches anything.
+        // A `*` with a backslash matches only itself.
         let fits = fields.all(|(field, wanted)| field == "*" || unescaped(field) == wanted);
         fits.then(|| Secret::new(unescaped(password)))
     })
 }
 
-/// The fields between colons without a backslash, as written.
 fn fields(line: &str) -> Vec<&str> {
     let mut is_escaped = false;
     let is_end = |letter| {
@@ -59,10 +55,10 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// The folders of the system's service file, on Debian and elsewhere.
+/// On Debian and elsewhere.
 const SYSTEM_FOLDERS: [&str; 2] = ["/etc/postgresql-common", "/etc"];
 
-/// The parameters of a service: from the user's file, else from the system's (libpq, "The Connection Service File").
+/// The user's file wins over the system's (libpq, 'The Connection Service File').
 pub(super) fn service(name: &str, environment: &Environment<'_>) -> Result<BTreeMap<String, String>> {
     let step = format!("looking up the service '{name}'");
     let places = service_files(environment);
@@ -91,7 +87,6 @@ fn service_files(environment: &Environment<'_>) -> Vec<PathBuf> {
     own.into_iter().chain(system.iter().map(|folder| folder.join("pg_service.conf"))).collect()
 }
 
-/// The pairs of a `[name]` section; `Err` is the number of a line that can't be read.
 fn section(text: &str, name: &str) -> Result<Option<BTreeMap<String, String>>, usize> {
     let mut found: Option<BTreeMap<String, String>> = None;
     for (number, line) in (1_usize..).zip(text.lines().map(str::trim)) {

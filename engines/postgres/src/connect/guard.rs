@@ -1,4 +1,4 @@
-//! Limits of what a server may send: the client library holds a whole message, and all rows of most answers, in memory.
+//! Limits what a server may send: the client library holds whole messages, and most answers, in memory.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -15,20 +15,18 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 use super::tls::Connect;
 
-/// A server sends some parameters, and methods of authentication, before a client is logged in: about a kilobyte.
+/// Parameters and authentication before the login are about a kilobyte.
 const LOGIN_BYTES: u64 = 1 << 20;
-/// The longest message, and all messages of an answer that is held in memory.
+/// Of a message, and of an answer in memory.
 const ANSWER_BYTES: u64 = 64 << 20;
-/// A message that has begun is whole after this time, and a long one after some more.
 const MESSAGE_TIME: Duration = Duration::from_secs(30);
-/// The slowest network that long messages are awaited from, in bytes per second.
 const SLOWEST: u64 = 10_000;
 
 thread_local! {
     static ANSWER_LIMIT: Cell<u64> = const { Cell::new(ANSWER_BYTES) };
 }
 
-/// While it lives, answers to this thread may have any length: they are visited row by row, and the rows are counted.
+/// While it lives, answers to this thread may have any length, as their rows are visited one by one.
 pub(crate) struct AnyLength(());
 
 impl AnyLength {
@@ -44,17 +42,13 @@ impl Drop for AnyLength {
     }
 }
 
-/// The messages of a server, as they come in pieces.
 struct Messages {
     is_logged_in: bool,
-    /// Kind and length of the message under way.
     header: [u8; 5],
     header_bytes: usize,
-    /// Bytes of the message under way that are still to come.
     left: u64,
-    /// Latest end of the message under way.
+    /// Latest end of the message.
     end: Option<Instant>,
-    /// Bytes since the last question.
     answer: u64,
 }
 
@@ -97,7 +91,7 @@ impl Messages {
         }
     }
 
-    /// Begins the body of a message, whose length counts itself.
+    /// A message's length counts itself.
     fn begin(&mut self, now: Instant) -> io::Result<()> {
         const READY_FOR_QUERY: u8 = b'Z';
         let [kind, length @ ..] = self.header;
@@ -126,7 +120,6 @@ enum Transport {
     Encrypted(Box<Encrypted>),
 }
 
-/// A connection within the limits.
 pub(super) struct Guarded {
     transport: Transport,
     messages: Messages,
@@ -186,8 +179,7 @@ impl TlsStream for Guarded {
     }
 }
 
-/// Makes guarded connections, encrypted or not. The library hands the socket over before anything is sent (`sslnegotiation` is
-/// `direct`), so that the request for encryption is made here.
+/// The library hands the socket over before anything is sent (`sslnegotiation` is `direct`), so encryption is requested here.
 #[derive(Clone)]
 pub(super) struct Guard(pub(super) Option<(SslMode, Connect)>);
 
@@ -214,7 +206,7 @@ impl TlsConnect<Socket> for GuardedConnect {
     type Future = Pin<Box<dyn Future<Output = Result<Guarded, Self::Error>> + Send>>;
 
     fn connect(self, mut stream: Socket) -> Self::Future {
-        /// Length 8, and the code of the protocol's documentation, "SSLRequest".
+        /// Length 8, and the code of the protocol's documentation, 'SSLRequest'.
         const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
         let guarded = |transport| Guarded { transport, messages: Messages::new() };
         Box::pin(async move {

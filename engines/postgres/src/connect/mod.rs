@@ -1,9 +1,7 @@
-//! Connections to one or several servers: addresses, passwords, encryption.
+//! Connections to servers: addresses, passwords, encryption.
 //!
-//! Parameters come from the target, then from a service file, then from the variables that libpq reads (`PGHOST`,
-//! `PGPORT`, `PGUSER`, `PGDATABASE`, `PGPASSWORD`, `PGPASSFILE`, `PGSERVICE`, `PGSERVICEFILE`, `PGSSLMODE`,
-//! `PGSSLROOTCERT`, `PGSSLCERT`, `PGSSLKEY`, `PGCONNECT_TIMEOUT`, `PGOPTIONS`), then from libpq's defaults. `PGAPPNAME`
-//! is ignored: sessions are found by the name that this engine gives them.
+//! Parameters come from the target, then from a service file, then from libpq's variables, then from its defaults. `PGAPPNAME` is
+//! ignored, as this engine finds sessions by their name.
 
 mod files;
 pub(crate) mod guard;
@@ -31,18 +29,16 @@ use crate::sql::{Ask, causes, quoted, with_causes};
 use guard::Guard;
 use tls::Tls;
 
-/// The name of sessions in `pg_stat_activity`.
 const APPLICATION: &str = "slob";
-/// The settings that pin the plans of sessions.
 pub(crate) const SESSION: &str = include_str!("../../sql/session.sql");
-/// The system gives up by itself after that long (`tcp_syn_retries` of Linux: 127 s).
+/// `tcp_syn_retries` of Linux is 127 s.
 const SYSTEM_TIMEOUT: Duration = Duration::from_secs(150);
 const DEFAULT_PORT: u16 = 5432;
 const PORT_SOURCES: &str = "port= in the query, the service file, or PGPORT";
-/// The folders of the unix socket, in packages of distributions and in a server built from source.
+/// Of distributions, and of a server built from source.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// The parameters of a target's query or a service file, with their variables, as in libpq.
+/// As in libpq.
 const KEYWORDS: Keywords = Keywords {
     names: &[
         ("connect_timeout", Some("PGCONNECT_TIMEOUT")),
@@ -63,8 +59,7 @@ const KEYWORDS: Keywords = Keywords {
     spelling: str::to_owned,
 };
 
-/// Makes connections to the servers of a target. Files are read once, when it is made; names are looked up once, when they
-/// are first needed.
+/// Reads files once, and looks names up once, on first use.
 pub(crate) struct Connector {
     servers: Vec<Server>,
     tls: Tls,
@@ -74,16 +69,14 @@ pub(crate) struct Connector {
 
 struct Server {
     endpoint: Endpoint,
-    /// The addresses of its name, looked up once for all sessions.
     addresses: OnceLock<Vec<IpAddr>>,
-    /// All but the addresses.
     config: Config,
-    /// Advice for a refused password.
+    /// For a refused password.
     hint: Option<String>,
 }
 
 impl Server {
-    /// The addresses of its name; none for a unix socket. An unknown name is looked up again by the next call.
+    /// Empty for a unix socket. A failed lookup is repeated.
     fn addresses(&self) -> Result<&[IpAddr]> {
         let Host::Network(host) = &self.endpoint.host else { return Ok(&[]) };
         if let Some(known) = self.addresses.get() {
@@ -99,14 +92,13 @@ impl Server {
 }
 
 impl Connector {
-    /// Reads a target, files and variables. Connects to nothing.
     pub(crate) fn new(target: &Target, environment: &Environment<'_>) -> Result<Self> {
         let mut parameters = Parameters::new(KEYWORDS, target, environment)?;
         if let Some(name) = parameters.get("service") {
-            // Parameters that are unknown here, such as application_name, are meant for other programs.
+            // Other parameters are for other programs.
             parameters.file = files::service(&name, environment)?;
         }
-        // The user defaults to the account's name, the database to the user's, as in libpq.
+        // These are libpq's defaults.
         let user = parameters.user("postgres://USER@host/database")?;
         let database = target.database().map(str::to_owned).or_else(|| parameters.get("dbname"));
         let database = database.unwrap_or_else(|| user.clone());
@@ -131,14 +123,13 @@ impl Connector {
         Ok(Self { servers, tls: Tls::new(&parameters, remote)?, user, database })
     }
 
-    /// Asks a server to end what the session of `token` does, through a connection that is encrypted like the others. Whether
-    /// anything was cancelled is not known.
+    /// The connection is encrypted like the others. Success does not say that anything was cancelled.
     pub(crate) fn cancel(&self, token: &CancelToken, endpoint: usize) -> Result<()> {
         let done = token.cancel_query(self.guard(self.endpoint(endpoint)));
         done.map_err(|error| explain("cancelling a session".to_owned(), &error, None))
     }
 
-    /// Unix sockets are used as they are: their server is this machine's.
+    /// Unix sockets need no encryption.
     fn guard(&self, endpoint: &Endpoint) -> Guard {
         Guard(match &self.tls {
             Tls::On { mode, connect, remote_only } if !(*remote_only && endpoint.is_local()) => {
@@ -148,7 +139,7 @@ impl Connector {
         })
     }
 
-    /// Adds the statement that makes a missing role or database.
+    /// The statement makes a missing role or database.
     fn with_statement(&self, error: EngineError) -> EngineError {
         let (user, database) = (quoted(&self.user), quoted(&self.database));
         let create = format!("CREATE DATABASE {database} OWNER {user}");
@@ -190,7 +181,7 @@ impl slob_server::Connector for Connector {
             }
             Host::Network(host) => {
                 for address in server.addresses()? {
-                    // A certificate is checked against the name.
+                    // Certificates are checked against the name.
                     config.host(host).hostaddr(*address);
                 }
             }
@@ -237,8 +228,8 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// The hosts of the URL, else `host` of the query, a service or the environment, else the unix socket in its default folder. A
-/// host without a port takes the one of `port`; of a list, the one at its place.
+/// The URL wins over `host`, which wins over the unix socket in its default folder. Hosts without a port take that of `port`, by
+/// place if it is a list.
 fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoint>> {
     let named = target.endpoints();
     let hosts: Vec<(String, Option<u16>)> = match (named, parameters.get("host")) {
@@ -264,7 +255,7 @@ fn default_folder() -> &'static str {
     SOCKET_FOLDERS.into_iter().find(|folder| Path::new(folder).is_dir()).unwrap_or(SOCKET_FOLDERS[0])
 }
 
-/// The password of a password file, and advice for a refused one.
+/// Also returns advice for a refused password.
 fn password_in(
     file: &Path,
     endpoint: &Endpoint,
@@ -302,7 +293,7 @@ fn common_config(user: &str, database: &str, parameters: &Parameters<'_>) -> Res
     Ok(config)
 }
 
-/// Reads `connect_timeout` in seconds; with 0 or less the system gives up by itself, as in libpq.
+/// With 0 or less, the system's limit counts, as in libpq.
 fn connect_timeout(parameters: &Parameters<'_>) -> Result<Option<Duration>> {
     let Some(text) = parameters.get("connect_timeout") else { return Ok(Some(CONNECT_TIMEOUT)) };
     let seconds: i64 = text.trim().parse().map_err(|_| {
@@ -311,8 +302,7 @@ fn connect_timeout(parameters: &Parameters<'_>) -> Result<Option<Duration>> {
     Ok(u64::try_from(seconds).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs))
 }
 
-/// Translates an error of connecting. `step` names the endpoint, the user and the database; `hint` is what is known about the
-/// password.
+/// `hint` says what is known about the password.
 fn explain(step: String, error: &postgres::Error, hint: Option<&str>) -> EngineError {
     let Some(db) = error.as_db_error() else {
         let message = with_causes(error);
@@ -343,10 +333,9 @@ const TLS: &str = "the server's certificate must come from an authority in sslro
 const NO_TLS: &str = "enable ssl in the server, or use ?sslmode=prefer in the target (or PGSSLMODE): then the \
                       connection is not encrypted, and anyone on the way can read it";
 
-/// The kind and the advice of an error of the network, of TLS, or of the client.
 fn of_client(error: &postgres::Error, message: &str) -> (ErrorKind, &'static str) {
     let io_errors = || causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
-    // A TLS error inside an I/O error is not among the causes.
+    // The causes leave out TLS errors inside I/O errors.
     let mut inner = io_errors().filter_map(io::Error::get_ref);
     if causes(error).any(|cause| cause.is::<rustls::Error>())
         || inner.any(|cause| cause.is::<rustls::Error>())

@@ -1,19 +1,11 @@
-//! Encryption: which of libpq's modes, and what it checks.
+//! Encryption: libpq's modes, and what they check.
 //!
-//! | `sslmode` | encrypted | certificate |
-//! | --- | --- | --- |
-//! | `disable` | no | - |
-//! | `prefer` | if the server offers it | not checked |
-//! | `require` | yes | not checked; as `verify-ca` if a file of roots is named or `~/.postgresql/root.crt` is there |
-//! | `verify-ca` | yes | must come from one of the roots |
-//! | `verify-full` | yes | and must be made out to the host's name or address |
+//! Without a mode it is `prefer` on this machine and else `verify-full`, so that no password goes to an unverified server.
+//! `sslrootcert` or `ssl=true` alone mean `verify-full` too. libpq's `allow` is refused. Unlike libpq, `prefer` does not retry
+//! without encryption after a failed handshake.
 //!
-//! Without a mode it is `prefer` for servers on this machine and `verify-full` for all others, so that no password goes to an
-//! unverified server by accident. libpq's default is `prefer` everywhere. Encryption without a mode (`sslrootcert=...` or
-//! `ssl=true` alone) is `verify-full` too. Unlike libpq, whose mode `allow` is refused here, `prefer` does not try again
-//! without encryption when a handshake fails.
-//! Roots are those of `sslrootcert`, else of `~/.postgresql/root.crt`, else the system's; `sslrootcert=system` names
-//! the last. Unix sockets are never encrypted.
+//! Roots are those of `sslrootcert`, else of `~/.postgresql/root.crt`, else the system's. With a named or found file, `require`
+//! checks as `verify-ca`. Unix sockets are never encrypted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +23,6 @@ use slob_engine::{EngineError, ErrorKind, Result};
 use slob_server::{Environment, Parameters, unusable};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// The check of a server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     Nothing,
@@ -39,11 +30,10 @@ enum Check {
     AuthorityAndName,
 }
 
-/// The encryption of all connections.
 #[derive(Clone)]
 pub(super) enum Tls {
     Off,
-    /// `remote_only` excludes servers on this machine.
+    /// True excludes servers on this machine.
     On {
         mode: SslMode,
         connect: Connect,
@@ -52,7 +42,6 @@ pub(super) enum Tls {
 }
 
 impl Tls {
-    /// Reads the mode, the roots and the client's certificate. `remote` is true if a server is on another machine.
     pub(super) fn new(parameters: &Parameters<'_>, remote: bool) -> Result<Self> {
         let environment = parameters.environment;
         let named = parameters.get("sslrootcert");
@@ -89,7 +78,6 @@ impl Tls {
     }
 }
 
-/// The mode for the client library, and what is checked; `None` without encryption.
 fn mode(parameters: &Parameters<'_>, own_roots: bool, remote: bool) -> Result<Option<(SslMode, Check)>> {
     let roots_named = parameters.get("sslrootcert").is_some();
     let asked_for = match parameters.get("ssl").as_deref() {
@@ -112,7 +100,6 @@ fn mode(parameters: &Parameters<'_>, own_roots: bool, remote: bool) -> Result<Op
 
 type ClientFiles = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-/// The certificate and key that this client shows, if both are named.
 fn client_files(parameters: &Parameters<'_>) -> Result<Option<ClientFiles>> {
     let (chain, key) = match (parameters.get("sslcert"), parameters.get("sslkey")) {
         (Some(chain), Some(key)) => (chain, key),
@@ -141,7 +128,7 @@ fn failed(error: impl std::error::Error) -> EngineError {
     EngineError::new(ErrorKind::Usage, "preparing TLS", error.to_string())
 }
 
-/// Makes encrypted connections. The library wants a name even for a unix socket, which is never encrypted.
+/// The library wants a name even for a unix socket.
 #[derive(Clone)]
 pub(super) struct Connect(MakeRustlsConnect);
 
@@ -156,11 +143,10 @@ impl MakeTlsConnect<Socket> for Connect {
     }
 }
 
-/// The system's store: Debian and Alpine, Red Hat, SUSE.
+/// Debian and Alpine, Red Hat, SUSE.
 const SYSTEM: [&str; 3] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"];
 
-/// Reads the roots of a file, or of the system's store.
 fn read_roots(file: Option<&Path>, environment: &Environment<'_>) -> Result<Arc<RootCertStore>> {
     let path = match file {
         Some(path) => path.to_owned(),
@@ -170,7 +156,7 @@ fn read_roots(file: Option<&Path>, environment: &Environment<'_>) -> Result<Arc<
         .and_then(Iterator::collect)
         .map_err(|error| unreadable(&path, &error))?;
     let mut roots = RootCertStore::empty();
-    // A system's store may hold a few that this library can't read.
+    // This library can't read all certificates of some stores.
     let (used, unused) = roots.add_parsable_certificates(certificates);
     if used == 0 {
         let why = format!("it holds no certificate of an authority ({unused} can't be read)");
@@ -189,8 +175,8 @@ fn system_roots(environment: &Environment<'_>) -> Result<PathBuf> {
     })
 }
 
-/// Accepts any certificate, as libpq does for `prefer` and `require`; or, with an authority, any certificate of that authority
-/// whatever its name: `verify-ca`.
+/// Without an authority any certificate is good, as in libpq's `prefer` and `require`; with one, its name is not checked
+/// (`verify-ca`).
 #[derive(Debug)]
 struct Lenient {
     authority: Option<Arc<WebPkiServerVerifier>>,
