@@ -11,10 +11,8 @@ use crate::hook::{HookError, Moment};
 use crate::schedule::{Campaign, Member, Step};
 use crate::store::{Attempt, CampaignError, Ended, HookFailure, Slot, StepState, Store, WARM_UP_FOLDER};
 
-/// Carries out runs and receives events.
 pub trait Conductor {
-    /// Makes the runs of a step, all at once, and saves each record where its settings say. Returns the id of a record, if anything was
-    /// measured.
+    /// Makes all runs of a step at once and saves each record where its settings say. Returns an id if anything was measured.
     fn measure(&mut self, step: &Step, members: &[Member]) -> (Option<String>, Ended);
 
     fn on_event(&mut self, event: &Event<'_>);
@@ -22,39 +20,19 @@ pub trait Conductor {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The next run waits for its slot.
-    Waits {
-        step: &'a Step,
-        slot: Slot,
-    },
-    Hook {
-        variant: &'a str,
-        moment: Moment,
-    },
-    WarmUp {
-        step: &'a Step,
-        number: u32,
-        of: u32,
-    },
-    Begins {
-        step: &'a Step,
-        progress: Progress,
-    },
-    Ended {
-        step: &'a Step,
-        attempt: &'a Attempt,
-    },
-    VariantStopped {
-        variant: &'a str,
-        error: &'a str,
-    },
+    Waits { step: &'a Step, slot: Slot },
+    Hook { variant: &'a str, moment: Moment },
+    WarmUp { step: &'a Step, number: u32, of: u32 },
+    Begins { step: &'a Step, progress: Progress },
+    Ended { step: &'a Step, attempt: &'a Attempt },
+    VariantStopped { variant: &'a str, error: &'a str },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     pub done: usize,
     pub of: usize,
-    /// Seconds until the end, estimated from the overhead of the steps so far; `None` while that is unknown.
+    /// From the overhead of the steps so far; `None` while that is unknown.
     pub left_s: Option<f64>,
 }
 
@@ -68,9 +46,9 @@ pub struct End {
     pub interrupted: bool,
 }
 
-/// Makes every run that is not done yet and saves the state after each: after a kill the same call resumes with the next run. With
-/// `retry_failed`, steps that were given up get new attempts.
-/// Fails if the campaign's own files can't be written. A run or hook that fails is no error here, but part of [`End`].
+/// Saves the state after each run: after a kill the same call resumes with the next run. `retry_failed` gives failed steps new
+/// attempts.
+/// Fails if the campaign's own files can't be written; a failed run or hook is part of [`End`].
 pub fn carry_out(
     campaign: &Campaign,
     store: &mut Store,
@@ -153,7 +131,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Waits for the slot of a step. False if it has passed, which is noted, or if the user stops.
+    /// False if the slot has passed, which is noted, or if the user stops.
     fn reaches_slot(&mut self, step: &Step) -> Result<bool, CampaignError> {
         const POLL: Duration = Duration::from_millis(50);
         let Some(slot) = self.store.state.slot(&self.campaign.schedule, step) else { return Ok(true) };
@@ -257,7 +235,7 @@ impl Work<'_> {
             ),
             ("CAMPAIGN_REPEAT", step.repeat.to_string()),
         ];
-        // The hook that restores the system runs to its end, or to its timeout, even after an interruption.
+        // The hook that restores the system runs to its end or timeout even after an interruption.
         let never = AtomicBool::new(false);
         let stop = if moment == Moment::AfterRun { &never } else { self.stop };
         match hook.call(&environment, stop) {
@@ -310,7 +288,6 @@ impl Work<'_> {
     }
 }
 
-/// Time that steps take beyond their planned time.
 #[derive(Debug, Default)]
 struct Pace {
     steps: u32,
@@ -325,7 +302,7 @@ impl Pace {
         self.beyond_s += (taken_s - planned_s.unwrap_or(0.0)).max(0.0);
     }
 
-    /// Discarded runs count in the planned time and in the overhead: the estimate errs to the long side.
+    /// Counts discarded runs in the planned time and in the overhead: the estimate errs to the long side.
     fn left(&self, planned_s: Option<f64>, steps: usize) -> Option<f64> {
         let each = |total: f64| (self.steps > 0).then(|| total / f64::from(self.steps));
         match planned_s {

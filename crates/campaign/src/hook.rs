@@ -8,7 +8,7 @@ use std::time::Duration;
 use slob_host::{ProgramGroup, Waited};
 use strum::{Display, IntoStaticStr, VariantArray};
 
-/// When a hook is called. Its text is the key of the hook in a plan.
+/// Its text is the key of the hook in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Moment {
@@ -37,8 +37,7 @@ pub enum HookError {
 }
 
 impl Hook {
-    /// Runs the command and waits for it. Its output goes to stderr: stdout is for data.
-    /// Fails if it can't be started, exits with anything but 0, takes too long, or `stop` is set meanwhile.
+    /// Output goes to stderr: stdout is for data. Fails at a start error, an exit other than 0, the timeout, or `stop`.
     pub fn call(&self, environment: &[(&str, String)], stop: &AtomicBool) -> Result<(), HookError> {
         let mut command = self.command.command();
         command.envs(environment.iter().map(|(name, value)| (name, value)));
@@ -82,7 +81,6 @@ impl CommandLine {
 }
 
 impl fmt::Display for CommandLine {
-    /// Ambiguous arguments are quoted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shell(line) => f.write_str(line),

@@ -1,11 +1,5 @@
-//! OpenSLOB: campaigns of repeated runs.
-//!
-//! [`Plan::parse`] reads a plan. [`Campaign::build`] resolves and checks every run before anything is touched. [`Store::open`]
-//! locks the campaign's directory and knows what is done. [`carry_out`] makes the remaining runs through a [`Conductor`].
-//!
-//! [`Trail`] keeps the runs of a search that resumes after a kill.
-//!
-//! Nothing here prints or names an engine.
+//! OpenSLOB: campaigns of repeated runs. Every run is resolved and checked before anything is touched. Nothing here prints or
+//! names an engine.
 #![forbid(unsafe_code)]
 
 mod execute;

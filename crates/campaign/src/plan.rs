@@ -26,22 +26,21 @@ pub struct Plan {
     pub seed: u64,
     /// In slots, one for each slot.
     pub repeats: NonZeroU32,
-    /// If set, each round begins so long after the one before it.
+    /// Each round begins so long after the one before it.
     pub every: Option<Duration>,
     pub warmup_runs: u32,
     pub retries: u32,
     pub baseline: String,
     pub(crate) settings: Pairs,
     pub variants: Vec<Variant>,
-    /// If set, each step is a search for headroom instead of a run.
+    /// Makes each step a search for headroom.
     pub demand: Option<Options>,
     pub models: Vec<Model>,
     pub sessions: Vec<Sessions>,
-    /// Targets that are measured beside each other; each model is then a company of them.
+    /// Each model is then a company of targets that are measured beside each other.
     pub neighbours: Vec<Neighbour>,
 }
 
-/// A target that is measured alone and beside others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbour {
     pub name: String,
@@ -51,7 +50,7 @@ pub struct Neighbour {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     pub name: String,
-    /// The original of an A/A pair: this variant repeats it under another name.
+    /// The original of an A/A pair.
     pub twin_of: Option<String>,
     pub(crate) settings: Pairs,
     pub hooks: BTreeMap<Moment, Hook>,
@@ -63,15 +62,14 @@ pub struct Model {
     pub metric: String,
     pub(crate) staff: Staff,
     pub(crate) settings: Pairs,
-    /// Names of the neighbours at work together; empty in a plan without neighbours.
+    /// Names of the neighbours at work together.
     pub members: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Staff {
-    /// Every session does what the parameters say.
     Alike,
-    /// Half of the sessions only update, and half of them only read.
+    /// Half of the sessions only update, and half only read.
     HalfWrites,
 }
 
@@ -91,8 +89,7 @@ impl Sessions {
 }
 
 impl Plan {
-    /// Parses a plan. `file` is its name in messages.
-    /// Fails with all that is wrong, at once: no TOML, unknown keys (with the likely one), bad values, names that lead nowhere.
+    /// `file` is its name in messages. Fails with all that is wrong, at once.
     pub fn parse(file: &str, text: &str) -> Result<Self, PlanErrors> {
         let toml = |error: toml::de::Error| PlanError::Toml { file: file.into(), message: error.to_string() };
         let table: toml::Table = text.parse().map_err(toml)?;
@@ -101,7 +98,7 @@ impl Plan {
         checked(file, raw)
     }
 
-    /// The session counts of the steps; a search finds its own, and neighbours have each their own.
+    /// A search finds its own, and neighbours have each their own.
     pub(crate) fn sessions_of_steps(&self) -> Vec<Option<Sessions>> {
         match self.sessions.is_empty() {
             true => vec![None],
@@ -151,12 +148,10 @@ impl Plan {
     }
 }
 
-/// True for a parameter that a plan, or a search for headroom, sets.
 pub fn is_set_by_plan(key: &str) -> bool {
     SET_BY_SEARCH.iter().any(|(own, _)| *own == key)
 }
 
-/// Parameters that a search for headroom sets.
 const SET_BY_SEARCH: [(&str, &str); 19] = [
     ("THREADS_PER_SCHEMA", "`demand`"),
     ("NUM_THREADS", "`demand`"),
@@ -180,7 +175,6 @@ const SET_BY_SEARCH: [(&str, &str); 19] = [
 ];
 
 impl Checks<'_> {
-    /// Checks the demand, and that no other key contradicts it.
     fn demand(&mut self, options: &Options, plan: &RawPlan) -> Options {
         self.decided = &SET_BY_SEARCH;
         let decides = "each search finds its own sessions and load from the profile";
@@ -309,10 +303,9 @@ impl Scalar {
     }
 }
 
-/// Name, metric, sessions and parameters.
 type BuiltIn = (&'static str, &'static str, Staff, &'static [(&'static str, &'static str)]);
 
-/// Models that every plan knows: those of the harness that compared file systems with the first kits.
+/// Models of the harness that compared file systems with the first kits.
 const BUILT_IN: [BuiltIn; 4] = [
     ("read", "reads", Staff::Alike, &[("UPDATE_PCT", "0")]),
     ("redo", "redo", Staff::Alike, &[("UPDATE_PCT", "100"), ("REDO_STRESS", "HEAVY")]),
@@ -320,23 +313,20 @@ const BUILT_IN: [BuiltIn; 4] = [
     ("read-write", "read-write", Staff::HalfWrites, &[]),
 ];
 const TWIN: &str = ".again";
-/// The only variant of a plan of neighbours without variants.
 const ONLY_VARIANT: &str = "free";
-/// The company of all neighbours, if they are more than two.
 const EVERYBODY: &str = "all";
 const NEIGHBOURS: std::ops::RangeInclusive<usize> = 2..=8;
 const NAME: &str = "1 to 20 letters a-z, digits, '.', '_' or '-'";
 const SESSIONS: &str = "a number of schemas such as 8, or schemas x threads such as \"2x4\"";
 const TIMEOUT: Kind = Kind::Duration { min_s: 1, max_s: 7 * 86_400 };
-/// The distance of slots, and how long they go on.
 const SLOTS: Kind = Kind::Duration { min_s: 1, max_s: 366 * 86_400 };
 const DEFAULT_TIMEOUT: &str = "600";
 /// A year of runs of an hour each.
 const MOST_RUNS: u64 = 10_000;
-/// Limit of discarded runs at a switch and of attempts at a failing run.
+/// Of discarded runs at a switch, and of attempts at a failing run.
 const MOST_EXTRA: u32 = 100;
 
-/// Parameters that the campaign sets, and where the plan says them.
+/// Where a plan says what the campaign sets.
 const SET_BY_CAMPAIGN: [(&str, &str); 8] = [
     ("SCHEMAS", "`sessions`"),
     ("NUM_SCHEMAS", "`sessions`"),
@@ -436,7 +426,7 @@ impl Checks<'_> {
         }
     }
 
-    /// Names become parts of run names, which hold 64 characters.
+    /// Run names, which contain these names, hold 64 characters.
     fn name(&mut self, place: &str, key: &'static str, text: &str) -> String {
         let spelt = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
         if text.is_empty() || text.len() > 20 || !text.chars().all(spelt) || text.starts_with('.') {
@@ -495,7 +485,7 @@ impl Checks<'_> {
         Some(Hook { command, timeout: parsed? })
     }
 
-    /// The named models; without names all defined ones; without any, `read`.
+    /// Without names all defined ones; without any, `read`.
     fn models(&mut self, named: &Option<Vec<String>>, defined: &[RawModel]) -> Vec<Model> {
         let own: Vec<Model> = defined.iter().map(|model| self.model(model)).collect();
         self.unique("model", own.iter().map(|model| model.name.as_str()));
@@ -626,7 +616,6 @@ impl Checks<'_> {
         }
     }
 
-    /// The targets of a plan of neighbours, which no other key contradicts.
     fn neighbours(&mut self, plan: &RawPlan) -> Vec<Neighbour> {
         if plan.neighbour.is_empty() {
             if plan.together.is_some() {
@@ -693,7 +682,7 @@ impl Checks<'_> {
         companies
     }
 
-    /// The names of a company in the order of the plan.
+    /// In the order of the plan.
     fn company(&mut self, asked: &[String], names: &[String]) -> Vec<String> {
         let place = format!("{}, together", self.file);
         for name in asked.iter().filter(|name| !names.contains(name)) {
@@ -732,10 +721,9 @@ fn parse_sessions(text: &str) -> Option<Sessions> {
     Some(Sessions { schemas: schemas.trim().parse().ok()?, threads: threads.trim().parse().ok()? })
 }
 
-/// Least similarity (0 to 1) of a suggested key.
 const ALIKE: f64 = 0.6;
 
-/// Every unknown key. The parameter table checks the keys of `settings`.
+/// The parameter table checks the keys of `settings`.
 fn unknown_keys(plan: &toml::Table, file: &str) -> Vec<PlanError> {
     let mut errors = unknown_of(plan, &keys::<RawPlan>(), file);
     if let Some(toml::Value::Table(demand)) = plan.get("demand") {
@@ -772,7 +760,6 @@ fn named(table: &toml::Table, index: usize) -> String {
         .map_or_else(|| (index + 1).to_string(), |name| format!("'{name}'"))
 }
 
-/// The keys that a table may have.
 fn keys<T: Default + Serialize>() -> Vec<String> {
     let table = serde_json::to_value(T::default()).unwrap_or_default();
     table.as_object().into_iter().flat_map(|keys| keys.keys().cloned()).collect()
@@ -827,7 +814,6 @@ pub enum PlanError {
     Run { place: String, errors: SpecErrors },
 }
 
-/// One or more errors of a plan.
 #[derive(Debug)]
 pub struct PlanErrors(Vec<PlanError>);
 
@@ -844,7 +830,6 @@ impl From<PlanError> for PlanErrors {
 }
 
 impl fmt::Display for PlanErrors {
-    /// One error a line, without repeats.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut said: Vec<String> = Vec::new();
         for text in self.0.iter().map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! The runs of a campaign: what each of them is, and their order.
+//! The runs of a campaign, and their order.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,6 @@ use crate::plan::{Model, Pairs, Plan, PlanError, PlanErrors, Sessions, Staff, Va
 
 pub(crate) const SCHEDULE_VERSION: u32 = 1;
 
-/// One run of a campaign, or one search for headroom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     pub variant: String,
@@ -59,7 +58,6 @@ pub struct ModelEntry {
     pub members: Vec<String>,
 }
 
-/// The runs of a campaign in order, as its directory keeps them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     pub version: u32,
@@ -70,18 +68,18 @@ pub struct Schedule {
     pub baseline: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub demand: BTreeMap<String, String>,
-    /// Seconds from slot to slot, if each repeat has one.
+    /// Seconds from slot to slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every_s: Option<u64>,
     pub variants: Vec<VariantEntry>,
     pub models: Vec<ModelEntry>,
-    /// The effective configuration of each cell, without RUN_NAME and RESULTS_DIR.
+    /// By cell, without RUN_NAME and RESULTS_DIR.
     pub cells: BTreeMap<String, BTreeMap<String, String>>,
     pub steps: Vec<Step>,
 }
 
 impl Schedule {
-    /// The hooks that prepare a variant, its original's included.
+    /// The original's hooks prepare a twin too.
     pub(crate) fn before_runs(&self, variant: &str) -> BTreeMap<&str, &str> {
         let named = |name: &str| self.variants.iter().find(|entry| entry.name == name);
         let entry = named(variant);
@@ -98,8 +96,7 @@ impl Schedule {
         self.cells.iter().filter(move |(name, _)| name.split('/').next() == Some(variant))
     }
 
-    /// False if searches of this schedule have other conditions in the new one. They resume from their own runs, so that they
-    /// can be neither kept nor begun again in their folders.
+    /// False if conditions of searches changed: these resume from own runs, so they can be neither kept nor begun again.
     pub(crate) fn searches_stay(&self, new: &Self) -> bool {
         let same_cells =
             || self.cells.iter().all(|(name, cell)| new.cells.get(name).is_none_or(|other| other == cell));
@@ -111,7 +108,7 @@ impl Schedule {
         !has_searches || (same_cells() && self.variants.iter().all(same_variant) && self.demand == new.demand)
     }
 
-    /// Differences between two schedules, a phrase each; at most five.
+    /// Phrases, at most five.
     pub fn differences(&self, new: &Self) -> Vec<String> {
         const MOST: usize = 5;
         let mut said = Vec::new();
@@ -153,7 +150,6 @@ impl Schedule {
     }
 }
 
-/// Differences between two sets of values, a phrase each.
 pub(crate) fn changes<'a>(
     was: &'a BTreeMap<String, String>,
     is: &'a BTreeMap<String, String>,
@@ -168,17 +164,15 @@ pub(crate) fn changes<'a>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// In rounds, each of which holds every cell once, shuffled: drift affects all variants alike (Fisher's randomised block
-    /// design, *The Design of Experiments*, 1935, with time as the block).
+    /// Rounds hold every cell once, shuffled: drift affects all variants alike (Fisher's randomised block design, *The Design of
+    /// Experiments*, 1935, with time as the block).
     Interleaved,
-    /// Variant by variant, all repeats of a cell in a row, as SLOB does. Drift affects later variants.
+    /// All repeats of a cell in a row, as SLOB does. Drift affects later variants.
     Blocked,
 }
 
-/// Parameters that do not change what is measured.
 const NAMING: [&str; 2] = ["RUN_NAME", "RESULTS_DIR"];
 
-/// A campaign all of whose runs are free of contradictions.
 #[derive(Clone, Debug)]
 pub struct Campaign {
     pub plan: Plan,
@@ -194,17 +188,14 @@ struct Cell {
     planned: Option<Duration>,
 }
 
-/// A run of a step: one of several that start together, or the only one.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// The neighbour's name; `None` in a plan without neighbours.
     pub name: Option<String>,
     pub settings: Settings,
 }
 
 impl Campaign {
-    /// Resolves every run of a plan on top of `base`, the settings of files, environment and command line.
-    /// Fails with all errors of all runs, with their places in the plan.
+    /// `base` holds the settings of files, environment and command line. Fails with all errors of all runs.
     pub fn build(plan: Plan, base: &Settings, table: &Table) -> Result<Self, PlanErrors> {
         let mut maker = Maker { table, errors: Vec::new(), warnings: Vec::new() };
         let mut cells = BTreeMap::new();
@@ -231,7 +222,6 @@ impl Campaign {
         Ok(campaign)
     }
 
-    /// A slot must have room for its runs.
     fn check_slots(&self) -> Result<(), PlanError> {
         let Some(every) = self.plan.every else { return Ok(()) };
         let round = self.schedule.steps.iter().filter(|step| step.repeat == 1);
@@ -246,8 +236,7 @@ impl Campaign {
         }
     }
 
-    /// The runs of a step, whose records go into `directory`.
-    /// Fails if the step is not of this campaign, or the directory's name can't be a parameter's value.
+    /// Records go into `directory`. Fails if its name can't be a parameter's value.
     pub fn members(&self, step: &Step, directory: &Path) -> Result<Vec<Member>, PlanError> {
         let Some(cell) = self.cells.get(&step.cell()) else {
             let what = format!("there is no run {}", step.key());
@@ -267,12 +256,12 @@ impl Campaign {
         cell.members.iter().map(member).collect()
     }
 
-    /// Warm-up and window of a step; `None` if operations end it.
+    /// `None` if operations end the step.
     pub fn planned(&self, step: &Step) -> Option<Duration> {
         self.cells.get(&step.cell())?.planned
     }
 
-    /// Planned time of steps, discarded runs included; `None` if one is unknown. Hooks, connecting and verifying come on top.
+    /// Discarded runs included, without hooks, connecting and verifying; `None` if a time is unknown.
     pub fn planned_time<'a>(&self, steps: impl IntoIterator<Item = &'a Step>) -> Option<Duration> {
         let mut total = Duration::ZERO;
         let mut last: Option<&str> = None;
@@ -366,7 +355,7 @@ impl Maker<'_> {
         Some(Cell { members: vec![Member { name: None, settings }], planned })
     }
 
-    /// The runs of neighbours that start together: of the same length, each on data of its own.
+    /// Runs that start together must have the same length and their own data.
     fn company(&mut self, plan: &Plan, common: &Settings, members: &[String], step: &Step) -> Option<Cell> {
         let mut cell = Cell { members: Vec::new(), planned: None };
         let mut specs: Vec<(&str, RunSpec)> = Vec::new();
@@ -411,7 +400,6 @@ impl Maker<'_> {
     }
 }
 
-/// The reason that forbids two runs beside each other.
 pub fn clash(one: &RunSpec, other: &RunSpec) -> Option<String> {
     let (first, second) = (&one.target, &other.target);
     let place = |target: &Target| {
@@ -431,7 +419,6 @@ pub fn clash(one: &RunSpec, other: &RunSpec) -> Option<String> {
     })
 }
 
-/// The parameter that ends a run at a time of its own.
 fn ends_early(spec: &RunSpec) -> Option<&'static str> {
     match spec.length {
         Length::Operations(_) => Some("WORK_LOOP"),
@@ -494,8 +481,7 @@ pub(crate) fn steps(plan: &Plan) -> Vec<Step> {
     }
 }
 
-/// If switching costs time (a hook, discarded runs), a round takes one variant after the other, in a random order. Otherwise the
-/// variants of a cell follow each other.
+/// If a switch costs time, a round takes one variant after the other; otherwise the variants of a cell follow each other.
 fn interleaved(plan: &Plan) -> Vec<Step> {
     let mut chance = Shuffler::new(plan.seed);
     let switching_costs = plan.warmup_runs > 0
@@ -537,7 +523,7 @@ fn blocked(plan: &Plan) -> Vec<Step> {
     steps
 }
 
-/// Every model with every session count; the variant is still empty.
+/// The variant is still empty.
 fn cells(plan: &Plan) -> Vec<Step> {
     let of = |model: &Model| {
         let model = model.name.clone();

@@ -1,6 +1,5 @@
-//! A campaign's directory: the schedule, its progress, and the runs.
-//!
-//! Files are written durably under a temporary name and renamed: after a power loss each is either old or new, and whole.
+//! A campaign's directory: the schedule, its progress, and the runs. Files are written under a temporary name and renamed: after
+//! a power loss each is whole.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,7 +20,7 @@ pub const CAMPAIGN_FILE: &str = "campaign.json";
 pub(crate) const WARM_UP_FOLDER: &str = "warm-up";
 const STATE_FILE: &str = "state.json";
 
-/// A campaign's directory, locked by this process.
+/// Locked by this process.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) directory: PathBuf,
@@ -30,9 +29,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Creates a campaign's directory, or resumes the campaign there, and records a run that was saved but not noted. With `amend`,
-    /// a schedule that differs replaces the saved one.
-    /// Fails if the directory is locked, holds other files, or another schedule.
+    /// Creates or resumes a campaign, and notes a run that was saved only. `amend` replaces a differing schedule.
+    /// Fails if the directory is locked, or holds other files or another schedule.
     pub fn open(directory: &Path, schedule: &Schedule, amend: bool) -> Result<Self, CampaignError> {
         let (lock, exists) = Lock::of_new_or_own(directory, CAMPAIGN_FILE)?;
         let mut state = read_state(directory)?;
@@ -61,7 +59,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Sets the attempts at steps aside, so that these are made again. Their runs keep their folders.
+    /// Sets the attempts aside. Their runs keep their folders.
     pub fn make_again(&mut self, steps: &BTreeSet<String>) -> Result<(), CampaignError> {
         self.state.set_aside(|attempt| steps.contains(&attempt.step));
         self.save()
@@ -83,7 +81,7 @@ impl Store {
         self.save()
     }
 
-    /// Notes how the step ended that was under way when the program ended: its record may be complete.
+    /// The record of the step under way at the program's end may be complete.
     fn reconcile(&mut self, schedule: &Schedule) -> Result<(), CampaignError> {
         let Some(running) = self.state.running.take() else { return Ok(()) };
         let Some(step) = schedule.steps.iter().find(|step| step.key() == running.step) else {
@@ -117,7 +115,7 @@ impl Store {
             .find(|record| !noted(&record.id))
     }
 
-    /// True unless a run beside this one is not complete.
+    /// False if a run beside this one is not complete.
     fn is_whole(&self, record: &Record) -> bool {
         let is_complete = |neighbour: &Neighbour| {
             let path = self.directory.join(&neighbour.run);
@@ -127,12 +125,11 @@ impl Store {
     }
 }
 
-/// True if the record is that of a step, or one of several.
 fn measures(record: &Record, step: &str) -> bool {
     record.name == step || record.together.as_ref().is_some_and(|together| together.step == step)
 }
 
-/// The readable records of a folder, the newest first.
+/// Readable ones, the newest first.
 fn records(directory: &Path) -> impl Iterator<Item = (PathBuf, Record)> {
     let runs = list_runs(directory).unwrap_or_default();
     let read = |path: PathBuf| {
@@ -142,8 +139,7 @@ fn records(directory: &Path) -> impl Iterator<Item = (PathBuf, Record)> {
     runs.into_iter().rev().filter_map(read)
 }
 
-/// Reads a campaign's schedule and state; `None` if the directory holds no campaign.
-/// Fails if its files can't be read or understood.
+/// `None` if the directory holds no campaign.
 pub fn read_campaign(directory: &Path) -> Result<Option<(Schedule, State)>, CampaignError> {
     if !directory.join(CAMPAIGN_FILE).is_file() {
         return Ok(None);
@@ -195,7 +191,6 @@ pub(crate) const STATE_VERSION: u32 = 1;
 pub struct State {
     pub version: u32,
     pub prepared: Vec<String>,
-    /// Begin of the first slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_slot: Option<Timestamp>,
     /// Saved before a step begins.
@@ -222,7 +217,7 @@ pub struct Attempt {
     pub run: Option<String>,
     pub ended: Ended,
     pub began: Timestamp,
-    /// Duration with hooks; `None` if the program was killed meanwhile.
+    /// With hooks; `None` if the program was killed meanwhile.
     pub seconds: Option<f64>,
 }
 
@@ -268,14 +263,12 @@ pub(crate) enum StepState {
     Missed,
 }
 
-/// The time in which the run of a step may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub begin: Timestamp,
     pub end: Timestamp,
 }
 
-/// A run that no longer can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissedRun {
     pub cell: String,
@@ -308,7 +301,7 @@ impl State {
         completed.run.as_deref()
     }
 
-    /// The slot of a step; `None` in a campaign without slots, or before its first.
+    /// `None` in a campaign without slots, or before its first.
     pub fn slot(&self, schedule: &Schedule, step: &Step) -> Option<Slot> {
         let every = SignedDuration::from_secs(schedule.every_s?.cast_signed());
         let first = self.first_slot?;
@@ -316,7 +309,7 @@ impl State {
         Some(Slot { begin: edge(step.repeat - 1)?, end: edge(step.repeat)? })
     }
 
-    /// The runs whose slots have passed at `now`, noted or not.
+    /// Runs whose slots have passed at `now`, noted or not.
     pub fn missed(&self, schedule: &Schedule, now: Timestamp) -> Vec<MissedRun> {
         let is_running =
             |step: &Step| self.running.as_ref().is_some_and(|running| running.step == step.key());
@@ -328,7 +321,6 @@ impl State {
         schedule.steps.iter().filter(is_open).filter_map(missed).collect()
     }
 
-    /// The reason for a step without a completed run in its slot.
     pub(crate) fn why_missed(&self, step: &Step) -> String {
         match self.attempts_at(step).last().map(|attempt| &attempt.ended) {
             Some(Ended::Missed { why }) => why.clone(),
@@ -340,7 +332,7 @@ impl State {
         }
     }
 
-    /// Sets the attempts at completed steps aside whose run is no longer in the directory, so that they are open again.
+    /// Reopens completed steps whose run is no longer in the directory.
     fn set_missing_aside(&mut self, directory: &Path, schedule: &Schedule) {
         let beside = |path: &Path| {
             let record = read_record_with(path, SeriesWanted::Empty).ok()?;
@@ -359,7 +351,7 @@ impl State {
         self.missing = missing;
     }
 
-    /// True for a run that was made again, or whose conditions were changed by an amended plan.
+    /// True for a run made again, or with other conditions in an amended plan.
     pub fn is_set_aside(&self, run: &str) -> bool {
         let is_it = |attempt: &Attempt| attempt.run.as_deref() == Some(run);
         self.superseded.iter().any(is_it) && !self.attempts.iter().any(is_it)
@@ -370,7 +362,7 @@ impl State {
         self.superseded.extend(set_aside);
     }
 
-    /// Keeps attempts whose cell and preparing hooks are unchanged and sets the others aside. A changed variant is prepared again.
+    /// Keeps attempts with the same cell and preparing hooks. A changed variant is prepared again.
     pub(crate) fn amend(&mut self, old: &Schedule, new: &Schedule) {
         let keys: Vec<String> = new.steps.iter().map(Step::key).collect();
         let same = |attempt: &Attempt| {
@@ -390,14 +382,14 @@ impl State {
 
 const LOCK_FILE: &str = "lock";
 
-/// Locks a directory until it is dropped or the process ends: the kernel keeps the lock.
+/// The kernel holds the lock until it is dropped or the process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
 }
 
 impl Lock {
-    /// Locks the directory that `file` marks, or creates it; the answer is true if the file is there. Other files are refused.
+    /// Returns true if `file` is there. Refuses a directory with other files.
     fn of_new_or_own(directory: &Path, file: &str) -> Result<(Self, bool), CampaignError> {
         let file = directory.join(file);
         let ours = |name: &str| name == LOCK_FILE || name.starts_with('.');
@@ -441,8 +433,7 @@ impl Drop for Lock {
 
 const TRAIL_FILE: &str = "trail.json";
 
-/// A locked directory of runs, each of which follows from those before. After a kill the same runs are asked for again, and
-/// completed ones are not repeated.
+/// Runs that each follow from those before. After a kill completed ones are not repeated.
 #[derive(Debug)]
 pub struct Trail {
     pub directory: PathBuf,
@@ -450,8 +441,8 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// Creates a directory for runs about `about`, or resumes the one there.
-    /// Fails if the directory is locked, holds other files, or runs about something else.
+    /// Creates or resumes runs about `about`. Fails if the directory is locked, or holds other files or runs about something
+    /// else.
     pub fn open(directory: &Path, about: &serde_json::Value) -> Result<Self, CampaignError> {
         let (lock, exists) = Lock::of_new_or_own(directory, TRAIL_FILE)?;
         if exists {
@@ -468,14 +459,13 @@ impl Trail {
         Ok(Self { directory: directory.to_path_buf(), _lock: lock })
     }
 
-    /// The latest completed run of that name, with what its verdicts need.
     pub fn made(&self, name: &str) -> Option<Record> {
         let is_it = |record: &Record| record.name == name && record.status == Status::Completed;
         let (path, _) = records(&self.directory).find(|(_, record)| is_it(record))?;
         read_record_with(&path, SeriesWanted::Counts).ok()
     }
 
-    /// All runs of that name with their series, whole or not, from the earliest.
+    /// Includes unfinished runs, from the earliest.
     pub fn parts(&self, name: &str) -> Vec<Record> {
         let runs = list_runs(&self.directory).unwrap_or_default();
         let whole = |path: PathBuf| read_record_with(&path, SeriesWanted::Whole).ok();

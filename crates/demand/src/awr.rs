@@ -7,10 +7,9 @@ use slob_measure::{Bound, Facts, WorkingSet};
 
 use crate::{Bucket, Figure, Figures, Histograms, Sample, Subject};
 
-/// `awr_info` counts bytes in MiB: a power of two, so that the conversion back is exact.
+/// `awr_info` counts bytes in MiB.
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Columns of `awr_info`, their figures and factors.
 const COLUMNS: [(Head, Figure, f64); 14] = [
     (Head::LogicalReads, Figure::LogicalReads, 1.0),
     (Head::Reads, Figure::ReadRequests, 1.0),
@@ -27,19 +26,16 @@ const COLUMNS: [(Head, Figure, f64); 14] = [
     (Head::BlockWrite, Figure::BlockWriteUs, 1.0),
     (Head::LogWrite, Figure::LogWriteUs, 1.0),
 ];
-/// Statistics that `awr_info` lacks.
 const STATISTICS: [(&str, Figure); 4] = [
     ("physical reads direct", Figure::DirectReadBlocks),
     ("user rollbacks", Figure::Rollbacks),
     ("parse count (total)", Figure::Parses),
     ("parse count (hard)", Figure::HardParses),
 ];
-/// Events whose histograms are kept: single-block reads by either name, and waits for the log.
 const READS: [&str; 2] = ["db file sequential read", "cell single block physical read"];
 const COMMIT: &str = "log file sync";
 
 impl Sample {
-    /// The sample of a report. Contradictions in the report are faults of the sample.
     pub fn of_report(named: &Named) -> Self {
         let report = &named.report;
         let interval = &report.interval;
@@ -86,8 +82,7 @@ fn facts(report: &Report) -> Facts {
     }
 }
 
-/// The working set fits into the smallest default pool with at most this many times the physical reads of the largest that the
-/// advisory tried.
+/// The working set fits the smallest default pool with at most this many times the least physical reads of the advisory.
 const NO_MORE_READS: f64 = 1.05;
 
 fn working_set(advice: &[BufferPoolAdvice]) -> WorkingSet {
@@ -119,7 +114,7 @@ fn working_set(advice: &[BufferPoolAdvice]) -> WorkingSet {
     WorkingSet::Estimate { bytes: (tried[at].0 * MIB) as u64, bound, method: method.into() }
 }
 
-/// The instance of a cluster, unless the report is of all instances.
+/// `None` for a report of all instances.
 fn instance(report: &Report) -> Option<String> {
     let is_one = report.database.is_rac == Some(true) && report.kind != Kind::AwrGlobal;
     report.database.instance.clone().filter(|_| is_one)

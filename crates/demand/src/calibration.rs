@@ -12,8 +12,7 @@ pub struct Calibrated {
     pub runs: Vec<String>,
 }
 
-/// Calibrates a plan. `measure` makes the run of that number and returns its id and its figures. Of the measured plans the
-/// best fit is returned; a plan that was not measured is never the result.
+/// `measure` makes the run of that number and returns its id and figures. A plan that was not measured is never the result.
 pub fn calibrate<E>(
     demand: &Demand,
     limits: &Limits,

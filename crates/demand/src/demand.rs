@@ -51,7 +51,6 @@ impl fmt::Display for At {
     }
 }
 
-/// The figure that orders intervals, by its name on the command line.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
 )]
@@ -74,7 +73,7 @@ impl By {
         self.into()
     }
 
-    /// Its words, and its figures: the first one known counts. [`By::Each`] has none.
+    /// The first known figure counts. [`By::Each`] has none.
     fn words_and_figures(self) -> (&'static str, &'static [Figure]) {
         match self {
             Self::Reads => ("reads", &READS),
@@ -96,13 +95,12 @@ impl By {
     }
 }
 
-/// A point of a profile and the growth wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     pub at: At,
     pub by: By,
     pub grow: f64,
-    /// Ratio of the busiest minutes to their interval's mean, if known.
+    /// Ratio of the busiest minutes to their interval's mean.
     pub peak_factor: Option<f64>,
 }
 
@@ -149,18 +147,17 @@ pub enum ReadsAre {
     Blocks,
 }
 
-/// Rates and latencies that a platform must carry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Demand {
     pub point: String,
-    /// The point in short, such as `peak hour`.
+    /// In short, such as `peak hour`.
     pub name: String,
     pub grow: f64,
     pub figures: Figures,
     pub reads_are: ReadsAre,
     #[serde(skip)]
     pub histograms: Histograms,
-    /// The BAD verdicts of the runs that it is of.
+    /// The BAD verdicts of its runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bad: Vec<Judged>,
     pub notes: Vec<String>,
@@ -173,9 +170,8 @@ impl Demand {
 }
 
 impl Profile {
-    /// The demand at a point of the profile.
-    /// Fails if neither reads nor commits are known, the database was idle, no interval matches, or a peak is wanted of one long
-    /// interval without `peak_factor`.
+    /// Fails if neither reads nor commits are known, the database was idle, no interval matches, or one long interval needs
+    /// `peak_factor`.
     pub fn demand(&self, choice: &Choice) -> Result<Demand, ChoiceError> {
         let in_range = |factor: f64| factor > 0.0 && factor <= 1000.0;
         if !in_range(choice.grow) {
@@ -371,7 +367,7 @@ pub struct NotModelled {
     pub of: &'static str,
 }
 
-/// All work of an interval that the method does not model, the largest shares first.
+/// The largest shares come first.
 pub fn not_modelled(figures: &Figures, block_bytes: Option<u32>) -> Vec<NotModelled> {
     let get = |figure| figures.get(figure);
     let share = |part: f64, whole: Option<f64>| {

@@ -7,13 +7,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// How a figure adds up over instances and grows with the demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Per second: instances add up, and it grows with the demand.
+    /// Instances add up, and it grows with the demand.
     Rate,
-    /// A mean in microseconds: weighted over instances, independent of growth.
+    /// Microseconds: weighted over instances, independent of growth.
     Mean,
 }
 
-/// Declares the figures in display order: each with its name in files, its title and its unit.
+/// In display order: name in files, title, unit.
 macro_rules! figures {
     ($($(#[$doc:meta])* $figure:ident = $name:literal, $title:literal, $unit:literal;)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,26 +26,23 @@ macro_rules! figures {
 }
 
 figures! {
-    /// Visits of blocks in the buffer cache.
     LogicalReads = "logical_reads_per_s", "Logical reads (blocks)", "blocks/s";
-    /// Requests for physical reads, of the application's blocks.
+    /// Only the application's blocks.
     ReadRequests = "physical_read_requests_per_s", "Physical read requests", "1/s";
-    /// Blocks of these requests.
     ReadBlocks = "physical_read_blocks_per_s", "Physical reads (blocks)", "blocks/s";
     ReadBytes = "physical_read_bytes_per_s", "Physical reads (bytes)", "bytes/s";
-    /// Bytes of all reads, the server's own included.
+    /// Includes the server's own reads.
     AllReadBytes = "all_read_bytes_per_s", "All reads (bytes)", "bytes/s";
     SingleBlockReads = "single_block_reads_per_s", "Waits for a single block", "1/s";
-    /// Blocks read around the buffer cache.
+    /// Past the buffer cache.
     DirectReadBlocks = "direct_read_blocks_per_s", "Direct reads (blocks)", "blocks/s";
-    /// Bytes of sorts and joins read back.
+    /// Sorts and joins.
     TempReadBytes = "temp_read_bytes_per_s", "Temporary data read", "bytes/s";
-    /// Requests for physical writes, of the application's blocks.
+    /// Only the application's blocks.
     WriteRequests = "physical_write_requests_per_s", "Physical write requests", "1/s";
     WriteBlocks = "physical_write_blocks_per_s", "Physical writes (blocks)", "blocks/s";
-    /// Bytes of all writes, the server's own included.
+    /// Includes the server's own writes.
     AllWriteBytes = "all_write_bytes_per_s", "All writes (bytes)", "bytes/s";
-    /// Bytes of sorts and joins written.
     TempWriteBytes = "temp_write_bytes_per_s", "Temporary data written", "bytes/s";
     RedoBytes = "redo_bytes_per_s", "Redo", "bytes/s";
     Commits = "commits_per_s", "Commits", "1/s";
@@ -57,11 +54,11 @@ figures! {
     /// Seconds in calls, of all sessions: average active sessions.
     DbTime = "db_time_per_s", "Average active sessions (DB time)", "s/s";
     DbCpu = "db_cpu_per_s", "DB CPU", "s/s";
-    /// Mean read of one block; of all reads where the source has no others.
+    /// Of all reads where the source has no others.
     ReadUs = "single_block_read_us", "Read of a block, mean", "us";
-    /// Mean read around the buffer cache.
+    /// Past the buffer cache.
     DirectReadUs = "direct_read_us", "Direct read, mean", "us";
-    /// Mean read of several blocks at a time that do not lie together.
+    /// Reads of several blocks at a time that do not lie together.
     ParallelReadUs = "parallel_read_us", "Parallel read, mean", "us";
     BlockWriteUs = "block_write_us", "Write of blocks, mean", "us";
     LogWriteUs = "log_write_us", "Write of the log, mean", "us";
@@ -99,7 +96,7 @@ impl Figure {
         if self.unit() == "us" { Kind::Mean } else { Kind::Rate }
     }
 
-    /// The rate of the waits that a mean is of, as its weight.
+    /// The rate of waits weights their mean.
     pub(crate) fn weight(self) -> Option<Self> {
         match self {
             ReadUs => Some(SingleBlockReads),
@@ -118,12 +115,11 @@ impl Serialize for Figure {
     }
 }
 
-/// Physical reads are requests, or blocks where these are not counted.
+/// Blocks count if requests are unknown.
 pub(crate) const READS: [Figure; 2] = [ReadRequests, ReadBlocks];
-/// Physical writes are blocks, or requests where these are not counted.
+/// Requests count if blocks are unknown.
 pub(crate) const WRITES: [Figure; 2] = [WriteBlocks, WriteRequests];
 
-/// Known values by figure, saved as an object by [`Figure::name`]. Unknown ones are absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures(BTreeMap<Figure, f64>);
 
@@ -150,7 +146,6 @@ impl Figures {
         self.0.is_empty()
     }
 
-    /// The first of these figures that is known.
     pub(crate) fn first(&self, figures: &[Figure]) -> Option<f64> {
         figures.iter().find_map(|figure| self.get(*figure))
     }

@@ -7,7 +7,7 @@ use crate::demand::Demand;
 use crate::figure::{Figure, Figures, READS, WRITES};
 use crate::plan::{CACHED, Costs, Measured, Planned, Rates};
 
-/// A figure that a plan must meet, saved by [`Aim::words`].
+/// Saved by [`Aim::words`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::VariantArray, strum::IntoStaticStr)]
 #[serde(into = "&'static str")]
 #[strum(serialize_all = "lowercase")]
@@ -23,25 +23,22 @@ pub enum Aim {
 }
 
 impl Aim {
-    /// In display order.
     pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
 
     pub fn words(self) -> &'static str {
         self.into()
     }
 
-    /// True if a plan must meet it. Checkpoints decide when changed blocks are written, so that the writes of a short run say
-    /// little; they count where redo is not known.
+    /// Checkpoints decide when blocks are written: writes of a short run count only where redo is unknown.
     pub(crate) fn must(self, demand: &Demand) -> bool {
         self != Self::PhysicalWrites || demand.figures.get(Figure::RedoBytes).is_none()
     }
 
-    /// True if it is proportional to commits.
     pub(crate) fn comes_with_commits(self) -> bool {
         matches!(self, Self::Redo | Self::Commits | Self::PhysicalWrites)
     }
 
-    /// The figures that count it: the first one known.
+    /// The first known figure counts.
     fn figures(self) -> &'static [Figure] {
         match self {
             Self::PhysicalReads => &READS,
@@ -52,7 +49,6 @@ impl Aim {
         }
     }
 
-    /// The figure by which a demand counts it, if it has any.
     fn figure(self, demand: &Demand) -> Option<Figure> {
         self.figures().iter().copied().find(|figure| demand.figures.get(*figure).is_some())
     }
@@ -66,7 +62,6 @@ impl Aim {
         figures.first(self.figures())
     }
 
-    /// Its measured value, counted as the demand does if possible.
     fn measured(self, demand: &Demand, measured: &Measured) -> Option<f64> {
         match self {
             Self::PhysicalReads => measured.reads(demand.reads_are),
@@ -92,7 +87,6 @@ impl Aim {
 /// A figure is met within this deviation from the demand.
 pub const TOLERANCE_PERCENT: f64 = 5.0;
 
-/// A demanded figure beside its planned and measured values.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitLine {
@@ -101,10 +95,10 @@ pub struct FitLine {
     pub demanded: f64,
     pub planned: Option<f64>,
     pub measured: Option<f64>,
-    /// Deviation of the measured value, or else the planned one, from the demand.
+    /// Deviation of the measured value, or else the planned one.
     pub percent: Option<f64>,
     pub must: bool,
-    /// True if the run had so few commits that chance explains the deviation.
+    /// The run had so few commits that chance explains the deviation.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub by_chance: bool,
     pub why: Option<String>,
@@ -117,19 +111,18 @@ impl FitLine {
         self.percent.is_some_and(|percent| percent.abs() <= TOLERANCE_PERCENT)
     }
 
-    /// True if the plan itself misses the demand.
     pub(crate) fn planned_beyond(&self) -> bool {
         let off = |planned: f64| 100.0 * (planned / self.demanded - 1.0).abs();
         self.planned.is_some_and(|planned| off(planned) > TOLERANCE_PERCENT)
     }
 
-    /// Deviation beyond the tolerance, as a logarithm: twice as much is as far off as half.
+    /// As a logarithm: twice as much is as far off as half.
     fn beyond(&self) -> f64 {
         let ratio = self.percent.map_or(LEAST, |percent| (1.0 + percent / 100.0).max(LEAST));
         (ratio.ln().abs() - TOLERANCE_PERCENT / 100.0).max(0.0)
     }
 
-    /// True if it must be met and is not: by the run, or by the plan where the run did not count it.
+    /// Judges the plan where the run did not count the figure.
     pub fn is_missed(&self) -> bool {
         self.must
             && !self.by_chance
@@ -143,12 +136,11 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// True if every figure that must be met is met.
     pub fn is_met(&self) -> bool {
         self.lines.iter().filter(|line| line.must).all(FitLine::is_met)
     }
 
-    /// True if this fit is better than an earlier one, or about as good: it rests on more runs.
+    /// A fit that is about as good replaces an earlier one, as it rests on more runs.
     pub fn replaces(&self, earlier: &Self) -> bool {
         match (self.is_met(), earlier.is_met()) {
             (true, false) => true,
@@ -176,7 +168,6 @@ const NEAR: f64 = 0.02;
 /// Rates per second below this count as zero.
 const NOTHING: f64 = 1e-6;
 
-/// Compares a plan, and its measured run if there is one, with the demand.
 pub fn compare(demand: &Demand, planned: &Planned, measured: Option<&Measured>, costs: &Costs) -> Fit {
     let lines = Aim::ALL.iter().filter_map(|aim| line(*aim, demand, planned, measured, costs));
     Fit { lines: lines.collect() }
@@ -283,7 +274,6 @@ pub(crate) fn why(
     })
 }
 
-/// Why the best plan misses a figure: what the method can't do beside the other figures.
 fn why_planned(line: &FitLine, demand: &Demand, planned: &Planned, costs: &Costs) -> String {
     let parameters = &planned.parameters;
     let get = |figure| demand.figures.get(figure).unwrap_or(0.0);
@@ -341,7 +331,7 @@ fn cached(costs: &Costs) -> String {
     )
 }
 
-/// Few commits deviate by chance: operations are drawn from decks of a hundred, which a short run does not finish.
+/// Operations are drawn from decks of a hundred, which a short run does not finish.
 fn too_few(line: &FitLine, demand: &Demand, planned: &Planned, measured: &Measured) -> Option<String> {
     let is_kept = measured.operations_per_s() >= KEPT * f64::from(planned.parameters.rate);
     if !line.what.comes_with_commits() || !is_kept {
@@ -370,7 +360,6 @@ fn why_reads(demand: &Demand, planned: &Planned, measured: &Measured, costs: &Co
     if costs.reads_per_block < CACHED {
         return cached(costs);
     }
-    // Physical reads per visited block, measured and planned.
     let share = |reads: Option<f64>, visited: f64| 100.0 * reads.unwrap_or(0.0) / visited.max(NOTHING);
     format!(
         "{:.0} % of the visited blocks were read, and {:.0} % were planned for: the cache does not serve the same in every run; \

@@ -1,4 +1,4 @@
-//! The demand that a test is to make, the target that is to carry it, and the plan between them, which short runs calibrate.
+//! The demand of a test, the target that is to carry it, and the plan between them.
 
 use std::time::Duration;
 
@@ -14,15 +14,13 @@ use crate::{
     compare, solve,
 };
 
-/// Length of a calibration run.
 const CALIBRATION: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
 
-/// Keys and values of parameters.
 pub type Pairs = Vec<(&'static str, String)>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DemandError {
-    /// The request can't be carried out; nothing was changed.
+    /// Nothing was changed.
     #[error("{0}")]
     Usage(String),
     /// A run did not measure what it is for.
@@ -36,36 +34,33 @@ impl DemandError {
     }
 }
 
-/// Makes the runs of a search. One that was made before the search was interrupted is not repeated.
+/// Must not repeat a run that was made before an interruption.
 pub trait Runs {
     type Failure: From<DemandError>;
 
     /// The record of a completed run with these parameters.
     fn run(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Self::Failure>;
 
-    /// True if the user ended the search.
     fn is_interruption(failure: &Self::Failure) -> bool;
 
-    /// True if another run would end after the time that the search was given.
+    /// True if another run would exceed the time of the search.
     fn is_out_of_time(&self) -> bool;
 
     fn say(&self, line: &str);
 }
 
-/// A point of a profile and its demand.
 pub struct Goal {
     pub profile: Profile,
     pub choice: Choice,
     pub database: String,
     pub block_bytes: Option<u32>,
     pub demand: Demand,
-    /// Length of a calibration run, as a text of `slob.conf`.
+    /// A text of `slob.conf`.
     calibration: String,
     most_sessions: u32,
 }
 
 impl Goal {
-    /// Takes the demand at the point of a profile that was asked for.
     pub fn of(options: &Options, profile: Profile) -> Result<Self, DemandError> {
         let names = || By::ALL.iter().map(|by| by.name()).collect::<Vec<_>>().join(", ");
         let by = options.by.as_deref().map(|name| {
@@ -101,12 +96,11 @@ impl Goal {
         })
     }
 
-    /// Length of a calibration run.
     pub fn calibration_time(&self) -> Duration {
         parse_time(CALIBRATION, &self.calibration).unwrap_or_default()
     }
 
-    /// The facts that tell the runs for this demand on a target from others.
+    /// Facts that tell these runs from those for other demands or targets.
     pub fn about(&self, settings: &Settings, target: &Target) -> serde_json::Value {
         json!({
             "database": self.database,
@@ -119,7 +113,7 @@ impl Goal {
         })
     }
 
-    /// The plan before a load: for what SCHEMAS, SCALE and SCAN_TABLE_SZ would make.
+    /// For the data that SCHEMAS, SCALE and SCAN_TABLE_SZ would make.
     pub fn plan_without_target(&self, settings: &Settings) -> Result<Calibrated, SpecErrors> {
         let load = LoadSpec::from_settings(settings)?.spec;
         let block_bytes = load.block_sz.or(self.block_bytes).unwrap_or(load.block_bytes());
@@ -141,7 +135,6 @@ impl Goal {
         Calibrated { planned, fit, runs: Vec::new() }
     }
 
-    /// Why nothing would follow from a search for this demand.
     pub fn refusal(&self, options: &Options) -> Option<String> {
         refusal(&self.demand.bad, options.count_cached)
     }
@@ -151,7 +144,6 @@ fn shown(settings: &Settings, key: &str) -> Option<String> {
     settings.entry(key)?.displayed()
 }
 
-/// What is loaded at a target.
 pub struct LoadedTarget {
     pub name: String,
     pub block_bytes: u32,
@@ -161,7 +153,6 @@ pub struct LoadedTarget {
     pub scan_blocks: u64,
 }
 
-/// A target with the limits of a plan for it.
 pub struct Target {
     pub name: String,
     pub limits: Limits,
@@ -189,14 +180,12 @@ impl Target {
         Self { name, limits: limits.with_hot_spot(block_bytes), block_bytes, sets_warmup }
     }
 
-    /// Keys and values of a run of these operations on this target.
     pub fn pairs(&self, parameters: &Parameters) -> Pairs {
         let mut pairs = parameters.pairs();
         pairs.extend([("SCALE", self.limits.scale_blocks.to_string()), ("WORK_LOOP", "0".to_owned())]);
         pairs
     }
 
-    /// Calibrates a plan with short runs.
     pub fn calibrate<R: Runs>(&self, goal: &Goal, runs: &R) -> Result<Calibrated, R::Failure> {
         calibrate(&goal.demand, &self.limits, |nth, parameters| {
             let mut pairs = self.pairs(parameters);

@@ -13,7 +13,6 @@ use crate::search::{HeadroomFound, Step as SearchStep, search_headroom};
 use crate::step::{Environment, HeadroomStep, NotCounted, times};
 use crate::{Calibrated, Figures, Parameters};
 
-/// What the runs of a search say.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct HeadroomResult {
     pub measured: Option<Environment>,
@@ -21,10 +20,10 @@ pub struct HeadroomResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     pub limits: Vec<HeadroomLimit>,
-    /// The run that shows this platform's own latencies; absent if no lower rate than that of 1x can be asked for.
+    /// Shows the platform's own latencies; absent if no rate lower than that of 1x is possible.
     pub low_load: Option<HeadroomStep>,
     pub steps: Vec<HeadroomStep>,
-    /// Multiple of the demand; absent if the platform does not even carry the least that was tried.
+    /// Absent if the platform does not even carry the least multiple.
     pub carries: Option<f64>,
     /// Carried in every run.
     pub at_least: Option<f64>,
@@ -33,14 +32,13 @@ pub struct HeadroomResult {
     pub why: String,
 }
 
-/// A search with its plan as it was calibrated at 1x, and the interruption that ended it.
 pub struct HeadroomSearched<F> {
     pub calibrated: Calibrated,
     pub result: HeadroomResult,
     pub interruption: Option<F>,
 }
 
-/// Searches for headroom, or resumes. Without a demand to rely on no run is made.
+/// Resumes an earlier search. Without a demand to rely on no run is made.
 pub fn find_headroom<R: Runs>(
     goal: &Goal,
     target: &Target,
@@ -82,11 +80,10 @@ struct StepSearch<'a, R: Runs> {
     runs: &'a R,
     parameters: Parameters,
     target: &'a Target,
-    /// Columns of latencies that limits may need.
     columns: BTreeSet<&'static str>,
     limits: Vec<HeadroomLimit>,
     count_cached: bool,
-    /// How often the steps of a level are repeated because others spoiled them.
+    /// How often steps are repeated because others spoiled them.
     spoiled_repeats: usize,
     measured: Option<Environment>,
     low_load: Option<HeadroomStep>,
@@ -95,7 +92,7 @@ struct StepSearch<'a, R: Runs> {
 }
 
 impl<R: Runs> StepSearch<'_, R> {
-    /// Runs at low load and at 1x settle the default limits, by which further steps are judged.
+    /// Runs at low load and at 1x decide the default limits.
     fn find(&mut self, options: &Options, production: &Figures) -> Result<HeadroomFound, R::Failure> {
         let rules = options.rules();
         let rate = NonZeroU32::new(self.parameters.rate).unwrap_or(NonZeroU32::MIN);
@@ -115,8 +112,7 @@ impl<R: Runs> StepSearch<'_, R> {
         search_headroom(rules, rate, &at_one, |factor| self.step(factor, |step| step.broke.is_some()))
     }
 
-    /// Measures the latencies of this platform where nothing queues; returns what ends the search. A plan of a rate that can't
-    /// be lowered has no such run.
+    /// Latencies where nothing queues; returns what ends the search. A plan whose rate can't be lowered has no such run.
     fn measure_low_load(&mut self) -> Result<Option<SearchStep>, R::Failure> {
         let factor = LOW_LOAD.value / 100.0;
         if self.parameters.times(factor, &self.target.limits).rate == self.parameters.rate {
@@ -137,7 +133,7 @@ impl<R: Runs> StepSearch<'_, R> {
         Ok(None)
     }
 
-    /// A step, repeated while others spoil it and that `matters`.
+    /// Repeats the step while others spoil it and that `matters`.
     fn step(&mut self, factor: f64, matters: fn(&HeadroomStep) -> bool) -> Result<SearchStep, R::Failure> {
         loop {
             let name = format!("step-{}", self.steps.len() + 1);
@@ -167,7 +163,6 @@ impl<R: Runs> StepSearch<'_, R> {
         }
     }
 
-    /// Makes the run of a step, unless the search ends.
     fn run(&mut self, name: &str, factor: f64) -> Result<Result<HeadroomStep, SearchStep>, R::Failure> {
         if self.runs.is_out_of_time() {
             return Ok(Err(SearchStep::OutOfTime));

@@ -1,5 +1,4 @@
-//! The search for the knee of a target, alone or beside another: sessions or a rate are raised until a limit breaks or throughput stops
-//! growing.
+//! The search for the knee of a target: sessions or a rate grow until a limit breaks or throughput stops growing.
 
 use std::num::NonZeroU32;
 
@@ -14,7 +13,6 @@ use crate::search::{KneeFound, KneePoint, KneeRules, Raised, search_knee};
 
 /// Steps of the rate, as parts of a closed loop's throughput.
 const STEPS_OF_CAPACITY: u32 = 16;
-/// The search ends at twice a closed loop's throughput.
 const MOST_STEPS: NonZeroU32 = NonZeroU32::new(2 * STEPS_OF_CAPACITY).unwrap();
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,27 +28,25 @@ pub struct CurvePoint {
     pub physical_read_p99_us: Option<f64>,
     pub operation_mean_us: Option<f64>,
     pub operation_p99_us: Option<f64>,
-    /// Known of an open loop.
+    /// Only of an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_p99_us: Option<f64>,
-    /// Throughput x mean latency in percent of the sessions (Little, "A proof for the queuing formula L = lambda W",
-    /// *Operations Research* 9 (1961) 383): 100 if every session is always inside an operation. Absent in an open loop,
-    /// whose sessions wait for arrivals.
+    /// Throughput x mean latency in percent of the sessions (Little, "A proof for the queuing formula L = lambda W", *Operations
+    /// Research* 9 (1961) 383). Absent in an open loop, whose sessions wait for arrivals.
     pub little_percent: Option<f64>,
-    /// The limited figure, of the target beside it if there is one.
+    /// Of the target beside it if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_us: Option<f64>,
     pub over_limit: bool,
     pub bottleneck: Bottleneck,
     pub reason: String,
     pub verdicts: Vec<Judged>,
-    /// The run of the target beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub victim: Option<Box<Self>>,
 }
 
 impl CurvePoint {
-    /// The point of a run; `None` without throughput.
+    /// `None` without throughput.
     pub fn of(record: &Record, over_limit: bool) -> Option<Self> {
         let figures = Run::of(record);
         let (sessions, rate_per_s) = (record.workload.sessions(), mean_rate(record).map(|rate| rate as u32));
@@ -79,7 +75,6 @@ impl CurvePoint {
         })
     }
 
-    /// The level in words: its rate, or its sessions.
     pub fn level(&self) -> String {
         match self.rate_per_s {
             Some(rate) => format!("a rate of {rate}/s"),
@@ -88,14 +83,13 @@ impl CurvePoint {
     }
 }
 
-/// The curve of a search, and its knee.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KneeResult {
     /// In the order of the search.
     pub points: Vec<CurvePoint>,
     /// Absent if even the fewest sessions exceed the limit.
     pub knee_sessions: Option<u32>,
-    /// The highest rate that was kept, if the search raised the rate instead of the sessions.
+    /// The highest kept rate, if the search raised the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knee_rate_per_s: Option<u32>,
     pub why: String,
@@ -104,11 +98,10 @@ pub struct KneeResult {
     pub tolerance_percent: f64,
 }
 
-/// Makes the runs of a search for the knee.
 pub trait Levels {
     type Failure: From<DemandError>;
 
-    /// The record of a run with a parameter and a part of its name, and that of the target beside it.
+    /// The run with a parameter and a part of its name, and that of the target beside it.
     fn measure(
         &self,
         parameter: (&'static str, String),
@@ -121,12 +114,11 @@ pub trait Levels {
     fn say(&self, line: &str);
 }
 
-/// What a search for the knee is asked for.
 pub struct KneeOptions {
     /// The most threads of each schema.
     pub most: NonZeroU32,
     pub schemas: NonZeroU32,
-    /// A gain below this share of throughput does not count, and this share of a rate may be missing.
+    /// The least gain that counts, and the most of a rate that may be missing, as shares.
     pub tolerance: f64,
     pub repeats: NonZeroU32,
     /// Of the target beside the search, if there is one.
@@ -134,7 +126,7 @@ pub struct KneeOptions {
     pub by_rate: bool,
 }
 
-/// Searches for the knee. Beside the curve, returns what ended the search early.
+/// Also returns what ended the search early.
 pub fn find_knee<L: Levels>(options: KneeOptions, levels: &L) -> (KneeResult, Result<(), L::Failure>) {
     let KneeOptions { most, schemas, tolerance, repeats, limit, by_rate } = options;
     let rules = KneeRules { most: if by_rate { MOST_STEPS } else { most }, tolerance, repeats };
@@ -160,7 +152,7 @@ struct CurveSearch<'a, L> {
 }
 
 impl<L: Levels> CurveSearch<'_, L> {
-    /// The point of a level; `None` if the target refuses it and a lower level was measured.
+    /// `None` if the target refuses it and a lower level was measured.
     fn measure_level(
         &mut self,
         raised: Raised,
@@ -199,7 +191,7 @@ impl<L: Levels> CurveSearch<'_, L> {
         Ok(Some(KneePoint { threads: level, throughput, over_limit }))
     }
 
-    /// Measures a closed loop, which the steps of the rate divide.
+    /// A closed loop, whose throughput the steps of the rate divide.
     fn rate_step(&mut self) -> Result<NonZeroU32, L::Failure> {
         let (record, victim) = self.levels.measure(("RATE", "0".to_owned()), "closed")?;
         // A closed loop has no response times, so their limit does not apply.
@@ -245,7 +237,6 @@ impl<L: Levels> CurveSearch<'_, L> {
     }
 }
 
-/// True if a run with a rate did less than that.
 fn misses_rate(point: &CurvePoint, tolerance: f64) -> bool {
     point.rate_per_s.is_some_and(|rate| point.operations_per_s < (1.0 - tolerance) * f64::from(rate))
 }
@@ -255,12 +246,11 @@ fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, DemandEr
         .ok_or_else(|| DemandError::Failed(format!("run {} has no throughput to compare", record.id)))
 }
 
-/// The figure that a limit is for, if the target measures it.
 fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {
     limit.figure.of(&Run::of(record))
 }
 
-/// The step of the clock that timed what the limit is for: a figure that is absent lies below it.
+/// An absent figure lies below the step of the clock that timed it.
 fn clock_step_us(limit: &LatencyLimit, record: &Record) -> Option<f64> {
     let timed = |kind: &KindRecord| match limit.figure.name.split_once('_')?.0 {
         "operation" => kind.latency.clock_step(),

@@ -1,6 +1,6 @@
 //! Least squares with unknowns that are not negative.
 
-/// An equation: coefficients of the unknowns, and their sum.
+/// Coefficients of the unknowns, and their sum.
 #[derive(Clone, Debug)]
 pub(crate) struct Equation<const N: usize> {
     pub(crate) coefficients: [f64; N],
@@ -10,15 +10,14 @@ pub(crate) struct Equation<const N: usize> {
 
 /// Squared residuals that differ by less are the same.
 pub(crate) const SAME: f64 = 1e-6;
-/// A pivot below this share of its unknown's scale is none: the equations do not determine the unknown.
+/// With a smaller pivot, as a share of the unknown's scale, the equations do not determine it.
 const SINGULAR: f64 = 1e-10;
 
-/// The unknowns, none negative, with the least weighted squares of relative residuals; of equally good ones those with the fewest
-/// unknowns above zero, the first ones before others. Sums must be above zero.
+/// The least squares of relative residuals, and the unknowns; of equal solutions, the one with the fewest and first unknowns
+/// above zero. Sums must be above zero.
 ///
-/// The solution solves the unconstrained problem of the unknowns that it leaves above zero (Lawson and Hanson, Solving Least
-/// Squares Problems, 1974, chapter 23). N is small, so that each set of unknowns is tried.
-/// Returns the squares as well.
+/// The solution solves the unconstrained problem of its unknowns above zero (Lawson and Hanson, Solving Least Squares Problems,
+/// 1974, chapter 23). N is small: each set of unknowns is tried.
 pub(crate) fn non_negative<const N: usize>(equations: &[Equation<N>]) -> ([f64; N], f64) {
     let rows: Vec<[f64; N]> = equations
         .iter()
@@ -43,7 +42,7 @@ fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-/// Solves the normal equations of a set of unknowns by Gauss's elimination; the others are zero. `None` if they are not determined.
+/// Gauss's elimination of normal equations. `None` if they do not determine the set.
 fn unconstrained<const N: usize>(rows: &[[f64; N]], sums: &[f64], set: u32) -> Option<[f64; N]> {
     let of_set: Vec<usize> = (0..N).filter(|unknown| set & 1 << unknown != 0).collect();
     let columns: Vec<Vec<f64>> =

@@ -1,14 +1,7 @@
 //! From what a database did to the test that makes the same demand.
 //!
-//! A source (reports, a live server, runs of this program) gives [`Sample`]s of rates and means. [`collect`] checks them and makes
-//! a [`Profile`] of each database. [`Summary`] names peak, 95th percentile and median of each figure. [`Profile::demand`] gives the
-//! [`Demand`] at a point. [`solve`] turns it into the [`Parameters`] of a run, with the [`Costs`] of a target, which
-//! [`Costs::learn`] takes from short runs there. [`compare`] says how well they fit; [`calibrate`] repeats all that with runs.
-//!
-//! [`find_headroom`] finds how many times a demand is carried, [`replay`] repeats a stretch of it, [`find_knee`] raises a load until it
-//! gains nothing. They ask for runs, which [`Runs`] and [`Levels`] make, and decide what follows from them.
-//!
-//! A figure that the source lacks is absent. Pure: no files, no clock, no database, nothing is printed.
+//! [`collect`] makes a [`Profile`] of [`Sample`]s, [`Profile::demand`] a [`Demand`], and [`solve`] the [`Parameters`] of a run by
+//! a target's [`Costs`]. A figure that the source lacks is absent. Pure: no files, no clock, no database, no printing.
 #![forbid(unsafe_code)]
 
 mod awr;

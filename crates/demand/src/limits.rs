@@ -1,5 +1,4 @@
-//! The latencies that a step of a search for headroom must keep: those asked for, or defaults from production, from this
-//! platform at low load, and from the noise of repeats.
+//! The latencies that a step of a search for headroom must keep.
 
 use serde::{Deserialize, Serialize};
 use slob_facts::format::{duration_us, percent, plain_number};
@@ -14,7 +13,6 @@ use crate::{Figure, Figures};
 pub struct HeadroomLimit {
     /// Such as `read-p99=2ms`, or `read-mean` of a default.
     pub name: String,
-    /// Column of the limited figure.
     pub column: String,
     pub us: f64,
     /// Absent from a limit that was asked for.
@@ -27,7 +25,7 @@ pub struct HeadroomLimit {
 pub struct Basis {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub production_us: Option<f64>,
-    /// True if production's mean is shorter than a device needs, so that it does not count.
+    /// Production's mean does not count: it is shorter than a device needs.
     pub production_cached: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_load_us: Option<f64>,
@@ -35,7 +33,6 @@ pub struct Basis {
     pub noise_percent: f64,
 }
 
-/// Figures with a default limit, and their names in production.
 const DEFAULTS: [(&str, &str, Figure); 2] = [
     ("read-mean", "physical_read_mean_us", Figure::ReadUs),
     ("redo-mean", "redo_sync_mean_us", Figure::CommitUs),
@@ -53,13 +50,12 @@ impl From<&LatencyLimit> for HeadroomLimit {
 }
 
 impl HeadroomLimit {
-    /// Columns of the default limits.
     pub fn default_columns() -> impl Iterator<Item = &'static str> {
         DEFAULTS.into_iter().map(|(_, column, _)| column)
     }
 
-    /// Default limits: the larger of production's latency and this platform's own at low load, times [`LATENCY_FACTOR`], and
-    /// the noise of the runs at 1x. Without a run at low load the shortest of those at 1x replaces it.
+    /// The larger latency of production and of this platform at low load, times [`LATENCY_FACTOR`] and the noise at 1x.
+    /// The shortest run at 1x replaces a missing run at low load.
     pub fn defaults(
         production: &Figures,
         low_load: Option<&HeadroomStep>,
@@ -74,7 +70,8 @@ impl HeadroomLimit {
             let is_read = figure == Figure::ReadUs;
             let production_cached = is_read && production_us.is_some_and(is_page_cache);
             let counts = production_us.filter(|_| !production_cached);
-            // The latency of a page cache varies with the load of the CPUs: a limit below a device's latency would break by chance.
+            // The latency of a page cache varies with the load of the CPUs: a limit below a device's latency would break by
+            // chance.
             let least = (is_read && low_load_us.is_some()).then_some(FLASH_READ.value);
             let us = counts.into_iter().chain(low_load_us).chain(least).reduce(f64::max)?;
             let us = us * LATENCY_FACTOR.value;
@@ -85,7 +82,6 @@ impl HeadroomLimit {
         DEFAULTS.into_iter().filter_map(limit).collect()
     }
 
-    /// The latency beyond which a step breaks.
     fn most_us(&self) -> f64 {
         self.us * (1.0 + self.basis.as_ref().map_or(0.0, |basis| basis.noise_percent) / 100.0)
     }
@@ -121,14 +117,12 @@ impl HeadroomLimit {
         ))
     }
 
-    /// The break of a latency that exceeds the limit.
     pub(crate) fn broken_by(&self, us: f64) -> Option<Break> {
         let most_us = self.most_us();
         (us > most_us).then(|| Break::Latency { column: self.column.clone(), us, most_us })
     }
 }
 
-/// The limit that a step broke.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Break {

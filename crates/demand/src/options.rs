@@ -1,5 +1,4 @@
-//! What a plan or a search for headroom is asked for. `slob plan` and `slob headroom` take it as flags, a campaign from the
-//! `demand` of its plan. The defaults of both are those of [`Options::default`].
+//! Options of a plan or a search for headroom: flags, or the `demand` of a campaign's plan.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +16,7 @@ use crate::search::HeadroomRules;
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     pub profile: PathBuf,
-    /// Of a cluster, only this instance.
+    /// Only this instance of a cluster.
     pub instance: Option<String>,
     /// The point of the profile.
     pub at: String,
@@ -56,7 +55,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Each number out of its range: its name, its value, and what is permitted.
+    /// Name, value, and what is permitted, of each number out of its range.
     pub fn faults(&self) -> Vec<(&'static str, String, &'static str)> {
         let numbers = [
             ("most", (1.0..=1e6).contains(&self.most), self.most.to_string(), "1 to 1000000"),
@@ -79,7 +78,7 @@ impl Options {
         HeadroomRules { most: self.most, repeats: self.repeats }
     }
 
-    /// Every option but the profile with its value, to compare campaigns.
+    /// Every option but the profile, to compare campaigns.
     pub fn shown(&self) -> BTreeMap<String, String> {
         let limits: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
         let all = [
@@ -112,7 +111,6 @@ fn number_or_text<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Erro
     })
 }
 
-/// A time as parameters take it.
 pub fn parse_time(kind: Kind, text: &str) -> Option<Duration> {
     // The block size does not matter to a time.
     match kind.parse(text, 8192) {

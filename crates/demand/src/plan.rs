@@ -1,10 +1,8 @@
 //! From a demand to the parameters of a run.
 //!
-//! An open loop starts RATE operations a second. UPDATE_PCT percent of them are UPDATEs of UPDATE_WORK_UNIT blocks, of which
-//! COMMIT_EVERY make a transaction. SCAN_PCT percent of the others are scans of a small table that stays in the cache; the rest
-//! are SELECTs of WORK_UNIT blocks. Where these visit more blocks than were read, or no scans can make the hits, a share of the
-//! visits goes to a hot spot (HOTSPOT_FREQUENCY). So commits, redo, physical reads and logical reads have a rate of work each,
-//! which non-negative least squares find; a search then finds the percentages and blocks that come closest.
+//! Scans of a small cached table, or visits of a hot spot (HOTSPOT_FREQUENCY), make the hits that SELECTs and UPDATEs lack.
+//! Non-negative least squares find rates of commits, redo, physical and logical reads; a search finds the nearest whole
+//! parameters.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,21 +15,20 @@ const MOST_OF_TRANSACTION: f64 = 10_000.0;
 /// From this rate on the chance of random arrivals is small.
 pub(crate) const POISSON_FROM: f64 = 300.0;
 
-/// The parameters that set the amount of work.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     pub rate: u32,
     pub poisson: bool,
-    /// A percentage with up to two decimals.
+    /// Up to two decimals.
     pub update_pct: f64,
-    /// A percentage with up to two decimals.
+    /// Up to two decimals.
     pub scan_pct: f64,
     pub work_unit: u16,
     pub update_work_unit: u16,
     pub heavy: bool,
     /// UPDATEs for each COMMIT, with up to six decimals.
     pub commit_every: f64,
-    /// N with up to six decimals: every Nth SELECT or UPDATE visits a hot spot.
+    /// Every Nth SELECT or UPDATE visits a hot spot; up to six decimals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hot_every: Option<f64>,
     pub hot_mb: u32,
@@ -66,7 +63,7 @@ impl Parameters {
         Self { rate, threads, poisson: f64::from(rate) >= POISSON_FROM, ..*self }
     }
 
-    /// Blocks of the main tables visited per second.
+    /// Blocks of the main tables.
     pub(crate) fn visited_per_s(&self) -> f64 {
         let Rates { updates, selects, .. } = Rates::of(self);
         selects * f64::from(self.work_unit) + updates * f64::from(self.update_work_unit)
@@ -81,7 +78,6 @@ impl Parameters {
         f64::from(self.update_work_unit) * self.commit_every
     }
 
-    /// Keys and values of `slob.conf`.
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
         let word = |is, yes: &str, no: &str| if is { yes } else { no }.to_owned();
         let mut pairs = vec![
@@ -114,7 +110,7 @@ pub struct Limits {
     pub scan_blocks: u64,
     pub scale_blocks: u64,
     pub most_sessions: u32,
-    /// Size of a hot spot; 0 where the data have no room for one.
+    /// 0 where the data have no room for a hot spot.
     pub hot_mb: u32,
     pub hot_blocks: u64,
 }
@@ -123,7 +119,7 @@ impl Limits {
     /// A small hot spot stays in any cache.
     const HOT_MB: u64 = 2;
 
-    /// Adds a hot spot of at most a quarter of each schema.
+    /// At most a quarter of each schema.
     pub fn with_hot_spot(self, block_bytes: u32) -> Self {
         let of_mib = (1 << 20) / u64::from(block_bytes.max(1));
         let hot_mb = Self::HOT_MB.min(self.scale_blocks / 4 / of_mib.max(1));
@@ -139,7 +135,7 @@ impl Limits {
         u16::try_from(self.scale_blocks).unwrap_or(MOST_BLOCKS).clamp(1, MOST_BLOCKS)
     }
 
-    /// True if operations of this size fit into the data, the hot spot, and a session's part of them.
+    /// Operations must fit into the data, the hot spot, and a session's part of them.
     fn have_room_for(&self, mix: &Parameters) -> bool {
         let room = if mix.hot_every.is_some() { self.hot_blocks } else { self.scale_blocks };
         let parts = if mix.commit_every > 1.0 { u64::from(mix.threads.max(1)) } else { 1 };
@@ -164,9 +160,9 @@ impl Rates {
     }
 }
 
-/// Assumed redo bytes of an UPDATE of one block until measured: two columns of 128 bytes before and after, and all nineteen.
+/// Redo bytes of an UPDATE of one block until measured: two columns of 128 bytes before and after, and all nineteen.
 const ASSUMED_REDO: [f64; 2] = [1200.0, 6000.0];
-/// With fewer reads per block than this, a cache serves them: no rate of visits makes them physical.
+/// With fewer reads per block a cache serves them: no rate of visits makes them physical.
 pub(crate) const CACHED: f64 = 0.02;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -183,13 +179,12 @@ impl Measured {
         self.selects_per_s + self.updates_per_s + self.scans_per_s
     }
 
-    /// Blocks of the main tables visited per second with these parameters.
     pub(crate) fn visited_per_s(&self, parameters: &Parameters) -> f64 {
         let changed = self.updates_per_s * f64::from(parameters.update_work_unit);
         self.selects_per_s * f64::from(parameters.work_unit) + changed
     }
 
-    /// Physical reads as the demand counts them, or blocks if the target does not count requests.
+    /// As the demand counts them, or blocks if the target does not count requests.
     pub(crate) fn reads(&self, reads_are: ReadsAre) -> Option<f64> {
         let blocks = self.figures.get(Figure::ReadBlocks);
         match reads_are {
@@ -199,18 +194,17 @@ impl Measured {
     }
 }
 
-/// Costs of operations, assumed at first and then learned from runs.
+/// Assumed at first and then learned from runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// Physical reads per visited block of the main tables, beside the hot spot.
+    /// Of the main tables, beside the hot spot.
     pub reads_per_block: f64,
-    /// Logical reads per visited block, index blocks included.
+    /// Per visited block, index blocks included.
     pub logical_per_block: f64,
-    /// Physical reads per block of a scan; `None` until a run scanned.
+    /// `None` until a run scanned.
     pub reads_per_scan_block: Option<f64>,
-    /// Physical reads per visited block of the hot spot.
     pub reads_per_hot_block: f64,
-    /// Blocks written per changed block.
+    /// Per changed block.
     pub writes_per_block: f64,
     /// For UPDATEs of two columns and of all: blocks and redo bytes of one transaction.
     pub(crate) redo: [Vec<(f64, f64)>; 2],
@@ -233,7 +227,7 @@ impl Default for Costs {
 }
 
 impl Costs {
-    /// Learns from a run. Costs that the run does not show stay unchanged.
+    /// Costs that the run does not show stay unchanged.
     pub fn learn(
         &mut self,
         parameters: &Parameters,
@@ -283,7 +277,6 @@ impl Costs {
         }
     }
 
-    /// True if scans hit the cache, as far as known.
     pub(crate) fn scans_hit(&self) -> bool {
         self.reads_per_scan_block.is_none_or(|reads| reads < CACHED)
     }
@@ -293,19 +286,16 @@ impl Costs {
         (self.reads_per_hot_block / self.reads_per_block.max(CACHED)).min(1.0)
     }
 
-    /// True if a run measured the redo of this kind of UPDATE.
     pub(crate) fn knows_redo(&self, heavy: bool) -> bool {
         !self.redo[usize::from(heavy)].is_empty()
     }
 
-    /// Redo bytes of a transaction that changes so many blocks.
     pub fn redo_of_commit(&self, heavy: bool, blocks: f64) -> f64 {
         let [base, of_block] = self.redo_line(heavy);
         base + of_block * blocks
     }
 
-    /// Redo bytes of a commit and of each changed block: proportional to one measurement, along the line of the last two, since a
-    /// commit has a cost of its own.
+    /// Per commit and per changed block: in proportion to one measurement, or along the line of the last two.
     fn redo_line(&self, heavy: bool) -> [f64; 2] {
         match self.redo[usize::from(heavy)][..] {
             [] => {
@@ -362,7 +352,6 @@ pub fn solve(demand: &Demand, costs: &Costs, limits: &Limits) -> Planned {
     }
 }
 
-/// Predicted rates of the figures that the demand knows.
 fn predicted(parameters: &Parameters, costs: &Costs, limits: &Limits, demand: &Demand) -> Figures {
     let work = Work::of(parameters, limits, costs);
     let reads = costs.reads_per_block * work.cold;
@@ -382,7 +371,7 @@ fn predicted(parameters: &Parameters, costs: &Costs, limits: &Limits, demand: &D
     all.into_iter().filter(|(figure, _)| is_known(*figure)).collect()
 }
 
-/// Sessions for the demand: by active sessions, or by the time of reads and commits.
+/// By active sessions, or by the time of reads and commits.
 fn sessions(demand: &Demand, limits: &Limits) -> u32 {
     let get = |figure| demand.figures.get(figure);
     let spent = |rate: Option<f64>, us| Some(rate? * get(us)? / 1e6);
@@ -394,12 +383,11 @@ fn sessions(demand: &Demand, limits: &Limits) -> u32 {
     wanted.max(FEWEST_SESSIONS).min(limits.most_sessions.max(1))
 }
 
-/// Work per second: commits, and blocks.
+/// Per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Work {
     commits: f64,
     changed: f64,
-    /// Blocks visited by SELECTs and UPDATEs.
     visited: f64,
     /// Visited blocks that lie beside the hot spot or are not kept by it.
     cold: f64,
@@ -420,7 +408,7 @@ impl Work {
     }
 }
 
-/// The demand in terms of operations; what is not known or zero is not demanded.
+/// Unknown or zero figures are not demanded.
 struct Wanted {
     reads: Option<f64>,
     commits: Option<f64>,
@@ -448,9 +436,9 @@ impl Wanted {
     }
 }
 
-/// Figures that must be met first weigh more: where two contradict each other, one is missed alone.
+/// Of two contradicting figures only the one with less weight is missed.
 const WEIGHTS: [f64; 3] = [1e6, 1e3, 1.0];
-/// Weights of taste in a search of whole numbers: a knob less, and blocks as usual, are worth so much of a deviation.
+/// How much deviation one knob less, or usual blocks, are worth.
 const OF_KNOB: f64 = 0.06;
 const OF_BLOCKS: f64 = 0.005;
 /// An unmeasured kind of UPDATE must promise more.
@@ -458,7 +446,6 @@ const OF_UNKNOWN: f64 = 0.2;
 /// Physical writes follow redo, and decide between plans that are as good.
 const OF_WRITES: f64 = 0.02;
 
-/// The search for the parameters of one kind of UPDATE.
 struct Search<'a> {
     wanted: Wanted,
     costs: &'a Costs,
@@ -466,7 +453,6 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The best parameters, and how far they are from the demand.
     fn best(&self, base: &Parameters) -> (f64, Parameters) {
         // Where cached visits of the index nearly suffice, no further hits are made.
         let by_scans = self.work(base.heavy, true);
@@ -494,7 +480,7 @@ impl Search<'_> {
         best
     }
 
-    /// The work that comes closest to the demand, without regard to whole numbers.
+    /// Without regard to whole numbers.
     fn work(&self, heavy: bool, with_scans: bool) -> Work {
         let Self { wanted, costs, limits } = self;
         let [of_commit, of_block] = costs.redo_line(heavy);
@@ -571,7 +557,6 @@ impl Search<'_> {
         std::iter::successors(Some(1), next).take_while(|unit| *unit <= most).collect()
     }
 
-    /// Rates and percentages that come closest to the work with these sizes of operations.
     fn mixes(&self, work: &Work, base: &Parameters) -> Vec<Parameters> {
         let updates = work.commits * base.commit_every;
         let selects = (work.visited - work.changed).max(0.0) / f64::from(base.work_unit);
@@ -614,7 +599,7 @@ impl Search<'_> {
         Parameters { hot_every: Some(every), hot_mb: self.limits.hot_mb, ..mix }
     }
 
-    /// Distance of a mix from the demand: reads and commits count most.
+    /// Reads and commits count most.
     fn badness(&self, mix: &Parameters, ideal: &Work) -> f64 {
         let Self { wanted, costs, limits } = self;
         let work = Work::of(mix, limits, costs);

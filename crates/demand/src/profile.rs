@@ -1,4 +1,4 @@
-//! A profile: what a database did, interval by interval. Sources give [`Sample`]s; [`collect`] checks each of them.
+//! A profile: what a database did, interval by interval.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -59,7 +59,6 @@ impl Subject {
         (&self.name, &self.id, &self.container) == (&other.name, &other.id, &other.container)
     }
 
-    /// This description, and that of another source where this one lacks a fact.
     pub fn or(self, other: Self) -> Self {
         Self {
             version: self.version.or(other.version),
@@ -82,15 +81,15 @@ impl Subject {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub source: String,
-    /// The instance of a cluster; `None` if the interval is of the whole database.
+    /// `None` if the interval is of the whole database.
     pub instance: Option<String>,
-    /// Start by the source's clock.
+    /// By the source's clock.
     pub begin: DateTime,
     pub seconds: f64,
     pub figures: Figures,
     #[serde(default, skip_serializing_if = "Histograms::is_empty")]
     pub histograms: Histograms,
-    /// The BAD verdicts of the run that it is of.
+    /// The BAD verdicts of its run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bad: Vec<Judged>,
 }
@@ -130,7 +129,7 @@ impl Interval {
     }
 }
 
-/// Why an interval is no demand: the verdict without which its run shows nothing.
+/// The verdict without which its run shows nothing.
 pub(crate) fn refusal(bad: &[Judged], count_cached: bool) -> Option<String> {
     let forbids = |bad: &&Judged| match bad.question {
         Question::Physical => !count_cached,
@@ -153,7 +152,7 @@ pub struct Bucket {
     pub waits: f64,
 }
 
-/// Histograms by name: `read` of one block, `commit` of waits for the log.
+/// By name: `read` of one block, `commit` of waits for the log.
 pub type Histograms = BTreeMap<String, Vec<Bucket>>;
 
 #[skip_serializing_none]
@@ -190,8 +189,7 @@ impl Profile {
         Self { profile_version: PROFILE_VERSION, source, subject, intervals, left_out }
     }
 
-    /// Parses a saved profile. Overlapping intervals are left out, as when it is made.
-    /// Fails if the text is not a profile, has a later version, has no interval, or has impossible values.
+    /// Leaves out overlapping intervals. Fails for other texts, later versions, no intervals, or impossible values.
     pub fn read(text: &[u8]) -> Result<Self, ProfileError> {
         #[derive(Deserialize)]
         struct Head {
@@ -210,7 +208,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Names of the instances; empty if all intervals are of the whole database.
+    /// Empty if all intervals are of the whole database.
     pub fn instances(&self) -> Vec<&str> {
         let mut names: Vec<&str> =
             self.intervals.iter().filter_map(|interval| interval.instance.as_deref()).collect();
@@ -234,10 +232,10 @@ pub struct Sample {
     pub subject: Subject,
     pub source: String,
     pub instance: Option<String>,
-    /// Start by the source's clock.
+    /// By the source's clock.
     pub begin: Option<DateTime>,
     pub end: Option<DateTime>,
-    /// Duration by a monotonic clock if the source has one.
+    /// By a monotonic clock if the source has one.
     pub seconds: Option<f64>,
     pub figures: Figures,
     pub histograms: Histograms,
@@ -290,7 +288,7 @@ impl Sample {
     }
 }
 
-/// Allowed overlap of two intervals of an instance, as a share of the shorter one: clocks tick in seconds.
+/// Allowed overlap as a share of the shorter interval: clocks tick in seconds.
 const OVERLAP: f64 = 0.02;
 
 /// One profile per database, ordered by name. Unsound, repeated and overlapping samples are in `left_out`.
@@ -312,7 +310,7 @@ pub fn collect(samples: Vec<Sample>, source: Source) -> Vec<Profile> {
 }
 
 impl Profile {
-    /// Sorts intervals and leaves out overlapping ones of the same instance.
+    /// Leaves out overlapping intervals of the same instance.
     pub(crate) fn order(&mut self) {
         let mut intervals = std::mem::take(&mut self.intervals);
         intervals.sort_by(|one, other| {
@@ -325,7 +323,7 @@ impl Profile {
         intervals.into_iter().for_each(|interval| self.admit(interval));
     }
 
-    /// Adds an interval that begins last, or leaves it out.
+    /// The interval must begin last.
     fn admit(&mut self, interval: Interval) {
         let same = |kept: &&Interval| kept.instance == interval.instance;
         let last = self.intervals.iter().rev().find(same);
@@ -337,7 +335,7 @@ impl Profile {
         }
     }
 
-    /// Appends a sample of a watch and returns what was left out of it.
+    /// Returns what was left out of the sample.
     pub fn append(&mut self, sample: Sample) -> &[LeftOut] {
         let known = self.left_out.len();
         match sample.checked() {
@@ -363,7 +361,6 @@ impl Profile {
     }
 }
 
-/// Why an interval conflicts with an earlier one of its instance.
 fn overlap(earlier: &Interval, interval: &Interval) -> Option<String> {
     if earlier.begin == interval.begin && (earlier.seconds - interval.seconds).abs() < 1.0 {
         return Some(format!("{} is of the same interval", earlier.source));
@@ -377,8 +374,7 @@ fn overlap(earlier: &Interval, interval: &Interval) -> Option<String> {
 const TOGETHER: f64 = 0.1;
 
 impl Profile {
-    /// The whole database: adds up simultaneous intervals of all instances. An interval that lacks an instance is left out with
-    /// its reason.
+    /// Adds up simultaneous intervals of all instances. An interval that lacks an instance is left out.
     pub fn together(&self) -> Self {
         let instances = self.instances();
         if instances.len() < 2 {
@@ -427,7 +423,6 @@ fn is_same_time(one: &Interval, other: &Interval) -> bool {
     is_near(one, other) && is_near(other, one) && (one.seconds - other.seconds).abs() <= TOGETHER * shorter
 }
 
-/// True if one began about when the other did, relative to the other's length.
 fn is_near(one: &Interval, other: &Interval) -> bool {
     other.begin.duration_since(one.begin).as_secs_f64().abs() <= TOGETHER * other.seconds
 }
@@ -437,7 +432,7 @@ fn belongs(slot: &[&Interval], interval: &Interval) -> bool {
         && slot.iter().all(|one| one.instance != interval.instance)
 }
 
-/// Adds rates and weights means by their waits. Figures that one instance lacks are absent.
+/// Weights means by their waits. Figures that one instance lacks are absent.
 fn sum(slot: &[&Interval]) -> Interval {
     let value = |figure: Figure| -> Option<f64> {
         let values: Option<Vec<f64>> = slot.iter().map(|one| one.figures.get(figure)).collect();
@@ -464,7 +459,7 @@ fn sum(slot: &[&Interval]) -> Interval {
     }
 }
 
-/// Adds buckets of equal edges. Histograms with different edges are dropped.
+/// Drops histograms with different edges.
 fn histograms(slot: &[&Interval]) -> Histograms {
     let Some((first, others)) = slot.split_first() else { return BTreeMap::new() };
     let mut sums = first.histograms.clone();

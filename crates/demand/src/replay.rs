@@ -18,7 +18,6 @@ use crate::{Calibrated, Figure, Slot, length};
 /// A mean that exceeds production's by this share is slower.
 const SLOWER: f64 = 1.05;
 
-/// Latencies of production that are compared, by their names.
 const COMPARED: [(Figure, &str); 2] = [(Figure::ReadUs, "reads take"), (Figure::CommitUs, "commits wait")];
 
 #[derive(Clone, Debug, Serialize)]
@@ -28,10 +27,9 @@ pub struct ReplayResult {
     pub multiply: f64,
     /// Seconds of production in one of the replay.
     pub compress: f64,
-    /// True if reads that the page cache served count.
+    /// Reads that the page cache served count.
     pub count_cached: bool,
     pub intervals: Vec<ReplayInterval>,
-    /// Verdicts of each run of the replay.
     pub runs: Vec<ReplayRun>,
     /// Sentences on what of production is not replayed.
     pub notes: Vec<String>,
@@ -46,7 +44,6 @@ pub struct ReplayRun {
     pub verdicts: Vec<Judged>,
 }
 
-/// An interval of production and what the platform made of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplayInterval {
     #[serde(flatten)]
@@ -55,14 +52,14 @@ pub struct ReplayInterval {
     pub rate: u32,
     /// `None` if it was not replayed to its end.
     pub step: Option<HeadroomStep>,
-    /// The latencies that exceed production's, within the limits or not.
+    /// Latencies that exceed production's, within the limits or not.
     pub slower: Vec<String>,
     pub outcome: String,
 }
 
 impl ReplayResult {
-    /// Adds the whole steps of a run that replays the intervals from number `first` on. A run's schedule has a step for each.
-    /// Returns how many intervals there are up to the last of them.
+    /// The run's schedule has a step for each interval from `first` on. Returns the number of intervals up to its last whole
+    /// step.
     fn add(&mut self, record: &Record, first: usize, columns: &[&str]) -> usize {
         let mut done = 0;
         self.measured.get_or_insert_with(|| Environment::of(record));
@@ -88,8 +85,7 @@ impl ReplayResult {
         self.runs.iter().any(|run| run.run == record.id)
     }
 
-    /// Judges each interval by limits, which are those asked for or the defaults from its own production and from the quietest
-    /// interval here.
+    /// Default limits come from the interval's own production and the quietest interval here.
     fn judge(&mut self, asked: &[HeadroomLimit]) {
         let worked = self.intervals.iter().filter(|interval| interval.rate > 0);
         let quietest = worked.filter(|interval| interval.step.is_some()).min_by_key(|interval| interval.rate);
@@ -119,7 +115,6 @@ impl ReplayResult {
         }
     }
 
-    /// The intervals of production that were replayed.
     pub fn replayed(&self) -> impl Iterator<Item = (&ReplayInterval, &HeadroomStep)> {
         let known = self.intervals.iter().filter(|interval| interval.slot.production.is_some());
         known.filter_map(|interval| Some((interval, interval.step.as_ref()?)))
@@ -140,8 +135,7 @@ impl ReplayResult {
             && self.unsound().is_none()
     }
 
-    /// Why nothing follows from a run: its reads were not physical, or its counters do not agree. A run that missed its rate or
-    /// was interrupted is part of the answer.
+    /// A run that missed its rate or was interrupted is part of the answer.
     pub fn unsound(&self) -> Option<String> {
         let counts = |verdict: &&Judged| match verdict.question {
             Question::Physical => !self.count_cached,
@@ -162,10 +156,8 @@ impl ReplayResult {
     }
 }
 
-/// The column of the response times, beside those that limits need.
 pub const RESPONSE: &str = "response_p99_us";
 
-/// A step of a run alone, as that of a search.
 fn step_of(step: &Record, factor: f64, load: &OfferedLoad, columns: &[&str]) -> HeadroomStep {
     let of = Run::of(step);
     let (rate, done) = load.per_second();
@@ -189,26 +181,22 @@ fn step_of(step: &Record, factor: f64, load: &OfferedLoad, columns: &[&str]) -> 
     }
 }
 
-/// Name of the runs of a replay, whole or parts.
 const RUN: &str = "replay";
 
-/// The runs of a replay, whole or parts.
 pub trait Parts: Runs {
     /// All runs of that name with their series, whole or not, from the earliest.
     fn parts(&self, name: &str) -> Vec<Record>;
 
-    /// Makes a run of that name, which takes so many seconds.
     fn make(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Self::Failure>;
 }
 
-/// A replay with its plan as it was calibrated at 1x, and what ended it early.
 pub struct Replayed<F> {
     pub calibrated: Calibrated,
     pub result: ReplayResult,
     pub ended: Result<(), F>,
 }
 
-/// Calibrates, then replays, or goes on where the runs so far end.
+/// Resumes where the runs so far end.
 pub fn replay<R: Parts>(
     goal: &Goal,
     target: &Target,
@@ -252,8 +240,7 @@ pub fn replay<R: Parts>(
 }
 
 impl ReplayResult {
-    /// Adds the runs that there are, and makes what is missing. A part begins with an interval that the parts before have not to
-    /// its end.
+    /// A part begins with the first interval that earlier parts did not finish.
     fn make_parts<R: Parts>(
         &mut self,
         runs: &R,

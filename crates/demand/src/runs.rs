@@ -12,7 +12,6 @@ use slob_stats::{Histogram, Merge, Point, Series};
 
 use crate::{Bucket, Figure, Figures, Histograms, Measured, Sample, Subject};
 
-/// The sample of a run, of the database at its target.
 pub fn sample_of_run(record: &Record) -> Sample {
     let window = record.window;
     let started = record.started.to_zoned(TimeZone::system()).datetime();
@@ -81,14 +80,12 @@ pub(crate) fn figures(record: &Record) -> Figures {
     known.into_iter().filter_map(value).collect()
 }
 
-/// The whole steps of a run whose RATE is a schedule, by the second of the window at which each begins: a record of each step
-/// alone.
+/// The whole steps of a schedule, each as a record, by the second of the window at which it begins.
 pub(crate) fn steps(record: &Record) -> Vec<(f64, Record)> {
     record.rate_steps.iter().map(|step| (step.from_s, record_of_step(record, step))).collect()
 }
 
-/// The step's own figures, and what is the same in the whole run. All other figures of the run are absent: every field is named
-/// here, so that a new one needs a decision.
+/// Names every field, so that a new one needs a decision: the step's own, or the same in the whole run. Others are absent.
 fn record_of_step(run: &Record, step: &RateStepRecord) -> Record {
     let RateStepRecord { server_counters, latencies, events, .. } = step.clone();
     Record {
@@ -147,8 +144,7 @@ fn rate_of_step(run: &Record, step: &RateStepRecord) -> Option<RateSchedule> {
     NonZeroU32::new(per_second).map(RateSchedule::constant)
 }
 
-/// Records of older releases have no counts of all clients for a step. A time of everybody's reads, which no server told apart by
-/// clients, then has no number of reads.
+/// Older records count no clients' work by step: a time of everybody's reads then has no number of reads.
 fn counters_of_step(run: &Record, step: &RateStepRecord) -> Counters {
     let mut counters = step.counters.clone();
     let is_everybodys = run.server_counters.get(Counter::PhysicalReadTimeNs).is_none();
@@ -168,7 +164,7 @@ fn intervals_of_step(run: &Record, step: &RateStepRecord) -> Interval {
     all
 }
 
-/// The operations of an interval by kind. Their durations are not told apart: the most frequent kind has all of them.
+/// Durations are not kept by kind: the most frequent kind has all of them.
 fn by_kind(all: Interval) -> BTreeMap<OpKind, KindRecord> {
     let OpCounts { selects, updates, scans } = all.ops;
     let counts = [(OpKind::Select, selects), (OpKind::Update, updates), (OpKind::Scan, scans)];
@@ -185,7 +181,7 @@ fn by_kind(all: Interval) -> BTreeMap<OpKind, KindRecord> {
     kinds
 }
 
-/// The figures of a run with its rates of operations, to calibrate a plan; `None` without a window.
+/// `None` without a window.
 pub fn measured_by_run(record: &Record) -> Option<Measured> {
     let seconds = record.window?.seconds;
     let per_s = |kind| record.operations.get(&kind).map_or(0.0, |of| of.operations as f64 / seconds);
@@ -198,7 +194,7 @@ pub fn measured_by_run(record: &Record) -> Option<Measured> {
     })
 }
 
-/// Latencies of reads and of log syncs, in buckets that double.
+/// In buckets that double.
 pub(crate) fn histograms(record: &Record) -> Histograms {
     let named = [("read", LatencyKind::PhysicalRead), ("commit", LatencyKind::RedoSync)];
     let of = |(name, kind): (&str, LatencyKind)| {

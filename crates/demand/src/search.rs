@@ -1,15 +1,12 @@
-//! Two searches: for the knee of throughput by sessions, and for headroom. Both are functions of the runs so far, so that a
-//! search resumes after a kill.
+//! The searches for the knee and for headroom. Both are functions of the runs so far, so that a search resumes after a kill.
 //!
-//! **The knee** is the smallest number of sessions whose throughput is within a tolerance (5 % by default) of the best
-//! measured; with a latency limit, of the best within the limit. The search doubles the sessions until two doublings in a row
-//! gained less than the tolerance, a limit is broken, or the most sessions are reached. It then halves the gap in which the
-//! knee lies down to an eighth, and measures the knee again. If throughput still grows at the end, the end is the result.
+//! **The knee** is the smallest number of sessions whose throughput is within a tolerance of the best within the limit. The
+//! search doubles sessions until two doublings gain too little or a limit breaks, halves the gap down to an eighth, and measures
+//! the knee again.
 //!
-//! **Headroom** is how many times a demand is carried. The search starts with repeats of the demand itself, doubles or halves it
-//! until most runs of one level hold and of another break, and divides the gap by its geometric mean until its ends are a tenth
-//! apart. Both ends are repeated: where repeats disagree, the interval is as wide as they do. Levels are whole operations per
-//! second, so that no two of them are the same test.
+//! **Headroom** is how many times a demand is carried. The search doubles or halves the demand until most runs of one level hold
+//! and of another break. It divides the gap by its geometric mean down to a tenth, and repeats both ends. Levels are whole
+//! operations per second.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -20,7 +17,7 @@ const MOST_RUNS: usize = 40;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KneeRules {
     pub most: NonZeroU32,
-    /// A gain below this share of throughput does not count: 0.05 is 5 %.
+    /// A gain below this share of throughput does not count.
     pub tolerance: f64,
     pub repeats: NonZeroU32,
 }
@@ -34,7 +31,7 @@ pub(crate) struct KneePoint {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KneeFound {
-    /// Threads of each schema at the knee; `None` if the first point broke the limit.
+    /// Threads of each schema; `None` if the first point broke the limit.
     pub threads: Option<NonZeroU32>,
     pub why: KneeReason,
 }
@@ -47,7 +44,7 @@ pub(crate) enum KneeReason {
     Unsettled,
 }
 
-/// The quantity that a search for the knee raises, in levels from 1 on.
+/// In levels from 1 on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Raised {
     /// The threads of each schema.
@@ -57,14 +54,12 @@ pub(crate) enum Raised {
 }
 
 impl Raised {
-    /// Sessions, or operations per second.
     pub(crate) fn count(self, level: NonZeroU32) -> u32 {
         match self {
             Self::Threads { schemas: each } | Self::Rate { step: each } => level.saturating_mul(each).get(),
         }
     }
 
-    /// The parameter of a level, and its part of a run's name.
     pub(crate) fn parameter(self, level: NonZeroU32) -> ((&'static str, String), String) {
         let count = self.count(level);
         match self {
@@ -82,7 +77,7 @@ impl Raised {
 }
 
 impl KneeFound {
-    /// The reason in a sentence. `refusal` is the error of the level that the target did not accept.
+    /// `refusal` is the error of the level that the target did not accept.
     pub(crate) fn words(self, raised: Raised, tolerance_percent: f64, refusal: Option<&str>) -> String {
         let percent = tolerance_percent;
         match (self.why, raised) {
@@ -115,8 +110,7 @@ impl KneeFound {
     }
 }
 
-/// Searches for the knee. `measure` makes a run with some threads; it is also told whether fewer threads were measured, and then
-/// may return `None` if the target refuses so many.
+/// `measure` may return `None` if the target refuses so many threads and fewer were measured, as its argument says.
 pub(crate) fn search_knee<E>(
     rules: KneeRules,
     mut measure: impl FnMut(NonZeroU32, bool) -> Result<Option<KneePoint>, E>,
@@ -138,7 +132,6 @@ struct KneeSearch {
     points: Vec<KneePoint>,
 }
 
-/// All runs with one number of threads.
 #[derive(Clone, Copy, Debug)]
 struct KneeLevel {
     threads: u32,
@@ -171,7 +164,7 @@ impl KneeSearch {
         )
     }
 
-    /// Mean throughput by threads; a level is over the limit if most of its runs were.
+    /// Mean throughput; a level is over the limit if most of its runs were.
     fn levels(&self) -> Vec<KneeLevel> {
         let mut by_threads: BTreeMap<u32, Vec<KneePoint>> = BTreeMap::new();
         for point in &self.points {
@@ -186,7 +179,7 @@ impl KneeSearch {
         by_threads.into_iter().map(level).collect()
     }
 
-    /// The next doubling, if it can gain throughput.
+    /// `None` if it can't gain throughput.
     fn doubling(&self, levels: &[KneeLevel]) -> Option<u32> {
         let most = self.rules.most.get();
         let Some(last) = levels.last() else { return Some(1) };
@@ -205,7 +198,6 @@ impl KneeSearch {
         (flat < 2).then(|| last.threads.saturating_mul(2).min(most))
     }
 
-    /// Halves the gap below the knee.
     fn gap_at_knee(&self, levels: &[KneeLevel]) -> Option<u32> {
         if self.still_growing(levels) {
             return None;
@@ -215,7 +207,7 @@ impl KneeSearch {
         middle(below.threads, knee.threads)
     }
 
-    /// True if the last level within the limit gained more than the tolerance per doubling over the best level well below it.
+    /// True if the last level within the limit gained more than the tolerance per doubling over the best well below it.
     fn still_growing(&self, levels: &[KneeLevel]) -> bool {
         let Some(last) = within_limit(levels).last() else { return false };
         let below = || within_limit(levels).filter(|level| 4 * level.threads <= 3 * last.threads);
@@ -255,14 +247,13 @@ fn within_limit(levels: &[KneeLevel]) -> impl Iterator<Item = &KneeLevel> {
     levels.iter().take_while(|level| !level.over_limit)
 }
 
-/// Halves the gap between the last level within the limit and the first over it.
 fn gap_at_limit(levels: &[KneeLevel]) -> Option<u32> {
     let over = levels.iter().find(|level| level.over_limit)?;
     let within = within_limit(levels).last().map_or(0, |level| level.threads);
     middle(within, over.threads)
 }
 
-/// The middle of a gap, if the gap is more than an eighth of its upper end.
+/// `None` if the gap is at most an eighth of its upper end.
 fn middle(low: u32, high: u32) -> Option<u32> {
     let gap = high.saturating_sub(low);
     (gap > (high / 8).max(1)).then(|| low + gap / 2).filter(|threads| *threads > 0)
@@ -270,7 +261,6 @@ fn middle(low: u32, high: u32) -> Option<u32> {
 
 /// The search ends when the gap's ends are at most this ratio apart.
 const GAP_RATIO: f64 = 1.1;
-/// Smallest factor that is tried.
 const LEAST_FACTOR: f64 = 1.0 / 32.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -283,21 +273,18 @@ pub(crate) struct HeadroomRules {
 pub(crate) enum Step {
     Held,
     Broke,
-    /// It ends the search: later steps would not count either.
+    /// Ends the search: later steps would not count either.
     NotCounted,
-    /// The user ended the search.
     Interrupted,
     OutOfTime,
 }
 
 impl Step {
-    /// False if it ends the search.
     pub(crate) fn counts(&self) -> bool {
         matches!(self, Self::Held | Self::Broke)
     }
 }
 
-/// Reason for the end of a search for headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeadroomEnd {
     Settled,
@@ -318,7 +305,6 @@ pub(crate) struct HeadroomFound {
 }
 
 impl HeadroomFound {
-    /// The reason of the result in a sentence.
     pub(crate) fn words(&self, rules: HeadroomRules) -> String {
         match (self.end, self.carries, self.less_than) {
             (HeadroomEnd::NotCounted, ..) => "The search was ended by a step that does not count.".into(),
@@ -344,8 +330,7 @@ impl HeadroomFound {
     }
 }
 
-/// Searches for headroom. `rate` is the operations per second of the demand itself, whose runs `at_one` are made already;
-/// `measure` makes a run with a multiple of the demand.
+/// `rate` is the operations per second of the demand, with runs `at_one`; `measure` runs a multiple of it.
 pub(crate) fn search_headroom<E>(
     rules: HeadroomRules,
     rate: NonZeroU32,
@@ -445,7 +430,7 @@ impl HeadroomSearch {
         }
     }
 
-    /// The factor of three digits near another, moved to whole operations per second.
+    /// Three digits, then whole operations per second.
     fn whole(&self, factor: f64) -> f64 {
         let rate = f64::from(self.rate.get());
         let whole = (three_digits(factor) * rate).round().max(1.0) / rate;

@@ -25,8 +25,7 @@ fn known_instances(known: &[String]) -> String {
     if known.is_empty() { "it has none".into() } else { format!("there are {}", known.join(", ")) }
 }
 
-/// The profiles of a database, by its name or its number, with the intervals of one instance.
-/// Fails if no profile is of the database, or one has no interval of the instance.
+/// By name or number. Fails if no profile is of the database, or one has no interval of the instance.
 pub fn choose(
     profiles: Vec<Profile>,
     database: Option<&str>,
@@ -56,7 +55,7 @@ pub fn choose(
     Ok(chosen)
 }
 
-/// The name of each database, with its number where several have the same name.
+/// Databases of the same name get their number.
 pub fn unique_names(profiles: &[Profile]) -> Vec<String> {
     let words: Vec<String> = profiles.iter().map(|profile| profile.subject.words()).collect();
     let name = |(profile, own): (&Profile, &String)| {

@@ -15,7 +15,6 @@ use crate::knee::CurvePoint;
 use crate::limits::{Break, HeadroomLimit};
 use crate::{Figures, Histograms, runs};
 
-/// A run at a multiple of the demand.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeadroomStep {
     pub factor: f64,
@@ -28,22 +27,21 @@ pub struct HeadroomStep {
     /// False if less was done than chance explains.
     pub rate_kept: bool,
     pub figures: Figures,
-    /// The limited latencies in microseconds, by their columns.
+    /// Microseconds by column.
     pub latencies: BTreeMap<String, f64>,
-    /// Histograms of waits, if the target measures them.
+    /// Empty if the target measures no waits.
     #[serde(skip)]
     pub histograms: Histograms,
     pub broke: Option<Break>,
-    /// Work of others that decided the figures of this step.
+    /// Work of others that decided the figures.
     pub spoiled: Option<String>,
     pub not_counted: Option<NotCounted>,
     pub bottleneck: Option<Bottleneck>,
-    /// The figures that show the bottleneck, in a sentence.
+    /// The figures that show the bottleneck.
     pub reason: String,
     pub verdicts: Vec<Judged>,
 }
 
-/// Time and place of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Environment {
     pub at: Timestamp,
@@ -71,7 +69,6 @@ impl Environment {
     }
 }
 
-/// Why a step is discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotCounted {
@@ -82,8 +79,7 @@ pub enum NotCounted {
 }
 
 impl HeadroomStep {
-    /// The step of a run, with the latencies of these columns. Reads from the page cache count with `count_cached`. `None`
-    /// without throughput.
+    /// Reads from the page cache count with `count_cached`. `None` without throughput.
     pub fn of<'a>(
         record: &Record,
         factor: f64,
@@ -122,14 +118,13 @@ impl HeadroomStep {
         self.latencies.get(column).copied()
     }
 
-    /// Notes the first limit that the step broke: latencies first, then the rate.
+    /// Latencies come before the rate.
     pub fn judge(&mut self, limits: &[HeadroomLimit]) {
         let latency = limits.iter().find_map(|limit| limit.broken_by(self.latency(&limit.column)?));
         let rate = Break::Rate { kept_percent: self.kept_percent, rate: self.rate };
         self.broke = latency.or((!self.rate_kept).then_some(rate));
     }
 
-    /// The outcome in words.
     pub fn outcome(&self) -> String {
         let outcome = match (self.not_counted, &self.broke) {
             (Some(NotCounted::Cached), _) => return "does not count".to_owned(),
@@ -140,7 +135,6 @@ impl HeadroomStep {
         if self.spoiled.is_some() { format!("{outcome} (spoiled by others)") } else { outcome }
     }
 
-    /// Why its reads do not count.
     pub fn why_cached(&self) -> Option<String> {
         let physical = self.verdicts.iter().find(|verdict| verdict.question == Question::Physical);
         let sentence = physical.filter(|_| self.not_counted == Some(NotCounted::Cached))?.sentence.as_str();
@@ -148,7 +142,7 @@ impl HeadroomStep {
     }
 }
 
-/// A multiple to three digits, the precision of a step.
+/// Three digits, the precision of a step.
 pub fn times(factor: f64) -> String {
     let decimals = if factor < 1.0 { 3 } else { usize::from(factor < 10.0) + usize::from(factor < 100.0) };
     let text = fixed(factor, decimals);

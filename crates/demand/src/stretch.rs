@@ -1,7 +1,5 @@
-//! A stretch of a profile, such as the day of its peak, to be replayed interval by interval.
-//!
-//! One mix of operations makes the demand at a point. The stretch is replayed by its rate alone, which follows one figure: the
-//! others follow as far as each interval has the point's proportions, and [`Stretch::notes`] says how far that is.
+//! A stretch of a profile to be replayed interval by interval. Its rate follows one figure; [`Stretch::notes`] says how far the
+//! others follow.
 
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
@@ -12,19 +10,18 @@ use crate::figure::{Figure, Figures};
 use crate::profile::{Interval, Profile};
 use crate::summary::{length, moment};
 
-/// A difference beyond this share of production's figure is said.
+/// A larger difference from production's figure is noted.
 const DIFFERS: f64 = 0.1;
 /// A time without an interval is a gap from this share of the interval before on.
 const GAP: f64 = 0.1;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
-    /// The intervals in order, without overlaps.
+    /// In order, without overlaps.
     pub slots: Vec<Slot>,
     pub notes: Vec<String>,
 }
 
-/// An interval of the stretch, or a time that no interval tells of.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Slot {
     pub begin: DateTime,
@@ -34,13 +31,13 @@ pub struct Slot {
     pub from_s: f64,
     /// Multiple of the demand; 0 where nothing is known.
     pub share: f64,
-    /// Production's figures; `None` in a gap.
+    /// `None` in a gap.
     pub production: Option<Interval>,
 }
 
 impl Profile {
-    /// The intervals from a moment on, or of the day of the point that `choice` names, each with its share of `demand`, which
-    /// is that of `choice`. Fails if there are none, or if none knows the figure that orders them.
+    /// Intervals from a moment on, or of the day of `choice`; `demand` must be that of `choice`. Fails without intervals or their
+    /// ordering figure.
     pub fn stretch(
         &self,
         choice: &Choice,
@@ -103,13 +100,11 @@ impl Slot {
 }
 
 impl Stretch {
-    /// Seconds from the begin of the first interval to the end of the last one.
     pub fn seconds(&self) -> f64 {
         self.slots.last().map_or(0.0, |last| last.from_s + last.seconds)
     }
 }
 
-/// Sentences on what the stretch leaves out of production.
 fn notes(slots: &[Slot], by: By, at_point: &Figures) -> Vec<String> {
     const FIGURES: [(&str, Figure); 4] = [
         ("logical reads", Figure::LogicalReads),

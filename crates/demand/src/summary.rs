@@ -1,4 +1,4 @@
-//! Peak, 95th percentile and median of each figure, by hour and by weekday; and what a profile cannot show.
+//! Peak, 95th percentile, median and means of each figure; and what a profile cannot show.
 
 use jiff::civil::{DateTime, Weekday};
 use serde::Serialize;
@@ -30,9 +30,9 @@ pub struct FigureSummary {
     pub p95: Place,
     pub peak: Place,
     pub worst: Vec<Place>,
-    /// Means by hour of the day, 0 to 23, of the intervals whose middle lies in it.
+    /// By the hour, 0 to 23, of each interval's middle.
     pub by_hour: Vec<Option<f64>>,
-    /// Means by weekday, from Monday.
+    /// From Monday.
     pub by_weekday: Vec<Option<f64>>,
 }
 
@@ -52,7 +52,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summary of the whole database ([`Profile::together`]); `None` without intervals.
+    /// Of the whole database ([`Profile::together`]); `None` without intervals.
     pub fn of(profile: &Profile) -> Option<Self> {
         let whole = profile.together();
         let intervals = &whole.intervals;
@@ -76,7 +76,7 @@ impl Summary {
     }
 }
 
-/// The share of logical reads that hit, in the intervals that know both figures. Direct reads do not go through the cache.
+/// In intervals that know both figures. Direct reads do not go through the cache.
 fn hit_percent(intervals: &[Interval]) -> Option<f64> {
     let blocks = |interval: &Interval| {
         let of = |figure| Some(interval.figures.get(figure)? * interval.seconds);
@@ -127,7 +127,7 @@ fn of_figure(intervals: &[Interval], figure: Figure) -> Option<FigureSummary> {
     })
 }
 
-/// Index of the nearest rank of a quantile.
+/// By nearest rank.
 pub(crate) fn rank(values: usize, q: f64) -> usize {
     ((q * values as f64).ceil() as usize).clamp(1, values.max(1)) - 1
 }
@@ -144,7 +144,7 @@ fn mean<'a>(figure: Figure, values: impl Iterator<Item = (&'a Interval, f64)>) -
     (weights > 0.0).then(|| sum / weights)
 }
 
-/// Longer intervals average over too much; hourly reports end a little late.
+/// Seconds. Longer intervals average over too much; hourly reports end a little late.
 pub(crate) const LONG_S: f64 = 4000.0;
 type Of = fn(&Figures) -> Option<f64>;
 const FIGURES: [(&str, Of); 3] = [
@@ -153,7 +153,6 @@ const FIGURES: [(&str, Of); 3] = [
     ("commits", |figures| figures.get(Figure::Commits)),
 ];
 
-/// Sentences on what a profile cannot show.
 pub fn hidden(profile: &Profile) -> Vec<String> {
     let whole = profile.together();
     let mut said = Vec::new();
@@ -216,7 +215,6 @@ fn flattened(intervals: &[Interval]) -> Option<String> {
     })
 }
 
-/// Notes that nights, weekends or month ends are missing.
 fn unseen(profile: &Profile) -> Option<String> {
     let covered: f64 = profile.intervals.iter().map(|interval| interval.seconds).sum();
     let day_s = 86_400.0;
@@ -231,7 +229,7 @@ fn unseen(profile: &Profile) -> Option<String> {
     })
 }
 
-/// A duration in words: `45 s`, `15 min`, `2.5 h`.
+/// `45 s`, `15 min`, `2.5 h`
 pub fn length(seconds: f64) -> String {
     let trimmed = |value: f64, unit: &str| {
         let text = format!("{value:.1}");
@@ -245,7 +243,7 @@ pub fn length(seconds: f64) -> String {
     }
 }
 
-/// A moment of an interval of that length, with seconds if several may lie in one minute.
+/// With seconds if several such intervals may lie in one minute.
 pub fn moment(at: DateTime, seconds: f64) -> String {
     at.strftime(if seconds < 60.0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M" }).to_string()
 }
@@ -259,7 +257,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// Difference of the second to the first in percent; `None` if the first is 0.
+    /// The second to the first; `None` if the first is 0.
     pub fn percent(of: [f64; 2]) -> Option<f64> {
         (of[0] != 0.0).then(|| 100.0 * (of[1] - of[0]) / of[0])
     }

@@ -9,12 +9,11 @@ use crate::goal::{DemandError, Goal, Pairs, Target};
 use crate::options::parse_time;
 use crate::{Parameters, Slot, Stretch, length};
 
-/// Length of the stretch.
 const LENGTH: Kind = Kind::Duration { min_s: 60, max_s: 366 * 86_400 };
 /// Shorter steps have no samples of their own.
 const LEAST_STEP_S: u64 = 2;
 
-/// A stretch of production with the seconds of the replay at which each of its intervals begins.
+/// Begins of intervals are seconds of the replay.
 pub struct Timetable {
     pub slots: Vec<Slot>,
     pub begins_s: Vec<u64>,
@@ -23,7 +22,7 @@ pub struct Timetable {
     pub compress: f64,
 }
 
-/// The slots without gaps too short for a step; what follows a gap begins earlier.
+/// What follows a gap too short for a step begins earlier.
 fn without_short_gaps(slots: Vec<Slot>, compress: f64) -> Vec<Slot> {
     let mut left_out_s = 0.0;
     let mut kept = Vec::new();
@@ -38,7 +37,7 @@ fn without_short_gaps(slots: Vec<Slot>, compress: f64) -> Vec<Slot> {
 }
 
 impl Timetable {
-    /// The stretch from a moment on, or the day of the goal's point, `compress` times as fast.
+    /// `compress` times as fast.
     pub fn of(
         goal: &Goal,
         from: Option<&str>,
@@ -95,12 +94,12 @@ impl Timetable {
         Ok(Self { slots, begins_s, seconds, notes, compress })
     }
 
-    /// Operations per second of each interval, in proportion to those of the whole demand.
+    /// In proportion to those of the whole demand.
     pub fn rates(&self, whole: u32, multiply: f64) -> Vec<u32> {
         self.slots.iter().map(|slot| (f64::from(whole) * slot.share * multiply).round() as u32).collect()
     }
 
-    /// Keys and values of a run with these operations from interval number `first` on, and the seconds it takes.
+    /// A run from interval number `first` on, and its seconds.
     pub fn pairs(
         &self,
         target: &Target,
