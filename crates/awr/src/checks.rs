@@ -13,13 +13,12 @@ use crate::info::{
 use crate::lookup::total_of;
 use crate::report::{FileIo, IoLine, Report, WaitEvent};
 
-/// Two counters of the same thing agree up to this difference: they are not read at the same moment.
+/// Two counters are not read at the same moment.
 pub const AGREE_PERCENT: f64 = 3.0;
-/// Larger differences contradict each other.
 pub const CONTRADICT_PERCENT: f64 = 10.0;
 /// Counters of waits are not read at the same moment: so many waits may come between.
 const WAITS_BETWEEN: f64 = 10.0;
-/// Waits that tables leave out because they took no time, and waits of instances that talk to each other.
+/// Waits without time, which tables leave out, and waits of instances for each other.
 const HIDDEN_WAITS: f64 = 100.0;
 /// A load whose sessions spent a smaller share in calls was not steady.
 const IDLE_PERCENT: f64 = 5.0;
@@ -37,7 +36,7 @@ pub struct Checks {
     pub warnings: Vec<Warning>,
 }
 
-/// The rows of a table that were compared by the same arithmetic.
+/// Rows of a table that were compared by the same arithmetic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rows {
     pub what: &'static str,
@@ -66,9 +65,9 @@ pub struct Pair {
 pub enum Verdict {
     /// Within 3 %, or within the precision of their print.
     Agree,
-    /// Different by a known fault of Oracle's: neither is in doubt.
+    /// Differs by a known fault of Oracle's: neither figure is in doubt.
     Explained,
-    /// Different by up to 10 %.
+    /// Differs by up to 10 %.
     Differ,
     #[strum(serialize = "contradict each other")]
     Contradict,
@@ -84,11 +83,8 @@ impl Verdict {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Weight {
-    /// Read figures with this in mind.
     Note,
-    /// Figures may mislead.
     Doubt,
-    /// The report contradicts itself.
     Impossible,
 }
 
@@ -106,7 +102,7 @@ impl Weight {
 pub struct Warning {
     pub weight: Weight,
     pub text: String,
-    /// True for an explanation of terms; other warnings are of this report.
+    /// Explains terms; other warnings are of this report.
     pub is_general: bool,
 }
 
@@ -133,7 +129,7 @@ impl Checks {
         self.pairs.len() + self.rows.iter().map(|rows| rows.agree).sum::<usize>()
     }
 
-    /// The worst verdict; `None` if no two figures could be compared.
+    /// `None` if no two figures could be compared.
     pub fn verdict(&self) -> Option<Verdict> {
         self.pairs.iter().map(|pair| pair.verdict).max()
     }
@@ -144,7 +140,7 @@ impl Checks {
     }
 }
 
-/// The difference in percent of the first, and the verdict as far as the precision goes.
+/// The verdict goes as far as the precision.
 fn compare(first: Figure, second: Figure) -> (Option<f64>, Verdict) {
     let difference = second.value - first.value;
     let percent = (first.value != 0.0).then(|| 100.0 * difference / first.value);
@@ -168,7 +164,7 @@ fn pair_of(what: String, [first_source, second_source]: [&'static str; 2], figur
     Pair { what, first_source, first, second_source, second, difference_percent, verdict, note: None }
 }
 
-/// A pair whose likely cause of a difference is known; `None` if the report lacks one of the figures.
+/// `None` if the report lacks one of the figures.
 fn noted(
     what: &str,
     sources: [&'static str; 2],
@@ -271,7 +267,7 @@ fn comparisons(report: &Report) -> Vec<Pair> {
     pairs.into_iter().flatten().collect()
 }
 
-/// Idle CPUs that stop their ticks, and CPUs that a hypervisor takes, are counted as neither busy nor idle.
+/// Idle CPUs without ticks, and CPUs that a hypervisor takes, count as neither busy nor idle.
 fn cpu_seconds(report: &Report) -> Option<Pair> {
     let possible = report.cpus().zip(report.elapsed_s()).map(|(cpus, seconds)| cpus * seconds);
     let times = report.os("BUSY_TIME").zip(report.os("IDLE_TIME"));
@@ -291,7 +287,7 @@ fn io(report: &Report, of: fn(&IoLine) -> Option<Figure>) -> Option<Figure> {
     of(&report.io_total()?)
 }
 
-/// Data by the interval, or as printed, whichever is more precise.
+/// By the interval or as printed, whichever is more precise.
 fn data_per_s(
     report: &Report,
     data: fn(&IoLine) -> Option<Figure>,
@@ -301,7 +297,7 @@ fn data_per_s(
     Figure::finer(divided, io(report, printed))
 }
 
-/// False for tables of some releases that have neither a total nor the lines of both writers.
+/// Some releases print neither a total nor the lines of both writers.
 fn has_all_writes(report: &Report) -> bool {
     let has =
         |name: &str| report.io_by_function.iter().any(|line| line.name.to_uppercase().starts_with(name));

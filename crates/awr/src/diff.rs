@@ -1,7 +1,5 @@
-//! Two reports side by side, in the tables of a compare-period report.
-//!
-//! Costs come first: waits and CPU, classes, and statements, ordered by their change. Idle waits are left out. Totals are
-//! divided by the seconds of their interval, because intervals differ.
+//! Two reports side by side, in the tables of a compare-period report. Idle waits are left out. Totals are per second, because
+//! intervals differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +17,7 @@ use crate::report::{IoLine, LoadLine, OsStatistic, Report, SqlStatement, WaitEve
 pub struct DiffTable {
     pub title: &'static str,
     pub unit: &'static str,
-    /// True if the rows with the largest change come first.
+    /// The rows with the largest change come first.
     pub is_by_change: bool,
     pub rows: Vec<DiffRow>,
 }
@@ -29,7 +27,7 @@ pub struct DiffRow {
     pub name: String,
     pub first: Option<Value>,
     pub second: Option<Value>,
-    /// The second relative to the first; absent if one is absent or the first is 0.
+    /// Absent if one is absent or the first is 0.
     pub change_percent: Option<f64>,
 }
 
@@ -137,7 +135,7 @@ const HOST: &[Line<f64>] = &[
     ("Waiting for I/O (%)", |report| Some(report.host_cpu.as_ref()?.wait_percent?.value)),
 ];
 
-/// Lines of the load profile, with the names that releases and formats give them.
+/// Releases and formats name these lines differently.
 const LOAD: &[(&[&str], Line<Figure>)] = &[
     (DB_TIME, ("DB time (s)", db_time_per_s)),
     (DB_CPU, ("DB CPU (s)", db_cpu_per_s)),
@@ -156,7 +154,7 @@ const LOAD: &[(&[&str], Line<Figure>)] = &[
     (&[TRANSACTIONS], (TRANSACTIONS, |report| report.load(&[TRANSACTIONS])?.per_second)),
 ];
 
-/// Lines of the load profile. A comparison's are as printed, with their printed difference.
+/// A comparison's lines are as printed, with their printed difference.
 fn workload(both: Both<'_>) -> Vec<DiffRow> {
     let [first, second] = both.map(|report| (report.load_profile.as_slice(), report.format));
     let is_one_report = both.iter().all(|report| report.period.is_some());
@@ -175,7 +173,6 @@ fn workload(both: Both<'_>) -> Vec<DiffRow> {
     named.chain(printed).collect()
 }
 
-/// The tables of two reports, without empty ones.
 pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
     let table = |&(title, unit, is_by_change, rows): &Table| {
         let mut rows = rows([first, second]);
@@ -187,7 +184,7 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
     TABLES.iter().map(table).filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// The size of a change; an absent side counts as 0.
+/// An absent side counts as 0.
 fn change(row: &DiffRow) -> f64 {
     let number = |side: &Option<Value>| side.as_ref().and_then(Value::as_number).unwrap_or_default();
     (number(&row.second) - number(&row.first)).abs()
@@ -197,7 +194,6 @@ fn per_second(total: Option<Figure>, report: &Report) -> Option<f64> {
     Some(report.per_second(total)?.value)
 }
 
-/// A row, unless both sides are absent.
 fn row(name: &str, [first, second]: [Option<Value>; 2], change_percent: Option<f64>) -> Option<DiffRow> {
     let is_present = first.is_some() || second.is_some();
     is_present.then(|| DiffRow { name: name.to_owned(), first, second, change_percent })
@@ -213,7 +209,7 @@ fn texts(name: &str, sides: [Option<String>; 2]) -> Option<DiffRow> {
     row(name, sides.map(|side| side.map(Value::Text)), None)
 }
 
-/// The lines of two lists, paired by names that columns of these widths cut.
+/// Columns of these widths cut names.
 fn by_name<'a, T>(
     both: Both<'_>,
     [first, second]: [&'a [T]; 2],
@@ -232,7 +228,7 @@ fn events(both: Both<'_>, value: fn(&WaitEvent, &Report) -> Option<f64>) -> Vec<
     by_name(both, [&first, &second], |event| &event.name, &EVENTS, value)
 }
 
-/// Events of foreground and background together, with the CPU of sessions, without idle events.
+/// With the CPU of sessions, without idle events.
 fn busy_events(report: &Report) -> Vec<WaitEvent> {
     let lists: [&[WaitEvent]; 2] = match (report.foreground_events.is_empty(), report.all_events.is_empty()) {
         (false, _) => [&report.foreground_events, &report.background_events],
@@ -269,7 +265,7 @@ fn is_time(line: &OsStatistic) -> bool {
     line.name.ends_with("_TIME")
 }
 
-/// True for `VM_IN_BYTES` and `VM_OUT_BYTES`. Oracle marks them with an asterisk if they are of the whole host.
+/// Oracle marks `VM_IN_BYTES` and `VM_OUT_BYTES` with an asterisk if they are of the whole host.
 fn is_paging(line: &OsStatistic) -> bool {
     matches!(line.name.trim_start_matches('*'), "VM_IN_BYTES" | "VM_OUT_BYTES")
 }
@@ -280,7 +276,7 @@ fn io(both: Both<'_>, sides: fn(&IoLine) -> [Option<Figure>; 2]) -> Vec<DiffRow>
     by_name(both, lists, |line| &line.name, &FUNCTIONS, value)
 }
 
-/// Rows of the statements. Their key is the id with the container, if both reports name containers or an id has several.
+/// The key is the id, with the container if both reports name containers or an id has several.
 fn sql_rows(
     both: Both<'_>,
     row: impl Fn(&str, [Option<&SqlStatement>; 2]) -> Option<DiffRow>,

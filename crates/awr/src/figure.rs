@@ -6,8 +6,7 @@ use serde::Serialize;
 
 pub(crate) const MIB: f64 = 1024.0 * 1024.0;
 
-/// A printed number and the step of its last digit. `9` under `(ms)` lies within half a millisecond of 9; a total of whole
-/// seconds that reads 0 may be more.
+/// `9` under `(ms)` lies within half a millisecond of 9; a total of whole seconds that reads 0 may be more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// In the unit that the field's name says.
@@ -21,17 +20,17 @@ impl Figure {
         Self { value, resolution: 0.0 }
     }
 
-    /// The figure in a unit that is `factor` times smaller.
+    /// In a unit that is `factor` times smaller.
     pub fn times(self, factor: f64) -> Self {
         Self { value: self.value * factor, resolution: self.resolution * factor }
     }
 
-    /// The quotient by an exact number; `None` if that is not more than 0.
+    /// `None` if the divisor is not more than 0.
     pub fn per(self, divisor: f64) -> Option<Self> {
         (divisor > 0.0).then(|| self.times(1.0 / divisor))
     }
 
-    /// The quotient by a rounded number; `None` if that is not more than 0.
+    /// `None` if the divisor is not more than 0.
     pub fn per_figure(self, divisor: Self) -> Option<Self> {
         let quotient = self.per(divisor.value)?;
         let of_divisor = quotient.value.abs() * divisor.resolution / divisor.value;
@@ -43,12 +42,12 @@ impl Figure {
         self.value == 0.0 && self.resolution > 0.0
     }
 
-    /// The value, unless its print is too coarse to tell it from 0.
+    /// `None` if the print is too coarse to tell the value from 0.
     pub fn known(self) -> Option<f64> {
         (!self.is_below_resolution()).then_some(self.value)
     }
 
-    /// The figure with the finer resolution; the first of two that are equally fine.
+    /// The finer resolution; the first of two that are equally fine.
     pub fn finer(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
             (Some(one), Some(other)) if other.resolution < one.resolution => Some(other),
@@ -56,7 +55,7 @@ impl Figure {
         }
     }
 
-    /// The sum of the figures that are present; `None` if none is.
+    /// The figures that are present; `None` without any.
     pub(crate) fn sum(figures: impl IntoIterator<Item = Option<Self>>) -> Option<Self> {
         figures.into_iter().flatten().reduce(|one, other| Self {
             value: one.value + other.value,
@@ -65,12 +64,12 @@ impl Figure {
     }
 }
 
-/// A count; K, M, G, T and P are powers of 1000. `None` for blanks, `N/A`, and `####`, a number that did not fit its column.
+/// K, M, G, T and P are powers of 1000. `None` for blanks, `N/A`, and `####`, a number that did not fit its column.
 pub(crate) fn number(text: &str) -> Option<Figure> {
     scaled(text, 1e3)
 }
 
-/// An amount of data in bytes; K, M, G, T and P are powers of 1024.
+/// K, M, G, T and P are powers of 1024.
 pub(crate) fn bytes(text: &str) -> Option<Figure> {
     scaled(text, 1024.0)
 }
@@ -89,8 +88,8 @@ fn scaled(text: &str, step: f64) -> Option<Figure> {
     Some(figure.times(step.powi(power)))
 }
 
-/// A duration in microseconds: `109.72us`, `.98ms`, `52.86 s`, `258.01ns`, or a bare number in a unit of so many
-/// microseconds. A bare number without a unit is not known.
+/// `109.72us`, `.98ms`, `52.86 s`, `258.01ns`, or a bare number in a unit of so many microseconds. Without a unit a bare number
+/// is unknown.
 pub fn duration_us(text: &str, bare_unit_us: Option<f64>) -> Option<Figure> {
     let (figure, rest) = prefix(text)?;
     let factor = match rest.trim() {

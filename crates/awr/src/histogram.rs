@@ -10,13 +10,12 @@ use crate::info::Named;
 pub struct EventHistogram {
     /// Text cuts the name.
     pub event: String,
-    /// Waits of foreground and background.
+    /// Of foreground and background.
     pub waits: Option<Figure>,
-    /// True if text cut the K, M or G of `waits`, and its decimals showed it.
+    /// Text cut the K, M or G of `waits`, and its decimals showed it.
     pub waits_were_cut: bool,
-    /// Buckets from short to long, without gaps.
+    /// From short to long, without gaps.
     pub buckets: Vec<Bucket>,
-    /// Sections of the report with the event, for [`crate::checks`].
     #[serde(skip)]
     pub sections: Vec<HistogramSection>,
 }
@@ -39,12 +38,11 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Waits in it, of so many.
     pub fn waits_of(&self, waits: f64) -> f64 {
         waits * self.percent.value / 100.0
     }
 
-    /// The width in powers of two; 1 for the first and the last bucket.
+    /// In powers of two; 1 for the first and the last bucket.
     fn octaves(&self) -> f64 {
         match self.to_us {
             Some(to_us) if self.from_us > 0.0 => (to_us / self.from_us).log2(),
@@ -53,7 +51,6 @@ impl Bucket {
     }
 }
 
-/// The share of waits that took longer than a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Over {
     pub least_percent: f64,
@@ -62,8 +59,8 @@ pub struct Over {
 }
 
 impl EventHistogram {
-    /// The share of waits that took longer than a limit; exact if a bucket begins there. Borders are powers of two, which
-    /// reports print as 8 ms (8,192 us) and 2 min (134 s): a border within 3 % of the limit or of its print is taken.
+    /// Exact if a bucket begins at the limit. Borders are powers of two, printed as 8 ms (8,192 us) and 2 min (134 s): a border
+    /// within 3 % of the limit or of its print counts.
     pub fn over(&self, limit_us: f64) -> Over {
         let borders = self.buckets.iter().map(|bucket| bucket.from_us);
         let is_near = |border: &f64| {
@@ -84,11 +81,10 @@ impl EventHistogram {
         over
     }
 
-    /// Finds two groups of waits behind one mean, such as reads from a cache and reads from a disk.
+    /// Two groups of waits behind one mean, such as reads from a cache and from a disk.
     ///
-    /// A peak is a bucket that no neighbour exceeds, by its share per doubling of the duration: releases before 12.2 have
-    /// one bucket from 32 ms to 1 s. Each side of the valley must hold at least 5 % of the waits. The valley must have less
-    /// than half of the lower peak's share per doubling.
+    /// A peak is a bucket that no neighbour exceeds, by its share per doubling: releases before 12.2 have one bucket from 32 ms
+    /// to 1 s. Each side of the valley must hold 5 % of the waits, and the valley less than half of the lower peak.
     pub fn two_peaks(&self) -> Option<TwoPeaks> {
         let shares: Vec<f64> = self.buckets.iter().map(|bucket| bucket.percent.value).collect();
         let heights: Vec<f64> =
@@ -137,7 +133,7 @@ pub struct TwoPeaks {
 }
 
 impl TwoPeaks {
-    /// True if the short waits may be a cache's: below 1 ms, of 1,024 us.
+    /// Below 1 ms, of 1,024 us.
     pub fn may_be_a_caches(&self) -> bool {
         self.short.to_us.is_some_and(|to_us| to_us <= 1024.0)
     }
@@ -166,8 +162,7 @@ impl TwoPeaks {
     }
 }
 
-/// A border as reports print it: `8ms` is 8,192 us, `1s` 1,024 of those milliseconds, `1m` 64 of those seconds, `1h` 64 of
-/// those minutes.
+/// `8ms` is 8,192 us, `1s` 1,024 of those milliseconds, `1m` 64 of those seconds, `1h` 64 of those minutes.
 fn printed_us(border_us: f64) -> f64 {
     const K: f64 = 1024.0;
     let units = [(64.0 * 64.0 * K * K, 3600e6), (64.0 * K * K, 60e6), (K * K, 1e6), (K, 1e3)];
@@ -190,7 +185,7 @@ pub fn duration(us: f64) -> String {
     }
 }
 
-/// The events of storage: reads of one block, and writes of the log.
+/// Reads of one block, and writes of the log.
 pub const EVENTS: [&str; 4] = [
     "db file sequential read",
     "cell single block physical read",
@@ -204,7 +199,7 @@ pub struct Point {
     pub begin: Option<DateTime>,
     pub end: Option<DateTime>,
     pub event: String,
-    /// Mean wait of foreground sessions, or of all if the report does not separate them.
+    /// Of foreground sessions, or of all if the report does not separate them.
     pub mean_us: Option<Figure>,
     pub histogram: EventHistogram,
     pub over: Over,
@@ -229,7 +224,6 @@ impl Point {
         })
     }
 
-    /// The two groups of waits that the mean hides, in words.
     pub fn words(&self) -> Option<String> {
         let peaks = self.two_peaks?;
         let mean = self.mean_us.and_then(Figure::known);
@@ -241,7 +235,7 @@ impl Point {
     }
 }
 
-/// Orders points by their first snapshots; points without a time come last, in their order.
+/// By first snapshot; points without a time come last, in their order.
 pub fn sort(points: &mut [Point]) {
     points.sort_by_key(|point| (point.begin.is_none(), point.begin));
 }

@@ -12,20 +12,19 @@ use crate::sections::TablesWanted;
 use crate::table::{Document, Head, HeldBytes, Row, Table, pairs};
 use crate::unpack::Blocks;
 
-/// Tables have no more columns.
 const COLUMNS: usize = 100;
-/// A larger table is damaged, or one of texts: its beginning will do.
+/// A larger table is damaged, or one of texts: its beginning suffices.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// Bytes without a token: the tokenizer holds a text, an attribute or a comment whole.
+/// The tokenizer holds a text, an attribute or a comment whole.
 const MOST_BETWEEN: usize = 16 * 1024 * 1024;
 /// Letters of a heading.
 const HEADING: usize = 200;
 
-/// Bytes at the end of a page that are searched for its closing tags.
+/// Closing tags are searched in these last bytes.
 const TAIL_BYTES: usize = 8 * 1024;
 
-/// Reads an HTML report and names its sections. Tables are kept if one of their titles is wanted.
+/// Keeps tables if one of their titles is wanted.
 pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> TablesWanted) -> Document {
     let line = Cell::new(0);
     let (is_too_large, since_token) = (Cell::new(false), Cell::new(0));
@@ -76,14 +75,13 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> Tabl
 struct Reader {
     document: Document,
     line: usize,
-    /// The last start or end tag; attributes follow a start tag.
+    /// Attributes follow a start tag.
     tag: String,
     attribute: String,
     summary: String,
-    /// Columns and rows of a cell.
     spans: (usize, usize),
     is_link: bool,
-    /// True within elements whose text is no title.
+    /// The text of such elements is no title.
     in_list: bool,
     in_link: bool,
     in_code: bool,
@@ -91,7 +89,7 @@ struct Reader {
     block: String,
     heading: String,
     caption: String,
-    /// The title of the open table and its grid; no grid if the table is not wanted.
+    /// Its title, and its grid if it is wanted.
     table: Option<(String, Option<Grid>)>,
 }
 
@@ -195,7 +193,6 @@ impl Reader {
         }
     }
 
-    /// Takes the text of a block, which may be the title of the next table.
     fn end_block(&mut self, is_heading: bool) {
         if self.table.is_some() {
             return;
@@ -214,7 +211,7 @@ impl Reader {
         self.caption = title;
     }
 
-    /// The title of the table that begins; `None` if it is not wanted.
+    /// `None` if the table is not wanted.
     fn title(&mut self, wanted: &impl Fn(&str) -> TablesWanted) -> Option<String> {
         let summary = std::mem::take(&mut self.summary);
         let summary = summary.split(". ").next().unwrap_or_default().trim();
@@ -261,7 +258,7 @@ struct Grid {
     open: Option<GridCell>,
     bytes: usize,
     held: HeldBytes,
-    /// True if rows beyond [`MOST_BYTES`] were dropped.
+    /// Rows beyond [`MOST_BYTES`] were dropped.
     is_cut: bool,
 }
 
@@ -322,7 +319,7 @@ impl Grid {
     }
 }
 
-/// The headings of the lowest row, each with the headings above it.
+/// Those of the lowest row, each with the headings above it.
 fn heads(rows: &[Vec<GridCell>]) -> Vec<Head> {
     let mut grid: Vec<Vec<Option<&str>>> = vec![Vec::new(); rows.len()];
     for (at, row) in rows.iter().enumerate() {

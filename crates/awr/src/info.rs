@@ -1,5 +1,4 @@
-//! One row per report: the columns of `awr_info`, from a report or from the text of that script. `columns` has those of
-//! `awr-parser`, and the rows of statements and segments.
+//! One row per report: the columns of `awr_info`, from a report or from that script's text.
 
 mod columns;
 
@@ -21,7 +20,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value for machines: no separators, no exponent, six significant digits at least.
+    /// For machines: no separators, no exponent, six significant digits at least.
     pub fn plain(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -37,7 +36,7 @@ impl Value {
     }
 }
 
-/// A number for machines: six significant digits at least, no separators, no exponent.
+/// For machines: no separators, no exponent, six significant digits at least.
 pub fn plain_number(number: f64) -> String {
     let decimals = match number.abs() {
         size if size >= 1e5 => 0,
@@ -68,7 +67,7 @@ impl Named {
         Self { nth, ..self }
     }
 
-    /// The file's name with the period of a comparison: `FILE (1st)`, `FILE#2 (2nd)`.
+    /// `FILE (1st)`, `FILE#2 (2nd)`
     pub fn label(&self) -> String {
         let file = part_of_file(&self.file, self.nth);
         match self.report.period {
@@ -78,8 +77,8 @@ impl Named {
         }
     }
 
-    /// Sessions from the file's name: the number after its last dot in names that scripts around SLOB give, such as
-    /// `awr.txt.128`, `run7.html.16` or `awr.rac.8`, or what [`RunName`] finds. A date is no number of sessions.
+    /// From the file's name: the number after its last dot, as in `awr.txt.128` or `run7.html.16`, or what [`RunName`] finds. A
+    /// date is no number of sessions.
     pub fn sessions(&self) -> Option<u32> {
         self.number_at_the_end().or_else(|| RunName::of(&self.file).map(|name| name.sessions))
     }
@@ -95,7 +94,7 @@ impl Named {
     }
 }
 
-/// The label of a report in its file: `FILE`, `FILE#2` and so on.
+/// `FILE`, `FILE#2` and so on.
 pub fn part_of_file(file: &str, nth: usize) -> String {
     if nth > 1 { format!("{file}#{nth}") } else { file.to_owned() }
 }
@@ -104,7 +103,7 @@ fn load(report: &Report, names: &[&str]) -> Option<Figure> {
     report.load(names)?.per_second
 }
 
-/// A rate of the load profile, where releases name it differently, and of instance activity.
+/// A rate of the load profile and of instance activity.
 pub(crate) struct Rate {
     pub(crate) names: &'static [&'static str],
     pub(crate) statistic: &'static str,
@@ -152,7 +151,7 @@ pub(crate) fn db_time_per_s(report: &Report) -> Option<Figure> {
     Figure::finer(load(report, DB_TIME), report.per_second(report.db_time_s()))
 }
 
-/// DB CPU, with background CPU if the load profile has it.
+/// With background CPU if the load profile has it.
 pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
     let divided = |time: Option<Figure>| report.per_second(time);
     let foreground = Figure::finer(load(report, DB_CPU), divided(report.db_cpu_s()))?;
@@ -164,13 +163,13 @@ pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
 
 const CELL_READ: &str = "cell single block physical read";
 
-/// True for reads of one block from a storage cell. Since 19c reads from flash, persistent memory and RDMA have names of
-/// their own (`cell single block physical read: RDMA`). Text cuts them.
+/// Since 19c reads from flash, persistent memory and RDMA have own names (`cell single block physical read: RDMA`). Text cuts
+/// them.
 fn is_cell_read(name: &str) -> bool {
     name.starts_with(CELL_READ) || (name.len() >= 25 && CELL_READ.starts_with(name))
 }
 
-/// The wait for one block. Exadata has several names for it, one for each kind of memory: their mean is weighted by waits.
+/// Exadata has an event for each kind of memory: their mean is weighted by waits.
 pub(crate) fn single_block_read(report: &Report) -> Option<WaitEvent> {
     let of_cells = || report.waits_of_sessions().iter().filter(|event| is_cell_read(&event.name));
     let mut kinds: Vec<WaitEvent> = match of_cells().count() {
@@ -200,12 +199,11 @@ fn waits_of(event: &WaitEvent) -> f64 {
     event.waits.map_or(0.0, |waits| waits.value)
 }
 
-/// Time of all waits, by the more precise mean.
+/// By the more precise mean.
 fn time_of(event: &WaitEvent) -> Option<Figure> {
     Some(event.mean_us()?.times(waits_of(event) / 1e6))
 }
 
-/// A column of `awr_info`, under the heading that it prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray, strum::IntoStaticStr)]
 #[strum(serialize_all = "UPPERCASE")]
 pub enum Head {
@@ -239,7 +237,7 @@ pub enum Head {
     /// MiB per second.
     #[strum(serialize = "REDO_MBS")]
     RedoMib,
-    /// Mean read of one block in microseconds.
+    /// Microseconds.
     #[strum(serialize = "DFSR_LAT")]
     SingleBlockRead,
     /// Mean `direct path read` in microseconds.
@@ -259,14 +257,13 @@ pub enum Head {
 }
 
 impl Head {
-    /// All columns in the order of `awr_info`.
+    /// In the order of `awr_info`.
     pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
 
     pub fn text(self) -> &'static str {
         self.into()
     }
 
-    /// True for columns without numbers.
     pub fn is_text(self) -> bool {
         matches!(self, Self::File | Self::TopWait)
     }
@@ -274,8 +271,7 @@ impl Head {
 
 type Get = fn(&Named) -> Option<f64>;
 
-/// The figures of a report's row, with the definitions of `awr_info`: PREADS and PWRITES are requests of the application,
-/// READ_MBS and WRITE_MBS all I/O. Latencies are the most precise means of the report.
+/// The definitions of `awr_info`: PREADS and PWRITES are requests of the application, READ_MBS and WRITE_MBS all I/O.
 const FIGURES: &[(Head, Get)] = &[
     (Head::Sessions, |named| named.sessions().map(f64::from)),
     (Head::Elapsed, |named| named.report.elapsed_s()),
@@ -305,7 +301,7 @@ fn mib(report: &Report, statistic: &str, side: fn(&IoProfileLine) -> Option<Figu
     Some(report.statistic_per_s(statistic).or_else(profile)?.value / MIB)
 }
 
-/// The mean, unless its print is too coarse to tell it from 0.
+/// `None` if the print is too coarse to tell the mean from 0.
 fn mean_us(event: Option<WaitEvent>) -> Option<f64> {
     event?.mean_us()?.known()
 }
@@ -321,7 +317,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The number in a column, in the unit of its head.
+    /// In the unit of its head.
     pub fn figure(&self, head: Head) -> Option<f64> {
         self.figures.get(&head).copied()
     }
@@ -334,7 +330,7 @@ impl Row {
         }
     }
 
-    /// The cells in the order of [`Head::ALL`].
+    /// In the order of [`Head::ALL`].
     pub fn cells(&self) -> impl Iterator<Item = Option<Value>> {
         Head::ALL.iter().map(|head| self.cell(*head))
     }
@@ -350,7 +346,6 @@ impl Row {
     }
 }
 
-/// The text of `awr_info` can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PipesError {
     #[error(
@@ -363,15 +358,14 @@ pub enum PipesError {
     Number { line: usize, head: String, text: String },
 }
 
-/// True for a text that begins like one of `awr_info`.
 pub fn is_pipes(text: &str) -> bool {
     let first = text.lines().find(|line| !line.trim().is_empty());
     let after_file = first.and_then(|line| line.trim_start().strip_prefix(Head::File.text()));
     after_file.is_some_and(|rest| rest.starts_with('|'))
 }
 
-/// Reads the rows that `awr_info` printed, each cell ended by a pipe. Heads may repeat, as when several files are joined; empty
-/// cells are unknown. The older form has WRITERS, READERS and REDO (bytes per second) in place of SESSIONS and REDO_MBS.
+/// Heads may repeat, as in joined files; empty cells are unknown. The older form has WRITERS, READERS and REDO (bytes per second)
+/// in place of SESSIONS and REDO_MBS.
 pub fn read_pipes(text: &str) -> Result<Vec<Row>, PipesError> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
@@ -393,7 +387,7 @@ pub fn read_pipes(text: &str) -> Result<Vec<Row>, PipesError> {
     Ok(rows)
 }
 
-/// The cells of a line, whose last pipe ends the last cell.
+/// The last pipe ends the last cell.
 fn pipe_cells(line: &str) -> Vec<&str> {
     let line = line.trim();
     line.strip_suffix('|').unwrap_or(line).split('|').map(str::trim).collect()

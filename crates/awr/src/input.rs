@@ -1,23 +1,20 @@
-//! The text of a file as the reports in it: lines, and the borders between reports.
-//!
-//! Everything streams: memory holds a window of a large file.
+//! The text of a file as lines, and the borders between its reports. Memory holds a window of a large file.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Read};
 
 use crate::kind::{Format, Kind, has_title, kind_of};
 
-/// Bytes that are searched for a report's title; a spool may hold a page of talk before it.
+/// A spool may hold a page of other text before a report's title.
 const HEAD_BYTES: usize = 64 * 1024;
 /// Longer lines come in pieces: HTML may be written without line ends.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// The words of an error, which may quote damaged bytes.
+/// An error may quote damaged bytes.
 pub(crate) fn printable(error: &std::io::Error) -> String {
     error.to_string().chars().filter(|symbol| !symbol.is_control() && *symbol != '\u{fffd}').collect()
 }
 
-/// A line, or a piece of a long one.
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
     pub(crate) line: usize,
@@ -25,10 +22,10 @@ pub(crate) struct Piece {
     pub(crate) ends_line: bool,
 }
 
-/// The pieces of a file as text: UTF-8, or else Latin-1, which every byte is.
+/// UTF-8, or else Latin-1, which every byte is.
 pub(crate) struct Pieces<'a> {
     input: Box<dyn BufRead + 'a>,
-    /// Pieces that were read ahead, in order.
+    /// Pieces that were read ahead.
     held: VecDeque<Piece>,
     line: usize,
     bytes: Vec<u8>,
@@ -82,7 +79,7 @@ impl<'a> Pieces<'a> {
         Some(Piece { line, text, ends_line })
     }
 
-    /// Looks ahead for the next report: its kind, and the line of its title. Nothing is consumed.
+    /// Consumes nothing. Returns the line of the title too.
     pub(crate) fn head(&mut self) -> Option<(Kind, Format, usize)> {
         let mut read: Vec<Piece> = Vec::new();
         let mut text = String::new();
@@ -100,8 +97,7 @@ impl<'a> Pieces<'a> {
         found
     }
 
-    /// The first line that is not blank and its start, for a message: without control characters, which a terminal would
-    /// carry out. Bytes that are no text are not shown.
+    /// The first line that is not blank, without control characters, which a terminal would carry out.
     pub(crate) fn beginning(&self) -> (usize, String) {
         let first = self.held.iter().find(|piece| !piece.text.trim().is_empty());
         let (line, text) = first.map_or((1, ""), |piece| (piece.line, piece.text.trim()));
@@ -115,7 +111,6 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// The pieces of one report, up to the beginning of the next one.
 pub(crate) struct OneReport<'r, 'a> {
     pieces: &'r mut Pieces<'a>,
     format: Format,
@@ -178,7 +173,7 @@ impl<'r, 'a> OneReport<'r, 'a> {
     }
 }
 
-/// True for the title of a report that is read, with nothing but tags and blanks before it.
+/// Nothing but tags and blanks may precede the title.
 fn begins_report(line: &str) -> bool {
     // Most lines are rejected here.
     if !matches!(first_byte(line), Some(b'W' | b'S' | b'<' | b'>' | b'|')) {
@@ -189,7 +184,6 @@ fn begins_report(line: &str) -> bool {
     is_title && kind_of(words).is_some_and(|(kind, _)| kind.is_read())
 }
 
-/// The line without the tags, quotes and blanks at its beginning.
 fn behind_tags(line: &str) -> &str {
     let is_no_word =
         |symbol: char| matches!(symbol, '>' | '|') || symbol.is_whitespace() || symbol.is_control();

@@ -18,7 +18,7 @@ pub enum Kind {
     AwrGlobalCompare,
     #[strum(to_string = "Statspack")]
     Statspack,
-    /// Active session history: samples, not counters.
+    /// Samples, not counters.
     #[strum(to_string = "ASH")]
     Ash,
     /// Findings of the advisor.
@@ -62,7 +62,7 @@ const TITLES: [(&str, Kind); 10] = [
     ("AUTOMATIC DATABASE DIAGNOSTIC MONITOR", Kind::Addm),
 ];
 
-/// The kind that the first title in a text names; `None` if there is no title.
+/// By the first title in a text.
 pub(crate) fn kind_of(text: &str) -> Option<(Kind, Format)> {
     let head = text.to_ascii_uppercase();
     // An HTML page has a tag near its beginning; a text report has none there.
@@ -80,7 +80,6 @@ pub(crate) fn kind_of(text: &str) -> Option<(Kind, Format)> {
     Some((kind, if is_html { Format::Html } else { Format::Text }))
 }
 
-/// The last boundary between characters up to a byte.
 pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -1,13 +1,7 @@
 //! OpenSLOB: readers of Oracle's AWR and Statspack reports.
 //!
-//! [`Reports`] finds the reports in a file and gives each as a [`Report`]: figures with their units and the precision of their
-//! print. Text and HTML become tables (`text`, `html`). Titles find the reader of a table (`sections`), and headings the fields
-//! of its rows (`report`); line numbers mean nothing.
-//!
-//! A figure that a report lacks is absent, never 0. A file that is no report, or of a kind without counters, is an error. A
-//! file that ends early is an error with the part that was read.
-//!
-//! Pure: no files, no network, no clock, no output.
+//! Text and HTML become tables (`text`, `html`). Titles find the reader of a table (`sections`), and headings the fields of its
+//! rows (`report`). A figure that a report lacks is absent, never 0. Pure: no files, no network, no clock, no output.
 #![forbid(unsafe_code)]
 
 pub mod checks;
@@ -40,7 +34,7 @@ pub use name::{BadPattern, NamePattern, RunName};
 pub use report::*;
 pub use trend::Rates;
 
-/// A file was not read, or not to its end. Lines count from 1.
+/// Lines count from 1.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReadError {
     #[error(
@@ -84,7 +78,7 @@ impl ReadError {
         }
     }
 
-    /// The reports that were read before the error.
+    /// Reports before the error.
     pub fn read(self) -> Vec<Report> {
         match self {
             Self::CutShort { read, .. } | Self::Unreadable { read, .. } => read,
@@ -97,21 +91,20 @@ impl ReadError {
 pub enum Scope {
     #[default]
     All,
-    /// Those, and every table as printed, in [`Report::tables`].
+    /// Also every table as printed, in [`Report::tables`].
     Tables,
-    /// The sections of an [`info::Row`] and of the report's header, in half the time.
+    /// The sections of an [`info::Row`] and the header, in half the time.
     Row,
 }
 
-/// Reports of one file, or of one archive. Each takes some memory, if only for its error.
+/// Each takes some memory, if only for its error.
 const MOST_REPORTS: usize = 100_000;
 
-/// An iterator over the reports of a file: an archive or a text may hold several. Each gives one report, or the two periods
-/// of a comparison. The file may be a zip archive or packed with gzip, and be UTF-8, UTF-16 or Latin-1.
+/// The reports of a file: text or HTML in UTF-8, UTF-16 or Latin-1, a zip archive, or gzip. Each item is a report, or the two
+/// periods of a comparison.
 pub struct Reports<'a> {
     /// Absent after the end.
     pieces: Option<Pieces<'a>>,
-    /// Those that were asked for.
     reports: usize,
     scope: Scope,
 }
@@ -135,7 +128,7 @@ impl<'a> Reports<'a> {
 impl Iterator for Reports<'_> {
     type Item = Result<Vec<Report>, ReadError>;
 
-    /// The next report of the file, or its error with the part that was read.
+    /// The next report, or its error with the part that was read.
     fn next(&mut self) -> Option<Self::Item> {
         let pieces = self.pieces.as_mut()?;
         self.reports += 1;
@@ -196,13 +189,13 @@ impl Iterator for Reports<'_> {
     }
 }
 
-/// Reads all reports of a file in memory, up to the first error.
+/// Stops at the first error.
 pub fn read(bytes: &[u8]) -> Result<Vec<Report>, ReadError> {
     let reports: Result<Vec<Vec<Report>>, ReadError> = Reports::of(bytes)?.collect();
     Ok(reports?.into_iter().flatten().collect())
 }
 
-/// True for bytes that begin a report with counters, by its title.
+/// Judges by the title of a report with counters.
 pub fn is_report(bytes: &[u8]) -> bool {
     let plain = unpack::plain(bytes).ok();
     let head = plain.and_then(|plain| Pieces::new(plain).head());

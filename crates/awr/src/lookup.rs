@@ -1,5 +1,4 @@
-//! Figures by their names. Releases and formats name them differently, and text cuts names where a column ends; HTML has
-//! them whole.
+//! Figures by their names, which differ by release and format. Text cuts names where a column ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +9,18 @@ use crate::kind::Format;
 use crate::report::{Activity, IoLine, IoProfileLine, LoadLine, Report, WaitEvent};
 use crate::table::like;
 
-/// Widths of event columns: histograms from 12.2 on and before, Statspack, top events and comparisons, Statspack's top events.
+/// Histograms from 12.2 on and before, Statspack, top events and comparisons, Statspack's top events.
 pub(crate) const EVENTS: [usize; 5] = [25, 26, 28, 30, 41];
-/// Widths of instance activity columns: comparisons, AWR, Statspack.
+/// Comparisons, AWR, Statspack.
 pub(crate) const STATISTICS: [usize; 3] = [30, 32, 33];
-/// Widths of time model columns: Statspack, AWR, comparisons.
+/// Statspack, AWR, comparisons.
 pub(crate) const TIME_MODEL: [usize; 3] = [35, 42, 45];
-/// Widths of columns with statistics of the operating system: single reports, comparisons.
+/// Single reports, comparisons.
 pub(crate) const OS_STATISTICS: [usize; 2] = [25, 35];
-/// Widths of columns with functions of I/O: AWR, Statspack.
+/// AWR, Statspack.
 pub(crate) const FUNCTIONS: [usize; 2] = [15, 18];
 
 impl Report {
-    /// True for a report that has anything to show.
     pub fn has_figures(&self) -> bool {
         let has_load =
             self.load_profile.iter().any(|line| line.per_second.is_some() || line.per_transaction.is_some());
@@ -34,7 +32,7 @@ impl Report {
         self.elapsed().map(|elapsed| elapsed.value)
     }
 
-    /// True for a report whose tables were not recognised: it lacks the main rates or all events.
+    /// The tables were not recognised if the main rates or all events are missing.
     pub fn is_hollow(&self) -> bool {
         let rates = [EXECUTES, LOGICAL_READS, PHYSICAL_READS].map(|rate| rate.per_s(self));
         let known = rates.into_iter().chain([db_time_per_s(self)]).flatten().count();
@@ -42,7 +40,7 @@ impl Report {
         known < 2 || events.iter().all(|events| events.is_empty())
     }
 
-    /// Seconds of the interval. Their precision differs: 11.2 prints hundredths of a minute, clocks tick in seconds.
+    /// Seconds. Precision differs: 11.2 prints hundredths of a minute, clocks tick in seconds.
     pub fn elapsed(&self) -> Option<Figure> {
         self.interval.elapsed_s.filter(|elapsed| elapsed.known().is_some_and(|seconds| seconds > 0.0))
     }
@@ -51,7 +49,7 @@ impl Report {
         total?.per_figure(self.elapsed()?)
     }
 
-    /// A line of the load profile by any of its names, such as `Logical reads` and `Logical read (blocks)`.
+    /// By any of its names, such as `Logical reads` and `Logical read (blocks)`.
     pub fn load(&self, names: &[&str]) -> Option<&LoadLine> {
         self.load_profile.iter().find(|line| names.iter().any(|name| line.name.eq_ignore_ascii_case(name)))
     }
@@ -60,7 +58,7 @@ impl Report {
         find(&self.activity, |line| &line.name, name, (self.format, &STATISTICS)).ok()?
     }
 
-    /// The rate of an instance activity statistic: as printed, or total by interval, whichever is more precise.
+    /// As printed, or total by interval, whichever is more precise.
     pub fn statistic_per_s(&self, name: &str) -> Option<Figure> {
         self.per_s(self.statistic(name)?)
     }
@@ -69,7 +67,7 @@ impl Report {
         Figure::finer(line.per_second, self.per_second(line.total))
     }
 
-    /// The total of a statistic: as printed, or rate times interval.
+    /// As printed, or rate times interval.
     pub fn statistic_total(&self, name: &str) -> Option<Figure> {
         let line = self.statistic(name)?;
         line.total.or_else(|| Some(line.per_second?.times(self.elapsed_s()?)))
@@ -87,7 +85,7 @@ impl Report {
         self.host.cpus.or_else(|| self.os("NUM_CPUS")).filter(|cpus| *cpus > 0.0)
     }
 
-    /// A wait event of foreground sessions, or of all sessions if the report does not separate them. Top events add decimals.
+    /// An event of foreground sessions, or of all if the report does not separate them. Top events add decimals.
     pub fn foreground(&self, name: &str) -> Option<WaitEvent> {
         let events =
             if self.foreground_events.is_empty() { &self.all_events } else { &self.foreground_events };
@@ -106,18 +104,17 @@ impl Report {
         }
     }
 
-    /// The wait that took most time. Statspack lists idle events too.
+    /// Statspack lists idle events too.
     pub fn top_wait(&self) -> Option<&WaitEvent> {
         let events = self.top_events.iter().chain(&self.foreground_events);
         events.into_iter().find(|event| !is_idle(event))
     }
 
-    /// Wait classes of foreground sessions, or of all if the report does not separate them.
     pub(crate) fn classes_of_sessions(&self) -> &[WaitEvent] {
         if self.wait_classes.is_empty() { &self.all_wait_classes } else { &self.wait_classes }
     }
 
-    /// Wait events of foreground sessions, or of all sessions, or else the top events.
+    /// Events of foreground sessions, or of all, or else the top events.
     pub(crate) fn waits_of_sessions(&self) -> &[WaitEvent] {
         [&self.foreground_events, &self.all_events, &self.top_events]
             .into_iter()
@@ -125,7 +122,7 @@ impl Report {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// A wait event of background processes, or of all if the report does not separate them.
+    /// An event of background processes, or of all if the report does not separate them.
     pub fn background(&self, name: &str) -> Option<WaitEvent> {
         let all = if self.background_events.is_empty() { &self.all_events } else { &self.background_events };
         self.event(all, name).ok()?.cloned()
@@ -143,12 +140,12 @@ impl Report {
         find(&self.histograms, |own| &own.event, event, (self.format, &EVENTS)).ok()?
     }
 
-    /// DB time in seconds: the time model's, or the header's.
+    /// Seconds of the time model, or of the header.
     pub fn db_time_s(&self) -> Option<Figure> {
         Figure::finer(self.time_model_s("DB time"), self.interval.db_time_s)
     }
 
-    /// DB CPU in seconds: the time model's, or the top events'.
+    /// Seconds of the time model, or of the top events.
     pub fn db_cpu_s(&self) -> Option<Figure> {
         let top =
             || self.top_events.iter().find(|event| matches!(event.name.as_str(), "DB CPU" | "CPU time"));
@@ -195,7 +192,6 @@ pub(crate) fn total_of(lines: &[IoLine]) -> Option<IoLine> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ambiguous;
 
-/// True for a name that a column of one of these widths makes of a longer one.
 pub(crate) fn is_cut(name: &str, whole: &str, widths: &[usize]) -> bool {
     // A cut at a blank shortens the name by one more.
     let is_left = |width: &usize| whole.get(..*width).is_some_and(|left| left.trim_end() == name);
@@ -204,7 +200,7 @@ pub(crate) fn is_cut(name: &str, whole: &str, widths: &[usize]) -> bool {
         && widths.iter().any(|width| *width < whole.len() && is_left(width))
 }
 
-/// The line of a name, or else the only line whose name a text cut to it, or from whose name a text cut it.
+/// By the whole name, or else the only line that text cut to it or from it.
 pub(crate) fn find<'a, T>(
     lines: &'a [T],
     name: impl Fn(&T) -> &str,
@@ -223,11 +219,10 @@ pub(crate) fn find<'a, T>(
     if fitting.next().is_some() { Err(Ambiguous) } else { Ok(first) }
 }
 
-/// A name with its line in each of two reports.
 pub(crate) type Paired<'a, T> = (&'a str, [Option<&'a T>; 2]);
 
-/// The lines of two reports side by side, by name. A name that text cut is paired with the only name that it can be; the
-/// longer name is kept. Of several lines with the same name the first counts.
+/// A cut name is paired with the only name that it can be; the longer name is kept. Of several lines with the same name the first
+/// counts.
 pub(crate) fn pairs<'a, T>(
     [first, second]: [(&'a [T], Format); 2],
     name: impl Fn(&'a T) -> &'a str,
@@ -267,14 +262,12 @@ pub(crate) fn pairs<'a, T>(
         .collect()
 }
 
-/// The item of an iterator that has just one.
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let item = items.next()?;
     items.next().is_none().then_some(item)
 }
 
-/// Idle events in reports without classes (Oracle Database Reference, appendix "Oracle Wait Events"; V$EVENT_NAME has the
-/// class). A star is any text.
+/// For reports without classes (Oracle Database Reference, appendix "Oracle Wait Events"). A star is any text.
 const IDLE: [&str; 66] = [
     "SQL*Net message from client",
     "SQL*Net vector message from client",
@@ -344,7 +337,7 @@ const IDLE: [&str; 66] = [
     "recovery area: computing *",
 ];
 
-/// True for waits of sessions for their user, and of processes for work.
+/// Waits of sessions for their user, and of processes for work.
 pub(crate) fn is_idle(event: &WaitEvent) -> bool {
     match &event.class {
         Some(class) => class.eq_ignore_ascii_case("idle"),

@@ -1,4 +1,4 @@
-//! Facts of a run from the name of its report's file: by the patterns of the harnesses around the kit, or by one of the user's.
+//! Facts of a run from its report's file name, by known patterns or the user's.
 
 use std::str::FromStr;
 
@@ -22,7 +22,7 @@ pub struct RunName {
 }
 
 impl RunName {
-    /// Reads a name by the known patterns. Dates are no numbers of sessions.
+    /// Dates are no numbers of sessions.
     pub fn of(file: &str) -> Option<Self> {
         let name = base(file);
         KNOWN.iter().find_map(|pattern| {
@@ -92,7 +92,7 @@ enum Part {
     Field(Field),
 }
 
-/// How the files of reports are named, such as `{variant}-{writers}w-{readers}r.txt`.
+/// Such as `{variant}-{writers}w-{readers}r.txt`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamePattern(Vec<Part>);
 
@@ -136,7 +136,6 @@ impl FromStr for NamePattern {
 }
 
 impl NamePattern {
-    /// Reads the name of a file by this pattern; `None` if it has another form.
     pub fn read(&self, file: &str) -> Option<RunName> {
         RunName::from_fields(&self.fields(base(file))?)
     }
@@ -147,7 +146,7 @@ impl NamePattern {
     }
 }
 
-/// Matches parts to a whole text. A field that is no number takes as much as the parts after it allow.
+/// A field that is no number takes as much as the parts after it allow.
 fn matched<'a>(parts: &[Part], text: &'a str, found: &mut Vec<(Field, &'a str)>) -> bool {
     let Some((part, others)) = parts.split_first() else { return text.is_empty() };
     let field = match part {

@@ -1,4 +1,4 @@
-//! Reports as tables of a database: the same rows for every release and format. Columns carry their units in their names.
+//! Reports as tables of a database, the same for every release and format.
 
 use jiff::civil::DateTime;
 
@@ -8,7 +8,6 @@ use crate::report::{Report, ShareOf, WaitEvent};
 
 pub(crate) type Cell = Option<Value>;
 
-/// A table that all reports fill.
 pub struct Relation {
     pub name: &'static str,
     /// Names without the report's number; those of texts begin with `@`.
@@ -30,7 +29,7 @@ impl Relation {
         })
     }
 
-    /// The rows of a report, with a cell for each column; `None` if the report lacks it.
+    /// A cell for each column; `None` if the report lacks the rows.
     pub fn rows(&self, named: &Named) -> Vec<Vec<Cell>> {
         (self.rows)(named)
     }
@@ -83,7 +82,6 @@ impl<T: ToCell> ToCell for Option<T> {
     }
 }
 
-/// A table by its name, its lines in a report, and its columns with the cell of a line.
 macro_rules! relation {
     ($name:literal, |$named:ident| $lines:expr, |$line:pat_param| { $($column:literal: $cell:expr,)* }) => {
         Relation {
@@ -94,7 +92,7 @@ macro_rules! relation {
     };
 }
 
-/// All tables; that of the reports themselves comes first.
+/// That of the reports themselves comes first.
 pub const RELATIONS: &[Relation] = &[
     relation!("reports", |named| [(named, &named.report)], |(named, report)| {
         "@file": part_of_file(&named.file, named.nth),

@@ -1,6 +1,5 @@
-//! A report as types, with the headings of their columns. Names of fields carry their units.
-//!
-//! A figure that a report lacks is absent, an empty list or `None`, never 0.
+//! A report as types, with the headings of their columns. A figure that a report lacks is absent, an empty list or `None`, never
+//! 0.
 
 use jiff::civil::DateTime;
 use serde::Serialize;
@@ -20,22 +19,22 @@ pub struct Report {
     pub database: Database,
     pub host: Host,
     pub interval: Interval,
-    /// Instances of the cluster, in a global report.
+    /// Only in a global report.
     pub instances: Vec<Instance>,
     pub load_profile: Vec<LoadLine>,
     pub efficiency: Vec<Percentage>,
-    /// Top timed events; DB CPU is among them.
+    /// DB CPU is among them.
     pub top_events: Vec<WaitEvent>,
     pub time_model: Vec<TimeModelLine>,
     pub os_statistics: Vec<OsStatistic>,
     pub host_cpu: Option<HostCpu>,
-    /// Wait classes of foreground sessions.
+    /// Of foreground sessions.
     pub wait_classes: Vec<WaitEvent>,
-    /// Wait classes of foreground and background together.
+    /// Of foreground and background together.
     pub all_wait_classes: Vec<WaitEvent>,
     pub foreground_events: Vec<WaitEvent>,
     pub background_events: Vec<WaitEvent>,
-    /// Wait events of foreground and background together, in reports that have such a section.
+    /// Of foreground and background together, if the report has such a section.
     pub all_events: Vec<WaitEvent>,
     pub histograms: Vec<EventHistogram>,
     pub activity: Vec<Activity>,
@@ -50,20 +49,19 @@ pub struct Report {
     pub files: Vec<FileIo>,
     pub cache_sizes: Vec<CacheSize>,
     pub parameters: Vec<Parameter>,
-    /// The statements of all sections, each once for each container.
+    /// Each statement once for each container.
     pub top_sql: Vec<SqlStatement>,
-    /// The rows of each section of statements as printed, for the checks of their arithmetic.
+    /// As printed, for the checks of their arithmetic.
     #[serde(skip)]
     pub(crate) sql_sections: Vec<SqlSection>,
     pub segments: Vec<Segment>,
     pub buffer_pool_advice: Vec<BufferPoolAdvice>,
     pub pga_advice: Vec<PgaAdvice>,
-    /// Top events by samples of ASH.
+    /// By samples of ASH.
     pub ash_events: Vec<AshEvent>,
-    /// True if text cut the M or G of IOStat's data per second, and Data / elapsed restored it.
+    /// Text cut the M or G of IOStat's data per second, and Data / elapsed restored it.
     pub units_were_restored: bool,
-    /// Every table as printed, of global reports and within [`crate::Scope::Tables`]. Those of a comparison are in its first
-    /// period.
+    /// Of global reports and within [`crate::Scope::Tables`]. A comparison's are in its first period.
     pub tables: Vec<Sheet>,
     pub sections: Vec<Section>,
     /// Faults of the report itself, and parts that could not be read.
@@ -73,9 +71,9 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
     pub title: String,
-    /// True if types hold its figures too.
+    /// Types hold its figures too.
     pub is_typed: bool,
-    /// Headings after the heading that columns share; lower case without blanks.
+    /// Shared headings come first; lower case without blanks.
     pub heads: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
@@ -97,7 +95,7 @@ pub struct Database {
     pub release: Option<String>,
     pub is_rac: Option<bool>,
     pub is_cdb: Option<bool>,
-    /// The pluggable database of the report, or the root if it is of all of them.
+    /// The pluggable database, or the root for all of them.
     pub container: Option<String>,
     pub containers: Vec<String>,
     /// Number of the cluster's instances.
@@ -105,7 +103,7 @@ pub struct Database {
     pub instance: Option<String>,
     pub instance_number: Option<u32>,
     pub started: Option<DateTime>,
-    /// False if the minutes of `started` are unknown: HTML of 11.1 to 12.2 prints the month in their place.
+    /// HTML of 11.1 to 12.2 prints the month in place of the minutes.
     pub started_to_the_minute: bool,
     pub block_bytes: Option<f64>,
 }
@@ -120,12 +118,11 @@ pub struct Host {
     pub memory_gb: Option<f64>,
 }
 
-/// The snapshots and the time between them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Interval {
     pub begin: Option<Snapshot>,
     pub end: Option<Snapshot>,
-    /// The difference of the snapshots' times, or the printed hundredths of a minute.
+    /// Between the snapshots' times, or the printed hundredths of a minute.
     pub elapsed_s: Option<Figure>,
     pub db_time_s: Option<Figure>,
 }
@@ -167,11 +164,11 @@ pub struct Section {
     pub line: usize,
 }
 
-/// A SQL statement of a container with its totals of the interval.
+/// Totals of the interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SqlStatement {
     pub id: String,
-    /// The pluggable database, if the section names it. The same statement in two of them is two records.
+    /// The pluggable database, if the section names it.
     pub container: Option<String>,
     pub module: Option<String>,
     pub elapsed_s: Option<Figure>,
@@ -187,13 +184,12 @@ pub struct SqlStatement {
     pub sharable_bytes: Option<Figure>,
     /// Child cursors.
     pub versions: Option<Figure>,
-    /// Hashes of the plans that samples of ASH saw.
+    /// Hashes of plans in samples of ASH.
     pub plans: Vec<String>,
-    /// The text as far as the report prints it.
+    /// As far as the report prints it.
     pub text: String,
 }
 
-/// A section of statements, which its first column orders.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SqlSection {
     pub(crate) title: String,
@@ -201,15 +197,14 @@ pub(crate) struct SqlSection {
 }
 
 impl WaitEvent {
-    /// The mean wait: as printed, or total by waits, whichever is more precise.
+    /// As printed, or total by waits, whichever is more precise.
     pub fn mean_us(&self) -> Option<Figure> {
         let waits = self.waits.map(|waits| waits.value).filter(|waits| *waits > 0.0);
         let divided = self.total_s.zip(waits).and_then(|(total, waits)| total.times(1e6).per(waits));
         Figure::finer(self.average_us, divided)
     }
 
-    /// Time of all waits: as printed, or waits times their mean, whichever is more precise. A total of whole seconds that
-    /// reads 0 may be more.
+    /// As printed, or waits times their mean, whichever is more precise. Whole seconds that read 0 may be more.
     pub fn time_s(&self) -> Option<Figure> {
         let product = self.waits.zip(self.average_us).map(|(waits, mean)| mean.times(waits.value / 1e6));
         Figure::finer(self.total_s, product)
@@ -255,7 +250,7 @@ rows! {
         pub per_transaction: Option<Figure> = number("pertransaction|@pertxn*|@pertran*"),
         pub per_exec: Option<Figure> = number("perexec"),
         pub per_call: Option<Figure> = number("percall"),
-        /// The difference per second that a comparison prints, from more digits than the rates have.
+        /// From more digits than the rates have; only in comparisons.
         #[serde(skip)]
         pub(crate) difference_percent: Option<Figure> = number("%diff"),
     }
@@ -286,7 +281,7 @@ rows! {
     }
     if |row| row.seconds.is_some();
 
-    /// A statistic of the operating system; times are centiseconds.
+    /// Times are centiseconds.
     pub struct OsStatistic {
         pub name: String = name(FIRST),
         pub value: Option<Figure> = number("value|total|*value*>@*"),
@@ -305,7 +300,7 @@ rows! {
     }
     if |row| *row != Self::default();
 
-    /// An instance activity statistic. Text cuts its name at 32 characters.
+    /// Text cuts its name at 32 characters.
     pub struct Activity {
         pub name: String = name(FIRST),
         pub total: Option<Figure> = number("total|*value*>@*"),
@@ -342,7 +337,7 @@ rows! {
     }
     if |row| !row.name.is_empty();
 
-    /// I/O of a function or a type of file. The reader adds `read/`, `write/` or `wait/` to the groups.
+    /// The reader adds `read/`, `write/` or `wait/` to the groups.
     pub struct IoLine {
         /// Text cuts it.
         pub name: String = name(FIRST),
@@ -389,7 +384,7 @@ rows! {
         pub executions: Option<Figure> = number("executions"),
         pub rows: Option<Figure> = number("rowsprocessed"),
         pub per_exec: Option<Figure> = number("*perexec*&!*%*"),
-        /// Share of the instance's total.
+        /// Of the instance's total.
         pub percent: Option<Figure> = number("%total|%totalparses"),
         pub elapsed_s: Option<Figure> = number("elapsedtime(s)"),
         pub cpu_percent: Option<Figure> = number("%cpu"),
@@ -397,7 +392,7 @@ rows! {
     }
     if |row| row.value.is_some() && is_sql_id(&row.id);
 
-    /// A statistic of a segment. Its value has no heading of its own in some releases.
+    /// Its value has no heading of its own in some releases.
     pub struct Segment {
         pub statistic: String = text("statistic"),
         pub owner: Option<String> = words("owner"),
@@ -407,11 +402,10 @@ rows! {
         pub kind: Option<String> = words("obj.type|objecttype|type"),
         pub container: Option<String> = words("pdbname|containername"),
         pub value: Option<Figure>,
-        /// Share of the instance's total, or of what the report captured.
+        /// Of the instance's total, or of what the report captured.
         pub percent: Option<Figure> = number("%*|pcttotal"),
     }
 
-    /// Estimated reads with a buffer pool of another size.
     pub struct BufferPoolAdvice {
         pub pool: String = name(FIRST),
         pub size_mb: Option<Figure> = number("sizefor*"),
@@ -422,7 +416,6 @@ rows! {
     }
     if |row| row.size_mb.is_some();
 
-    /// Estimated work with another target of the PGA.
     pub struct PgaAdvice {
         pub target_mb: Option<Figure> = number("pgatarget*"),
         pub size_factor: Option<Figure> = number("*factr*"),
@@ -436,7 +429,7 @@ rows! {
         pub event: String = name(FIRST),
         pub class: Option<String> = words("*class"),
         pub session_type: Option<String> = words("sessiontype"),
-        /// Share of DB time.
+        /// Of DB time.
         pub percent: Option<Figure> = number("%activity|%event|activity%"),
         pub average_active_sessions: Option<Figure> =
             number("avgactivesessions|avgactivesess|avgactive|sessions"),

@@ -1,5 +1,4 @@
-//! Tables to types, the same for text and HTML. A section is a row of a table here: the starts of its titles, its use, and its
-//! reader. The reader of a plain section takes [`Table::lines`], whose type names the headings of its columns.
+//! Tables to types, the same for text and HTML: the titles, use and reader of each section.
 
 mod compare;
 mod global;
@@ -22,7 +21,7 @@ use crate::table::{Columns, Document, FIRST, Field, FromRow, Head, Row, Table};
 pub(crate) use compare::reports as periods;
 pub(crate) use header::moment;
 
-/// The starts of a section's titles, in lower case.
+/// In lower case.
 type Starts = &'static [&'static str];
 
 type Reader = fn(&mut Report, &Table);
@@ -37,7 +36,7 @@ enum SectionUse {
     Unread,
 }
 
-/// Sections that are the same in reports of one instance and of a cluster. The first that fits a title counts.
+/// Of reports of one instance and of a cluster. The first that fits a title counts.
 const OF_ALL: &[(Starts, SectionUse, Reader)] = &[
     (&["sql ordered by"], Details, sql),
     (&["top sql with top events"], Details, sql_plans),
@@ -52,7 +51,6 @@ const OF_ALL: &[(Starts, SectionUse, Reader)] = &[
     }),
 ];
 
-/// Sections of a report of one instance.
 const OF_INSTANCE: &[(Starts, SectionUse, Reader)] = &[
     (&["load profile"], InRow, load_profile),
     (&["top 5 ", "top 10 foreground", "top 10 timed", "top timed"], InRow, |report, table| {
@@ -95,7 +93,7 @@ const OF_INSTANCE: &[(Starts, SectionUse, Reader)] = &[
 const WAIT_NAME: &[Field<WaitEvent>] =
     &[(FIRST, |event, cell| event.name = cell.name()), ("*class*", |event, cell| event.class = cell.words())];
 
-/// The totals of a statement, of which each section knows some; figures by execution and shares follow from them.
+/// Each section knows some; figures by execution and shares follow from them.
 const SQL_TOTALS: &[Field<SqlStatement>] = &[
     ("elapsedtime(s)|elapsed(s)", |sql, cell| sql.elapsed_s = Figure::finer(sql.elapsed_s, cell.number())),
     ("cputime(s)|cpu(s)", |sql, cell| sql.cpu_s = Figure::finer(sql.cpu_s, cell.number())),
@@ -109,7 +107,6 @@ const SQL_TOTALS: &[Field<SqlStatement>] = &[
     ("versioncount", |sql, cell| sql.versions = Figure::finer(sql.versions, cell.number())),
 ];
 
-/// The pluggable database of a row.
 const CONTAINER: &str = "pdbname|containername";
 
 const SQL_TEXTS: &[Field<SqlStatement>] = &[
@@ -121,7 +118,7 @@ const SQL_TEXTS: &[Field<SqlStatement>] = &[
     }),
 ];
 
-/// True for a title that begins with one of the starts, in upper or lower case.
+/// In upper or lower case.
 fn begins(title: &str, starts: &[&str]) -> bool {
     let title = title.as_bytes();
     let begins =
@@ -132,7 +129,6 @@ fn begins(title: &str, starts: &[&str]) -> bool {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum TablesWanted {
     Nothing,
-    /// Tables as printed.
     Print,
     Types,
 }
@@ -155,7 +151,7 @@ fn use_of(title: &str) -> Option<SectionUse> {
     sections.find(|(starts, ..)| begins(title, starts)).map(|(_, own_use, _)| *own_use)
 }
 
-/// True for samples of the load, figures by file within a function, and parts of parameters: they add nothing.
+/// Samples of the load, figures by file within a function, and parts of parameters add nothing.
 fn is_detail(title: &str) -> bool {
     let start: String = title.chars().take(40).flat_map(char::to_lowercase).collect();
     ["- detail", "function/file", "multi-valued"].iter().any(|part| start.contains(part))
@@ -206,13 +202,11 @@ pub(crate) fn report(document: &Document, kind: Kind, format: Format, scope: Sco
     report
 }
 
-/// Tables of the header, and those whose section has a reader. Labels with values are read from two sections alone.
 fn is_typed(table: &Table) -> bool {
     let own_use = use_of(&table.title).filter(|own| *own != Unread && !is_detail(&table.title));
     own_use.is_some() && !begins(&table.title, &["rac statistics", "report summary"])
 }
 
-/// Every table as printed, and labels with values of sections that have no table.
 fn sheets(document: &Document, is_typed: impl Fn(&Table) -> bool) -> Vec<Sheet> {
     let head = |head: &Head| match head.group.is_empty() {
         true => head.name.clone(),
@@ -240,7 +234,6 @@ fn sheets(document: &Document, is_typed: impl Fn(&Table) -> bool) -> Vec<Sheet> 
     sheets
 }
 
-/// Reads sections that have labels with values: efficiency and cache sizes.
 fn labels(report: &mut Report, document: &Document) {
     for pair in &document.pairs {
         let value = |at: usize| pair.values.get(at).map(String::as_str);
@@ -263,7 +256,7 @@ fn label(name: &str) -> Option<&str> {
     name.strip_suffix(':').map(str::trim)
 }
 
-/// The index of a name's line, which is added if there is none.
+/// Adds the line if there is none.
 fn index_of<T: Default>(lines: &mut Vec<T>, name: &str, name_of: fn(&mut T) -> &mut String) -> usize {
     lines.iter_mut().position(|line| name_of(line) == name).unwrap_or_else(|| {
         let mut line = T::default();
@@ -278,7 +271,6 @@ fn load_profile(report: &mut Report, table: &Table) {
     report.load_profile.extend(table.lines::<LoadLine>().filter_map(line));
 }
 
-/// The events or wait classes of a table, if it is one of waits.
 fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
     let has = |patterns: &str| table.column(patterns).is_some();
     let is_of_waits = has(WAITS_COLUMN) && (has(TOTAL_COLUMN) || has(AVERAGE_COLUMN));
@@ -296,7 +288,7 @@ fn wait_lines(table: &Table) -> impl Iterator<Item = WaitEvent> {
 /// There are fewer key statistics.
 const KEY_STATISTICS: usize = 64;
 
-/// Reads instance activity, which has three kinds of tables.
+/// Instance activity has three kinds of tables.
 fn activity(report: &mut Report, table: &Table) {
     if table.has("beginvalue") {
         report.absolute_values.extend(table.lines());
@@ -337,8 +329,10 @@ fn parameters(report: &mut Report, table: &Table) {
     }
 }
 
-/// I/O by function or type of file. The same headings come twice, `Reads: Data | Reqs per sec | Writes: Data | ...`: a column
-/// is of the side that was named last.
+/// Headings come twice, `Reads: Data
+/// Reqs per sec
+/// Writes: Data
+/// ...`: a column is of the side named last.
 fn io_lines(table: &Table) -> Vec<IoLine> {
     let mut side = "";
     let with_side = |(column, head): (usize, &Head)| {
@@ -361,7 +355,6 @@ fn io_profile(report: &mut Report, table: &Table) {
     }
 }
 
-/// The name of a function or a type of file, from a heading that names its reads or writes.
 fn io_name(heading: &str) -> &str {
     match heading {
         "total" | "totalreads" | "totalwrites" => "TOTAL:",
@@ -378,7 +371,7 @@ fn io_name(heading: &str) -> &str {
     }
 }
 
-/// Sets a rate of requests, or of data in megabytes.
+/// Requests, or megabytes of data.
 fn set_io_rate(line: &mut IoLine, rate: Figure, is_data: bool, is_write: bool) {
     let field = match (is_data, is_write) {
         (true, false) => &mut line.read_bytes_per_s,
@@ -389,7 +382,7 @@ fn set_io_rate(line: &mut IoLine, rate: Figure, is_data: bool, is_write: bool) {
     *field = Some(if is_data { rate.times(MIB) } else { rate });
 }
 
-/// True for a SQL Id: 13 letters and digits.
+/// 13 letters and digits.
 pub(crate) fn is_sql_id(text: &str) -> bool {
     text.len() == 13 && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
 }
@@ -428,8 +421,7 @@ fn sql(report: &mut Report, table: &Table) {
     }
 }
 
-/// The index of a statement of a container, which is added if there is none. A section without containers is of the only
-/// record with the id, if there is just one.
+/// Adds the statement if there is none. A section without containers means the only record with the id.
 fn index_of_sql(statements: &mut Vec<SqlStatement>, id: &str, container: Option<&str>) -> usize {
     let mut same_id = statements.iter().enumerate().filter(|(_, sql)| sql.id == id);
     let found = match container {
@@ -448,14 +440,13 @@ fn index_of_sql(statements: &mut Vec<SqlStatement>, id: &str, container: Option<
     })
 }
 
-/// The container of a row in a text, which a line below it names.
 fn container_below(rows: &[Row]) -> Option<&str> {
     let mut lines =
         rows.iter().take(2).take_while(|row| row.cells.len() == 1).map(|row| row.cells[0].as_str());
     lines.find_map(|line| line.trim_start().strip_prefix("PDB: ")).map(str::trim)
 }
 
-/// Takes a line below a statement in a text: the module, the container, or a piece of the statement.
+/// The module, the container, or a piece of the statement.
 fn continue_sql(sql: &mut SqlStatement, row: &Row) {
     // Text breaks statements anywhere, and blanks at the break belong to them.
     let line = row.cells.first().map_or("", String::as_str);
@@ -482,7 +473,7 @@ fn sql_plans(report: &mut Report, table: &Table) {
     }
 }
 
-/// Reads `Segments by Physical Reads`, and `Segment Statistics (Global)`, where the statistic is a column.
+/// In `Segment Statistics (Global)` the statistic is a column.
 fn segments(report: &mut Report, table: &Table) {
     // The value precedes its share.
     let value = table.column("value").or_else(|| table.column("%*|pcttotal")?.checked_sub(1));
@@ -512,7 +503,7 @@ fn segments(report: &mut Report, table: &Table) {
     }
 }
 
-/// Repairs known faults of reports, and says so.
+/// Repairs known faults of reports, and notes each.
 fn repair(report: &mut Report) {
     let seconds = report.elapsed_s();
     let lines = [&mut report.io_by_function, &mut report.io_by_file_type];
@@ -524,8 +515,8 @@ fn repair(report: &mut Report) {
     }
 }
 
-/// Finds the units of data per second again: text of 11.2 prints `551.641M` without its last character. The unit is the one
-/// that fits Data / elapsed, or M where that says nothing. True if any was restored.
+/// Text of 11.2 prints `551.641M` without its last character. The unit is the one that fits Data / elapsed, or M where that says
+/// nothing.
 fn restore_units(lines: &mut [IoLine], elapsed_s: Option<f64>) -> bool {
     let mut restored = false;
     for line in lines {
@@ -546,8 +537,7 @@ fn restore_unit(rate: &mut Option<Figure>, data: Option<Figure>, elapsed_s: Opti
     true
 }
 
-/// In some releases the headings of tablespaces are shifted, and those of files are not: writes are printed below
-/// `1-bk Rds/s`. If these add up to the writes of the files, they are taken.
+/// Some releases print writes of tablespaces below `1-bk Rds/s`. They are taken if they add up to the writes of the files.
 fn repair_tablespaces(tablespaces: &mut [FileIo], files: &[FileIo]) -> Option<String> {
     let sum = |lines: &[FileIo], of: fn(&FileIo) -> Option<Figure>| -> f64 {
         lines.iter().filter_map(of).map(|figure| figure.value).sum()
@@ -566,8 +556,7 @@ fn repair_tablespaces(tablespaces: &mut [FileIo], files: &[FileIo]) -> Option<St
     Some("the headings of Tablespace IO Stats are shifted: writes stand below '1-bk Rds/s', as those of the files show".into())
 }
 
-/// In one release the headings of wait classes are shifted. Total, average and waits must fit each other: if they fit only
-/// the other way round, total and average are exchanged.
+/// One release shifts the headings of wait classes. Total and average are exchanged if they fit the waits only then.
 fn repair_classes(classes: &mut Vec<WaitEvent>) -> Option<String> {
     let fits = |event: &WaitEvent| -> Option<bool> {
         let (waits, total, average) = (event.waits?.value, event.total_s?, event.average_us?);

@@ -1,4 +1,4 @@
-//! Titled tables of cells below headings, as text and HTML both give them, and the fields that columns fill.
+//! Titled tables as text and HTML both give them, and the fields that columns fill.
 
 use jiff::civil::DateTime;
 
@@ -6,29 +6,28 @@ use crate::figure::{Figure, MIB, bytes, duration_us, number, prefix};
 use crate::report::ShareOf;
 use crate::sections::moment;
 
-/// A report as tables, before their meaning is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
     pub(crate) tables: Vec<Table>,
-    /// Labels with their values, from sections without headings.
+    /// From sections without headings.
     pub(crate) pairs: Vec<Pair>,
-    /// Title and line of every section.
+    /// Title and line.
     pub(crate) sections: Vec<(String, usize)>,
-    /// Database and instance from `DB/Inst` in page heads.
+    /// From `DB/Inst` in page heads.
     pub(crate) db_inst: Option<(String, String)>,
     /// Titles of tables that are too large to be read to their end.
     pub(crate) cut_tables: Vec<String>,
-    /// Elapsed and DB time of each period in seconds: titles of comparisons have them with decimals.
+    /// Elapsed and DB time in seconds: titles of comparisons have them with decimals.
     pub(crate) periods: Vec<[Figure; 2]>,
     pub(crate) held: HeldBytes,
-    /// True if the rest was not read because [`MOST_HELD`] was.
+    /// The rest was not read because of [`MOST_HELD`].
     pub(crate) is_too_large: bool,
-    /// True if the report's own end was found.
+    /// The report's own end was found.
     pub(crate) is_complete: bool,
     pub(crate) last_line: usize,
 }
 
-/// Bytes that the parts of one report may take in memory, by a generous count. A report of 50 MB has less.
+/// Bytes in memory, by a generous count. A report of 50 MB has less.
 pub(crate) const MOST_HELD: usize = 400 * 1024 * 1024;
 /// Bytes of a row besides its cells, with the figures that are made of it.
 const ROW: usize = 256;
@@ -37,7 +36,6 @@ const TABLE: usize = 2048;
 /// Bytes of a text besides its letters.
 pub(crate) const TEXT: usize = 40;
 
-/// About the bytes that a report holds in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeldBytes(pub(crate) usize);
 
@@ -73,7 +71,7 @@ fn texts<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
     texts.map(|text| TEXT + text.len()).sum()
 }
 
-/// A label with its values: `Buffer Cache: 292M 292M`.
+/// `Buffer Cache: 292M 292M`
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
     pub(crate) section: String,
@@ -88,7 +86,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
-/// A column's heading: lower case without blanks, because releases break lines differently.
+/// Lower case without blanks, because releases break lines differently.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Head {
     /// The heading that the column shares with its neighbours.
@@ -102,11 +100,11 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<String>,
 }
 
-/// A field of `T`: the headings of its column, as [`find_head`] takes them, and the function that takes a cell.
+/// The headings of its column, for [`find_head`], and the function that takes a cell.
 pub(crate) type Field<T> = (&'static str, Set<T>);
 type Set<T> = fn(&mut T, Cell<'_>);
 
-/// A type whose values are rows of a table. The macro `rows` implements it.
+/// The macro `rows` implements it.
 pub(crate) trait FromRow: Default + 'static {
     const FIELDS: &'static [Field<Self>];
 
@@ -114,8 +112,8 @@ pub(crate) trait FromRow: Default + 'static {
     fn is_complete(&self) -> bool;
 }
 
-/// Defines types of rows. A field names the method of [`Cell`] that reads it and the headings of its column; other code sets
-/// fields without them. A condition that complete rows meet may follow a type.
+/// A field names the method of [`Cell`] that reads it and the headings of its column. A condition of complete rows may follow a
+/// type.
 macro_rules! rows {
     ($(
         $(#[$meta:meta])*
@@ -143,7 +141,7 @@ macro_rules! rows {
 }
 pub(crate) use rows;
 
-/// The heading of a field that the first column always fills. Fields after it are read from other columns.
+/// The first column always fills this field. Fields after it are read from other columns.
 pub(crate) const FIRST: &str = "^";
 
 const NO_HEAD: &Head = &Head { group: String::new(), name: String::new() };
@@ -160,12 +158,12 @@ impl Cell<'_> {
         self.text.map(str::to_owned)
     }
 
-    /// The text, blank or not.
+    /// Blank or not.
     pub(crate) fn text(self) -> String {
         self.words().unwrap_or_default()
     }
 
-    /// The text without the number of a footnote.
+    /// Without the number of a footnote.
     pub(crate) fn name(self) -> String {
         self.text.map_or("", without_footnote).to_owned()
     }
@@ -200,22 +198,22 @@ impl Cell<'_> {
         self.text.and_then(bytes)
     }
 
-    /// A number of megabytes, in bytes.
+    /// In bytes.
     pub(crate) fn mib(self) -> Option<Figure> {
         Some(self.number()?.times(MIB))
     }
 
-    /// A number of minutes, in seconds.
+    /// In seconds.
     pub(crate) fn minutes(self) -> Option<Figure> {
         Some(self.number()?.times(60.0))
     }
 
-    /// A duration in microseconds, in its own unit or that of the heading.
+    /// Microseconds, by the cell's own unit or that of the heading.
     pub(crate) fn duration(self) -> Option<Figure> {
         duration_us(self.text?, unit_us(&self.head.all()))
     }
 
-    /// A duration in microseconds; in milliseconds where neither the cell nor the headings name a unit.
+    /// Microseconds; the cell is in milliseconds where nothing names a unit.
     pub(crate) fn duration_ms(self) -> Option<Figure> {
         duration_us(self.text?, unit_us(&self.head.all()).or(Some(1e3)))
     }
@@ -263,8 +261,9 @@ impl<'p> Pattern<'p> {
     }
 }
 
-/// The first heading that fits one of the patterns between `|`. In a pattern `*` is any text. `group>name` asks for the group
-/// too, and `+` takes group and name as one text. `&` joins several patterns, of which one after `!` must not fit.
+/// The first fit of the patterns between `
+/// `. `*` is any text, `group>name` asks for the group too, and `+` joins group and name. `&` joins patterns, of which one after
+/// `!` must not fit.
 pub(crate) fn find_head<'t>(
     heads: &(impl Iterator<Item = (usize, &'t Head)> + Clone),
     patterns: &str,
@@ -277,13 +276,13 @@ pub(crate) fn find_head<'t>(
     found.min_by_key(|(at, _)| *at)
 }
 
-/// Microseconds of the unit in a heading's brackets.
+/// Of the unit in a heading's brackets.
 fn unit_us(heading: &str) -> Option<f64> {
     let units = [("(ms)", 1e3), ("(us)", 1.0), ("(cs)", 1e4), ("(s)", 1e6)];
     units.into_iter().find(|(unit, _)| heading.contains(unit)).map(|(_, us)| us)
 }
 
-/// True for a text that a pattern with `*` for any text describes.
+/// `*` is any text.
 pub(crate) fn like(text: &str, pattern: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
     let Some(mut text) = text.strip_prefix(start) else { return false };
@@ -315,7 +314,6 @@ impl Table {
         self.heads.iter().any(|head| head.name == name)
     }
 
-    /// Each complete row as a value.
     pub(crate) fn lines<T: FromRow>(&self) -> impl Iterator<Item = T> {
         Columns::of(&self.columns(), T::FIELDS).lines(&self.rows).filter(T::is_complete)
     }
@@ -325,7 +323,7 @@ impl Table {
     }
 }
 
-/// Fields with their columns in a table; fields without a column are left out.
+/// Fields without a column are left out.
 pub(crate) struct Columns<'t, T>(Vec<(usize, &'t Head, Set<T>)>);
 
 impl<'t, T> Columns<'t, T> {
@@ -367,7 +365,7 @@ impl<'t, T> Columns<'t, T> {
 }
 
 impl Row {
-    /// The text of a cell; `None` for a blank one.
+    /// `None` for a blank cell.
     pub(crate) fn text(&self, column: Option<usize>) -> Option<&str> {
         let text = self.cells.get(column?)?.trim_ascii();
         (!text.is_empty()).then_some(text)
@@ -377,7 +375,7 @@ impl Row {
         self.text(column).and_then(number)
     }
 
-    /// The first cell, without the number of a footnote.
+    /// Without the number of a footnote.
     pub(crate) fn name(&self) -> &str {
         self.cells.first().map_or("", |cell| without_footnote(cell.trim_ascii()))
     }
@@ -394,8 +392,7 @@ fn without_footnote(name: &str) -> &str {
 }
 
 impl Document {
-    /// Turns `1.234,5` of databases with decimal commas into `1,234.5`. The elapsed minutes, which always have two decimals,
-    /// show which it is.
+    /// Turns decimal commas, as in `1.234,5`, into points. The elapsed minutes, which always have two decimals, show which it is.
     pub(crate) fn with_decimal_points(mut self) -> Self {
         let elapsed = self.pairs.iter().find(|pair| pair.label.eq_ignore_ascii_case("elapsed"));
         let minutes = elapsed.and_then(|pair| pair.values.first()?.split_whitespace().next());
@@ -412,7 +409,7 @@ impl Document {
         self
     }
 
-    /// Takes the times of both periods from a title: `(Elapsed time: 901.55 sec  DB time: 6404.55 sec)`.
+    /// `(Elapsed time: 901.55 sec  DB time: 6404.55 sec)`
     pub(crate) fn take_periods(&mut self, title: &str) {
         let seconds = |text: &str| {
             let (figure, rest) = prefix(text)?;
@@ -427,7 +424,6 @@ impl Document {
     }
 }
 
-/// Exchanges points and commas of a number; other texts stay.
 fn exchange_points(text: &mut String) {
     let number = text.trim_start_matches('-');
     let is_part = |symbol: char| symbol.is_ascii_digit() || matches!(symbol, '.' | ',');
@@ -448,7 +444,7 @@ fn exchange_points(text: &mut String) {
     }
 }
 
-/// Labels with their values, from the pieces of a line. A label ends with a colon.
+/// A label ends with a colon.
 pub(crate) fn pairs(section: &str, pieces: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Pair> {
     let mut found: Vec<Pair> = Vec::new();
     let mut label = String::new();

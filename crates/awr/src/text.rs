@@ -1,7 +1,7 @@
 //! Text reports: lines to sections, sections to tables.
 //!
-//! A section begins where a line names the database (`Title   DB/Inst: X/y  Snaps: 1-2`) or is underlined with tildes.
-//! A table begins with a ruler, a line of dashes: its runs are the columns, and the words above them the headings.
+//! A section begins where a line names the database (`Title   DB/Inst: X/y  Snaps: 1-2`) or has tildes below. The runs of a
+//! ruler, a line of dashes, are the columns of a table.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,18 +12,16 @@ use crate::kind::Kind;
 use crate::sections::{TablesWanted, is_sql_id};
 use crate::table::{Document, Head, HeldBytes, Row, TEXT, Table, pairs};
 
-/// Headings have no more lines.
 const HEADING_LINES: usize = 6;
-/// Tables have no more columns; a line of more runs is no ruler.
+/// A line of more runs is no ruler.
 const COLUMNS: usize = 100;
-/// Bytes of a section's lines, of which its tables are made.
 const MOST_OF_SECTION: usize = 64 * 1024 * 1024;
-/// Blank lines one after the other; reports have a page of them.
+/// Consecutive blank lines; reports have a page of them.
 const MOST_BLANK: usize = 100_000;
 /// A prompt or a signature may follow the end.
 const LINES_AFTER_END: usize = 200;
 
-/// Reads a text report and names its sections. The contents of sections that are not wanted are dropped at once.
+/// Drops sections that are not wanted at once.
 pub(crate) fn read(
     pieces: impl FnMut() -> Option<Piece>,
     kind: Kind,
@@ -61,15 +59,14 @@ impl Line {
     }
 }
 
-/// The lines of a text with tabs expanded, without CR, form feeds (they may be glued to a title) and blank lines at the end.
-/// Page heads of SQL*Plus are left out too: a blank line, `OUTPUT`, and a rule below it.
+/// Expands tabs; drops CR, form feeds (even glued to a title), blank lines at the end, and page heads of SQL*Plus: a blank line,
+/// `OUTPUT`, and a rule.
 struct Lines<F> {
     pieces: F,
     ready: VecDeque<Line>,
     /// Blank lines that may belong to a page head or to the end of the file.
     blank: VecDeque<Line>,
     after_page_head: bool,
-    /// The last line that is not blank.
     last_line: usize,
 }
 
@@ -205,12 +202,12 @@ impl Reader {
     }
 }
 
-/// Finds the end of a report. Comparisons and global reports of some releases end with the rule below their last section.
+/// Comparisons and global reports of some releases end with the rule below their last section.
 #[derive(Default)]
 struct End {
     may_lack: bool,
     lines_since: Option<usize>,
-    /// True in the section that is the last one where there is no other end.
+    /// The last section if there is no other end.
     is_last_section: bool,
 }
 
@@ -230,7 +227,7 @@ impl End {
     }
 }
 
-/// `Title   DB/Inst: ORCL/orcl1  Snaps: 2-3`, with the database and the instance.
+/// `Title   DB/Inst: ORCL/orcl1  Snaps: 2-3`
 fn headed(line: &str) -> Option<(String, Option<(String, String)>)> {
     // Most lines have no colon.
     if !line.contains(':') || line.starts_with("     ") || line.starts_with("->") {
@@ -260,7 +257,6 @@ fn underlined(line: &Line, below: Option<&Line>) -> Option<String> {
     is_title.then(|| line.words().split("  ").next().unwrap_or_default().trim().to_owned())
 }
 
-/// Titles without a mark.
 fn bare(line: &Line) -> Option<String> {
     const TITLES: [&str; 2] = ["Shared Pool Statistics", "Top ADDM Findings"];
     let is_near = line.indent < 4;
@@ -278,7 +274,7 @@ fn pieces(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The runs of dashes and tildes in a ruler; `None` for another line. Tildes alone underline a title or a sum.
+/// The runs of dashes and tildes. Tildes alone underline a title or a sum.
 fn ruler(line: &str) -> Option<Vec<Range<usize>>> {
     if !begins_rule(line)
         || !line.contains('-')
@@ -291,12 +287,12 @@ fn ruler(line: &str) -> Option<Vec<Range<usize>>> {
     (runs.len() <= COLUMNS).then_some(runs)
 }
 
-/// True for a line that begins like a rule; most lines do not.
+/// Rejects most lines quickly.
 fn begins_rule(line: &str) -> bool {
     line.bytes().find(|byte| *byte != b' ').is_some_and(|byte| matches!(byte, b'-' | b'~'))
 }
 
-/// True for the rule that ends a section: indented, one run, longer than any column.
+/// The end of a section: indented, one run, longer than any column.
 fn is_terminator(line: &str) -> bool {
     if !begins_rule(line) {
         return false;
@@ -305,14 +301,14 @@ fn is_terminator(line: &str) -> bool {
     line.len() - rule.len() >= 10 && rule.len() >= 52 && rule.bytes().all(|byte| byte == b'-')
 }
 
-/// True for a ruler over headings that several columns share: more runs lie wholly below it than it has.
+/// A ruler over shared headings: more runs lie wholly below it than it has.
 fn groups(above: &[Range<usize>], below: &[Range<usize>]) -> bool {
     let inside = |run: &Range<usize>, over: &Range<usize>| over.start <= run.start && run.end <= over.end;
     let covered = below.iter().filter(|run| above.iter().any(|over| inside(run, over))).count();
     covered > above.len() || (covered == above.len() && covered > 1 && above.len() < below.len())
 }
 
-/// The tables of a section. A table that page heads cut comes in pieces, each with its headings.
+/// A table that page heads cut comes in pieces, each with its headings.
 fn tables(title: &str, lines: &[Line], held: &mut HeldBytes) -> Vec<Table> {
     if title.starts_with("Tablespace IO") || title.starts_with("File IO") {
         return two_line_tables(title, lines, held);
@@ -361,14 +357,13 @@ fn tables(title: &str, lines: &[Line], held: &mut HeldBytes) -> Vec<Table> {
     tables.into_iter().map(|(table, _)| table).filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// True for a ruler above the headings of another one.
 fn is_group_ruler(runs: &[Range<usize>], below: &[Line]) -> bool {
     let near = below.iter().take(HEADING_LINES).take_while(|line| !line.text.is_empty());
     let next = near.map(|line| ruler(&line.text)).find(Option::is_some).flatten();
     next.is_some_and(|next| groups(runs, &next))
 }
 
-/// The first line of the headings above a ruler: after a blank line, a note, or the end of another table.
+/// After a blank line, a note, or the end of another table.
 fn heading_start(lines: &[Line], ruler_at: usize) -> usize {
     let mut first = ruler_at;
     while first > 0 && ruler_at - first < HEADING_LINES {
@@ -400,8 +395,7 @@ fn heads(title: &str, columns: &[Range<usize>], heading: &[Line]) -> Vec<Head> {
         }
     }
     for line in own {
-        // Headings may share a line with the section's title. A short title may be a heading too, such as Statspack's
-        // `Host Name`.
+        // A line may hold title and headings. A short title may be a heading too, such as Statspack's `Host Name`.
         let is_titled = title.len() > 10 && line.words().starts_with(title);
         let from = if is_titled { line.indent + title.len() } else { 0 };
         let words = words(&line.text).filter(|(_, span)| span.start >= from);
@@ -410,7 +404,7 @@ fn heads(title: &str, columns: &[Range<usize>], heading: &[Line]) -> Vec<Head> {
     names.iter().zip(&shared).map(|(name, group)| Head::of(group, name)).collect()
 }
 
-/// Gives the words of a heading line to the columns below. The columns below the dashes share `---- Read ----`.
+/// The columns below the dashes share `---- Read ----`.
 fn own_heads<'l>(
     columns: &[Range<usize>],
     words: impl Iterator<Item = (&'l str, Range<usize>)>,
@@ -440,7 +434,6 @@ fn own_heads<'l>(
     }
 }
 
-/// Adds a heading to all columns below a run.
 fn share(columns: &[Range<usize>], run: &Range<usize>, heading: &str, shared: &mut [String]) {
     let below = columns.iter().zip(shared).filter(|(column, _)| overlap(run, column) > 0);
     below.for_each(|(_, shared)| shared.push_str(heading));
@@ -461,8 +454,8 @@ fn nearest(columns: &[Range<usize>], span: &Range<usize>) -> Option<usize> {
     (0..columns.len()).min_by_key(|at| (usize::MAX - overlap(&columns[*at], span), distance(&columns[*at])))
 }
 
-/// The cells of a line, each from its column's start to that of the next; the last one takes the rest. A word on the border
-/// goes to the column that it overlaps more: some columns are printed beside their rulers.
+/// From each column's start to the next. A word on the border goes to the column that it overlaps more: some columns are printed
+/// beside their rulers.
 fn cells(line: &str, columns: &[Range<usize>]) -> Vec<String> {
     if !line.is_ascii() {
         // Columns are characters: an umlaut in a name must not shift the cells behind it.
@@ -477,7 +470,6 @@ fn cells(line: &str, columns: &[Range<usize>]) -> Vec<String> {
     bounds(line, columns).windows(2).map(|pair| line[pair[0]..pair[1]].trim_ascii().to_owned()).collect()
 }
 
-/// The starts of the columns in an ASCII line, in ascending order, and the line's end.
 fn bounds(line: &str, columns: &[Range<usize>]) -> Vec<usize> {
     let is_word = |at: usize| line.as_bytes().get(at).is_some_and(|byte| *byte != b' ');
     let mut bounds: Vec<usize> = Vec::with_capacity(columns.len() + 1);
@@ -496,7 +488,7 @@ fn bounds(line: &str, columns: &[Range<usize>]) -> Vec<usize> {
     bounds
 }
 
-/// Tables whose rows have a line of names and a line of numbers.
+/// Rows of these tables have a line of names and a line of numbers.
 fn two_line_tables(title: &str, lines: &[Line], held: &mut HeldBytes) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     let mut names: Vec<Range<usize>> = Vec::new();

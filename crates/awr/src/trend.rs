@@ -1,4 +1,4 @@
-//! The figures of a report that others are compared with: a series of reports, and runs of a benchmark.
+//! The figures of a report that others are compared with.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,6 @@ use crate::report::{Report, WaitEvent};
 
 #[derive(Clone, Debug)]
 pub struct Trend {
-    /// A series has reports of one subject.
     pub subject: Subject,
     pub begin: Option<DateTime>,
     pub end: Option<DateTime>,
@@ -91,7 +90,7 @@ pub fn subject_words(report: &Report) -> String {
     words.join(", ")
 }
 
-/// Rates per second of the interval, and mean waits. Figures that are printed too coarsely to tell them from 0 are absent.
+/// Per second, and mean waits. Figures that their print does not tell from 0 are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// Blocks.

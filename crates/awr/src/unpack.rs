@@ -1,6 +1,4 @@
-//! The bytes of a file as text: zip archives, gzip and UTF-16.
-//!
-//! Everything streams, except the files of an archive: memory holds one of them.
+//! The bytes of a file as text: zip archives, gzip and UTF-16. Memory holds one file of an archive.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -15,16 +13,15 @@ const SNIFFED: usize = 4096;
 /// An archive of packed files may be packed itself; more layers are an attack.
 const MOST_LAYERS: usize = 3;
 const MIB: u64 = 1024 * 1024;
-/// No file of an archive is larger.
 const MOST_BYTES: u64 = 64 * MIB;
 /// So much may be unpacked from the smallest input.
 const ALWAYS_UNPACKED: u64 = 128 * MIB;
-/// A larger input may be unpacked to so many times its size. Reports shrink to a tenth or a thirtieth.
+/// Reports shrink to a tenth or a thirtieth.
 const MOST_TIMES: u64 = 100;
-/// Files of an archive, those in archives within it included.
+/// Includes files of archives within an archive.
 const MOST_FILES: u64 = 100_000;
 
-/// Unpacks files and decodes UTF-16; other bytes stay as they are. The files of an archive follow each other.
+/// Other bytes stay as they are. The files of an archive follow each other.
 pub(crate) fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let budget = Rc::new(Budget { always: ALWAYS_UNPACKED, ..Budget::default() });
     let input = Metered {
@@ -37,7 +34,7 @@ pub(crate) fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + '
     unpacked(Box::new(input), MOST_LAYERS, &budget)
 }
 
-/// Counts the bytes and files that one input unpacks to, in all its layers.
+/// What one input unpacks to, in all its layers.
 #[derive(Default)]
 struct Budget {
     always: u64,
@@ -75,7 +72,6 @@ impl Budget {
     }
 }
 
-/// A reader that counts its bytes.
 struct Metered<R, F> {
     input: R,
     count: F,
@@ -89,7 +85,6 @@ impl<R: Read, F: FnMut(u64) -> io::Result<()>> Read for Metered<R, F> {
     }
 }
 
-/// Reads from a decoder, within the budget.
 fn decoded<'a>(input: impl Read + 'a, budget: &Rc<Budget>) -> Box<dyn Read + 'a> {
     let budget = Rc::clone(budget);
     Box::new(Metered { input, count: move |bytes| budget.unpack(bytes) })
@@ -121,7 +116,6 @@ fn unpacked<'a>(
     })
 }
 
-/// The kinds of files that hold others.
 enum Packed {
     Gzip,
     Zip,
@@ -137,7 +131,7 @@ impl Packed {
     }
 }
 
-/// The contents of files that begin a report, each from a line of its own.
+/// Each begins on a line of its own.
 fn reports_of<'a>(
     mut entries: impl FnMut() -> io::Result<Option<Vec<u8>>> + 'a,
     layers: usize,
@@ -159,7 +153,7 @@ fn reports_of<'a>(
     })
 }
 
-/// The content of a packed file; one that is larger than any report is an error.
+/// Fails if the file is larger than any report.
 fn content(entry: impl Read, name: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     entry.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
@@ -173,7 +167,6 @@ fn content(entry: impl Read, name: &str) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The files of a zip archive, read from its beginning to its end.
 fn zip_entries<'a>(
     mut input: impl Read + 'a,
     budget: Rc<Budget>,
@@ -188,7 +181,7 @@ fn zip_entries<'a>(
 
 type ByteOrder = fn([u8; 2]) -> u16;
 
-/// The byte order of UTF-16, from its mark or from the zeros between western letters; `None` for other encodings.
+/// From its mark or from the zeros between western letters; `None` for other encodings.
 fn utf16_order(head: &[u8]) -> Option<ByteOrder> {
     match head {
         [0xff, 0xfe, ..] => return Some(u16::from_le_bytes),
@@ -228,7 +221,7 @@ fn utf8_of(mut input: impl Read, order: ByteOrder) -> impl Read {
     })
 }
 
-/// A reader of the blocks that a function gives, up to its first `None`.
+/// Ends at the function's first `None`.
 pub(crate) struct Blocks<F> {
     next: F,
     ready: Cursor<Vec<u8>>,

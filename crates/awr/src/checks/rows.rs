@@ -1,7 +1,5 @@
-//! Pairs that arithmetic makes of the rows of a table: total = waits x mean, share = time / whole, rate = total / time.
-//!
-//! Rounding is the only difference that they may have. A quotient that all rows of a table share, such as the interval or DB
-//! time, is taken from the header, or from the rows themselves if they agree on another one.
+//! Pairs by the arithmetic of a table's rows: total = waits x mean, share = time / whole, rate = total / time. Only rounding may
+//! make them differ.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,12 +13,11 @@ use crate::report::{
     Activity, FileIo, IoLine, IoProfileLine, Report, ShareOf, SqlRow, SqlSection, WaitEvent,
 };
 
-/// Rounded figures may be off by their last digits, and by so much that the database computed with more digits.
+/// Rounded figures may be off by their last digits, and by as much again: the database computed with more digits.
 const ROUNDING_PERCENT: f64 = 1.0;
 /// A quotient this precise shows what the rows of a table have in common.
 const PRECISE: f64 = 0.05;
 
-/// Rows that are compared by the same arithmetic.
 pub(super) struct Family {
     pub(super) what: &'static str,
     pub(super) sources: [&'static str; 2],
@@ -56,7 +53,6 @@ const PER_TRANSACTION: &str = "per transaction = total / (commits + rollbacks)";
 const SUMS: &str = "total = sum of the lines";
 const SAME: &str = "the same figure";
 const SQL: &str = "SQL ordered by ...";
-/// The quotient of figures per second and their totals.
 const ELAPSED: &str = "elapsed time (s)";
 
 pub(super) fn families(report: &Report) -> Vec<Family> {
@@ -191,8 +187,7 @@ const SQL_FIGURES: [SqlFigure; 4] = [
     ("I/O (%)", |_, row| row.io_percent),
 ];
 
-/// Each figure is held against the first section that prints it. A section that lists a statement twice has it of several
-/// containers.
+/// The first section that prints a figure decides. A section lists a statement twice if several containers have it.
 fn sql_of_other_sections(report: &Report) -> Vec<Row> {
     let mut seen = BTreeSet::new();
     let lines = || report.sql_sections.iter().flat_map(|own| own.rows.iter().map(move |row| (own, row)));
@@ -214,21 +209,21 @@ fn sql_of_other_sections(report: &Report) -> Vec<Row> {
     rows
 }
 
-/// The product with the precision that its factors leave it.
+/// With the precision that the factors leave.
 fn product(one: Figure, other: Figure) -> Figure {
     let value = one.value * other.value;
     let resolution = one.resolution * other.value.abs() + one.value.abs() * other.resolution;
     Figure { value, resolution }
 }
 
-/// A count: a whole number that no unit rounds is exact.
+/// A whole number without a unit is exact.
 fn counted(figure: Option<Figure>) -> Option<Figure> {
     let is_whole = |figure: Figure| figure.resolution == 1.0;
     figure.map(|figure| if is_whole(figure) { Figure::exact(figure.value) } else { figure })
 }
 
-/// Lines whose whole is the same multiple of their part: `part = scale x whole / constant`. The constant is known, or is what
-/// most lines have; a known one that most lines do not have is a pair of its own, under its name.
+/// `part = scale x whole / constant`. The constant is known, or is that of most lines; a known one that most lines do not have is
+/// a pair of its own.
 fn proportional(
     constant: &str,
     lines: impl Iterator<Item = (String, Option<Figure>, Option<Figure>)>,
@@ -317,7 +312,7 @@ fn waits_per_transaction(report: &Report, events: &[WaitEvent]) -> Vec<Row> {
     proportional("transactions", lines, transactions(report), 1.0)
 }
 
-/// The top events are those of foreground sessions, or of all in reports that do not separate them.
+/// Top events are of foreground sessions, or of all in reports that do not separate them.
 fn top_and_events(report: &Report) -> Vec<Row> {
     let events = match report.all_events.is_empty() {
         true => &report.foreground_events,
@@ -353,7 +348,7 @@ fn key_statistics(report: &Report) -> Vec<Row> {
     repeated.collect()
 }
 
-/// Lines of the load profile beyond those of `super::comparisons`, their statistics, and the load profile's unit.
+/// Names in the load profile, statistics, and the load profile's unit.
 const LOAD: &[(&[&str], &[&str], f64)] = &[
     (&["Block changes"], &["db block changes"], 1.0),
     (&["Parses (SQL)", "Parses"], &["parse count (total)"], 1.0),
@@ -425,7 +420,7 @@ fn efficiency(report: &Report) -> Vec<Row> {
     computed.into_iter().filter_map(row).collect()
 }
 
-/// Shares of the host's CPUs, and its size, which the header prints too.
+/// The header prints the host's size too.
 fn host(report: &Report) -> Vec<Row> {
     let os = |name: &str| report.os_statistics.iter().find(|line| line.name == name);
     let value = |name: &str| os(name)?.value;
@@ -473,7 +468,6 @@ fn io_profile(report: &Report) -> Vec<Row> {
     rows
 }
 
-/// A figure of a line of I/O, and its name.
 type IoFigure = (&'static str, fn(&IoLine) -> Option<Figure>);
 
 const IO_FIGURES: [IoFigure; 7] = [

@@ -1,7 +1,5 @@
-//! Tables for spreadsheets: a row for each report, statement or segment. Those of reports have the columns of `awr-parser` and
-//! others that it lacks.
-//!
-//! IOPS and throughput are all I/O of the instance, unless the column's name says that they are the application's.
+//! Tables for spreadsheets, with the columns of `awr-parser` and others. IOPS and throughput are all I/O of the instance unless
+//! the name says the application's.
 
 use super::{
     BLOCK_CHANGES, EXECUTES, HARD_PARSES, LOGICAL_READS, LOGONS, MIB, Named, PARSES, PHYSICAL_READS,
@@ -190,7 +188,7 @@ fn top_event(at: usize) -> Vec<Column> {
     columns
 }
 
-/// Waits, time, mean and share of DB time. The share of background events is computed: reports print it of another time.
+/// The share of background events is computed: reports print it of another time.
 fn waits(
     title: &str,
     of: impl Fn(&Report) -> Option<WaitEvent> + Copy + Send + Sync + 'static,
@@ -281,13 +279,12 @@ fn lacking() -> Vec<Column> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     Statements,
-    /// Segments in the order of the report.
+    /// In the order of the report.
     Segments,
 }
 
 type Cells = Vec<Option<Value>>;
 
-/// The head of a column, and the cell of a row.
 type Head<T> = (&'static str, fn(&T, &Report) -> Option<Value>);
 
 const OF_REPORT: &[Head<Named>] = &[
@@ -344,7 +341,7 @@ impl Work {
         OF_REPORT.iter().map(|(head, _)| *head).chain(own).collect()
     }
 
-    /// The rows of a report, with a cell for each head; `None` if the report lacks it.
+    /// A cell for each head; `None` if the report lacks the rows.
     pub fn rows(self, named: &Named) -> Vec<Cells> {
         fn cells<T>(heads: &[Head<T>], row: &T, report: &Report) -> Cells {
             heads.iter().map(|(_, cell)| cell(row, report)).collect()

@@ -1,5 +1,4 @@
-//! Compare-period reports: each period becomes a report of its own. The readers see `@` in place of `1st` or `2nd` in the
-//! headings of their period.
+//! Compare-period reports: each period becomes a report. Readers see `@` in place of `1st` or `2nd` in headings.
 
 use super::header::DATABASE;
 use super::{
@@ -107,7 +106,7 @@ pub(crate) fn reports(document: &mut Document, kind: Kind, format: Format, scope
     reports.into()
 }
 
-/// The lines of `Workload Comparison` that are no rates have a table of their own.
+/// Lines of `Workload Comparison` that are no rates have a table of their own.
 fn is_typed(table: &Table) -> bool {
     let is_of_rates = table.heads.iter().any(|head| head.name.contains("persec"));
     table.has("snapshotset")
@@ -116,7 +115,6 @@ fn is_typed(table: &Table) -> bool {
             && (is_of_rates || !begins(&table.title, &["workload"])))
 }
 
-/// The name of a report's period in headings.
 fn word(report: &Report) -> &'static str {
     match report.period {
         Some(Period::Second) => "2nd",
@@ -129,7 +127,7 @@ fn own_head(head: &Head, word: &str) -> Head {
     Head { group: own(&head.group), name: own(&head.name) }
 }
 
-/// Counts waits, which are printed by the second, over the interval. The top events have the number itself.
+/// Waits are printed by the second; the top events have the number itself.
 fn count_waits(report: &mut Report) {
     let elapsed = report.interval.elapsed_s;
     let lists = [&mut report.all_events, &mut report.background_events];
@@ -182,7 +180,7 @@ fn host(report: &mut Report, table: &Table) {
     report.host_cpu = (cpu != HostCpu::default()).then_some(cpu);
 }
 
-/// Reads the top events of both periods, which are printed side by side with the same headings.
+/// Both periods are printed side by side with the same headings.
 fn top_events(report: &mut Report, table: &Table) {
     let is_first = |at: &usize| table.heads[*at].name.ends_with("event");
     let firsts: Vec<usize> = (0..table.heads.len()).filter(is_first).collect();
@@ -201,7 +199,7 @@ fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
     wait_lines(table).filter(|event| event.total_s.is_some() && !event.name.is_empty())
 }
 
-/// Reads I/O with a column for each function or type of file, and tables for data and for requests.
+/// A column for each function or type of file, and tables for data and for requests.
 fn io(lines: &mut Vec<IoLine>, table: &Table) {
     let Some(row) = table.rows.first() else { return };
     let is_data = table.title.to_lowercase().contains("data rate");

@@ -1,5 +1,5 @@
-//! Global reports: the instances of a cluster together. The rows of an instance begin with its number, those of all instances
-//! with `Sum` or `*`. A report of a single instance may have the rows of that instance alone.
+//! Global reports of a cluster. Rows of an instance begin with its number, those of all with `Sum` or `*`. A single instance may
+//! have its rows alone.
 
 use std::collections::BTreeSet;
 
@@ -73,7 +73,7 @@ const IO_LINE: &[Field<IoLine>] = &[
     ("+*large*&+*read*", |line, cell| line.large_read_us = cell.duration_ms()),
 ];
 
-/// Headings of `System Statistics - Per Second`, the load profile's names for them, and the latter's units.
+/// Headings of `System Statistics - Per Second`, the load profile's names, and its units.
 const RATES: [(&str, &str, f64); 10] = [
     ("logicalreads/s", "Logical read (blocks)", 1.0),
     ("physicalreads/s", "Physical read (blocks)", 1.0),
@@ -156,15 +156,13 @@ fn total<'t>(rows: impl Iterator<Item = &'t Row>, column: Option<usize>) -> Opti
     Figure::sum(rows.map(|row| row.number(column)))
 }
 
-/// The row of all instances: `Sum`, or the row of a single instance.
 fn sum_row(table: &Table) -> Option<&Row> {
     let sum = table.rows.iter().find(|row| row.name().eq_ignore_ascii_case("sum"));
     let mut instances = instances(table);
     sum.or_else(|| instances.next().filter(|_| instances.next().is_none()))
 }
 
-/// The rows of all instances: from `*` to the next number, or all rows of a single instance. HTML has each cell in its own
-/// column and leaves the first blank where it repeats.
+/// From `*` to the next number, or all rows of a single instance. HTML leaves the first cell blank where it repeats.
 fn rows_of_all(table: &Table) -> impl Iterator<Item = &Row> {
     let names = || table.rows.iter().map(Row::name).filter(|name| !name.is_empty());
     let only = names().next().filter(|first| names().all(|name| name == *first));
@@ -191,7 +189,7 @@ fn of_background(events: Vec<WaitEvent>) -> impl Iterator<Item = WaitEvent> {
     events.into_iter().map(move |event| WaitEvent { percent_of: share_of(&event), ..event })
 }
 
-/// Replaces the top events by all events, but for CPU, which only the top events have.
+/// Only the top events have CPU.
 fn replace_by_all(events: &mut Vec<WaitEvent>, all: impl IntoIterator<Item = WaitEvent>) {
     let mut all = all.into_iter().peekable();
     if all.peek().is_some() {
@@ -248,7 +246,7 @@ fn is_of_shares(table: &Table) -> bool {
     table.title.contains('%') || table.heads.iter().any(|head| head.group.contains('%'))
 }
 
-/// Reads classes, which are columns here.
+/// Classes are columns here.
 fn wait_classes(report: &mut Report, table: &Table) {
     let is_of_shares = is_of_shares(table);
     // The cluster's shares are the only row of a table, whose first cell is blank.
@@ -267,7 +265,7 @@ fn wait_classes(report: &mut Report, table: &Table) {
     }
 }
 
-/// Reads statistics that are columns here, as seconds or shares: `DB time (s)`, `DB CPU`.
+/// Statistics are columns here, as seconds or shares: `DB time (s)`, `DB CPU`.
 fn time_model(report: &mut Report, table: &Table) {
     let is_of_shares = is_of_shares(table);
     for (head, name) in TIME_MODEL {
@@ -287,7 +285,7 @@ fn time_model(report: &mut Report, table: &Table) {
     }
 }
 
-/// Reads CPUs, memory and times of the hosts. Each host counts once: its instances print the same figures.
+/// Each host counts once: its instances print the same figures.
 fn os_statistics(report: &mut Report, table: &Table) {
     let mut seen = BTreeSet::new();
     let host_of = |row: &&Row| {
@@ -360,7 +358,7 @@ fn cache_sizes(report: &mut Report, table: &Table) {
     }
 }
 
-/// Reads I/O by function or type of file: a row for each of them from 12.1 on, a column before that.
+/// Functions and types of files are rows from 12.1 on, columns before.
 fn io(table: &Table) -> Vec<IoLine> {
     if table.column(IO_NAME).is_some() {
         let lines = Columns::of(&table.columns(), IO_LINE).lines(rows_of_all(table));
@@ -384,7 +382,7 @@ fn io(table: &Table) -> Vec<IoLine> {
     lines
 }
 
-/// Reads parameters: `*` is a value of all instances; others have a row for each instance that differs.
+/// `*` is a value of all instances; others have a row for each instance that differs.
 fn parameters_by_instance(report: &mut Report, table: &Table) {
     let Some(begin) = table.column("beginvalue*|value") else { return };
     let end = table.column("endvalue*");
@@ -413,7 +411,7 @@ fn parameters_by_instance(report: &mut Report, table: &Table) {
     }
 }
 
-/// Adds figures that a global report has by instance alone.
+/// Figures that a global report has by instance alone.
 pub(super) fn finish(report: &mut Report) {
     let instances = &report.instances;
     let db_time = Figure::sum(instances.iter().map(|instance| instance.db_time_s));

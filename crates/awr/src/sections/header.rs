@@ -7,7 +7,7 @@ use crate::kind::{Format, Kind};
 use crate::report::{Interval, Report, Snapshot};
 use crate::table::{Document, Field, Table};
 
-/// The database and the instance in reports of all kinds. A later table completes an earlier one.
+/// A later table completes an earlier one.
 pub(super) const DATABASE: &[Field<Report>] = &[
     ("dbname*|database|name", |own, cell| own.database.name = cell.words().or(own.database.name.take())),
     ("dbid*|id", |own, cell| own.database.id = cell.words().or(own.database.id.take())),
@@ -37,7 +37,7 @@ const HOST: &[Field<Report>] = &[
     ("memory*", |own, cell| own.host.memory_gb = cell.value()),
 ];
 
-/// The root of a container database, which a report of the whole database names as its container.
+/// A report of the whole database names the root as its container.
 const ROOT: &str = "CDB$ROOT";
 
 pub(super) fn fill(report: &mut Report, document: &Document) {
@@ -77,7 +77,7 @@ pub(super) fn fill(report: &mut Report, document: &Document) {
     doubt_startup(report);
 }
 
-/// Finds the container of the report. A report of a whole container database may list its containers and is of none of them.
+/// A report of a whole container database may list its containers and is of none of them.
 fn container(report: &mut Report) {
     let database = &mut report.database;
     let lists_several = database.containers.len() > 1 || database.containers.iter().any(|name| name == ROOT);
@@ -91,7 +91,7 @@ fn container(report: &mut Report) {
     };
 }
 
-/// Reads both snapshots. A time that is not understood, as with the month of an unknown language, is said once.
+/// Notes once that a time is not understood, as with the month of an unknown language.
 fn snapshots(report: &mut Report, table: &Table) {
     let column = table.column("snaptime");
     let mut unknown = None;
@@ -113,7 +113,7 @@ fn snapshots(report: &mut Report, table: &Table) {
     }));
 }
 
-/// Reads elapsed and DB time. They are printed in hundredths of a minute; the snapshots' times give the former in seconds.
+/// Printed in hundredths of a minute; the snapshots' times give elapsed time in seconds.
 fn times(interval: &mut Interval, document: &Document) {
     let minutes = |label: &str| {
         let is_own = |label_of: &str| label_of.eq_ignore_ascii_case(label);
@@ -132,7 +132,7 @@ fn times(interval: &mut Interval, document: &Document) {
     };
 }
 
-/// Notes a start-up time whose minutes equal the month: HTML of 11.1 to 12.2 prints the month there.
+/// HTML of 11.1 to 12.2 prints the month in place of the minutes.
 fn doubt_startup(report: &mut Report) {
     let release = report.database.release.as_deref().unwrap_or_default();
     let has_fault = ["11.", "12.1", "12.2"].iter().any(|start| release.starts_with(start));
@@ -146,7 +146,7 @@ fn doubt_startup(report: &mut Report) {
     }
 }
 
-/// Reads `10-Jul-14 04:00:45`, `29-Nov-24 21:49` and `23-Apr-14 18:30:05 (Wed)`, with months in a few languages.
+/// `10-Jul-14 04:00:45`, `29-Nov-24 21:49` and `23-Apr-14 18:30:05 (Wed)`, with months in a few languages.
 pub(crate) fn moment(text: &str) -> Option<DateTime> {
     // Some languages pad the month: `23-4월 -14`.
     let text = text.replace(" -", "-");

@@ -1,7 +1,5 @@
-//! The sections of wait-event histograms, put together on one scale.
-//!
-//! Releases before 12.2 have eight columns of milliseconds and three sections of details. Later ones have columns of
-//! microseconds and six sections. Headings name the columns, though text cuts their units.
+//! Wait-event histograms on one scale. Releases before 12.2 have milliseconds and three sections of details, later ones
+//! microseconds and six. Text cuts units of headings.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +8,10 @@ use crate::figure::{Figure, number};
 use crate::histogram::{Bucket, EventHistogram, HistogramSection};
 use crate::table::Table;
 
-/// The row of an event in one section.
 struct SectionRow {
-    /// Upper edges of the columns, in microseconds.
+    /// Microseconds.
     edges: Vec<f64>,
-    /// The share between each edge and the edge before it, and the share above all edges.
+    /// Between each edge and the one before it, and above all edges.
     shares: Vec<Figure>,
     waits: Option<Figure>,
 }
@@ -73,7 +70,7 @@ pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
         .collect()
 }
 
-/// A count, and true if it lost its K: text of 11.2.0.3 prints `521.6K` in five places.
+/// True if the count lost its K: text of 11.2.0.3 prints `521.6K` in five places.
 fn total_waits(text: &str) -> Option<(Figure, bool)> {
     let figure = number(text)?;
     let is_cut = text.contains('.')
@@ -92,8 +89,7 @@ fn edges(table: &Table) -> Option<(usize, Vec<f64>)> {
     Some((first, ascending(&choices)?))
 }
 
-/// The first choices of which each is larger than the one before it, at most 64-fold. This decides on a cut unit: `<4m` is
-/// 4 ms before `<8ms`, and 4 minutes before `<1/4h`.
+/// Each at most 64 times the one before. This decides on a cut unit: `<4m` is 4 ms before `<8ms`, and 4 minutes before `<1/4h`.
 fn ascending(choices: &[Vec<f64>]) -> Option<Vec<f64>> {
     // For each choice of the last column, the edges that lead to it.
     let mut chains: Vec<Vec<f64>> = vec![Vec::new()];
@@ -110,7 +106,7 @@ fn ascending(choices: &[Vec<f64>]) -> Option<Vec<f64>> {
     chains.into_iter().next()
 }
 
-/// The possible values of a heading such as `<512`, `<1/8s`, `<=1s` or `<2m`, in microseconds.
+/// In microseconds, of a heading such as `<512`, `<1/8s`, `<=1s` or `<2m`.
 fn readings(head: &str) -> Vec<f64> {
     let body = head.trim_start_matches(['<', '=']);
     let end = body.find(|symbol: char| !(symbol.is_ascii_digit() || symbol == '/')).unwrap_or(body.len());
@@ -135,7 +131,7 @@ fn readings(head: &str) -> Vec<f64> {
     units.iter().map(|unit| value * unit).collect()
 }
 
-/// Joins the buckets of all sections; where they overlap, the finest are taken.
+/// The finest bucket wins where sections overlap.
 fn merged(parts: &[SectionRow]) -> Option<Vec<Bucket>> {
     let mut edges: Vec<f64> = parts.iter().flat_map(|part| part.edges.iter().copied()).collect();
     edges.sort_by(f64::total_cmp);
@@ -153,7 +149,6 @@ fn merged(parts: &[SectionRow]) -> Option<Vec<Bucket>> {
     Some(buckets)
 }
 
-/// The share that a section prints for just this bucket.
 fn exact(parts: &[SectionRow], from: f64, to: f64) -> Option<Figure> {
     parts.iter().find_map(|part| {
         let at = part.edges.iter().position(|edge| *edge == to)?;
@@ -162,7 +157,7 @@ fn exact(parts: &[SectionRow], from: f64, to: f64) -> Option<Figure> {
     })
 }
 
-/// The share between two edges of different sections: the share below one minus the share below the other.
+/// The share below one edge minus the share below the other, of different sections.
 fn between(parts: &[SectionRow], from: f64, to: f64) -> Option<Figure> {
     let below = |edge: f64| {
         parts.iter().find_map(|part| {
