@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// Result of a call to an engine.
+/// Of calls to an engine.
 pub type Result<T, E = EngineError> = std::result::Result<T, E>;
 
-/// Kind of a failure: it decides the exit code, and on a retry.
+/// Decides exit code and retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The request is invalid as it was made. Nothing was changed.
+    /// The request is invalid. Nothing was changed.
     Usage,
     /// The server is unreachable, or went away.
     Connection,
-    /// The role or the file permissions are insufficient.
+    /// Rights of the role or of files are insufficient.
     Privilege,
-    /// No space is left for data or log.
+    /// Data or log have no space.
     Space,
-    /// A conflict with other work. The operation may succeed when repeated.
+    /// A conflict with other work: repeating may succeed.
     Retryable,
     /// Ended by [`crate::Cancel`].
     Cancelled,
@@ -26,7 +26,7 @@ pub enum ErrorKind {
     Fatal,
 }
 
-/// An engine's error: the step, the target, the message of the server or the system, and the remedy.
+/// Step, message of the server or the system, and remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineError {
     kind: ErrorKind,
@@ -37,12 +37,12 @@ pub struct EngineError {
 }
 
 impl EngineError {
-    /// An error of a step, such as "opening ./data/slob3.db", with the message of the server or the system.
+    /// A step is such as "opening ./data/slob3.db".
     pub fn new(kind: ErrorKind, step: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind, step: step.into(), message: message.into(), code: None, advice: None }
     }
 
-    /// Adds the server's own code, such as an SQLSTATE.
+    /// Adds the server's code, such as an SQLSTATE.
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
         self.code = Some(code.into());
         self
@@ -54,12 +54,12 @@ impl EngineError {
         self
     }
 
-    /// Adds the remedy, if there is one.
+    /// Adds the remedy, if any.
     pub fn advised(self, advice: Option<&str>) -> Self {
         Self { advice: advice.map(str::to_owned).or(self.advice), ..self }
     }
 
-    /// Changes the kind, where the context says more than the server's code.
+    /// Changes the kind, if the context says more than the code.
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.kind = kind;
         self
@@ -70,7 +70,7 @@ impl EngineError {
         self.kind
     }
 
-    /// The server's own code, if it gave one.
+    /// The server's code, if any.
     pub fn code(&self) -> Option<&str> {
         self.code.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Executing batches: outcomes, cancellation, and the loop of engines that execute operation by operation.
+//! Executing batches: outcomes, cancellation, and a loop over operations.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -11,28 +11,27 @@ use crate::{Cancel, EngineError, ErrorKind, Result};
 /// Outcome of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpOutcome {
-    /// Nanoseconds from the call of [`crate::Session::execute`] to its start: measured, or the sum of the durations and
-    /// pauses before it.
+    /// Nanoseconds from the call of [`crate::Session::execute`]: measured, or a sum of durations and pauses.
     pub start_ns: u64,
-    /// Nanoseconds from its start to its end, with its commit and without its pause.
+    /// Nanoseconds with its commit and without its pause.
     pub duration_ns: u64,
     /// Rows counted or changed.
     pub rows: u64,
 }
 
-/// Outcomes of the executed operations of a batch, in order. Its memory is reused: filling it again allocates nothing.
+/// Executed operations of a batch, in order. Refilling allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     ops: Vec<OpOutcome>,
 }
 
 impl Outcome {
-    /// An outcome of no operations.
+    /// Has no operations.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Removes the operations and keeps the memory. Engines call this first.
+    /// Keeps the memory.
     pub fn clear(&mut self) {
         self.ops.clear();
     }
@@ -43,8 +42,7 @@ impl Outcome {
         self.ops.push(op);
     }
 
-    /// Adds `ns` to the starts of the operations from index `first` on. The position of the work within a call is known
-    /// only at its end.
+    /// Adds `ns` to starts from index `first` on, as the place of work within a call is known only at its end.
     pub fn shift_from(&mut self, first: usize, ns: u64) {
         for op in &mut self.ops[first..] {
             op.start_ns += ns;
@@ -56,13 +54,13 @@ impl Outcome {
         self.ops.truncate(count);
     }
 
-    /// The executed operations: a prefix of the batch's.
+    /// A prefix of the batch's operations.
     pub fn ops(&self) -> &[OpOutcome] {
         &self.ops
     }
 }
 
-/// Cancellation of batches that run in this process, with sleeps that it ends.
+/// Cancellation and sleeps of batches in this process.
 #[derive(Debug, Default)]
 pub struct CancelToken {
     cancelled: AtomicBool,
@@ -76,8 +74,7 @@ impl CancelToken {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Sleeps for `pause`, at most until `deadline`.
-    /// Fails with [`ErrorKind::Cancelled`], at once, after a cancellation.
+    /// Sleeps until `deadline` at most. Fails with [`ErrorKind::Cancelled`] at a cancellation.
     pub fn sleep(&self, pause: Duration, deadline: Option<Instant>) -> Result<()> {
         if !pause.is_zero() && !self.is_cancelled() {
             self.wait(pause, deadline);
@@ -104,18 +101,16 @@ impl Cancel for CancelToken {
     }
 }
 
-/// A session that executes single operations.
+/// Executes single operations.
 pub trait Perform {
-    /// Executes an operation with its commit, if it has one, and returns the rows counted or changed.
+    /// Returns the rows counted or changed. Includes the commit.
     fn perform(&mut self, op: &Op) -> Result<u64>;
 
-    /// Called after each operation, outside its duration, with the moment of its end.
+    /// Called after each operation, outside its duration.
     fn performed(&mut self, _ended: Instant) {}
 }
 
-/// Executes a batch as [`crate::Session::execute`] must: operations in order, each timed and followed by its pause. It starts
-/// none before it is due, at or after `deadline`, or after a cancellation. Each takes two readings of the clock.
-/// Fails with the error of the first operation that fails, or [`ErrorKind::Cancelled`]; `outcome` holds those before it.
+/// Executes a batch as [`crate::Session::execute`] must. Reads the clock twice for each operation.
 pub fn execute_each(
     session: &mut impl Perform,
     batch: &Batch,
@@ -146,7 +141,7 @@ pub fn execute_each(
     Ok(())
 }
 
-/// A duration in whole nanoseconds.
+/// Saturates.
 pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

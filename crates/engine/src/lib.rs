@@ -1,11 +1,9 @@
-//! The engine contract: what a database must be able to do to be tested by the SLOB method.
+//! The engine contract: what a database must do to be tested by the SLOB method.
 //!
-//! An [`Engine`] is one target, and a [`Session`] is one connection that runs the work loop. The contract is small, blocking
-//! and object-safe: few, long calls, one thread per session. [`Capabilities`] and absent values express what an engine can't
-//! do or can't know; zeros and names never do.
+//! An [`Engine`] is one target, a [`Session`] one connection. The contract is small, blocking and object-safe: few, long calls,
+//! one thread per session. [`Capabilities`] and absent values say what an engine can't do or know.
 //!
-//! The [`null`] engine is the contract without a database. It ships, and it is the skeleton to start from. Every engine must
-//! pass the [`suite`].
+//! The [`null`] engine is the skeleton of new ones. Every engine must pass the [`suite`].
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -34,10 +32,9 @@ pub use server::{
     Answer, Capabilities, CapturedAnswer, Clues, FetchedReport, ReportFile, Server, ServerLocation,
     ServerReport, ServerTotals,
 };
-pub use snapshot::{ServerSnapshot, Snapshot};
-// Engines need no other room for their measurements.
 pub use slob_measure::{
     Bound, Counter, Counters, Facts, Figures, Latencies, Latency, LatencyKind, Peer, Setting, WaitEvent,
     WaitTotal, WorkingSet,
 };
+pub use snapshot::{ServerSnapshot, Snapshot};
 pub use waiting::{PendingAnswer, Unanswered, Unfinished, wait_for_unfinished, within};

@@ -1,4 +1,4 @@
-//! Loads: their parameters, their slices, their state, and the layout of their rows.
+//! Loads: parameters, slices, state, and layout of rows.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -8,23 +8,23 @@ use slob_method::{MAX_SCALE, RowContent, Scatter, SchemaNo, Table, Verifier};
 
 use crate::{EngineError, ErrorKind, Result};
 
-/// The parameters of one load. Engines keep them with the data: resuming, verifying and running need the same ones.
+/// Parameters of a load, kept with the data: resuming, verifying and running need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Seed of scatter and content.
+    /// Of scatter and content.
     pub seed: u64,
     /// Blocks, and rows, of each main table.
     pub scale: u64,
     /// Blocks, and rows, of each scan table; 0 for none.
     pub scan_blocks: u64,
-    /// True if columns are filled incompressibly.
+    /// Fills columns incompressibly.
     pub obfuscated: bool,
-    /// Rows of a slice; the last slice of a table may be smaller.
+    /// The last slice of a table may be smaller.
     pub slice_rows: u64,
 }
 
 impl Load {
-    /// Rows of a table of each schema.
+    /// In each schema.
     pub fn rows(&self, table: Table) -> u64 {
         match table {
             Table::Main => self.scale,
@@ -32,7 +32,7 @@ impl Load {
         }
     }
 
-    /// The pieces of a schema, in order: the main table's first.
+    /// In order, the main table's first.
     pub fn slices(&self, schema: SchemaNo) -> impl Iterator<Item = Slice> + use<> {
         let load = *self;
         [Table::Main, Table::Scan].into_iter().flat_map(move |table| {
@@ -45,57 +45,54 @@ impl Load {
         })
     }
 
-    /// True if the parameters are in range. Those of a damaged marker need not be.
+    /// True if the parameters are in range, unlike those of a damaged marker.
     pub fn is_sound(&self) -> bool {
         (1..=MAX_SCALE).contains(&self.scale) && self.scan_blocks <= MAX_SCALE && self.slice_rows > 0
     }
 
-    /// The generator of the rows.
+    /// Generates the rows.
     pub fn content(&self) -> RowContent {
         RowContent::new(self.seed, self.obfuscated)
     }
 
-    /// Positions of the keys in a schema's main table.
+    /// Positions of keys in a main table.
     pub fn scatter(&self, schema: SchemaNo) -> Scatter {
         Scatter::new(self.seed, u64::from(schema.get()), self.scale)
     }
 
-    /// The verifier of a table's rows with that many bytes of filler.
+    /// Verifies rows with that filler.
     pub fn verifier(&self, table: Table, schema: SchemaNo, filler_bytes: usize) -> Verifier {
         let scatter = (table == Table::Main).then(|| self.scatter(schema));
         Verifier::new(self.content(), schema, scatter, filler_bytes)
     }
 }
 
-/// Rows of one table. A load stores a slice and marks it as loaded, both or neither.
+/// Rows of one table, loaded and marked together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slice {
-    /// The schema.
+    /// Its schema.
     pub schema: SchemaNo,
-    /// The table.
+    /// Its table.
     pub table: Table,
-    /// Positions, counted from 1.
+    /// From 1.
     pub positions: Range<u64>,
 }
 
-/// A schema that carries our marker, as found on the target.
+/// A schema with our marker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaState {
     /// Its number.
     pub schema: SchemaNo,
     /// Its load.
     pub load: Load,
-    /// Bytes of filler in each row.
+    /// Of each row.
     pub filler_bytes: usize,
-    /// Progress of its load.
+    /// Progress of the load.
     pub state: LoadState,
 }
 
 impl SchemaState {
-    /// All schemas of a target: readable ones, and damaged ones with our marker, so that `slob drop` reaches these too.
-    ///
-    /// All schemas of a target belong to one load, so the readable ones give that of the damaged ones. `None` if only
-    /// damaged ones exist: their load is unknown.
+    /// All schemas of a target belong to one load, so readable ones give the load of damaged ones. `None` if all are damaged.
     pub fn with_damaged(mut read: Vec<Self>, damaged: &[SchemaNo]) -> Option<Vec<Self>> {
         let Some(example) = read.first().cloned() else { return damaged.is_empty().then_some(read) };
         let damaged = damaged.iter().map(|schema| Self {
@@ -109,14 +106,14 @@ impl SchemaState {
     }
 }
 
-/// The error of a target with damaged schemas only. `what` names the things to remove, in words or statements.
+/// `what` names the things to remove.
 pub fn only_damaged(step: &str, what: &str) -> EngineError {
     let message =
         "every schema there carries slob's marker but is damaged: its load parameters can't be read";
     EngineError::new(ErrorKind::Data, step, message).with_advice(format!("to load again, remove {what}"))
 }
 
-/// The error of a damaged schema.
+/// Its marker is unreadable.
 pub fn damaged_schema(step: &str, name: impl Display) -> EngineError {
     let message = format!("the load parameters of {name} are missing or damaged");
     EngineError::new(ErrorKind::Data, step, message)
@@ -126,28 +123,28 @@ pub fn damaged_schema(step: &str, name: impl Display) -> EngineError {
 /// Progress of a schema's load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadState {
-    /// These slices exist; the others, the index and the statistics are missing.
+    /// Existing slices; all else is missing.
     Begun(Vec<Slice>),
-    /// These slices were loaded, but may not have reached the disk: the load starts again.
+    /// Loaded, but maybe not on disk: the load starts again.
     Unsynced(Vec<Slice>),
-    /// It carries our marker, and is unreadable.
+    /// Unreadable, with our marker.
     Damaged,
     /// Everything exists.
     Complete(Layout),
 }
 
-/// The reason why a schema can't be used, with the remedy.
+/// Why a schema can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 #[display("{message}; {advice}")]
 pub struct Unusable {
-    /// The reason.
+    /// Why.
     pub message: String,
     /// The remedy.
     pub advice: &'static str,
 }
 
 impl LoadState {
-    /// Layout of a complete schema.
+    /// `None` until it is complete.
     pub fn layout(&self) -> Option<Layout> {
         match self {
             Self::Complete(layout) => Some(*layout),
@@ -155,7 +152,7 @@ impl LoadState {
         }
     }
 
-    /// The reason why the schema of that name can't be used; `None` if it can.
+    /// `None` if the schema can be used.
     pub fn unusable(&self, name: impl Display) -> Option<Unusable> {
         let (message, advice) = match self {
             Self::Complete(_) => return None,
@@ -175,8 +172,7 @@ impl LoadState {
         Some(Unusable { message, advice })
     }
 
-    /// Checks that all slices exist before the schema is completed; `Some` if it is complete already.
-    /// Fails if slices are missing.
+    /// `Some` if the schema is complete already. Fails if slices are missing.
     pub fn before_finish(&self, load: &Load, schema: SchemaNo, step: &str) -> Result<Option<Layout>> {
         let there = match self {
             Self::Complete(layout) => return Ok(Some(*layout)),
@@ -194,31 +190,31 @@ impl LoadState {
 }
 
 impl Unusable {
-    /// The error of a step.
+    /// As [`ErrorKind::Usage`].
     pub fn into_error(self, step: &str) -> EngineError {
         EngineError::new(ErrorKind::Usage, step, self.message).with_advice(self.advice)
     }
 }
 
-/// Measured layout of the main table of a schema.
+/// Measured layout of a main table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Rows.
     pub rows: u64,
     /// Blocks that hold these rows.
     pub row_blocks: u64,
-    /// All blocks of the schema, those of the index and the engine's own included.
+    /// Of the schema, with index and the engine's own blocks.
     pub all_blocks: u64,
 }
 
 impl Layout {
-    /// True if each row has a block of its own, within 1 %.
+    /// Within 1 %.
     pub fn one_row_per_block(&self) -> bool {
         self.row_blocks.abs_diff(self.rows) * 100 <= self.rows
     }
 }
 
-/// Progress of a load, shared by its streams and its display.
+/// Shared by the streams of a load and its display.
 #[derive(Debug, Default)]
 pub struct LoadProgress {
     rows: AtomicU64,
@@ -226,12 +222,12 @@ pub struct LoadProgress {
 }
 
 impl LoadProgress {
-    /// Adds rows written; engines call this every few megabytes.
+    /// Called every few megabytes.
     pub fn add(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Rows written so far.
+    /// Written so far.
     pub fn rows(&self) -> u64 {
         self.rows.load(Ordering::Relaxed)
     }
@@ -241,8 +237,7 @@ impl LoadProgress {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// True after [`LoadProgress::stop`]. Engines ask as often as they add, and then give up the slice with
-    /// [`crate::ErrorKind::Cancelled`].
+    /// Checked as often as [`LoadProgress::add`]; the slice then fails with [`crate::ErrorKind::Cancelled`].
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

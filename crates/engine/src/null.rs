@@ -1,7 +1,5 @@
-//! The engine without a database.
-//!
-//! It executes plans by doing nothing, at once or after a latency (`null:?latency_us=100`). It shows the cost of the tool
-//! itself, it serves the tests that need no database, and it is the skeleton for new engines.
+//! The engine without a database. It does nothing, at once or after a latency (`null:?latency_us=100`): it shows the cost of the
+//! tool, serves tests, and is the skeleton for new engines.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +13,7 @@ use crate::{
     SessionPlan, Setting, Slice, Snapshot, execute_each,
 };
 
-/// The null engine's line in the registry.
+/// The engine of the registry.
 pub const KIND: EngineKind = EngineKind {
     scheme: "null",
     target_form: "null: or null:?latency_us=N",

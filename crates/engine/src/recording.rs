@@ -1,4 +1,4 @@
-//! An engine that records its calls: their times, and the errors of those that failed.
+//! Records the calls to an engine: times and errors.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,17 +17,17 @@ const MOST_CALLS: usize = 20_000;
 /// A recorded call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Its begin, since the recording began.
+    /// Since the recording began.
     pub at: Duration,
-    /// Its name, with its main arguments.
+    /// With its main arguments.
     pub name: String,
     /// Its duration.
     pub took: Duration,
-    /// Its error, if it failed.
+    /// `None` if it succeeded.
     pub error: Option<String>,
 }
 
-/// The calls to engines and their sessions. Clones share them.
+/// Calls to engines and sessions. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Recording {
     begun: Instant,
@@ -41,7 +41,6 @@ impl Default for Recording {
 }
 
 impl Recording {
-    /// Makes a call and records it.
     /// Fails as the call does.
     pub fn call<T>(&self, name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let (at, begun) = (self.elapsed(), Instant::now());
@@ -57,17 +56,17 @@ impl Recording {
         result
     }
 
-    /// Time since the recording began.
+    /// Since the recording began.
     pub fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
 
-    /// The calls in order, and the number of further ones.
+    /// In order, with the number of further calls.
     pub fn calls(&self) -> (Vec<Call>, u64) {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// An engine whose calls are recorded.
+    /// Records the engine's calls.
     pub fn of(&self, engine: Box<dyn Engine>) -> Box<dyn Engine> {
         Box::new(RecordedEngine { engine, recording: self.clone() })
     }

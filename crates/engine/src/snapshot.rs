@@ -1,52 +1,51 @@
-//! Snapshots: cumulative figures of the servers of a target, and the differences between two moments.
+//! Cumulative figures of servers, and their differences.
 
 use std::time::Instant;
 
 use slob_measure::Figures;
 
-/// Snapshot of the server behind an endpoint.
+/// Of the server behind an endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerSnapshot {
     /// Cumulative figures.
     Figures(Figures),
-    /// The server is that of an earlier endpoint, counted from 0, which has the figures.
+    /// An earlier endpoint, from 0, has the figures.
     SameAs(usize),
     /// The server is unreachable.
     Unreachable,
 }
 
-/// The cumulative figures of all servers of a target at one moment.
+/// Figures of all servers at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// The moment.
     pub taken: Instant,
-    /// One for each server, in the order of [`crate::Engine::endpoints`].
+    /// In the order of [`crate::Engine::endpoints`].
     pub servers: Vec<ServerSnapshot>,
 }
 
 impl Snapshot {
-    /// A snapshot of a single server, taken now.
+    /// Of a single server.
     pub fn now(figures: Figures) -> Self {
         Self::of_servers(vec![ServerSnapshot::Figures(figures)])
     }
 
-    /// A snapshot of several servers, taken now.
+    /// Of several servers.
     pub fn of_servers(servers: Vec<ServerSnapshot>) -> Self {
         Self { taken: Instant::now(), servers }
     }
 
-    /// The sum over all servers.
+    /// Sum over all servers.
     pub fn total(&self) -> Figures {
         Figures::sum((0..self.servers.len()).filter_map(|server| self.figures(server).cloned()))
     }
 
-    /// The sum over all servers since an earlier snapshot, without those that [`Snapshot::server_since`] has none for.
+    /// Sum over all servers with [`Snapshot::server_since`].
     pub fn since(&self, earlier: &Self) -> Figures {
         Figures::sum((0..self.servers.len()).filter_map(|server| self.server_since(server, earlier)))
     }
 
-    /// The figures of one server since an earlier snapshot; `None` if it was unreachable then or now, restarted, or is that
-    /// of an earlier endpoint.
+    /// `None` if it was unreachable, has restarted, or is that of an earlier endpoint.
     pub fn server_since(&self, server: usize, earlier: &Self) -> Option<Figures> {
         self.figures(server)?.since(earlier.figures(server)?)
     }

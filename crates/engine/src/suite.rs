@@ -1,7 +1,5 @@
-//! The contract suite: every engine must pass it on a real target.
-//!
-//! It loads two small schemas, works on them, compares the work with the method's plan, reads every row back, and removes
-//! everything again. It is part of the program: users run it against their own servers.
+//! The contract suite: every engine must pass it on a real target. It loads two small schemas, works on them, reads every row
+//! back, and removes all. Users run it on their own servers.
 
 mod loading;
 mod working;
@@ -14,15 +12,13 @@ use slob_spec::RedoStress;
 
 use crate::{Engine, EngineError, ErrorKind, Load, Result, Session, SessionPlan, Slice};
 
-/// Result of one check: nothing, or the complaint.
+/// The error is the complaint.
 pub type Verdict = Result<(), String>;
 
-/// Result of a part of a check. Complaints and errors of all kinds end it.
 type Checked<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
 type Check = fn(&Subject<'_>) -> Checked;
 
-/// The targets that a check is for.
 enum Applies {
     Always(Check),
     /// Only where rows can be read back.
@@ -31,7 +27,7 @@ enum Applies {
 
 use Applies::{Always, WithData};
 
-/// The checks in order, each with its statement: the first ones load, the last ones remove.
+/// The first checks load, the last ones remove.
 const CHECKS: &[(&str, Applies)] = &[
     ("the server describes itself", Always(loading::describes_itself)),
     ("an empty target has no schemas", Always(loading::starts_empty)),
@@ -68,11 +64,10 @@ const CHECKS: &[(&str, Applies)] = &[
     ("a dropped schema is gone and its neighbour is not", Always(loading::drops)),
 ];
 
-/// Runs the suite. `open` opens the target again for each call; the target must hold no schema of ours.
+/// `open` opens the target again for each call; it must hold no schema of ours.
 ///
-/// `on_check` gets the verdict of each check, and returns false to stop: then the suite only removes its schemas. After a
-/// check that fails, the others still run.
-/// Fails if the target can't be opened or is in use.
+/// `on_check` gets each verdict, and returns false to stop. Failures don't stop the suite. Fails if the target can't be opened or
+/// is in use.
 pub fn run(
     open: &dyn Fn() -> Result<Box<dyn Engine>>,
     on_check: &mut dyn FnMut(&'static str, &Verdict) -> bool,
@@ -105,7 +100,7 @@ pub fn run(
     Ok(verdicts)
 }
 
-/// The load of the suite: large enough for several slices, small enough to be read back whole.
+/// Several slices that are soon read back.
 const LOAD: Load = Load { seed: 77, scale: 600, scan_blocks: 40, obfuscated: false, slice_rows: 256 };
 const SCHEMAS: u16 = 2;
 
@@ -148,8 +143,7 @@ fn session(
     })
 }
 
-/// Reads a table back and gives the state of each sound row to `visit`. The first damaged row, or a missing row, is the
-/// complaint.
+/// Complains of the first damaged or missing row.
 fn verify(
     engine: &dyn Engine,
     schema: SchemaNo,

@@ -1,4 +1,4 @@
-//! Waiting with a limit: for answers of servers, and for changes that must be undone before this program ends.
+//! Waits with a limit: for answers, and for changes that must be undone before the end.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -6,10 +6,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// An answer that a thread of its own waits for. The thread stays behind if the answer never comes.
+/// A thread waits for this answer, and stays behind if it never comes.
 ///
-/// Client libraries limit the time to connect, and the kernel the absence of a peer. Neither limits the silence of a server
-/// that is connected and does not answer, because it was stopped, or because a proxy passes nothing on.
+/// Client libraries and the kernel do not limit the silence of a connected server, such as a stopped one, or one behind a proxy.
 #[derive(Debug)]
 pub struct PendingAnswer<T>(Receiver<T>);
 
@@ -28,7 +27,6 @@ pub enum Unanswered {
 }
 
 impl<T: Send + 'static> PendingAnswer<T> {
-    /// Starts asking.
     /// Fails if the system refuses a thread.
     pub fn begin(question: impl FnOnce() -> T + Send + 'static) -> Result<Self, Unanswered> {
         let (sender, receiver) = sync_channel(1);
@@ -40,8 +38,7 @@ impl<T: Send + 'static> PendingAnswer<T> {
         Ok(Self(receiver))
     }
 
-    /// Waits for the answer; may be called again after [`Unanswered::Silence`].
-    /// Fails if it does not come within `patience`, or never will.
+    /// May be repeated after [`Unanswered::Silence`].
     pub fn wait(&self, patience: Duration) -> Result<T, Unanswered> {
         self.0.recv_timeout(patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => Unanswered::Silence(patience),
@@ -50,8 +47,7 @@ impl<T: Send + 'static> PendingAnswer<T> {
     }
 }
 
-/// Asks, and waits for the answer.
-/// Fails if it does not come within `patience`.
+/// Fails without an answer within `patience`.
 pub fn within<T: Send + 'static>(
     patience: Duration,
     question: impl FnOnce() -> T + Send + 'static,
@@ -62,7 +58,7 @@ pub fn within<T: Send + 'static>(
 static UNFINISHED: Mutex<usize> = Mutex::new(0);
 static FINISHED: Condvar = Condvar::new();
 
-/// A temporary change on a shared server, which even a program that must end at once undoes first.
+/// A temporary change on a shared server, undone even at a sudden end.
 #[derive(Debug)]
 pub struct Unfinished(());
 
@@ -81,7 +77,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Waits until all changes are undone; false if that takes longer.
+/// False if undoing takes longer.
 pub fn wait_for_unfinished(longest: Duration) -> bool {
     let count = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     let waited = FINISHED.wait_timeout_while(count, longest, |count| *count > 0);

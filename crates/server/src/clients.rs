@@ -1,20 +1,17 @@
-//! The clients of a server: our sessions and our questions, by the numbers that the server gives their connections, and others.
+//! Clients of a server, by the numbers that the server gives their connections.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use slob_engine::{Counters, Figures, Peer};
 
-/// Part of a connection of ours in the work of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionRole {
-    /// A session of the run.
     Session,
-    /// Questions of this program to the server, which belong neither to the run nor to others.
+    /// Queries of this program, which belong neither to the run nor to others.
     Monitor,
 }
 
-/// The known clients of one server.
 #[derive(Debug, Default)]
 pub struct Clients(Mutex<KnownClients>);
 
@@ -29,7 +26,7 @@ impl Clients {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection of ours. Questions to another server may have the number of a session of this one: it stays one.
+    /// A number of a session stays one: queries to another server may have it too.
     pub fn add(&self, role: ConnectionRole, number: u64) {
         let mut known = self.known();
         let (known_role, _) = known.ours.entry(number).or_insert_with(|| (role, Counters::default()));
@@ -38,26 +35,25 @@ impl Clients {
         }
     }
 
-    /// The numbers of our connections, those that are gone among them.
+    /// Includes closed connections.
     pub fn numbers(&self) -> Vec<u64> {
         self.known().ours.keys().copied().collect()
     }
 
-    /// Sets the counters of a connection of ours. One that is gone keeps its last.
+    /// A closed connection keeps its last counters.
     pub fn count(&self, number: u64, counters: Counters) {
         if let Some((_, known)) = self.known().ours.get_mut(&number) {
             *known = counters;
         }
     }
 
-    /// Counts other clients that are at work now.
+    /// Counts other clients that work now.
     pub fn saw(&self, peers: impl IntoIterator<Item = Peer>) {
         let mut known = self.known();
         peers.into_iter().for_each(|peer| *known.peers.entry(peer).or_default() += 1);
     }
 
-    /// The figures of the server: of `counters`, those that connections are counted by become our sessions', and the rest of
-    /// `all` is that of all clients.
+    /// Sets apart our sessions' share of `counters`; `all` minus theirs are other clients'.
     pub fn attribute(&self, counters: Counters, all: &Counters) -> Figures {
         let mut figures = Figures { counters, ..Figures::default() };
         let known = self.known();

@@ -1,4 +1,4 @@
-//! Connections to the servers of a target, the pool of those that are not sessions, and their answers.
+//! Connections to the servers of a target, their pool, and answers.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -8,32 +8,27 @@ use slob_engine::{EngineError, ErrorKind, Result};
 
 use crate::{Endpoint, Host};
 
-/// Makes connections to the endpoints of a target, by a client library.
 pub trait Connector: Send + Sync + 'static {
-    /// A connection of the library.
     type Connection: Send + 'static;
 
-    /// The number of endpoints, at least one.
+    /// At least one.
     fn endpoints(&self) -> usize;
 
-    /// Numbers go round, so that the number of a session will do.
+    /// Numbers go round, so a session's number will do.
     fn endpoint(&self, number: usize) -> &Endpoint;
 
-    /// Connects to an endpoint; numbers go round here too.
+    /// Numbers go round.
     fn connect(&self, endpoint: usize) -> Result<Self::Connection>;
 
-    /// Connects for a task, with its settings.
     fn connect_for(&self, task: Task) -> Result<Self::Connection>;
 
-    /// True if an idle connection can still be used.
     fn is_usable(connection: &mut Self::Connection) -> bool;
 
-    /// The names of all endpoints, in order.
     fn names(&self) -> Vec<String> {
         (0..self.endpoints()).map(|number| self.endpoint(number).to_string()).collect()
     }
 
-    /// The host of an endpoint; `None` for a unix socket.
+    /// `None` for a unix socket.
     fn host(&self, endpoint: usize) -> Option<String> {
         match &self.endpoint(endpoint).host {
             Host::Network(host) => Some(host.clone()),
@@ -41,7 +36,7 @@ pub trait Connector: Send + Sync + 'static {
         }
     }
 
-    /// Connects to the first endpoint that can be reached: all have the same data. A refusal is an error at once.
+    /// Tries the next endpoint, as all have the same data. A refusal is an error at once.
     fn connect_any(&self) -> Result<Self::Connection> {
         let first = match self.connect(0) {
             Err(error) if error.kind() == ErrorKind::Connection => error,
@@ -51,18 +46,14 @@ pub trait Connector: Send + Sync + 'static {
     }
 }
 
-/// The purpose of a connection that is not a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// Creating, loading and dropping schemas.
     Load,
-    /// Reading data and plans, with the settings of sessions.
     Read,
-    /// Monitoring the server of an endpoint.
     Monitor(usize),
 }
 
-/// Idle connections, which are used again for the purpose they were made for.
+/// Idle connections by the purpose that they were made for.
 pub struct Pool<K, C>(Mutex<BTreeMap<K, Vec<C>>>);
 
 impl<K, C> Default for Pool<K, C> {
@@ -72,8 +63,7 @@ impl<K, C> Default for Pool<K, C> {
 }
 
 impl<K: Ord + Copy, C> Pool<K, C> {
-    /// Lends an idle connection that is still usable, else a new one. After an error it is closed, and with it any open
-    /// transaction.
+    /// An error closes the connection, and with it any open transaction.
     pub fn with<T>(
         &self,
         purpose: K,
@@ -81,7 +71,7 @@ impl<K: Ord + Copy, C> Pool<K, C> {
         connect: impl FnOnce() -> Result<C>,
         work: impl FnOnce(&mut C) -> Result<T>,
     ) -> Result<T> {
-        // The lock is released while the server is asked.
+        // The lock is released during the query.
         let idle = self.idle().get_mut(&purpose).and_then(Vec::pop);
         let usable = idle.and_then(|mut connection| is_usable(&mut connection).then_some(connection));
         let mut connection = usable.map_or_else(connect, Ok)?;
@@ -90,7 +80,6 @@ impl<K: Ord + Copy, C> Pool<K, C> {
         Ok(result)
     }
 
-    /// Closes the idle connections of a purpose.
     pub fn close(&self, purpose: K) {
         self.idle().remove(&purpose);
     }
@@ -100,20 +89,17 @@ impl<K: Ord + Copy, C> Pool<K, C> {
     }
 }
 
-/// A row of an answer in texts; `None` is NULL.
+/// `None` is NULL.
 #[derive(Clone, Debug, Default)]
 pub struct Row(pub Vec<Option<String>>);
 
 impl Row {
-    /// The value of a column; `None` if it is NULL, not there, or of another type.
+    /// `None` if it is NULL, missing, or of another type.
     pub fn get<T: FromStr>(&self, column: usize) -> Option<T> {
         self.0.get(column)?.as_ref()?.parse().ok()
     }
 
-    /// The value of a column that must be there.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Data`] if it is not.
+    /// A missing value is an error of [`ErrorKind::Data`].
     pub fn need<T: FromStr>(&self, column: usize, step: &str) -> Result<T> {
         self.get(column).ok_or_else(|| {
             let message = format!("column {} of the answer is missing or of another type", column + 1);

@@ -1,9 +1,5 @@
-//! The common part of the engines of database servers, without any client library.
-//!
-//! An engine supplies the rest: connections of its library ([`Connector`]), questions to its servers ([`Monitored`]), and its
-//! SQL. This room holds the parameters of connections ([`Parameters`]), the servers behind the endpoints ([`Servers`]), what a
-//! schema remembers of its load ([`Marker`]), the operations of the method as statements ([`Kind`]), the frame of a session
-//! ([`Cancellable`]) and its loop where statements are sent one by one ([`ClientLoop`]).
+//! The common part of the engines of servers, without any client library. An engine supplies its [`Connector`], its [`Monitored`]
+//! and its SQL.
 #![forbid(unsafe_code)]
 
 mod clients;

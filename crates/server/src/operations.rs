@@ -1,4 +1,4 @@
-//! The operations of the method as statements of an engine, and their durations by a server's clock.
+//! The operations of the method as statements, and their durations by a server's clock.
 
 use std::time::Duration;
 
@@ -9,9 +9,7 @@ use slob_spec::RedoStress;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Select,
-    /// An UPDATE of c2 and c20.
     Lite,
-    /// An UPDATE of all columns.
     Heavy,
     Scan,
 }
@@ -20,12 +18,12 @@ impl Kind {
     pub const ALL: [Self; 4] = [Self::Select, Self::Lite, Self::Heavy, Self::Scan];
     pub const UPDATES: [Self; 2] = [Self::Lite, Self::Heavy];
 
-    /// The number that a plan for the server has for it, in the home schema or, `hot`, in schema 1 instead.
+    /// The server's plan has this number; `hot` is for schema 1.
     pub const fn number(self, hot: bool) -> u8 {
         self as u8 + if hot { Self::ALL.len() as u8 } else { 0 }
     }
 
-    /// The number of an UPDATE in the home schema whose transaction goes on.
+    /// For an UPDATE in the home schema whose transaction goes on.
     pub const fn number_of_open(self) -> u8 {
         2 * Self::ALL.len() as u8 + (self as u8 - Self::Lite as u8)
     }
@@ -37,13 +35,12 @@ impl Kind {
         }
     }
 
-    /// The kinds that a session executes.
     pub fn of_session(plan: &SessionPlan) -> impl Iterator<Item = Self> + use<> {
         let scan = plan.scans.then_some(Self::Scan);
         [Self::Select].into_iter().chain(plan.redo.map(Self::of_redo)).chain(scan)
     }
 
-    /// The columns that it sets; 0 is c2.
+    /// 0 is c2.
     pub fn updated_columns(self) -> &'static [usize] {
         match self {
             Self::Lite => &[0, COLUMNS - 1],
@@ -52,23 +49,19 @@ impl Kind {
         }
     }
 
-    /// The list of an UPDATE that sets them to these expressions; `alias` goes before each column.
     pub fn assignments(self, alias: &str, value: impl Fn(usize) -> String) -> String {
         let columns = self.updated_columns().iter();
         columns.map(|i| format!("{alias}c{} = {}", i + 2, value(*i))).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// The schemas that a session works on. The second value is true for the hot schema: schema 1, from another home.
+/// True marks the hot schema: schema 1, from another home.
 pub fn homes(home: SchemaNo, hot_schema: bool) -> impl Iterator<Item = (SchemaNo, bool)> {
     let hot = hot_schema && home != SchemaNo::FIRST;
     [(home, false)].into_iter().chain(hot.then_some((SchemaNo::FIRST, true)))
 }
 
-/// The kind of an operation; the second value is true for the hot schema.
-///
-/// # Errors
-/// [`ErrorKind::Usage`] if the session was not opened for such an operation.
+/// True marks the hot schema. A session that was not opened for the operation gives [`ErrorKind::Usage`].
 pub fn classify(op: &Op, plan: &SessionPlan) -> Result<(Kind, bool)> {
     let hot = op.schema != plan.home;
     let kind = match op.action {
@@ -80,10 +73,7 @@ pub fn classify(op: &Op, plan: &SessionPlan) -> Result<(Kind, bool)> {
     kind.filter(|_| known).map(|kind| (kind, hot)).ok_or_else(|| not_opened_for(op, plan))
 }
 
-/// The number that a plan for the server has for an operation.
-///
-/// # Errors
-/// As [`classify`]; no transaction goes on in the hot schema.
+/// Fails as [`classify`] does; no transaction goes on in the hot schema.
 pub fn number(op: &Op, plan: &SessionPlan) -> Result<u8> {
     match classify(op, plan)? {
         (kind, hot) if op.commits => Ok(kind.number(hot)),
@@ -97,9 +87,8 @@ pub(crate) fn not_opened_for(op: &Op, plan: &SessionPlan) -> EngineError {
     EngineError::new(ErrorKind::Usage, step, "the session was not opened for such an operation")
 }
 
-/// Turns the moments that a server reports of a call into durations. Its clock may be set back or forth during the call. No
-/// duration is then negative, and their sum is at most what the call took by this machine's monotonic clock. The durations
-/// before and after the jump are exact.
+/// Durations from a server's clock that may jump during a call. None is negative, and their sum is at most the call's time here.
+/// Durations before and after the jump are exact.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerClock {
     last_us: i64,
@@ -108,12 +97,12 @@ pub struct ServerClock {
 }
 
 impl ServerClock {
-    /// Begins at a moment, in microseconds of any epoch; the whole call took `took`.
+    /// `begin_us` is in microseconds of any epoch; the call took `took`.
     pub fn new(begin_us: i64, took: Duration) -> Self {
         Self { last_us: begin_us, elapsed_ns: 0, limit_ns: nanoseconds(took) }
     }
 
-    /// Advances to the next moment; returns the nanoseconds since the one before.
+    /// Returns the nanoseconds since the last moment.
     pub fn advance(&mut self, to_us: i64) -> u64 {
         let step_us = u64::try_from(to_us.saturating_sub(self.last_us)).unwrap_or(0);
         let step_ns = step_us.saturating_mul(1000).min(self.limit_ns - self.elapsed_ns);
@@ -122,19 +111,17 @@ impl ServerClock {
         step_ns
     }
 
-    /// Nanoseconds from the beginning to the last moment.
     pub fn elapsed_ns(&self) -> u64 {
         self.elapsed_ns
     }
 
-    /// Nanoseconds of the call outside the server: the way there, the wait until its process runs, and the way back. All of it
-    /// is placed before the work, so that no operation seems to end too early; it seems late by the way back.
+    /// Nanoseconds of the call outside the server. They are placed before the work, so that no operation seems to end too early.
     pub fn unseen_ns(&self) -> u64 {
         self.limit_ns - self.elapsed_ns
     }
 }
 
-/// A wait in microseconds, rounded up so that nothing begins too early; it fits into a signed number.
+/// Rounded up, so that nothing begins too early.
 pub fn whole_microseconds(wait: Duration) -> u64 {
     u64::try_from(wait.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX).min(i64::MAX.cast_unsigned())
 }

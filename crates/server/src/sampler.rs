@@ -1,8 +1,7 @@
 //! Waits of sessions, sampled where the server counts none.
 //!
-//! The active sessions are read ten times a second. The time between two samples goes to the states found, so that after
-//! many samples the times are those of the states, as in the active session history of some databases. The time without a
-//! sample is an event of its own: [`NOT_SAMPLED`].
+//! Active sessions are read ten times a second. The time between two samples goes to the states found, as in the active session
+//! history of some databases.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -13,39 +12,34 @@ use std::time::{Duration, Instant};
 use slob_engine::{Result, WaitEvent};
 
 const INTERVAL: Duration = Duration::from_millis(100);
-/// The pause before a new connection after a failure.
+/// Before a new connection after a failure.
 const RECONNECT: Duration = Duration::from_secs(1);
-/// A sample that comes later than this after the one before it says nothing about the time between them.
+/// A later sample says nothing about the time before it.
 const TOO_LATE: Duration = Duration::from_secs(3);
-/// The longest wait for the end of a running sample.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The event for the time without a sample. It is counted for as many sessions as were active last, at least one.
+/// Counts for as many sessions as were active last, at least one.
 pub const NOT_SAMPLED: &str = "not sampled";
 const UNKNOWN: &str = "unknown";
 
-/// Sessions in the same state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The database's name for the class of the state.
     pub class: String,
-    /// The database's name for the state.
     pub name: String,
     pub sessions: u32,
 }
 
-/// A thread that samples until this is dropped.
+/// Samples until the drop.
 pub struct Sampler {
     times: Arc<Mutex<Times>>,
-    /// Dropped first, which ends the thread.
+    /// Its drop ends the thread.
     stop: Option<Sender<()>>,
-    /// Closed when the thread has ended.
+    /// Closed at the end of the thread.
     ended: Receiver<()>,
 }
 
 impl Sampler {
-    /// Starts to sample; `connect` makes a connection and returns what takes samples through it. A failure does not end a run:
-    /// `connect` is called again after a pause, and without a thread nothing is sampled.
+    /// A failure does not end a run: `connect` is called again after a pause. Without a thread nothing is sampled.
     pub fn start<S>(connect: impl Fn() -> Result<S> + Send + 'static) -> Self
     where
         S: FnMut() -> Result<Vec<Sample>>,
@@ -71,7 +65,6 @@ impl Sampler {
         Self { times, stop: Some(stop), ended }
     }
 
-    /// The times since the start.
     pub fn events(&self) -> Vec<WaitEvent> {
         lock(&self.times).events(Instant::now())
     }
@@ -80,7 +73,7 @@ impl Sampler {
 impl Drop for Sampler {
     fn drop(&mut self) {
         self.stop.take();
-        // Its connection is then closed too, unless the server does not answer.
+        // A silent server may still keep the connection open.
         let _ = self.ended.recv_timeout(END_TIMEOUT);
     }
 }
@@ -115,11 +108,10 @@ struct Times {
     /// Keyed by class and name.
     states: BTreeMap<(String, String), Duration>,
     not_sampled: Duration,
-    /// The time of the last sample.
+    /// Of the last sample.
     last: Instant,
-    /// Active sessions then.
     sessions: u32,
-    /// True if a sample has failed since.
+    /// Since the last sample.
     failed: bool,
 }
 
@@ -139,7 +131,6 @@ impl Times {
         }
     }
 
-    /// Session time without a sample since the last one; zero while the next sample may still cover it.
     fn missed(&self, now: Instant) -> Duration {
         let passed = now.saturating_duration_since(self.last);
         if self.failed || passed > TOO_LATE { passed * self.sessions.max(1) } else { Duration::ZERO }

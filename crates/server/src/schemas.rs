@@ -1,4 +1,4 @@
-//! Schemas on a server: their names, what they remember of their load, and their rows.
+//! Schemas on a server: names, markers and rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -13,44 +13,35 @@ use slob_method::{ROW_BYTES, RowContent, Scatter, SchemaNo, Table};
 
 use crate::{Row, homes};
 
-/// The beginning of the comment on a schema's marker.
 pub const COMMENT: &str = "OpenSLOB";
-/// The table that remembers a load.
 pub const MARKER: &str = "slob_load";
-/// The table that remembers which slices are in place.
 pub const SLICES: &str = "slob_slice";
-/// The unique index on the keys of the main table.
 pub const INDEX: &str = "i_cf1";
 /// No page is larger.
 const MOST_FILLER_BYTES: usize = 65_536;
 
-/// The name of a schema, unquoted.
 pub fn schema_name(schema: SchemaNo) -> String {
     format!("slob{schema}")
 }
 
-/// The schema of a name. Names such as slob01 or slob+1 are not ours.
+/// slob01 and slob+1 are not ours.
 pub fn schema_of_name(name: &str) -> Option<SchemaNo> {
     let schema = name.strip_prefix("slob")?.parse().ok().and_then(SchemaNo::new)?;
     (schema_name(schema) == name).then_some(schema)
 }
 
-/// The names c2 to c20.
 pub fn columns() -> impl Iterator<Item = String> {
     (2..2 + slob_method::COLUMNS).map(|number| format!("c{number}"))
 }
 
-/// The same as a list for SQL.
 pub fn column_list() -> String {
     columns().collect::<Vec<_>>().join(", ")
 }
 
-/// The comment on a schema's marker.
 pub fn marker_comment(schema: SchemaNo) -> String {
     format!("{COMMENT} schema {schema}: made by slob setup, removed by slob drop")
 }
 
-/// The contents of a schema's marker.
 pub struct Marker {
     load: Load,
     filler_bytes: usize,
@@ -58,8 +49,8 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// Reads seed, scale, scan_blocks, obfuscated, slice_rows, filler_bytes, row_count, row_blocks and all_blocks; the last
-    /// three are NULL until the schema is complete. `None` if the values make no sense.
+    /// Columns: seed, scale, scan_blocks, obfuscated, slice_rows, filler_bytes, row_count, row_blocks, all_blocks. The last three
+    /// are NULL until the schema is complete. `None` if they make no sense.
     pub fn read(row: &Row) -> Option<Self> {
         let load = Load {
             // Databases without unsigned numbers keep it as a signed one.
@@ -85,7 +76,7 @@ impl Marker {
         self.layout.is_some()
     }
 
-    /// The state of the schema; `marks` are those of the slices that are in place.
+    /// `marks` are those of existing slices.
     pub fn state(self, schema: SchemaNo, marks: &BTreeSet<&str>) -> SchemaState {
         let Self { load, filler_bytes, layout } = self;
         let in_place = || load.slices(schema).filter(|slice| marks.contains(mark(slice).as_str())).collect();
@@ -94,27 +85,23 @@ impl Marker {
     }
 }
 
-/// The SQL values that mark a slice as loaded: is_scan, its first position, and the one after its last.
+/// Values of is_scan, the first position, and the one after the last.
 fn mark(slice: &Slice) -> String {
     format!("{}, {}, {}", slice.table == Table::Scan, slice.positions.start, slice.positions.end)
 }
 
-/// The statement that remembers in a schema, quoted, that a slice is in place. It fails if another stream has loaded it.
+/// Fails if another stream has loaded the slice.
 pub fn mark_slice(schema: &str, slice: &Slice) -> String {
     format!("INSERT INTO {schema}.{SLICES} VALUES ({})", mark(slice))
 }
 
-/// The statement that remembers in a schema, quoted, that it is complete.
 pub fn mark_complete(schema: &str, Layout { rows, row_blocks, all_blocks }: Layout) -> String {
     format!(
         "UPDATE {schema}.{MARKER} SET row_count = {rows}, row_blocks = {row_blocks}, all_blocks = {all_blocks}"
     )
 }
 
-/// All schemas, the damaged ones among them; `drop` is the statement that removes one.
-///
-/// # Errors
-/// [`ErrorKind::Data`] if there are damaged ones only.
+/// `drop` is the statement that removes one. Damage of all is an error of [`ErrorKind::Data`].
 pub fn with_damaged(
     sound: Vec<SchemaState>,
     damaged: &[SchemaNo],
@@ -127,16 +114,12 @@ pub fn with_damaged(
     })
 }
 
-/// Schemas that were found to be complete, and their loads.
 #[derive(Debug, Default)]
 pub struct LoadedSchemas(Mutex<BTreeMap<SchemaNo, Load>>);
 
 impl LoadedSchemas {
-    /// Makes sure that the schemas of a session are complete. `look` reads the state of one that is not known yet, and may return
-    /// other schemas too. Messages use `name`.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] if a schema is not complete.
+    /// `look` reads an unknown schema's state, and may return others too. An incomplete schema is an error of
+    /// [`ErrorKind::Usage`].
     pub fn require<N: Display>(
         &self,
         plan: &SessionPlan,
@@ -144,7 +127,7 @@ impl LoadedSchemas {
         name: impl Fn(SchemaNo) -> N,
         look: impl Fn(SchemaNo) -> Result<Vec<SchemaState>>,
     ) -> Result<()> {
-        // Held while a server is asked: sessions that are opened at the same time need the same answer.
+        // Other sessions that open now need the same answer.
         let mut complete = self.lock();
         for (schema, _) in homes(plan.home, plan.hot_schema) {
             if complete.contains_key(&schema) {
@@ -168,10 +151,7 @@ impl LoadedSchemas {
         Ok(())
     }
 
-    /// Makes sure that the procedure of a session's schema, which was made for its load, writes the run's texts.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] if it does not.
+    /// The schema's procedure has the texts of its load. Other texts are an error of [`ErrorKind::Usage`].
     pub fn check_update_text(&self, plan: &SessionPlan, step: &str) -> Result<()> {
         let load = self.lock().get(&plan.home).copied();
         if load.is_none_or(|load| load.content().update_text() == *plan.update_text) {
@@ -181,7 +161,6 @@ impl LoadedSchemas {
         Err(EngineError::new(ErrorKind::Usage, step, message))
     }
 
-    /// Forgets a schema that is about to be dropped.
     pub fn forget(&self, schema: SchemaNo) {
         self.lock().remove(&schema);
     }
@@ -191,7 +170,6 @@ impl LoadedSchemas {
     }
 }
 
-/// The rows of a slice, made one by one.
 pub struct SliceRows {
     content: RowContent,
     scatter: Option<Scatter>,
@@ -209,7 +187,7 @@ impl SliceRows {
         Self { content: load.content(), scatter, schema, table, text, filler }
     }
 
-    /// Makes the row at a position, and returns its key: in the scan table, the position itself.
+    /// Returns the key: in the scan table, the position.
     pub fn fill(&mut self, position: u64) -> u64 {
         let custid = self.scatter.as_ref().map_or(position, |scatter| scatter.key_at(position));
         self.content.fill_row(self.table, self.schema, custid, &mut self.text);
@@ -218,10 +196,7 @@ impl SliceRows {
     }
 }
 
-/// Has the positions of a slice written in strides, and counts them.
-///
-/// # Errors
-/// [`ErrorKind::Cancelled`] if the load is stopped.
+/// A stop is an error of [`ErrorKind::Cancelled`].
 pub fn in_strides(
     slice: &Slice,
     stride: u64,
@@ -240,7 +215,7 @@ pub fn in_strides(
     Ok(())
 }
 
-/// The positions that lie in a table of so many rows, from 1, in pieces of at most `size`.
+/// Positions begin with 1.
 pub fn chunks(positions: &Range<u64>, rows: u64, size: u64) -> impl Iterator<Item = Range<u64>> + use<> {
     let (first, end) = (positions.start.max(1), positions.end.min(rows + 1));
     (first..end)
@@ -248,10 +223,7 @@ pub fn chunks(positions: &Range<u64>, rows: u64, size: u64) -> impl Iterator<Ite
         .map(move |at| at..end.min(at.saturating_add(size)))
 }
 
-/// Makes sure that a main table has every key, by its count of different keys, the least and the greatest.
-///
-/// # Errors
-/// [`ErrorKind::Data`] with the numbers.
+/// Takes the count of different keys, the least and the greatest. A gap is an error of [`ErrorKind::Data`].
 pub fn check_all_keys(load: &Load, [rows, least, greatest]: [u64; 3], step: &str) -> Result<()> {
     if (rows, least, greatest) == (load.scale, 1, load.scale) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The servers behind the endpoints, each monitored by itself.
+//! The servers behind the endpoints.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,35 +9,33 @@ use slob_engine::{
 
 use crate::{Clients, ConnectionRole, Connector, Pool, Row, Sampler, Task, schema_name};
 
-/// Questions of an engine to its servers.
 pub trait Monitored: Connector {
-    /// A text that two servers never share unless one was cloned from the other. Every role may read it, and it is the same
-    /// through every endpoint of one server.
+    /// Only cloned servers share it. Every role may read it, and it is the same through every endpoint.
     fn identity(connection: &mut Self::Connection) -> Result<String>;
 
-    /// The number that the server gives a connection, by which it is known as ours.
+    /// Shows that the connection is ours.
     fn number(_: &mut Self::Connection) -> Option<u64> {
         None
     }
 
-    /// True if two endpoints with the same identity lead to one server.
+    /// Equal identities of two endpoints may be clones.
     fn is_same(_one: &mut Self::Connection, _other: &mut Self::Connection) -> Result<bool> {
         Ok(true)
     }
 
-    /// Facts by which the server is found on its host.
+    /// They lead to the server on its host.
     fn clues(connection: &mut Self::Connection) -> Result<Clues>;
 
-    /// The limits of connections that apply to our sessions.
+    /// Of connections, for our sessions.
     fn limits(connection: &mut Self::Connection, step: &str) -> Result<Vec<Limit>>;
 
-    /// Starts to sample our sessions on the server of an endpoint. Its connection is one of `clients`.
+    /// Its connection is one of `clients`.
     fn sampler(connector: Arc<Self>, endpoint: usize, clients: Arc<Clients>) -> Sampler;
 }
 
 const SEVERAL: &str = "Sessions use several endpoints; the server settings are those of the first one.";
 
-/// The servers of a target, by their endpoints, and the connections to them that are not sessions.
+/// Also holds the connections that are not sessions.
 pub struct Servers<C: Monitored> {
     pub connector: Arc<C>,
     pool: Pool<Task, C::Connection>,
@@ -45,16 +43,15 @@ pub struct Servers<C: Monitored> {
     schemas_of_run: Mutex<Vec<String>>,
 }
 
-/// The server of an endpoint.
 struct Server {
-    /// An earlier endpoint of the same server.
+    /// An earlier endpoint.
     same_as: Option<usize>,
     sampler: Mutex<Option<Sampler>>,
     clients: Arc<Clients>,
 }
 
 impl<C: Monitored> Servers<C> {
-    /// Connects to every endpoint of several, since a run needs them all, and finds out which lead to the same server.
+    /// A run needs every endpoint of several.
     pub fn connect(connector: C) -> Result<Self> {
         let endpoints = connector.endpoints();
         let mut all = Self {
@@ -79,7 +76,6 @@ impl<C: Monitored> Servers<C> {
         Ok(all)
     }
 
-    /// The first known endpoint of the server that has this identity.
     fn earlier(&self, known: &[(usize, String)], endpoint: usize, identity: &str) -> Result<Option<usize>> {
         for (earlier, _) in known.iter().filter(|(_, known)| known == identity) {
             let is_same = self.with(Task::Monitor(*earlier), |one| {
@@ -92,7 +88,6 @@ impl<C: Monitored> Servers<C> {
         Ok(None)
     }
 
-    /// Lends a connection for a task.
     pub fn with<T>(&self, task: Task, work: impl FnOnce(&mut C::Connection) -> Result<T>) -> Result<T> {
         let connect = || {
             let mut connection = self.connector.connect_for(task)?;
@@ -105,44 +100,36 @@ impl<C: Monitored> Servers<C> {
         self.pool.with(task, C::is_usable, connect, work)
     }
 
-    /// The first endpoint of each server.
     pub fn first_endpoints(&self) -> impl Iterator<Item = usize> {
         (0..).zip(&self.servers).filter(|(_, server)| server.same_as.is_none()).map(|(endpoint, _)| endpoint)
     }
 
-    /// The names of the endpoints; none where there is one only.
+    /// Empty for a single endpoint.
     pub fn endpoints(&self) -> Vec<String> {
         if self.servers.len() > 1 { self.connector.names() } else { Vec::new() }
     }
 
-    /// The endpoint of a session, and what the session is called in messages.
     pub fn place(&self, plan: &SessionPlan) -> (usize, String) {
         let endpoint = plan.endpoint(self.servers.len());
         (endpoint, format!("session {} on {}", plan.number, self.connector.endpoint(endpoint)))
     }
 
-    /// Sets the schemas that [`Servers::schemas_of_run`] names.
     pub fn begin_run(&self, run: &RunPlan<'_>) {
         let names = run.schemas.iter().map(|schema| schema_name(*schema)).collect();
         *self.schemas_of_run.lock().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
-    /// The names of the schemas whose tables are counted as the run's; none before a run.
+    /// Tables in these schemas count as the run's; none before a run.
     pub fn schemas_of_run(&self) -> Vec<String> {
         self.schemas_of_run.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The clients of the server of an endpoint.
     pub fn clients(&self, endpoint: usize) -> &Arc<Clients> {
         let endpoint = endpoint % self.servers.len();
         &self.servers[self.servers[endpoint].same_as.unwrap_or(endpoint)].clients
     }
 
-    /// The figures of all servers, with the waits of our sessions: as a server counts them, or, where `figures` has none, as
-    /// they were sampled since the first snapshot. One of several servers that can't be asked is unreachable.
-    ///
-    /// # Errors
-    /// If no server can be asked.
+    /// Waits are the server's, or those sampled since the first snapshot. Fails if no server can be asked.
     pub fn snapshot(
         &self,
         figures: impl Fn(&mut C::Connection, &Clients) -> Result<(Figures, Option<Vec<WaitEvent>>)>,
@@ -170,7 +157,7 @@ impl<C: Monitored> Servers<C> {
         }
     }
 
-    /// Waits since the first call: what happens before the first sample is in no window.
+    /// Since the first call: the window excludes the time before the first sample.
     fn sampled(&self, endpoint: usize) -> Vec<WaitEvent> {
         let Server { sampler, clients, .. } = &self.servers[endpoint];
         let mut sampler = sampler.lock().unwrap_or_else(PoisonError::into_inner);
@@ -178,7 +165,7 @@ impl<C: Monitored> Servers<C> {
         sampler.get_or_insert_with(start).events()
     }
 
-    /// Facts by which each server is found on its host; fewer of one that can't be asked.
+    /// An unreachable server has fewer clues.
     pub fn locations(&self) -> Vec<ServerLocation> {
         let of_server = |endpoint| ServerLocation {
             endpoint,
@@ -188,10 +175,7 @@ impl<C: Monitored> Servers<C> {
         self.first_endpoints().map(of_server).collect()
     }
 
-    /// Makes sure that each server accepts its share of a run's sessions, beside `others` that monitor.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] if one would not, with the figures.
+    /// `others` are connections that monitor. A lack is an error of [`ErrorKind::Usage`].
     pub fn check_capacity(&self, run: &RunPlan<'_>, others: u64) -> Result<()> {
         let endpoints = self.servers.len();
         for endpoint in 0..endpoints {
@@ -204,37 +188,29 @@ impl<C: Monitored> Servers<C> {
         Ok(())
     }
 
-    /// Sentences for the record.
     pub fn notes(&self) -> Vec<String> {
         if self.servers.len() > 1 { vec![SEVERAL.to_owned()] } else { Vec::new() }
     }
 }
 
-/// A limit of connections.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// Its name in the server's manual.
     pub name: String,
     pub most: u64,
-    /// Connections kept for others.
+    /// For others.
     pub reserved: u64,
     pub in_use: u64,
-    /// The way to raise it.
     pub remedy: String,
 }
 
 impl Limit {
-    /// Reads most, reserved, in_use, name and remedy; `None` without a limit.
+    /// Columns: most, reserved, in_use, name, remedy. `None` without a limit.
     pub fn read(row: &Row) -> Option<Self> {
         let (name, remedy) = (row.get(3)?, row.get(4)?);
         Some(Self { name, most: row.get(0)?, reserved: row.get(1)?, in_use: row.get(2)?, remedy })
     }
 
-    /// Refuses sessions that will not all be accepted beside `others`, which this program opens to monitor and may not have
-    /// open yet.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`], with the figures.
+    /// `others` are this program's further connections. A lack is an error of [`ErrorKind::Usage`].
     pub fn check(&self, sessions: u32, others: u64, step: &str) -> Result<()> {
         let Self { name, most, reserved, in_use, remedy } = self;
         let room = most.saturating_sub(reserved + in_use + others);

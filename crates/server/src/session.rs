@@ -1,5 +1,3 @@
-//! Sessions whose batches can be cancelled, and their loop where each operation is a statement of its own.
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -13,13 +11,12 @@ use slob_method::{Action, Batch, COLUMN_BYTES, KeyRange, Op, SchemaNo};
 use crate::operations::not_opened_for;
 use crate::{Kind, classify, homes};
 
-/// A request to end a batch is repeated after this time, and so many times.
+/// Requests to end a batch are repeated at this interval.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 const MOST_TRIES: u32 = 100;
 
-/// Executes batches in one connection.
 pub trait Work: Send {
-    /// Does the work of [`Session::execute`], with an empty outcome; `alarm` ends pauses in this process.
+    /// Works as [`Session::execute`], with an empty outcome; `alarm` ends pauses in this process.
     fn work(
         &mut self,
         batch: &Batch,
@@ -28,23 +25,21 @@ pub trait Work: Send {
         outcome: &mut Outcome,
     ) -> Result<()>;
 
-    /// Does the work of [`Session::publish`].
+    /// Works as [`Session::publish`].
     fn publish(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Asks a server to end what a session does.
 pub trait Interrupt: Send + Sync {
-    /// Each call of the result sends one request. It is made once for each cancellation, in the thread that calls it, so that
-    /// it may keep a connection. A request that can't be sent is dropped: the next try may succeed, or the batch ends by itself.
+    /// Each call of the result sends one request. It serves one cancellation in one thread, so it may keep a connection. Requests
+    /// that can't be sent are dropped.
     fn asker(&self) -> Box<dyn FnMut() + '_>;
 
-    /// Other causes of the end of a batch, for the advice of an error.
+    /// Advice on other causes of the end of a batch.
     fn others(&self) -> &'static str;
 }
 
-/// A session on an endpoint that can be cancelled.
 pub struct Cancellable<W> {
     work: W,
     endpoint: usize,
@@ -96,8 +91,7 @@ impl CancelState {
         self.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Executes a batch, unless the session has been cancelled before. The error is [`ErrorKind::Cancelled`] if, and only if, the
-    /// session was cancelled by its handle.
+    /// The error is [`ErrorKind::Cancelled`] only after a cancellation by the handle.
     fn guard<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let cancelled = |why: String| EngineError::new(ErrorKind::Cancelled, "executing a batch", why);
         self.running.store(true, Ordering::SeqCst);
@@ -107,7 +101,6 @@ impl CancelState {
         };
         self.running.store(false, Ordering::SeqCst);
         match result {
-            // Whatever failed on the way out of a cancelled batch, the cancellation is the reason.
             Err(error) if self.is_cancelled() => Err(cancelled(error.to_string())),
             Err(error) if error.kind() == ErrorKind::Cancelled => {
                 let others = self.interrupt.others();
@@ -123,8 +116,8 @@ impl Cancel for Canceller {
     fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         self.0.alarm.cancel();
-        // A request may take a connection, and one that arrives between two statements is lost on the server. So it is
-        // repeated, in a thread of its own, since there may be hundreds of sessions to cancel.
+        // A request between two statements is lost on the server, so it is repeated. There may be hundreds of sessions, hence a
+        // thread.
         let state = Arc::clone(&self.0);
         let asking = move || {
             let mut ask = state.interrupt.asker();
@@ -136,14 +129,14 @@ impl Cancel for Canceller {
                 thread::sleep(ASK_AGAIN);
             }
         };
-        // Without a thread, one request has to do.
+        // Without a thread, one request must do.
         if thread::Builder::new().spawn(asking).is_err() && self.0.running.load(Ordering::SeqCst) {
             (self.0.interrupt.asker())();
         }
     }
 }
 
-/// The time left until a deadline: `None` if it is over, `Some(None)` without a deadline.
+/// `None` after the deadline, `Some(None)` without one.
 #[allow(clippy::option_option)]
 pub fn time_left(deadline: Option<Instant>, now: Instant) -> Option<Option<Duration>> {
     let Some(deadline) = deadline else { return Some(None) };
@@ -151,20 +144,15 @@ pub fn time_left(deadline: Option<Instant>, now: Instant) -> Option<Option<Durat
     (!left.is_zero()).then_some(Some(left))
 }
 
-/// Prepares and executes statements in one connection.
 pub trait Statements: Send {
     type Statement: Clone + Send;
-    /// The client library's errors.
     type Error;
 
-    /// Prepares the statement of a kind of operation on a schema.
     fn prepare(&mut self, kind: Kind, schema: SchemaNo) -> Result<Self::Statement, Self::Error>;
 
-    /// Counts the rows of some keys, or of a whole table.
     fn count(&mut self, statement: &Self::Statement, keys: Option<KeyRange>) -> Result<u64, Self::Error>;
 
-    /// Updates the rows of some keys with these values and returns their number. It then commits, or leaves the transaction
-    /// open for the next UPDATE.
+    /// Returns the number of rows. It commits, or leaves the transaction open for the next UPDATE.
     fn update(
         &mut self,
         statement: &Self::Statement,
@@ -173,24 +161,23 @@ pub trait Statements: Send {
         commits: bool,
     ) -> Result<u64, Self::Error>;
 
-    /// Rolls back an open transaction, if possible.
+    /// Rolls back if it can.
     fn roll_back(&mut self);
 
-    /// The error of a step on a schema. An open transaction is rolled back.
+    /// Rolls back an open transaction.
     fn failed(&mut self, schema: SchemaNo, step: &str, error: Self::Error) -> EngineError;
 
-    /// Called after each batch. An open transaction is committed.
+    /// Commits an open transaction after each batch.
     fn batch_done(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Does the work of [`Session::publish`].
+    /// Works as [`Session::publish`].
     fn publish(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Sends operation by operation.
 pub struct ClientLoop<S: Statements> {
     connection: S,
     plan: SessionPlan,
@@ -198,7 +185,6 @@ pub struct ClientLoop<S: Statements> {
 }
 
 impl<S: Statements> ClientLoop<S> {
-    /// Prepares the statements that the plan needs.
     pub fn new(mut connection: S, plan: &SessionPlan, step: &str) -> Result<Self> {
         let mut prepared = Vec::new();
         for (schema, hot) in homes(plan.home, plan.hot_schema) {

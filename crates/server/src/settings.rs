@@ -1,14 +1,13 @@
-//! Settings of a server that change results, advice on them, and the parameter that the engines share.
+//! Settings of a server that change results, and advice on them.
 
 use slob_engine::{Capabilities, SchemaState, Setting};
 use slob_spec::{EngineOptions, Group, Kind, Param};
 
-/// The settings of a server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerSettings(pub Vec<Setting>);
 
 impl ServerSettings {
-    /// Names and values as a server gave them, in the order of `names`.
+    /// In the order of `names`.
     pub fn in_order(settings: impl IntoIterator<Item = (String, String)>, names: &[&str]) -> Self {
         let mut settings: Vec<Setting> =
             settings.into_iter().map(|(name, value)| Setting::new(name, value)).collect();
@@ -24,7 +23,7 @@ impl ServerSettings {
         self.get(name)?.parse().ok()
     }
 
-    /// The advice for each (name, value, advice) that is set so.
+    /// `known` holds names, values and advice.
     pub fn advice(&self, known: &[(&str, &str, &str)]) -> impl Iterator<Item = String> {
         known
             .iter()
@@ -33,12 +32,11 @@ impl ServerSettings {
     }
 }
 
-/// Names as a list of SQL literals.
 pub fn literals(names: &[&str]) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// The sizes that decide whether reads reach a device, in bytes.
+/// In bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sizes {
     pub data: Option<u64>,
@@ -46,8 +44,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Advice if the data fit into the server's cache, whose size is the setting `cache`. Whether they fit into the page cache
-    /// is checked on the server's host.
+    /// The setting `cache` is the server's own; its host's page cache is checked elsewhere.
     pub fn advice(&self, cache: &str) -> Option<String> {
         let (data, room) = self.data.zip(self.cache).filter(|(data, room)| data <= room)?;
         let mib = |bytes: u64| bytes >> 20;
@@ -59,7 +56,7 @@ impl Sizes {
     }
 }
 
-/// The blocks of all complete schemas; `None` if there is none.
+/// `None` without a complete schema.
 pub fn loaded_blocks(schemas: &[SchemaState]) -> Option<u64> {
     let blocks = schemas.iter().filter_map(|state| state.state.layout()).map(|layout| layout.all_blocks);
     Some(blocks.sum()).filter(|blocks| *blocks > 0)
@@ -69,14 +66,14 @@ const SERVER: &str = "server";
 const STATEMENT: &str = "statement";
 const CLIENT: &str = "client";
 
-/// The place of the loop over the operations of a batch: the parameter LOOP.
+/// The parameter LOOP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopPlace {
-    /// In a procedure of the server; consecutive SELECTs are one statement where that costs less.
+    /// A procedure, which joins consecutive SELECTs where that costs less.
     Server,
-    /// In a procedure of the server, with one statement for each operation.
+    /// A procedure with one statement for each operation.
     Statement,
-    /// In this process, with prepared statements.
+    /// Prepared statements of this process.
     Client,
 }
 
@@ -106,7 +103,7 @@ impl LoopPlace {
         self != Self::Client
     }
 
-    /// The capabilities of an engine with this parameter; SELECTs of up to `joined_blocks` blocks are one statement.
+    /// SELECTs of up to `joined_blocks` blocks are one statement.
     pub fn capabilities(self, joined_blocks: u16, direct_io: Option<bool>) -> Capabilities {
         Capabilities {
             stores_data: true,

@@ -1,4 +1,4 @@
-//! Connections as a target and the environment describe them: parameters, endpoints, users and time limits.
+//! Parameters, endpoints, users and time limits of connections.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,17 +10,17 @@ use std::time::Duration;
 use slob_engine::{EngineError, ErrorKind, Result};
 use slob_spec::Target;
 
-/// The time for a server to accept a connection, unless a parameter says otherwise.
+/// The default.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time for the login after that.
+/// After the connection.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
-// A peer that vanished is noticed after half a minute: by keepalive (10 + 4 * 5 s), or by the user timeout of RFC 5482.
+// Keepalive (10 + 4 * 5 s) or the user timeout of RFC 5482 notices a lost peer after half a minute.
 pub const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 pub const KEEPALIVE_PROBES: u32 = 4;
 pub const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The environment's variables; tests supply their own.
+/// Tests supply their own.
 pub struct Environment<'a>(pub &'a dyn Fn(&str) -> Option<String>);
 
 impl Environment<'_> {
@@ -28,17 +28,15 @@ impl Environment<'_> {
         Environment(&|name| std::env::var(name).ok())
     }
 
-    /// A variable; an empty one counts as unset.
+    /// Empty counts as unset.
     pub fn variable(&self, name: &str) -> Option<String> {
         (self.0)(name).filter(|value| !value.is_empty())
     }
 
-    /// A path below the home folder.
     pub fn home(&self, below: &str) -> Option<PathBuf> {
         self.variable("HOME").map(|home| PathBuf::from(home).join(below))
     }
 
-    /// The account that this process runs as.
     fn account(&self) -> Option<String> {
         let uid = std::fs::metadata("/proc/self").ok()?.uid().to_string();
         let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -49,15 +47,14 @@ impl Environment<'_> {
     }
 }
 
-/// The parameters that a client knows: their names, as the client spells them, and their variables.
+/// With their variables.
 #[derive(Clone, Copy)]
 pub struct Keywords {
     pub names: &'static [(&'static str, Option<&'static str>)],
-    /// Brings a name of a target's query into the client's spelling.
+    /// From a target's query.
     pub spelling: fn(&str) -> String,
 }
 
-/// Values of parameters: from the target's query, else from a file of the client, else from the environment.
 pub struct Parameters<'a> {
     keywords: Keywords,
     target: &'a Target,
@@ -66,10 +63,7 @@ pub struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// No file yet.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] that names the parameter of the query which is not known.
+    /// Knows no file yet. An unknown parameter of the query is an error of [`ErrorKind::Usage`].
     pub fn new(keywords: Keywords, target: &'a Target, environment: &'a Environment<'a>) -> Result<Self> {
         let known: Vec<&str> = keywords.names.iter().map(|(name, _)| *name).collect();
         let is_unknown = |name: &str| !known.contains(&(keywords.spelling)(name).as_str());
@@ -90,16 +84,13 @@ impl<'a> Parameters<'a> {
         value.filter(|value| !value.is_empty())
     }
 
-    /// The value in the target's query; the last one counts.
+    /// The last one counts.
     pub fn query(&self, name: &str) -> Option<&str> {
         let mut query = self.target.query().iter().rev();
         query.find(|(key, _)| (self.keywords.spelling)(key) == name).map(|(_, value)| value.as_str())
     }
 
-    /// The user of the target, else of another source, else the account's name, as for the servers' own clients.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] if there is none; `example` shows how one is written.
+    /// The account's name is the last resort, as for the servers' own clients. `example` shows how to write a user.
     pub fn user(&self, example: &str) -> Result<String> {
         let user = self.target.user().map(str::to_owned).or_else(|| self.get("user"));
         user.or_else(|| self.environment.account()).ok_or_else(|| {
@@ -108,15 +99,11 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// The error of a target, or of a parameter that belongs to it, that can't be used.
 pub fn unusable(message: impl Into<String>) -> EngineError {
     EngineError::new(ErrorKind::Usage, "reading the target", message)
 }
 
-/// Reads a port; `sources` says where it may come from.
-///
-/// # Errors
-/// [`ErrorKind::Usage`] if it is not one.
+/// `sources` says where a port may come from.
 pub fn port(text: &str, sources: &str) -> Result<u16> {
     text.trim().parse().ok().filter(|port| *port > 0).ok_or_else(|| {
         unusable(format!("the port '{text}' is not a number from 1 to 65535"))
@@ -124,7 +111,6 @@ pub fn port(text: &str, sources: &str) -> Result<u16> {
     })
 }
 
-/// The address on which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     pub host: Host,
@@ -134,14 +120,13 @@ pub struct Endpoint {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// A name or address.
     Network(String),
-    /// A unix socket, or its folder.
+    /// A folder may stand for its socket.
     Socket(PathBuf),
 }
 
 impl Endpoint {
-    /// A host that begins with a slash is a unix socket.
+    /// A leading slash means a unix socket.
     pub fn new(host: &str, port: u16) -> Self {
         let host = match host.starts_with('/') {
             true => Host::Socket(PathBuf::from(host)),
@@ -150,7 +135,7 @@ impl Endpoint {
         Self { host, port }
     }
 
-    /// Reached without a network. A tunnel or a container's port may still lead elsewhere.
+    /// A tunnel or a container's port may still lead elsewhere.
     pub fn is_local(&self) -> bool {
         match &self.host {
             Host::Socket(_) => true,
@@ -171,7 +156,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A host of the network and a port as people write them.
+/// Brackets an IPv6 address.
 pub fn host_and_port(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }

@@ -17,8 +17,7 @@ pub(super) fn starts_empty(subject: &Subject<'_>) -> Checked {
     ensure(subject.engine()?.schemas()?.is_empty(), || "there are schemas".into())
 }
 
-/// Loads schema 1 whole; schema 2 up to the first slice, then with a load that is stopped, then the rest after opening the
-/// target again.
+/// Schema 2 is stopped during its load, and resumed after opening the target again.
 pub(super) fn loads_and_resumes(subject: &Subject<'_>) -> Checked {
     let engine = subject.engine()?;
     let progress = load_whole(engine.as_ref(), SchemaNo::FIRST)?;
@@ -48,11 +47,10 @@ pub(super) fn loads_and_resumes(subject: &Subject<'_>) -> Checked {
         engine.load_slice(&LOAD, slice, &progress)?;
     }
     check_layout(engine.finish_schema(&LOAD, second()?)?)?;
-    // After an interruption between its work and its return, its caller repeats it.
+    // Callers repeat it after an interruption.
     check_layout(engine.finish_schema(&LOAD, second()?)?)
 }
 
-/// Loads a schema from its beginning to its end.
 fn load_whole(engine: &dyn Engine, schema: SchemaNo) -> Checked<LoadProgress> {
     let progress = LoadProgress::default();
     engine.create_schema(&LOAD, schema)?;

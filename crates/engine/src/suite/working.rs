@@ -13,7 +13,6 @@ use crate::execution::nanoseconds;
 use crate::{Counter, Counters, Engine, EngineError, ErrorKind, Outcome, RunPlan, Session, Slice, Snapshot};
 
 const SHORT: Duration = Duration::from_millis(50);
-/// Time for a server to publish the counters of a session.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn workload(update_pct: u8, unit: u16) -> Checked<Workload> {
@@ -21,7 +20,7 @@ fn workload(update_pct: u8, unit: u16) -> Checked<Workload> {
     Ok(Workload { update_pct, ..Workload::selects(LOAD.scale, WorkUnit::new(unit)?) })
 }
 
-/// The first `count` operations of a workload; each `nonce` writes other values.
+/// Each `nonce` writes other values.
 fn batch(workload: Workload, nonce: u64, home: SchemaNo, count: usize) -> Checked<Batch> {
     workload.check()?;
     let mut batch = Batch::with_capacity(count);
@@ -29,13 +28,11 @@ fn batch(workload: Workload, nonce: u64, home: SchemaNo, count: usize) -> Checke
     Ok(batch)
 }
 
-/// SELECTs of one block, each with a pause.
 fn pausing(pause_us: u32, count: usize) -> Checked<Batch> {
     let think = ThinkTime { every: NonZeroU32::MIN, min_us: pause_us, max_us: pause_us };
     batch(Workload { think_time: Some(think), ..workload(0, 1)? }, 1, SchemaNo::FIRST, count)
 }
 
-/// A target with a session on schema 1.
 struct Working {
     engine: Box<dyn Engine>,
     session: Box<dyn Session>,
@@ -49,7 +46,7 @@ impl Working {
     }
 }
 
-/// Executes a batch to its end, and checks the rows of each operation against its plan.
+/// Checks the rows of each operation against its plan.
 fn execute(session: &mut dyn Session, batch: &Batch) -> Checked<Outcome> {
     let mut outcome = Outcome::new();
     session.execute(batch, None, &mut outcome)?;
@@ -66,12 +63,10 @@ fn execute(session: &mut dyn Session, batch: &Batch) -> Checked<Outcome> {
     Ok(outcome)
 }
 
-/// Sum of all durations.
 fn work_ns(outcome: &Outcome) -> u64 {
     outcome.ops().iter().map(|op| op.duration_ns).sum()
 }
 
-/// The stamps of the updated rows of a main table.
 fn stamps(engine: &dyn Engine, schema: SchemaNo) -> Checked<BTreeMap<u64, Stamp>> {
     let mut stamps = BTreeMap::new();
     verify(engine, schema, Table::Main, &mut |key, state| {
@@ -99,7 +94,7 @@ pub(super) fn scans_are_whole(subject: &Subject<'_>) -> Checked {
     ensure(rows == expected, || format!("a scan saw {rows} rows instead of {expected}"))
 }
 
-/// Runs a mix on schema 1 and then reads all of it: each row carries the stamp of its last update, or is unchanged.
+/// Each row has the stamp of its last update, or is unchanged.
 pub(super) fn updates(subject: &Subject<'_>, redo: RedoStress, nonce: u64) -> Checked {
     let stores_data = subject.stores_data()?;
     let Working { engine, mut session } = Working::open(subject, Some(redo))?;
@@ -134,12 +129,11 @@ pub(super) fn updates(subject: &Subject<'_>, redo: RedoStress, nonce: u64) -> Ch
     ensure((in_c3 > 0) == (redo == RedoStress::Heavy), || format!("{in_c3} rows were changed in c3"))
 }
 
-/// Transactions of several UPDATEs have one commit each, and the end of a call ends the last one.
+/// The end of a call ends the last transaction.
 pub(super) fn transactions(subject: &Subject<'_>) -> Checked {
     let mut on = Working::open(subject, Some(RedoStress::Lite))?;
     let all = batch(workload(100, 3)?, 71, SchemaNo::FIRST, 90)?;
     let one = batch(workload(100, 1)?, 72, SchemaNo::FIRST, 1)?;
-    // Every third one commits, but the last.
     let commits = |at: usize| at % 3 == 2 && at != 89;
     let ops: Vec<Op> =
         all.ops().iter().enumerate().map(|(at, op)| Op { commits: commits(at), ..*op }).collect();
@@ -155,7 +149,7 @@ pub(super) fn transactions(subject: &Subject<'_>) -> Checked {
     let enough = |delta: &Counters| delta.get(Counter::Commits).is_none_or(|commits| commits >= expected);
     let delta = counted_since(engine, &before, enough)?;
     if let Some(commits) = delta.get(Counter::Commits) {
-        // Servers also count transactions that only read, and those of other sessions.
+        // Servers also count read-only transactions, and other sessions'.
         let most = if engine.server()?.capabilities.embedded { expected } else { 90 };
         ensure((expected..=most).contains(&commits), || {
             format!("90 UPDATEs in threes and another one made {commits} commits")
@@ -213,7 +207,7 @@ pub(super) fn pauses(subject: &Subject<'_>) -> Checked {
 pub(super) fn due_times(subject: &Subject<'_>) -> Checked {
     let mut on = Working::open(subject, None)?;
     let plain = batch(workload(0, 1)?, 9, SchemaNo::FIRST, 6)?;
-    // The second is late when the batch is handed over; the last one is due after the deadline.
+    // The second is late from the start; the last is due after the deadline.
     let dues_ms = [1000, 900, 1040, 1080, 1080, 61_000];
     let mut batch = Batch::due(plain.ops().iter().copied().zip(dues_ms.map(|ms| ms * 1_000_000)));
     batch.hand_over(1_000_000_000);
@@ -253,7 +247,7 @@ pub(super) fn deadline(subject: &Subject<'_>) -> Checked {
     let mut outcome = Outcome::new();
     on.session.execute(&long, Some(Instant::now() + 3 * SHORT), &mut outcome)?;
     let done = outcome.ops().len();
-    // 150 ms hold at most 15 operations with a pause of 10 ms each, and the one that is running at the end.
+    // 150 ms hold at most 15 operations with pauses of 10 ms, and a last one.
     ensure((1..=16).contains(&done), || format!("{done} operations were done before the deadline"))?;
     on.session.execute(&long, Some(Instant::now()), &mut outcome)?;
     ensure(outcome.ops().is_empty(), || "work was done after the deadline".into())?;
@@ -285,7 +279,7 @@ pub(super) fn cancel(subject: &Subject<'_>) -> Checked {
     ensure(asked.elapsed() < Duration::from_secs(30), || format!("it took {:?}", asked.elapsed()))
 }
 
-/// Four sessions, two on each schema, update at once: no operation fails, and none is lost.
+/// Two sessions update each schema at once: no operation fails, and none is lost.
 pub(super) fn side_by_side(subject: &Subject<'_>) -> Checked {
     let engine = subject.engine()?;
     let mut workers = Vec::new();
@@ -311,7 +305,7 @@ pub(super) fn refuses_unknown_schema(subject: &Subject<'_>) -> Checked {
     ensure(opened.is_err(), || "a session was opened on schema 9, which is not loaded".into())
 }
 
-/// Counters since `before`, once they are `enough` or patience ends.
+/// Waits until counters are `enough`, or patience ends.
 fn counted_since(
     engine: &dyn Engine,
     before: &Snapshot,
@@ -327,7 +321,6 @@ fn counted_since(
     }
 }
 
-/// Executes a batch and returns its counters, once they are `enough` or patience ends.
 fn counted(
     subject: &Subject<'_>,
     batch: &Batch,
@@ -343,7 +336,7 @@ fn counted(
 }
 
 pub(super) fn counters_grow(subject: &Subject<'_>) -> Checked {
-    // Servers that count at commits must count SELECTs alone too.
+    // Servers that count at commits must count SELECTs too.
     for update_percent in [20, 0] {
         let batch = batch(workload(update_percent, 8)?, 31, SchemaNo::FIRST, 200)?;
         let updates = batch.ops().iter().filter(|op| matches!(op.action, Action::Update(..))).count() as u64;
@@ -371,15 +364,13 @@ pub(super) fn redo_by_stress(subject: &Subject<'_>) -> Checked {
             None => return ensure(!subject.stores_data()?, || "redo is not counted".into()),
         }
     }
-    // Engines that log whole pages write the same for both; none may write less for nineteen columns.
+    // Engines that log whole pages write the same for both.
     ensure(redo_bytes[0] > 0, || "LITE updates made no redo".into())?;
     ensure(redo_bytes[1] * 10 >= redo_bytes[0] * 9, || format!("redo bytes, LITE and HEAVY: {redo_bytes:?}"))
 }
 
-/// A counter of one database misses the writes of the server's own processes, and must not pass for few writes.
-///
-/// An embedded database counts writes where they happen, and writes when it likes. A server without a counter of checkpoints
-/// may not have made one.
+/// Counters of one database miss the server's own processes. Embedded databases write when they like. Without a counter, a server
+/// may have made no checkpoint.
 pub(super) fn writes_are_counted(subject: &Subject<'_>) -> Checked {
     let mut on = Working::open(subject, Some(RedoStress::Lite))?;
     let engine = on.engine.as_ref();
@@ -392,7 +383,7 @@ pub(super) fn writes_are_counted(subject: &Subject<'_>) -> Checked {
     let (schemas, redo) = ([SchemaNo::FIRST], Some(RedoStress::Lite));
     let run = RunPlan { schemas: &schemas, sessions: 1, redo, scans: false, stop: None };
     let notes = [engine.before_run(&run)?, engine.after_run()].concat();
-    // An account that may not make a checkpoint says so.
+    // An account that may make no checkpoint says so.
     if notes.iter().any(|note| note.contains("checkpoint")) {
         return Ok(());
     }
