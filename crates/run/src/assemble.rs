@@ -100,10 +100,10 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
     }
 }
 
-/// So many names are enough to find those who disturb.
+/// Enough to find those who disturb.
 const NAMED_CLIENTS: usize = 20;
 
-/// The traced stretch: the one behind the window, or the window.
+/// The traced stretch follows the window, or is the window.
 fn trace(spec: &RunSpec, measured: &Measurements, window: Option<(&Sample, &Sample)>) -> Option<TraceRecord> {
     let when = spec.trace?;
     let (begin, end) = match when {
@@ -221,7 +221,7 @@ fn load(prepared: &Prepared, spec: &RunSpec) -> Option<LoadRecord> {
     })
 }
 
-/// Operations due at the end of the window, less those done by then.
+/// Operations due by the end of the window, less those done.
 fn backlog(workload: &Workload, window: Window, tally: &Tally) -> Option<u64> {
     let due = workload.due_between(0.0, window.begin_s + window.seconds)?;
     Some((due as u64).saturating_sub(tally.done_until_end()))
@@ -290,7 +290,7 @@ fn endpoints(
     names.iter().enumerate().map(endpoint).collect()
 }
 
-/// Notes on servers whose counters are missing although both snapshots were taken.
+/// For servers with both snapshots but no counters.
 fn missing_counters(endpoints: &[EndpointRecord], snapshots: Option<(&Snapshot, &Snapshot)>) -> Vec<String> {
     let Some((begin, end)) = snapshots else { return Vec::new() };
     if endpoints.is_empty() {
@@ -311,7 +311,7 @@ fn missing_counters(endpoints: &[EndpointRecord], snapshots: Option<(&Snapshot, 
         .collect()
 }
 
-/// The hosts of the database together, or this host if none of them was observed.
+/// This host stands in if none of the database's was observed.
 fn host(topology: &Topology, hosts: &HostsInterval) -> HostRecord {
     let device = topology.device().cloned();
     let missing = topology.servers.first().and_then(|server| server.found.as_ref().err());
@@ -329,7 +329,7 @@ fn host(topology: &Topology, hosts: &HostsInterval) -> HostRecord {
     }
 }
 
-/// The names of all hosts of the database, and the sums of their CPUs and memory.
+/// Sums of CPUs and memory.
 fn host_info(topology: &Topology) -> HostInfo {
     let mut known = topology.hosts_of_database().filter_map(|(_, host)| host.info());
     let Some(first) = known.next() else { return HostInfo::read() };
@@ -388,7 +388,7 @@ fn observed(topology: &Topology, measured: &Measurements, hosts: &HostsInterval)
     topology.servers.iter().enumerate().map(record).collect()
 }
 
-/// This program's own host, if the hosts of the database are known and it is not one of them.
+/// `None` if this host is the database's, or the database's is unknown.
 fn client_host(topology: &Topology, samples: Option<(&Sample, &Sample)>) -> Option<ClientHostRecord> {
     let mut hosts = topology.hosts_of_database().map(|(_, host)| host.is_here).peekable();
     hosts.peek()?;

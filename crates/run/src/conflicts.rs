@@ -4,20 +4,19 @@ use std::collections::BTreeMap;
 
 use slob_engine::{EngineError, ErrorKind};
 
-/// A conflict that lasts for more retries in a row is a failure.
+/// More retries in a row are a failure.
 const MOST_RETRIES: u32 = 100;
 
-/// The conflicts of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Conflicts {
-    /// Operations repeated, by the server's code.
+    /// By the server's code.
     pub(crate) by_code: BTreeMap<String, u64>,
     /// Consecutive conflicts of the same operation.
     tries: u32,
 }
 
 impl Conflicts {
-    /// Counts a conflict behind `done` operations. False for another error, and after too many retries.
+    /// `done` operations precede it. False for another error, and after too many retries.
     pub(crate) fn may_retry(&mut self, error: &EngineError, done: usize) -> bool {
         if error.kind() != ErrorKind::Retryable || self.tries >= MOST_RETRIES {
             return false;
@@ -27,7 +26,6 @@ impl Conflicts {
         true
     }
 
-    /// Called after a batch without an error.
     pub(crate) fn end(&mut self) {
         self.tries = 0;
     }

@@ -1,4 +1,4 @@
-//! The server's own report of a run, read back and compared with the record.
+//! Compares the server's own report with the record.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,10 @@ use slob_awr::{Rates, Report};
 use slob_measure::Counter;
 use slob_record::{Record, ReportedPair};
 
-/// Adds the figures of the report in the run's folder to those of the record. A report that can't be read becomes a note.
+/// A report that can't be read becomes a note.
 pub(crate) fn cross_check(record: &mut Record, folder: &Path) {
     let Some(report) = &record.server_report else { return };
-    // Other files hold the same figures in another form.
+    // Other files have the same figures in another form.
     let Some(name) = report.files.first().cloned() else { return };
     let read = fs::read(folder.join(&name)).map_err(|error| error.to_string());
     let read = read.and_then(|bytes| slob_awr::read(&bytes).map_err(|error| error.to_string()));
@@ -36,7 +36,6 @@ pub(crate) fn cross_check(record: &mut Record, folder: &Path) {
     }
 }
 
-/// Every figure that both have.
 fn pairs(record: &Record, report: &Report) -> Vec<ReportedPair> {
     let Some(window) = record.window else { return Vec::new() };
     let rate = |total: Option<f64>| total.map(|total| total / window.seconds);
@@ -68,10 +67,10 @@ fn pairs(record: &Record, report: &Report) -> Vec<ReportedPair> {
     .collect()
 }
 
-/// The wait for one block, by either name.
+/// The event has either name.
 const SINGLE_BLOCK: [&str; 2] = ["db file sequential read", "cell single block physical read"];
 
-/// The mean wait of the most frequent of these events.
+/// The most frequent of these events counts.
 fn mean_us(record: &Record, names: &[&str]) -> Option<f64> {
     let events =
         record.events.iter().filter(|event| !event.background && names.contains(&event.name.as_str()));

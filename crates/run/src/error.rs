@@ -1,18 +1,15 @@
-//! Errors of loading and running.
-
 use slob_engine::{EngineError, ErrorKind};
 
 /// Decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunErrorKind {
-    /// The request can't be carried out: nothing was touched.
+    /// Nothing was changed.
     Usage,
-    /// The load or run failed; what was done is kept.
+    /// What was done is kept.
     Failed,
     Interrupted,
 }
 
-/// Why a load or run did not happen or did not succeed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct RunError {
@@ -42,7 +39,7 @@ impl RunError {
         self
     }
 
-    /// Before anything is changed, missing privileges, missing space and a refused connection are usage errors too.
+    /// Before any change, missing privileges or space and a refused connection are usage errors too.
     pub(crate) fn while_preparing(error: &EngineError) -> Self {
         match error.kind() {
             ErrorKind::Usage | ErrorKind::Privilege | ErrorKind::Space | ErrorKind::Connection => {

@@ -8,12 +8,12 @@ use slob_record::{Interval, Record};
 
 use crate::ScriptMoment;
 
-/// Called from the streams of a load.
+/// Streams of a load call it.
 pub trait LoadObserver: Sync {
     fn on_load(&self, event: &LoadEvent);
 }
 
-/// An event of a load. Bytes are those of whole blocks.
+/// Bytes are those of whole blocks.
 #[derive(Clone, Debug)]
 pub enum LoadEvent {
     Began {
@@ -22,7 +22,7 @@ pub enum LoadEvent {
         complete: usize,
         resumed: usize,
         streams: usize,
-        /// Bytes of the largest slice: each stream loses at most this much when it is cut off.
+        /// The most that each stream loses at a cut-off.
         slice_bytes: u64,
     },
     /// Sent twice a second.
@@ -32,7 +32,7 @@ pub enum LoadEvent {
         bytes: u64,
         elapsed: Duration,
     },
-    /// All rows of a schema are loaded; index and statistics follow.
+    /// Index and statistics follow.
     Finishing(SchemaNo),
     Finished(SchemaNo, Layout),
 }
@@ -40,7 +40,7 @@ pub enum LoadEvent {
 pub trait RunObserver {
     fn on_run(&mut self, event: &RunEvent<'_>);
 
-    /// True to receive [`RunEvent::SoFar`], which costs some milliseconds each time.
+    /// [`RunEvent::SoFar`] costs some milliseconds each time.
     fn wants_the_record(&self) -> bool {
         false
     }
@@ -48,9 +48,9 @@ pub trait RunObserver {
 
 #[derive(Clone, Debug)]
 pub enum RunEvent<'a> {
-    /// Figures will be others than those of the storage; with what helps.
+    /// With what helps against figures that are not the storage's.
     Warning(&'a str),
-    /// All checks passed; the sessions connect now.
+    /// All checks passed.
     Connecting {
         run_id: &'a str,
         sessions: u32,
@@ -62,14 +62,12 @@ pub enum RunEvent<'a> {
     },
     Script(ScriptMoment),
     Started,
-    /// Snapshot A is taken: the window begins.
     WindowBegan,
     Tick(Tick<'a>),
-    /// The record as if the run ended now, every few seconds of the window. It holds no sessions yet.
+    /// Sent every few seconds as if the run ended now. It has no sessions yet.
     SoFar(&'a Record),
-    /// Snapshot B is taken: the window is over.
     WindowEnded,
-    /// The sessions go on for a trace behind the window.
+    /// Sessions work on for a trace behind the window.
     Tracing(Duration),
     Interrupted,
     Verifying,
@@ -84,13 +82,11 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub struct Tick<'a> {
     pub phase: Phase,
-    /// Time since the sessions started.
+    /// Since the sessions started.
     pub elapsed: Duration,
-    /// Time until the window ends; `None` with WORK_LOOP.
+    /// Until the window ends; `None` with WORK_LOOP.
     pub left: Option<Duration>,
-    /// Operations reported, and figures sampled, since the last tick.
     pub recent: &'a Interval,
     pub sessions: u32,
-    /// Operations done, of all, for WORK_LOOP.
     pub operations: Option<(u64, u64)>,
 }

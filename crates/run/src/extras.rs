@@ -1,5 +1,4 @@
-//! Companions of a run: the user's script, the server's own report, and the file of all operations. A failing report or file
-//! becomes a note and never fails the run.
+//! The user's script, the server's own report, and the file of all operations. A failing report or file becomes a note.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,24 +17,20 @@ use crate::RunError;
 use crate::sessions::panicked;
 use crate::tally::{Drain, MOST_KEPT, Tally};
 
-/// The argument of the external script.
+/// The argument of the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum ScriptMoment {
-    /// All sessions are connected and rest.
     Pre,
-    /// The sessions have stopped.
     Post,
-    /// The record is written.
     End,
 }
 
-/// Most time for EXTERNAL_SCRIPT.
 const SCRIPT_PATIENCE: Duration = Duration::from_secs(3600);
-/// Time for `post` and `end` to tidy up after the user's wish to stop.
+/// `post` and `end` tidy up after the user's wish to stop.
 const SCRIPT_AFTER_STOP: Duration = Duration::from_secs(5);
 
-/// EXTERNAL_SCRIPT: the user's own program. The run waits for it, and it must exit with 0.
+/// EXTERNAL_SCRIPT must exit with 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalScript {
     path: PathBuf,
@@ -43,8 +38,7 @@ pub struct ExternalScript {
 }
 
 impl ExternalScript {
-    /// Checks before the run that the file is executable. No shell is involved. The script gets `results`, the folder of
-    /// the run's record, so that its `slob mark` finds the run.
+    /// No shell is involved. The script gets `results`, so that its `slob mark` finds the run.
     pub(crate) fn new(path: &Path, results: &Path) -> Result<Self, RunError> {
         use std::os::unix::fs::PermissionsExt;
         let refuse = |why: &str| {
@@ -62,8 +56,7 @@ impl ExternalScript {
         Ok(Self { path: absolute(path)?, results: absolute(results)? })
     }
 
-    /// Calls the script and waits for it. Its output goes to stderr: stdout is for data.
-    /// Fails if it can't be started, exits with anything but 0, takes too long, or goes on after `stop` is set.
+    /// Output goes to stderr: stdout is for data. Fails at a bad exit code, after too long, or when `stop` is set.
     pub fn call(&self, moment: ScriptMoment, run_id: &str, stop: &AtomicBool) -> Result<(), RunError> {
         let name = format!("EXTERNAL_SCRIPT {} {moment}", self.path.display());
         let fail = |why: String| RunError::failed(format!("{name}: {why}"));
@@ -87,13 +80,11 @@ impl ExternalScript {
     }
 }
 
-/// Most time for a snapshot or a report of the server before the run goes on without it.
 const REPORT_PATIENCE: Duration = Duration::from_secs(300);
 
-/// The server's own report, from its first snapshot to its files.
 #[derive(Default)]
 pub(crate) struct ReportOfServer {
-    /// `None` if the user did not ask for a report.
+    /// `None` if the user wants no report.
     kind: Option<StatisticsType>,
     /// `None` before the first snapshot, and after a failure.
     report: Option<Box<dyn ServerReport>>,
@@ -116,7 +107,7 @@ impl ReportOfServer {
         self.ask(|report| report.close());
     }
 
-    /// Asks the server something, if a report is open. Any failure ends the report.
+    /// Any failure ends the report.
     fn ask<T: Send + 'static>(
         &mut self,
         question: impl FnOnce(&mut dyn ServerReport) -> Result<T> + Send + 'static,
@@ -138,7 +129,6 @@ impl ReportOfServer {
         None
     }
 
-    /// Fetches the report and puts its files into the folder of the run.
     pub(crate) fn store(&mut self, directory: &RunDirectory) -> Option<ServerReportRecord> {
         let kind = self.kind?.as_str().to_owned();
         let fetched = self.ask(|report| report.fetch())?;
@@ -157,8 +147,7 @@ impl ReportOfServer {
     }
 }
 
-/// The file of all operations, if the user wants one. Its own thread writes, so that a slow disk does not hold up the
-/// timeline. The file ends after [`MOST_KEPT`] operations.
+/// A thread writes, so that a slow disk does not hold up the timeline. The file ends after [`MOST_KEPT`] operations.
 #[derive(Debug)]
 pub(crate) struct OperationsFile {
     /// `None` if the user does not want the file; the error if it could not be opened.
@@ -173,20 +162,20 @@ impl OperationsFile {
         Self { writer: wanted.then(|| start_writer(directory)), directory: directory.to_path_buf() }
     }
 
-    /// True if sessions must report each operation.
+    /// Sessions must then report each operation.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.writer, Some(Ok(_)))
     }
 
-    /// Writes the operations reported since the last call, without waiting for busy sessions.
+    /// Does not wait for busy sessions.
     pub(crate) fn collect(&self, tally: &Tally) {
         if let Some(Ok((sender, _))) = &self.writer {
-            // If the thread is gone, `finish` reports its failure.
+            // `finish` reports a failure of the thread.
             let _ = sender.send(tally.drain_kept(Drain::Unlocked));
         }
     }
 
-    /// Ends the file. Returns a note if it is missing or not whole.
+    /// Returns a note on a missing or cut file.
     pub(crate) fn finish(&mut self, tally: &Tally) -> Option<String> {
         let ended = self.writer.take()?.and_then(|(sender, thread)| {
             let _ = sender.send(tally.drain_kept(Drain::All));

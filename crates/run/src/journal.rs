@@ -38,7 +38,6 @@ fn refuse(path: &Path, why: impl std::fmt::Display) -> RunError {
 pub(crate) struct Journal {
     path: PathBuf,
     begun: Instant,
-    /// The file, and the buffer of the next lines.
     writer: Mutex<(File, String)>,
 }
 
@@ -54,7 +53,7 @@ impl Journal {
             .map_err(|error| refuse(path, format!("{error}; name a file that is not there yet")))?;
         let head = format!("{TITLE}\nload {}\n", schema.load.seed);
         if let Err(error) = file.write_all(head.as_bytes()) {
-            // A partial head would only block the next try.
+            // A partial head would block the next try.
             let _ = std::fs::remove_file(path);
             return Err(refuse(path, error));
         }
@@ -62,7 +61,6 @@ impl Journal {
         Ok(Self { path: path.to_path_buf(), begun: Instant::now(), writer })
     }
 
-    /// Notes the UPDATEs of a batch that is about to be sent.
     pub(crate) fn sending(&self, session: u32, ops: &[Op]) -> Result<()> {
         self.note(|text, time_us| {
             let mut is_first = true;
@@ -78,7 +76,6 @@ impl Journal {
         })
     }
 
-    /// Notes that the first operations of the last batch are done.
     pub(crate) fn answered(&self, session: u32, done: &[Op]) -> Result<()> {
         let count = done.iter().filter(|op| matches!(op.action, Action::Update(..))).count();
         self.note(|text, time_us| match count {
@@ -87,12 +84,11 @@ impl Journal {
         })
     }
 
-    /// Takes the time under the lock, so that lines are in order of their times.
+    /// Takes the time under the lock, so that lines are in order.
     fn note(&self, write: impl FnOnce(&mut String, u128) -> std::fmt::Result) -> Result<()> {
         let mut writer = lock(&self.writer);
         let (file, text) = &mut *writer;
         text.clear();
-        // Writing into memory does not fail.
         let _ = write(text, self.begun.elapsed().as_micros());
         file.write_all(text.as_bytes()).map_err(|error| {
             EngineError::new(
@@ -105,7 +101,7 @@ impl Journal {
     }
 }
 
-/// The updates that a database acknowledged, from a journal.
+/// Acknowledged updates of a journal.
 #[derive(Debug)]
 pub struct Acknowledged {
     load_seed: u64,
@@ -115,9 +111,9 @@ pub struct Acknowledged {
 
 #[derive(Debug, Default)]
 struct Row {
-    /// The last acknowledgement of an update of it: session and time in microseconds.
+    /// Session and time in microseconds of the last update.
     acknowledged: Option<(u32, u64)>,
-    /// The updates it may hold: the last one of each session, without those known to be overwritten.
+    /// The last update of each session, without those known to be overwritten.
     possible: Vec<PossibleUpdate>,
 }
 
@@ -125,11 +121,10 @@ struct Row {
 struct PossibleUpdate {
     stamp: Stamp,
     session: u32,
-    /// Time of its answer; an unanswered update may happen at any time.
+    /// An unanswered update may happen at any time.
     ended_us: Option<u64>,
 }
 
-/// A batch without an answer yet.
 #[derive(Debug, Default)]
 struct SentBatch {
     began_us: u64,
@@ -143,7 +138,7 @@ enum Line {
 }
 
 impl Acknowledged {
-    /// Reads a journal. Takes about 100 bytes of memory for each updated row.
+    /// Takes about 100 bytes of memory for each updated row.
     pub fn read(path: &Path) -> Result<Self, RunError> {
         let file = File::open(path).map_err(|error| refuse(path, error))?;
         let lines = whole_lines(BufReader::new(file)).map(|line| line.map_err(|error| error.to_string()));
@@ -187,7 +182,7 @@ impl Acknowledged {
         Ok(found)
     }
 
-    /// Adds a batch whose first `count` updates are committed; nothing is known of the others.
+    /// The first `count` updates are committed; the others are unknown.
     fn add_answered(&mut self, session: u32, mut batch: SentBatch, count: usize, ended_us: u64) {
         let unknown = batch.updates.split_off(count);
         self.updates += count as u64;
@@ -195,7 +190,7 @@ impl Acknowledged {
             for key in range.first..range.end() {
                 let row = self.rows.entry((schema, key)).or_default();
                 row.acknowledged = Some((session, ended_us));
-                // It overwrites earlier updates of its session, and those that had ended when it was sent.
+                // It overwrites earlier updates of its session, and those that ended before it was sent.
                 row.possible.retain(|other| {
                     other.ended_us.is_none_or(|ended| other.session != session && ended > batch.began_us)
                 });
@@ -218,7 +213,7 @@ impl Acknowledged {
         self.rows.values().filter(|row| row.acknowledged.is_some()).count()
     }
 
-    /// Checks that a target holds all schemas of the journal, and none was loaded anew.
+    /// Schemas must not have been loaded anew.
     pub(crate) fn check_schemas(&self, states: &[SchemaState]) -> Result<(), RunError> {
         if let Some(state) = states.iter().find(|state| state.load.seed != self.load_seed) {
             return Err(RunError::usage(format!(
@@ -235,7 +230,7 @@ impl Acknowledged {
         }
     }
 
-    /// The acknowledged update that a sound row lacks, in words.
+    /// The row is sound, but lacks this update.
     pub(crate) fn missing(&self, schema: SchemaNo, key: u64, state: RowState) -> Option<String> {
         let row = self.rows.get(&(schema, key))?;
         let (session, at_us) = row.acknowledged?;
@@ -253,7 +248,7 @@ impl Acknowledged {
     }
 }
 
-/// All lines with an end; the last one may have none if the program was killed.
+/// A killed program may leave a last line without end.
 fn whole_lines(mut reader: impl BufRead) -> impl Iterator<Item = std::io::Result<String>> {
     std::iter::from_fn(move || {
         let mut line = String::new();

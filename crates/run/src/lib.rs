@@ -1,7 +1,7 @@
-//! Loading and running: an engine carries the method out, and the run is measured.
+//! Loading and running by an engine's contract.
 //!
-//! [`load`] fills a target, [`run`] measures it, [`verify`] reads it back, [`Watch`] profiles it. They use an engine only through
-//! its contract and report to observers. They do not print, do not exit, and know no database by name.
+//! [`load`] fills a target, [`run`] measures it, [`verify`] reads it back, [`Watch`] profiles it. They report to observers, do
+//! not print or exit, and know no database by name.
 #![forbid(unsafe_code)]
 
 mod assemble;
@@ -43,7 +43,7 @@ pub use watch::{Watch, WatchError, WatchEvent};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex whether or not a thread panicked with it: the session that panicked is reported by itself.
+/// A session that panicked is reported by itself.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Loading: what a target holds already, what is missing, and the streams that load it.
+//! Loading: what is missing on a target, and the streams that load it.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -30,19 +30,16 @@ pub struct LoadPlan {
     pub streams: usize,
     work: Vec<SchemaWork>,
     complete: usize,
-    /// True if slices of one schema may be loaded at the same time.
     parallel_slices: bool,
     block_bytes: u32,
-    /// Rows of schemas that are removed first: their room becomes free.
+    /// Schemas to remove first make room.
     freed: u64,
-    /// The place of the data on this host.
     data_path: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
 struct SchemaWork {
     schema: SchemaNo,
-    /// The load as which the schema was begun.
     load: Load,
     steps: VecDeque<Step>,
 }
@@ -50,14 +47,13 @@ struct SchemaWork {
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
     Create,
-    /// Remove and create the schema: its data may never have reached the disk.
+    /// The data may never have reached the disk.
     Replace,
     Load(Slice),
     Finish,
 }
 
-/// Compares the specification with what is loaded. Changes nothing. Fails with [`crate::RunErrorKind::Usage`] if the data
-/// there were loaded with other parameters, or there is no room.
+/// Changes nothing. Fails with [`crate::RunErrorKind::Usage`] for data with other parameters, or without room.
 pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
     let mut plan = LoadPlan::new(engine, spec, &server)?;
@@ -69,7 +65,7 @@ pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunEr
 }
 
 impl LoadPlan {
-    /// Does the same as [`plan_load`], without a look at the free space.
+    /// Works as [`plan_load`], without a look at the free space.
     pub fn new(engine: &dyn Engine, spec: &LoadSpec, server: &Server) -> Result<Self, RunError> {
         let (capabilities, block_bytes) = (&server.capabilities, server.block_bytes);
         check_block_size(spec.block_sz, block_bytes)?;
@@ -77,7 +73,7 @@ impl LoadPlan {
         let count = schema_count(spec.schemas.get())?;
         let mut load = new_load(spec, block_bytes);
         if let Some(first) = states.first() {
-            // New schemas belong to the same load as those that are there.
+            // New schemas belong to the existing load.
             load.seed = spec.seed.unwrap_or(first.load.seed);
         }
         load.slice_rows =
@@ -98,7 +94,6 @@ impl LoadPlan {
         Ok(plan)
     }
 
-    /// Adds what a schema lacks.
     fn add(&mut self, schema: SchemaNo, there: Option<&SchemaState>) -> Result<(), RunError> {
         let (mut first, mut load, mut done) = (Some(Step::Create), self.load, &[][..]);
         if let Some(state) = there {
@@ -112,7 +107,7 @@ impl LoadPlan {
                     let lack = state.state.unusable(format_args!("schema {schema}"));
                     return Err(RunError::usage(lack.map_or_else(String::new, |lack| lack.to_string())));
                 }
-                // Its slices keep their size, whatever the size of new ones.
+                // Its slices keep their size.
                 LoadState::Begun(slices) => (first, load, done) = (None, state.load, slices.as_slice()),
                 LoadState::Unsynced(slices) => {
                     self.freed += slices.iter().map(rows_of).sum::<u64>();
@@ -126,7 +121,6 @@ impl LoadPlan {
         Ok(())
     }
 
-    /// Schemas that are loaded again from the start, because their data may never have reached the disk.
     pub fn replaced(&self) -> impl Iterator<Item = SchemaNo> {
         self.work.iter().filter(|work| work.steps.contains(&Step::Replace)).map(|work| work.schema)
     }
@@ -154,7 +148,7 @@ impl LoadPlan {
         self.rows() * u64::from(self.block_bytes)
     }
 
-    /// Bytes of the blocks of the largest slice: each stream loses at most this much when it is cut off.
+    /// The most that each stream loses at a cut-off.
     fn slice_bytes(&self) -> u64 {
         self.slices().map(rows_of).max().unwrap_or(0) * u64::from(self.block_bytes)
     }
@@ -167,7 +161,7 @@ impl LoadPlan {
         check_room(place, free_bytes, self.needed_bytes())
     }
 
-    /// The error of a load that was cut off with some rows in place.
+    /// `rows_in_place` are loaded.
     fn cut_off(&self, error: &EngineError, rows_in_place: u64) -> RunError {
         let missing = self.rows().saturating_sub(rows_in_place) * u64::from(self.block_bytes);
         let room = space_hint(error, self.data_path.as_deref(), missing);
@@ -178,7 +172,6 @@ impl LoadPlan {
     }
 }
 
-/// Streams that mostly wait for the device keep it busy only if there are more of them than CPUs.
 fn streams(spec: &LoadSpec, server: &Capabilities) -> usize {
     let asked = spec.streams.get() as usize;
     if spec.streams_are_set || !server.loads_wait_for_blocks {
@@ -191,7 +184,7 @@ fn rows_of(slice: &Slice) -> u64 {
     slice.positions.end - slice.positions.start
 }
 
-/// The load that is specified, but for the size of its slices, which depends on what is there.
+/// The size of slices depends on the target.
 pub(crate) fn new_load(spec: &LoadSpec, block_bytes: u32) -> Load {
     Load {
         seed: spec.seed.unwrap_or_else(fresh_seed),
@@ -222,13 +215,12 @@ fn check_same(schema: SchemaNo, there: &Load, wanted: &Load, block_bytes: u32) -
     }
 }
 
-/// Data of a piece of a table: bounds what a kill costs, and the memory of engines that buffer a slice.
+/// Bounds what a kill costs, and memory of engines that buffer a slice.
 const PIECE_BYTES: u64 = 64 << 20;
-/// Data of the largest table that is loaded as a single slice. A kill then costs minutes of work, not hours.
+/// A larger table in one slice would cost hours after a kill.
 const WHOLE_TABLE_BYTES: u64 = 64 << 30;
 
-/// Rows of a slice of a table with that many rows. A whole table takes one stream; on PostgreSQL 15 and 18 it is still done
-/// sooner than by two streams with pieces of it, each block of which is then read and written again.
+/// On PostgreSQL 15 and 18, one stream of a whole table is faster than two of pieces, whose blocks are read and written again.
 pub(crate) fn rows_of_slice(whole_tables: bool, rows: u64, block_bytes: u32) -> u64 {
     let block_bytes = u64::from(block_bytes);
     if whole_tables && rows.saturating_mul(block_bytes) <= WHOLE_TABLE_BYTES {
@@ -243,15 +235,13 @@ const REPORT_EVERY: Duration = Duration::from_millis(500);
 pub struct LoadSummary {
     pub rows: u64,
     pub bytes: u64,
-    /// Includes index, statistics and the check of the layout.
     pub took: Duration,
     pub layouts: Vec<(SchemaNo, Layout)>,
-    /// Schemas that were complete before.
     pub complete_before: usize,
 }
 
-/// Loads what the plan says is missing. Loaded slices stay in any case: the next load resumes from there. Fails with the error
-/// of the first stream that fails, or if a schema does not hold one row per block in the end.
+/// Loaded slices stay: the next load resumes. Fails with the error of the first stream, or if a schema does not hold one row per
+/// block.
 pub fn load(
     engine: &dyn Engine,
     plan: &LoadPlan,
@@ -303,7 +293,7 @@ struct State {
     schemas: Vec<SchemaProgress>,
     layouts: Vec<(SchemaNo, Layout)>,
     rows_in_place: u64,
-    /// True once something was created or loaded.
+    /// Something was created or loaded.
     touched: bool,
     error: Option<EngineError>,
 }
@@ -312,7 +302,7 @@ struct SchemaProgress {
     steps: VecDeque<Step>,
     /// Streams at work on this schema.
     busy: usize,
-    /// True while the only stream creates or completes the schema.
+    /// The only stream creates or completes the schema.
     exclusive: bool,
 }
 
@@ -325,7 +315,6 @@ impl<'a> Loader<'a> {
         Self { engine, plan, observer, progress, state: Mutex::new(state), changed }
     }
 
-    /// The body of a stream: one step after the other until nothing is left or something failed.
     fn stream(&self) {
         while let Some((i, step)) = self.next_step() {
             let work = &self.plan.work[i];
@@ -424,8 +413,7 @@ impl<'a> Loader<'a> {
 }
 
 impl State {
-    /// Begins the next possible step: of the first schema that no stream is busy with, or with parallel slices of the first
-    /// one that has slices left.
+    /// Without parallel slices, a schema has one stream.
     fn pick(&mut self, parallel_slices: bool) -> Option<(usize, Step)> {
         let is_possible = |schema: &SchemaProgress| match schema.steps.front() {
             Some(Step::Load(_)) => !schema.exclusive && (schema.busy == 0 || parallel_slices),
@@ -449,8 +437,7 @@ pub struct LocalData {
 }
 
 impl LocalData {
-    /// Looks for the data of the first server of a target, which may be `embedded` in this program. Returns the reason if the
-    /// data are elsewhere or can't be seen.
+    /// The error says why the data are elsewhere or invisible. `embedded` data are this program's.
     pub fn find(engine: &dyn Engine, embedded: bool) -> Result<Self, String> {
         let server = engine.locations().into_iter().next().ok_or("this target has no server to look for")?;
         if embedded {
@@ -464,7 +451,6 @@ impl LocalData {
         Ok(Self { path, device: found.data.ok_or(missing) })
     }
 
-    /// The folder of the data, or the nearest existing one above it.
     pub fn folder(&self) -> &Path {
         nearest_existing(&self.path)
     }
@@ -475,13 +461,13 @@ const MIB: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loaded {
     pub load: Load,
-    /// Schemas from 1 on without a gap, complete or not.
+    /// Without a gap from 1 on, complete or not.
     pub schemas: u32,
     pub block_bytes: u32,
 }
 
 impl Loaded {
-    /// Reads what is loaded at a target; `None` if nothing is, or if the engine stores no data.
+    /// `None` if nothing is loaded, or if the engine stores no data.
     pub fn at(engine: &dyn Engine) -> Result<Option<Self>, RunError> {
         let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
         if !server.capabilities.stores_data {
@@ -491,7 +477,7 @@ impl Loaded {
         Ok(Self::of(&states, server.block_bytes))
     }
 
-    /// The states are in order of their schemas.
+    /// States are in order of their schemas.
     fn of(states: &[SchemaState], block_bytes: u32) -> Option<Self> {
         let load = states.first()?.load;
         let without_gap =
@@ -500,18 +486,18 @@ impl Loaded {
         (schemas > 0).then_some(Self { load, schemas, block_bytes })
     }
 
-    /// SCALE, as a text of `slob.conf`.
+    /// As a text of `slob.conf`.
     pub fn scale(&self) -> String {
         self.size(self.load.scale)
     }
 
-    /// The parameters that a run shares with the load, as texts of `slob.conf`.
+    /// Parameters that a run shares with the load, as texts of `slob.conf`.
     pub fn of_run(&self) -> Vec<(&'static str, String)> {
         let schemas = ("SCHEMAS", self.schemas.to_string());
         [schemas].into_iter().chain(self.sizes()).collect()
     }
 
-    /// The parameters that a load of more schemas shares with this one, as texts of `slob.conf`.
+    /// Parameters that a load of more schemas shares with this one.
     pub fn of_load(&self) -> Vec<(&'static str, String)> {
         let obfuscated = if self.load.obfuscated { "TRUE" } else { "FALSE" };
         self.sizes().into_iter().chain([("OBFUSCATE_COLUMNS", obfuscated.to_owned())]).collect()
@@ -526,7 +512,7 @@ impl Loaded {
     }
 }
 
-/// In units of bytes if it is whole MiB, else in blocks.
+/// In bytes if it is whole MiB, else in blocks.
 fn size_text(blocks: u64, block_bytes: u32) -> String {
     match blocks.checked_mul(u64::from(block_bytes)) {
         Some(bytes) if bytes > 0 && bytes.is_multiple_of(MIB) => Size::Bytes(bytes).to_string(),

@@ -1,5 +1,4 @@
-//! The way to physical reads where the page cache of the operating system stands before the device: one remedy for the checks
-//! before a test, for the run and for its verdict.
+//! Remedies for reads that the page cache of the operating system serves: for checks before a test, runs and verdicts.
 
 use slob_engine::Server;
 use slob_host::GroupLimits;
@@ -9,33 +8,30 @@ use crate::sampler::Topology;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-/// Memory of a server beside its buffer cache: its sessions, and what is left to the page cache.
+/// For sessions, and what is left to the page cache.
 const BESIDE_CACHE: u64 = 256 * MIB;
-/// Data are so many times what the page cache can hold: then it serves less than what 'Physical?' tolerates.
+/// A page cache that holds a smaller share serves less than 'Physical?' tolerates.
 const TIMES_PAGE_CACHE: u64 = 24;
-/// Data are so many times the server's own cache, at least.
+/// At least.
 const TIMES_CACHE: u64 = 2;
-/// Schemas of a load that the remedy proposes.
+/// Of a proposed load.
 const SCHEMAS: u64 = 4;
-/// Blocks that hold no rows need some room too.
+/// Some blocks hold no rows.
 const WITH_OVERHEAD: f64 = 1.05;
 
-/// Reads that pass through a page cache, and what bounds it. Unknown figures are absent.
+/// Unknown figures are absent.
 #[derive(Clone, Debug, Default)]
 pub struct PageCache {
     direct_io_advice: Option<String>,
-    /// The server's buffer cache.
     cache_bytes: Option<u64>,
-    /// Blocks of the schemas of a run, or of a load.
+    /// Of a run or a load.
     data_bytes: u64,
-    /// Those that are loaded already.
     loaded_bytes: u64,
-    /// Memory of the host.
     memory_bytes: Option<u64>,
     limits: Option<GroupLimits>,
     pid: Option<u32>,
     free_bytes: Option<u64>,
-    /// The host, if it is another one.
+    /// `None` for this host.
     on: Option<String>,
     embedded: bool,
     /// As a shell takes it.
@@ -43,8 +39,8 @@ pub struct PageCache {
 }
 
 impl PageCache {
-    /// For data of which so much is not loaded yet. `None` if no page cache is between this server and its data, as far as the
-    /// server says.
+    /// `None` if the server says that no page cache is between it and its data. `data_bytes` include blocks that are not loaded
+    /// yet.
     pub fn of(
         server: &Server,
         topology: &Topology,
@@ -78,12 +74,12 @@ impl PageCache {
         self.limits.as_ref()?.memory_bytes
     }
 
-    /// Memory that the server and its page cache may use.
+    /// The server and its page cache share it.
     fn memory(&self) -> Option<u64> {
         [self.memory_bytes, self.limit()].into_iter().flatten().min()
     }
 
-    /// Data that a server with that much memory can't hold, in whole schemas.
+    /// A server with that memory can't hold them; in whole schemas.
     fn needed(&self, memory: u64) -> u64 {
         let cache = self.cache_bytes.unwrap_or(0);
         let of_page_cache = TIMES_PAGE_CACHE.saturating_mul(memory.saturating_sub(cache));
@@ -92,12 +88,12 @@ impl PageCache {
         (needed / SCHEMAS).max(1).div_ceil(unit).saturating_mul(unit * SCHEMAS)
     }
 
-    /// The limit that leaves little to the page cache.
+    /// It leaves little to the page cache.
     fn wanted_limit(&self) -> Option<u64> {
         Some((self.cache_bytes? + BESIDE_CACHE).div_ceil(64 * MIB) * 64 * MIB)
     }
 
-    /// What is to be expected of these data, in words; `None` if the page cache can hold only a small part of them.
+    /// `None` if the page cache can hold only a small part of the data.
     pub fn warning(&self) -> Option<String> {
         let memory = self.memory();
         if memory.is_some_and(|memory| self.data_bytes >= self.needed(memory)) {
@@ -115,11 +111,11 @@ impl PageCache {
         ))
     }
 
-    /// The ways to reads of the device: sentences, and their commands below, one a line.
+    /// Sentences, and their commands below, one a line.
     pub fn remedy(&self) -> String {
         let mut words = Vec::from_iter(self.direct_io_advice.clone());
         let mut commands = Vec::new();
-        // A limit that starves a server ends it: its need is known where its engine says what its cache takes.
+        // A limit that starves a server ends it, so its need must be known.
         if !self.embedded && (words.is_empty() || self.cache_bytes.is_some()) {
             let (way, its_commands) = self.by_size();
             let end = if its_commands.is_empty() { '.' } else { ':' };
@@ -129,7 +125,7 @@ impl PageCache {
         [words.join(" ")].into_iter().chain(commands).collect::<Vec<_>>().join("\n")
     }
 
-    /// By more data than the page cache can hold: within the limit that is there, or within a lower one.
+    /// More data than the page cache can hold, with the present limit or a lower one.
     fn by_size(&self) -> (String, Vec<String>) {
         let there = self.limit().filter(|limit| self.has_room(self.needed(*limit)));
         if let Some(limit) = there {
@@ -170,7 +166,7 @@ impl PageCache {
         self.free_bytes.is_none_or(|free| missing <= free as f64)
     }
 
-    /// How that much is loaded, unless there is no room for it.
+    /// Without room for the data, there is no command.
     fn load(&self, data_bytes: u64) -> (String, Vec<String>) {
         let (all, loaded) = (shown(data_bytes), shown(self.loaded_bytes));
         if self.loaded_bytes >= data_bytes {
@@ -188,7 +184,7 @@ impl PageCache {
         (format!("load {all}"), drop.into_iter().chain([load]).collect())
     }
 
-    /// How the server's memory is limited, and the command: of its container, of its unit, or of a control group for it.
+    /// The command is for its container, its unit, or a control group.
     fn limiting(&self, bytes: u64) -> (&'static str, Option<String>) {
         let limit = size(bytes);
         let path = self.limits.as_ref().map(|limits| limits.path.as_str()).unwrap_or_default();
@@ -220,7 +216,7 @@ impl PageCache {
     }
 }
 
-/// The program of a container's runtime and the container's id, as control groups are named: `docker-ID.scope`, `docker/ID`.
+/// Control groups have names such as `docker-ID.scope` or `docker/ID`. Returns the runtime's program and the id.
 fn container(part: &str, parent: Option<&str>) -> Option<(&'static str, String)> {
     let scope = |prefix: &str| part.strip_prefix(prefix)?.strip_suffix(".scope");
     let below = || part.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(part);
@@ -234,12 +230,12 @@ fn container(part: &str, parent: Option<&str>) -> Option<(&'static str, String)>
     Some((program, id.chars().take(12).collect()))
 }
 
-/// A size as parameters and the kernel take it.
+/// As parameters and the kernel take it.
 fn size(bytes: u64) -> String {
     Size::Bytes(bytes).to_string()
 }
 
-/// A size for people: `384 MiB`, `4.0 GiB`.
+/// Such as `384 MiB` or `4.0 GiB`.
 fn shown(bytes: u64) -> String {
     match bytes {
         bytes if bytes >= GIB => format!("{:.1} GiB", bytes as f64 / GIB as f64),

@@ -1,4 +1,4 @@
-//! The phases of a run: the warm-up, if there is one, and the window. Its sessions rest before and after each phase.
+//! The phases of a run: the warm-up, and the window. Sessions rest before and after each phase.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -20,11 +20,11 @@ use crate::sessions::SessionEnd;
 use crate::sessions::{EarlyEnd, PhaseEnd, Sessions};
 use crate::tally::{Drain, GrowingSeries};
 
-/// Time for the sample that precedes a common start.
+/// For the sample that precedes a common start.
 const SAMPLE_TIME: Duration = Duration::from_millis(500);
-/// Length of a trace behind the window, if the window is not shorter.
+/// A shorter window shortens it.
 const TRACE_TIME: Duration = Duration::from_secs(10);
-/// Seconds of the window between two records that observers get.
+/// Observers get a record at this interval of the window.
 const SHOWN_EVERY_S: u64 = 5;
 
 #[derive(Default)]
@@ -36,16 +36,15 @@ pub(crate) struct Measurements {
     pub(crate) begin: Option<Edge>,
     pub(crate) end: Option<Edge>,
     pub(crate) series: GrowingSeries,
-    /// Samples at both ends of a trace behind the window.
+    /// At both ends of a trace behind the window.
     pub(crate) traced: Option<(Sample, Sample)>,
-    /// The whole steps of RATE so far.
     pub(crate) steps: Vec<RateStepRecord>,
     pub(crate) until_steady: Option<SteadyRecord>,
-    /// The marks of the user, and how many more there were.
+    /// The number counts further marks.
     pub(crate) marks: (Vec<Mark>, usize),
-    /// The ended sessions, and when the timeline learned of each end.
+    /// With the moment when the timeline learned of each end.
     pub(crate) sessions: Vec<(Instant, SessionEnd)>,
-    /// Sessions that did not end in time.
+    /// They did not end in time.
     pub(crate) unfinished: u32,
     pub(crate) notes: Vec<String>,
     pub(crate) verification: Option<Verification>,
@@ -71,7 +70,7 @@ pub(crate) struct Phases<'a, 'b> {
     measured: Measurements,
     last_sample: Option<Sample>,
     steady: Option<SteadyStop>,
-    /// The step of RATE that holds, and the first sample in it.
+    /// With the first sample in the current step.
     step: Option<(usize, Sample)>,
     phase: Phase,
     until: Option<Instant>,
@@ -105,7 +104,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         self.finish()
     }
 
-    /// Runs all phases. Returns the end of the last one, and the reason if it ended early.
+    /// Returns the end of the last phase, and the reason if it ended early.
     fn work(&mut self) -> (PhaseEnd, Option<EarlyEnd>) {
         let mut end = PhaseEnd::before_the_start(&self.timeline.tally.clock);
         let mut reason = None;
@@ -131,7 +130,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         (end, reason)
     }
 
-    /// Begins the trace if it is wanted at this moment. False if not, or if no host can be traced.
+    /// False if no trace is wanted now, or no host can be traced.
     fn traces(&mut self, when: TraceWhen) -> bool {
         if self.timeline.context.spec.trace != Some(when) {
             return false;
@@ -143,8 +142,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         is_traced
     }
 
-    /// Lets the sessions go on while the kernel counts. Their operations are no part of the measurements, so whatever ends them
-    /// early leaves the run completed.
+    /// These operations are no part of the measurements, so no early end spoils the run.
     fn trace_behind_window(&mut self) -> PhaseEnd {
         let time = match self.timeline.context.spec.length {
             Length::Time(window) => window.min(TRACE_TIME),
@@ -168,7 +166,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         rest
     }
 
-    /// Samples while the sessions rest, then begins a phase.
+    /// Samples while the sessions rest.
     fn begin(&mut self, phase: Phase, last: &PhaseEnd) {
         let start = self.timeline.start.take();
         let wait_until = |moment: Instant| thread::sleep(moment.saturating_duration_since(Instant::now()));
@@ -188,7 +186,7 @@ impl<'a, 'b> Phases<'a, 'b> {
             self.measured.started = Timestamp::now();
         }
         let now = Instant::now();
-        // Sessions rest: counters change by the work of stragglers alone, and the clock stands still until now.
+        // Only stragglers change counters, and the clock has been at rest until now.
         sample.taken = now;
         self.timeline.tally.clock.rest(now.saturating_duration_since(last.closed));
         let follows_another = self.last_sample.is_some();
@@ -216,7 +214,6 @@ impl<'a, 'b> Phases<'a, 'b> {
         self.sessions.shared.rendezvous.release(self.until);
     }
 
-    /// Adds the interval since the last sample to the series.
     fn add_sample(&mut self, sample: Sample) {
         if let Some(last) = &self.last_sample {
             self.measured.series.add_sampled(&self.timeline.tally.clock, last, &sample);
@@ -224,8 +221,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         self.last_sample = Some(sample);
     }
 
-    /// Keeps what the database counted in a step of RATE, at the first sample after it. `is_last` is the sample at the end of
-    /// the window, before which a step may have been cut short.
+    /// Called at the first sample after a step; `is_last` if the window ended, which may cut a step short.
     fn note_step(&mut self, sample: &Sample, is_last: bool) {
         let spec = self.timeline.context.spec;
         let Some(steps) = spec.workload.rate_per_s.as_ref().map(|rate| rate.steps()) else { return };
@@ -243,7 +239,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         }
         let Some((before, first)) = self.step.replace((at, sample.clone())) else { return };
         let snapshots = first.snapshot.as_ref().zip(sample.snapshot.as_ref());
-        // A late sample may have passed over a whole step: what was counted is of both.
+        // The counters of a late sample may be of several steps.
         if let Some((begin, end)) = snapshots.filter(|_| before + 1 == at) {
             let Figures { counters, server, latencies, events, .. } = end.since(begin);
             self.measured.steps.push(RateStepRecord {
@@ -258,7 +254,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         }
     }
 
-    /// Samples once a second until the phase is over, or there is a reason to end it.
+    /// Samples once a second.
     fn watch(&mut self) -> Option<EarlyEnd> {
         loop {
             let clock = &self.timeline.tally.clock;
@@ -288,7 +284,6 @@ impl<'a, 'b> Phases<'a, 'b> {
         }
     }
 
-    /// True before the end of every fifth second of the window.
     fn is_time_to_show(&self) -> bool {
         let Some(begin) = &self.measured.begin else { return false };
         let clock = &self.timeline.tally.clock;
@@ -296,7 +291,6 @@ impl<'a, 'b> Phases<'a, 'b> {
         second > 0 && second.is_multiple_of(SHOWN_EVERY_S)
     }
 
-    /// Shows the record as if the run had ended with this sample.
     fn show(&mut self, sample: Sample) {
         let Measurements { started, begin, series, .. } = &self.measured;
         let so_far = Measurements {
@@ -311,7 +305,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         self.timeline.observer.on_run(&RunEvent::SoFar(&record));
     }
 
-    /// Samples while the sessions rest after their last phase.
+    /// Samples while the sessions rest.
     fn end(&mut self, last: &PhaseEnd) {
         let mut ended = last.last_work;
         let mut sample = self.sampler.sample(true, |taken| {
@@ -349,7 +343,7 @@ impl<'a, 'b> Phases<'a, 'b> {
         }));
     }
 
-    /// Completes the measurements when the sessions have ended, or are not waited for any more.
+    /// Sessions have ended, or are not waited for any more.
     fn finish(self) -> Measurements {
         let Self { timeline, sessions, mut measured, .. } = self;
         measured.ended = Timestamp::now();
@@ -370,7 +364,7 @@ impl<'a, 'b> Phases<'a, 'b> {
     }
 }
 
-/// Ends the window when its rate is steady, for UNTIL_STEADY.
+/// For UNTIL_STEADY.
 #[derive(Debug)]
 struct SteadyStop {
     asked: UntilSteady,
@@ -379,7 +373,7 @@ struct SteadyStop {
 }
 
 impl SteadyStop {
-    /// Only seconds that lie wholly in the window count; it begins when the run's clock shows `begin`.
+    /// Only seconds wholly in the window count; it begins at `begin` of the clock.
     fn new(asked: UntilSteady, begin: Duration) -> Self {
         let rule = SteadyRule {
             windows: UntilSteady::WINDOWS as usize,

@@ -1,4 +1,4 @@
-//! Before a run: the checks that must pass before anything is connected or changed, and its statements, written down.
+//! Checks before a run changes anything, and its statements as a script.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -19,16 +19,15 @@ use crate::{ExternalScript, RunError};
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub server: Server,
-    /// The schemas of the run, all complete; empty if the engine stores no data.
+    /// All complete; empty if the engine stores no data.
     pub schemas: Vec<SchemaState>,
     pub workload: Workload,
-    /// The home schema of each session, by session number.
+    /// By session number.
     pub homes: Vec<SchemaNo>,
     pub script: Option<ExternalScript>,
 }
 
 impl Prepared {
-    /// The page cache between the server and the data of the run.
     pub fn page_cache(&self, topology: &Topology, target: &Target) -> Option<PageCache> {
         let layouts = self.schemas.iter().filter_map(|state| state.state.layout());
         let blocks: u64 = layouts.map(|layout| layout.all_blocks).sum();
@@ -42,8 +41,7 @@ impl Prepared {
     }
 }
 
-/// Checks a run against the server and the loaded data.
-/// Fails with [`crate::RunErrorKind::Usage`] and the remedy if the run is impossible as specified.
+/// Fails with [`crate::RunErrorKind::Usage`] and the remedy if the run is impossible.
 pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError> {
     let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
     check_block_size(spec.block_sz, server.block_bytes)?;
@@ -65,7 +63,7 @@ pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError
     Ok(Prepared { server, schemas, workload, homes, script })
 }
 
-/// The home schema of each session, round-robin: the first sessions do not share one.
+/// Round-robin, so that the first sessions share no schema.
 pub(crate) fn homes_of(spec: &RunSpec, schemas: u16) -> impl Iterator<Item = SchemaNo> {
     (0..spec.workload.threads_per_schema.get()).flat_map(move |_| SchemaNo::up_to(schemas))
 }
@@ -74,13 +72,12 @@ pub(crate) fn schema_count(asked: u32) -> Result<u16, RunError> {
     u16::try_from(asked).map_err(|_| RunError::usage("too many schemas"))
 }
 
-/// A random seed below 2^48, which every JSON reader keeps exactly. Never 0, which asks for a random seed.
+/// Every JSON reader keeps numbers below 2^48 exactly. 0 asks for a random seed.
 pub(crate) fn fresh_seed() -> u64 {
-    // The keys of a RandomState come from the operating system's generator.
+    // Its keys come from the operating system's generator.
     (RandomState::new().hash_one(0u8) >> 16).max(1)
 }
 
-/// Each session needs a thread, and a connection unless the database is embedded.
 fn check_thread_limits(sessions: u64, server: &Server) -> Result<(), RunError> {
     let connections = u64::from(!server.capabilities.embedded);
     slob_host::check_thread_limits(sessions, connections).map_err(|ThreadLimit { limit, most, remedy }| {
@@ -91,7 +88,7 @@ fn check_thread_limits(sessions: u64, server: &Server) -> Result<(), RunError> {
     })
 }
 
-/// Checks that OBSERVE names one observer for all endpoints or one for each, and only processes that exist.
+/// OBSERVE names one observer for all endpoints or one for each. Processes must exist.
 pub(crate) fn check_observers(engine: &dyn Engine, observers: &Observers) -> Result<(), RunError> {
     let (endpoints, count) = (engine.endpoints().len().max(1), observers.count());
     if count != 1 && count != endpoints {
@@ -119,7 +116,7 @@ pub(crate) fn check_block_size(asked: Option<u32>, real: u32) -> Result<(), RunE
     )))
 }
 
-/// The states of schemas `1..=count`, if the run can use them.
+/// Fails unless schemas `1..=count` are complete.
 fn usable_schemas(
     states: Vec<SchemaState>,
     count: u16,
@@ -176,15 +173,14 @@ fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError
     Ok(())
 }
 
-/// The statements of a load into an empty target. Fails with [`crate::RunErrorKind::Usage`] if the engine can't write them
-/// down.
+/// For an empty target. Fails with [`crate::RunErrorKind::Usage`] if the engine can't write statements down.
 pub fn script_of_load(engine: &EngineKind, open: &OpenSpec, spec: &LoadSpec) -> Result<String, RunError> {
     let (load, schemas) = planned(spec)?;
     let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes() };
     write_down(engine, |scripts| (scripts.load)(open, &plan))
 }
 
-/// The statements that prepare a server for a load and for that many sessions. Fails as [`script_of_load`].
+/// Prepares for a load and that many sessions. Fails as [`script_of_load`].
 pub fn script_of_server(
     engine: &EngineKind,
     open: &OpenSpec,
@@ -196,8 +192,7 @@ pub fn script_of_server(
     write_down(engine, |scripts| (scripts.init)(open, &plan, sessions))
 }
 
-/// The statements before a run, and those of one session: other sessions differ only in their schema. Fails as
-/// [`script_of_load`].
+/// Other sessions differ only in their schema. Fails as [`script_of_load`].
 pub fn script_of_run(engine: &EngineKind, open: &OpenSpec, spec: &RunSpec) -> Result<String, RunError> {
     let workload = &spec.workload;
     let schemas = schemas(workload.schemas.get())?;
@@ -206,7 +201,7 @@ pub fn script_of_run(engine: &EngineKind, open: &OpenSpec, spec: &RunSpec) -> Re
     let session = SessionPlan {
         number: 0,
         attempt: 0,
-        // The last schema, so that operations on the hot schema go to another one.
+        // Operations on the hot schema then go to another schema.
         home: schemas.last().copied().unwrap_or(SchemaNo::FIRST),
         hot_schema: workload.hot_schema_every.is_some(),
         scans,

@@ -1,8 +1,7 @@
-//! Sessions rest here before, between and after the phases of a run: connected, with no operation in flight. At an edge of the
-//! window no session is at work, so every counter covers the same operations.
+//! Sessions rest here around the phases of a run: connected, with no operation in flight. Counters at an edge of the window then
+//! cover the same operations.
 //!
-//! Sessions only read what they share, or count in it. A session that holds a lock and gets no CPU would keep all others from
-//! their work.
+//! Sessions share no lock: one that holds it without a CPU would keep all others from work.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -18,7 +17,7 @@ use crate::lock;
 enum Order {
     #[default]
     Rest,
-    /// Work, until this moment if the end is known.
+    /// Until this moment, if the end is known.
     Work(Option<Instant>),
     Leave,
 }
@@ -35,24 +34,23 @@ impl Order {
 #[derive(Clone, Copy, Debug, Default)]
 struct Orders {
     order: Order,
-    /// Phases begun so far: a session that rests before its phase is over waits for the next one.
+    /// Phases begun so far.
     phase: u32,
 }
 
 #[derive(Debug)]
 pub(crate) struct Rendezvous {
-    /// The timeline alone writes.
+    /// Only the timeline writes.
     orders: RwLock<Orders>,
-    /// Sessions that wait for a phase to begin.
     resting: AtomicU32,
-    /// Sessions that have not come to rest since the phase began.
+    /// They have not come to rest since the phase began.
     engaged: AtomicU32,
-    /// Operations that the database has and has not returned.
+    /// The database has these and has not returned them.
     in_flight: AtomicU64,
     start: Instant,
-    /// The return of the last operation of the phase, in nanoseconds after `start`; 0 is none.
+    /// In nanoseconds after `start`; 0 is none.
     last_work_ns: AtomicU64,
-    /// Threads of the sessions, which the timeline wakes.
+    /// The timeline wakes them.
     threads: Mutex<Vec<Thread>>,
     /// Wakes the timeline.
     rested: (Mutex<()>, Condvar),
@@ -74,7 +72,7 @@ impl Default for Rendezvous {
 }
 
 impl Rendezvous {
-    /// Begins a phase, which ends at `until` if that is known: all resting sessions go to work.
+    /// All resting sessions begin a phase, which may end at `until`.
     pub(crate) fn release(&self, until: Option<Instant>) {
         self.last_work_ns.store(0, Ordering::SeqCst);
         self.give(|orders| {
@@ -87,7 +85,6 @@ impl Rendezvous {
         self.give(|orders| orders.order = Order::Rest);
     }
 
-    /// Orders all sessions to disconnect.
     pub(crate) fn leave(&self) {
         self.give(|orders| orders.order = Order::Leave);
     }
@@ -97,7 +94,7 @@ impl Rendezvous {
         lock(&self.threads).iter().for_each(Thread::unpark);
     }
 
-    /// Waits at most `patience` until all sessions rest. Returns those that do not.
+    /// Returns the sessions that do not rest after `patience`.
     pub(crate) fn wait_for_rest(&self, patience: Duration) -> EdgeRecord {
         let (mutex, rested) = &self.rested;
         let engaged = || self.engaged.load(Ordering::SeqCst);
@@ -106,7 +103,7 @@ impl Rendezvous {
         EdgeRecord { sessions_at_work: engaged(), operations_under_way }
     }
 
-    /// The return of the last operation of the phase.
+    /// Of the phase.
     pub(crate) fn last_work(&self) -> Option<Instant> {
         let ns = self.last_work_ns.load(Ordering::SeqCst);
         (ns > 0).then(|| self.start + Duration::from_nanos(ns))
@@ -117,21 +114,19 @@ impl Rendezvous {
     }
 }
 
-/// A session in the rendezvous, made by its thread. Once dropped, for whatever reason, it is not waited for.
+/// The session's thread makes it. Dropping it ends the wait for this session.
 #[derive(Debug)]
 pub(crate) struct Participant<'a> {
     rendezvous: &'a Rendezvous,
     engaged: bool,
-    /// The last phase for which it was released.
     phase: u32,
 }
 
-/// Operations in flight, from before the database gets them until their outcomes are counted.
+/// From before the database gets operations until their outcomes are counted.
 #[derive(Debug)]
 pub(crate) struct InFlight<'a> {
     rendezvous: &'a Rendezvous,
     operations: u64,
-    /// The end of the phase, if it is known.
     pub(crate) until: Option<Instant>,
 }
 
@@ -141,7 +136,7 @@ impl<'a> Participant<'a> {
         Self { rendezvous, engaged: false, phase: 0 }
     }
 
-    /// Rests until the next phase; false if the session must disconnect.
+    /// False if the session must disconnect.
     pub(crate) fn rest(&mut self) -> bool {
         self.step_out();
         let rendezvous = self.rendezvous;
@@ -167,7 +162,7 @@ impl<'a> Participant<'a> {
         true
     }
 
-    /// Stops the timeline from waiting for this session: its database is gone.
+    /// The session's database is gone, so the timeline must not wait.
     pub(crate) fn step_out(&mut self) {
         if std::mem::take(&mut self.engaged) && self.rendezvous.engaged.fetch_sub(1, Ordering::SeqCst) == 1 {
             let (mutex, rested) = &self.rendezvous.rested;
@@ -176,7 +171,7 @@ impl<'a> Participant<'a> {
         }
     }
 
-    /// Continues the phase with a new connection; false if the phase is over.
+    /// The session has a new connection. False if the phase is over.
     pub(crate) fn step_in(&mut self) -> bool {
         let orders = self.rendezvous.orders();
         if !orders.order.is_work() {
@@ -205,7 +200,7 @@ impl<'a> Participant<'a> {
         })
     }
 
-    /// Sleeps that long, or until the phase is over.
+    /// Until the end of the phase at most.
     pub(crate) fn sleep(&self, wait: Duration) {
         let order = self.rendezvous.orders().order;
         let Order::Work(until) = order else { return };

@@ -1,8 +1,7 @@
 //! Replays the plan of a run and compares it with what its sessions did.
 //!
-//! A plan depends only on the workload, the seed and the session's number, so a record is enough to repeat it. The
-//! operations of a session's window, which follow its first `before_window` ones, must match the record in kinds and rows.
-//! An operation that is missing, doubled or mistaken for another one shows.
+//! Workload, seed and session number give the plan. The operations after a session's first `before_window` ones must match the
+//! record in kinds and rows.
 
 use slob_measure::OpCounts;
 use slob_method::{Batch, Planner, SchemaNo};
@@ -20,17 +19,16 @@ pub struct Replay {
     pub sessions: u32,
     pub operations: u64,
     pub faulty: u32,
-    /// The first twenty differences, in words.
+    /// The first twenty differences.
     pub faults: Vec<String>,
 }
 
-/// The record was written by a release that did not note where each session's window begins in its plan.
+/// Records of old releases lack this place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the record does not say where in their plans the sessions' windows began")]
 pub struct NoReplay;
 
-/// Repeats the plan of a run whose configuration gives `spec`. `on_operations` gets the operations replayed, and all. A
-/// record that can't be replayed is faulty.
+/// `spec` comes from the run's configuration. `on_operations` gets the operations replayed, and all.
 pub fn replay(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> Result<Replay, NoReplay> {
     let sessions = &record.sessions;
     if !sessions.is_empty() && sessions.iter().all(|session| session.before_window.is_none()) {
@@ -67,7 +65,7 @@ fn repeat(record: &Record, spec: &RunSpec, on_operations: &dyn Fn(u64, u64)) -> 
     Ok(replay)
 }
 
-/// The schema of each session of the record, which must be the one that the configuration gives it.
+/// Fails if the record's schemas differ from the configuration's.
 fn homes(spec: &RunSpec, record: &Record) -> Result<Vec<SchemaNo>, String> {
     let schemas = u16::try_from(spec.workload.schemas.get()).map_err(|error| error.to_string())?;
     let all: Vec<SchemaNo> = homes_of(spec, schemas).collect();
@@ -80,7 +78,7 @@ fn homes(spec: &RunSpec, record: &Record) -> Result<Vec<SchemaNo>, String> {
     record.sessions.iter().map(home).collect()
 }
 
-/// Operations to plan. The series has as many at least: a damaged number must not keep the user waiting for years.
+/// Records have a series of operations. A damaged number must not take years.
 fn operations_to_plan(record: &Record) -> Result<u64, String> {
     let series = record.series.points().filter_map(|point| point.value);
     let seen = series.fold(0_u64, |sum, interval| sum.saturating_add(interval.ops.total()));
@@ -93,14 +91,14 @@ fn operations_to_plan(record: &Record) -> Result<u64, String> {
     Ok(all)
 }
 
-/// The counts and rows of `count` planned operations after the first `skipped` ones.
+/// `count` operations follow the first `skipped` ones.
 fn plan(mut planner: Planner, skipped: u64, count: u64, scan_rows: u64) -> (OpCounts, u64) {
     let (mut counts, mut rows) = (OpCounts::default(), 0);
     let mut batch = Batch::default();
     let (mut place, end) = (0, skipped + count);
     while place < end {
         planner.fill(&mut batch, (end - place).min(BATCH) as usize);
-        // A batch ends its last transaction, and may have operations beyond the last one.
+        // A batch ends its last transaction, and may have further operations.
         for op in batch.ops() {
             if (skipped..end).contains(&place) {
                 counts.count(kind_of(op));

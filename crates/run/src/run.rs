@@ -1,9 +1,8 @@
 //! The timeline of a run.
 //!
-//! Connect every session; `pre`; start together; warm up; rest; snapshot A; measured window; rest; snapshot B; stop; `post`;
-//! read some rows back; assemble the record. Sessions know when a phase ends, and rest while a snapshot is taken: it covers
-//! exactly their operations of the window. The window begins with their release and ends with their last operation, so
-//! it holds no idle time. Whatever fails after the start, the measurements become a record.
+//! Connect; `pre`; start together; warm up; rest; snapshot A; window; rest; snapshot B; stop; `post`; read some rows back;
+//! assemble the record. Snapshots cover exactly the window's operations, because sessions rest. The window begins with their
+//! release and ends with their last operation. Whatever fails after the start, the measurements become a record.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,38 +33,35 @@ use crate::tally::{RunClock, Tally};
 use crate::turns::{self, Turns};
 use crate::{RunError, RunErrorKind, verify};
 
-/// Stack of a session's thread in bytes; only touched pages take memory.
+/// In bytes; only touched pages take memory.
 const SESSION_STACK: usize = 1 << 20;
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The parts of a run that its preparation does not need.
 pub struct RunContext<'a> {
     pub engine: Arc<dyn Engine>,
     pub spec: &'a RunSpec,
     pub configuration: Vec<ConfigEntry>,
     pub slob_version: &'a str,
     pub stop: &'a AtomicBool,
-    /// The new file for the journal of updates, if the user wants one.
+    /// A new file for updates.
     pub journal: Option<&'a Path>,
-    /// If set, the run starts together with others.
+    /// Starts the run together with others.
     pub common_start: Option<&'a dyn CommonStart>,
 }
 
-/// Agrees on a start with runs in other processes.
 pub trait CommonStart {
-    /// Waits until the sessions of every run are connected. Returns the moment of the start, or `None` if there is none.
+    /// Waits for the sessions of every run. `None` if there is no common start.
     fn agree(&self, run_id: &str) -> Option<Instant>;
 }
 
-/// A run that was measured, perhaps not to its planned end.
 #[derive(Debug)]
 pub struct Measured {
     pub record: Record,
-    /// Waits to be published with the record.
+    /// Published with the record.
     pub directory: RunDirectory,
 }
 
-/// Runs the sessions and measures them. Fails only before the sessions start; later failures are in the record's status.
+/// Fails only before the sessions start; later failures are in the record's status.
 pub fn run(
     context: &RunContext<'_>,
     prepared: &Prepared,
@@ -128,7 +124,7 @@ pub fn run(
     }
 }
 
-/// The latest probe of the device behind the data of the first server, on its host.
+/// The latest one of the device behind the first server's data, on its host.
 fn find_probe(results: &Path, topology: &Topology, block_bytes: u32) -> Option<SavedProbe> {
     let server = topology.servers.iter().find(|server| server.found.is_ok())?;
     let (host, _) = server.observed_at?;
@@ -144,15 +140,14 @@ pub(crate) struct Timeline<'a> {
     pub(crate) tally: Arc<Tally>,
     pub(crate) operations_file: OperationsFile,
     pub(crate) server_report: ReportOfServer,
-    /// The device without a database, if that was measured.
+    /// The device without a database.
     pub(crate) probe: Option<SavedProbe>,
     pub(crate) topology: Arc<Topology>,
-    /// The agreed start, if the run starts together with others.
+    /// Agreed with other runs.
     pub(crate) start: Option<Instant>,
 }
 
 impl Timeline<'_> {
-    /// Connects the sessions, runs all phases, and ends the sessions.
     fn measure(&mut self, sampler: &mut Sampler, journal: Option<Journal>) -> Result<Measurements, RunError> {
         if self.context.stop.load(Ordering::Relaxed) {
             return Err(RunError::interrupted("looking for the database's server on its host"));
@@ -184,8 +179,7 @@ impl Timeline<'_> {
         Ok(measured)
     }
 
-    /// Starts a thread for each session. The threads are not joined: one that hangs in its database must not hold up the
-    /// record.
+    /// Threads are not joined: one that hangs in its database must not hold up the record.
     fn spawn(&self, workers: Vec<Worker>) -> Result<(), RunError> {
         let count = workers.len();
         for worker in workers {
@@ -240,7 +234,7 @@ impl Timeline<'_> {
         (0..).zip(prepared.homes.iter().copied()).map(worker).collect()
     }
 
-    /// Waits until every session is connected, then calls `pre`.
+    /// Calls `pre` after all sessions are connected.
     fn connect(&mut self, sessions: &mut Sessions) -> Result<(), RunError> {
         let begun = Instant::now();
         let page_cache = self.prepared.page_cache(&self.topology, &self.context.spec.target);
@@ -291,7 +285,6 @@ impl Timeline<'_> {
         Ok(())
     }
 
-    /// Restores the server's settings, calls `post` and reads some rows back.
     fn after(&mut self, measured: &mut Measurements) {
         let engine = Arc::clone(&self.context.engine);
         match within(RESTORE_PATIENCE, move || engine.after_run()) {
@@ -312,8 +305,8 @@ impl Timeline<'_> {
     }
 }
 
-/// The CPUs of this host, if more sessions share them with a server. An embedded database has no threads of its own, and a
-/// server whose host is not known counts as one here.
+/// `None` if sessions don't exceed CPUs, or the server is elsewhere. An embedded database has no threads; a server on an unknown
+/// host counts as one here.
 fn shared_cpus(topology: &Topology, server: &Server, sessions: u32) -> Option<u32> {
     let mut hosts = topology.hosts_of_database().peekable();
     let is_here = hosts.peek().is_none() || hosts.any(|(_, host)| host.is_here);
@@ -321,7 +314,7 @@ fn shared_cpus(topology: &Topology, server: &Server, sessions: u32) -> Option<u3
     (is_here && !server.capabilities.embedded && sessions > cpus).then_some(cpus)
 }
 
-/// A sentence for more sessions than there will be batches in flight.
+/// For more sessions than batches in flight.
 pub fn turns_advice(topology: &Topology, server: &Server, sessions: u32) -> Option<String> {
     shared_cpus(topology, server, sessions).and_then(|cpus| turns::advice(sessions, cpus))
 }

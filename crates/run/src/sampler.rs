@@ -1,5 +1,3 @@
-//! Samples of everything cumulative: the database's counters, and its hosts' CPU times and devices. Finding these hosts.
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,22 +12,19 @@ use slob_record::Interval;
 use slob_spec::{Observe, Observers, SshHost};
 use slob_stats::Merge;
 
-/// Longest wait for the database's counters. A silent server must not hold up the run's timeline: the sample then goes
-/// without them.
+/// A silent server must not hold up the timeline: the sample goes without counters.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Sampler {
     engine: Arc<dyn Engine>,
-    /// The database is in this process: it needs no extra thread, for which there may be no CPU to spare.
+    /// It needs no extra thread, for which there may be no CPU.
     is_embedded: bool,
     pub(crate) hosts: Hosts,
-    /// True to sample this program's CPU and I/O too.
     samples_client: bool,
-    /// A question that is not answered yet; the next one waits for it.
+    /// The next query waits for this answer.
     late: Option<PendingAnswer<Result<Snapshot>>>,
 }
 
-/// Cumulative figures at one moment; what is unknown is absent.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) taken: Instant,
@@ -42,15 +37,14 @@ pub(crate) struct Sample {
 }
 
 impl Sampler {
-    /// Without `hosts`, the sampler reads only the database's counters.
+    /// Without `hosts`, only the database's counters are read.
     pub(crate) fn new(engine: Arc<dyn Engine>, is_embedded: bool, hosts: Option<Hosts>) -> Self {
         let samples_client = hosts.is_some();
         Self { engine, is_embedded, hosts: hosts.unwrap_or_default(), samples_client, late: None }
     }
 
-    /// Takes a sample now. An error of one source makes its figures absent. At an `edge` of the window it has more figures,
-    /// which cost a file or two for each process: the I/O of the server's processes and the CPU time of all. `on_taken` gets
-    /// the moment as soon as the database's counters are read: that moment decides which operations are in the window.
+    /// Errors make figures absent. An `edge` of the window adds I/O of the server's processes and CPU time of all, a file or two
+    /// for each process. `on_taken` gets the moment that decides which operations are in the window.
     pub(crate) fn sample(&mut self, edge: bool, on_taken: impl FnOnce(Instant)) -> Sample {
         // Remote observers and the database work at the same time.
         let asked = self.hosts.ask(edge);
@@ -95,7 +89,6 @@ impl Sampler {
 }
 
 impl Sample {
-    /// The sampled part of the interval between two samples.
     pub(crate) fn interval_since(&self, earlier: &Self) -> Interval {
         let counters = self.snapshot.as_ref().zip(earlier.snapshot.as_ref());
         let counters = counters.map(|(later, earlier)| later.since(earlier).counters);
@@ -115,14 +108,13 @@ impl Sample {
     }
 }
 
-/// The observers of all hosts on which servers of a target run.
+/// For all hosts with servers of a target.
 #[derive(Debug, Default)]
 pub struct Hosts {
     observers: Vec<Observer>,
     pub topology: Arc<Topology>,
 }
 
-/// The hosts that are observed, and the servers that were looked for there.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
     pub hosts: Vec<ObservedHost>,
@@ -133,13 +125,13 @@ pub struct Topology {
 pub struct ObservedHost {
     /// `None` if the host can't be observed.
     pub hello: Option<Hello>,
-    /// Destination of ssh; `None` if this process observes the host.
+    /// `None` if this process observes the host.
     pub ssh: Option<SshHost>,
     /// Equal for all observers of one host.
     key: String,
-    /// True if the host is known to run a server of the target.
+    /// It runs a server of the target.
     is_databases: bool,
-    /// True if this program runs on the host.
+    /// This program runs there.
     pub is_here: bool,
 }
 
@@ -151,13 +143,12 @@ impl ObservedHost {
 
 #[derive(Clone, Debug)]
 pub struct ObservedServer {
-    /// The name of its endpoint, if there are several.
+    /// `None` for a single endpoint.
     pub endpoint: Option<String>,
-    /// The value of OBSERVE that applies to it.
+    /// The value of OBSERVE.
     pub by: String,
-    /// Index of its host, and its number among the servers looked for there; `None` if it is not observed.
+    /// Index of its host, and its number there; `None` if it is not observed.
     pub observed_at: Option<(usize, usize)>,
-    /// The server, or the reason why it was not found.
     pub found: Result<Box<FoundServer>, String>,
 }
 
@@ -172,8 +163,7 @@ impl ObservedServer {
 }
 
 impl Hosts {
-    /// Looks for every server on the host that `OBSERVE` names for its endpoint. A server that is not found is no error.
-    /// `copy` makes remote observers copies of this program. Nothing is waited for once `stop` is set.
+    /// A missing server is no error. `copy` makes remote observers copies of this program. A set `stop` ends all waits.
     pub fn find(engine: &dyn Engine, observers: &Observers, copy: bool, stop: &AtomicBool) -> Self {
         let wanted: Vec<(ServerLocation, Observe, Result<Option<SshHost>, String>)> = engine
             .locations()
@@ -198,7 +188,7 @@ impl Hosts {
                     hosts.iter().position(|host| *host == ssh).ok_or("there is nobody to look for it")?;
                 // Connecting to hosts under load takes a while.
                 let mut clues = server.clues.after(asked_at.elapsed());
-                // An engine gives a process number only for this very process.
+                // Engines give a process number only for this very process.
                 if clues.pid.is_some() && observers[host].is_known_to_be_elsewhere() {
                     return Err("the database is a part of this program, and not on that host".to_owned());
                 }
@@ -235,7 +225,7 @@ impl Hosts {
         Self { observers, topology: Arc::new(Topology { hosts, servers }) }
     }
 
-    /// Asks all observers; does not wait for remote ones. With `edge`, for the figures of an edge of the window.
+    /// Does not wait for remote observers.
     pub(crate) fn ask(&mut self, edge: bool) -> Vec<PendingSample> {
         self.observers.iter_mut().map(|observer| observer.request_sample(edge)).collect()
     }
@@ -250,7 +240,7 @@ impl Hosts {
         HostsSample { topology: Arc::clone(&self.topology), seen }
     }
 
-    /// The figures of each host and its servers in that time; `None` for a host that does not answer.
+    /// `None` for a silent host.
     pub fn watch(&mut self, time: Duration) -> Vec<Option<HostInterval>> {
         let asked = self.ask(false);
         let begin = self.answers(asked);
@@ -259,7 +249,7 @@ impl Hosts {
         self.answers(asked).since(&begin).hosts
     }
 
-    /// Traces all servers from now on. Returns a note for each host that can't be traced.
+    /// Returns a note for each host that can't be traced.
     pub fn trace(&mut self, block_bytes: u32, stop: &AtomicBool) -> Vec<String> {
         let traced = self.observers.iter_mut().zip(&self.topology.hosts);
         let failed =
@@ -280,7 +270,7 @@ impl Hosts {
     }
 }
 
-/// The ssh destination of the host to observe; `None` for this host.
+/// `None` for this host.
 fn host_to_observe(observe: &Observe, endpoint: Option<&str>) -> Result<Option<SshHost>, String> {
     match observe {
         Observe::Auto | Observe::Pid(_) => Ok(None),
@@ -300,32 +290,32 @@ fn host_to_observe(observe: &Observe, endpoint: Option<&str>) -> Result<Option<S
     }
 }
 
-/// Opens all observers at the same time: each login takes a moment.
+/// Opens all at once: each login takes a moment.
 fn connect(hosts: &[Option<SshHost>], copy: bool, stop: &AtomicBool) -> Vec<Observer> {
     let open = |host: &Option<SshHost>| {
         host.clone().map_or_else(Observer::local, |host| Observer::remote(host, copy, stop))
     };
     thread::scope(|scope| {
         let opening: Vec<_> = hosts.iter().map(|host| scope.spawn(move || open(host))).collect();
-        // A thread that panics has reported it; this host is then observed instead.
+        // This host replaces the one of a panicked thread.
         opening.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Observer::local())).collect()
     })
 }
 
 impl Topology {
-    /// The hosts that are known to be the database's, each once, with their indices.
+    /// With their indices.
     pub(crate) fn hosts_of_database(&self) -> impl Iterator<Item = (usize, &ObservedHost)> {
         let mut seen = BTreeSet::new();
         let hosts = self.hosts.iter().enumerate();
         hosts.filter(move |(_, host)| host.is_databases && seen.insert(host.key.as_str()))
     }
 
-    /// The device behind the data of the first server that has one.
+    /// Of the first server with a known device.
     pub(crate) fn device(&self) -> Option<&Device> {
         self.servers.iter().find_map(|server| server.found.as_ref().ok()?.data.as_ref())
     }
 
-    /// Notes on servers that were not found, or only in part.
+    /// For servers that were not found, or only in part.
     pub(crate) fn notes(&self) -> Vec<String> {
         let note = |server: &ObservedServer| {
             let of = server.endpoint.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
@@ -347,7 +337,6 @@ impl Topology {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostsSample {
     topology: Arc<Topology>,
-    /// In the order of [`Topology::hosts`].
     seen: Vec<Option<Observation>>,
 }
 
@@ -385,19 +374,19 @@ impl HostsInterval {
         self.host_of(server)?.servers.get(number)?.as_ref()
     }
 
-    /// The sum over all servers; `None` if one is unknown, because a part would pass for the whole.
+    /// `None` if one is unknown: a part would pass for the whole.
     pub(crate) fn sum_of_servers<T: Merge>(&self, figure: impl Fn(&ServerFigures) -> Option<T>) -> Option<T> {
         sum((0..self.topology.servers.len()).map(|server| figure(self.server(server)?)))
     }
 
-    /// The hosts of the database, each once; this host if they are unknown.
+    /// This host stands in for unknown ones.
     fn of_database(&self) -> Vec<Option<&HostInterval>> {
         let of = |host: usize| self.hosts.get(host).and_then(Option::as_ref);
         let known: Vec<_> = self.topology.hosts_of_database().map(|(host, _)| of(host)).collect();
         if known.is_empty() && !self.hosts.is_empty() { vec![of(0)] } else { known }
     }
 
-    /// The length of the interval: the mean of the hosts' own clocks.
+    /// The mean of the hosts' own clocks.
     pub(crate) fn seconds(&self) -> Option<f64> {
         let hosts = self.of_database();
         let sum: Option<f64> = hosts.iter().map(|host| Some(host.as_ref()?.seconds)).sum();
@@ -408,7 +397,7 @@ impl HostsInterval {
         sum(self.of_database().into_iter().map(|host| host?.cpu))
     }
 
-    /// The traces of all hosts together; `None` if one is missing.
+    /// `None` if one is missing.
     pub(crate) fn trace(&self) -> Option<KernelTrace> {
         let mut sum: Option<KernelTrace> = None;
         for host in self.of_database() {
@@ -422,7 +411,6 @@ impl HostsInterval {
         hosts.iter().map(|host| host.as_ref()?.load_1m).sum::<Option<f64>>().filter(|_| !hosts.is_empty())
     }
 
-    /// CPU time in seconds that processes other than the database's and ours used on all hosts.
     pub(crate) fn others_cpu_s(&self) -> Option<f64> {
         let mut hosts = self.topology.hosts_of_database().peekable();
         hosts.peek()?;
@@ -434,7 +422,7 @@ impl HostsInterval {
             .sum()
     }
 
-    /// CPU time of the run's servers that another observer found on the same host: to this observer they are others.
+    /// To this observer, the run's servers of other observers are other processes.
     fn servers_of_other_observers_s(&self, host: usize, observed: &ObservedHost) -> Option<f64> {
         let hosts = &self.topology.hosts;
         let is_beside = |server: &ObservedServer| {
@@ -445,7 +433,7 @@ impl HostsInterval {
         beside.map(|(number, _)| Some(self.server(number)?.cpu?.total_s())).sum()
     }
 
-    /// All devices behind the data, each once. They are busy as long as the busiest one.
+    /// They are busy as long as the busiest one.
     pub(crate) fn device(&self) -> Option<DeviceCounters> {
         let mut known = BTreeSet::new();
         let mut sum: Option<DeviceCounters> = None;

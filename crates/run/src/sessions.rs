@@ -1,4 +1,4 @@
-//! The sessions of a run: the thread of each one, and all of them as the timeline sees them.
+//! Sessions of a run: their threads, and the timeline's view of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,7 +21,7 @@ use crate::rendezvous::{Participant, Rendezvous};
 use crate::tally::{RunClock, SessionTotals, Tally, seconds};
 use crate::turns::Turns;
 
-/// First and longest wait of a session that lost its database before it connects again.
+/// A session that lost its database waits before it connects again.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
@@ -35,8 +35,7 @@ pub(crate) struct Shared {
     pub(crate) journal: Option<Journal>,
 }
 
-/// Sessions that connect at the same time. Servers let at least 50 connections queue by default; where more come, the kernel
-/// drops some, and resets those that it answered with SYN cookies.
+/// Servers queue at least 50 connections. Beyond that, the kernel drops some, and resets those that it answered with SYN cookies.
 const CONNECTING: u32 = 32;
 
 #[derive(Debug)]
@@ -64,11 +63,11 @@ impl ConnectLimit {
 }
 
 pub(crate) enum Message {
-    /// The session is connected and rests; with the handle that cancels it.
+    /// The handle cancels the session, which rests.
     Ready(u32, Option<Arc<dyn Cancel>>),
-    /// The session has done all its operations and rests.
+    /// The session rests.
     DoneAll(u32),
-    /// The session ended: by order, after its last operation, or by an error.
+    /// By order, after its last operation, or by an error.
     Ended(Box<SessionEnd>),
 }
 
@@ -77,12 +76,11 @@ pub(crate) struct SessionEnd {
     pub(crate) session: u32,
     pub(crate) totals: SessionTotals,
     pub(crate) endpoint: usize,
-    /// All operations, with those of the warm-up.
+    /// Includes the warm-up.
     pub(crate) operations: u64,
-    /// When its next operation is due by the clock; never if it has done all.
     pub(crate) next_due_ns: u64,
     pub(crate) conflicts: Conflicts,
-    /// The times that it was without its database: the first [`MOST_LOSSES`], and how many more.
+    /// The first [`MOST_LOSSES`]; the rest are counted.
     pub(crate) losses: Vec<LossRecord>,
     pub(crate) unlisted_losses: u64,
     /// It lost its database and ended, which the user tolerates.
@@ -109,7 +107,6 @@ impl SessionEnd {
         });
     }
 
-    /// The latest loss, if it is listed.
     fn current_loss(&mut self) -> Option<&mut LossRecord> {
         self.losses.last_mut().filter(|_| self.unlisted_losses == 0)
     }
@@ -123,7 +120,7 @@ pub(crate) struct Worker {
     pub(crate) on_loss: SessionLoss,
     pub(crate) shared: Arc<Shared>,
     pub(crate) messages: Sender<Message>,
-    /// The batch outlives a lost connection: its open operations are repeated on the next one.
+    /// A new connection repeats the open operations.
     pub(crate) batch: Batch,
     pub(crate) outcome: Outcome,
 }
@@ -138,12 +135,11 @@ impl Worker {
         let due_ns = planned_ns.or_else(|| self.planner.next_due_ns()).unwrap_or(0);
         end.next_due_ns = if is_done { u64::MAX } else { due_ns };
         end.error = worked.unwrap_or_else(|_| Err(panicked("the session"))).err();
-        // If the receiver is gone, the run is over.
+        // Without a receiver, the run is over.
         let _ = self.messages.send(Message::Ended(Box::new(end)));
     }
 
-    /// Keeps the connection until the order to leave, even when all operations are done: a server's process that is gone
-    /// can't report its CPU time.
+    /// Stays connected even without work: a server's process that is gone can't report its CPU time.
     fn connect_and_execute(&mut self, engine: &dyn Engine, end: &mut SessionEnd) -> Result<()> {
         let mut session = Arc::clone(&self.shared).connecting.pass(|| {
             let mut session = engine.session(&self.plan)?;
@@ -166,8 +162,7 @@ impl Worker {
         let mut is_at_work = rest(&mut participant, end);
         while is_at_work {
             let Err(error) = self.execute_all(session.as_mut(), &participant, end) else {
-                // The database's counters must hold all that the session did. A failure shows when they are compared with
-                // ours; an error that matters returns with the next operation.
+                // An error that matters returns with the next operation.
                 let _ = session.publish();
                 if participant.is_working() {
                     participant.step_out();
@@ -189,7 +184,7 @@ impl Worker {
                 return Err(error);
             }
             participant.step_out();
-            // Close first, so that the server does not hold both connections.
+            // Otherwise the server may hold both connections.
             drop(session);
             match self.reconnect(engine, &participant, end) {
                 Some(again) => session = again,
@@ -206,7 +201,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Executes a SELECT that is not of the plan: no session's first operation lies in the window.
+    /// No session's first operation lies in the window then.
     fn try_out(&mut self, session: &mut dyn Session) -> Result<()> {
         let mut first = Batch::default();
         self.planner.clone().fill(&mut first, 1);
@@ -218,7 +213,7 @@ impl Worker {
         session.execute(&vec![op].into(), None, &mut self.outcome)
     }
 
-    /// Tries one endpoint after the other until one answers; `None` if the run ends before that.
+    /// Goes round the endpoints; `None` if the run ends.
     fn reconnect(
         &mut self,
         engine: &dyn Engine,
@@ -245,7 +240,6 @@ impl Worker {
         None
     }
 
-    /// Works until the phase is over or everything is done.
     fn execute_all(
         &mut self,
         session: &mut dyn Session,
@@ -265,7 +259,6 @@ impl Worker {
                     NextBatch::AllDone => return Ok(()),
                 }
             }
-            // A batch that waits in the server for its time needs no CPU meanwhile.
             let needs_turn = self.batch.dues_ns().is_none() && self.batch.pauses().is_zero();
             let turn = match needs_turn.then(|| shared.turns.take(|| participant.is_working())) {
                 Some(None) => break,
@@ -305,7 +298,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Plans the next batch after `done` operations, when the clock shows `now_ns`.
+    /// After `done` operations, at `now_ns` of the clock.
     fn plan_next(&mut self, done: u64, now_ns: u64) -> NextBatch {
         let left = self.operations.map_or(u64::MAX, |all| all - done);
         let count = self.size.fitting.min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -327,13 +320,12 @@ impl Worker {
 
 enum NextBatch {
     Planned,
-    /// In an open loop: the next batch begins after this time.
+    /// In an open loop.
     DueIn(Duration),
     AllDone,
 }
 
-/// Deadline of a batch that is handed over at `begun`. It bounds batches whose operations take much longer than expected:
-/// their outcomes are known only at the end and lost on cancellation. A single operation, or a single transaction, may last to the
+/// Outcomes of a batch are lost at a cancellation, so slow batches end early. A single operation or transaction may last to the
 /// phase's end.
 fn deadline(of_phase: Option<Instant>, begun: Instant, batch: &Batch, pauses: Duration) -> Option<Instant> {
     let is_one = batch.ops().iter().rev().skip(1).all(|op| !op.commits);
@@ -341,47 +333,44 @@ fn deadline(of_phase: Option<Instant>, begun: Instant, batch: &Batch, pauses: Du
     of_phase.into_iter().chain(of_batch).min()
 }
 
-/// The error of a thread that panicked; its message is on stderr.
 pub(crate) fn panicked(who: &str) -> EngineError {
     EngineError::new(ErrorKind::Fatal, who, "panicked: this is a fault of this program, please report it")
 }
 
-/// A batch is sized to last this long: it bounds how late a stop is noticed, and keeps the live figures fresh.
+/// Bounds how late a stop is noticed, and keeps live figures fresh.
 const BATCH: Duration = Duration::from_millis(200);
-/// Where sessions share the CPUs of this host with their server, the work of one batch of each of them.
+/// One batch of each session, where sessions share this host's CPUs with their server.
 const ROUND: Duration = Duration::from_millis(500);
-/// Most time beyond its pauses for a batch whose operations are slower than the last ones. Less than [`GRACE`].
+/// Beyond pauses, for slow operations. Less than [`GRACE`].
 pub(crate) const LONGEST_BATCH: Duration = Duration::from_secs(1);
-/// Larger batches of the quickest operations cost no less per operation.
+/// Larger ones cost no less per operation.
 const LARGEST: usize = 8192;
-/// Bounds the memory of the batches of all sessions together: with the messages to and from a server, an operation takes about
-/// 250 bytes.
+/// Of all sessions: an operation takes about 250 bytes, with its messages.
 const OPERATIONS_AT_ONCE: usize = 1 << 16;
-/// Lower limit of the bound above, however many sessions there are: such a batch takes as much memory as its session.
+/// Such a batch takes as much memory as its session.
 const SMALLEST_BOUND: usize = 256;
-/// From this number on, batches of slow operations may last longer: many sessions still report each second.
+/// Many sessions report each second even with longer batches.
 const MANY_SESSIONS: u32 = 16;
-/// Operations of a batch whose median is taken.
+/// The median is of so many operations.
 const SAMPLED: usize = 15;
 
-/// The number of operations in a session's next batch, learned from its last one.
+/// Learned from the last batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BatchSize {
     fitting: usize,
     largest: usize,
-    /// Time for operations of median duration. Where CPUs are shared, a few operations of a batch include the turns of other
-    /// sessions. A size by their mean would let sessions that had luck get more of the CPUs than others, for good.
+    /// Of median operations. With shared CPUs, some operations include other sessions' turns. By the mean, lucky sessions would
+    /// get more CPU for good.
     work: Duration,
-    /// Time for operations of mean duration.
+    /// Of mean operations.
     most: Duration,
-    /// Operations and time of a longer batch, used where [`BATCH`] holds only one or two slow operations, each of which
-    /// would cost a round trip. They differ between sessions: batches then do not end together, and the server's counters
-    /// grow steadily.
+    /// Longer batches for operations so slow that [`BATCH`] holds one or two. They differ between sessions, so that counters grow
+    /// steadily.
     few: Option<(usize, Duration)>,
 }
 
 impl BatchSize {
-    /// The size of the first batch of session `number` of `sessions`, which share so many CPUs with their server, if they do.
+    /// `shared_cpus` are shared with the server, if they are.
     pub(crate) fn new(number: u32, sessions: u32, shared_cpus: Option<u32>) -> Self {
         let largest = (OPERATIONS_AT_ONCE / (sessions as usize).max(1)).clamp(SMALLEST_BOUND, LARGEST);
         let few = (sessions >= MANY_SESSIONS).then(|| {
@@ -393,7 +382,6 @@ impl BatchSize {
         Self { fitting: 1, largest, work, most, few }
     }
 
-    /// Grows at most fourfold: one lucky batch of cache hits must not make a very long one.
     fn learn(&mut self, done: &[OpOutcome]) {
         if done.is_empty() {
             return;
@@ -407,7 +395,7 @@ impl BatchSize {
     }
 }
 
-/// The median of some durations, spread over all.
+/// Samples are spread over all.
 fn median_ns(done: &[OpOutcome]) -> u64 {
     let count = done.len().min(SAMPLED);
     let mut sampled = [0; SAMPLED];
@@ -417,13 +405,13 @@ fn median_ns(done: &[OpOutcome]) -> u64 {
     *sampled[..count].select_nth_unstable(count / 2).1
 }
 
-/// Time for sessions to finish their batches when a phase ends. Then the run goes on without their rest, or cancels them.
+/// After it, the run goes on without the sessions' rest, or cancels them.
 const GRACE: Duration = Duration::from_secs(2);
-/// Time for resting sessions to disconnect before the stragglers, who had their grace, are cancelled.
+/// The others had their grace before.
 const GRACE_OF_RESTING: Duration = Duration::from_millis(200);
-/// Time for a cancelled session to end before the run goes on without it.
+/// The run then goes on without cancelled sessions.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// More time for each session: thousands that wake at once share few CPUs and end one after the other.
+/// Thousands that wake at once share few CPUs.
 const PATIENCE_PER_SESSION: Duration = Duration::from_millis(10);
 
 pub(crate) struct Sessions {
@@ -433,7 +421,7 @@ pub(crate) struct Sessions {
     pub(crate) ended: Vec<(Instant, SessionEnd)>,
     pub(crate) count: u32,
     done: BTreeSet<u32>,
-    /// The use of CPUs when the bound of [`Turns`] was adapted.
+    /// When the bound of [`Turns`] was adapted.
     cpus: Option<CpuTimes>,
 }
 
@@ -441,13 +429,12 @@ pub(crate) struct Sessions {
 pub(crate) struct PhaseEnd {
     /// No operation was to begin from here on.
     pub(crate) closed: Instant,
-    /// The end of the operations in flight at that moment.
+    /// Of operations in flight at that moment.
     pub(crate) last_work: Instant,
     pub(crate) stragglers: EdgeRecord,
 }
 
 impl PhaseEnd {
-    /// The start of the clock, before the first phase.
     pub(crate) fn before_the_start(clock: &RunClock) -> Self {
         let closed = clock.moment(Duration::ZERO);
         Self { closed, last_work: closed, stragglers: EdgeRecord::default() }
@@ -458,7 +445,6 @@ impl PhaseEnd {
     }
 }
 
-/// Why a phase ends before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EarlyEnd {
     Interrupted,
@@ -472,7 +458,6 @@ impl Sessions {
         Self { shared, messages, cancellers, ended, count, done, cpus: None }
     }
 
-    /// Waits until a moment, or until there is a reason to end the phase.
     pub(crate) fn wait_until(&mut self, moment: Instant, stop: &AtomicBool) -> Option<EarlyEnd> {
         loop {
             if stop.load(Ordering::Relaxed) {
@@ -480,7 +465,7 @@ impl Sessions {
             }
             self.shared.turns.adapt(&mut self.cpus);
             let left = moment.saturating_duration_since(Instant::now());
-            // Short waits, so that the user's wish to stop is noticed soon.
+            // The user's wish to stop is then noticed soon.
             match self.messages.recv_timeout(left.min(Duration::from_millis(100))) {
                 Ok(message) => {
                     if let Some(reason) = self.receive(message) {
@@ -522,7 +507,7 @@ impl Sessions {
         self.count - self.ended.len() as u32
     }
 
-    /// Lets the sessions rest at the end of a phase, which was planned for `until` if that is known.
+    /// `until` is the planned end of the phase.
     pub(crate) fn rest(&self, until: Option<Instant>, reason: Option<EarlyEnd>) -> PhaseEnd {
         let rendezvous = &self.shared.rendezvous;
         rendezvous.close();
@@ -538,7 +523,7 @@ impl Sessions {
         GRACE + PATIENCE + PATIENCE_PER_SESSION * self.count
     }
 
-    /// Ends all sessions: resting ones leave, the others finish their batch or are cancelled.
+    /// Resting sessions leave; the others finish their batch or are cancelled.
     pub(crate) fn stop(&mut self, last_phase: &PhaseEnd) {
         self.shared.rendezvous.leave();
         let grace = if last_phase.is_idle() { GRACE } else { GRACE_OF_RESTING };
@@ -557,7 +542,6 @@ impl Sessions {
         }
     }
 
-    /// The error of a run with sessions that never ended.
     pub(crate) fn unanswered(&self) -> String {
         format!(
             "{} of {} sessions have not answered for {} s after they were told to stop: their server does not answer, or \
@@ -568,7 +552,7 @@ impl Sessions {
         )
     }
 
-    /// The first error of a session before `window_end`, if any: later errors do not affect what was measured.
+    /// Errors after the window do not affect what was measured.
     pub(crate) fn error(&self, window_end: Option<Instant>) -> Option<String> {
         if self.alive() == 0 && self.ended.iter().all(|(_, end)| end.dropped) {
             return Some("every session lost its database".into());

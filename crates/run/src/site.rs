@@ -14,9 +14,9 @@ use crate::{Hosts, LocalData, RunError, Topology};
 
 #[derive(Debug)]
 pub enum Site {
-    /// Not known, or there are no data.
+    /// Unknown, or no data.
     Nowhere,
-    /// A folder of this machine, for an embedded database.
+    /// For an embedded database.
     Here(Box<LocalData>),
     Servers(Hosts),
 }
@@ -29,8 +29,7 @@ pub struct Activity {
 }
 
 impl Site {
-    /// Finds the data of a target. `copy` makes remote observers copies of this program.
-    /// Fails if `observers` do not fit the target.
+    /// `copy` makes remote observers copies of this program. Fails if `observers` do not fit the target.
     pub fn find(
         engine: &dyn Engine,
         server: &Server,
@@ -49,7 +48,7 @@ impl Site {
         Ok(Self::Servers(Hosts::find(engine, observers, copy, stop)))
     }
 
-    /// The hosts of the database; none if they are not looked at.
+    /// Empty if no hosts are looked at.
     pub fn topology(&self) -> &Topology {
         const NONE: &Topology = &Topology { hosts: Vec::new(), servers: Vec::new() };
         match self {
@@ -58,7 +57,6 @@ impl Site {
         }
     }
 
-    /// The place of the data and its free bytes, if they are known.
     pub fn free_space(&self) -> Option<(String, u64)> {
         match self {
             Self::Nowhere => None,
@@ -77,7 +75,6 @@ impl Site {
         }
     }
 
-    /// Watches this machine, and the hosts and the device of the data.
     pub fn watch(&mut self, time: Duration) -> Activity {
         let (cpu, before) = (CpuTimes::read().ok(), self.device_counters());
         let hosts = match self {

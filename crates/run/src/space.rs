@@ -1,4 +1,4 @@
-//! Space on the file system of the data: a load without enough of it is refused, and an error that a full one caused says so.
+//! Space on the file system of the data. Loads need it; errors may be its lack.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -7,9 +7,9 @@ use slob_engine::{EngineError, ErrorKind};
 
 use crate::RunError;
 
-/// Blocks that hold no rows (index, interior pages, log), as a share of those that do.
+/// Index, interior pages and log, as a share of blocks with rows.
 const OVERHEAD: f64 = 0.05;
-/// Below this a file system counts as full: databases extend their files and logs in steps of this order.
+/// Databases extend files and logs in steps of this order.
 const FULL_BYTES: u64 = 64 << 20;
 
 pub(crate) fn check_free_space(path: &Path, load_bytes: u64) -> Result<(), RunError> {
@@ -32,8 +32,7 @@ pub(crate) fn check_room(place: &dyn Display, free: u64, load_bytes: u64) -> Res
     Ok(())
 }
 
-/// An addition to an error that a full file system may have caused. A database that can't write its log ends, so a lost
-/// connection may be such an error.
+/// A database that can't write its log ends, so a lost connection may be a lack of space.
 pub(crate) fn space_hint(error: &EngineError, path: Option<&Path>, missing_bytes: u64) -> Option<String> {
     let place = nearest_existing(path?);
     let free = slob_host::free_space(place).ok()?;
@@ -62,7 +61,7 @@ fn mb(bytes: u64) -> u64 {
     bytes / 1_000_000
 }
 
-/// A folder that is yet to be made will be on the file system of the nearest existing one above it.
+/// A new folder is on the file system of the nearest existing one above it.
 pub(crate) fn nearest_existing(path: &Path) -> &Path {
     let existing = path.ancestors().find(|path| path.exists());
     // The last ancestor of a relative path is empty.

@@ -1,7 +1,6 @@
-//! The operations of all sessions, counted while they run: the run's clock, the tally, and the series of the run.
+//! Counts of the operations of all sessions: the run's clock, the tally, and the series.
 //!
-//! Sessions report to one of a few shards after each batch. Memory grows neither with sessions nor with operations, and
-//! no session waits long for another one's lock.
+//! Sessions report to one of a few shards after each batch. Memory grows neither with sessions nor with operations.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -20,8 +19,7 @@ use crate::lock;
 use crate::sampler::Sample;
 use crate::sessions::LONGEST_BATCH;
 
-/// The clock of a run. It stops while the sessions rest at an edge of the window: a second of the series is a second of
-/// work, and in an open loop nothing becomes due meanwhile.
+/// It stops while sessions rest: a second of the series is a second of work, and open loops fall due on it.
 #[derive(Debug)]
 pub(crate) struct RunClock {
     start: Instant,
@@ -33,12 +31,12 @@ impl RunClock {
         Self { start, rested_ns: AtomicU64::new(0) }
     }
 
-    /// Clock time at a moment, which lies after the last rest.
+    /// `moment` must follow the last rest.
     pub(crate) fn at(&self, moment: Instant) -> Duration {
         moment.saturating_duration_since(self.start).saturating_sub(self.rested())
     }
 
-    /// The inverse of [`RunClock::at`], valid until the next rest.
+    /// The inverse of [`RunClock::at`], until the next rest.
     pub(crate) fn moment(&self, time: Duration) -> Instant {
         self.start + self.rested() + time
     }
@@ -47,7 +45,7 @@ impl RunClock {
         Duration::from_nanos(self.rested_ns.load(Ordering::Relaxed))
     }
 
-    /// Subtracts a rest that ends now.
+    /// The rest ends now.
     pub(crate) fn rest(&self, length: Duration) {
         self.rested_ns.fetch_add(nanoseconds(length), Ordering::Relaxed);
     }
@@ -57,7 +55,7 @@ impl RunClock {
     }
 }
 
-/// One session's work within the window. All moments are nanoseconds of the run's clock.
+/// Within the window, in nanoseconds of the run's clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionTotals {
     pub(crate) before_window: u64,
@@ -65,17 +63,17 @@ pub(crate) struct SessionTotals {
     pub(crate) rows: u64,
     pub(crate) busy_ns: u64,
     pub(crate) max_ns: Option<u64>,
-    /// Think time, and time in which nothing was due or left to do.
+    /// Think time, and time without work.
     pub(crate) idle_ns: u64,
-    /// Time outside operations in which the session was ready for the next one.
+    /// Ready for the next operation, outside of operations.
     pub(crate) waiting_ns: u64,
-    /// End of the last operation or failed attempt, within the window or not.
+    /// Or of a failed attempt, also outside the window.
     last_end_ns: u64,
-    /// End of the last pause: from here on the next operation could start.
+    /// The last pause ended, so the next operation may start.
     ready_ns: u64,
     /// All time of the window up to here is busy, idle or waiting.
     accounted_ns: u64,
-    /// The longest time during which the session was ready and no operation ended: its begin and length.
+    /// Begin and length; no operation ended.
     longest_wait: Option<(u64, u64)>,
 }
 
@@ -87,18 +85,16 @@ impl SessionTotals {
         self.max_ns = self.max_ns.max(Some(done.duration_ns));
     }
 
-    /// Counts other work than operations as busy: a failed attempt that is repeated, or a reconnection.
+    /// A failed attempt or reconnection is busy time.
     pub(crate) fn was_busy_until(&mut self, ns: u64) {
         self.last_end_ns = self.last_end_ns.max(ns);
     }
 
-    /// Begins a phase: the session is ready from its begin on.
     pub(crate) fn begin_phase(&mut self, begin_ns: u64) {
         (self.ready_ns, self.accounted_ns) = (begin_ns, begin_ns);
     }
 
-    /// Accounts for the time from the last operation to one that is due, starts and ends at these moments. Time inside it is
-    /// waiting too unless it is counted.
+    /// Time since the last operation. Time in this one is waiting too unless it is counted.
     fn spend(&mut self, window: &Range<u64>, due_ns: u64, start_ns: u64, end_ns: u64, is_counted: bool) {
         let within = |from: u64, to: u64| to.min(window.end).saturating_sub(from.max(window.start));
         let ready_ns = self.ready_ns.max(due_ns).clamp(self.accounted_ns, start_ns.max(self.accounted_ns));
@@ -107,7 +103,7 @@ impl SessionTotals {
         self.accounted_ns = end_ns.max(self.accounted_ns);
     }
 
-    /// Accounts for the rest of the window. The next operation is due at `due_ns`.
+    /// The next operation is due at `due_ns`.
     pub(crate) fn finish(&mut self, window: &Range<u64>, due_ns: u64) {
         self.spend(window, due_ns, window.end, window.end, false);
         if self.ready_ns.max(due_ns) < window.end {
@@ -115,14 +111,13 @@ impl SessionTotals {
         }
     }
 
-    /// Time in which the session is ready for an operation that has not started.
+    /// Ready for an operation that has not started.
     fn dispatch_ns(&self, due_ns: u64, start_ns: u64) -> u64 {
         start_ns.saturating_sub(self.ready_ns.max(due_ns))
     }
 
-    /// Time from the intended start of an operation to its end; in a closed loop, from the moment at which the session was ready
-    /// for it. If the session was idle when the operation became due, the delay is the timer's and not the database's: the
-    /// response time is then the duration.
+    /// From an operation's due time to its end; in a closed loop from the session's readiness. If the session was idle at the due
+    /// time, the delay is the timer's, and the duration counts.
     fn response_ns(&self, due_ns: Option<u64>, end_ns: u64, done: &OpOutcome) -> u64 {
         match due_ns {
             Some(due_ns) if self.last_end_ns <= due_ns => done.duration_ns,
@@ -130,7 +125,7 @@ impl SessionTotals {
         }
     }
 
-    /// Notes a wait for the end of an operation; in an open loop it begins when the operation is due, at the earliest.
+    /// In an open loop, a wait begins when the operation is due at the earliest.
     fn waited(&mut self, window: &Range<u64>, until_ns: u64, due_ns: u64) {
         let since_ns = self.ready_ns.max(due_ns).max(window.start);
         let wait_ns = until_ns.saturating_sub(since_ns);
@@ -153,9 +148,9 @@ pub(crate) fn seconds(ns: u64) -> f64 {
 }
 
 const SHARDS: usize = 16;
-/// Most time for all shards together where the timeline must not wait.
+/// For all shards together, where the timeline must not wait.
 const SPIN: Duration = Duration::from_millis(2);
-/// Most operations in a list of all operations: about 200 MB, and as much memory where the disk is slow.
+/// About 200 MB, and as much memory with a slow disk.
 pub(crate) const MOST_KEPT: u64 = 5_000_000;
 
 #[derive(Debug)]
@@ -163,39 +158,38 @@ pub(crate) struct Tally {
     pub(crate) clock: RunClock,
     window_begin: OnceLock<Instant>,
     window_end: OnceLock<Instant>,
-    /// Begin of the phase by the clock.
+    /// By the clock.
     phase_begin_ns: AtomicU64,
-    /// Operations that end later count to this second: what a phase leaves in flight does not belong to the next one.
+    /// Later ends count to this second: operations in flight do not belong to the next phase.
     last_second: AtomicU64,
-    /// Set behind the window: what sessions do for a trace is not counted.
+    /// Work for a trace behind the window is not counted.
     is_closed: AtomicBool,
-    /// Step of the clock that times operations, in nanoseconds, if it is known.
+    /// `None` if unknown.
     clock_step: Option<NonZeroU64>,
     keeps_operations: bool,
-    /// Operations that were to be kept, even those beyond [`MOST_KEPT`].
+    /// Includes those beyond [`MOST_KEPT`].
     kept: AtomicU64,
     shards: [Mutex<Shard>; SHARDS],
 }
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// The key is endpoint and kind.
+    /// By endpoint and kind.
     window: BTreeMap<(usize, OpKind), KindRecord>,
     seconds: BTreeMap<u64, Interval>,
-    /// Waits for the first operation of each batch of the window.
+    /// For the first operation of each batch.
     dispatch: Histogram,
-    /// Operations from the start of the run to the end of the window.
+    /// From the start of the run to the end of the window.
     until_end: u64,
-    /// Every operation since the last drain, if operations are kept.
+    /// Since the last drain.
     kept: Vec<KeptOperation>,
 }
 
-/// The treatment of shards to which sessions are reporting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drain {
     All,
-    /// Skips shards that stay locked for [`SPIN`]; the next drain gets them. With thousands of sessions per CPU the owner
-    /// of a lock may not run for seconds, but the timeline must.
+    /// Skips shards locked for [`SPIN`]; the next drain gets them. With thousands of sessions per CPU a lock's owner may not run
+    /// for seconds.
     Unlocked,
 }
 
@@ -215,36 +209,34 @@ impl Tally {
         }
     }
 
-    /// Begin of the phase; `None` behind the window, of which sessions account for the rest.
+    /// `None` behind the window.
     pub(crate) fn phase_begin_ns(&self) -> Option<u64> {
         let is_closed = self.is_closed.load(Ordering::Relaxed);
         (!is_closed).then(|| self.phase_begin_ns.load(Ordering::Relaxed))
     }
 
-    /// Begins a phase, which lasts until the clock shows `end`, if that is known.
+    /// It may end at `end` of the clock.
     pub(crate) fn begin_phase(&self, begin: Instant, end: Option<Duration>) {
         self.phase_begin_ns.store(self.clock.ns(begin), Ordering::Relaxed);
         let last = end.map_or(u64::MAX, |end| end.saturating_sub(Duration::from_nanos(1)).as_secs());
         self.last_second.store(last, Ordering::Relaxed);
     }
 
-    /// Sets the begin of the window; the first call counts.
+    /// The first call counts.
     pub(crate) fn begin_window(&self, at: Instant) {
         let _ = self.window_begin.set(at);
     }
 
-    /// Sets the end of the window; the first call counts.
+    /// The first call counts.
     pub(crate) fn end_window(&self, at: Instant) {
         let _ = self.window_end.set(at);
     }
 
-    /// Counts no more operations.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
     }
 
-    /// Adds the outcomes of the first operations of a batch that was handed over at `begun`. The end of an operation
-    /// decides its second and whether it belongs to the window.
+    /// The batch began at `begun`. The end of an operation decides its second and its window.
     pub(crate) fn add(
         &self,
         session: u32,
@@ -299,7 +291,7 @@ impl Tally {
         }
     }
 
-    /// Another shard than the session's own if the owner of that one's lock has no CPU. Kept operations stay in order.
+    /// Another shard if the owner of its own one's lock has no CPU. Kept operations stay in order.
     fn free_shard(&self, session: u32) -> MutexGuard<'_, Shard> {
         let own = session as usize % SHARDS;
         let mut others = (own..own + SHARDS).map(|shard| self.shards[shard % SHARDS].try_lock());
@@ -307,8 +299,8 @@ impl Tally {
         free.unwrap_or_else(|| lock(&self.shards[own]))
     }
 
-    /// The window by the clock. An unset edge counts as later. It is set microseconds after its snapshot, so at most one operation
-    /// per session is on the wrong side.
+    /// An unset edge is in the future. It is set microseconds after its snapshot, so at most one operation per session is on the
+    /// wrong side.
     pub(crate) fn window_ns(&self) -> Range<u64> {
         let ns = |edge: &OnceLock<Instant>| edge.get().map_or(u64::MAX, |at| self.clock.ns(*at));
         ns(&self.window_begin)..ns(&self.window_end)
@@ -319,17 +311,16 @@ impl Tally {
         self.keeps_operations && self.kept.fetch_add(more, Ordering::Relaxed) + more <= MOST_KEPT
     }
 
-    /// True if some operations were not kept because there were more than [`MOST_KEPT`].
     pub(crate) fn kept_too_few(&self) -> bool {
         self.kept.load(Ordering::Relaxed) > MOST_KEPT
     }
 
-    /// Operations that ended before the end of the window, with those of the warm-up.
+    /// Includes the warm-up.
     pub(crate) fn done_until_end(&self) -> u64 {
         self.shards.iter().map(|shard| lock(shard).until_end).sum()
     }
 
-    /// Takes what was reported for each second since the last call.
+    /// Since the last call.
     pub(crate) fn drain_seconds(&self, drain: Drain) -> BTreeMap<u64, Interval> {
         let mut seconds = BTreeMap::new();
         for mut shard in self.guards(drain) {
@@ -346,7 +337,7 @@ impl Tally {
         seconds
     }
 
-    /// Takes the operations kept since the last call; those of one session are in order.
+    /// Since the last call; a session's operations are in order.
     pub(crate) fn drain_kept(&self, drain: Drain) -> Vec<KeptOperation> {
         self.guards(drain).flat_map(|mut shard| std::mem::take(&mut shard.kept)).collect()
     }
@@ -359,14 +350,14 @@ impl Tally {
         })
     }
 
-    /// Waits for the first operation of each batch, from the moment at which its session was ready.
+    /// From a session's readiness to the first operation of a batch.
     pub(crate) fn dispatch(&self) -> Histogram {
         let mut all = Histogram::new();
         self.guards(Drain::All).for_each(|shard| all.merge(&shard.dispatch));
         all
     }
 
-    /// The operations within the window, by kind; of one endpoint's sessions if `endpoint` is given.
+    /// Of one endpoint's sessions, if given.
     pub(crate) fn window(&self, endpoint: Option<usize>) -> BTreeMap<OpKind, KindRecord> {
         let mut window: BTreeMap<OpKind, KindRecord> = BTreeMap::new();
         for shard in self.guards(Drain::All) {
@@ -420,17 +411,17 @@ pub(crate) fn kind_of(op: &Op) -> OpKind {
     }
 }
 
-/// Points of a series; a longer run gets wider intervals. Keeps the series below 40 MB of memory.
+/// Longer runs get wider intervals. Keeps a series below 40 MB of memory.
 const MOST_POINTS: usize = 1800;
-/// Seconds by which a report may be late before it counts to a later second.
+/// Reports may be so many seconds late.
 const LATE: u64 = 60;
 
-/// The series of a run while it grows. Seconds that may still get late reports are open.
+/// Open seconds may still get late reports.
 #[derive(Debug)]
 pub(crate) struct GrowingSeries {
     settled: Series<Interval>,
     open: BTreeMap<u64, Interval>,
-    /// Samples since the last [`GrowingSeries::collect`].
+    /// Since the last [`GrowingSeries::collect`].
     sampled: Interval,
 }
 
@@ -441,12 +432,12 @@ impl Default for GrowingSeries {
 }
 
 impl GrowingSeries {
-    /// Complete seconds of a run whose clock shows `now`: sessions report only after each batch.
+    /// Sessions report only after each batch.
     pub(crate) fn complete_s(now: Duration) -> u64 {
         now.saturating_sub(LONGEST_BATCH).as_secs()
     }
 
-    /// Adds the interval between two samples to the second that holds most of it.
+    /// The second that holds most of the interval counts.
     pub(crate) fn add_sampled(&mut self, clock: &RunClock, from: &Sample, to: &Sample) {
         let interval = to.interval_since(from);
         self.sampled.merge(&interval);
@@ -454,7 +445,7 @@ impl GrowingSeries {
         merge_into(&mut self.open, middle.as_secs(), &interval);
     }
 
-    /// Takes the sessions' reports. Returns them with what was sampled since the last call.
+    /// Also returns samples since the last call.
     pub(crate) fn collect(&mut self, tally: &Tally, drain: Drain) -> Interval {
         self.take_in(tally.drain_seconds(drain))
     }
@@ -472,7 +463,7 @@ impl GrowingSeries {
         recent
     }
 
-    /// Operations reported for a second; 0 for a second that is settled.
+    /// 0 for a settled second.
     pub(crate) fn operations_in(&self, second: u64) -> u64 {
         self.open.get(&second).map_or(0, |interval| interval.ops.total())
     }
@@ -480,12 +471,12 @@ impl GrowingSeries {
     fn settle(&mut self, before: u64) {
         let still_open = self.open.split_off(&before);
         for (second, interval) in std::mem::replace(&mut self.open, still_open) {
-            // Seconds leave the map in order, so none is refused.
+            // Seconds come in order, so none is refused.
             let _ = self.settled.push(second, interval);
         }
     }
 
-    /// The series up to the last second that is complete at `now`: an incomplete one would look like a standstill.
+    /// Incomplete seconds would look like a standstill.
     pub(crate) fn so_far(&self, now: Duration) -> Self {
         let complete = self.open.range(..Self::complete_s(now));
         let open = complete.map(|(second, interval)| (*second, interval.clone())).collect();

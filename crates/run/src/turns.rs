@@ -1,8 +1,8 @@
-//! A bound on the batches in flight, for sessions that share CPUs with their server.
+//! A bound on batches in flight, for sessions that share CPUs with their server.
 //!
-//! This program is one of hundreds of processes that want a CPU. With few batches in flight its threads get their share, and
-//! sessions get their turns in the order of asking. The bound rises while CPUs are idle, so that it does not hold back a load
-//! of I/O. A higher priority would not help: the kernel may first share CPUs between login sessions, which are not ours.
+//! With few batches in flight, this program's threads get their share, and sessions their turns in order. The bound rises while
+//! CPUs are idle, so it does not hold back I/O. A higher priority would not help: the kernel may first share CPUs between login
+//! sessions.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -14,12 +14,12 @@ use slob_host::CpuTimes;
 use crate::lock;
 
 const UNBOUND: usize = usize::MAX;
-/// The least bound, for each CPU: the threads of this program then get a CPU in good time, and the CPU is never idle.
+/// For each CPU: this program's threads run in good time, and no CPU is idle.
 const FOR_EACH_CPU: usize = 16;
-/// From here on CPUs are busy, in percent.
+/// In percent.
 const BUSY: f64 = 90.0;
 
-/// CPU time in all modes that ticks measure well enough.
+/// Ticks measure so much CPU time well.
 const ENOUGH_S: f64 = 0.1;
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ fn least(cpus: u32) -> usize {
     FOR_EACH_CPU * cpus as usize
 }
 
-/// A sentence for sessions that share so many CPUs with their server, if there are more than batches in flight.
+/// `None` if batches in flight suffice.
 pub(crate) fn advice(sessions: u32, cpus: u32) -> Option<String> {
     let least = least(cpus);
     (sessions as usize > least).then(|| {
@@ -55,14 +55,14 @@ pub(crate) fn advice(sessions: u32, cpus: u32) -> Option<String> {
 }
 
 impl Turns {
-    /// Bounds the batches of sessions that share so many CPUs, if they do.
+    /// `None` is unbounded.
     pub(crate) fn new(shared_cpus: Option<u32>) -> Self {
         let least = shared_cpus.map_or(UNBOUND, least);
         let (bound, taken) = (AtomicUsize::new(least), AtomicUsize::new(0));
         Self { least, bound, taken, waiting: Mutex::default() }
     }
 
-    /// Waits for a turn; `None` if the phase ends before.
+    /// `None` if the phase ends before.
     pub(crate) fn take(&self, is_working: impl Fn() -> bool) -> Option<Turn<'_>> {
         if self.least == UNBOUND {
             return Some(Turn(self));
@@ -96,7 +96,6 @@ impl Turns {
         }
     }
 
-    /// Adapts the bound to the use of the CPUs since the last time.
     pub(crate) fn adapt(&self, last: &mut Option<CpuTimes>) {
         if self.least == UNBOUND {
             return;
@@ -111,8 +110,7 @@ impl Turns {
     }
 }
 
-/// The next bound, if the CPUs were busy for so many percent. A bound that nobody waits at does not rise: it would take seconds
-/// to fall again.
+/// A bound without waiters does not rise: it would take seconds to fall again.
 fn adapted(bound: usize, least: usize, busy: f64, is_reached: bool) -> usize {
     match busy < BUSY {
         true if is_reached => 2 * bound,

@@ -1,4 +1,4 @@
-//! Reading rows back and checking every byte of them.
+//! Reads rows back and checks every byte.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,26 +14,26 @@ use crate::journal::Acknowledged;
 use crate::prepare::fresh_seed;
 use crate::{RunError, lock};
 
-/// Rows of one piece of a full verification.
+/// A full verification reads pieces of so many rows.
 const PIECE: u64 = 4096;
 /// Further faults are only counted.
 const NAMED_FAULTS: usize = 100;
-/// Most time for the sample after a run; and after a failed run, whose server may be gone.
+/// A failed run's server may be gone.
 const SAMPLE_PATIENCE: Duration = Duration::from_secs(30);
 const SAMPLE_PATIENCE_AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// Most time for the recovery of a server that died while it was read from, and the interval of the checks.
+/// A server may die of damage; it is checked at intervals until its recovery.
 const RECOVERY: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerifySummary {
     pub rows: u64,
-    /// Sound rows that an update has changed.
+    /// Sound rows.
     pub updated: u64,
-    /// Rows that are missing, damaged, or lost an acknowledged update.
+    /// Missing, damaged, or without an acknowledged update.
     pub faulty: u64,
     pub lost: u64,
-    /// The first faults in words: schema, table, row, and what is wrong.
+    /// Schema, table, row, and what is wrong.
     pub faults: Vec<String>,
 }
 
@@ -55,8 +55,8 @@ impl VerifySummary {
     }
 }
 
-/// Reads all rows of all schemas back with `streams` threads and checks every byte, and every update in `acknowledged`.
-/// `on_rows` gets the rows read so far, and all, from these threads. Fails if a schema is incomplete, or can't be read.
+/// Checks every byte, and updates in `acknowledged`. `on_rows` gets the rows read so far, and all, from any thread. Fails if a
+/// schema is incomplete or unreadable.
 pub fn verify(
     engine: &dyn Engine,
     streams: u32,
@@ -150,15 +150,14 @@ fn pieces(states: &[SchemaState]) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Reads pieces and isolates the rows that can't be read.
 struct Reader<'a> {
     engine: &'a dyn Engine,
     stop: &'a AtomicBool,
     acknowledged: Option<&'a Acknowledged>,
-    /// All readers share it until the server dies. Then one reader holds it alone: a damaged row can kill the server and
-    /// with it the reads of sound rows.
+    /// All readers share it until the server dies. Then one holds it alone: a damaged row can end the server and the reads of
+    /// sound rows.
     turn: RwLock<()>,
-    /// The server did not recover: no reader waits for it again.
+    /// It did not recover: no reader waits again.
     gone: AtomicBool,
 }
 
@@ -180,7 +179,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a piece that failed with `error` again in ever smaller parts, to isolate the rows that can't be read.
+    /// Ever smaller parts isolate the rows that can't be read.
     fn check_alone(&self, piece: Piece<'_>, error: EngineError) -> Result<VerifySummary> {
         let parts = piece.halves().unwrap_or_else(|| vec![piece]);
         let mut found = VerifySummary::default();
@@ -202,7 +201,7 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    /// True if the server answers, now or after its recovery.
+    /// Waits for its recovery.
     fn is_back(&self) -> bool {
         let limit = Instant::now() + RECOVERY;
         while !self.stop.load(Ordering::Relaxed) && !self.gone.load(Ordering::Relaxed) {
@@ -232,7 +231,7 @@ impl<'a> Reader<'a> {
             let checked = checked.map(|state| (row.custid, state));
             match place {
                 Some(place @ None) => *place = Some(checked),
-                // A damaged position makes a row look like another one: keep the sound one of both.
+                // A damaged position makes a row look like another one: keep the sound one.
                 Some(Some(known)) => {
                     strays += 1;
                     if known.is_err() {
@@ -276,8 +275,7 @@ fn may_be_damage(error: &EngineError) -> bool {
     matches!(error.kind(), ErrorKind::Data | ErrorKind::Connection)
 }
 
-/// Reads random rows of the main tables of all schemas back; `None` if there is no data, or it can't be verified. A silent
-/// server must not hold up the record.
+/// `None` if rows can't be verified. A silent server must not hold up the record.
 pub(crate) fn sample(
     engine: &Arc<dyn Engine>,
     states: &[SchemaState],
@@ -301,7 +299,7 @@ fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification
     let reader = Reader::new(engine, &stop, None);
     for i in 0..Verification::SAMPLED_ROWS {
         let state = &states[i as usize % states.len()];
-        // A step of a linear congruential generator (Knuth's MMIX).
+        // A linear congruential generator (Knuth's MMIX).
         random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         let first = (random >> 16) % state.load.scale + 1;
         match reader.read(Piece { state, table: Table::Main, first, end: first + 1 }) {
@@ -323,7 +321,6 @@ fn read_some(engine: &dyn Engine, states: &[SchemaState]) -> Option<Verification
     Some(Verification { rows: found.rows, updated: found.updated, faults: found.faults, unread })
 }
 
-/// True if the schemas of a run are still on its target.
 fn are_there(engine: &dyn Engine, states: &[SchemaState]) -> bool {
     let now = engine.schemas().unwrap_or_default();
     states

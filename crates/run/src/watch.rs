@@ -11,9 +11,9 @@ use slob_engine::{Counter, Engine, EngineError, Facts, ServerTotals, WorkingSet}
 use slob_observe::{NEVER, Observer};
 use slob_spec::Target;
 
-/// Pause between looks at the stop flag.
+/// Between looks at the stop flag.
 const NAP: Duration = Duration::from_millis(200);
-/// Unanswered questions in a row before the watch fails.
+/// In a row, before the watch fails.
 const MOST_FAILURES: u32 = 60;
 
 #[derive(Clone, Debug, thiserror::Error)]
@@ -31,20 +31,20 @@ pub enum WatchEvent<'a> {
     LeftOut(&'a LeftOut),
     /// The next interval begins with the next answer.
     NoAnswer(&'a WatchError),
-    /// An interval ended; the profile so far.
+    /// Includes the interval that ended.
     Interval(&'a Profile),
-    /// Some time passed; the time since the begin.
+    /// Since the begin.
     Waiting(Duration),
 }
 
-/// The watch of one server, which appends an interval to its profile at each answer.
+/// Each answer adds an interval to its profile.
 pub struct Watch<'a> {
     engine: &'a dyn Engine,
     pub profile: Profile,
     last: Option<ServerWork>,
 }
 
-/// The counters of a server at one moment, with two clocks.
+/// With two clocks.
 struct ServerWork {
     work: ServerTotals,
     at: Instant,
@@ -52,7 +52,6 @@ struct ServerWork {
 }
 
 impl<'a> Watch<'a> {
-    /// Asks the server for the first time; its profile has no interval yet.
     /// Fails if the server does not answer, or does not count the work of others.
     pub fn begin(engine: &'a dyn Engine, target: &Target) -> Result<Self, WatchError> {
         let first = ask(engine)?;
@@ -73,8 +72,7 @@ impl<'a> Watch<'a> {
         Ok(Self { engine, profile, last: Some(first) })
     }
 
-    /// Asks at regular times. True if the time ended, false if `stop` was set.
-    /// Fails if the server does not answer for a long time, and errors of `on_event`.
+    /// True if the time ended, false if `stop` was set. Fails after a long silence, and with errors of `on_event`.
     pub fn watch<E: From<WatchError>>(
         &mut self,
         every: Duration,
@@ -129,7 +127,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// CPUs of this host, if the server runs here.
+/// `None` if the server is elsewhere.
 fn cpus(engine: &dyn Engine) -> Option<u32> {
     let server = engine.locations().into_iter().next()?;
     let mut observer = Observer::local();
@@ -142,7 +140,6 @@ fn ask(engine: &dyn Engine) -> Result<ServerWork, WatchError> {
     Ok(ServerWork { work, at: Instant::now(), clock: Zoned::now().datetime() })
 }
 
-/// The interval between two answers.
 fn sample(subject: &Subject, last: &ServerWork, now: &ServerWork) -> Sample {
     let seconds = now.at.duration_since(last.at).as_secs_f64();
     let (before, after) = (&last.work, &now.work);
