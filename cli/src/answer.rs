@@ -1,4 +1,4 @@
-//! How a command hands its answer over: the form that was asked for, the file, and the exit code.
+//! How a command hands its answer over: form, file and exit code.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -42,7 +42,7 @@ struct Form {
 }
 
 impl Forms {
-    /// Refuses forms that contradict each other; to be asked before any work.
+    /// Call it before any work: it refuses forms that contradict each other.
     pub(crate) fn checked(&self) -> Result<&Self, Failure> {
         let own = self.html.as_deref().filter(|page| !page.is_empty()).map(Path::new);
         let page = own.or(self.output.as_deref()).filter(|_| self.has_charts());
@@ -55,17 +55,14 @@ impl Forms {
         Ok(self)
     }
 
-    /// True if charts will be shown.
     pub(crate) fn has_charts(&self) -> bool {
         self.html.is_some()
     }
 
-    /// True if nothing is printed.
     pub(crate) fn is_page_alone(&self) -> bool {
         self.has_charts() && !(self.form.json || self.form.csv || self.form.markdown)
     }
 
-    /// Writes or prints an answer in the forms that were asked for.
     pub(crate) fn write<A: Answer>(&self, answer: &A) -> Result<(), Failure> {
         let Form { json, csv, markdown } = self.form;
         let mut file = self.output.as_deref().filter(|path| *path != Path::new("-"));
@@ -93,7 +90,7 @@ impl Forms {
         }
     }
 
-    /// The exit code of an answer that was found without reading everything that was named, or with all of it.
+    /// `is_partial` if not everything that was named could be read.
     pub(crate) fn exit_code<A: Answer>(&self, answer: &A, is_partial: bool) -> ExitCode {
         match answer.outcome() {
             _ if is_partial => ExitCode::from(PARTLY),

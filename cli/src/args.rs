@@ -15,14 +15,13 @@ use crate::commands::commands;
 use crate::registry::{self, ENGINES};
 use crate::{completing, settings};
 
-/// Commands by purpose, in the order of use.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["demo", "doctor", "setup", "run", "report", "drop"]),
     ("Find limits", &["probe", "search", "campaign", "profile", "plan"]),
     ("Compare", &["list", "compare", "gate", "trend"]),
     ("Around a run", &["mark", "verify", "awr", "conf"]),
 ];
-/// The parameters whose flags `-h` shows: what most tests set.
+/// Parameters that most tests set: `-h` shows their flags.
 const USUAL: [&str; 10] = [
     "TARGET",
     "SCHEMAS",
@@ -42,7 +41,6 @@ pub(crate) const PLAIN: &str = "Print lines instead of the dashboard, even on a 
 pub(crate) const PRINT_SQL: &str =
     "Print the statements that would be executed, if the engine supports it; makes no connection";
 pub(crate) const STRICT: &str = "Exit with code 1 unless every verdict is good";
-/// The end of help texts: names of runs.
 pub(crate) const NAMING: &str = "\
 A RUN is a folder, an id, `latest`, `latest~1` for the one before, a RUN_NAME, or an unambiguous part of an id.";
 
@@ -60,7 +58,6 @@ pub(crate) fn command() -> Command {
     grouped(command)
 }
 
-/// Replaces clap's flat list of commands by groups.
 fn grouped(command: Command) -> Command {
     let width = command.get_subcommands().map(|sub| sub.get_name().len()).max().unwrap_or(0);
     let mut groups = String::new();
@@ -77,7 +74,7 @@ fn grouped(command: Command) -> Command {
     ))
 }
 
-/// The command with a help on one screen for `-h`: usual flags and a few examples.
+/// `-h` fits one screen: usual flags and a few examples.
 fn with_short_help(command: Command) -> Command {
     let command = command.mut_subcommands(with_short_help);
     let Some(full) = command.get_after_help().map(ToString::to_string) else { return command };
@@ -91,7 +88,7 @@ fn with_short_help(command: Command) -> Command {
     command.mut_args(with_short_meaning).after_help(short).after_long_help(full)
 }
 
-/// The meaning up to its first stop for `-h`, with the end in brackets, which tells the default.
+/// `-h` shows the first sentence, and the end in brackets, which has the default.
 fn with_short_meaning(arg: Arg) -> Arg {
     let Some(full) = arg.get_help().map(ToString::to_string) else { return arg };
     let (meaning, end) = full.rfind(" [").map_or((full.as_str(), ""), |at| full.split_at(at));
@@ -121,7 +118,6 @@ Exit codes: 0 success; 1 a verdict failed (--strict), data are damaged, or a rec
     )
 }
 
-/// `slob --version`: the engines and their libraries, the record's version, the platform and the kind of build.
 fn long_version() -> String {
     let libc = if cfg!(target_env = "musl") { "musl" } else { "glibc" };
     let profile = if cfg!(debug_assertions) { "debug: its figures are of no use" } else { "optimised" };
@@ -133,7 +129,6 @@ fn long_version() -> String {
     text
 }
 
-/// Adds `--conf` and the flags of the parameters that a command uses.
 pub(crate) fn with_params(command: Command, is_used: impl Fn(&Param) -> bool) -> Command {
     let help = "The configuration file; /dev/stdin reads it from there [default: ./slob.conf]";
     let file = Arg::new(settings::CONF_FILE).long("conf").value_name("FILE").help(help);
@@ -191,18 +186,17 @@ fn value_name(kind: Kind) -> &'static str {
     }
 }
 
-/// True for an option of an engine that is not the target's, as far as the command line, the environment and ./slob.conf tell.
+/// The target follows from the command line, the environment and ./slob.conf.
 fn is_of_another_engine(param: &Param) -> bool {
     let Group::Engine(engine) = param.group else { return false };
     settings::scheme_of_target().is_some_and(|scheme| scheme != engine)
 }
 
-/// True if a flag is given, and its value no default.
 pub(crate) fn is_given(matches: &ArgMatches, flag: &str) -> bool {
     matches.value_source(flag) == Some(clap::parser::ValueSource::CommandLine)
 }
 
-/// Prints clap's message: help and versions to stdout, mistakes to stderr with exit code 2.
+/// Help and versions go to stdout, mistakes to stderr with exit code 2.
 pub(crate) fn exit_with(error: clap::Error) -> ExitCode {
     let error = with_own_tips(error);
     // A closed pipe behind --help is no error.
@@ -248,7 +242,6 @@ fn with_own_tips(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The commands that have a flag, the first few.
 fn takers_of(flag: &str) -> Vec<String> {
     const SHOWN: usize = 4;
     let has_it = |sub: &&Command| {

@@ -1,6 +1,5 @@
-//! Shell completion of the command line, and of runs, numbers of schemas, profiles, campaigns and their variants.
-//!
-//! Completion reads folders and files and never connects. Unreadable files are left out: a key press must not print errors.
+//! Shell completion. It reads folders and files and never connects. Unreadable files are left out: a key press must not print
+//! errors.
 
 use std::env;
 use std::ffi::OsStr;
@@ -22,10 +21,8 @@ const VARIABLE: &str = "COMPLETE";
 /// Runs offered as `latest~N`; more once the `~` is typed.
 const STEPS_BACK: usize = 2;
 const MORE_STEPS_BACK: usize = 10;
-/// Runs whose records are read.
 const LATEST_RUNS: usize = 10;
 
-/// Answers a shell; `None` if no shell asks.
 pub(crate) fn answer(command: fn() -> Command) -> Option<ExitCode> {
     let asked = env::var_os(VARIABLE)?;
     // The name is common: another value is meant for another program.
@@ -35,7 +32,7 @@ pub(crate) fn answer(command: fn() -> Command) -> Option<ExitCode> {
     answered.unwrap_or(true).then_some(ExitCode::SUCCESS)
 }
 
-/// The script that makes a shell ask this program; `None` if the shell can't.
+/// `None` if the shell can't ask this program.
 pub(crate) fn registration(shell: &str) -> Option<String> {
     let mut script = Vec::new();
     let shells = Shells::builtins();
@@ -48,7 +45,7 @@ pub(crate) fn registration(shell: &str) -> Option<String> {
     Some(script)
 }
 
-/// This program as it was called; a relative path becomes absolute.
+/// A relative path becomes absolute.
 fn own_name() -> String {
     let called = env::args_os().next().map_or_else(|| "slob".into(), PathBuf::from);
     let is_a_path = called.components().count() > 1;
@@ -79,7 +76,6 @@ pub(crate) fn under_way(current: &OsStr) -> Vec<CompletionCandidate> {
     fitting(ids.rev().filter_map(|id| one_word(OsStr::new(&id))).map(CompletionCandidate::new), current)
 }
 
-/// Numbers of schemas of the last runs, the newest first.
 pub(crate) fn schemas(current: &OsStr) -> Vec<CompletionCandidate> {
     let runs = list_runs(&results()).unwrap_or_default();
     let mut found: Vec<CompletionCandidate> = Vec::new();
@@ -91,14 +87,12 @@ pub(crate) fn schemas(current: &OsStr) -> Vec<CompletionCandidate> {
     fitting(found.into_iter(), current)
 }
 
-/// Profiles in this folder; then any path.
 pub(crate) fn profiles(current: &OsStr) -> Vec<CompletionCandidate> {
     let names = entries(Path::new(".")).into_iter().filter_map(|path| one_word(path.file_name()?));
     let is_profile = |name: &String| name.starts_with("profile") && name.ends_with(".json");
     with_paths(names.filter(is_profile).map(CompletionCandidate::new).collect(), current)
 }
 
-/// Folders of campaigns, and the results folder; then any path.
 pub(crate) fn campaigns(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut found = entries(Path::new("campaigns"));
     found.retain(|path| path.join(CAMPAIGN_FILE).is_file());
@@ -107,14 +101,12 @@ pub(crate) fn campaigns(current: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found.map(CompletionCandidate::new).collect(), current)
 }
 
-/// Variants of the campaigns on the command line.
 pub(crate) fn variants(current: &OsStr) -> Vec<CompletionCandidate> {
     let schedules = typed_words().into_iter().filter_map(|word| read_campaign(Path::new(&word)).ok()?);
     let names = schedules.flat_map(|(schedule, _)| schedule.variants).map(|variant| variant.name);
     fitting(names.filter_map(|name| one_word(OsStr::new(&name))).map(CompletionCandidate::new), current)
 }
 
-/// Candidates that begin as typed.
 fn fitting(
     candidates: impl Iterator<Item = CompletionCandidate>,
     current: &OsStr,
@@ -123,7 +115,7 @@ fn fitting(
     candidates.filter(|candidate| candidate.get_value().to_string_lossy().starts_with(&*typed)).collect()
 }
 
-/// Candidates that begin as typed, and paths if something is typed or no candidate fits.
+/// Paths if something is typed or no candidate fits.
 fn with_paths(found: Vec<CompletionCandidate>, current: &OsStr) -> Vec<CompletionCandidate> {
     let mut found = fitting(found.into_iter(), current);
     if found.is_empty() || !current.is_empty() {
@@ -144,13 +136,12 @@ fn results() -> PathBuf {
     settings::results_dir_or_default(conf.as_deref(), typed_value("--results-dir"))
 }
 
-/// The typed words, the program's name first.
 fn typed_words() -> Vec<String> {
     let words = env::args_os().skip_while(|word| word != "--").skip(1);
     words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The value of a flag; bash splits words at `=`.
+/// Bash splits words at `=`.
 fn typed_value(flag: &str) -> Option<String> {
     let words = typed_words();
     let behind = |word: &String| Some(word.strip_prefix(flag)?.strip_prefix('=')?.to_owned());
@@ -158,7 +149,6 @@ fn typed_value(flag: &str) -> Option<String> {
     behind(&words[at]).or_else(|| words[at + 1..].iter().find(|word| *word != "=").cloned())
 }
 
-/// The sorted contents of a folder; empty if it can't be read.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -166,7 +156,7 @@ pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A name that needs no quotes: bash inserts it as it is.
+/// `None` for a name that needs quotes: bash inserts it as it is.
 fn one_word(name: &OsStr) -> Option<String> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./~+,@".contains(c);
     name.to_str().filter(|name| name.chars().all(is_plain)).map(str::to_owned)

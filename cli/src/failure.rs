@@ -1,8 +1,8 @@
 //! Failures and their exit codes.
 //!
-//! 0 success; 1 a verdict failed with `--strict`, verification found faults, or some of several records could not be read;
-//! 2 bad usage or configuration, nothing was changed; 3 the load or run failed, results are kept; 4 a requirement of a gate is
-//! not known; 130 interrupted.
+//! 0 success; 1 a verdict failed with `--strict`, verification found faults, or some of several records could not be read; 2 bad
+//! usage or configuration, nothing was changed; 3 the load or run failed, results are kept; 4 a requirement of a gate is unknown;
+//! 130 interrupted.
 
 use std::fmt::Display;
 use std::io;
@@ -16,7 +16,6 @@ use slob_record::RecordError;
 use slob_run::{RunError, RunErrorKind, WatchError};
 use slob_spec::SpecErrors;
 
-/// A verdict failed with `--strict`, a requirement of a gate failed, or data are damaged.
 pub(crate) const JUDGED: u8 = 1;
 
 pub(crate) fn judged(strict: bool, are_good: bool) -> ExitCode {
@@ -31,11 +30,9 @@ pub(crate) fn decided(outcome: slob_report::Outcome) -> ExitCode {
     })
 }
 
-/// Some of several records could not be read.
 pub(crate) const PARTLY: u8 = 1;
 const USAGE: u8 = 2;
 const FAILED: u8 = 3;
-/// No requirement of a gate failed, and one is not known.
 pub(crate) const NOT_KNOWN: u8 = 4;
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -48,12 +45,12 @@ pub(crate) struct Failure {
 pub(crate) type Outcome = Result<ExitCode, Failure>;
 
 impl Failure {
-    /// The request can't be carried out; nothing was changed.
+    /// Nothing was changed.
     pub(crate) fn usage(message: impl Display) -> Self {
         Self { code: USAGE, messages: vec![message.to_string()] }
     }
 
-    /// The same, where all was said already.
+    /// The message was shown already.
     pub(crate) fn said() -> Self {
         Self { code: USAGE, messages: Vec::new() }
     }
@@ -63,12 +60,12 @@ impl Failure {
         Self { code: FAILED, messages: vec![message.to_string()] }
     }
 
-    /// The user stopped the work; the message says how to go on.
+    /// The message must say how to go on.
     pub(crate) fn interrupted(message: impl Display) -> Self {
         Self { code: INTERRUPTED, messages: vec![message.to_string()] }
     }
 
-    /// The same after work that is kept.
+    /// The work is kept.
     pub(crate) fn after_work(self) -> Self {
         Self { code: if self.code == USAGE { FAILED } else { self.code }, ..self }
     }

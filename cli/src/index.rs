@@ -12,19 +12,16 @@ use crate::failure::Failure;
 use crate::output;
 
 pub(crate) const INDEX: &str = "index.html";
-/// Where runs are kept unless somebody says otherwise: commands find them there.
+/// Commands find runs there without a flag.
 const USUAL_FOLDER: &str = "runs";
-/// Where campaigns are kept, beside the results.
 const CAMPAIGNS: &str = "campaigns";
 
 pub(crate) struct Written {
-    /// Records that can't be read, and what is wrong with them.
     pub(crate) unread: Vec<RecordError>,
     pub(crate) are_good: bool,
 }
 
-/// Writes the page anew. Records that it shows already are not read again, since a record is never edited. Those that can't be
-/// read are left out.
+/// Does not read records again that the page shows, since a record is never edited.
 pub(crate) fn write(results: &Path) -> Result<Written, Failure> {
     let path = results.join(INDEX);
     let known: BTreeMap<String, IndexRow> = fs::read_to_string(&path)
@@ -58,7 +55,7 @@ pub(crate) fn write(results: &Path) -> Result<Written, Failure> {
     Ok(Written { unread, are_good: rows.iter().all(IndexRow::is_good) })
 }
 
-/// After a run: that the page can't be written costs nobody a run.
+/// A page that can't be written must not fail a run.
 pub(crate) fn keep(results: &Path) {
     if let Err(failure) = write(results) {
         output::say(&format!("warning: {}; `slob list --html` writes it again", failure.text()));
@@ -76,7 +73,6 @@ fn where_else(results: &Path) -> String {
     format!(" --results-dir {}", output::quoted(&results.display().to_string()))
 }
 
-/// The pages beside the runs, then the campaigns beside the results.
 fn others(results: &Path) -> Vec<OtherPage> {
     let mut pages = pages_in(results, "");
     for folder in folders(results).iter().filter(|folder| !folder.join(RUN_FILE).is_file()) {
@@ -98,7 +94,7 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The pages of a folder: what each is, its name says up to the first dash.
+/// A page's name says its kind up to the first dash.
 fn pages_in(folder: &Path, prefix: &str) -> Vec<OtherPage> {
     let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "html") && path.is_file();
     let names = entries(folder).into_iter().filter(is_page).map(|path| name_of(&path));
@@ -110,7 +106,7 @@ fn pages_in(folder: &Path, prefix: &str) -> Vec<OtherPage> {
     names.filter(|name| !(prefix.is_empty() && name == INDEX)).map(page).collect()
 }
 
-/// A path as a link: what has a meaning there is written as its code.
+/// Percent-encodes what has a meaning in links.
 fn href(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     path.bytes()

@@ -20,16 +20,15 @@ use crate::{live, output};
 /// A signal to a process and to its group arrives twice within milliseconds; a second wish comes later.
 const SAME_WISH: Duration = Duration::from_secs(1);
 
-/// The time that peers have after the first wish, and half of it more if a server's settings have to be restored.
+/// For peers after the first wish; half of it more if a server's settings must be restored.
 const IN_ORDER: Duration = Duration::from_secs(3);
 
-/// Most time for restoring the server when the user ends the program.
+/// For restoring the server when the user ends the program.
 const LAST_CHANCE: Duration = Duration::from_secs(15);
 
 static FLAGGED: AtomicBool = AtomicBool::new(false);
 
-/// A flag that SIGINT, SIGTERM, SIGQUIT and SIGHUP set. SIGHUP stays ignored under `nohup`; SIGINT does not, although shells
-/// start background jobs with it ignored.
+/// SIGHUP stays ignored under `nohup`. SIGINT does not: shells start background jobs with it ignored.
 pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let mut signals = listen()?;
     FLAGGED.store(true, Ordering::Relaxed);
@@ -55,8 +54,7 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// Ends all connections when the work had its time to end in order: what still waits for a peer then fails at once, and so do
-/// new attempts to connect.
+/// What still waits for a peer then fails at once, and so do new attempts to connect.
 fn end_connections() {
     thread::sleep(IN_ORDER);
     wait_for_unfinished(IN_ORDER / 2);
@@ -66,7 +64,7 @@ fn end_connections() {
     }
 }
 
-/// Waits until the settings of a server are restored, or for a third signal.
+/// Or until a third signal.
 fn finish(signals: &mut Signals) {
     if wait_for_unfinished(Duration::ZERO) {
         return;
@@ -86,12 +84,11 @@ fn listen() -> Result<Signals, Failure> {
     Signals::new(heard).map_err(|error| Failure::failed(format!("listening for Ctrl-C: {error}")))
 }
 
-/// A question on the terminal without echo: a signal restores the terminal before it ends the program. After the question, a
-/// signal ends the program until [`flag`] handles it.
+/// A signal during a question without echo restores the terminal first. After it, a signal ends the program until [`flag`]
+/// handles it.
 pub(crate) struct HiddenAnswer(Arc<AtomicBool>);
 
 impl HiddenAnswer {
-    /// Saves the state of the terminal, if there is one, and listens for signals.
     pub(crate) fn begin() -> Result<Self, Failure> {
         let terminal = File::open("/dev/tty").ok();
         let as_it_was = terminal.and_then(|terminal| Some((tcgetattr(&terminal).ok()?, terminal)));
@@ -127,7 +124,6 @@ fn give_back(terminal: &File, as_it_was: &Termios) {
     let _ = writeln!(io::stderr());
 }
 
-/// True if the program was started with the signal ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,8 +1,7 @@
 //! Runs with their verdicts, for commands that list or compare many.
 //!
-//! Verdicts need the series of a run. Reading and judging a long one takes a hundred times as long as all the rest of its record.
-//! So a file in the user's cache keeps the verdicts and that rest. It counts only for the very record and the very program that
-//! it was made from: otherwise the record is judged anew. A run's folder is only read.
+//! Judging needs a run's series, which takes a hundred times as long to read as the rest. A file in the user's cache keeps the
+//! rest and the verdicts. It counts only for the same record and program.
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -18,14 +17,14 @@ use slob_facts::{Judged, Run};
 use slob_record::{RUN_FILE, Record, RecordError, SeriesWanted, read_record_with};
 use slob_stats::Series;
 
-/// Where the user's programs keep what can be made again, by the XDG Base Directory Specification.
+/// By the XDG Base Directory Specification.
 static CACHE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let from = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = from("XDG_CACHE_HOME").or_else(|| Some(from("HOME")?.join(".cache")))?;
     Some(cache.join("slob/verdicts"))
 });
 
-/// A file at a moment: when its content changes, so does its time or its size.
+/// When a file's content changes, so does its time or its size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     bytes: u64,
@@ -40,7 +39,7 @@ impl Stamp {
     }
 }
 
-/// This program: another build may judge otherwise.
+/// Another build may judge otherwise.
 static PROGRAM: LazyLock<Option<Stamp>> = LazyLock::new(|| Stamp::of(&env::current_exe().ok()?));
 
 /// A record without its series, and the verdicts that were made with it.
@@ -57,7 +56,6 @@ impl Kept {
     }
 }
 
-/// Reads a run and hands its figures with their verdicts over.
 pub(crate) fn read<T>(path: &Path, keep: impl Fn(&Run<'_>) -> T) -> Result<T, RecordError> {
     read_through(CACHE.as_deref(), path, keep)
 }
@@ -80,12 +78,12 @@ fn read_through<T>(
     Ok(keep(&Run::judged_before(&kept.record, kept.verdicts)))
 }
 
-/// Judges a run in time: lists and comparisons will need it.
+/// Lists and comparisons will need the verdicts.
 pub(crate) fn keep(folder: &Path) {
     let _ = read(folder, |_| ());
 }
 
-/// The file of a run, and what it must have been made from and by.
+/// The cache file of a run, and the stamps that it must have.
 struct Place {
     file: PathBuf,
     made: Made,
@@ -112,7 +110,7 @@ impl Place {
         (made == self.made).then_some(kept)
     }
 
-    /// Readers find the whole file or none. It can be made again: it is not synced, and that it can't be written costs time only.
+    /// Readers find the whole file or none. A failure costs time only, so it is not synced.
     fn keep(&self, kept: &Kept) {
         let temporary = self.file.with_extension(process::id().to_string());
         let write = || {

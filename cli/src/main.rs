@@ -42,13 +42,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Each session needs some descriptors; the usual soft limit of 1,024 is too low. Errors appear later, with their names.
+/// Sessions need descriptors; the usual soft limit of 1,024 is too low. Errors appear later, with their names.
 fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// A core dump would hold passwords. Only the soft limit is lowered, so that hooks can raise it with `ulimit -c`.
+/// A core dump would hold passwords. Hooks can raise the soft limit with `ulimit -c`.
 fn leave_no_core() {
     let limit = getrlimit(Resource::Core);
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit });

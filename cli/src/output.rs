@@ -12,13 +12,13 @@ use slob_record::{durable_write, with_hidden_shown};
 
 use crate::failure::{Failure, Outcome};
 
-/// A value as indented JSON with a final line feed; errors name `what`.
 pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String, Failure> {
     let json = serde_json::to_string_pretty(value);
     Ok(json.map_err(|error| Failure::failed(format!("writing {what} as JSON: {error}")))? + "\n")
 }
 
-/// Prints data, with hidden characters shown. A reader that has gone (`| head`) and a closed terminal are no errors.
+/// Shows hidden characters. A reader that has gone (`
+/// head`) and a closed terminal are no errors.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_as_it_is(&with_hidden_shown(text))
 }
@@ -44,7 +44,7 @@ pub(crate) fn done(text: &str) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a page to a file and names it on stderr, or to stdout for `-`.
+/// `-` means stdout.
 pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return print_as_it_is(page);
@@ -64,18 +64,15 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     write_whole(path, text).map_err(|error| Failure::usage(format!("writing {}: {error}", path.display())))
 }
 
-/// Writes a text file whole or not at all.
 pub(crate) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     durable_write(path, 0o666, |file| file.write_all(text.as_bytes()))
 }
 
-/// A word as a shell takes it.
 pub(crate) fn quoted(word: &str) -> String {
     // Only a word with a NUL byte can't be quoted, and no argument has one.
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
 }
 
-/// `1 schema`, `2 schemas`, `2 searches`.
 pub(crate) fn plural(count: u64, thing: &str) -> String {
     let ending = if thing.ends_with("ch") { "es" } else { "s" };
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}{ending}") }
@@ -96,14 +93,14 @@ pub(crate) fn is_held_back() -> bool {
     held_back().is_some()
 }
 
-/// Calls `ready`, then prints the lines that were held back; does nothing if none are held back.
+/// Does nothing, without `ready`, if no lines are held back.
 pub(crate) fn release(ready: impl FnOnce()) {
     let Some(lines) = held_back().take() else { return };
     ready();
     lines.iter().for_each(|line| say(line));
 }
 
-/// Prints a line to stderr, after the dashboard if there is one. Errors are ignored.
+/// After the dashboard if there is one. Errors are ignored.
 pub(crate) fn say(line: &str) {
     if let Some(lines) = held_back().as_mut() {
         return lines.push(line.to_owned());
@@ -117,12 +114,10 @@ pub(crate) fn width() -> Option<usize> {
     io::stdout().is_terminal().then(size).flatten().map(|(columns, _)| usize::from(columns))
 }
 
-/// True if messages go to a terminal that can rewrite its lines.
 pub(crate) fn is_interactive() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Asks a question; only `y` and `yes` mean yes.
 pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(format!("{question} There is no terminal to ask on: use --yes")));

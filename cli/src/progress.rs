@@ -10,7 +10,7 @@ use crate::{live, output};
 
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
-/// Progress towards a known end: a bar on a terminal, else lines.
+/// A bar on a terminal, else lines.
 pub(crate) struct Progress {
     what: &'static str,
     begun: Instant,
@@ -19,7 +19,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nothing is shown before the first [`Progress::at`].
+    /// Shows nothing before the first [`Progress::at`].
     pub(crate) fn new(what: &'static str) -> Self {
         Self::with_bar(what, output::is_interactive())
     }
@@ -79,7 +79,7 @@ impl Progress {
     }
 }
 
-/// Seconds as `45 s`, `3 min 20 s`, `2 h 05 min`.
+/// `45 s`, `3 min 20 s`, `2 h 05 min`
 pub(crate) fn duration(seconds: f64) -> String {
     let whole = seconds.round().max(0.0) as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
@@ -101,7 +101,6 @@ impl LoadObserver for Progress {
     }
 }
 
-/// The line of an event that is worth one.
 pub(crate) fn load_sentence(event: &LoadEvent) -> Option<String> {
     match event {
         LoadEvent::Began { rows: 0, resumed: 0, .. }

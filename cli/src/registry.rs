@@ -14,21 +14,19 @@ pub(crate) const ENGINES: &[EngineKind] = &[
     null::KIND,
 ];
 
-/// TARGET without a configuration.
 const DEFAULT_TARGET: &str = "sqlite:./slob-data";
 pub(crate) const EXAMPLE_TARGET: &str = "sqlite:./d";
-/// A target of the original kit, whose loads name a tablespace.
+/// Loads of the original kit name a tablespace.
 pub(crate) const TABLESPACES_TARGET: &str = "oracle://USER@//HOST:PORT/SERVICE";
 /// The engine of the demo needs no server.
 pub(crate) const DEMO_SCHEME: &str = slob_engine_sqlite::KIND.scheme;
 
-/// The table of all parameters: those of every test and those of each engine.
 pub(crate) fn table() -> Table {
     let options: Vec<&'static [Param]> = ENGINES.iter().map(|engine| engine.params).collect();
     Table::new(DEFAULT_TARGET, &options)
 }
 
-/// The form of the targets of a kit in whose files a parameter stands, and in no others.
+/// `None` unless the parameter is of one kit's files only.
 pub(crate) fn target_of_kit(param: &Param) -> Option<&'static str> {
     match (param.key, param.group) {
         ("DBNAME" | "CONNECT_STRING" | "CREATE_BASE_TABLE", _) => {
@@ -41,7 +39,7 @@ pub(crate) fn target_of_kit(param: &Param) -> Option<&'static str> {
     }
 }
 
-/// True for parameters of a run. The others decide how data are loaded.
+/// The others decide how data are loaded.
 pub(crate) fn is_of_run(param: &Param) -> bool {
     !["LOAD_PARALLEL_DEGREE", "OBFUSCATE_COLUMNS", "TABLESPACE"].contains(&param.key)
 }
@@ -52,7 +50,6 @@ pub(crate) fn open(settings: &Settings) -> Result<(LoadSpec, Box<dyn Engine>), F
     Ok((spec, engine))
 }
 
-/// Opens a target with the engine that its scheme names. A load has the tablespace for its data.
 pub(crate) fn open_target(
     target: &Target,
     options: &EngineOptions,
@@ -63,7 +60,6 @@ pub(crate) fn open_target(
     (engine.open)(&open_spec(engine, target, options, purpose, tablespace))
 }
 
-/// The request to open an engine, or to print its statements.
 pub(crate) fn open_spec(
     engine: &EngineKind,
     target: &Target,
@@ -74,8 +70,7 @@ pub(crate) fn open_spec(
     OpenSpec { tablespace, ..OpenSpec::new(target.clone(), purpose, options.of(engine.scheme)) }
 }
 
-/// Fails if no engine has the scheme, or the target is not of the engine's form. The message shows the scheme alone:
-/// a mistyped target may hold a password anywhere.
+/// Messages show the scheme alone: a mistyped target may hold a password anywhere.
 pub(crate) fn engine_of(target: &Target) -> Result<&'static EngineKind> {
     let refused = |message: &str, advice: String| {
         let step = format!("TARGET={}:...", target.scheme());

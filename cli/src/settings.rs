@@ -17,22 +17,19 @@ use crate::failure::Failure;
 use crate::interrupt::HiddenAnswer;
 use crate::{output, registry};
 
-/// The variable that names the run to EXTERNAL_SCRIPT and to what it starts. It is no parameter.
+/// Names the run to EXTERNAL_SCRIPT and to what it starts. It is no parameter.
 pub(crate) const RUN_ID: &str = "SLOB_RUN_ID";
 pub(crate) const CONF_FILE: &str = "conf-file";
 pub(crate) const ASK_PASSWORD: &str = "ask-password";
 
-/// The configuration of a folder.
 pub(crate) const DEFAULT_CONF: &str = "slob.conf";
-/// A configuration is at most this large.
 const MOST_BYTES: u64 = 1 << 20;
-/// Ways of a shell to pass a file: something writes there, and ends.
+/// A shell passes a file so: something writes there, and ends.
 const PASSED_BY_SHELL: &[&str] = &["/dev/stdin", "/dev/fd/", "/proc/self/fd/"];
-/// Parameters that a run takes from what is loaded.
+/// A run takes these from what is loaded.
 pub(crate) const LOADED: [&str; 3] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ"];
 
-/// Resolves the settings of a command and prints their warnings. `extra` parameters precede the flags.
-/// Fails if the command works on a target, and the default is certainly not the one that is meant.
+/// Prints warnings. `extra` parameters precede the flags. Fails if the default target is certainly not the one that is meant.
 pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
     let settings = resolve_unconnected(matches, extra)?;
     if matches.try_get_raw("TARGET").is_ok() {
@@ -41,7 +38,7 @@ pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Resul
     Ok(settings)
 }
 
-/// The same for a command that opens no target.
+/// For a command that opens no target.
 pub(crate) fn resolve_unconnected(
     matches: &ArgMatches,
     extra: &[(String, String)],
@@ -49,7 +46,7 @@ pub(crate) fn resolve_unconnected(
     resolve_with(read_conf(conf_file(matches))?.as_ref(), matches, extra)
 }
 
-/// The file of another kit names no target, and the shipped one would be loaded and measured in its place.
+/// Another kit's file names no target: the shipped one would be measured in its place.
 pub(crate) fn refuse_kit_without_target(settings: &Settings) -> Result<(), Failure> {
     let of_kit = |entry: &Entry| match entry.origin() {
         Origin::File { name, .. } => {
@@ -68,7 +65,7 @@ pub(crate) fn refuse_kit_without_target(settings: &Settings) -> Result<(), Failu
     )))
 }
 
-/// The flags of this call that another command takes too, as a shell takes them and without passwords.
+/// Quoted for a shell, without passwords.
 pub(crate) fn flags_for(matches: &ArgMatches, takes: impl Fn(&Param) -> bool) -> String {
     let table = registry::table();
     let mut said =
@@ -90,11 +87,9 @@ pub(crate) fn flags_for(matches: &ArgMatches, takes: impl Fn(&Param) -> bool) ->
     said
 }
 
-/// The parameters that a command takes.
 pub(crate) type Takes = fn(&Param) -> bool;
 
-/// Adds the flags of this call to the commands that a message offers, each with the parameters that it takes: the rooms below know
-/// no flags, and without them the command would work on another target.
+/// The rooms below know no flags, and without them an offered command would work on another target.
 pub(crate) fn with_flags(message: &str, matches: &ArgMatches, commands: &[(&str, Takes)]) -> String {
     let completed = |part: &str| {
         let whole = |rest: &&str| rest.is_empty() || rest.starts_with(' ');
@@ -115,7 +110,6 @@ pub(crate) fn with_flags(message: &str, matches: &ArgMatches, commands: &[(&str,
     parts.collect::<Vec<_>>().join("`")
 }
 
-/// The file that --conf names.
 pub(crate) fn conf_file(matches: &ArgMatches) -> Option<&str> {
     matches.try_get_one::<String>(CONF_FILE).ok().flatten().map(String::as_str)
 }
@@ -143,7 +137,7 @@ pub(crate) fn resolve_with(
     if asks_password(matches) { ask_password(resolved.settings) } else { Ok(resolved.settings) }
 }
 
-/// The settings of a configuration file alone, without environment and flags.
+/// Ignores environment and flags.
 pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
     let file = read_conf(Some(&path.to_string_lossy()))?;
     let resolved = Settings::resolve(&registry::table(), file.as_ref(), &[], &[])?;
@@ -153,8 +147,7 @@ pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
     Ok(resolved.settings)
 }
 
-/// The engine of the target, for a help text: as the command line, the environment or ./slob.conf name it, or else the default.
-/// Every engine's parameter of every command asks, so that it is looked up once.
+/// For help texts. Every engine's parameter of every command asks, so it is looked up once.
 pub(crate) fn scheme_of_target() -> Option<&'static str> {
     static SCHEME: OnceLock<Option<String>> = OnceLock::new();
     SCHEME.get_or_init(look_up_scheme).as_deref()
@@ -179,7 +172,6 @@ fn look_up_scheme() -> Option<String> {
     target.split_once(':').map(|(scheme, _)| scheme.to_owned())
 }
 
-/// Parameters given as flags, as pairs of key and value.
 pub(crate) fn flags(matches: &ArgMatches) -> Vec<(String, String)> {
     let table = registry::table();
     let given = |param: &Param| {
@@ -238,7 +230,7 @@ fn conf_advice(name: &str, error: &io::Error) -> String {
     }
 }
 
-/// Reads the password of the target's user from the terminal, without echo, and never from stdin.
+/// From the terminal, without echo, and never from stdin.
 fn ask_password(settings: Settings) -> Result<Settings, Failure> {
     let target = shown(&settings, "TARGET").unwrap_or_default();
     let hidden = HiddenAnswer::begin()?;
@@ -272,7 +264,7 @@ fn warn_of_readable_password(settings: &Settings) {
     }
 }
 
-/// Fails if no engine of this build takes the target. It is not shown then.
+/// The target is not shown if no engine takes it.
 fn check_target(settings: &Settings) -> Result<(), Failure> {
     match settings.entry("TARGET").and_then(Entry::value) {
         Some(Value::Target(target)) => Ok(registry::engine_of(target).map(drop)?),
@@ -299,7 +291,6 @@ pub(crate) fn warn(warnings: &[String]) {
     }
 }
 
-/// The effective configuration, for a record.
 pub(crate) fn for_record(settings: &Settings) -> Vec<ConfigEntry> {
     let entry = |entry: &Entry| {
         Some(ConfigEntry {
@@ -311,7 +302,7 @@ pub(crate) fn for_record(settings: &Settings) -> Vec<ConfigEntry> {
     settings.entries().filter_map(entry).collect()
 }
 
-/// The value of a parameter as text, without secrets.
+/// Without secrets.
 pub(crate) fn shown(settings: &Settings, key: &str) -> Option<String> {
     settings.entry(key).and_then(Entry::displayed)
 }
@@ -336,12 +327,11 @@ pub(crate) fn results_dir(settings: &Settings) -> PathBuf {
     shown(settings, "RESULTS_DIR").map_or_else(|| "runs".into(), PathBuf::from)
 }
 
-/// RESULTS_DIR of a command that needs no other parameter.
 pub(crate) fn results_dir_of(matches: &ArgMatches) -> Result<PathBuf, Failure> {
     Ok(results_dir(&resolve(matches, &[])?))
 }
 
-/// RESULTS_DIR for completions, which must not fail: an invalid configuration is ignored.
+/// Completions must not fail: an invalid configuration is ignored.
 pub(crate) fn results_dir_or_default(conf: Option<&str>, flag: Option<String>) -> PathBuf {
     let file = read_conf(conf).ok().flatten();
     let variable = env::var("SLOB_RESULTS_DIR").ok().map(|value| ("SLOB_RESULTS_DIR".to_owned(), value));
@@ -352,7 +342,7 @@ pub(crate) fn results_dir_or_default(conf: Option<&str>, flag: Option<String>) -
     resolved.map_or_else(|_| "runs".into(), |resolved| results_dir(&resolved.settings))
 }
 
-/// Settings with some parameters replaced by those of a run of a plan or a search, which `place` names.
+/// `place` names the plan or search.
 pub(crate) fn overridden(
     settings: &Settings,
     pairs: &[(&str, String)],
@@ -366,7 +356,7 @@ pub(crate) fn overridden(
     Ok(settings)
 }
 
-/// The settings of a run, completed by what is loaded at its target. Bad input is refused without a connection.
+/// Refuses bad input without a connection.
 pub(crate) fn of_run_as_loaded(settings: &Settings) -> Result<Settings, Failure> {
     if LOADED.iter().all(|key| is_set(settings, key)) {
         return Ok(settings.clone());
@@ -381,7 +371,6 @@ pub(crate) fn of_run_as_loaded(settings: &Settings) -> Result<Settings, Failure>
     }
 }
 
-/// The settings of a load, completed by what is loaded at its target already.
 pub(crate) fn of_load_as_loaded(settings: &Settings, engine: &dyn Engine) -> Result<Settings, Failure> {
     match Loaded::at(engine)? {
         Some(loaded) => Ok(settings.as_loaded(&registry::table(), &loaded.of_load())?),
@@ -389,7 +378,7 @@ pub(crate) fn of_load_as_loaded(settings: &Settings, engine: &dyn Engine) -> Res
     }
 }
 
-/// Prints the values taken from the load where they differ from the defaults.
+/// Only values that differ from the defaults.
 pub(crate) fn say_as_loaded(asked: &Settings, taken: &Settings) {
     let differs =
         |entry: &&Entry| !entry.origin().is_set() && entry.displayed() != shown(asked, entry.param().key);

@@ -22,13 +22,13 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// What was asked for, or else what suits stdout.
+    /// By default what suits stdout.
     pub(crate) fn of<const N: usize>(asked: [(bool, Self); N], piped: Self) -> Self {
         let form = asked.into_iter().find(|(is_asked, _)| *is_asked).map(|(_, form)| form);
         form.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { piped })
     }
 
-    /// The table in this form; a terminal shows no heads without rows.
+    /// A terminal shows no heads without rows.
     pub(crate) fn text(self, table: &Table) -> String {
         match self {
             Self::Table if table.is_empty() => String::new(),
@@ -40,13 +40,13 @@ impl Form {
     }
 }
 
-/// What was kept of the records that could be read, of those that were asked for.
+/// Of those that were asked for.
 pub(crate) struct Records<T> {
     pub(crate) kept: Vec<T>,
     asked: usize,
 }
 
-/// The runs without those that a campaign has set aside, if the name is that of its folder.
+/// Without runs that a campaign has set aside, if the name is that of its folder.
 fn that_count(name: &str, mut runs: Vec<PathBuf>) -> Vec<PathBuf> {
     if let Ok(Some((_, state))) = read_campaign(Path::new(name)) {
         let is_set_aside = |run: &OsStr| state.is_set_aside(&run.to_string_lossy());
@@ -56,15 +56,13 @@ fn that_count(name: &str, mut runs: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 impl<T> Records<Option<T>> {
-    /// Those that something was kept of.
     pub(crate) fn known(self) -> Records<T> {
         Records { kept: self.kept.into_iter().flatten().collect(), asked: self.asked }
     }
 }
 
 impl<T: Send> Records<T> {
-    /// Reads the runs that names stand for, and keeps of each what `keep` makes of it. What can't be read is said on
-    /// stderr and does not stop the others.
+    /// What can't be read is named on stderr and does not stop the others.
     pub(crate) fn read<'a>(
         results: &Path,
         names: impl IntoIterator<Item = &'a str>,
@@ -74,7 +72,6 @@ impl<T: Send> Records<T> {
         Self::named(results, names, |paths| Self::read_paths(paths, series, keep))
     }
 
-    /// The same for runs whose folders are known.
     pub(crate) fn read_paths(
         paths: &[PathBuf],
         series: SeriesWanted,
@@ -83,7 +80,6 @@ impl<T: Send> Records<T> {
         Self::of(read_records(paths, series, keep).into_iter().map(|(_, record)| record))
     }
 
-    /// Results of `keep` on the figures and verdicts of the named runs.
     pub(crate) fn judged<'a>(
         results: &Path,
         names: impl IntoIterator<Item = &'a str>,
@@ -92,12 +88,10 @@ impl<T: Send> Records<T> {
         Self::named(results, names, |paths| Self::judged_paths(paths, keep))
     }
 
-    /// The same for runs whose folders are known.
     pub(crate) fn judged_paths(paths: &[PathBuf], keep: impl Fn(&Run<'_>) -> T + Sync) -> Self {
         Self::of(on_all_cpus(paths, |path| judged::read(path, &keep)))
     }
 
-    /// Reads the runs that names stand for by `read`. Unknown names are said on stderr.
     pub(crate) fn named<'a>(
         results: &Path,
         names: impl IntoIterator<Item = &'a str>,
@@ -130,7 +124,7 @@ impl<T: Send> Records<T> {
         Self { kept, asked }
     }
 
-    /// All of them, or none: for what makes no sense of a part.
+    /// For what makes no sense of a part.
     pub(crate) fn all(self) -> Result<Vec<T>, Failure> {
         if self.kept.len() == self.asked {
             return Ok(self.kept);

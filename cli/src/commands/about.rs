@@ -1,4 +1,4 @@
-//! The commands about the program: `slob` alone, `conf`, `man` and `completions`.
+//! `slob` alone, `conf`, `man` and `completions`.
 
 use std::borrow::Cow;
 use std::io;
@@ -45,7 +45,6 @@ const BEFORE_A_RUN: [Suggestion; 3] = [
 const AFTER_RUNS: [Suggestion; 3] =
     [REPORT, suggest("slob compare latest~1 latest", "what changed between the last two runs"), LIST];
 
-/// `slob` alone: its purpose, and the next steps from here.
 pub(super) fn start(matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
     let (progress, next) = next_steps(matches, &settings)?;
@@ -54,7 +53,6 @@ pub(super) fn start(matches: &ArgMatches) -> Outcome {
     output::done(&format!("{SUMMARY}\n\n{progress} Next:\n{next}`slob --help` lists every command.\n"))
 }
 
-/// The progress of the user in a sentence, and three suggestions.
 fn next_steps(matches: &ArgMatches, settings: &Settings) -> Result<(String, [Suggestion; 3]), Failure> {
     let results = settings::results_dir(settings);
     let runs = list_runs(&results)?;
@@ -98,7 +96,7 @@ fn loaded(settings: &Settings) -> Result<Option<Loaded>, Failure> {
     Ok(Loaded::at(engine.as_ref())?)
 }
 
-/// The command for another run on that target, unless nothing is loaded there any more, as after a demo.
+/// `None` if nothing is loaded there any more, as after a demo.
 fn again(matches: &ArgMatches, settings: &Settings, target: String) -> Result<Option<String>, Failure> {
     let command = match settings::shown(settings, "TARGET").as_ref() == Some(&target) {
         true => "slob run".to_owned(),
@@ -135,7 +133,7 @@ pub(super) fn conf(args: &ConfArgs, matches: &ArgMatches) -> Outcome {
     output::done(&if args.json { as_json(&settings) } else { as_table(&settings) })
 }
 
-/// Writes a configuration to start from, and never over a file.
+/// Never writes over a file.
 fn init(name: &str) -> Result<(), Failure> {
     let fail = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
@@ -173,7 +171,6 @@ fn as_json(settings: &Settings) -> String {
     format!("{:#}\n", serde_json::Value::Array(settings.entries().map(entry).collect()))
 }
 
-/// The section of manual pages.
 const MAN_SECTION: &str = "1";
 
 /// Print the manual page, or write all of them to a folder
@@ -201,7 +198,6 @@ pub(super) fn man(args: &ManArgs, _: &ArgMatches) -> Outcome {
     }
 }
 
-/// Writes the page of a command, then those of its subcommands.
 fn write_pages(command: &Command, folder: &Path) -> Result<(), Failure> {
     let path = folder.join(format!("{}.{MAN_SECTION}", full_name(command)));
     output::write_file(&path, &man_page(command)?)?;

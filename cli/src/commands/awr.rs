@@ -26,8 +26,6 @@ use crate::failure::{Failure, JUDGED, Outcome, PARTLY};
 use crate::output;
 use crate::tables::Form;
 
-/// The group of these commands in `slob --help`.
-/// The end of help texts.
 pub(super) const EXIT_CODES: &str =
     "Exit codes: 0 all files were read; 1 only some were, or one is truncated; 2 none was.";
 
@@ -70,18 +68,15 @@ pub(super) struct Files {
     pub(super) files: Vec<PathBuf>,
 }
 
-/// Stands for stdin.
 const STDIN: &str = "-";
 /// Files of a folder that are opened to see whether it holds reports.
 const FILES_TRIED: usize = 5;
 /// A report has its title within this many bytes.
 const HEAD_BYTES: u64 = 128 * 1024;
 
-/// Reports of files and folders, reduced to what a command needs, in the order of the files.
 pub(super) struct ReadReports<T> {
     pub(super) kept: Vec<T>,
     asked: usize,
-    /// Reports that were read to their end.
     whole: usize,
 }
 
@@ -92,8 +87,8 @@ struct ReadFile<T> {
 }
 
 impl<T: Send> ReadReports<T> {
-    /// Reads files, and those in folders, on all CPUs. Memory holds only what `keep` returns. Errors go to stderr and do not
-    /// stop the others; the readable part of a truncated report is kept.
+    /// Reads on all CPUs; memory holds only what `keep` returns. Errors go to stderr, and the readable part of a truncated report
+    /// is kept.
     pub(super) fn read<'a>(
         paths: impl IntoIterator<Item = &'a PathBuf>,
         scope: Scope,
@@ -154,7 +149,7 @@ fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     Ok(Box::new(fs::File::open(path)?))
 }
 
-/// True for a report, and for a folder of reports. A run's folder, which may hold the server's own report, is a run.
+/// Also true for a folder of reports. A run's folder may hold the server's report, but is a run.
 pub(super) fn are_reports(path: &Path) -> bool {
     let head = |path: &PathBuf| {
         let mut bytes = Vec::new();
@@ -166,7 +161,7 @@ pub(super) fn are_reports(path: &Path) -> bool {
         && files_of([&path.to_owned()]).is_ok_and(|files| files.iter().take(FILES_TRIED).any(is_one))
 }
 
-/// A folder stands for its files, by name, without hidden ones.
+/// A folder stands for its files by name, without hidden ones.
 fn files_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
@@ -260,7 +255,6 @@ fn info(args: &AwrInfoArgs) -> Outcome {
     code
 }
 
-/// The rows that `--of` names instead of reports.
 fn work(of: &str) -> Option<Work> {
     match of {
         "sql" => Some(Work::Statements),
@@ -277,13 +271,12 @@ fn json_of(named: &Named) -> Result<Json, String> {
     )
 }
 
-/// The form of `awr_info`: a pipe ends each cell.
 fn pipes(rows: &[Row]) -> String {
     let columns = Head::ALL.iter().map(|head| Column::left(head.text()));
     Table::new(columns).with_rows(rows.iter().map(Row::cells)).pipes()
 }
 
-/// The columns of `awr_info` between DATABASE, BEGIN and the wait for the log. DB time per second is known as AAS.
+/// From DATABASE and BEGIN to the wait for the log. DB time per second is known as AAS.
 fn info_columns() -> Vec<Column> {
     let column = |head: &Head| match head {
         Head::DbTime => Column::right("AAS"),
@@ -310,11 +303,11 @@ fn minute(moment: DateTime) -> String {
     moment.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// The longest time that --over takes: a day.
+/// A day.
 const LONGEST_US: f64 = 86_400e6;
 const EVENTS_NAMED: usize = 12;
 
-/// The histograms of a report, with the names of its events where none of those asked for is among them.
+/// Names its events if none of those asked for is among them.
 struct Histograms {
     interval: AwrInterval,
     points: Vec<Option<Point>>,
@@ -523,7 +516,7 @@ fn check(args: &CheckArgs) -> Outcome {
     Ok(code)
 }
 
-/// One line for a report without doubts; else the pairs that differ, or `all` of them.
+/// Shows the pairs that differ, or `all` of them.
 fn check_text(check: &Checks, all: bool) -> String {
     let mut text = format!("{}: {}\n", check.file, check_summary(check));
     let shown: Vec<&Pair> = check.pairs.iter().filter(|pair| all || pair.verdict != Verdict::Agree).collect();
@@ -699,7 +692,6 @@ fn diff_table(table: &DiffTable, all: bool) -> String {
     format!("\n{}{unit}\n{rows}{more}", table.title)
 }
 
-/// A table of a report as printed.
 fn printed_table(sheet: &Sheet) -> String {
     let first = sheet.heads.iter().take(1).map(Column::left);
     let columns = first.chain(sheet.heads.iter().skip(1).map(Column::right));

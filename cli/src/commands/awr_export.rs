@@ -66,7 +66,7 @@ pub(super) fn export(args: &AwrExportArgs) -> Outcome {
 
 type Cells = Vec<Option<Value>>;
 
-/// The rows of a report in all tables; its own row comes first.
+/// Its own row comes first.
 struct Rows(Vec<Vec<Cells>>);
 
 impl Rows {
@@ -75,7 +75,7 @@ impl Rows {
     }
 }
 
-/// The tables with their columns; each begins with the report's number.
+/// The first column is the report's number.
 fn tables() -> impl Iterator<Item = (&'static str, Vec<RelationColumn>)> {
     RELATIONS.iter().map(|table| (table.name, table.columns().collect()))
 }
@@ -88,19 +88,17 @@ struct Writer {
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// Files beside the final ones: what fails leaves none.
+/// Temporary files beside the final ones: a failure leaves none.
 enum Target {
     /// One transaction.
     Database(Connection, File, TempPath),
     Folder(Vec<(BufWriter<File>, TempPath)>),
 }
 
-/// A file beside the one of that name.
 fn beside(path: &Path) -> std::io::Result<(File, TempPath)> {
     temporary_beside(path, Permissions::from_mode(0o666))
 }
 
-/// Gives a whole file its name.
 fn keep(file: &File, temporary: TempPath, path: &Path) -> std::io::Result<()> {
     file.sync_all()?;
     temporary.persist(path)?;
@@ -144,7 +142,6 @@ impl Target {
     }
 }
 
-/// A cell as the database stores it.
 struct Stored<'a>(&'a Option<Value>);
 
 impl ToSql for Stored<'_> {

@@ -1,4 +1,4 @@
-//! `slob campaign`: the runs or searches of a plan, one after the other, resumed where they were stopped.
+//! `slob campaign`: the runs or searches of a plan, resumed where they were stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -36,9 +36,8 @@ use crate::progress::duration;
 use crate::tables::Records;
 use crate::{interrupt, output, registry, settings};
 
-/// The result of a search in its folder. It is written last, so that its presence means a completed search.
+/// Written last: its presence means a completed search.
 const HEADROOM_FILE: &str = "headroom.json";
-/// The matrix of a campaign of neighbours, in its folder.
 const NEIGHBOURS_PAGE: &str = "neighbours.html";
 const ANALYSIS_PAGE: &str = "analysis.html";
 
@@ -157,7 +156,6 @@ pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
     Ok(if end.interrupted { ExitCode::from(INTERRUPTED) } else { judged(args.strict, are_good) })
 }
 
-/// Ends a campaign with what it was made for: which variant is better, by how much, and the page that shows it.
 fn answer(directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
     let analysis = match analysis_of(directory, schedule, state) {
         Ok(analysis) => analysis,
@@ -174,7 +172,7 @@ fn answer(directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Fa
     Ok(())
 }
 
-/// The steps whose runs are no longer there: at most three by name.
+/// At most three by name.
 fn missing(state: &State) -> String {
     const MOST: usize = 3;
     let named: Vec<&str> = state.missing.iter().take(MOST).map(String::as_str).collect();
@@ -185,7 +183,7 @@ fn missing(state: &State) -> String {
     format!("runs that are no longer there: {}{more}", named.join(", "))
 }
 
-/// Says what the runs of each variant and model were judged, and which can't be compared; true if every verdict is good.
+/// True if every verdict is good.
 fn say_verdicts(directory: &Path, schedule: &Schedule, state: &State) -> bool {
     let cells = judged_cells(directory, schedule, state);
     let mut groups: BTreeMap<(&str, &str), Vec<GroupVerdicts>> = BTreeMap::new();
@@ -207,7 +205,6 @@ fn say_verdicts(directory: &Path, schedule: &Schedule, state: &State) -> bool {
     are_good
 }
 
-/// The answers that forbid to compare runs.
 fn bad(verdicts: &GroupVerdicts) -> impl Iterator<Item = &Worst> {
     verdicts.all_against(&Question::ALL, Claim::Compared)
 }
@@ -233,7 +230,7 @@ fn make_bad_runs_again(directory: &Path, schedule: &Schedule, store: &mut Store)
     Ok(store.make_again(&steps)?)
 }
 
-/// Completed runs with their steps, those beside them included.
+/// Includes the runs beside them.
 fn completed_runs<'a>(directory: &Path, schedule: &'a Schedule, state: &State) -> BTreeMap<String, &'a Step> {
     let of_step = |step: &'a Step| {
         let run = state.completed_run(step)?;
@@ -244,7 +241,6 @@ fn completed_runs<'a>(directory: &Path, schedule: &'a Schedule, state: &State) -
     schedule.steps.iter().filter_map(of_step).flatten().collect()
 }
 
-/// What `keep` makes of the completed runs, each with its step.
 fn read_runs<'a, T: Send>(
     directory: &Path,
     schedule: &'a Schedule,
@@ -259,7 +255,7 @@ fn read_runs<'a, T: Send>(
 
 type StepRuns<'a, T> = Vec<(&'a Step, T)>;
 
-/// The same for views of a campaign of runs. True if all could be read; those that are no longer there are said on stderr.
+/// True if all could be read; missing ones are named on stderr.
 pub(super) fn runs_of_campaign<'a, T: Send>(
     directory: &Path,
     schedule: &'a Schedule,
@@ -280,14 +276,13 @@ pub(super) fn runs_of_campaign<'a, T: Send>(
     Ok((read.kept, is_whole))
 }
 
-/// A run and those that were at work beside it.
+/// A run and those at work beside it.
 fn company(directory: &Path, run: &str) -> Option<Vec<String>> {
     let record = read_record_with(&directory.join(run), SeriesWanted::Empty).ok()?;
     let others = record.together.into_iter().flat_map(|together| together.neighbours);
     Some(others.map(|other| other.run).chain([run.to_owned()]).collect())
 }
 
-/// The repeats of a target in a step.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct JudgedCell<'a> {
     variant: &'a str,
@@ -316,7 +311,6 @@ fn judged_cells<'a>(
     cells.into_iter().map(|(cell, runs)| (cell, verdicts(runs))).collect()
 }
 
-/// Reads the plan and resolves every run of it.
 fn read(args: &CampaignArgs, base: &Settings) -> Result<Campaign, Failure> {
     let path = &args.plan;
     let text = fs::read_to_string(path)
@@ -385,7 +379,7 @@ fn switching(campaign: &Campaign, variant: &str) -> String {
     bounce.into_iter().chain(warm_ups).collect::<Vec<_>>().join("; ")
 }
 
-/// Copies the probes to the folder of the runs, which compare with them. A probe that can't be copied is left out.
+/// The runs compare with these probes. A probe that can't be copied is left out.
 fn copy_probes(results: &Path, directory: &Path) {
     let (from, to) = (results.join("probes"), directory.join("probes"));
     if !from.is_dir() || fs::create_dir_all(&to).is_err() {
@@ -519,14 +513,14 @@ fn goal(demand: &Options, file: &str) -> Result<Goal, Failure> {
     goal_of(demand).map_err(|failure| Failure::usage(format!("{file}, demand: {}", failure.text())))
 }
 
-/// Adds the demand to the schedule: a profile's name does not identify it.
+/// A profile's name does not identify the demand.
 fn add_demand(schedule: &mut Schedule, goal: &Goal) {
     let figures = json!(goal.demand.figures).to_string();
     let pairs = [("database", &goal.database), ("point", &goal.demand.point), ("figures", &figures)];
     schedule.demand.extend(pairs.map(|(key, value)| (key.to_owned(), value.clone())));
 }
 
-/// Makes or resumes the search whose folder the settings name.
+/// Resumes in the folder that the settings name.
 fn search(
     settings: &Settings,
     goal: &Goal,
@@ -556,7 +550,6 @@ fn search(
     Ok((id, Ended::Completed))
 }
 
-/// Compares the variants of a campaign by the searches done so far.
 pub(super) fn compare_headrooms(
     directory: &Path,
     schedule: &Schedule,
@@ -588,7 +581,6 @@ pub(super) fn are_neighbours(schedule: &Schedule) -> bool {
     schedule.models.iter().any(|model| !model.members.is_empty())
 }
 
-/// The matrix of a campaign of neighbours by the runs so far.
 pub(super) fn compare_neighbours(
     directory: &Path,
     schedule: &Schedule,

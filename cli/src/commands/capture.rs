@@ -1,7 +1,5 @@
-//! Captures of `slob selftest`: the server's answers word for word, for those who have no such server.
-//!
-//! A capture is a compressed archive with `README.txt`, `report.md` and `capture.json`: moments, each with the answers and
-//! the figures made of them, and the calls of the test with their times and errors. A replay makes the figures again.
+//! Captures of `slob selftest`: a server's answers word for word, for those who have no such server. The archive holds
+//! `README.txt`, `report.md` and `capture.json`; a replay makes the figures again.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -30,7 +28,7 @@ capture.json holds its version, settings, counters and plans word for word, the 
 report.md is the report. No password and no row of a table is in here. Look into it before you send it.
 ";
 
-/// A capture under way. Its file is written after each step.
+/// Its file is written after each step.
 pub(super) struct Capture {
     file: PathBuf,
     kind: &'static EngineKind,
@@ -126,7 +124,7 @@ impl Capture {
         lock(&self.moments).push(moment);
     }
 
-    /// Writes the capture so far; the test goes on if that fails.
+    /// The test goes on if writing fails.
     pub(super) fn keep(&self, report: &str) {
         if let Err(error) = self.save(report) {
             output::say(&format!("warning: writing {}: {error}", self.file.display()));
@@ -179,10 +177,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A capture unpacks to a few megabytes; more than this is refused.
+/// A capture unpacks to a few megabytes.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// `slob selftest --replay`: makes the figures of a capture again. Exit code 1 if they differ.
+/// Exit code 1 if the figures differ.
 pub(super) fn replay(file: &Path) -> Outcome {
     let failed = |message: String| Failure::usage(format!("reading {}: {message}", file.display()));
     let data = read(file).map_err(failed)?;
@@ -229,7 +227,7 @@ fn read(file: &Path) -> Result<Json, String> {
     Err(format!("it is not a capture: there is no {DATA_FILE} in it"))
 }
 
-/// Adds a moment to the page; true if its figures are the original ones.
+/// True if its figures are the original ones.
 fn replay_moment(page: &mut String, kind: &EngineKind, moment: &Json) -> bool {
     page.push_str(&format!("\n## {}\n\n", moment["moment"].as_str().unwrap_or("a moment")));
     for fault in ["server_error", "said_error", "figures_error"] {

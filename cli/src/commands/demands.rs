@@ -68,12 +68,10 @@ impl DemandArgs {
     }
 }
 
-/// The demand at the point of a profile.
 pub(super) fn goal_of(options: &Options) -> Result<Goal, Failure> {
     Ok(Goal::of(options, profile::read(&options.profile)?)?)
 }
 
-/// The target of the settings, with what is loaded there.
 pub(super) fn target_of(settings: &Settings, goal: &Goal) -> Result<Target, Failure> {
     let (LoadSpec { target, .. }, engine) = registry::open(settings)?;
     let server = engine.server()?;
@@ -95,7 +93,7 @@ pub(super) fn target_of(settings: &Settings, goal: &Goal) -> Result<Target, Fail
     Ok(Target::of(loaded, settings, goal))
 }
 
-/// A search that chooses the number of sessions.
+/// The search chooses the number of sessions.
 pub(super) fn refuse_roles(settings: &Settings) -> Result<(), Failure> {
     match ["WRITERS", "READERS"].into_iter().find(|key| settings.value(key).is_some()) {
         Some(key) => Err(Failure::usage(format!(
@@ -105,27 +103,24 @@ pub(super) fn refuse_roles(settings: &Settings) -> Result<(), Failure> {
     }
 }
 
-/// Makes the runs of a search in a directory of its own.
 pub(super) struct SearchRuns<'a> {
     settings: Settings,
     stop: &'a AtomicBool,
     directory: PathBuf,
-    /// Knows the runs that were made before; calibrations of a plan have none.
+    /// Knows earlier runs; calibrations of a plan have none.
     trail: Option<Trail>,
-    /// The end of the time for the search.
     until: Option<Instant>,
-    /// The longest run so far.
     longest: Cell<Duration>,
 }
 
 impl<'a> SearchRuns<'a> {
-    /// Calibrations are no runs of the user: they neither fill the list nor become the latest.
+    /// Calibrations neither fill the list of runs nor become the latest.
     pub(super) fn of_calibrations(settings: &Settings, stop: &'a AtomicBool) -> Self {
         let directory = settings::results_dir(settings).join("calibrations");
         Self::new(settings.clone(), stop, directory, None)
     }
 
-    /// Runs that the same command goes on from. `about` tells them from those of other searches.
+    /// `about` tells the runs from those of other searches.
     pub(super) fn resumed(
         settings: Settings,
         stop: &'a AtomicBool,
@@ -140,7 +135,7 @@ impl<'a> SearchRuns<'a> {
         Self { settings, stop, directory, trail, until: None, longest: Cell::default() }
     }
 
-    /// Begins no run that would end after this time, as far as the runs so far tell.
+    /// Begins no run that would end later, by the longest run so far.
     pub(super) fn within(self, time: Option<Duration>) -> Self {
         Self { until: time.map(|time| Instant::now() + time), ..self }
     }

@@ -92,7 +92,6 @@ pub(super) fn ladder(args: &LadderArgs, matches: &ArgMatches) -> Outcome {
     Ok(forms.exit_code(&rungs, false))
 }
 
-/// A target that a run of single blocks suits.
 struct Database {
     engine: Box<dyn Engine>,
     settings: Settings,
@@ -132,7 +131,6 @@ impl Database {
         Ok(Self { engine, settings, prepared })
     }
 
-    /// The folder of the data on this host, or the reason why there is none.
     fn folder(&self, stop: &AtomicBool) -> Result<PathBuf, String> {
         let (engine, server) = (self.engine.as_ref(), &self.prepared.server);
         let (observers, copy) =
@@ -156,7 +154,7 @@ impl Database {
         }
     }
 
-    /// Readers past the buffer cache, one for each session; `None` if the database has no such reads.
+    /// One for each session; `None` if the database has no reads past its cache.
     fn readers(&self) -> Result<Option<Vec<BlockReader>>, Failure> {
         let readers = self.prepared.homes.iter().map(|schema| self.engine.block_reader(*schema));
         readers.collect::<Result<_, _>>().map_err(Failure::failed)
@@ -173,7 +171,7 @@ struct Climb {
 }
 
 impl Climb {
-    /// Measures rung after rung, as often as wanted: what changes with time meets each of them.
+    /// What changes with time meets each rung.
     fn all(
         &mut self,
         folder: Option<&FilePath>,
@@ -203,7 +201,7 @@ impl Climb {
         Ok(())
     }
 
-    /// Fills a scratch file in that folder, or else beside the data.
+    /// By default beside the data.
     fn scratch(
         &mut self,
         folder: Option<&FilePath>,
@@ -219,7 +217,6 @@ impl Climb {
         Ok(Some(PathProbe::fill(&self.plan, &mut on_event, &self.stop)?))
     }
 
-    /// Notes the end of a rung. Fails if the user stopped it.
     fn check(&mut self) -> Result<(), Failure> {
         self.done += 1;
         match self.stop.load(Ordering::Relaxed) {

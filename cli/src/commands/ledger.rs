@@ -95,7 +95,7 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// The platforms of reports, or else of runs. Those that a campaign has set aside do not count.
+    /// Runs that a campaign has set aside do not count.
     fn measured(&mut self, input: &str) -> Result<Vec<Platform>, Failure> {
         let path = Path::new(input);
         let (platforms, is_whole) = if awr::are_reports(path) {

@@ -1,4 +1,4 @@
-//! The commands that look at machines: `doctor`, `probe` and `observe`. A load and a run warn of what `doctor` finds.
+//! `doctor`, `probe` and `observe`. A load and a run warn of what `doctor` finds.
 
 use std::fmt::Write;
 use std::io::{self, ErrorKind};
@@ -32,17 +32,14 @@ use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::progress::Progress;
 use crate::{interrupt, output, registry, settings};
 
-/// Free space for a record with its pages, without KEEP_OPERATIONS.
+/// For a record with its pages, without KEEP_OPERATIONS.
 const RECORD_BYTES: u64 = 100 << 20;
 /// Free space that a server needs for its log.
 const LOG_BYTES: u64 = 256 << 20;
-/// Time in which `doctor` watches other programs.
 const WATCHED: Duration = Duration::from_secs(1);
-/// I/O of others that affects a result, in bytes per second.
+/// I/O of others that affects a result.
 const IO_BYTES_PER_S: u64 = 1_000_000;
-/// Effect of a device that can't be seen.
 const FEWER_COUNTERS: &str = "'Physical?' will rest on fewer counters";
-/// Effect of a server that can't be seen.
 const LESS_KNOWN: &str = "'CPU to spare?' and 'Physical?' will know less";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -72,7 +69,7 @@ impl Check {
         Self { remedy: Some(remedy.into()), ..Self::advice(subject, finding) }
     }
 
-    /// A warning that contains its remedy.
+    /// Contains its remedy.
     fn advice(subject: &'static str, finding: impl Into<String>) -> Self {
         Self { grade: Grade::Warning, ..Self::good(subject, finding) }
     }
@@ -119,7 +116,7 @@ fn clock(machine: &MachineSettings) -> Check {
     }
 }
 
-/// Loads the programs of a trace where the data are, or here, and removes them again.
+/// Loads and removes the programs of a trace.
 fn tracing(site: &mut Site, stop: &AtomicBool) -> Check {
     /// Any will do: nothing is read.
     const BLOCK_BYTES: u32 = 8192;
@@ -335,7 +332,7 @@ fn at_target(settings: &Settings, stop: &AtomicBool) -> AtTarget {
     AtTarget { checks, server: Some(server), site }
 }
 
-/// Checks of a run for data that are loaded; else the checks of a load.
+/// Checks of a run for loaded data, else of a load.
 fn data(
     settings: &Settings,
     load: &LoadSpec,
@@ -364,7 +361,6 @@ fn data(
     [good].into_iter().chain(cached).chain(turns.map(|advice| Check::advice("Sessions", advice))).collect()
 }
 
-/// Reads that pass through a page cache.
 fn through(page_cache: &PageCache) -> Check {
     let subject = "Page cache";
     match page_cache.warning() {
@@ -399,7 +395,6 @@ fn not_loaded(
     [Check::warning(subject, said, format!("`slob setup {schemas}`"))].into_iter().chain(cached).collect()
 }
 
-/// The device below the data of an embedded database.
 fn device_below(settings: &Settings, here: &LocalData, server: &Server) -> Vec<Check> {
     let there = here.folder();
     let mut all = Vec::new();
@@ -428,7 +423,7 @@ fn device(subject: &'static str, device: &Device) -> Check {
     }
 }
 
-/// The probe of a device; `command` makes one.
+/// `command` makes a probe.
 fn probe_of(settings: &Settings, host: &str, device: &Device, server: &Server, command: String) -> Check {
     let probe = latest_probe(&settings::results_dir(settings), host, device, server.block_bytes);
     match probe.and_then(|probe| probe.result.ceiling_iops()) {
@@ -547,7 +542,6 @@ fn observer(ssh: &SshHost, hello: &Hello) -> Check {
     )
 }
 
-/// Figures that the host lacks, and the limits of the control group.
 fn server_limits(place: &ObservedServer, host: &ObservedHost, found: &FoundServer) -> Vec<Check> {
     let lacking = found.lacking.iter().map(|lacking| Check::advice("Server", lacking.trim_end_matches('.')));
     let mut checks: Vec<Check> = lacking.collect();
@@ -566,7 +560,6 @@ fn server_limits(place: &ObservedServer, host: &ObservedHost, found: &FoundServe
     checks
 }
 
-/// Devices and free space below the data and the log.
 fn server_devices(
     settings: &Settings,
     host: &ObservedHost,
@@ -669,7 +662,7 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The host that --observe names, unless it is this one.
+/// `None` if --observe names this host.
 fn remote_host(settings: &Settings) -> Result<Option<SshHost>, Failure> {
     let entry = settings.entry("OBSERVE");
     let Some(Value::Observe(observers)) = entry.and_then(Entry::value) else { return Ok(None) };
@@ -742,7 +735,6 @@ fn probe_plan(args: &ProbeArgs) -> Result<ProbePlan, Failure> {
     })
 }
 
-/// Probes a device of this host, with progress on stderr.
 pub(super) fn measure_device(plan: &ProbePlan, stop: &AtomicBool) -> Result<SavedProbe, Failure> {
     let progress = Progress::new("probing");
     let mut on_event = |event: ProbeEvent| match event {

@@ -16,24 +16,20 @@ use crate::failure::Failure;
 use crate::live::RunTalk;
 use crate::{index, judged, output, registry, settings};
 
-/// The start that a run has in common with others.
 pub(super) trait Led {
     fn start(&self) -> &dyn CommonStart;
 
-    /// Exchanges what the runs used, once this one has ended.
+    /// Call it after the run: exchanges what the runs used.
     fn conclude(&self, record: &Record) -> Option<Together>;
 }
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct Extras<'a> {
     pub(super) journal: Option<&'a Path>,
-    /// Signs the record.
     pub(super) key: Option<&'a SigningKey>,
-    /// The run starts together with others.
     pub(super) led: Option<&'a dyn Led>,
 }
 
-/// Runs a checked specification and keeps the record with its views.
 pub(super) fn measure_spec(
     settings: &Settings,
     spec: &RunSpec,
@@ -70,7 +66,7 @@ pub(super) fn measure_spec(
     Ok(KeptRun { record, folder, has_charts, script: prepared.script })
 }
 
-/// Makes a run of a search. A run that did not complete is an error; `resume` says how to go on after an interruption.
+/// A run that did not complete is an error; `resume` says how to go on.
 pub(super) fn measure_step(
     settings: &Settings,
     stop: &AtomicBool,
@@ -90,7 +86,7 @@ pub(super) fn measure_step(
     }
 }
 
-/// Shows the seconds of a run on a terminal only: they would fill a log.
+/// On a terminal only: seconds would fill a log.
 pub(super) struct Quiet(Option<RunTalk>);
 
 impl Quiet {
@@ -112,7 +108,7 @@ pub(super) fn report_command(folder: &Path) -> String {
     format!("slob report {}", output::quoted(&folder.display().to_string()))
 }
 
-/// Writes a view of a record, which `command` can make again. Returns false if it could not be written.
+/// `command` can make the view again. False if it could not be written.
 fn write_view(folder: &Path, name: &str, text: &str, command: &str) -> bool {
     let written = output::write_whole(&folder.join(name), text);
     if let Err(error) = &written {
@@ -139,7 +135,6 @@ pub(super) struct KeptRun {
 }
 
 impl KeptRun {
-    /// Prints the summary or the full report, and the place of the record.
     pub(super) fn print(&self, full: bool) -> Result<(), Failure> {
         let text = if full { text_report(&self.record) } else { compact_summary(&self.record) };
         let printed = output::print(&text).map_err(Failure::after_work);
@@ -147,7 +142,6 @@ impl KeptRun {
         printed
     }
 
-    /// Its key figures and verdicts in two lines.
     pub(super) fn in_brief(&self) -> String {
         let run = Run::of(&self.record);
         let figures = figure::KEY_IN_ROWS.map(|figure| format!("{} {}", figure.short, figure.show(&run)));
@@ -168,7 +162,7 @@ impl KeptRun {
         )
     }
 
-    /// Calls EXTERNAL_SCRIPT for the last time; the report precedes its failure.
+    /// EXTERNAL_SCRIPT runs for the last time; the report precedes its failure.
     pub(super) fn end(&self, stop: &AtomicBool) -> Result<(), Failure> {
         self.script
             .as_ref()

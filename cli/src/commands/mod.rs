@@ -1,4 +1,4 @@
-//! The commands, in chapters by subject. Each stands in one line of [`all`]; its arguments stand above its handler.
+//! The commands, by subject. [`all`] lists them; arguments are above their handlers.
 
 mod about;
 mod awr;
@@ -39,13 +39,12 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Leaves it out of the help: a part of another command, or one that few people need.
+    /// A part of another command, or one that few people need.
     fn hidden(self) -> Self {
         Self { command: Box::new(move || (self.command)().hide(true)), ..self }
     }
 }
 
-/// A command with its arguments, the parameters that are its flags, and its handler.
 fn with<A: Args + 'static>(
     name: &'static str,
     is_used: fn(&Param) -> bool,
@@ -55,7 +54,6 @@ fn with<A: Args + 'static>(
     Entry { command: Box::new(move || with_params((entry.command)(), is_used)), ..entry }
 }
 
-/// A command that needs no configuration.
 fn alone<A: Args + 'static>(name: &'static str, handler: fn(&A, &ArgMatches) -> Outcome) -> Entry {
     Entry {
         name,
@@ -66,7 +64,6 @@ fn alone<A: Args + 'static>(name: &'static str, handler: fn(&A, &ArgMatches) -> 
     }
 }
 
-/// `slob ENGINE init`.
 fn of_engine(engine: &'static EngineKind) -> Entry {
     Entry {
         name: engine.scheme,
@@ -83,7 +80,7 @@ fn several(several: &'static Several) -> Entry {
     }
 }
 
-/// Every command, in the order of the manual; then those that the help does not list.
+/// In the order of the manual, then hidden ones.
 fn all() -> Vec<Entry> {
     let listed = vec![
         with("demo", is_of_demo, runs::demo),
@@ -125,7 +122,7 @@ fn all() -> Vec<Entry> {
     listed.into_iter().chain(hidden.into_iter().chain(engines).map(Entry::hidden)).collect()
 }
 
-/// What commands of several questions do without further flags: no command of its own.
+/// Several-question commands without flags.
 fn usual_parts() -> [Entry; 3] {
     [
         with("device", is_of_probe, machine::probe),
@@ -134,7 +131,6 @@ fn usual_parts() -> [Entry; 3] {
     ]
 }
 
-/// The command or the part of one with this name, which is in a table above.
 fn entry(name: &str) -> Option<Entry> {
     all().into_iter().chain(usual_parts()).find(|entry| entry.name == name)
 }
@@ -148,14 +144,13 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Outcome {
     (entry(name).ok_or_else(|| Failure::usage("no such command"))?.call)(matches)
 }
 
-/// A message of a command with these arguments: the commands that it offers get its flags.
+/// The commands that a message offers get the flags of these arguments.
 pub(crate) fn offered(message: &str, matches: &ArgMatches) -> String {
     let commands: [(&str, settings::Takes); 3] =
         [("slob setup", is_of_setup), ("slob drop", is_common), ("slob probe", is_results_dir)];
     settings::with_flags(message, matches, &commands)
 }
 
-/// Parameters of the target and of the way to it.
 fn is_common(param: &Param) -> bool {
     matches!(param.key, "TARGET" | "ENDPOINTS") || matches!(param.group, Group::Access | Group::Engine(_))
 }
@@ -168,7 +163,6 @@ fn is_results_dir(param: &Param) -> bool {
     param.key == "RESULTS_DIR"
 }
 
-/// Parameters that decide what is loaded.
 fn is_of_load(param: &Param) -> bool {
     matches!(param.group, Group::Target | Group::Data) || is_common(param)
 }
@@ -181,7 +175,6 @@ fn is_of_setup(param: &Param) -> bool {
     is_of_load(param) || is_results_dir(param) || param.key == "SEED"
 }
 
-/// A parameter of a run that no plan sets.
 fn is_left_by_plan(param: &Param) -> bool {
     is_of_run(param) && !is_set_by_plan(param.key)
 }

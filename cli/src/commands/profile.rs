@@ -117,7 +117,6 @@ pub(super) fn profile(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
     }
 }
 
-/// From reports, runs and other profiles.
 fn from_files(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
     if is_given(matches, "every") || is_given(matches, "length") {
         return Err(Failure::usage("--every and --for are of a live server: leave the files out, or these"));
@@ -132,7 +131,6 @@ fn from_files(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
     Ok(ExitCode::from(if partly { PARTLY } else { 0 }))
 }
 
-/// Samples and profiles of the inputs, and whether any could not be read.
 #[derive(Default)]
 struct Inputs {
     reports: Vec<PathBuf>,
@@ -177,7 +175,7 @@ fn is_json(path: &Path) -> bool {
         && fs::read(path).is_ok_and(|text| text.trim_ascii_start().starts_with(b"{"))
 }
 
-/// A profile of each database in the inputs, and true if some input could not be read.
+/// True if some input could not be read.
 fn read_inputs(paths: &[PathBuf], matches: &ArgMatches) -> Result<(Vec<Profile>, bool), Failure> {
     let mut inputs = Inputs::default();
     for path in paths {
@@ -218,7 +216,6 @@ struct WithSummary<'a> {
     #[serde(flatten)]
     profile: &'a Profile,
     summary: Option<Summary>,
-    /// Intervals whose reads the page cache served.
     #[serde(skip_serializing_if = "Option::is_none")]
     page_cache_intervals: Option<usize>,
 }
@@ -255,7 +252,6 @@ impl Shown {
     }
 }
 
-/// Saves a profile, or several to files of their own.
 fn save_all(profiles: &[Profile], path: &Path) -> Result<(), Failure> {
     if let [only] = profiles {
         return save_over(only, path);
@@ -284,7 +280,7 @@ fn file_names(profiles: &[Profile], path: &Path) -> Vec<PathBuf> {
     names.into_iter().map(|name| path.with_file_name(format!("{name}.json"))).collect()
 }
 
-/// Saves a profile, but not over that of a live server, which can't be measured again, and not over other files.
+/// Refuses to replace the profile of a live server, which can't be measured again, and other files.
 fn save_over(profile: &Profile, path: &Path) -> Result<(), Failure> {
     let refuse = |why: &str| Failure::usage(format!("{} {why}: name another file with -o", path.display()));
     match fs::read(path).ok().map(|text| Profile::read(&text).map(|there| there.source)) {
@@ -312,7 +308,7 @@ pub(super) fn read(path: &Path) -> Result<Profile, Failure> {
     Profile::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// Watches a live server and saves its profile as it grows.
+/// Saves the profile as it grows.
 fn from_server(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
     let (every, length) = (time_given("every", &args.every)?, time_given("for", &args.length)?);
@@ -388,12 +384,12 @@ fn time_given(name: &str, text: &str) -> Result<Duration, Failure> {
         .ok_or_else(|| Failure::usage(format!("--{name} is {text}; it must be {}, or 1d", TIME.permitted())))
 }
 
-/// The file is written whole, so a long profile is saved less often: the cost of an interval stays constant.
+/// The file is written whole: saving a long profile less often keeps the cost of an interval constant.
 fn is_save_due(unsaved: usize, intervals: usize) -> bool {
     unsaved * SAVED_SINGLY >= intervals
 }
 
-/// The profile in the file, if it is of the same server.
+/// Fails if the profile is of another server.
 fn earlier(text: &[u8], subject: &Subject, path: &Path) -> Result<Profile, Failure> {
     let place = path.display();
     let profile = Profile::read(text)

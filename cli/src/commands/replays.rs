@@ -1,4 +1,4 @@
-//! A stretch of a profile replayed: the rate of `slob run --demand`, and what it shares with `slob headroom --replay`.
+//! A stretch of a profile replayed: `slob run --demand` and `slob headroom --replay`.
 
 use std::path::PathBuf;
 
@@ -23,10 +23,9 @@ pub(super) fn say_expectation(timetable: &Timetable, goal: &Goal) {
     ));
 }
 
-/// Parameters that the length of a stretch sets.
 pub(super) const SET_BY_STRETCH: [&str; 2] = ["RUN_TIME", "UNTIL_STEADY"];
 
-/// Refuses flags that would be ignored; a file may hold the same parameters for other commands.
+/// Only flags that would be ignored: a file may hold the same parameters for other commands.
 pub(super) fn refuse_flags(
     settings: &Settings,
     is_ignored: impl Fn(&str) -> bool,
@@ -62,7 +61,7 @@ pub(super) struct ReplayedRun {
     compress: f64,
 }
 
-/// The parameters of a run that follows a profile, for `slob run --demand`; `None` without it.
+/// `None` without --demand.
 pub(super) fn of_run(args: &ReplayedRun, settings: &Settings) -> Result<Option<Settings>, Failure> {
     let Some(path) = &args.demand else { return Ok(None) };
     let most = MAX_SESSIONS as u32;

@@ -1,4 +1,4 @@
-//! The commands that read saved runs: `report`, `info`, `list`, `diff`, `show`, `export`, and `analyze` for repeated runs.
+//! The commands that read saved runs: `report`, `info`, `list`, `diff`, `show`, `export`, and `analyze`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -114,7 +114,6 @@ pub(super) fn report(args: &ReportArgs, matches: &ArgMatches) -> Outcome {
     })
 }
 
-/// `slob report --html` of AWR and Statspack reports.
 fn awr_reports(path: &Path, args: &ReportArgs) -> Outcome {
     if !args.html {
         let path = path.display();
@@ -292,7 +291,7 @@ fn all_columns_described() -> String {
     format!("{lines}\nThose of awr_info, which are the default: {}\n", awr.join(", "))
 }
 
-/// Reads beside reads, operations beside operations. People read the start in the id.
+/// The start is left out: the id has it.
 const LIST_COLUMNS: [(&str, Column); 11] = {
     let [reads, read_p99, operations, operation_p99] = figure::KEY_IN_ROWS;
     [
@@ -392,7 +391,7 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
     Ok(if code == ExitCode::SUCCESS { judged(strict, are_good) } else { code })
 }
 
-/// A date or time such as `2026-11-20`, `2026-11-20T10:45` or `2026-11-20T10:45:00Z`, in UTC unless it has an offset.
+/// `2026-11-20`, `2026-11-20T10:45` or `2026-11-20T10:45:00Z`; UTC without an offset.
 fn moment(text: &str) -> Result<Timestamp, Failure> {
     let civil = || text.parse::<DateTime>().or_else(|_| text.parse::<Date>().map(DateTime::from)).ok();
     let parsed = text
@@ -526,7 +525,6 @@ fn texts(words: &[String]) -> Vec<&str> {
     words.iter().map(String::as_str).collect()
 }
 
-/// The requirements of the runs' own configuration.
 fn configured(runs: &[Record]) -> Result<Vec<Requirement>, Failure> {
     let mut texts = runs.iter().map(gate::required_of);
     let first = texts.next().unwrap_or_default();
@@ -540,12 +538,11 @@ fn configured(runs: &[Record]) -> Result<Vec<Requirement>, Failure> {
     Ok(required)
 }
 
-/// The requirements of GATE.
 pub(super) fn required(gate: &str) -> Result<Vec<Requirement>, Failure> {
     gate::requirements(gate).map_err(|error| Failure::usage(format!("GATE: {error}")))
 }
 
-/// The groups with their runs. Two are the first and the second; each of more has a name of its own.
+/// Two are the first and the second; each of more has a name of its own.
 fn groups_of<'a>(args: &'a DiffArgs, matches: &'a ArgMatches) -> Vec<(String, Vec<&'a str>)> {
     let listed = || matches.get_occurrences::<String>("group").unwrap_or_default();
     let mut groups: Vec<Vec<&str>> = match !args.group.is_empty() {
@@ -619,7 +616,7 @@ pub(super) struct AnalyzeArgs {
     forms: Forms,
 }
 
-/// `--relative-to` had this name once; everywhere else it is the size of the data.
+/// Explains that `--scale` means the size of the data elsewhere.
 fn no_scale(variant: &str) -> Result<String, String> {
     Err(format!(
         "--scale is the size of the data, here as everywhere; for figures relative to a variant, use --relative-to {variant}"
@@ -658,7 +655,6 @@ pub(super) fn analyze(args: &AnalyzeArgs, matches: &ArgMatches) -> Outcome {
     Ok(forms.exit_code(&analysis, is_partial || !lacking.is_empty()))
 }
 
-/// The comparison of a campaign of searches for headroom, if that is the input.
 fn headrooms(args: &AnalyzeArgs) -> Result<Option<Headrooms>, Failure> {
     let of = |schedule: &Schedule| !schedule.demand.is_empty();
     let Some((input, schedule, state)) = campaign_of(args, of, "searches for headroom")? else {
@@ -667,7 +663,6 @@ fn headrooms(args: &AnalyzeArgs) -> Result<Option<Headrooms>, Failure> {
     compare_headrooms(Path::new(input), &schedule, &state, args.confidence).map(Some)
 }
 
-/// The matrix of a campaign of neighbours, if that is the input.
 fn neighbours(args: &AnalyzeArgs) -> Result<Option<Neighbours>, Failure> {
     let Some((input, schedule, state)) = campaign_of(args, are_neighbours, "neighbours")? else {
         return Ok(None);
@@ -675,7 +670,7 @@ fn neighbours(args: &AnalyzeArgs) -> Result<Option<Neighbours>, Failure> {
     compare_neighbours(Path::new(input), &schedule, &state, args.confidence).map(Some)
 }
 
-/// The campaign of another kind than runs that is the only input. Flags of runs have no meaning for it.
+/// `None` unless it is the only input. Flags of runs have no meaning for it.
 fn campaign_of<'a>(
     args: &'a AnalyzeArgs,
     is_wanted: fn(&Schedule) -> bool,
@@ -700,7 +695,6 @@ fn campaign_of<'a>(
     }
 }
 
-/// The comparison of the variants of a campaign of runs.
 pub(super) fn analysis_of(directory: &Path, schedule: &Schedule, state: &State) -> Result<Analysis, Failure> {
     let mut inputs = Inputs::default();
     inputs.add_campaign(directory, schedule, state)?;
@@ -710,10 +704,9 @@ pub(super) fn analysis_of(directory: &Path, schedule: &Schedule, state: &State) 
 #[derive(Default)]
 struct Inputs {
     runs: Vec<Run>,
-    /// Variants and tables of the campaign, if the input is one.
     campaign: Option<(Vec<Variant>, Vec<TableSpec>)>,
     notes: Vec<String>,
-    /// True if labels are the names of variants.
+    /// Labels are the names of variants.
     labelled: bool,
     unread: bool,
     has_others: bool,
@@ -775,7 +768,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Adds the runs that a campaign lists; it names the variant and the model of each.
+    /// The campaign names the variant and the model of each run.
     fn add_campaign(&mut self, directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
         let (runs, is_whole) = runs_of_campaign(directory, schedule, state, run_of)?;
         self.unread |= !is_whole;
@@ -868,7 +861,6 @@ impl Inputs {
     }
 }
 
-/// A table of each metric for each model.
 fn tables_of(tables: &[TableSpec], metrics: &[Metric]) -> Vec<TableSpec> {
     let models: BTreeSet<&str> = tables.iter().map(|table| table.model.as_str()).collect();
     let of_model = |model: &'_ str| {

@@ -1,4 +1,4 @@
-//! The commands that work on a target: `setup`, `run`, `drop`, `demo`, and `mark`, which notes an event in a run.
+//! The commands that work on a target: `setup`, `run`, `drop`, `demo` and `mark`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,9 +34,9 @@ use crate::{completing, interrupt, output, registry, settings};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Display {
-    /// A screen of its own, on a terminal.
+    /// On a terminal only.
     Dashboard,
-    /// A bar, on a terminal.
+    /// On a terminal only.
     Bar,
     Lines,
 }
@@ -95,7 +95,7 @@ fn tablespace_and_schemas(words: &[&str]) -> Result<Vec<(String, String)>, Failu
     }
 }
 
-/// Why a word is certainly meant as something else than a tablespace, with the command to write.
+/// Says why a word can't be a tablespace, and the command to write.
 fn no_tablespace(word: &str) -> Option<String> {
     const NUMBERS: [&str; 10] =
         ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
@@ -113,7 +113,7 @@ fn no_tablespace(word: &str) -> Option<String> {
     Some(format!("'{word}' is not the name of a tablespace: {meant}; --tablespace takes any name"))
 }
 
-/// As in the original kit, whose `setup.sh IOPS` loads them without a question.
+/// `setup.sh IOPS` of the original kit loads them without a question.
 const SCHEMAS_OF_A_TABLESPACE: &str = "128";
 
 fn is_number(word: &str) -> bool {
@@ -123,11 +123,9 @@ fn is_number(word: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Consent {
     Given,
-    /// A question precedes a load of anything.
     Asked,
 }
 
-/// Loads the schemas that the settings ask for, and returns the result in words.
 fn load_all(
     settings: &Settings,
     display: Display,
@@ -182,7 +180,7 @@ fn load_all(
     Ok(load_sentence(&spec, &summary))
 }
 
-/// A tablespace names the place of the data: where there is none of that name they must not go elsewhere.
+/// Data must not go elsewhere if the tablespace that names their place is missing.
 pub(super) fn refuse_tablespace(spec: &LoadSpec, server: &Server) -> Result<(), Failure> {
     let Some(name) = spec.tablespace.as_ref().filter(|_| !server.capabilities.tablespaces) else {
         return Ok(());
@@ -196,7 +194,7 @@ pub(super) fn refuse_tablespace(spec: &LoadSpec, server: &Server) -> Result<(), 
     )))
 }
 
-/// Says before a load what its data will be good for, and which load would be better.
+/// Warns before a load of what its data will not be good for.
 fn warn_of_page_cache(
     engine: &dyn Engine,
     settings: &Settings,
@@ -238,7 +236,7 @@ fn load_sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
     )
 }
 
-/// `slob run` on what was loaded, with the flags of the load that a run takes too, without passwords.
+/// With the flags of the load that a run takes too, without passwords.
 fn run_command(matches: &ArgMatches, settings: &Settings) -> String {
     // The number of schemas follows the flags, and a run has a seed of its own.
     let takes = |param: &Param| registry::is_of_run(param) && !["SCHEMAS", "SEED"].contains(&param.key);
@@ -246,7 +244,6 @@ fn run_command(matches: &ArgMatches, settings: &Settings) -> String {
     format!("slob run{}{}", settings::flags_for(matches, takes), schemas.unwrap_or_default())
 }
 
-/// `slob ENGINE init`, for an engine that can prepare a server.
 pub(super) fn prepare_server(engine: &EngineKind) -> Command {
     let init = Command::new("init")
         .about("Print a parameter file, a tablespace for the planned load and an I/O calibration")
@@ -283,7 +280,7 @@ fn request_of_load(engine: &EngineKind, spec: &LoadSpec) -> OpenSpec {
     registry::open_spec(engine, &spec.target, &spec.options, Purpose::Load, spec.tablespace.clone())
 }
 
-/// `SCHEMAS`, or `WRITERS READERS`, as parameters, which must not be flags too.
+/// `SCHEMAS`, or `WRITERS READERS`, which must not be flags too.
 fn schemas_or_roles(numbers: &[String], matches: &ArgMatches) -> Result<Vec<(String, String)>, Failure> {
     let flags = settings::flags(matches);
     let keys: &[&str] = if numbers.len() == 2 { &["WRITERS", "READERS"] } else { &["SCHEMAS"] };
@@ -392,7 +389,7 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
     gated(&required, std::slice::from_ref(record), args.json)
 }
 
-/// The gate of runs, shown beside JSON on stderr.
+/// Beside JSON the gate is shown on stderr.
 fn gated(required: &[Requirement], records: &[Record], beside_json: bool) -> Outcome {
     let gate = Gate::of(required, &[], records, &[], Confidence::default());
     let table = format!("\n{}", gate.text());
@@ -403,7 +400,7 @@ fn gated(required: &[Requirement], records: &[Record], beside_json: bool) -> Out
     Ok(decided(gate.outcome))
 }
 
-/// Runs of one test, one after the other, which comparisons take as a group by their name.
+/// Comparisons take runs of one name as a group.
 fn repeated(
     settings: &Settings,
     times: u32,
@@ -454,7 +451,7 @@ struct Watch<'a> {
     extras: Extras<'a>,
 }
 
-/// Runs with a live display and keeps the record, also of a run that failed.
+/// Keeps the record of a failed run too.
 fn measure(asked: &Settings, watch: &Watch<'_>, stop: &AtomicBool) -> Result<KeptRun, Failure> {
     let settings = settings::of_run_as_loaded(asked)?;
     let spec = checked_run(&settings)?;
@@ -569,7 +566,7 @@ fn load_probe_and_run(
     measure(settings, &Watch { plain, ..Watch::default() }, stop)
 }
 
-/// Removes the demo's schemas, and its folder unless it holds other files.
+/// Keeps the folder if it holds other files.
 fn remove_demo(settings: &Settings, folder: &Path) -> Result<(), Failure> {
     let (_, engine) = registry::open(settings)?;
     let lock = engine.lock()?;
@@ -580,7 +577,7 @@ fn remove_demo(settings: &Settings, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The demo's own parameters; flags precede them.
+/// Flags precede them.
 fn demo_parameters() -> Vec<(String, String)> {
     let target = format!("{}:./{DEMO_FOLDER}", registry::DEMO_SCHEME);
     let defaults = [

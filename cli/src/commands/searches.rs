@@ -1,5 +1,5 @@
-//! The commands that search with runs: `slob saturate` for the knee, `slob plan` for a test with a demand, `slob headroom` for
-//! the largest multiple of a demand, or for a stretch of it.
+//! The searches: `slob saturate` for the knee, `slob plan` for a test with a demand, `slob headroom` for the largest multiple of
+//! a demand.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -117,10 +117,9 @@ pub(super) fn saturate(args: &SaturateArgs, matches: &ArgMatches) -> Outcome {
     }
 }
 
-/// Makes the runs of a search for the knee.
 struct LevelRuns {
     settings: Settings,
-    /// The target that runs beside each level, and whose limit counts.
+    /// Runs beside each level; its limit counts.
     victim: Option<Settings>,
     name: String,
     stop: Arc<AtomicBool>,
@@ -137,7 +136,6 @@ impl Levels for LevelRuns {
         output::say(line);
     }
 
-    /// Makes the run of a level, and that of the victim beside it.
     fn measure(
         &self,
         parameter: (&'static str, String),
@@ -172,7 +170,7 @@ impl Levels for LevelRuns {
     }
 }
 
-/// Refuses a limit on a percentile of waits that the target only totals: no run would have it.
+/// The target only totals such waits: no run would have the percentile.
 fn refuse_unmeasured(limit: &LatencyLimit, limited: &Settings) -> Result<(), Failure> {
     let Some(kind) = limit.figure.needs_each() else { return Ok(()) };
     let RunSpec { target, options, .. } = RunSpec::from_settings(limited)?.spec;
@@ -193,7 +191,7 @@ fn refuse_unmeasured(limit: &LatencyLimit, limited: &Settings) -> Result<(), Fai
 const AGGRESSOR: &str = "aggressor";
 const VICTIM: &str = "victim";
 
-/// The settings of the target that runs beside a search. Its window is that of the search.
+/// Its window is that of the search.
 fn victim(conf: &Path, search: &Settings) -> Result<Settings, Failure> {
     let shared = ["RUN_TIME", "WARMUP", "RESULTS_DIR"];
     let pairs = shared.map(|key| (key, settings::shown(search, key).unwrap_or_default()));
@@ -360,7 +358,7 @@ impl HeadroomArgs {
         }
     }
 
-    /// Hands an answer over: its page beside the runs, or where --html says, and its text or JSON to stdout.
+    /// The page goes beside the runs, or where --html says.
     fn write<A: Answer>(&self, answer: &A, page: &Path) -> Result<(), Failure> {
         output::write_page(
             &answer.html(),
@@ -412,7 +410,6 @@ pub(super) fn headroom(args: &HeadroomArgs, matches: &ArgMatches) -> Outcome {
     }
 }
 
-/// How much time a search takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
     Quick,
@@ -420,7 +417,6 @@ pub(super) enum Pace {
 }
 
 impl Pace {
-    /// How often a step is repeated because others spoiled it.
     fn spoiled_repeats(self) -> usize {
         match self {
             Self::Quick => 0,
@@ -435,15 +431,14 @@ impl Pace {
     }
 }
 
-/// Parameters of a step that are not set otherwise: runs of the default length would take more than an hour together.
+/// Runs of the default length would take more than an hour together.
 const STEP: [(&str, &str); 1] = [("RUN_TIME", "45")];
-/// With `--quick` 21 steps and four calibrations take less than five minutes.
+/// 21 steps and four calibrations take less than five minutes.
 const QUICK_STEP: [(&str, &str); 2] = [("RUN_TIME", "8"), ("WARMUP", "1")];
 const QUICK_CALIBRATION: &str = "5s";
 
-/// A sentence on how long a search takes.
 fn expectation(settings: &Settings, goal: &Goal, repeats: u32) -> String {
-    /// Steps of a search beside repeats: doublings and halvings of the gap.
+    /// Doublings, and halvings of the gap.
     const FURTHER_STEPS: [u32; 2] = [3, 12];
     /// Start and end of a run.
     const OVERHEAD_S: f64 = 2.0;
@@ -465,8 +460,8 @@ fn expectation(settings: &Settings, goal: &Goal, repeats: u32) -> String {
     )
 }
 
-/// Searches for headroom, or resumes from the runs in `directory`. `conditions` distinguish the searches of a campaign. Beside
-/// what is known of headroom, returns the interruption that ended the search.
+/// Resumes from the runs in `directory`. `conditions` distinguish the searches of a campaign. Returns the interruption that ended
+/// the search too.
 pub(super) fn find_headroom(
     settings: Settings,
     goal: &Goal,
@@ -490,7 +485,6 @@ pub(super) fn find_headroom(
     Ok((Headroom::of(plan, result, cost_per_hour, licensed_cores), interruption))
 }
 
-/// Folder of the runs of a replay.
 const REPLAY_DIRECTORY: &str = "replay";
 
 fn replay(args: &HeadroomArgs, matches: &ArgMatches, options: &Options, when: &str) -> Outcome {

@@ -1,4 +1,4 @@
-//! `slob selftest`: the contract suite and a small test from load to removal on the user's own server, with a report.
+//! `slob selftest`: the contract suite and a small test on the user's own server, with a report.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ pub(super) fn selftest(args: &SelftestArgs, matches: &ArgMatches) -> Outcome {
     }))
 }
 
-/// Runs the contract suite, and removes what failed checks left: the target held no schemas before.
+/// Removes what failed checks left: the target held no schemas before.
 fn contract(
     report: &mut Report,
     open: &dyn Fn() -> Result<Box<dyn Engine>>,
@@ -121,7 +121,7 @@ fn contract(
     Ok(())
 }
 
-/// Parameters of the test. Others that affect data and work have their defaults.
+/// Others that affect data and work have their defaults.
 const PARAMETERS: &[(&str, &str)] = &[
     ("SCHEMAS", "2"),
     ("THREADS_PER_SCHEMA", "2"),
@@ -135,7 +135,7 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("RUN_TIME", "5"),
     ("RUN_NAME", "selftest"),
 ];
-/// Parameters that keep the user's values, which the server needs.
+/// The server needs the user's values.
 const KEPT: &[&str] =
     &["TARGET", "ENDPOINTS", "BLOCK_SZ", "TABLESPACE", "DATABASE_STATISTICS_TYPE", "OBSERVE", "OBSERVE_COPY"];
 
@@ -145,7 +145,6 @@ struct EndToEnd<'a> {
     settings: Settings,
     stop: &'a AtomicBool,
     capture: Option<&'a Capture>,
-    /// A folder for the record and the journal of updates.
     results: tempfile::TempDir,
 }
 
@@ -160,7 +159,7 @@ impl<'a> EndToEnd<'a> {
         Ok(Self { load, run, settings, stop, capture, results })
     }
 
-    /// Makes the test, and always removes what it loaded.
+    /// Always removes what it loaded.
     fn report(&self, report: &mut Report, stores_data: bool) {
         let setup = if stores_data { Self::step(report, "setup", || self.setup()) } else { Some(()) };
         self.moment("before the run");
@@ -266,7 +265,6 @@ impl<'a> EndToEnd<'a> {
     }
 }
 
-/// Removes all schemas, and returns their number in words.
 fn remove_all(engine: &dyn Engine) -> Result<String, String> {
     let schemas = engine.schemas().map_err(text)?;
     schemas.iter().try_for_each(|state| engine.drop_schema(state.schema)).map_err(text)?;
@@ -276,7 +274,6 @@ fn remove_all(engine: &dyn Engine) -> Result<String, String> {
     }
 }
 
-/// Checks that a run did its plan, and describes it.
 fn judge(record: &Record) -> Result<String, String> {
     if let Status::Failed { error } = &record.status {
         return Err(error.clone());
@@ -333,7 +330,6 @@ fn text(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// The report has the results.
 pub(super) struct Silent;
 
 impl LoadObserver for Silent {
@@ -344,7 +340,7 @@ impl RunObserver for Silent {
     fn on_run(&mut self, _: &RunEvent<'_>) {}
 }
 
-/// A report in Markdown, on stdout and in a file. It grows with the test, so that a crash leaves the part before.
+/// Markdown on stdout and in a file. It grows with the test, so that a crash leaves the part before.
 struct Report {
     text: String,
     file: Option<PathBuf>,
@@ -418,7 +414,6 @@ impl Report {
         self.add(&format!("\n## {title}\n\n"));
     }
 
-    /// Adds the result of a step: details, or the fault.
     fn step(&mut self, name: &str, took: Duration, result: &Result<String, String>) {
         let seconds = took.as_secs_f64();
         match result {
@@ -434,7 +429,7 @@ impl Report {
         }
     }
 
-    /// Adds the summary, and returns the number of failed steps.
+    /// Returns the number of failed steps.
     fn end(&mut self, interrupted: bool) -> usize {
         let all = self.passed + self.failed;
         let words = match self.failed {

@@ -1,4 +1,4 @@
-//! Commands that answer several questions, each of which is also a command of its own, with a name that help does not list.
+//! Commands that answer several questions, each of which is also a hidden command.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use super::{awr, entry};
 use crate::args::{self, is_given};
 use crate::failure::{Failure, Outcome};
 
-/// A question among others: its command, and what its own flags are for.
+/// A command, and what its own flags are for.
 type Part = (&'static str, &'static str);
 
 pub(super) struct Several {
@@ -21,9 +21,7 @@ pub(super) struct Several {
     examples: &'static str,
     /// The first one's flags are the most usual.
     parts: &'static [Part],
-    /// Parameters that this command takes, and few people set for it.
     rare: &'static [&'static str],
-    /// The command that these arguments mean.
     meant: fn(&ArgMatches) -> &'static str,
 }
 
@@ -138,14 +136,13 @@ Two or more runs or folders are compared side by side; one folder, a campaign or
     },
 };
 
-/// True for a campaign, AWR reports and a table of awr_info, which hold variants.
 fn is_of_variants(path: &Path) -> bool {
     awr::are_reports(path)
         || path.is_file() && path.extension().is_none_or(|extension| extension != "json")
         || path.is_dir() && matches!(read_campaign(path), Ok(Some(_)))
 }
 
-/// Adds an argument of a part, unless another part has one of this name: then the value of that may be of either kind.
+/// If another part has an argument of this name, its value may be of either kind.
 fn with_argument(command: Command, argument: &Arg, heading: &'static str) -> Command {
     let is_same = |known: &&Arg| match argument.is_positional() {
         true => known.is_positional(),
@@ -169,7 +166,7 @@ fn with_argument(command: Command, argument: &Arg, heading: &'static str) -> Com
 }
 
 impl Several {
-    /// The arguments of all parts. What one of them requires or excludes is checked by its own command.
+    /// Each part checks what its arguments require or exclude.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new(self.name).about(self.about).after_help(self.examples);
         for (part, heading) in self.parts {
@@ -183,7 +180,6 @@ impl Several {
         })
     }
 
-    /// Calls the command that is meant, with the words that followed this one's name.
     pub(super) fn call(&self, matches: &ArgMatches) -> Outcome {
         let part = entry((self.meant)(matches)).ok_or_else(|| Failure::usage("no such command"))?;
         let name = OsString::from(format!("slob {}", self.name));

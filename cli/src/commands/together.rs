@@ -1,8 +1,5 @@
-//! Runs that start together, each in a process of its own: `slob campaign` with neighbours, `slob saturate --beside`.
-//!
-//! This program starts `slob run --member` for each target and speaks to it in lines of JSON, on its stdin and stdout. Passwords
-//! go that way too: no argument, environment or file has them. A member whose stdin ends stops in order, so that none outlives
-//! the program that started it.
+//! Runs that start together, each as a process `slob run --member` that speaks lines of JSON on stdin and stdout. Passwords go
+//! that way too. A member whose stdin ends stops in order, so that none outlives the program that started it.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -29,7 +26,7 @@ use crate::failure::{Failure, Outcome};
 use crate::live::second;
 use crate::{interrupt, output, registry, settings};
 
-/// Time between the last connected session and the start: members sample their servers meanwhile.
+/// From the last connected session to the start: members sample their servers meanwhile.
 const NOTICE: Duration = Duration::from_secs(1);
 const POLL_EVERY: Duration = Duration::from_millis(100);
 /// A member that has ended waits so long for the others' use.
@@ -43,7 +40,7 @@ enum Order {
         at: Timestamp,
         neighbours: Vec<Neighbour>,
     },
-    /// Use of every member, by its name.
+    /// By member.
     Used(BTreeMap<String, NeighbourUse>),
 }
 
@@ -60,11 +57,9 @@ enum Report {
     Ended(End),
 }
 
-/// The end of a member's run.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct End {
     pub(super) name: String,
-    /// The id of its record, if there is one.
     pub(super) run: Option<String>,
     pub(super) ended: Ended,
 }
@@ -117,7 +112,7 @@ impl Preparation {
     }
 }
 
-/// Measures targets from a common start. The others complete if one fails; if fewer than two of several can start, none does.
+/// The others complete if one fails; if fewer than two of several can start, none does.
 pub(super) fn measure_together(
     step: &str,
     members: &[(&str, &Settings)],
@@ -152,7 +147,7 @@ struct Company<'a> {
 }
 
 impl Company<'_> {
-    /// Takes reports until every member is as far as that, or gone.
+    /// Until every member is as far as that, or gone.
     fn listen(&mut self, is_reached: fn(&Member) -> bool) {
         while self.members.iter().any(|member| !member.is_gone && !is_reached(member)) {
             if self.stop.load(Ordering::Relaxed) {
@@ -182,7 +177,6 @@ impl Company<'_> {
     }
 }
 
-/// A member's process, and what it has reported.
 struct Member {
     name: String,
     target: String,
@@ -278,7 +272,6 @@ impl Member {
     }
 }
 
-/// `slob run --member`: a run that another process leads.
 pub(super) fn member() -> Outcome {
     let stop = interrupt::flag()?;
     let orders = orders();
@@ -303,7 +296,7 @@ pub(super) fn member() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The orders on stdin. Its end stops this program in order.
+/// The end of stdin stops this program in order.
 fn orders() -> Receiver<Order> {
     let (sender, orders) = mpsc::channel();
     thread::spawn(move || {
@@ -317,14 +310,13 @@ fn orders() -> Receiver<Order> {
     orders
 }
 
-/// The program that reads it may be gone.
+/// The reader may be gone.
 fn report(report: &Report) {
     if let Ok(line) = serde_json::to_string(report) {
         let _ = writeln!(io::stdout().lock(), "{line}");
     }
 }
 
-/// A member's side of the common start.
 struct Follower<'a> {
     step: String,
     name: String,
@@ -385,7 +377,6 @@ impl CommonStart for Follower<'_> {
     }
 }
 
-/// Reports each second of a run.
 struct Seconds;
 
 impl RunObserver for Seconds {
@@ -396,7 +387,6 @@ impl RunObserver for Seconds {
     }
 }
 
-/// A line of the terminal for each of several runs.
 fn lines(members: &mut [Member]) -> Option<MultiProgress> {
     output::is_interactive().then(|| {
         let all = MultiProgress::new();

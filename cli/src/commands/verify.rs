@@ -72,7 +72,6 @@ pub(super) fn verify(args: &VerifyArgs, matches: &ArgMatches) -> Outcome {
     Ok(ExitCode::from(if found.faulty > 0 { JUDGED } else { 0 }))
 }
 
-/// `slob verify --run`: compares the figures of a record with each other, with the files beside it and with the replayed plan.
 fn verify_run(args: &VerifyArgs, results: &Path, name: &str) -> Outcome {
     let signers = args.signed_by.as_deref().map(Signers::read).transpose()?;
     let path = find_run(results, name)?;
@@ -93,7 +92,7 @@ fn verify_run(args: &VerifyArgs, results: &Path, name: &str) -> Outcome {
     Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
 }
 
-/// Replays the plan from the configuration in the record.
+/// By the configuration in the record.
 fn check_plan(record: &Record) -> Vec<Recheck> {
     let spec = match spec_of(record) {
         Ok(spec) => spec,

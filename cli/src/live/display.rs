@@ -1,7 +1,5 @@
-//! The displays of a run and a load: a dashboard on a terminal, lines elsewhere.
-//!
-//! The dashboard uses the alternate screen: it fits any size, survives a resize, and leaves the scrollback alone. A thread
-//! of its own draws and reads keys, so that neither delays what is measured.
+//! A dashboard on a terminal's alternate screen, lines elsewhere. A thread of its own draws and reads keys, so that neither
+//! delays what is measured.
 
 use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
 use std::mem::ManuallyDrop;
@@ -34,7 +32,6 @@ const RUN_DELAY: Duration = Duration::from_millis(300);
 /// Small loads end before that.
 const LOAD_DELAY: Duration = Duration::from_millis(1500);
 
-/// Shows a run on the dashboard or in lines, and hands its figures to the metrics server.
 pub(crate) struct RunDisplay {
     state: RunState,
     screen: Option<Screen<RunState>>,
@@ -105,10 +102,8 @@ impl LoadObserver for LoadDisplay {
 
 /// Runs up to this length print a line each second.
 const SHORT: Duration = Duration::from_secs(60);
-/// Longer runs print a line every so many seconds.
 const LONG_EVERY_S: f64 = 10.0;
 
-/// Shows a run in lines; on a terminal without a dashboard, in one line that changes.
 pub(crate) struct RunTalk {
     line: Option<ProgressBar>,
     /// Seconds that no line shows yet.
@@ -176,12 +171,11 @@ impl RunObserver for RunTalk {
     }
 }
 
-/// The line of a second.
 pub(crate) fn second(tick: &Tick<'_>) -> String {
     line(tick, tick.recent)
 }
 
-/// One line for one or several seconds. Counts are divided by the time between samples.
+/// Counts are divided by the time between samples.
 fn line(tick: &Tick<'_>, recent: &Interval) -> String {
     let seconds = recent.sampled_s.filter(|seconds| *seconds > 0.0).unwrap_or(1.0);
     let rate = |count: u64| count as f64 / seconds;
@@ -209,10 +203,9 @@ fn line(tick: &Tick<'_>, recent: &Interval) -> String {
 /// A key waits this long at most.
 const LISTEN: Duration = Duration::from_millis(100);
 const FRAME: Duration = Duration::from_millis(250);
-/// Time for the rest of an escape sequence that the network split.
+/// The network may split an escape sequence.
 const SEQUENCE: Duration = Duration::from_millis(50);
 
-/// A view on the alternate screen, until it is dropped.
 struct Screen<V: Clone>(Arc<Shared<V>>);
 
 struct Shared<V> {
@@ -226,7 +219,7 @@ struct Shared<V> {
 }
 
 impl<V: Clone + Send + 'static> Screen<V> {
-    /// Shows a view after `delay`, so that short work does not flicker.
+    /// `delay` prevents flicker of short work.
     fn start(view: V, paint: fn(&V, Look, &mut Frame<'_>), delay: Duration) -> Self {
         let shared = Arc::new(Shared {
             view: Mutex::new(view),
@@ -255,7 +248,7 @@ impl<V: Clone + Send + 'static> Screen<V> {
         self.0.version.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Releases the terminal until [`Screen::resume`].
+    /// Until [`Screen::resume`].
     fn pause(&self) {
         self.0.paused.store(true, Ordering::SeqCst);
         self.0.close();
@@ -282,7 +275,6 @@ impl<V: Clone> Shared<V> {
         self.over.load(Ordering::SeqCst)
     }
 
-    /// Draws and reads keys until the view ends, or drawing fails.
     fn show(&self, look: Look) {
         let mut keys = Keys::default();
         let mut drawn: Option<(u64, Instant)> = None;
@@ -381,18 +373,17 @@ fn is_sequence() -> bool {
     matches!(next, Ok(Some(Event::Key(KeyEvent { code: KeyCode::Char('[' | 'O'), .. }))))
 }
 
-/// True if stderr is a terminal with cursor control and this program is in its foreground. A background job would be stopped.
+/// Stderr must be a terminal with cursor control, and this program in its foreground: a background job would be stopped.
 pub(super) fn can_draw() -> bool {
     let in_foreground = || tcgetpgrp(io::stderr()).is_ok_and(|group| group == getpgrp());
     output::is_interactive() && io::stderr().is_terminal() && in_foreground()
 }
 
-/// Colours (<https://no-color.org>) and characters by the environment.
+/// By the environment (<https://no-color.org>).
 pub(super) fn look() -> Look {
     Look { colour: set("NO_COLOR").is_none(), unicode: takes_unicode() }
 }
 
-/// True in a UTF-8 locale.
 pub(crate) fn takes_unicode() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default().to_lowercase();
     locale.contains("utf-8") || locale.contains("utf8")
@@ -402,11 +393,11 @@ fn set(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The alternate screen. Its drop calls [`restore`]: ratatui's own drop panics if the terminal is closed.
+/// Its drop calls [`restore`]: ratatui's own drop panics if the terminal is closed.
 pub(super) struct Terminal(ManuallyDrop<ratatui::Terminal<CrosstermBackend<BufWriter<Stderr>>>>);
 
 impl Terminal {
-    /// Takes the screen. A panic restores it before its message is printed.
+    /// A panic restores the screen before its message is printed.
     pub(super) fn open() -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
@@ -438,7 +429,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Restores the screen if it was taken, and prints the lines held back. For every way out of the program.
+/// Call it on every way out of the program. Prints the lines held back too.
 pub(crate) fn restore() {
     output::release(|| {
         // Errors here have no remedy.

@@ -16,11 +16,8 @@ use super::state::{Hint, LoadState, RunState, Second, Stage, hints};
 use crate::output;
 use crate::progress::duration;
 
-/// Least size for panels; smaller terminals show lines.
 const PANELS_FROM: (u16, u16) = (60, 18);
-/// Least width for three panels side by side.
 const THREE_PANELS_FROM: u16 = 120;
-/// Least size for lines; smaller terminals show one line.
 const LINES_FROM: (u16, u16) = (30, 5);
 
 pub(super) fn draw(state: &RunState, look: Look, frame: &mut Frame<'_>) {
@@ -94,7 +91,6 @@ fn one_line(state: &RunState) -> String {
     )
 }
 
-/// The first line: the command, what it works on, and what the keys do.
 fn draw_head(
     [command, subject]: [&str; 2],
     [keys, short_keys]: [&str; 2],
@@ -166,7 +162,6 @@ fn draw_hints(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-/// Cuts a sentence at a word; the report has all of it.
 fn cut_at_a_word(sentence: &str, width: usize) -> String {
     const MORE: &str = " ...";
     if sentence.chars().count() <= width {
@@ -202,7 +197,7 @@ fn short(hint: &Hint) -> &'static str {
 
 type Figure = fn(&Second) -> Option<f64>;
 
-/// Panels in order of importance.
+/// In order of importance.
 fn panels(state: &RunState) -> Vec<Panel> {
     let whole: fn(f64) -> String = |value| fixed(value, 0);
     let operations = panel(
@@ -243,7 +238,7 @@ fn panel(state: &RunState, title: &str, figure: Figure, show: fn(f64) -> String,
     }
 }
 
-/// Mean and extremes of the window; before it, of the warm-up.
+/// Before the window, of the warm-up.
 fn foot(state: &RunState, figure: Figure, show: fn(f64) -> String) -> String {
     let measured: Vec<f64> = state.measured().filter_map(figure).collect();
     let (what, values) = match measured.is_empty() {
@@ -365,7 +360,6 @@ fn rates(state: &LoadState) -> Panel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) colour: bool,
-    /// False for ASCII only.
     pub(super) unicode: bool,
 }
 
@@ -427,14 +421,13 @@ impl Look {
     }
 }
 
-/// A line of a chart, the newest value last; `None` is a gap.
+/// The newest value is last; `None` is a gap.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
-    /// Tells curves of a panel apart.
     pub(super) name: &'static str,
     pub(super) colour: Color,
     pub(super) values: Vec<Option<f64>>,
-    /// Value at the top of the chart; by default the largest.
+    /// By default the largest value.
     pub(super) top: Option<f64>,
 }
 

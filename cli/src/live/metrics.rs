@@ -1,7 +1,5 @@
-//! Live figures in Prometheus' text exposition format, and the HTTP server for them: GET /metrics, nothing else.
-//!
-//! Names and units are those of `slob export --prometheus`. Counters start with the sessions, warm-up included; gauges are
-//! those of the last second.
+//! Live figures in Prometheus' text exposition format, over HTTP: GET /metrics, nothing else. Names are those of `slob export
+//! --prometheus`. Counters include the warm-up; gauges are of the last second.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -116,10 +114,9 @@ fn gauges(metrics: &mut Metrics, now: &Second, labels: Labels<'_>) {
 }
 
 const MOST_BYTES: usize = 8192;
-/// Connections that wait at the same time. With more, the oldest is closed.
+/// With more waiting connections the oldest is closed.
 const MOST_CONNECTIONS: usize = 16;
 const STACK_BYTES: usize = 256 << 10;
-/// Time limit of a request and its answer.
 const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 2000 });
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -132,7 +129,7 @@ pub(crate) struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Listens at `ADDRESS:PORT`, or at a port of the loopback address, and prints where.
+    /// At `ADDRESS:PORT`, or a port of the loopback address.
     pub(crate) fn start(address: &str) -> Result<Self, Failure> {
         let address = parse(address)?;
         let refused = |error: io::Error| {
@@ -179,7 +176,6 @@ impl Drop for MetricsServer {
     }
 }
 
-/// A port alone means the loopback address.
 fn parse(text: &str) -> Result<SocketAddr, Failure> {
     if let Ok(port) = text.strip_prefix("localhost:").or(text.strip_prefix(':')).unwrap_or(text).parse() {
         return Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
@@ -191,7 +187,7 @@ fn parse(text: &str) -> Result<SocketAddr, Failure> {
     })
 }
 
-/// Answers each connection from a thread of its own: a client that sends nothing delays no other.
+/// A thread for each connection: a client that sends nothing delays no other.
 fn serve(listener: &TcpListener, figures: &Figures, is_over: &AtomicBool) {
     // A connection closes when its thread has answered.
     let mut waiting: VecDeque<Weak<TcpStream>> = VecDeque::new();
@@ -262,7 +258,6 @@ enum Head {
     TooLate,
 }
 
-/// Reads up to the empty line that ends a request's head.
 fn read_head(mut connection: &TcpStream) -> io::Result<Head> {
     let deadline = Instant::now() + PATIENCE;
     let (mut head, mut chunk) = (Vec::new(), [0; 1024]);

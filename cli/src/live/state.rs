@@ -51,7 +51,7 @@ pub(super) struct RunState {
     /// With WORK_LOOP: operations done and planned.
     pub(super) operations: Option<(u64, u64)>,
     pub(super) history: VecDeque<Second>,
-    /// Sums since the start, warm-up included, for scrapers.
+    /// Since the start, warm-up included, for scrapers.
     pub(super) totals: Interval,
     pub(super) notes: VecDeque<String>,
     pub(super) verdicts: Vec<Verdict>,
@@ -72,7 +72,7 @@ impl RunState {
         }
     }
 
-    /// Applies an event. Returns a line if the event is worth one.
+    /// Returns a line if the event is worth one.
     pub(super) fn hear(&mut self, event: &RunEvent<'_>) -> Option<String> {
         let mut line = sentence(event);
         match event {
@@ -121,7 +121,7 @@ impl RunState {
         self.history.iter().filter(|second| second.measured)
     }
 
-    /// Done share of the planned work; `None` before the start.
+    /// `None` before the start.
     pub(super) fn done(&self) -> Option<f64> {
         let (done, all) = match (self.operations, self.planned) {
             (Some((done, all)), _) => (done as f64, all as f64),
@@ -136,7 +136,7 @@ impl RunState {
     }
 }
 
-/// Appends to a queue that keeps its newest `most` items.
+/// Keeps the newest `most` items.
 fn push<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
     if queue.len() == most {
         queue.pop_front();
@@ -144,7 +144,6 @@ fn push<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
     queue.push_back(item);
 }
 
-/// The line of an event that is worth one.
 pub(super) fn sentence(event: &RunEvent<'_>) -> Option<String> {
     match event {
         RunEvent::Warning(text) => Some(format!("warning: {text}")),
