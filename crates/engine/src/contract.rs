@@ -50,9 +50,9 @@ pub enum Purpose {
 /// Arguments of opening a target.
 #[derive(Clone, Debug)]
 pub struct OpenSpec {
-    /// Where to connect.
+    /// The place to connect to.
     pub target: Target,
-    /// What for.
+    /// The reason for opening it.
     pub purpose: Purpose,
     /// Values of [`EngineKind::params`].
     pub options: EngineOptions,
@@ -218,7 +218,7 @@ pub trait Cancel: Send + Sync {
     fn cancel(&self);
 }
 
-/// What a server must be ready for.
+/// Facts about a run, for the server.
 #[derive(Clone, Copy, Debug)]
 pub struct RunPlan<'a> {
     /// Schemas that it uses.
@@ -240,12 +240,12 @@ impl RunPlan<'_> {
     }
 }
 
-/// What a session must be ready for.
+/// Facts about a session, for its engine.
 #[derive(Clone, Debug)]
 pub struct SessionPlan {
-    /// From 0.
+    /// The first is 0.
     pub number: u32,
-    /// How often it has lost its database.
+    /// Times that it has lost its database.
     pub attempt: u32,
     /// Its own schema.
     pub home: SchemaNo,
@@ -288,7 +288,7 @@ pub struct PlannedLoad<'a> {
     pub block_bytes: u32,
 }
 
-/// What a run needs besides operations.
+/// Demands of a run besides operations.
 #[derive(Clone, Copy, Debug)]
 pub struct RunExtras {
     /// True if sessions pause.

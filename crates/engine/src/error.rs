@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Of calls to an engine.
+/// The result of an engine's call.
 pub type Result<T, E = EngineError> = std::result::Result<T, E>;
 
 /// Decides exit code and retry.

@@ -11,7 +11,7 @@ use crate::{EngineError, ErrorKind, Result};
 /// Parameters of a load, kept with the data: resuming, verifying and running need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Of scatter and content.
+    /// The seed of scatter and content.
     pub seed: u64,
     /// Blocks, and rows, of each main table.
     pub scale: u64,
@@ -24,7 +24,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// In each schema.
+    /// Rows in each schema.
     pub fn rows(&self, table: Table) -> u64 {
         match table {
             Table::Main => self.scale,
@@ -32,7 +32,7 @@ impl Load {
         }
     }
 
-    /// In order, the main table's first.
+    /// The main table's slices come first.
     pub fn slices(&self, schema: SchemaNo) -> impl Iterator<Item = Slice> + use<> {
         let load = *self;
         [Table::Main, Table::Scan].into_iter().flat_map(move |table| {
@@ -74,7 +74,7 @@ pub struct Slice {
     pub schema: SchemaNo,
     /// Its table.
     pub table: Table,
-    /// From 1.
+    /// Positions begin with 1.
     pub positions: Range<u64>,
 }
 
@@ -85,7 +85,7 @@ pub struct SchemaState {
     pub schema: SchemaNo,
     /// Its load.
     pub load: Load,
-    /// Of each row.
+    /// Filler of each row.
     pub filler_bytes: usize,
     /// Progress of the load.
     pub state: LoadState,
@@ -133,11 +133,11 @@ pub enum LoadState {
     Complete(Layout),
 }
 
-/// Why a schema can't be used.
+/// The reason why a schema can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 #[display("{message}; {advice}")]
 pub struct Unusable {
-    /// Why.
+    /// The reason.
     pub message: String,
     /// The remedy.
     pub advice: &'static str,
@@ -190,7 +190,7 @@ impl LoadState {
 }
 
 impl Unusable {
-    /// As [`ErrorKind::Usage`].
+    /// The kind is [`ErrorKind::Usage`].
     pub fn into_error(self, step: &str) -> EngineError {
         EngineError::new(ErrorKind::Usage, step, self.message).with_advice(self.advice)
     }
@@ -203,12 +203,12 @@ pub struct Layout {
     pub rows: u64,
     /// Blocks that hold these rows.
     pub row_blocks: u64,
-    /// Of the schema, with index and the engine's own blocks.
+    /// Blocks of the schema, with index and the engine's own.
     pub all_blocks: u64,
 }
 
 impl Layout {
-    /// Within 1 %.
+    /// Tolerates 1 %.
     pub fn one_row_per_block(&self) -> bool {
         self.row_blocks.abs_diff(self.rows) * 100 <= self.rows
     }

@@ -17,9 +17,9 @@ const MOST_CALLS: usize = 20_000;
 /// A recorded call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Since the recording began.
+    /// Time since the recording began.
     pub at: Duration,
-    /// With its main arguments.
+    /// Name and main arguments.
     pub name: String,
     /// Its duration.
     pub took: Duration,
@@ -56,12 +56,12 @@ impl Recording {
         result
     }
 
-    /// Since the recording began.
+    /// Time since the recording began.
     pub fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }
 
-    /// In order, with the number of further calls.
+    /// Calls in order, and the number of further calls.
     pub fn calls(&self) -> (Vec<Call>, u64) {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -12,25 +12,25 @@ use crate::{Counters, Result};
 /// A server or embedded library, for the record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
-    /// As its makers write it.
+    /// The makers' spelling.
     pub product: String,
-    /// In full.
+    /// The full version.
     pub version: String,
     /// Size of a block.
     pub block_bytes: u32,
-    /// In reading order.
+    /// Settings in reading order.
     pub settings: Vec<Setting>,
-    /// On settings that spoil an I/O test.
+    /// Advice on settings that spoil an I/O test.
     pub advice: Vec<String>,
     /// True if the server verifies a checksum of each block; `None` if unknown.
     pub checks_blocks: Option<bool>,
     /// Its buffer cache, if it needs little more memory.
     pub cache_bytes: Option<u64>,
-    /// How reads come to bypass the page cache.
+    /// A way past the page cache.
     pub direct_io_advice: Option<String>,
     /// Step of the clock of operations; `None` if this program times them, or if unknown.
     pub clock_step_ns: Option<NonZeroU64>,
-    /// Of the engine with this server.
+    /// Abilities of the engine with this server.
     pub capabilities: Capabilities,
 }
 
@@ -62,7 +62,7 @@ pub struct Capabilities {
 /// Cumulative counters, for all clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerTotals {
-    /// Of all databases and sessions.
+    /// Counters of all databases and sessions.
     pub counters: Counters,
     /// `None` if it does not report its start.
     pub uptime_s: Option<u64>,
@@ -96,7 +96,7 @@ impl ServerLocation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Clues {
-    /// In the numbers of its host.
+    /// The number on its host.
     pub pid: Option<u32>,
     /// Prefixes of process names.
     pub names: Vec<String>,
@@ -104,7 +104,7 @@ pub struct Clues {
     pub age_s: Option<f64>,
     /// Listening port.
     pub port: Option<u16>,
-    /// Of an open connection, as the server sees it.
+    /// The client's port of an open connection, as the server sees it.
     pub client_port: Option<u16>,
     /// Listening unix socket.
     pub socket: Option<PathBuf>,
@@ -137,7 +137,7 @@ pub struct CapturedAnswer {
     pub name: String,
     /// The query.
     pub question: String,
-    /// If the client library has them.
+    /// Empty if the client library lacks them.
     pub columns: Vec<String>,
     /// `None` is NULL.
     pub rows: Vec<Vec<Option<String>>>,
@@ -188,7 +188,7 @@ pub trait ServerReport: Send {
 pub struct FetchedReport {
     /// Numbers of the two snapshots.
     pub snapshots: [u64; 2],
-    /// In reading order.
+    /// Files in reading order.
     pub files: Vec<ReportFile>,
     /// Notes, such as on reports that only the server's own tools can make.
     pub notes: Vec<String>,
@@ -197,7 +197,7 @@ pub struct FetchedReport {
 /// A file for the folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportFile {
-    /// Without a folder.
+    /// The name has no folder.
     pub name: String,
     /// Its content.
     pub text: String,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use slob_measure::Figures;
 
-/// Of the server behind an endpoint.
+/// Snapshot of the server behind an endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerSnapshot {
     /// Cumulative figures.
@@ -20,17 +20,17 @@ pub enum ServerSnapshot {
 pub struct Snapshot {
     /// The moment.
     pub taken: Instant,
-    /// In the order of [`crate::Engine::endpoints`].
+    /// Servers in the order of [`crate::Engine::endpoints`].
     pub servers: Vec<ServerSnapshot>,
 }
 
 impl Snapshot {
-    /// Of a single server.
+    /// Snapshot of a single server.
     pub fn now(figures: Figures) -> Self {
         Self::of_servers(vec![ServerSnapshot::Figures(figures)])
     }
 
-    /// Of several servers.
+    /// Snapshot of several servers.
     pub fn of_servers(servers: Vec<ServerSnapshot>) -> Self {
         Self { taken: Instant::now(), servers }
     }

@@ -290,7 +290,7 @@ fn endpoints(
     names.iter().enumerate().map(endpoint).collect()
 }
 
-/// For servers with both snapshots but no counters.
+/// Servers may have both snapshots but no counters.
 fn missing_counters(endpoints: &[EndpointRecord], snapshots: Option<(&Snapshot, &Snapshot)>) -> Vec<String> {
     let Some((begin, end)) = snapshots else { return Vec::new() };
     if endpoints.is_empty() {

@@ -9,7 +9,7 @@ const MOST_RETRIES: u32 = 100;
 
 #[derive(Debug, Default)]
 pub(crate) struct Conflicts {
-    /// By the server's code.
+    /// The key is the server's code.
     pub(crate) by_code: BTreeMap<String, u64>,
     /// Consecutive conflicts of the same operation.
     tries: u32,

@@ -48,7 +48,7 @@ pub trait RunObserver {
 
 #[derive(Clone, Debug)]
 pub enum RunEvent<'a> {
-    /// With what helps against figures that are not the storage's.
+    /// Figures will not be the storage's; the text says what helps.
     Warning(&'a str),
     /// All checks passed.
     Connecting {
@@ -82,9 +82,9 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub struct Tick<'a> {
     pub phase: Phase,
-    /// Since the sessions started.
+    /// Time since the sessions started.
     pub elapsed: Duration,
-    /// Until the window ends; `None` with WORK_LOOP.
+    /// `None` with WORK_LOOP.
     pub left: Option<Duration>,
     pub recent: &'a Interval,
     pub sessions: u32,

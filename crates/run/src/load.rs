@@ -461,7 +461,7 @@ const MIB: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loaded {
     pub load: Load,
-    /// Without a gap from 1 on, complete or not.
+    /// Schemas have no gap from 1 on, complete or not.
     pub schemas: u32,
     pub block_bytes: u32,
 }
@@ -486,7 +486,7 @@ impl Loaded {
         (schemas > 0).then_some(Self { load, schemas, block_bytes })
     }
 
-    /// As a text of `slob.conf`.
+    /// SCALE as `slob.conf` has it.
     pub fn scale(&self) -> String {
         self.size(self.load.scale)
     }
@@ -512,7 +512,7 @@ impl Loaded {
     }
 }
 
-/// In bytes if it is whole MiB, else in blocks.
+/// Sizes that are no whole MiB are in blocks.
 fn size_text(blocks: u64, block_bytes: u32) -> String {
     match blocks.checked_mul(u64::from(block_bytes)) {
         Some(bytes) if bytes > 0 && bytes.is_multiple_of(MIB) => Size::Bytes(bytes).to_string(),

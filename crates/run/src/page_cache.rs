@@ -8,13 +8,11 @@ use crate::sampler::Topology;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-/// For sessions, and what is left to the page cache.
+/// Sessions and a small page cache need it.
 const BESIDE_CACHE: u64 = 256 * MIB;
 /// A page cache that holds a smaller share serves less than 'Physical?' tolerates.
 const TIMES_PAGE_CACHE: u64 = 24;
-/// At least.
 const TIMES_CACHE: u64 = 2;
-/// Of a proposed load.
 const SCHEMAS: u64 = 4;
 /// Some blocks hold no rows.
 const WITH_OVERHEAD: f64 = 1.05;
@@ -24,7 +22,6 @@ const WITH_OVERHEAD: f64 = 1.05;
 pub struct PageCache {
     direct_io_advice: Option<String>,
     cache_bytes: Option<u64>,
-    /// Of a run or a load.
     data_bytes: u64,
     loaded_bytes: u64,
     memory_bytes: Option<u64>,
@@ -34,7 +31,7 @@ pub struct PageCache {
     /// `None` for this host.
     on: Option<String>,
     embedded: bool,
-    /// As a shell takes it.
+    /// The spelling for a shell.
     target: String,
 }
 
@@ -230,12 +227,12 @@ fn container(part: &str, parent: Option<&str>) -> Option<(&'static str, String)>
     Some((program, id.chars().take(12).collect()))
 }
 
-/// As parameters and the kernel take it.
+/// Parameters and the kernel take this form.
 fn size(bytes: u64) -> String {
     Size::Bytes(bytes).to_string()
 }
 
-/// Such as `384 MiB` or `4.0 GiB`.
+/// People read `384 MiB` or `4.0 GiB`.
 fn shown(bytes: u64) -> String {
     match bytes {
         bytes if bytes >= GIB => format!("{:.1} GiB", bytes as f64 / GIB as f64),

@@ -20,7 +20,7 @@ use crate::sessions::SessionEnd;
 use crate::sessions::{EarlyEnd, PhaseEnd, Sessions};
 use crate::tally::{Drain, GrowingSeries};
 
-/// For the sample that precedes a common start.
+/// A common start waits for a sample.
 const SAMPLE_TIME: Duration = Duration::from_millis(500);
 /// A shorter window shortens it.
 const TRACE_TIME: Duration = Duration::from_secs(10);
@@ -36,13 +36,13 @@ pub(crate) struct Measurements {
     pub(crate) begin: Option<Edge>,
     pub(crate) end: Option<Edge>,
     pub(crate) series: GrowingSeries,
-    /// At both ends of a trace behind the window.
+    /// Samples at both ends of a trace behind the window.
     pub(crate) traced: Option<(Sample, Sample)>,
     pub(crate) steps: Vec<RateStepRecord>,
     pub(crate) until_steady: Option<SteadyRecord>,
     /// The number counts further marks.
     pub(crate) marks: (Vec<Mark>, usize),
-    /// With the moment when the timeline learned of each end.
+    /// The moment is when the timeline learned of the end.
     pub(crate) sessions: Vec<(Instant, SessionEnd)>,
     /// They did not end in time.
     pub(crate) unfinished: u32,
@@ -70,7 +70,6 @@ pub(crate) struct Phases<'a, 'b> {
     measured: Measurements,
     last_sample: Option<Sample>,
     steady: Option<SteadyStop>,
-    /// With the first sample in the current step.
     step: Option<(usize, Sample)>,
     phase: Phase,
     until: Option<Instant>,
@@ -364,7 +363,7 @@ impl<'a, 'b> Phases<'a, 'b> {
     }
 }
 
-/// For UNTIL_STEADY.
+/// Implements UNTIL_STEADY.
 #[derive(Debug)]
 struct SteadyStop {
     asked: UntilSteady,

@@ -22,7 +22,7 @@ pub struct Prepared {
     /// All complete; empty if the engine stores no data.
     pub schemas: Vec<SchemaState>,
     pub workload: Workload,
-    /// By session number.
+    /// The index is the session number.
     pub homes: Vec<SchemaNo>,
     pub script: Option<ExternalScript>,
 }
@@ -173,7 +173,7 @@ fn check_schema(state: &SchemaState, workload: &Workload) -> Result<(), RunError
     Ok(())
 }
 
-/// For an empty target. Fails with [`crate::RunErrorKind::Usage`] if the engine can't write statements down.
+/// The target is empty. Fails with [`crate::RunErrorKind::Usage`] if the engine can't write statements down.
 pub fn script_of_load(engine: &EngineKind, open: &OpenSpec, spec: &LoadSpec) -> Result<String, RunError> {
     let (load, schemas) = planned(spec)?;
     let plan = PlannedLoad { load: &load, schemas: &schemas, block_bytes: spec.block_bytes() };

@@ -17,7 +17,7 @@ use crate::lock;
 enum Order {
     #[default]
     Rest,
-    /// Until this moment, if the end is known.
+    /// The moment is the end of the phase, if known.
     Work(Option<Instant>),
     Leave,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Rendezvous {
     /// The database has these and has not returned them.
     in_flight: AtomicU64,
     start: Instant,
-    /// In nanoseconds after `start`; 0 is none.
+    /// Nanoseconds after `start`; 0 is none.
     last_work_ns: AtomicU64,
     /// The timeline wakes them.
     threads: Mutex<Vec<Thread>>,
@@ -103,7 +103,6 @@ impl Rendezvous {
         EdgeRecord { sessions_at_work: engaged(), operations_under_way }
     }
 
-    /// Of the phase.
     pub(crate) fn last_work(&self) -> Option<Instant> {
         let ns = self.last_work_ns.load(Ordering::SeqCst);
         (ns > 0).then(|| self.start + Duration::from_nanos(ns))
@@ -122,7 +121,7 @@ pub(crate) struct Participant<'a> {
     phase: u32,
 }
 
-/// From before the database gets operations until their outcomes are counted.
+/// Operations that the database may have, until their outcomes are counted.
 #[derive(Debug)]
 pub(crate) struct InFlight<'a> {
     rendezvous: &'a Rendezvous,
@@ -200,7 +199,7 @@ impl<'a> Participant<'a> {
         })
     }
 
-    /// Until the end of the phase at most.
+    /// The end of the phase ends the sleep.
     pub(crate) fn sleep(&self, wait: Duration) {
         let order = self.rendezvous.orders().order;
         let Order::Work(until) = order else { return };

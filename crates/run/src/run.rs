@@ -33,7 +33,7 @@ use crate::tally::{RunClock, Tally};
 use crate::turns::{self, Turns};
 use crate::{RunError, RunErrorKind, verify};
 
-/// In bytes; only touched pages take memory.
+/// Only touched pages take memory.
 const SESSION_STACK: usize = 1 << 20;
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -314,7 +314,7 @@ fn shared_cpus(topology: &Topology, server: &Server, sessions: u32) -> Option<u3
     (is_here && !server.capabilities.embedded && sessions > cpus).then_some(cpus)
 }
 
-/// For more sessions than batches in flight.
+/// `None` unless sessions exceed batches in flight.
 pub fn turns_advice(topology: &Topology, server: &Server, sessions: u32) -> Option<String> {
     shared_cpus(topology, server, sessions).and_then(|cpus| turns::advice(sessions, cpus))
 }

@@ -108,7 +108,6 @@ impl Sample {
     }
 }
 
-/// For all hosts with servers of a target.
 #[derive(Debug, Default)]
 pub struct Hosts {
     observers: Vec<Observer>,
@@ -303,19 +302,16 @@ fn connect(hosts: &[Option<SshHost>], copy: bool, stop: &AtomicBool) -> Vec<Obse
 }
 
 impl Topology {
-    /// With their indices.
     pub(crate) fn hosts_of_database(&self) -> impl Iterator<Item = (usize, &ObservedHost)> {
         let mut seen = BTreeSet::new();
         let hosts = self.hosts.iter().enumerate();
         hosts.filter(move |(_, host)| host.is_databases && seen.insert(host.key.as_str()))
     }
 
-    /// Of the first server with a known device.
     pub(crate) fn device(&self) -> Option<&Device> {
         self.servers.iter().find_map(|server| server.found.as_ref().ok()?.data.as_ref())
     }
 
-    /// For servers that were not found, or only in part.
     pub(crate) fn notes(&self) -> Vec<String> {
         let note = |server: &ObservedServer| {
             let of = server.endpoint.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
@@ -359,7 +355,6 @@ impl HostsSample {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostsInterval {
     topology: Arc<Topology>,
-    /// In the order of [`Topology::hosts`].
     hosts: Vec<Option<HostInterval>>,
 }
 

@@ -67,7 +67,7 @@ pub(crate) enum Message {
     Ready(u32, Option<Arc<dyn Cancel>>),
     /// The session rests.
     DoneAll(u32),
-    /// By order, after its last operation, or by an error.
+    /// Causes are an order, its last operation, or an error.
     Ended(Box<SessionEnd>),
 }
 
@@ -298,7 +298,7 @@ impl Worker {
         Ok(())
     }
 
-    /// After `done` operations, at `now_ns` of the clock.
+    /// `done` operations precede it; the clock shows `now_ns`.
     fn plan_next(&mut self, done: u64, now_ns: u64) -> NextBatch {
         let left = self.operations.map_or(u64::MAX, |all| all - done);
         let count = self.size.fitting.min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -320,7 +320,7 @@ impl Worker {
 
 enum NextBatch {
     Planned,
-    /// In an open loop.
+    /// Open loops wait for due times.
     DueIn(Duration),
     AllDone,
 }
@@ -341,11 +341,11 @@ pub(crate) fn panicked(who: &str) -> EngineError {
 const BATCH: Duration = Duration::from_millis(200);
 /// One batch of each session, where sessions share this host's CPUs with their server.
 const ROUND: Duration = Duration::from_millis(500);
-/// Beyond pauses, for slow operations. Less than [`GRACE`].
+/// Slow operations may take it besides pauses. It is less than [`GRACE`].
 pub(crate) const LONGEST_BATCH: Duration = Duration::from_secs(1);
 /// Larger ones cost no less per operation.
 const LARGEST: usize = 8192;
-/// Of all sessions: an operation takes about 250 bytes, with its messages.
+/// All sessions share this bound. An operation takes about 250 bytes, with its messages.
 const OPERATIONS_AT_ONCE: usize = 1 << 16;
 /// Such a batch takes as much memory as its session.
 const SMALLEST_BOUND: usize = 256;
@@ -362,7 +362,7 @@ pub(crate) struct BatchSize {
     /// Of median operations. With shared CPUs, some operations include other sessions' turns. By the mean, lucky sessions would
     /// get more CPU for good.
     work: Duration,
-    /// Of mean operations.
+    /// Mean operations fill it.
     most: Duration,
     /// Longer batches for operations so slow that [`BATCH`] holds one or two. They differ between sessions, so that counters grow
     /// steadily.
@@ -405,7 +405,7 @@ fn median_ns(done: &[OpOutcome]) -> u64 {
     *sampled[..count].select_nth_unstable(count / 2).1
 }
 
-/// After it, the run goes on without the sessions' rest, or cancels them.
+/// The run then goes on without the sessions' rest, or cancels them.
 const GRACE: Duration = Duration::from_secs(2);
 /// The others had their grace before.
 const GRACE_OF_RESTING: Duration = Duration::from_millis(200);
@@ -421,7 +421,7 @@ pub(crate) struct Sessions {
     pub(crate) ended: Vec<(Instant, SessionEnd)>,
     pub(crate) count: u32,
     done: BTreeSet<u32>,
-    /// When the bound of [`Turns`] was adapted.
+    /// CPU times when the bound of [`Turns`] was adapted.
     cpus: Option<CpuTimes>,
 }
 
@@ -429,7 +429,7 @@ pub(crate) struct Sessions {
 pub(crate) struct PhaseEnd {
     /// No operation was to begin from here on.
     pub(crate) closed: Instant,
-    /// Of operations in flight at that moment.
+    /// The end of operations in flight at that moment.
     pub(crate) last_work: Instant,
     pub(crate) stragglers: EdgeRecord,
 }

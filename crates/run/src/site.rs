@@ -16,7 +16,7 @@ use crate::{Hosts, LocalData, RunError, Topology};
 pub enum Site {
     /// Unknown, or no data.
     Nowhere,
-    /// For an embedded database.
+    /// The database is embedded.
     Here(Box<LocalData>),
     Servers(Hosts),
 }

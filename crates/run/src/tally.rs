@@ -55,7 +55,7 @@ impl RunClock {
     }
 }
 
-/// Within the window, in nanoseconds of the run's clock.
+/// All moments are nanoseconds of the run's clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionTotals {
     pub(crate) before_window: u64,
@@ -67,7 +67,7 @@ pub(crate) struct SessionTotals {
     pub(crate) idle_ns: u64,
     /// Ready for the next operation, outside of operations.
     pub(crate) waiting_ns: u64,
-    /// Or of a failed attempt, also outside the window.
+    /// Failed attempts count too, also outside the window.
     last_end_ns: u64,
     /// The last pause ended, so the next operation may start.
     ready_ns: u64,
@@ -148,7 +148,7 @@ pub(crate) fn seconds(ns: u64) -> f64 {
 }
 
 const SHARDS: usize = 16;
-/// For all shards together, where the timeline must not wait.
+/// The timeline must not wait longer for all shards.
 const SPIN: Duration = Duration::from_millis(2);
 /// About 200 MB, and as much memory with a slow disk.
 pub(crate) const MOST_KEPT: u64 = 5_000_000;
@@ -158,7 +158,7 @@ pub(crate) struct Tally {
     pub(crate) clock: RunClock,
     window_begin: OnceLock<Instant>,
     window_end: OnceLock<Instant>,
-    /// By the clock.
+    /// The run's clock.
     phase_begin_ns: AtomicU64,
     /// Later ends count to this second: operations in flight do not belong to the next phase.
     last_second: AtomicU64,
@@ -174,14 +174,14 @@ pub(crate) struct Tally {
 
 #[derive(Debug, Default)]
 struct Shard {
-    /// By endpoint and kind.
+    /// The key is endpoint and kind.
     window: BTreeMap<(usize, OpKind), KindRecord>,
     seconds: BTreeMap<u64, Interval>,
-    /// For the first operation of each batch.
+    /// Waits for the first operation of each batch.
     dispatch: Histogram,
-    /// From the start of the run to the end of the window.
+    /// Operations from the start of the run to the end of the window.
     until_end: u64,
-    /// Since the last drain.
+    /// The next drain takes them.
     kept: Vec<KeptOperation>,
 }
 
@@ -320,7 +320,7 @@ impl Tally {
         self.shards.iter().map(|shard| lock(shard).until_end).sum()
     }
 
-    /// Since the last call.
+    /// The last call took earlier reports.
     pub(crate) fn drain_seconds(&self, drain: Drain) -> BTreeMap<u64, Interval> {
         let mut seconds = BTreeMap::new();
         for mut shard in self.guards(drain) {
@@ -337,7 +337,7 @@ impl Tally {
         seconds
     }
 
-    /// Since the last call; a session's operations are in order.
+    /// A session's operations are in order.
     pub(crate) fn drain_kept(&self, drain: Drain) -> Vec<KeptOperation> {
         self.guards(drain).flat_map(|mut shard| std::mem::take(&mut shard.kept)).collect()
     }
@@ -350,14 +350,14 @@ impl Tally {
         })
     }
 
-    /// From a session's readiness to the first operation of a batch.
+    /// Waits of ready sessions for the first operation of a batch.
     pub(crate) fn dispatch(&self) -> Histogram {
         let mut all = Histogram::new();
         self.guards(Drain::All).for_each(|shard| all.merge(&shard.dispatch));
         all
     }
 
-    /// Of one endpoint's sessions, if given.
+    /// `endpoint` limits it to that endpoint's sessions.
     pub(crate) fn window(&self, endpoint: Option<usize>) -> BTreeMap<OpKind, KindRecord> {
         let mut window: BTreeMap<OpKind, KindRecord> = BTreeMap::new();
         for shard in self.guards(Drain::All) {
@@ -421,7 +421,7 @@ const LATE: u64 = 60;
 pub(crate) struct GrowingSeries {
     settled: Series<Interval>,
     open: BTreeMap<u64, Interval>,
-    /// Since the last [`GrowingSeries::collect`].
+    /// [`GrowingSeries::collect`] takes it.
     sampled: Interval,
 }
 

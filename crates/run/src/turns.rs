@@ -16,7 +16,7 @@ use crate::lock;
 const UNBOUND: usize = usize::MAX;
 /// For each CPU: this program's threads run in good time, and no CPU is idle.
 const FOR_EACH_CPU: usize = 16;
-/// In percent.
+/// A percentage of CPU time.
 const BUSY: f64 = 90.0;
 
 /// Ticks measure so much CPU time well.

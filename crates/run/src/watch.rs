@@ -11,9 +11,9 @@ use slob_engine::{Counter, Engine, EngineError, Facts, ServerTotals, WorkingSet}
 use slob_observe::{NEVER, Observer};
 use slob_spec::Target;
 
-/// Between looks at the stop flag.
+/// The stop flag is read at this interval.
 const NAP: Duration = Duration::from_millis(200);
-/// In a row, before the watch fails.
+/// So many failures in a row end the watch.
 const MOST_FAILURES: u32 = 60;
 
 #[derive(Clone, Debug, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum WatchEvent<'a> {
     NoAnswer(&'a WatchError),
     /// Includes the interval that ended.
     Interval(&'a Profile),
-    /// Since the begin.
+    /// Time since the begin.
     Waiting(Duration),
 }
 
@@ -44,7 +44,6 @@ pub struct Watch<'a> {
     last: Option<ServerWork>,
 }
 
-/// With two clocks.
 struct ServerWork {
     work: ServerTotals,
     at: Instant,

@@ -11,7 +11,7 @@ use crate::{Endpoint, Host};
 pub trait Connector: Send + Sync + 'static {
     type Connection: Send + 'static;
 
-    /// At least one.
+    /// A target has at least one.
     fn endpoints(&self) -> usize;
 
     /// Numbers go round, so a session's number will do.

@@ -4,13 +4,13 @@ use slob_engine::{EngineError, ErrorKind, Unanswered};
 
 pub const NO_ROOM: &str = "make room on the server, or load a smaller SCALE";
 pub const DAMAGED: &str = "the data are damaged: drop the schema with `slob drop` and load it again";
-/// For the end of a session with a message.
+/// The server ended a session with a message.
 pub const STOPPED: &str = "see the server's log: it was stopped, or ended this session";
-/// For the end of a connection without a message.
+/// A connection ended without a message.
 pub const LOST: &str = "see the server's log: it was restarted, or ended this connection";
 pub const READ_ONLY: &str = "this server or database is read-only: name the primary";
 pub const NO_PROCEDURE: &str = "drop the schema and load it again, or set LOOP=client";
-/// For a procedure's answer that is not ours.
+/// A procedure's answer is not ours.
 pub const FOREIGN_PROCEDURE: &str = "the procedure is not slob's: drop the schema and load it again";
 
 /// The server accepts the connection and then is silent.

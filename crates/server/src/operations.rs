@@ -23,7 +23,7 @@ impl Kind {
         self as u8 + if hot { Self::ALL.len() as u8 } else { 0 }
     }
 
-    /// For an UPDATE in the home schema whose transaction goes on.
+    /// The transaction of this UPDATE, in the home schema, goes on.
     pub const fn number_of_open(self) -> u8 {
         2 * Self::ALL.len() as u8 + (self as u8 - Self::Lite as u8)
     }

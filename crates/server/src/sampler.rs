@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use slob_engine::{Result, WaitEvent};
 
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Before a new connection after a failure.
+/// A failure precedes the new connection.
 const RECONNECT: Duration = Duration::from_secs(1);
 /// A later sample says nothing about the time before it.
 const TOO_LATE: Duration = Duration::from_secs(3);
@@ -108,10 +108,8 @@ struct Times {
     /// Keyed by class and name.
     states: BTreeMap<(String, String), Duration>,
     not_sampled: Duration,
-    /// Of the last sample.
     last: Instant,
     sessions: u32,
-    /// Since the last sample.
     failed: bool,
 }
 

@@ -26,7 +26,7 @@ pub trait Monitored: Connector {
     /// They lead to the server on its host.
     fn clues(connection: &mut Self::Connection) -> Result<Clues>;
 
-    /// Of connections, for our sessions.
+    /// Limits of connections that apply to our sessions.
     fn limits(connection: &mut Self::Connection, step: &str) -> Result<Vec<Limit>>;
 
     /// Its connection is one of `clients`.
@@ -157,7 +157,7 @@ impl<C: Monitored> Servers<C> {
         }
     }
 
-    /// Since the first call: the window excludes the time before the first sample.
+    /// The window excludes the time before the first sample.
     fn sampled(&self, endpoint: usize) -> Vec<WaitEvent> {
         let Server { sampler, clients, .. } = &self.servers[endpoint];
         let mut sampler = sampler.lock().unwrap_or_else(PoisonError::into_inner);
@@ -197,7 +197,7 @@ impl<C: Monitored> Servers<C> {
 pub struct Limit {
     pub name: String,
     pub most: u64,
-    /// For others.
+    /// Others may use these.
     pub reserved: u64,
     pub in_use: u64,
     pub remedy: String,

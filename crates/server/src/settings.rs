@@ -7,7 +7,7 @@ use slob_spec::{EngineOptions, Group, Kind, Param};
 pub struct ServerSettings(pub Vec<Setting>);
 
 impl ServerSettings {
-    /// In the order of `names`.
+    /// `names` gives the order.
     pub fn in_order(settings: impl IntoIterator<Item = (String, String)>, names: &[&str]) -> Self {
         let mut settings: Vec<Setting> =
             settings.into_iter().map(|(name, value)| Setting::new(name, value)).collect();
@@ -36,7 +36,6 @@ pub fn literals(names: &[&str]) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// In bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sizes {
     pub data: Option<u64>,

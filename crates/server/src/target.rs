@@ -12,7 +12,6 @@ use slob_spec::Target;
 
 /// The default.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// After the connection.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
 // Keepalive (10 + 4 * 5 s) or the user timeout of RFC 5482 notices a lost peer after half a minute.
 pub const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
@@ -47,11 +46,10 @@ impl Environment<'_> {
     }
 }
 
-/// With their variables.
 #[derive(Clone, Copy)]
 pub struct Keywords {
     pub names: &'static [(&'static str, Option<&'static str>)],
-    /// From a target's query.
+    /// Corrects a name of a target's query.
     pub spelling: fn(&str) -> String,
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn is_cut_off(conn: &mut Conn, schema: SchemaNo, step: &str) -> Resul
     Ok(conn.row(step, &sql)?.get(0) == Some(1))
 }
 
-/// In order, without those whose creation was cut off. An unreadable schema is an error, and so is damage of all.
+/// Leaves out those whose creation was cut off. An unreadable schema is an error, and so is damage of all.
 pub(crate) fn schemas(conn: &mut Conn) -> Result<Vec<SchemaState>> {
     let step = "listing schemas";
     let (mut sound, mut damaged) = (Vec::new(), Vec::new());

@@ -135,7 +135,7 @@ pub(crate) fn read(
 struct FileReads {
     ours: Counters,
     all: Counters,
-    /// Of files without a table, such as undo logs.
+    /// Files without a table, such as undo logs.
     shared_bytes: u64,
 }
 

@@ -16,7 +16,7 @@ use crate::sql::{Ask, InStep, failed, is_denied};
 pub(crate) struct Globals {
     connector: Arc<Connector>,
     endpoint: usize,
-    /// In the order of the changes. Dropping this restores them all.
+    /// Their drop restores them all, the last one first.
     before: Vec<(&'static str, String)>,
     unfinished: Option<Unfinished>,
 }
@@ -92,7 +92,7 @@ impl Drop for Globals {
     }
 }
 
-/// With their cost for our operations.
+/// The text is the cost for our operations.
 const SWITCHES: &[(&str, &str)] = &[
     ("innodb_adaptive_hash_index", "it costs a third of the CPU and never helps range reads"),
     ("innodb_random_read_ahead", "it reads pages that no statement requested"),
@@ -126,7 +126,7 @@ const FLUSHING: &str = "writing out dirty pages";
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 const FEW: u64 = 16;
-/// In an order in which each value is allowed. With the default capacity of 200 pages per second, a gigabyte takes five minutes.
+/// Each value is allowed in this order. The default capacity of 200 pages per second takes minutes for a gigabyte.
 const AT_ONCE: &[(&str, &str)] = &[
     ("innodb_max_dirty_pages_pct_lwm", "0"),
     ("innodb_max_dirty_pages_pct", "0"),

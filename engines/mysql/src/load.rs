@@ -45,7 +45,7 @@ pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
 /// Checks rights on our databases and on the statistics of layout. A lack is an error of [`ErrorKind::Privilege`] with the
 /// statements that help.
 pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
-    /// For databases and tables.
+    /// The first is for databases, the second for tables.
     const REFUSED: [u16; 2] = [1044, 1142];
     let step = "asking what the account may do";
     let row = conn.row(step, "SELECT CURRENT_USER(), USER()")?;

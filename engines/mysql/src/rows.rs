@@ -93,7 +93,7 @@ pub(crate) fn value_list(rows: &mut SliceRows, positions: Range<u64>) -> String 
     sql
 }
 
-/// In one query.
+/// Rows of one query.
 const CHUNK: u64 = 1024;
 
 pub(crate) fn read_rows(conn: &mut Conn, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()> {

@@ -285,7 +285,7 @@ impl Work for ServerLoop {
     }
 }
 
-/// In microseconds after the call, rounded up. The call begins `later` than the batch.
+/// Microseconds after the call, rounded up. The call begins `later` than the batch.
 fn due_us(batch: &Batch, index: usize, later: Duration) -> u64 {
     whole_microseconds(batch.not_before(index).unwrap_or_default().saturating_sub(later))
 }

@@ -10,7 +10,7 @@ use crate::sql::Ask;
 use crate::statement::widest_stretch;
 
 const REDO_ENABLED: &str = "Innodb_redo_log_enabled";
-/// In the order of the report.
+/// The report has this order.
 pub(crate) const NAMES: &[&str] = &[
     "innodb_buffer_pool_size",
     "innodb_buffer_pool_instances",

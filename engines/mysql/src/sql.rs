@@ -25,7 +25,7 @@ pub(crate) fn loaded_columns() -> String {
 const ANSWER_BYTES: usize = 64 << 20;
 const VALUE_BYTES: usize = 100;
 
-/// In the text protocol.
+/// The text protocol.
 pub(crate) trait Ask {
     fn texts(&mut self, sql: &str) -> Result<Answer, Error>;
 

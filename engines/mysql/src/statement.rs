@@ -27,7 +27,7 @@ pub(crate) fn statement(
 /// Fewer SELECTs are not worth one statement's round trip.
 pub(crate) const SHORTEST_STRETCH: usize = 8;
 
-/// In microseconds after the statement began.
+/// Microseconds after the statement began.
 const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6))";
 
 /// A stretch looks each key up; a statement reads neighbours in the index, so wide operations are cheaper without.

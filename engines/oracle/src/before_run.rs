@@ -11,7 +11,7 @@ use crate::counters::Unwanted;
 use crate::database::{Connections, Database};
 use crate::statements::{PLAN_ID, explain};
 
-/// Of this program and the server.
+/// This program and the server need these.
 const OTHERS: u64 = 10;
 const COUNTING: &str = "counting processes";
 /// 'insufficient privileges'; 'table or view does not exist', the error of views that the account may not see.

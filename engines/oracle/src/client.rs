@@ -93,7 +93,7 @@ pub(crate) trait Client: Send {
 
     fn cancellation(&mut self) -> Cancellation;
 
-    /// In characters; 32,767 is the limit of PL/SQL.
+    /// PL/SQL takes 32,767 characters.
     fn longest_text(&self) -> usize {
         32_767
     }

@@ -67,7 +67,7 @@ impl Connections {
         self.idle.close(Role::Schema(schema));
     }
 
-    /// For everything but sessions.
+    /// Sessions choose their own service.
     pub(crate) fn connect(&self, role: Role) -> Result<Box<dyn Client>> {
         let root = self.access.root_service.as_ref().filter(|_| role == Role::Root);
         self.connect_to(role, root.unwrap_or(&self.access.admin_service))

@@ -14,7 +14,6 @@ use crate::load::SliceRows;
 /// exceed PL/SQL's 32,767 bytes.
 const TEXT_CHARACTERS: u32 = 32_767 / 4;
 const TEXT: OracleType = OracleType::Varchar2(TEXT_CHARACTERS);
-/// In characters.
 const ERROR_TEXT: OracleType = OracleType::Varchar2(4000);
 const FETCH_ROWS: u32 = 256;
 

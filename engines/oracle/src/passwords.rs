@@ -13,7 +13,7 @@ use slob_spec::Secret;
 
 use crate::options::PORT;
 
-/// In the home folder.
+/// A file in the home folder.
 const DEFAULT: &str = ".slob-oracle";
 /// ora12c_strong_verify_function demands two capitals, small letters, digits and other characters.
 const RANDOM: &str = "SL01ob__";
@@ -153,7 +153,7 @@ impl Passwords {
     }
 }
 
-/// Without slashes, and with a port.
+/// Has no slashes, and a port.
 fn canonical(service: &str) -> String {
     let plain = service.strip_prefix("//").unwrap_or(service);
     match plain.split_once('/') {
@@ -162,7 +162,7 @@ fn canonical(service: &str) -> String {
     }
 }
 
-/// As the client library does: TWO_TASK, else ORACLE_SID and its pluggable database ORACLE_PDB_SID.
+/// The client library takes TWO_TASK, else ORACLE_SID and its pluggable database ORACLE_PDB_SID.
 fn local_service(variable: impl Fn(&str) -> Option<String>) -> String {
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     if let Some(service) = variable("TWO_TASK") {

@@ -74,7 +74,7 @@ pub(crate) fn ask(client: &mut dyn Client) -> Result<(Version, Container)> {
     Ok((version, container))
 }
 
-/// In every container database.
+/// Every container database has it.
 const ROOT: u64 = 1;
 const ASKING_CONTAINER: &str = "asking for the container";
 

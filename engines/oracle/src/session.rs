@@ -45,7 +45,7 @@ pub(crate) fn call_ops(longest_text: usize) -> usize {
 }
 /// The connection that must cancel the call may fail.
 const GRACE: Duration = Duration::from_secs(60);
-/// For a call without a deadline.
+/// The call has no deadline.
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
 /// The message begins with PLS-.
 const NOT_COMPILED: i32 = 6550;

@@ -11,7 +11,7 @@ use crate::database::Database;
 use crate::schemas;
 use crate::statements::{identifier, literals};
 
-/// In the order of the report. Hidden parameters are visible only if set.
+/// The report has this order. Hidden parameters are visible only if set.
 const PARAMETERS: &str = "\
     db_block_size db_cache_size sga_target sga_max_size memory_target pga_aggregate_target use_large_pages \
     _db_block_prefetch_limit _db_block_prefetch_quota _db_file_noncontig_mblock_read_count \

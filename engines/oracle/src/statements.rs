@@ -19,7 +19,7 @@ use crate::session::WIDTH;
 /// With a number it must fit the 30 characters of old releases.
 const LONGEST_PREFIX: usize = 20;
 
-/// In capitals, so that no name needs quotes.
+/// Capitals need no quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Prefix(String);
 
@@ -162,7 +162,7 @@ impl SchemaSql {
     }
 }
 
-/// Not every account may.
+/// Some accounts may not.
 pub(crate) fn scans_by_cache(by_cache: bool) -> &'static str {
     if by_cache {
         r#"ALTER SESSION SET "_serial_direct_read" = NEVER"#
@@ -171,7 +171,7 @@ pub(crate) fn scans_by_cache(by_cache: bool) -> &'static str {
     }
 }
 
-/// In the order of [`BEGIN_LOAD`].
+/// [`BEGIN_LOAD`] gives the order.
 pub(crate) fn load_binds(load: &Load, made_user: bool) -> [Bind; 6] {
     [
         // Clients bind signed numbers, which the seed may exceed.

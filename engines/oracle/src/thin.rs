@@ -232,7 +232,7 @@ fn bound_row<'a>(key: &'a i64, columns: &'a [String]) -> Vec<&'a dyn ToDbValue> 
     [key].into_iter().chain(columns.iter().map(|text| text as &dyn ToDbValue)).collect()
 }
 
-/// Since 18c.
+/// Servers have it since 18c.
 pub(crate) fn cancel_sql(id: usize, serial: usize, instance: &str) -> String {
     include_str!("../sql/cancel.sql").trim_end().replace("{session}", &format!("{id}, {serial}{instance}"))
 }
@@ -257,7 +257,7 @@ fn texts(row: &oracledb::Row) -> Result<Row, oracledb::Error> {
     row.columns().iter().enumerate().map(text).collect()
 }
 
-/// As in the client library, so that both have the same advice.
+/// The client library has these numbers, so both have the same advice.
 const TIMED_OUT: i32 = 12170;
 const CLOSED: i32 = 12537;
 const NO_LISTENER: i32 = 12541;

@@ -19,9 +19,9 @@ pub(crate) struct Arrays {
     pub(crate) ends: Vec<i64>,
     /// Empty without UPDATEs.
     pub(crate) stamps: Vec<i64>,
-    /// In microseconds. Empty without pauses.
+    /// Microseconds. Empty without pauses.
     pub(crate) pauses: Vec<i64>,
-    /// In microseconds after the first moment. Empty in a closed loop.
+    /// Microseconds after the first moment. Empty in a closed loop.
     pub(crate) dues: Vec<i64>,
     /// Last operations, from 1, of pieces that are executed one by one and as one statement in turns.
     pub(crate) bounds: Vec<i32>,

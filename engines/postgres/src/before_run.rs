@@ -60,7 +60,7 @@ fn check_logged(client: &mut Client, schema: SchemaNo, step: &str) -> Result<()>
         .with_advice(format!("ALTER TABLE {}.{table} SET LOGGED", namespace(schema))))
 }
 
-/// By the index: a scan of the table would use a small ring of buffers.
+/// A scan of the table would use a small ring of buffers.
 fn prewarm(client: &mut Client, schema: SchemaNo) -> Result<()> {
     let sql = statement(Kind::Select, schema, ["1", "9223372036854775807"], |_| String::new());
     client.row(&format!("reading {} into the cache", namespace(schema)), &sql).map(drop)

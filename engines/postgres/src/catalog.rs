@@ -14,7 +14,7 @@ const CHUNK: usize = 256;
 /// No such table, column, type, or object; a damaged page or index.
 const DAMAGE: [&str; 6] = ["42P01", "42703", "42804", "42809", "XX001", "XX002"];
 
-/// In order. An unreadable schema is an error, and so is damage of all.
+/// An unreadable schema is an error, and so is damage of all.
 pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaState>> {
     let step = "listing schemas";
     let numbers = marked(client, step)?;

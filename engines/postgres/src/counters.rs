@@ -19,7 +19,7 @@ use crate::sql::{Ask, InStep};
 const COUNTERS: &str = "counters";
 /// Blocks and log are counted by process since then.
 const BY_PROCESS: u32 = 18;
-/// With the release that brought each.
+/// The number is the release that brought it.
 const VIEWS: &[(&str, u32)] = &[
     ("pg_stat_database WHERE datname = current_database()", 0),
     ("pg_stat_bgwriter", 0),

@@ -35,7 +35,7 @@ fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText, commit: &str) -> S
     }
 }
 
-/// From operation `a` to `b`, into variables.
+/// Operations `a` to `b` go into variables.
 fn stretch_into(schema: SchemaNo) -> String {
     let sql = stretch(schema, [|at| format!("firsts[{at}]"), |at| format!("ends[{at}]")], ["a", "b"], "stop");
     sql.replacen(" FROM ", " INTO last, rows_of, ends_of FROM ", 1)

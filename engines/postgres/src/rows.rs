@@ -19,7 +19,7 @@ pub(crate) const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 pub(crate) const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
 /// Count of fields; custid with its length; each column with its length.
 const ROW_COPY_BYTES: usize = 2 + (4 + 8) + COLUMNS * (4 + COLUMN_BYTES);
-/// In one query.
+/// Keys of one query.
 const CHUNK: u64 = 256;
 
 pub(crate) struct CopyRows {

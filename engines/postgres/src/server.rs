@@ -16,13 +16,13 @@ use crate::session::process;
 use crate::settings::SMALL_PAGES;
 use crate::sql::{Ask, InStep, namespace};
 
-/// In the data directory.
+/// A folder in the data directory.
 const LOG: &str = "pg_wal";
 /// The sampler's connection, and one that reads.
 pub(crate) const OTHERS: u64 = 2;
 /// `loading.sql` sets this wait for locks.
 pub(crate) const LOAD_PATIENCE: Duration = Duration::from_secs(60);
-/// For locks.
+/// A drop waits so long for locks.
 pub(crate) const DROP_PATIENCE: Duration = Duration::from_secs(5);
 /// `lock_not_available`.
 const NO_LOCK: &str = "SQLSTATE 55P03";

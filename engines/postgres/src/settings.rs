@@ -7,7 +7,7 @@ use slob_server::{LoopPlace, ServerSettings, Sizes, literals, loaded_blocks};
 use crate::catalog;
 use crate::sql::Ask;
 
-/// In the order of the report.
+/// The report has this order.
 pub(crate) const NAMES: &[&str] = &[
     "shared_buffers",
     "huge_pages",

@@ -22,7 +22,7 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// In the simple protocol.
+/// The simple protocol.
 pub(crate) trait Ask {
     fn texts(&mut self, sql: &str) -> Result<Answer, postgres::Error>;
 
@@ -123,7 +123,7 @@ pub(crate) fn causes<'a>(error: &'a postgres::Error) -> impl Iterator<Item = &'a
     iter::successors(error.source(), |cause| (*cause).source())
 }
 
-/// Without repetitions.
+/// Has no repetitions.
 pub(crate) fn with_causes(error: &postgres::Error) -> String {
     let mut text = error.to_string();
     for cause in causes(error).map(ToString::to_string) {

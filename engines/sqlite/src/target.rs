@@ -139,7 +139,7 @@ fn schema_files(place: &Place) -> Result<Vec<(SchemaNo, PathBuf)>> {
     Ok(files)
 }
 
-/// Without SQLite: the file may be damaged, and there may be no room. A readable file with tables of others is left untouched.
+/// The file may be damaged, and there may be no room for SQLite. A file with others' tables stays.
 pub(crate) fn drop_schema(place: &Place, schema: SchemaNo, meter: &Meter) -> Result<()> {
     let path = place.file(schema);
     let step = || format!("removing {}", path.display());

@@ -41,7 +41,7 @@ const LOADING: &[&str] = &[
 ];
 const DEFAULT_PORT: u16 = 3306;
 const PORT_SOURCES: &str = "port= in the query, an option file, or MYSQL_TCP_PORT";
-/// Of MySQL's and MariaDB's packages, Debian's, and their sources.
+/// Packages of MySQL, MariaDB and Debian have these, and servers from source.
 const SOCKETS: [&str; 3] = ["/var/lib/mysql/mysql.sock", "/run/mysqld/mysqld.sock", "/tmp/mysql.sock"];
 
 /// The servers' clients have the same. Underscores are as good as hyphens.
@@ -72,7 +72,7 @@ pub(crate) struct Connector {
     user: String,
     password: Option<Secret>,
     database: Option<String>,
-    /// For a refused password.
+    /// Advice on a refused password.
     hint: Option<String>,
     timeout: Duration,
 }

@@ -9,7 +9,7 @@ use slob_server::Environment;
 use slob_spec::Target;
 
 const PASSWORD: &str = "password";
-/// As in the clients, for included files.
+/// Clients limit included files too.
 const DEEPEST: usize = 10;
 /// Later files win, the one in the home folder last.
 const FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
@@ -109,7 +109,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// With the escapes that clients know.
+/// Knows the clients' escapes.
 fn unquoted(value: &str) -> String {
     let quote = value.chars().next().filter(|first| ['"', '\''].contains(first));
     let inner = match quote {

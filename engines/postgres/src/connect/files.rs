@@ -55,7 +55,7 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// On Debian and elsewhere.
+/// Debian has the first one.
 const SYSTEM_FOLDERS: [&str; 2] = ["/etc/postgresql-common", "/etc"];
 
 /// The user's file wins over the system's (libpq, 'The Connection Service File').

@@ -17,7 +17,7 @@ use super::tls::Connect;
 
 /// Parameters and authentication before the login are about a kilobyte.
 const LOGIN_BYTES: u64 = 1 << 20;
-/// Of a message, and of an answer in memory.
+/// Limits a message, and an answer in memory.
 const ANSWER_BYTES: u64 = 64 << 20;
 const MESSAGE_TIME: Duration = Duration::from_secs(30);
 const SLOWEST: u64 = 10_000;

@@ -35,10 +35,10 @@ pub(crate) const SESSION: &str = include_str!("../../sql/session.sql");
 const SYSTEM_TIMEOUT: Duration = Duration::from_secs(150);
 const DEFAULT_PORT: u16 = 5432;
 const PORT_SOURCES: &str = "port= in the query, the service file, or PGPORT";
-/// Of distributions, and of a server built from source.
+/// Distributions have the first, servers from source the second.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// As in libpq.
+/// libpq has the same.
 const KEYWORDS: Keywords = Keywords {
     names: &[
         ("connect_timeout", Some("PGCONNECT_TIMEOUT")),
@@ -71,7 +71,7 @@ struct Server {
     endpoint: Endpoint,
     addresses: OnceLock<Vec<IpAddr>>,
     config: Config,
-    /// For a refused password.
+    /// Advice on a refused password.
     hint: Option<String>,
 }
 

@@ -137,7 +137,6 @@ struct Writer {
     /// `None` only while it is being stopped.
     pieces: Option<SyncSender<Piece>>,
     written: Receiver<(Piece, Result<(), Errno>)>,
-    /// In order.
     in_flight: VecDeque<Range<u64>>,
     thread: Option<JoinHandle<()>>,
 }

@@ -31,7 +31,7 @@ impl TransferTotals {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IoTotals {
     pub page_reads: TransferTotals,
-    /// By checkpoints, or by commits without a write-ahead log.
+    /// Checkpoints write them, or commits without a write-ahead log.
     pub page_writes: TransferTotals,
     pub file_syncs: TransferTotals,
     /// Two for each frame: header and page.
