@@ -17,8 +17,7 @@ pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String, Failure
     Ok(json.map_err(|error| Failure::failed(format!("writing {what} as JSON: {error}")))? + "\n")
 }
 
-/// Shows hidden characters. A reader that has gone (`
-/// head`) and a closed terminal are no errors.
+/// Shows hidden characters. A reader that has gone, as of `| head`, and a closed terminal are no errors.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_as_it_is(&with_hidden_shown(text))
 }

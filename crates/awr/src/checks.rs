@@ -30,13 +30,11 @@ const LONG_HOURS: f64 = 4.0;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Checks {
     pub file: String,
-    /// Pairs of single figures, and those pairs of rows that do not agree.
     pub pairs: Vec<Pair>,
     pub rows: Vec<Rows>,
     pub warnings: Vec<Warning>,
 }
 
-/// Rows of a table that were compared by the same arithmetic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rows {
     pub what: &'static str,
@@ -53,7 +51,7 @@ pub struct Pair {
     pub first: f64,
     pub second_source: &'static str,
     pub second: f64,
-    /// The second relative to the first; absent if the first is 0.
+    /// Absent if the first is 0.
     pub difference_percent: Option<f64>,
     pub verdict: Verdict,
     pub note: Option<&'static str>,
@@ -67,7 +65,6 @@ pub enum Verdict {
     Agree,
     /// Differs by a known fault of Oracle's: neither figure is in doubt.
     Explained,
-    /// Differs by up to 10 %.
     Differ,
     #[strum(serialize = "contradict each other")]
     Contradict,
@@ -140,7 +137,6 @@ impl Checks {
     }
 }
 
-/// The verdict goes as far as the precision.
 fn compare(first: Figure, second: Figure) -> (Option<f64>, Verdict) {
     let difference = second.value - first.value;
     let percent = (first.value != 0.0).then(|| 100.0 * difference / first.value);
@@ -164,7 +160,6 @@ fn pair_of(what: String, [first_source, second_source]: [&'static str; 2], figur
     Pair { what, first_source, first, second_source, second, difference_percent, verdict, note: None }
 }
 
-/// `None` if the report lacks one of the figures.
 fn noted(
     what: &str,
     sources: [&'static str; 2],
@@ -372,7 +367,6 @@ fn warnings(named: &Named) -> Vec<Warning> {
     warnings
 }
 
-/// Rates are divided by the interval, idle or not.
 fn idle(named: &Named) -> Option<Warning> {
     let active = db_time_per_s(&named.report)?.value;
     if let Some(sessions) = named.sessions().filter(|sessions| *sessions > 0) {
@@ -384,7 +378,7 @@ fn idle(named: &Named) -> Option<Warning> {
             ))
         });
     }
-    // With fewer than one session on average, the instance was idle for the rest of the interval, or longer.
+    // With fewer than one session on average, the instance was idle for the rest.
     let idle = 100.0 * (1.0 - active);
     (idle > IDLE_PERCENT).then(|| {
         Weight::Doubt.warning(format!(

@@ -1,5 +1,4 @@
-//! Two reports side by side, in the tables of a compare-period report. Idle waits are left out. Totals are per second, because
-//! intervals differ.
+//! Two reports in the tables of a compare-period report, per second, without idle waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +16,6 @@ use crate::report::{IoLine, LoadLine, OsStatistic, Report, SqlStatement, WaitEve
 pub struct DiffTable {
     pub title: &'static str,
     pub unit: &'static str,
-    /// The rows with the largest change come first.
     pub is_by_change: bool,
     pub rows: Vec<DiffRow>,
 }
@@ -135,7 +133,6 @@ const HOST: &[Line<f64>] = &[
     ("Waiting for I/O (%)", |report| Some(report.host_cpu.as_ref()?.wait_percent?.value)),
 ];
 
-/// Releases and formats name these lines differently.
 const LOAD: &[(&[&str], Line<Figure>)] = &[
     (DB_TIME, ("DB time (s)", db_time_per_s)),
     (DB_CPU, ("DB CPU (s)", db_cpu_per_s)),
@@ -184,7 +181,6 @@ pub fn diff(first: &Report, second: &Report) -> Vec<DiffTable> {
     TABLES.iter().map(table).filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// An absent side counts as 0.
 fn change(row: &DiffRow) -> f64 {
     let number = |side: &Option<Value>| side.as_ref().and_then(Value::as_number).unwrap_or_default();
     (number(&row.second) - number(&row.first)).abs()
@@ -209,7 +205,6 @@ fn texts(name: &str, sides: [Option<String>; 2]) -> Option<DiffRow> {
     row(name, sides.map(|side| side.map(Value::Text)), None)
 }
 
-/// Columns of these widths cut names.
 fn by_name<'a, T>(
     both: Both<'_>,
     [first, second]: [&'a [T]; 2],

@@ -9,9 +9,8 @@ pub(crate) const MIB: f64 = 1024.0 * 1024.0;
 /// `9` under `(ms)` lies within half a millisecond of 9; a total of whole seconds that reads 0 may be more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// In the unit that the field's name says.
     pub value: f64,
-    /// The step of the last printed digit, in the same unit.
+    /// The step of the last printed digit.
     pub resolution: f64,
 }
 
@@ -20,7 +19,6 @@ impl Figure {
         Self { value, resolution: 0.0 }
     }
 
-    /// In a unit that is `factor` times smaller.
     pub fn times(self, factor: f64) -> Self {
         Self { value: self.value * factor, resolution: self.resolution * factor }
     }
@@ -30,7 +28,6 @@ impl Figure {
         (divisor > 0.0).then(|| self.times(1.0 / divisor))
     }
 
-    /// `None` if the divisor is not more than 0.
     pub fn per_figure(self, divisor: Self) -> Option<Self> {
         let quotient = self.per(divisor.value)?;
         let of_divisor = quotient.value.abs() * divisor.resolution / divisor.value;
@@ -47,7 +44,6 @@ impl Figure {
         (!self.is_below_resolution()).then_some(self.value)
     }
 
-    /// The finer resolution; the first of two that are equally fine.
     pub fn finer(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
             (Some(one), Some(other)) if other.resolution < one.resolution => Some(other),
@@ -106,7 +102,6 @@ pub fn duration_us(text: &str, bare_unit_us: Option<f64>) -> Option<Figure> {
     Some(figure.times(factor))
 }
 
-/// The number that a text begins with, and the text behind it.
 pub(crate) fn prefix(text: &str) -> Option<(Figure, &str)> {
     let text = text.trim_ascii();
     let (sign, body) = match text.strip_prefix('-') {
@@ -141,7 +136,6 @@ pub(crate) fn prefix(text: &str) -> Option<(Figure, &str)> {
     (figure.value.is_finite() && figure.resolution.is_finite()).then_some((figure, rest))
 }
 
-/// `E+05`, and the text behind it.
 fn exponent(rest: &str) -> (i32, &str) {
     let Some(after) = rest.strip_prefix(['E', 'e']) else { return (0, rest) };
     let signed = after.strip_prefix(['+', '-']).unwrap_or(after);

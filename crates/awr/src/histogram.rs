@@ -1,5 +1,3 @@
-//! Histograms of waits on one scale, and the same event in consecutive reports.
-
 use jiff::civil::DateTime;
 use serde::Serialize;
 
@@ -23,7 +21,6 @@ pub struct EventHistogram {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistogramSection {
     pub sum: Figure,
-    /// Waits within the section's range, and their share.
     pub waits: Option<Figure>,
     pub share: Figure,
 }
@@ -59,8 +56,8 @@ pub struct Over {
 }
 
 impl EventHistogram {
-    /// Exact if a bucket begins at the limit. Borders are powers of two, printed as 8 ms (8,192 us) and 2 min (134 s): a border
-    /// within 3 % of the limit or of its print counts.
+    /// Borders are powers of two, printed as 8 ms (8,192 us) and 2 min (134 s): one within 3 % of the limit or of its print
+    /// counts.
     pub fn over(&self, limit_us: f64) -> Over {
         let borders = self.buckets.iter().map(|bucket| bucket.from_us);
         let is_near = |border: &f64| {
@@ -124,9 +121,7 @@ fn highest(heights: &[f64]) -> Option<usize> {
 pub struct TwoPeaks {
     pub short: Bucket,
     pub long: Bucket,
-    /// The start of the valley between them.
     pub border_us: f64,
-    /// Share of the waits below the border.
     pub short_percent: f64,
     /// Share of the others, of which the highest bucket may hold few.
     pub long_percent: f64,
@@ -207,7 +202,6 @@ pub struct Point {
 }
 
 impl Point {
-    /// `None` for a report without a histogram of the event.
     pub fn of(named: &Named, event: &str, limit_us: f64) -> Option<Self> {
         let report = &named.report;
         let histogram = report.histogram(event)?.clone();
@@ -235,7 +229,6 @@ impl Point {
     }
 }
 
-/// By first snapshot; points without a time come last, in their order.
 pub fn sort(points: &mut [Point]) {
     points.sort_by_key(|point| (point.begin.is_none(), point.begin));
 }

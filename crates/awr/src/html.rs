@@ -18,13 +18,11 @@ const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// The tokenizer holds a text, an attribute or a comment whole.
 const MOST_BETWEEN: usize = 16 * 1024 * 1024;
-/// Letters of a heading.
 const HEADING: usize = 200;
 
 /// Closing tags are searched in these last bytes.
 const TAIL_BYTES: usize = 8 * 1024;
 
-/// Keeps tables if one of their titles is wanted.
 pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> TablesWanted) -> Document {
     let line = Cell::new(0);
     let (is_too_large, since_token) = (Cell::new(false), Cell::new(0));
@@ -75,7 +73,6 @@ pub(crate) fn read(report: &mut OneReport<'_, '_>, wanted: impl Fn(&str) -> Tabl
 struct Reader {
     document: Document,
     line: usize,
-    /// Attributes follow a start tag.
     tag: String,
     attribute: String,
     summary: String,
@@ -89,7 +86,6 @@ struct Reader {
     block: String,
     heading: String,
     caption: String,
-    /// Its title, and its grid if it is wanted.
     table: Option<(String, Option<Grid>)>,
 }
 
@@ -211,7 +207,6 @@ impl Reader {
         self.caption = title;
     }
 
-    /// `None` if the table is not wanted.
     fn title(&mut self, wanted: &impl Fn(&str) -> TablesWanted) -> Option<String> {
         let summary = std::mem::take(&mut self.summary);
         let summary = summary.split(". ").next().unwrap_or_default().trim();
@@ -307,7 +302,6 @@ impl Grid {
             self.held.row(&cells);
             self.rows.push(Row { line: self.line, cells });
         } else if self.rows.is_empty() && self.heading.len() < 8 {
-            // Each is written over all its columns.
             cells.iter_mut().for_each(|cell| cell.text.truncate(floor_boundary(&cell.text, HEADING)));
             self.heading.push(cells);
         }

@@ -36,7 +36,7 @@ impl Value {
     }
 }
 
-/// For machines: no separators, no exponent, six significant digits at least.
+/// As [`Value::plain`].
 pub fn plain_number(number: f64) -> String {
     let decimals = match number.abs() {
         size if size >= 1e5 => 0,
@@ -52,13 +52,11 @@ pub fn plain_number(number: f64) -> String {
 #[derive(Clone, Debug)]
 pub struct Named {
     pub file: String,
-    /// Number of the report in its file, from 1.
     pub nth: usize,
     pub report: Report,
 }
 
 impl Named {
-    /// The only report of a file, or the first one.
     pub fn new(file: impl Into<String>, report: Report) -> Self {
         Self { file: file.into(), nth: 1, report }
     }
@@ -103,7 +101,6 @@ fn load(report: &Report, names: &[&str]) -> Option<Figure> {
     report.load(names)?.per_second
 }
 
-/// A rate of the load profile and of instance activity.
 pub(crate) struct Rate {
     pub(crate) names: &'static [&'static str],
     pub(crate) statistic: &'static str,
@@ -317,7 +314,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// In the unit of its head.
     pub fn figure(&self, head: Head) -> Option<f64> {
         self.figures.get(&head).copied()
     }
@@ -330,7 +326,6 @@ impl Row {
         }
     }
 
-    /// In the order of [`Head::ALL`].
     pub fn cells(&self) -> impl Iterator<Item = Option<Value>> {
         Head::ALL.iter().map(|head| self.cell(*head))
     }

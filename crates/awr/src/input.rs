@@ -25,7 +25,6 @@ pub(crate) struct Piece {
 /// UTF-8, or else Latin-1, which every byte is.
 pub(crate) struct Pieces<'a> {
     input: Box<dyn BufRead + 'a>,
-    /// Pieces that were read ahead.
     held: VecDeque<Piece>,
     line: usize,
     bytes: Vec<u8>,
@@ -118,7 +117,6 @@ pub(crate) struct OneReport<'r, 'a> {
     is_over: bool,
     indent: String,
     pub(crate) last_line: usize,
-    /// The line where the next report begins.
     pub(crate) next_at: Option<usize>,
 }
 
@@ -195,12 +193,10 @@ fn behind_tags(line: &str) -> &str {
     rest
 }
 
-/// The first byte that is neither a blank nor a control character.
 fn first_byte(line: &str) -> Option<u8> {
     line.bytes().find(|byte| *byte > b' ')
 }
 
-/// The byte behind the end of an HTML page within a line.
 fn page_end(line: &str) -> Option<usize> {
     const END: &str = "</html>";
     let is_end = |at: &usize| line.get(*at..at + END.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(END));

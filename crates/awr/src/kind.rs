@@ -29,7 +29,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// True for reports that have counters of an interval.
     pub fn is_read(self) -> bool {
         !matches!(self, Self::Ash | Self::Addm | Self::AwrSql)
     }
@@ -62,7 +61,6 @@ const TITLES: [(&str, Kind); 10] = [
     ("AUTOMATIC DATABASE DIAGNOSTIC MONITOR", Kind::Addm),
 ];
 
-/// By the first title in a text.
 pub(crate) fn kind_of(text: &str) -> Option<(Kind, Format)> {
     let head = text.to_ascii_uppercase();
     // An HTML page has a tag near its beginning; a text report has none there.

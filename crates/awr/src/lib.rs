@@ -55,13 +55,7 @@ pub enum ReadError {
         "line {line}: {}, in section '{section}', before the report's end: it was cut short; everything before it was read",
         .next_at.map_or("the file ends here".into(), |line| format!("another report begins in line {line}"))
     )]
-    CutShort {
-        line: usize,
-        section: String,
-        /// The line where another report begins.
-        next_at: Option<usize>,
-        read: Vec<Report>,
-    },
+    CutShort { line: usize, section: String, next_at: Option<usize>, read: Vec<Report> },
     /// The disk or the packed data is damaged.
     #[error("line {line}: {why}; the rest of the file can't be read; everything before it was")]
     Unreadable { line: usize, why: String, read: Vec<Report> },
@@ -78,7 +72,6 @@ impl ReadError {
         }
     }
 
-    /// Reports before the error.
     pub fn read(self) -> Vec<Report> {
         match self {
             Self::CutShort { read, .. } | Self::Unreadable { read, .. } => read,
@@ -128,7 +121,6 @@ impl<'a> Reports<'a> {
 impl Iterator for Reports<'_> {
     type Item = Result<Vec<Report>, ReadError>;
 
-    /// The next report, or its error with the part that was read.
     fn next(&mut self) -> Option<Self::Item> {
         let pieces = self.pieces.as_mut()?;
         self.reports += 1;
@@ -189,13 +181,11 @@ impl Iterator for Reports<'_> {
     }
 }
 
-/// Stops at the first error.
 pub fn read(bytes: &[u8]) -> Result<Vec<Report>, ReadError> {
     let reports: Result<Vec<Vec<Report>>, ReadError> = Reports::of(bytes)?.collect();
     Ok(reports?.into_iter().flatten().collect())
 }
 
-/// Judges by the title of a report with counters.
 pub fn is_report(bytes: &[u8]) -> bool {
     let plain = unpack::plain(bytes).ok();
     let head = plain.and_then(|plain| Pieces::new(plain).head());

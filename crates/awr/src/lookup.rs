@@ -49,7 +49,6 @@ impl Report {
         total?.per_figure(self.elapsed()?)
     }
 
-    /// By any of its names, such as `Logical reads` and `Logical read (blocks)`.
     pub fn load(&self, names: &[&str]) -> Option<&LoadLine> {
         self.load_profile.iter().find(|line| names.iter().any(|name| line.name.eq_ignore_ascii_case(name)))
     }
@@ -85,7 +84,7 @@ impl Report {
         self.host.cpus.or_else(|| self.os("NUM_CPUS")).filter(|cpus| *cpus > 0.0)
     }
 
-    /// An event of foreground sessions, or of all if the report does not separate them. Top events add decimals.
+    /// Falls back to events of all sessions. Top events add decimals.
     pub fn foreground(&self, name: &str) -> Option<WaitEvent> {
         let events =
             if self.foreground_events.is_empty() { &self.all_events } else { &self.foreground_events };
@@ -114,7 +113,7 @@ impl Report {
         if self.wait_classes.is_empty() { &self.all_wait_classes } else { &self.wait_classes }
     }
 
-    /// Events of foreground sessions, or of all, or else the top events.
+    /// Events of foreground sessions, or else of all, or the top events.
     pub(crate) fn waits_of_sessions(&self) -> &[WaitEvent] {
         [&self.foreground_events, &self.all_events, &self.top_events]
             .into_iter()
@@ -122,7 +121,7 @@ impl Report {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// An event of background processes, or of all if the report does not separate them.
+    /// Falls back to events of all processes.
     pub fn background(&self, name: &str) -> Option<WaitEvent> {
         let all = if self.background_events.is_empty() { &self.all_events } else { &self.background_events };
         self.event(all, name).ok()?.cloned()
@@ -140,12 +139,10 @@ impl Report {
         find(&self.histograms, |own| &own.event, event, (self.format, &EVENTS)).ok()?
     }
 
-    /// Seconds of the time model, or of the header.
     pub fn db_time_s(&self) -> Option<Figure> {
         Figure::finer(self.time_model_s("DB time"), self.interval.db_time_s)
     }
 
-    /// Seconds of the time model, or of the top events.
     pub fn db_cpu_s(&self) -> Option<Figure> {
         let top =
             || self.top_events.iter().find(|event| matches!(event.name.as_str(), "DB CPU" | "CPU time"));
@@ -169,7 +166,6 @@ impl Report {
     }
 }
 
-/// The line of the total, or the sum of the lines.
 pub(crate) fn total_of(lines: &[IoLine]) -> Option<IoLine> {
     if let Some(total) = lines.iter().find(|line| line.name.to_uppercase().starts_with("TOTAL")) {
         return Some(total.clone());

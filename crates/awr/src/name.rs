@@ -2,7 +2,6 @@
 
 use std::str::FromStr;
 
-/// The largest value of the parameter SESSIONS.
 pub(crate) const MOST_SESSIONS: u32 = 65_536;
 
 /// `SLOB-AWR-EXT3-1.0.8`, `SLOB-AWR-XFS-16-8-8-1.txt`, `awr.016.txt`.
@@ -22,7 +21,6 @@ pub struct RunName {
 }
 
 impl RunName {
-    /// Dates are no numbers of sessions.
     pub fn of(file: &str) -> Option<Self> {
         let name = base(file);
         KNOWN.iter().find_map(|pattern| {

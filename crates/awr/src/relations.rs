@@ -29,13 +29,11 @@ impl Relation {
         })
     }
 
-    /// A cell for each column; `None` if the report lacks the rows.
     pub fn rows(&self, named: &Named) -> Vec<Vec<Cell>> {
         (self.rows)(named)
     }
 }
 
-/// Value of a cell. An empty text is none.
 pub(crate) trait ToCell {
     fn cell(&self) -> Cell;
 }

@@ -10,7 +10,6 @@ use crate::kind::{Format, Kind};
 use crate::sections::is_sql_id;
 use crate::table::{FIRST, Field, FromRow, rows};
 
-/// One period of one instance, PDB or cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     pub kind: Kind,
@@ -34,7 +33,7 @@ pub struct Report {
     pub all_wait_classes: Vec<WaitEvent>,
     pub foreground_events: Vec<WaitEvent>,
     pub background_events: Vec<WaitEvent>,
-    /// Of foreground and background together, if the report has such a section.
+    /// Some reports have such a section.
     pub all_events: Vec<WaitEvent>,
     pub histograms: Vec<EventHistogram>,
     pub activity: Vec<Activity>,
@@ -57,21 +56,18 @@ pub struct Report {
     pub segments: Vec<Segment>,
     pub buffer_pool_advice: Vec<BufferPoolAdvice>,
     pub pga_advice: Vec<PgaAdvice>,
-    /// By samples of ASH.
     pub ash_events: Vec<AshEvent>,
     /// Text cut the M or G of IOStat's data per second, and Data / elapsed restored it.
     pub units_were_restored: bool,
     /// Of global reports and within [`crate::Scope::Tables`]. A comparison's are in its first period.
     pub tables: Vec<Sheet>,
     pub sections: Vec<Section>,
-    /// Faults of the report itself, and parts that could not be read.
     pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
     pub title: String,
-    /// Types hold its figures too.
     pub is_typed: bool,
     /// Shared headings come first; lower case without blanks.
     pub heads: Vec<String>,
@@ -98,7 +94,6 @@ pub struct Database {
     /// The pluggable database, or the root for all of them.
     pub container: Option<String>,
     pub containers: Vec<String>,
-    /// Number of the cluster's instances.
     pub instances: Option<f64>,
     pub instance: Option<String>,
     pub instance_number: Option<u32>,
@@ -122,7 +117,6 @@ pub struct Host {
 pub struct Interval {
     pub begin: Option<Snapshot>,
     pub end: Option<Snapshot>,
-    /// Between the snapshots' times, or the printed hundredths of a minute.
     pub elapsed_s: Option<Figure>,
     pub db_time_s: Option<Figure>,
 }
@@ -136,7 +130,6 @@ impl Interval {
         self.end.as_ref()?.time
     }
 
-    /// Seconds between the times of the snapshots.
     pub(crate) fn by_clock(&self) -> Option<Figure> {
         let (begin, end) = self.begin_time().zip(self.end_time())?;
         Some(Figure { value: end.duration_since(begin).as_secs_f64(), resolution: 1.0 })
@@ -164,7 +157,6 @@ pub struct Section {
     pub line: usize,
 }
 
-/// Totals of the interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SqlStatement {
     pub id: String,
@@ -182,7 +174,6 @@ pub struct SqlStatement {
     pub rows: Option<Figure>,
     pub parse_calls: Option<Figure>,
     pub sharable_bytes: Option<Figure>,
-    /// Child cursors.
     pub versions: Option<Figure>,
     /// Hashes of plans in samples of ASH.
     pub plans: Vec<String>,
@@ -384,7 +375,6 @@ rows! {
         pub executions: Option<Figure> = number("executions"),
         pub rows: Option<Figure> = number("rowsprocessed"),
         pub per_exec: Option<Figure> = number("*perexec*&!*%*"),
-        /// Of the instance's total.
         pub percent: Option<Figure> = number("%total|%totalparses"),
         pub elapsed_s: Option<Figure> = number("elapsedtime(s)"),
         pub cpu_percent: Option<Figure> = number("%cpu"),
@@ -402,7 +392,6 @@ rows! {
         pub kind: Option<String> = words("obj.type|objecttype|type"),
         pub container: Option<String> = words("pdbname|containername"),
         pub value: Option<Figure>,
-        /// Of the instance's total, or of what the report captured.
         pub percent: Option<Figure> = number("%*|pcttotal"),
     }
 
@@ -429,7 +418,6 @@ rows! {
         pub event: String = name(FIRST),
         pub class: Option<String> = words("*class"),
         pub session_type: Option<String> = words("sessiontype"),
-        /// Of DB time.
         pub percent: Option<Figure> = number("%activity|%event|activity%"),
         pub average_active_sessions: Option<Figure> =
             number("avgactivesessions|avgactivesess|avgactive|sessions"),

@@ -1,4 +1,4 @@
-//! Tables to types, the same for text and HTML: the titles, use and reader of each section.
+//! Tables to types: the titles, use and reader of each section.
 
 mod compare;
 mod global;
@@ -21,7 +21,6 @@ use crate::table::{Columns, Document, FIRST, Field, FromRow, Head, Row, Table};
 pub(crate) use compare::reports as periods;
 pub(crate) use header::moment;
 
-/// In lower case.
 type Starts = &'static [&'static str];
 
 type Reader = fn(&mut Report, &Table);
@@ -36,7 +35,6 @@ enum SectionUse {
     Unread,
 }
 
-/// Of reports of one instance and of a cluster. The first that fits a title counts.
 const OF_ALL: &[(Starts, SectionUse, Reader)] = &[
     (&["sql ordered by"], Details, sql),
     (&["top sql with top events"], Details, sql_plans),
@@ -84,16 +82,13 @@ const OF_INSTANCE: &[(Starts, SectionUse, Reader)] = &[
     ),
     // Labels with values instead of columns.
     (&["instance efficiency", "cache sizes", "rac statistics", "report summary"], InRow, |_, _| {}),
-    // Tables of the header, which are found by their columns.
     (&["host name", "host configuration", "database", "snapshot"], InRow, |_, _| {}),
-    // Sections of comparisons and clusters.
     (&["workload comparison", "global activity load", "sysstat and", "system statistics"], InRow, |_, _| {}),
 ];
 
 const WAIT_NAME: &[Field<WaitEvent>] =
     &[(FIRST, |event, cell| event.name = cell.name()), ("*class*", |event, cell| event.class = cell.words())];
 
-/// Each section knows some; figures by execution and shares follow from them.
 const SQL_TOTALS: &[Field<SqlStatement>] = &[
     ("elapsedtime(s)|elapsed(s)", |sql, cell| sql.elapsed_s = Figure::finer(sql.elapsed_s, cell.number())),
     ("cputime(s)|cpu(s)", |sql, cell| sql.cpu_s = Figure::finer(sql.cpu_s, cell.number())),
@@ -118,7 +113,6 @@ const SQL_TEXTS: &[Field<SqlStatement>] = &[
     }),
 ];
 
-/// In upper or lower case.
 fn begins(title: &str, starts: &[&str]) -> bool {
     let title = title.as_bytes();
     let begins =
@@ -151,7 +145,6 @@ fn use_of(title: &str) -> Option<SectionUse> {
     sections.find(|(starts, ..)| begins(title, starts)).map(|(_, own_use, _)| *own_use)
 }
 
-/// Samples of the load, figures by file within a function, and parts of parameters add nothing.
 fn is_detail(title: &str) -> bool {
     let start: String = title.chars().take(40).flat_map(char::to_lowercase).collect();
     ["- detail", "function/file", "multi-valued"].iter().any(|part| start.contains(part))
@@ -256,7 +249,6 @@ fn label(name: &str) -> Option<&str> {
     name.strip_suffix(':').map(str::trim)
 }
 
-/// Adds the line if there is none.
 fn index_of<T: Default>(lines: &mut Vec<T>, name: &str, name_of: fn(&mut T) -> &mut String) -> usize {
     lines.iter_mut().position(|line| name_of(line) == name).unwrap_or_else(|| {
         let mut line = T::default();
@@ -285,7 +277,6 @@ fn wait_lines(table: &Table) -> impl Iterator<Item = WaitEvent> {
     Columns::of(&table.columns(), WAIT_NAME.iter().chain(WaitEvent::FIELDS)).lines(&table.rows)
 }
 
-/// There are fewer key statistics.
 const KEY_STATISTICS: usize = 64;
 
 /// Instance activity has three kinds of tables.
@@ -329,10 +320,7 @@ fn parameters(report: &mut Report, table: &Table) {
     }
 }
 
-/// Headings come twice, `Reads: Data
-/// Reqs per sec
-/// Writes: Data
-/// ...`: a column is of the side named last.
+/// Headings come twice, `Reads: Data | Reqs per sec | Writes: Data | ...`: a column is of the side named last.
 fn io_lines(table: &Table) -> Vec<IoLine> {
     let mut side = "";
     let with_side = |(column, head): (usize, &Head)| {
@@ -371,7 +359,6 @@ fn io_name(heading: &str) -> &str {
     }
 }
 
-/// Requests, or megabytes of data.
 fn set_io_rate(line: &mut IoLine, rate: Figure, is_data: bool, is_write: bool) {
     let field = match (is_data, is_write) {
         (true, false) => &mut line.read_bytes_per_s,
@@ -421,7 +408,7 @@ fn sql(report: &mut Report, table: &Table) {
     }
 }
 
-/// Adds the statement if there is none. A section without containers means the only record with the id.
+/// A section without containers means the only record with the id.
 fn index_of_sql(statements: &mut Vec<SqlStatement>, id: &str, container: Option<&str>) -> usize {
     let mut same_id = statements.iter().enumerate().filter(|(_, sql)| sql.id == id);
     let found = match container {
@@ -446,7 +433,6 @@ fn container_below(rows: &[Row]) -> Option<&str> {
     lines.find_map(|line| line.trim_start().strip_prefix("PDB: ")).map(str::trim)
 }
 
-/// The module, the container, or a piece of the statement.
 fn continue_sql(sql: &mut SqlStatement, row: &Row) {
     // Text breaks statements anywhere, and blanks at the break belong to them.
     let line = row.cells.first().map_or("", String::as_str);
@@ -503,7 +489,7 @@ fn segments(report: &mut Report, table: &Table) {
     }
 }
 
-/// Repairs known faults of reports, and notes each.
+/// Notes each repair.
 fn repair(report: &mut Report) {
     let seconds = report.elapsed_s();
     let lines = [&mut report.io_by_function, &mut report.io_by_file_type];
@@ -537,7 +523,7 @@ fn restore_unit(rate: &mut Option<Figure>, data: Option<Figure>, elapsed_s: Opti
     true
 }
 
-/// Some releases print writes of tablespaces below `1-bk Rds/s`. They are taken if they add up to the writes of the files.
+/// Some releases print writes of tablespaces below `1-bk Rds/s`: taken if they are the writes of the files.
 fn repair_tablespaces(tablespaces: &mut [FileIo], files: &[FileIo]) -> Option<String> {
     let sum = |lines: &[FileIo], of: fn(&FileIo) -> Option<Figure>| -> f64 {
         lines.iter().filter_map(of).map(|figure| figure.value).sum()
@@ -556,7 +542,7 @@ fn repair_tablespaces(tablespaces: &mut [FileIo], files: &[FileIo]) -> Option<St
     Some("the headings of Tablespace IO Stats are shifted: writes stand below '1-bk Rds/s', as those of the files show".into())
 }
 
-/// One release shifts the headings of wait classes. Total and average are exchanged if they fit the waits only then.
+/// One release exchanges total and average.
 fn repair_classes(classes: &mut Vec<WaitEvent>) -> Option<String> {
     let fits = |event: &WaitEvent| -> Option<bool> {
         let (waits, total, average) = (event.waits?.value, event.total_s?, event.average_us?);

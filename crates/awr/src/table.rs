@@ -1,5 +1,3 @@
-//! Titled tables as text and HTML both give them, and the fields that columns fill.
-
 use jiff::civil::DateTime;
 
 use crate::figure::{Figure, MIB, bytes, duration_us, number, prefix};
@@ -9,15 +7,11 @@ use crate::sections::moment;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
     pub(crate) tables: Vec<Table>,
-    /// From sections without headings.
     pub(crate) pairs: Vec<Pair>,
-    /// Title and line.
     pub(crate) sections: Vec<(String, usize)>,
-    /// From `DB/Inst` in page heads.
     pub(crate) db_inst: Option<(String, String)>,
-    /// Titles of tables that are too large to be read to their end.
     pub(crate) cut_tables: Vec<String>,
-    /// Elapsed and DB time in seconds: titles of comparisons have them with decimals.
+    /// Titles of comparisons have seconds with decimals.
     pub(crate) periods: Vec<[Figure; 2]>,
     pub(crate) held: HeldBytes,
     /// The rest was not read because of [`MOST_HELD`].
@@ -29,11 +23,9 @@ pub(crate) struct Document {
 
 /// Bytes in memory, by a generous count. A report of 50 MB has less.
 pub(crate) const MOST_HELD: usize = 400 * 1024 * 1024;
-/// Bytes of a row besides its cells, with the figures that are made of it.
+/// Bytes besides cells, with the figures that are made of them.
 const ROW: usize = 256;
-/// Bytes of a table besides its rows, with what is made of it.
 const TABLE: usize = 2048;
-/// Bytes of a text besides its letters.
 pub(crate) const TEXT: usize = 40;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,7 +48,6 @@ impl HeldBytes {
         self.0 += ROW + title.len();
     }
 
-    /// With the ruler above them, and the time to find them.
     pub(crate) fn heads(&mut self, heads: &[Head]) {
         self.0 += 6 * texts(heads.iter().flat_map(|head| [&head.group, &head.name]));
     }
@@ -89,7 +80,6 @@ pub(crate) struct Table {
 /// Lower case without blanks, because releases break lines differently.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Head {
-    /// The heading that the column shares with its neighbours.
     pub(crate) group: String,
     pub(crate) name: String,
 }
@@ -100,11 +90,9 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<String>,
 }
 
-/// The headings of its column, for [`find_head`], and the function that takes a cell.
 pub(crate) type Field<T> = (&'static str, Set<T>);
 type Set<T> = fn(&mut T, Cell<'_>);
 
-/// The macro `rows` implements it.
 pub(crate) trait FromRow: Default + 'static {
     const FIELDS: &'static [Field<Self>];
 
@@ -112,8 +100,7 @@ pub(crate) trait FromRow: Default + 'static {
     fn is_complete(&self) -> bool;
 }
 
-/// A field names the method of [`Cell`] that reads it and the headings of its column. A condition of complete rows may follow a
-/// type.
+/// A field names the method of [`Cell`] that reads it and the headings of its column. A condition of complete rows may follow.
 macro_rules! rows {
     ($(
         $(#[$meta:meta])*
@@ -158,7 +145,6 @@ impl Cell<'_> {
         self.text.map(str::to_owned)
     }
 
-    /// Blank or not.
     pub(crate) fn text(self) -> String {
         self.words().unwrap_or_default()
     }
@@ -235,7 +221,6 @@ impl Head {
 
 struct Pattern<'p> {
     is_wanted: bool,
-    /// True for a pattern of group and name as one text.
     is_of_all: bool,
     group: Option<&'p str>,
     name: &'p str,
@@ -253,7 +238,6 @@ impl<'p> Pattern<'p> {
     fn fits(&self, head: &Head) -> bool {
         let fits = match self.is_of_all {
             true => like(&head.all(), self.name),
-            // Most patterns are plain names.
             false if !self.has_star && head.name != self.name => false,
             false => like(&head.name, self.name) && self.group.is_none_or(|group| like(&head.group, group)),
         };
@@ -261,9 +245,8 @@ impl<'p> Pattern<'p> {
     }
 }
 
-/// The first fit of the patterns between `
-/// `. `*` is any text, `group>name` asks for the group too, and `+` joins group and name. `&` joins patterns, of which one after
-/// `!` must not fit.
+/// Patterns have `|` between. `*` is any text, `group>name` asks for the group too, and `+` joins group and name. `&` joins
+/// patterns, of which one after `!` must not fit.
 pub(crate) fn find_head<'t>(
     heads: &(impl Iterator<Item = (usize, &'t Head)> + Clone),
     patterns: &str,
@@ -282,7 +265,6 @@ fn unit_us(heading: &str) -> Option<f64> {
     units.into_iter().find(|(unit, _)| heading.contains(unit)).map(|(_, us)| us)
 }
 
-/// `*` is any text.
 pub(crate) fn like(text: &str, pattern: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
     let Some(mut text) = text.strip_prefix(start) else { return false };
@@ -365,7 +347,6 @@ impl<'t, T> Columns<'t, T> {
 }
 
 impl Row {
-    /// `None` for a blank cell.
     pub(crate) fn text(&self, column: Option<usize>) -> Option<&str> {
         let text = self.cells.get(column?)?.trim_ascii();
         (!text.is_empty()).then_some(text)
@@ -375,7 +356,6 @@ impl Row {
         self.text(column).and_then(number)
     }
 
-    /// Without the number of a footnote.
     pub(crate) fn name(&self) -> &str {
         self.cells.first().map_or("", |cell| without_footnote(cell.trim_ascii()))
     }
@@ -444,7 +424,6 @@ fn exchange_points(text: &mut String) {
     }
 }
 
-/// A label ends with a colon.
 pub(crate) fn pairs(section: &str, pieces: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Pair> {
     let mut found: Vec<Pair> = Vec::new();
     let mut label = String::new();

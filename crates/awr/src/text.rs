@@ -21,7 +21,6 @@ const MOST_BLANK: usize = 100_000;
 /// A prompt or a signature may follow the end.
 const LINES_AFTER_END: usize = 200;
 
-/// Drops sections that are not wanted at once.
 pub(crate) fn read(
     pieces: impl FnMut() -> Option<Piece>,
     kind: Kind,
@@ -48,19 +47,16 @@ pub(crate) fn read(
 struct Line {
     number: usize,
     text: String,
-    /// Bytes before the first word.
     indent: usize,
 }
 
 impl Line {
-    /// The text from the first word on.
     fn words(&self) -> &str {
         &self.text[self.indent..]
     }
 }
 
-/// Expands tabs; drops CR, form feeds (even glued to a title), blank lines at the end, and page heads of SQL*Plus: a blank line,
-/// `OUTPUT`, and a rule.
+/// Expands tabs; drops CR, form feeds (even glued to a title), and page heads of SQL*Plus: a blank line, `OUTPUT`, and a rule.
 struct Lines<F> {
     pieces: F,
     ready: VecDeque<Line>,
@@ -227,7 +223,6 @@ impl End {
     }
 }
 
-/// `Title   DB/Inst: ORCL/orcl1  Snaps: 2-3`
 fn headed(line: &str) -> Option<(String, Option<(String, String)>)> {
     // Most lines have no colon.
     if !line.contains(':') || line.starts_with("     ") || line.starts_with("->") {
@@ -314,7 +309,6 @@ fn tables(title: &str, lines: &[Line], held: &mut HeldBytes) -> Vec<Table> {
         return two_line_tables(title, lines, held);
     }
     let is_sql = title.starts_with("SQL ordered by") || title.starts_with("Top SQL with");
-    // Each with the columns that cut its rows.
     let mut tables: Vec<(Table, Vec<Range<usize>>)> = Vec::new();
     let mut is_open = false;
     for (index, line) in lines.iter().enumerate() {
@@ -333,7 +327,6 @@ fn tables(title: &str, lines: &[Line], held: &mut HeldBytes) -> Vec<Table> {
                 table.rows.retain(|row| row.line < lines[first].number);
             }
             let mut columns = runs;
-            // Labels before the first run.
             if columns.first().is_some_and(|first| first.start >= 4) {
                 columns.insert(0, 0..columns[0].start - 1);
             }
@@ -363,7 +356,6 @@ fn is_group_ruler(runs: &[Range<usize>], below: &[Line]) -> bool {
     next.is_some_and(|next| groups(runs, &next))
 }
 
-/// After a blank line, a note, or the end of another table.
 fn heading_start(lines: &[Line], ruler_at: usize) -> usize {
     let mut first = ruler_at;
     while first > 0 && ruler_at - first < HEADING_LINES {
@@ -454,8 +446,7 @@ fn nearest(columns: &[Range<usize>], span: &Range<usize>) -> Option<usize> {
     (0..columns.len()).min_by_key(|at| (usize::MAX - overlap(&columns[*at], span), distance(&columns[*at])))
 }
 
-/// From each column's start to the next. A word on the border goes to the column that it overlaps more: some columns are printed
-/// beside their rulers.
+/// A word on the border goes to the column that it overlaps more: some columns are printed beside their rulers.
 fn cells(line: &str, columns: &[Range<usize>]) -> Vec<String> {
     if !line.is_ascii() {
         // Columns are characters: an umlaut in a name must not shift the cells behind it.

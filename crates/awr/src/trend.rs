@@ -17,11 +17,9 @@ pub struct Trend {
     pub row: Row,
     pub cpus: Option<f64>,
     pub log_file_sync_us: Option<f64>,
-    /// Average sessions in each wait class and on CPU.
     pub classes: BTreeMap<String, f64>,
-    /// Average sessions in each event that is not idle.
     pub events: BTreeMap<String, f64>,
-    /// Average sessions in each statement, by SQL Id and container.
+    /// By SQL Id and container.
     pub statements: BTreeMap<String, f64>,
 }
 
@@ -93,7 +91,6 @@ pub fn subject_words(report: &Report) -> String {
 /// Per second, and mean waits. Figures that their print does not tell from 0 are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
-    /// Blocks.
     pub logical_reads: Option<f64>,
     /// Blocks that the application read.
     pub physical_reads: Option<f64>,
@@ -104,7 +101,7 @@ pub struct Rates {
     pub redo_bytes: Option<f64>,
     pub commits: Option<f64>,
     pub db_time_s: Option<f64>,
-    /// Waits of foreground sessions for one block.
+    /// Of foreground sessions.
     pub single_block_reads: Option<f64>,
     pub single_block_read_us: Option<f64>,
     pub log_file_sync_us: Option<f64>,

@@ -8,7 +8,6 @@ use flate2::read::MultiGzDecoder;
 
 use crate::input::Pieces;
 
-/// Bytes that decide how a file is packed and encoded.
 const SNIFFED: usize = 4096;
 /// An archive of packed files may be packed itself; more layers are an attack.
 const MOST_LAYERS: usize = 3;
@@ -34,7 +33,6 @@ pub(crate) fn plain<'a>(input: impl Read + 'a) -> io::Result<Box<dyn BufRead + '
     unpacked(Box::new(input), MOST_LAYERS, &budget)
 }
 
-/// What one input unpacks to, in all its layers.
 #[derive(Default)]
 struct Budget {
     always: u64,
@@ -131,7 +129,6 @@ impl Packed {
     }
 }
 
-/// Each begins on a line of its own.
 fn reports_of<'a>(
     mut entries: impl FnMut() -> io::Result<Option<Vec<u8>>> + 'a,
     layers: usize,
@@ -153,7 +150,6 @@ fn reports_of<'a>(
     })
 }
 
-/// Fails if the file is larger than any report.
 fn content(entry: impl Read, name: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     entry.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
@@ -221,7 +217,6 @@ fn utf8_of(mut input: impl Read, order: ByteOrder) -> impl Read {
     })
 }
 
-/// Ends at the function's first `None`.
 pub(crate) struct Blocks<F> {
     next: F,
     ready: Cursor<Vec<u8>>,

@@ -150,7 +150,6 @@ fn sql_shares(report: &Report) -> Vec<Row> {
     report.sql_sections.iter().flat_map(of_section).collect()
 }
 
-/// Statements ordered by executions have rows per execution.
 fn sql_per_execution(report: &Report) -> Vec<Row> {
     let row = |own: &SqlSection, row: &SqlRow| {
         let (value, executions) = match row.rows {
@@ -187,7 +186,7 @@ const SQL_FIGURES: [SqlFigure; 4] = [
     ("I/O (%)", |_, row| row.io_percent),
 ];
 
-/// The first section that prints a figure decides. A section lists a statement twice if several containers have it.
+/// A section lists a statement twice if several containers have it.
 fn sql_of_other_sections(report: &Report) -> Vec<Row> {
     let mut seen = BTreeSet::new();
     let lines = || report.sql_sections.iter().flat_map(|own| own.rows.iter().map(move |row| (own, row)));
@@ -209,7 +208,6 @@ fn sql_of_other_sections(report: &Report) -> Vec<Row> {
     rows
 }
 
-/// With the precision that the factors leave.
 fn product(one: Figure, other: Figure) -> Figure {
     let value = one.value * other.value;
     let resolution = one.resolution * other.value.abs() + one.value.abs() * other.resolution;
@@ -222,8 +220,7 @@ fn counted(figure: Option<Figure>) -> Option<Figure> {
     figure.map(|figure| if is_whole(figure) { Figure::exact(figure.value) } else { figure })
 }
 
-/// `part = scale x whole / constant`. The constant is known, or is that of most lines; a known one that most lines do not have is
-/// a pair of its own.
+/// The constant is known, or is that of most lines; a known one that most lines lack is a pair of its own.
 fn proportional(
     constant: &str,
     lines: impl Iterator<Item = (String, Option<Figure>, Option<Figure>)>,
@@ -312,7 +309,7 @@ fn waits_per_transaction(report: &Report, events: &[WaitEvent]) -> Vec<Row> {
     proportional("transactions", lines, transactions(report), 1.0)
 }
 
-/// Top events are of foreground sessions, or of all in reports that do not separate them.
+/// Top events may be of all sessions.
 fn top_and_events(report: &Report) -> Vec<Row> {
     let events = match report.all_events.is_empty() {
         true => &report.foreground_events,
@@ -334,7 +331,6 @@ fn top_and_events(report: &Report) -> Vec<Row> {
     rows
 }
 
-/// The key statistics are repeated among all of them.
 fn key_statistics(report: &Report) -> Vec<Row> {
     let mut known = BTreeMap::new();
     let repeated = report.activity.iter().filter_map(|line| {
@@ -348,7 +344,6 @@ fn key_statistics(report: &Report) -> Vec<Row> {
     repeated.collect()
 }
 
-/// Names in the load profile, statistics, and the load profile's unit.
 const LOAD: &[(&[&str], &[&str], f64)] = &[
     (&["Block changes"], &["db block changes"], 1.0),
     (&["Parses (SQL)", "Parses"], &["parse count (total)"], 1.0),
@@ -420,7 +415,6 @@ fn efficiency(report: &Report) -> Vec<Row> {
     computed.into_iter().filter_map(row).collect()
 }
 
-/// The header prints the host's size too.
 fn host(report: &Report) -> Vec<Row> {
     let os = |name: &str| report.os_statistics.iter().find(|line| line.name == name);
     let value = |name: &str| os(name)?.value;

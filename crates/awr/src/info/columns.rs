@@ -25,7 +25,6 @@ fn column(name: impl Into<String>, get: impl Fn(&Named) -> Option<Value> + Send 
     Column { name: name.into(), get: Box::new(get) }
 }
 
-/// A column of the report itself.
 fn own<T: ToCell + 'static>(name: &str, get: fn(&Report) -> Option<T>) -> Column {
     column(name, move |named| get(&named.report).cell())
 }
@@ -218,7 +217,6 @@ fn wait_class(report: &Report, class: &str) -> Option<WaitEvent> {
     report.classes_of_sessions().iter().find(|event| own(&event.name)).cloned()
 }
 
-/// True if the role or a destination of redo shows a standby.
 fn data_guard(report: &Report) -> Option<bool> {
     let is_standby = report.database.role.as_ref().map(|role| role != "PRIMARY");
     let ships = report.parameters.iter().any(|parameter| {
@@ -227,7 +225,6 @@ fn data_guard(report: &Report) -> Option<bool> {
     (is_standby.is_some() || !report.parameters.is_empty()).then(|| is_standby.unwrap_or(false) || ships)
 }
 
-/// True if storage cells serve the reads.
 fn exadata(report: &Report) -> Option<bool> {
     let events = || report.top_events.iter().chain(&report.foreground_events).chain(&report.all_events);
     let is_cell = |event: &WaitEvent| {
@@ -279,7 +276,6 @@ fn lacking() -> Vec<Column> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     Statements,
-    /// In the order of the report.
     Segments,
 }
 
@@ -316,7 +312,6 @@ const OF_STATEMENT: &[Head<SqlStatement>] = &[
     ("Sharable Memory (bytes)", |sql, _| sql.sharable_bytes.cell()),
     ("Version Count", |sql, _| sql.versions.cell()),
     ("Plans", |sql, _| sql.plans.join(" ").cell()),
-    // All lines of a statement in one cell.
     ("SQL Text", |sql, _| sql.text.split_whitespace().collect::<Vec<_>>().join(" ").cell()),
 ];
 
@@ -341,7 +336,6 @@ impl Work {
         OF_REPORT.iter().map(|(head, _)| *head).chain(own).collect()
     }
 
-    /// A cell for each head; `None` if the report lacks the rows.
     pub fn rows(self, named: &Named) -> Vec<Cells> {
         fn cells<T>(heads: &[Head<T>], row: &T, report: &Report) -> Cells {
             heads.iter().map(|(_, cell)| cell(row, report)).collect()

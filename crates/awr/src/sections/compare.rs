@@ -180,7 +180,6 @@ fn host(report: &mut Report, table: &Table) {
     report.host_cpu = (cpu != HostCpu::default()).then_some(cpu);
 }
 
-/// Both periods are printed side by side with the same headings.
 fn top_events(report: &mut Report, table: &Table) {
     let is_first = |at: &usize| table.heads[*at].name.ends_with("event");
     let firsts: Vec<usize> = (0..table.heads.len()).filter(is_first).collect();
@@ -199,7 +198,6 @@ fn waits(table: &Table) -> impl Iterator<Item = WaitEvent> {
     wait_lines(table).filter(|event| event.total_s.is_some() && !event.name.is_empty())
 }
 
-/// A column for each function or type of file, and tables for data and for requests.
 fn io(lines: &mut Vec<IoLine>, table: &Table) {
     let Some(row) = table.rows.first() else { return };
     let is_data = table.title.to_lowercase().contains("data rate");

@@ -73,7 +73,6 @@ const IO_LINE: &[Field<IoLine>] = &[
     ("+*large*&+*read*", |line, cell| line.large_read_us = cell.duration_ms()),
 ];
 
-/// Headings of `System Statistics - Per Second`, the load profile's names, and its units.
 const RATES: [(&str, &str, f64); 10] = [
     ("logicalreads/s", "Logical read (blocks)", 1.0),
     ("physicalreads/s", "Physical read (blocks)", 1.0),
@@ -246,7 +245,6 @@ fn is_of_shares(table: &Table) -> bool {
     table.title.contains('%') || table.heads.iter().any(|head| head.group.contains('%'))
 }
 
-/// Classes are columns here.
 fn wait_classes(report: &mut Report, table: &Table) {
     let is_of_shares = is_of_shares(table);
     // The cluster's shares are the only row of a table, whose first cell is blank.
@@ -265,7 +263,6 @@ fn wait_classes(report: &mut Report, table: &Table) {
     }
 }
 
-/// Statistics are columns here, as seconds or shares: `DB time (s)`, `DB CPU`.
 fn time_model(report: &mut Report, table: &Table) {
     let is_of_shares = is_of_shares(table);
     for (head, name) in TIME_MODEL {
@@ -411,7 +408,6 @@ fn parameters_by_instance(report: &mut Report, table: &Table) {
     }
 }
 
-/// Figures that a global report has by instance alone.
 pub(super) fn finish(report: &mut Report) {
     let instances = &report.instances;
     let db_time = Figure::sum(instances.iter().map(|instance| instance.db_time_s));

@@ -7,7 +7,6 @@ use crate::kind::{Format, Kind};
 use crate::report::{Interval, Report, Snapshot};
 use crate::table::{Document, Field, Table};
 
-/// A later table completes an earlier one.
 pub(super) const DATABASE: &[Field<Report>] = &[
     ("dbname*|database|name", |own, cell| own.database.name = cell.words().or(own.database.name.take())),
     ("dbid*|id", |own, cell| own.database.id = cell.words().or(own.database.id.take())),
@@ -113,7 +112,6 @@ fn snapshots(report: &mut Report, table: &Table) {
     }));
 }
 
-/// Printed in hundredths of a minute; the snapshots' times give elapsed time in seconds.
 fn times(interval: &mut Interval, document: &Document) {
     let minutes = |label: &str| {
         let is_own = |label_of: &str| label_of.eq_ignore_ascii_case(label);

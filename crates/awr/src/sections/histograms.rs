@@ -26,7 +26,6 @@ impl SectionRow {
     }
 }
 
-/// The waits of an event, true if their unit was cut, and the event's rows.
 type Parts = (Option<(Figure, bool)>, Vec<SectionRow>);
 
 pub(super) fn histograms(tables: &[Table]) -> Vec<EventHistogram> {
@@ -91,7 +90,6 @@ fn edges(table: &Table) -> Option<(usize, Vec<f64>)> {
 
 /// Each at most 64 times the one before. This decides on a cut unit: `<4m` is 4 ms before `<8ms`, and 4 minutes before `<1/4h`.
 fn ascending(choices: &[Vec<f64>]) -> Option<Vec<f64>> {
-    // For each choice of the last column, the edges that lead to it.
     let mut chains: Vec<Vec<f64>> = vec![Vec::new()];
     for own in choices {
         let extended = own.iter().filter_map(|edge| {
@@ -131,7 +129,6 @@ fn readings(head: &str) -> Vec<f64> {
     units.iter().map(|unit| value * unit).collect()
 }
 
-/// The finest bucket wins where sections overlap.
 fn merged(parts: &[SectionRow]) -> Option<Vec<Bucket>> {
     let mut edges: Vec<f64> = parts.iter().flat_map(|part| part.edges.iter().copied()).collect();
     edges.sort_by(f64::total_cmp);
@@ -157,7 +154,6 @@ fn exact(parts: &[SectionRow], from: f64, to: f64) -> Option<Figure> {
     })
 }
 
-/// The share below one edge minus the share below the other, of different sections.
 fn between(parts: &[SectionRow], from: f64, to: f64) -> Option<Figure> {
     let below = |edge: f64| {
         parts.iter().find_map(|part| {
