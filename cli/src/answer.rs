@@ -42,7 +42,7 @@ struct Form {
 }
 
 impl Forms {
-    /// Call it before any work: it refuses forms that contradict each other.
+    /// Call it before any work.
     pub(crate) fn checked(&self) -> Result<&Self, Failure> {
         let own = self.html.as_deref().filter(|page| !page.is_empty()).map(Path::new);
         let page = own.or(self.output.as_deref()).filter(|_| self.has_charts());
@@ -90,7 +90,6 @@ impl Forms {
         }
     }
 
-    /// `is_partial` if not everything that was named could be read.
     pub(crate) fn exit_code<A: Answer>(&self, answer: &A, is_partial: bool) -> ExitCode {
         match answer.outcome() {
             _ if is_partial => ExitCode::from(PARTLY),

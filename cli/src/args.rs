@@ -21,7 +21,6 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Compare", &["list", "compare", "gate", "trend"]),
     ("Around a run", &["mark", "verify", "awr", "conf"]),
 ];
-/// Parameters that most tests set: `-h` shows their flags.
 const USUAL: [&str; 10] = [
     "TARGET",
     "SCHEMAS",
@@ -34,7 +33,6 @@ const USUAL: [&str; 10] = [
     "WARMUP",
     "RUN_NAME",
 ];
-/// Examples that `-h` shows.
 const FEW: usize = 3;
 
 pub(crate) const PLAIN: &str = "Print lines instead of the dashboard, even on a terminal";
@@ -74,7 +72,6 @@ fn grouped(command: Command) -> Command {
     ))
 }
 
-/// `-h` fits one screen: usual flags and a few examples.
 fn with_short_help(command: Command) -> Command {
     let command = command.mut_subcommands(with_short_help);
     let Some(full) = command.get_after_help().map(ToString::to_string) else { return command };
@@ -88,7 +85,7 @@ fn with_short_help(command: Command) -> Command {
     command.mut_args(with_short_meaning).after_help(short).after_long_help(full)
 }
 
-/// `-h` shows the first sentence, and the end in brackets, which has the default.
+/// The end in brackets has the default.
 fn with_short_meaning(arg: Arg) -> Arg {
     let Some(full) = arg.get_help().map(ToString::to_string) else { return arg };
     let (meaning, end) = full.rfind(" [").map_or((full.as_str(), ""), |at| full.split_at(at));

@@ -55,7 +55,6 @@ impl Failure {
         Self { code: USAGE, messages: Vec::new() }
     }
 
-    /// The work failed after its start.
     pub(crate) fn failed(message: impl Display) -> Self {
         Self { code: FAILED, messages: vec![message.to_string()] }
     }
@@ -65,7 +64,6 @@ impl Failure {
         Self { code: INTERRUPTED, messages: vec![message.to_string()] }
     }
 
-    /// The work is kept.
     pub(crate) fn after_work(self) -> Self {
         Self { code: if self.code == USAGE { FAILED } else { self.code }, ..self }
     }

@@ -12,7 +12,6 @@ use crate::failure::Failure;
 use crate::output;
 
 pub(crate) const INDEX: &str = "index.html";
-/// Commands find runs there without a flag.
 const USUAL_FOLDER: &str = "runs";
 const CAMPAIGNS: &str = "campaigns";
 
@@ -21,7 +20,7 @@ pub(crate) struct Written {
     pub(crate) are_good: bool,
 }
 
-/// Does not read records again that the page shows, since a record is never edited.
+/// Records that the page shows are not read again: a record is never edited.
 pub(crate) fn write(results: &Path) -> Result<Written, Failure> {
     let path = results.join(INDEX);
     let known: BTreeMap<String, IndexRow> = fs::read_to_string(&path)

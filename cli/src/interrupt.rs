@@ -64,7 +64,6 @@ fn end_connections() {
     }
 }
 
-/// Or until a third signal.
 fn finish(signals: &mut Signals) {
     if wait_for_unfinished(Duration::ZERO) {
         return;

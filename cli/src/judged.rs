@@ -42,7 +42,6 @@ impl Stamp {
 /// Another build may judge otherwise.
 static PROGRAM: LazyLock<Option<Stamp>> = LazyLock::new(|| Stamp::of(&env::current_exe().ok()?));
 
-/// A record without its series, and the verdicts that were made with it.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     verdicts: Vec<Judged>,
@@ -78,12 +77,10 @@ fn read_through<T>(
     Ok(keep(&Run::judged_before(&kept.record, kept.verdicts)))
 }
 
-/// Lists and comparisons will need the verdicts.
 pub(crate) fn keep(folder: &Path) {
     let _ = read(folder, |_| ());
 }
 
-/// The cache file of a run, and the stamps that it must have.
 struct Place {
     file: PathBuf,
     made: Made,

@@ -1,4 +1,4 @@
-//! The binary `slob`: arguments, configuration, the registry of engines, what people see, exit codes.
+//! The binary `slob`.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -43,7 +43,6 @@ pub(crate) fn done(text: &str) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `-` means stdout.
 pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return print_as_it_is(page);
@@ -92,7 +91,6 @@ pub(crate) fn is_held_back() -> bool {
     held_back().is_some()
 }
 
-/// Does nothing, without `ready`, if no lines are held back.
 pub(crate) fn release(ready: impl FnOnce()) {
     let Some(lines) = held_back().take() else { return };
     ready();

@@ -26,7 +26,6 @@ pub(crate) fn table() -> Table {
     Table::new(DEFAULT_TARGET, &options)
 }
 
-/// `None` unless the parameter is of one kit's files only.
 pub(crate) fn target_of_kit(param: &Param) -> Option<&'static str> {
     match (param.key, param.group) {
         ("DBNAME" | "CONNECT_STRING" | "CREATE_BASE_TABLE", _) => {

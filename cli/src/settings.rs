@@ -29,7 +29,7 @@ const PASSED_BY_SHELL: &[&str] = &["/dev/stdin", "/dev/fd/", "/proc/self/fd/"];
 /// A run takes these from what is loaded.
 pub(crate) const LOADED: [&str; 3] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ"];
 
-/// Prints warnings. `extra` parameters precede the flags. Fails if the default target is certainly not the one that is meant.
+/// Fails if the default target is certainly not the one that is meant. `extra` parameters precede the flags.
 pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Result<Settings, Failure> {
     let settings = resolve_unconnected(matches, extra)?;
     if matches.try_get_raw("TARGET").is_ok() {
@@ -38,7 +38,6 @@ pub(crate) fn resolve(matches: &ArgMatches, extra: &[(String, String)]) -> Resul
     Ok(settings)
 }
 
-/// For a command that opens no target.
 pub(crate) fn resolve_unconnected(
     matches: &ArgMatches,
     extra: &[(String, String)],
@@ -137,7 +136,6 @@ pub(crate) fn resolve_with(
     if asks_password(matches) { ask_password(resolved.settings) } else { Ok(resolved.settings) }
 }
 
-/// Ignores environment and flags.
 pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
     let file = read_conf(Some(&path.to_string_lossy()))?;
     let resolved = Settings::resolve(&registry::table(), file.as_ref(), &[], &[])?;
@@ -302,7 +300,6 @@ pub(crate) fn for_record(settings: &Settings) -> Vec<ConfigEntry> {
     settings.entries().filter_map(entry).collect()
 }
 
-/// Without secrets.
 pub(crate) fn shown(settings: &Settings, key: &str) -> Option<String> {
     settings.entry(key).and_then(Entry::displayed)
 }
@@ -342,7 +339,6 @@ pub(crate) fn results_dir_or_default(conf: Option<&str>, flag: Option<String>) -
     resolved.map_or_else(|_| "runs".into(), |resolved| results_dir(&resolved.settings))
 }
 
-/// `place` names the plan or search.
 pub(crate) fn overridden(
     settings: &Settings,
     pairs: &[(&str, String)],
@@ -378,7 +374,6 @@ pub(crate) fn of_load_as_loaded(settings: &Settings, engine: &dyn Engine) -> Res
     }
 }
 
-/// Only values that differ from the defaults.
 pub(crate) fn say_as_loaded(asked: &Settings, taken: &Settings) {
     let differs =
         |entry: &&Entry| !entry.origin().is_set() && entry.displayed() != shown(asked, entry.param().key);

@@ -22,7 +22,6 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// By default what suits stdout.
     pub(crate) fn of<const N: usize>(asked: [(bool, Self); N], piped: Self) -> Self {
         let form = asked.into_iter().find(|(is_asked, _)| *is_asked).map(|(_, form)| form);
         form.unwrap_or(if io::stdout().is_terminal() { Self::Table } else { piped })
@@ -40,13 +39,12 @@ impl Form {
     }
 }
 
-/// Of those that were asked for.
 pub(crate) struct Records<T> {
     pub(crate) kept: Vec<T>,
     asked: usize,
 }
 
-/// Without runs that a campaign has set aside, if the name is that of its folder.
+/// A campaign's folder may hold runs that it has set aside.
 fn that_count(name: &str, mut runs: Vec<PathBuf>) -> Vec<PathBuf> {
     if let Ok(Some((_, state))) = read_campaign(Path::new(name)) {
         let is_set_aside = |run: &OsStr| state.is_set_aside(&run.to_string_lossy());
@@ -132,7 +130,7 @@ impl<T: Send> Records<T> {
         Err(Failure::said())
     }
 
-    /// 0 if all could be read, 1 if some, 2 if none of those that were asked for.
+    /// 0 if all could be read, 1 if some, 2 if none.
     pub(crate) fn exit_code(&self) -> Result<ExitCode, Failure> {
         match (self.kept.len(), self.asked) {
             (read, asked) if read == asked => Ok(ExitCode::SUCCESS),

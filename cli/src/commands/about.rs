@@ -133,7 +133,6 @@ pub(super) fn conf(args: &ConfArgs, matches: &ArgMatches) -> Outcome {
     output::done(&if args.json { as_json(&settings) } else { as_table(&settings) })
 }
 
-/// Never writes over a file.
 fn init(name: &str) -> Result<(), Failure> {
     let fail = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {

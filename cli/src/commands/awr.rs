@@ -71,7 +71,6 @@ pub(super) struct Files {
 const STDIN: &str = "-";
 /// Files of a folder that are opened to see whether it holds reports.
 const FILES_TRIED: usize = 5;
-/// A report has its title within this many bytes.
 const HEAD_BYTES: u64 = 128 * 1024;
 
 pub(super) struct ReadReports<T> {
@@ -87,8 +86,7 @@ struct ReadFile<T> {
 }
 
 impl<T: Send> ReadReports<T> {
-    /// Reads on all CPUs; memory holds only what `keep` returns. Errors go to stderr, and the readable part of a truncated report
-    /// is kept.
+    /// Memory holds only what `keep` returns. Errors go to stderr, and the readable part of a truncated report is kept.
     pub(super) fn read<'a>(
         paths: impl IntoIterator<Item = &'a PathBuf>,
         scope: Scope,
@@ -149,7 +147,6 @@ fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     Ok(Box::new(fs::File::open(path)?))
 }
 
-/// Also true for a folder of reports. A run's folder may hold the server's report, but is a run.
 pub(super) fn are_reports(path: &Path) -> bool {
     let head = |path: &PathBuf| {
         let mut bytes = Vec::new();
@@ -276,7 +273,6 @@ fn pipes(rows: &[Row]) -> String {
     Table::new(columns).with_rows(rows.iter().map(Row::cells)).pipes()
 }
 
-/// From DATABASE and BEGIN to the wait for the log. DB time per second is known as AAS.
 fn info_columns() -> Vec<Column> {
     let column = |head: &Head| match head {
         Head::DbTime => Column::right("AAS"),
@@ -303,7 +299,6 @@ fn minute(moment: DateTime) -> String {
     moment.strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// A day.
 const LONGEST_US: f64 = 86_400e6;
 const EVENTS_NAMED: usize = 12;
 
@@ -516,7 +511,6 @@ fn check(args: &CheckArgs) -> Outcome {
     Ok(code)
 }
 
-/// Shows the pairs that differ, or `all` of them.
 fn check_text(check: &Checks, all: bool) -> String {
     let mut text = format!("{}: {}\n", check.file, check_summary(check));
     let shown: Vec<&Pair> = check.pairs.iter().filter(|pair| all || pair.verdict != Verdict::Agree).collect();
@@ -606,7 +600,6 @@ fn rows_table(rows: &[Rows]) -> String {
     Table::new(columns).with_rows(rows.iter().map(row)).terminal(None)
 }
 
-/// Rows of a table without --all.
 const MOST_ROWS: usize = 30;
 
 /// Compare two reports, or the two periods of a compare-period report

@@ -66,7 +66,6 @@ pub(super) fn export(args: &AwrExportArgs) -> Outcome {
 
 type Cells = Vec<Option<Value>>;
 
-/// Its own row comes first.
 struct Rows(Vec<Vec<Cells>>);
 
 impl Rows {
@@ -90,7 +89,6 @@ type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// Temporary files beside the final ones: a failure leaves none.
 enum Target {
-    /// One transaction.
     Database(Connection, File, TempPath),
     Folder(Vec<(BufWriter<File>, TempPath)>),
 }

@@ -172,7 +172,6 @@ fn answer(directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Fa
     Ok(())
 }
 
-/// At most three by name.
 fn missing(state: &State) -> String {
     const MOST: usize = 3;
     let named: Vec<&str> = state.missing.iter().take(MOST).map(String::as_str).collect();
@@ -183,7 +182,6 @@ fn missing(state: &State) -> String {
     format!("runs that are no longer there: {}{more}", named.join(", "))
 }
 
-/// True if every verdict is good.
 fn say_verdicts(directory: &Path, schedule: &Schedule, state: &State) -> bool {
     let cells = judged_cells(directory, schedule, state);
     let mut groups: BTreeMap<(&str, &str), Vec<GroupVerdicts>> = BTreeMap::new();
@@ -230,7 +228,6 @@ fn make_bad_runs_again(directory: &Path, schedule: &Schedule, store: &mut Store)
     Ok(store.make_again(&steps)?)
 }
 
-/// Includes the runs beside them.
 fn completed_runs<'a>(directory: &Path, schedule: &'a Schedule, state: &State) -> BTreeMap<String, &'a Step> {
     let of_step = |step: &'a Step| {
         let run = state.completed_run(step)?;
@@ -276,7 +273,6 @@ pub(super) fn runs_of_campaign<'a, T: Send>(
     Ok((read.kept, is_whole))
 }
 
-/// A run and those at work beside it.
 fn company(directory: &Path, run: &str) -> Option<Vec<String>> {
     let record = read_record_with(&directory.join(run), SeriesWanted::Empty).ok()?;
     let others = record.together.into_iter().flat_map(|together| together.neighbours);
@@ -392,7 +388,6 @@ fn copy_probes(results: &Path, directory: &Path) {
 
 struct Runs {
     stop: Arc<AtomicBool>,
-    /// The searches that replace runs.
     search: Option<(Goal, Options)>,
 }
 
@@ -520,7 +515,6 @@ fn add_demand(schedule: &mut Schedule, goal: &Goal) {
     schedule.demand.extend(pairs.map(|(key, value)| (key.to_owned(), value.clone())));
 }
 
-/// Resumes in the folder that the settings name.
 fn search(
     settings: &Settings,
     goal: &Goal,

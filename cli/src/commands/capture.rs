@@ -1,5 +1,4 @@
-//! Captures of `slob selftest`: a server's answers word for word, for those who have no such server. The archive holds
-//! `README.txt`, `report.md` and `capture.json`; a replay makes the figures again.
+//! Captures of `slob selftest`: a server's answers word for word, for those who have no such server.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -28,7 +27,6 @@ capture.json holds its version, settings, counters and plans word for word, the 
 report.md is the report. No password and no row of a table is in here. Look into it before you send it.
 ";
 
-/// Its file is written after each step.
 pub(super) struct Capture {
     file: PathBuf,
     kind: &'static EngineKind,
@@ -180,7 +178,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A capture unpacks to a few megabytes.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// Exit code 1 if the figures differ.
 pub(super) fn replay(file: &Path) -> Outcome {
     let failed = |message: String| Failure::usage(format!("reading {}: {message}", file.display()));
     let data = read(file).map_err(failed)?;
@@ -227,7 +224,6 @@ fn read(file: &Path) -> Result<Json, String> {
     Err(format!("it is not a capture: there is no {DATA_FILE} in it"))
 }
 
-/// True if its figures are the original ones.
 fn replay_moment(page: &mut String, kind: &EngineKind, moment: &Json) -> bool {
     page.push_str(&format!("\n## {}\n\n", moment["moment"].as_str().unwrap_or("a moment")));
     for fault in ["server_error", "said_error", "figures_error"] {

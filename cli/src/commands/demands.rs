@@ -120,7 +120,6 @@ impl<'a> SearchRuns<'a> {
         Self::new(settings.clone(), stop, directory, None)
     }
 
-    /// `about` tells the runs from those of other searches.
     pub(super) fn resumed(
         settings: Settings,
         stop: &'a AtomicBool,

@@ -154,7 +154,6 @@ impl Database {
         }
     }
 
-    /// One for each session; `None` if the database has no reads past its cache.
     fn readers(&self) -> Result<Option<Vec<BlockReader>>, Failure> {
         let readers = self.prepared.homes.iter().map(|schema| self.engine.block_reader(*schema));
         readers.collect::<Result<_, _>>().map_err(Failure::failed)

@@ -37,7 +37,6 @@ const RECORD_BYTES: u64 = 100 << 20;
 /// Free space that a server needs for its log.
 const LOG_BYTES: u64 = 256 << 20;
 const WATCHED: Duration = Duration::from_secs(1);
-/// I/O of others that affects a result.
 const IO_BYTES_PER_S: u64 = 1_000_000;
 const FEWER_COUNTERS: &str = "'Physical?' will rest on fewer counters";
 const LESS_KNOWN: &str = "'CPU to spare?' and 'Physical?' will know less";
@@ -74,7 +73,6 @@ impl Check {
         Self { grade: Grade::Warning, ..Self::good(subject, finding) }
     }
 
-    /// Error messages contain their remedy.
     fn problem(subject: &'static str, finding: impl Into<String>) -> Self {
         Self { grade: Grade::Problem, ..Self::good(subject, finding) }
     }
@@ -332,7 +330,6 @@ fn at_target(settings: &Settings, stop: &AtomicBool) -> AtTarget {
     AtTarget { checks, server: Some(server), site }
 }
 
-/// Checks of a run for loaded data, else of a load.
 fn data(
     settings: &Settings,
     load: &LoadSpec,
@@ -423,7 +420,6 @@ fn device(subject: &'static str, device: &Device) -> Check {
     }
 }
 
-/// `command` makes a probe.
 fn probe_of(settings: &Settings, host: &str, device: &Device, server: &Server, command: String) -> Check {
     let probe = latest_probe(&settings::results_dir(settings), host, device, server.block_bytes);
     match probe.and_then(|probe| probe.result.ceiling_iops()) {
@@ -662,7 +658,6 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `None` if --observe names this host.
 fn remote_host(settings: &Settings) -> Result<Option<SshHost>, Failure> {
     let entry = settings.entry("OBSERVE");
     let Some(Value::Observe(observers)) = entry.and_then(Entry::value) else { return Ok(None) };

@@ -19,7 +19,6 @@ use crate::{index, judged, output, registry, settings};
 pub(super) trait Led {
     fn start(&self) -> &dyn CommonStart;
 
-    /// Call it after the run: exchanges what the runs used.
     fn conclude(&self, record: &Record) -> Option<Together>;
 }
 
@@ -66,7 +65,6 @@ pub(super) fn measure_spec(
     Ok(KeptRun { record, folder, has_charts, script: prepared.script })
 }
 
-/// A run that did not complete is an error; `resume` says how to go on.
 pub(super) fn measure_step(
     settings: &Settings,
     stop: &AtomicBool,
@@ -108,7 +106,7 @@ pub(super) fn report_command(folder: &Path) -> String {
     format!("slob report {}", output::quoted(&folder.display().to_string()))
 }
 
-/// `command` can make the view again. False if it could not be written.
+/// `command` can make the view again.
 fn write_view(folder: &Path, name: &str, text: &str, command: &str) -> bool {
     let written = output::write_whole(&folder.join(name), text);
     if let Err(error) = &written {

@@ -80,7 +80,6 @@ fn several(several: &'static Several) -> Entry {
     }
 }
 
-/// In the order of the manual, then hidden ones.
 fn all() -> Vec<Entry> {
     let listed = vec![
         with("demo", is_of_demo, runs::demo),
@@ -122,7 +121,6 @@ fn all() -> Vec<Entry> {
     listed.into_iter().chain(hidden.into_iter().chain(engines).map(Entry::hidden)).collect()
 }
 
-/// Several-question commands without flags.
 fn usual_parts() -> [Entry; 3] {
     [
         with("device", is_of_probe, machine::probe),

@@ -175,7 +175,6 @@ fn is_json(path: &Path) -> bool {
         && fs::read(path).is_ok_and(|text| text.trim_ascii_start().starts_with(b"{"))
 }
 
-/// True if some input could not be read.
 fn read_inputs(paths: &[PathBuf], matches: &ArgMatches) -> Result<(Vec<Profile>, bool), Failure> {
     let mut inputs = Inputs::default();
     for path in paths {
@@ -308,7 +307,6 @@ pub(super) fn read(path: &Path) -> Result<Profile, Failure> {
     Profile::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// Saves the profile as it grows.
 fn from_server(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &[])?;
     let (every, length) = (time_given("every", &args.every)?, time_given("for", &args.length)?);
@@ -389,7 +387,6 @@ fn is_save_due(unsaved: usize, intervals: usize) -> bool {
     unsaved * SAVED_SINGLY >= intervals
 }
 
-/// Fails if the profile is of another server.
 fn earlier(text: &[u8], subject: &Subject, path: &Path) -> Result<Profile, Failure> {
     let place = path.display();
     let profile = Profile::read(text)

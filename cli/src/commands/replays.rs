@@ -25,7 +25,7 @@ pub(super) fn say_expectation(timetable: &Timetable, goal: &Goal) {
 
 pub(super) const SET_BY_STRETCH: [&str; 2] = ["RUN_TIME", "UNTIL_STEADY"];
 
-/// Only flags that would be ignored: a file may hold the same parameters for other commands.
+/// A file may hold these parameters for other commands.
 pub(super) fn refuse_flags(
     settings: &Settings,
     is_ignored: impl Fn(&str) -> bool,
@@ -61,7 +61,6 @@ pub(super) struct ReplayedRun {
     compress: f64,
 }
 
-/// `None` without --demand.
 pub(super) fn of_run(args: &ReplayedRun, settings: &Settings) -> Result<Option<Settings>, Failure> {
     let Some(path) = &args.demand else { return Ok(None) };
     let most = MAX_SESSIONS as u32;

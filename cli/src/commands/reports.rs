@@ -542,7 +542,6 @@ pub(super) fn required(gate: &str) -> Result<Vec<Requirement>, Failure> {
     gate::requirements(gate).map_err(|error| Failure::usage(format!("GATE: {error}")))
 }
 
-/// Two are the first and the second; each of more has a name of its own.
 fn groups_of<'a>(args: &'a DiffArgs, matches: &'a ArgMatches) -> Vec<(String, Vec<&'a str>)> {
     let listed = || matches.get_occurrences::<String>("group").unwrap_or_default();
     let mut groups: Vec<Vec<&str>> = match !args.group.is_empty() {
@@ -616,7 +615,7 @@ pub(super) struct AnalyzeArgs {
     forms: Forms,
 }
 
-/// Explains that `--scale` means the size of the data elsewhere.
+/// Elsewhere `--scale` means the size of the data.
 fn no_scale(variant: &str) -> Result<String, String> {
     Err(format!(
         "--scale is the size of the data, here as everywhere; for figures relative to a variant, use --relative-to {variant}"
@@ -670,7 +669,7 @@ fn neighbours(args: &AnalyzeArgs) -> Result<Option<Neighbours>, Failure> {
     compare_neighbours(Path::new(input), &schedule, &state, args.confidence).map(Some)
 }
 
-/// `None` unless it is the only input. Flags of runs have no meaning for it.
+/// Flags of runs have no meaning for such a campaign.
 fn campaign_of<'a>(
     args: &'a AnalyzeArgs,
     is_wanted: fn(&Schedule) -> bool,
@@ -706,7 +705,6 @@ struct Inputs {
     runs: Vec<Run>,
     campaign: Option<(Vec<Variant>, Vec<TableSpec>)>,
     notes: Vec<String>,
-    /// Labels are the names of variants.
     labelled: bool,
     unread: bool,
     has_others: bool,
@@ -768,7 +766,6 @@ impl Inputs {
         Ok(())
     }
 
-    /// The campaign names the variant and the model of each run.
     fn add_campaign(&mut self, directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
         let (runs, is_whole) = runs_of_campaign(directory, schedule, state, run_of)?;
         self.unread |= !is_whole;
@@ -826,7 +823,6 @@ impl Inputs {
         Ok(())
     }
 
-    /// `metrics` replace those of the tables.
     fn analysis(
         mut self,
         variants: &[&str],

@@ -34,9 +34,7 @@ use crate::{completing, interrupt, output, registry, settings};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Display {
-    /// On a terminal only.
     Dashboard,
-    /// On a terminal only.
     Bar,
     Lines,
 }
@@ -95,7 +93,6 @@ fn tablespace_and_schemas(words: &[&str]) -> Result<Vec<(String, String)>, Failu
     }
 }
 
-/// Says why a word can't be a tablespace, and the command to write.
 fn no_tablespace(word: &str) -> Option<String> {
     const NUMBERS: [&str; 10] =
         ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
@@ -194,7 +191,6 @@ pub(super) fn refuse_tablespace(spec: &LoadSpec, server: &Server) -> Result<(), 
     )))
 }
 
-/// Warns before a load of what its data will not be good for.
 fn warn_of_page_cache(
     engine: &dyn Engine,
     settings: &Settings,
@@ -236,7 +232,7 @@ fn load_sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
     )
 }
 
-/// With the flags of the load that a run takes too, without passwords.
+/// Without passwords.
 fn run_command(matches: &ArgMatches, settings: &Settings) -> String {
     // The number of schemas follows the flags, and a run has a seed of its own.
     let takes = |param: &Param| registry::is_of_run(param) && !["SCHEMAS", "SEED"].contains(&param.key);
@@ -400,7 +396,6 @@ fn gated(required: &[Requirement], records: &[Record], beside_json: bool) -> Out
     Ok(decided(gate.outcome))
 }
 
-/// Comparisons take runs of one name as a group.
 fn repeated(
     settings: &Settings,
     times: u32,
@@ -577,7 +572,6 @@ fn remove_demo(settings: &Settings, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Flags precede them.
 fn demo_parameters() -> Vec<(String, String)> {
     let target = format!("{}:./{DEMO_FOLDER}", registry::DEMO_SCHEME);
     let defaults = [

@@ -1,5 +1,4 @@
-//! The searches: `slob saturate` for the knee, `slob plan` for a test with a demand, `slob headroom` for the largest multiple of
-//! a demand.
+//! The commands that search with runs.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -119,7 +118,6 @@ pub(super) fn saturate(args: &SaturateArgs, matches: &ArgMatches) -> Outcome {
 
 struct LevelRuns {
     settings: Settings,
-    /// Runs beside each level; its limit counts.
     victim: Option<Settings>,
     name: String,
     stop: Arc<AtomicBool>,
@@ -191,7 +189,6 @@ fn refuse_unmeasured(limit: &LatencyLimit, limited: &Settings) -> Result<(), Fai
 const AGGRESSOR: &str = "aggressor";
 const VICTIM: &str = "victim";
 
-/// Its window is that of the search.
 fn victim(conf: &Path, search: &Settings) -> Result<Settings, Failure> {
     let shared = ["RUN_TIME", "WARMUP", "RESULTS_DIR"];
     let pairs = shared.map(|key| (key, settings::shown(search, key).unwrap_or_default()));
@@ -273,7 +270,6 @@ pub(super) fn plan(args: &PlanArgs, matches: &ArgMatches) -> Outcome {
     Ok(judged(true, is_written))
 }
 
-/// Refuses flags that only a run on a target uses.
 fn refuse_flags_of_a_target(matches: &ArgMatches, settings: &Settings) -> Result<(), Failure> {
     const USED: [&str; 6] = ["SCHEMAS", "SCALE", "SCAN_TABLE_SZ", "BLOCK_SZ", "TARGET", "RESULTS_DIR"];
     let is_flag = |entry: &&Entry| *entry.origin() == Origin::Flag && !USED.contains(&entry.param().key);
@@ -358,7 +354,6 @@ impl HeadroomArgs {
         }
     }
 
-    /// The page goes beside the runs, or where --html says.
     fn write<A: Answer>(&self, answer: &A, page: &Path) -> Result<(), Failure> {
         output::write_page(
             &answer.html(),
@@ -440,7 +435,6 @@ const QUICK_CALIBRATION: &str = "5s";
 fn expectation(settings: &Settings, goal: &Goal, repeats: u32) -> String {
     /// Doublings, and halvings of the gap.
     const FURTHER_STEPS: [u32; 2] = [3, 12];
-    /// Start and end of a run.
     const OVERHEAD_S: f64 = 2.0;
     let seconds = |key| match settings.value(key) {
         Some(Value::Duration(time)) => time.as_secs_f64(),
@@ -460,8 +454,7 @@ fn expectation(settings: &Settings, goal: &Goal, repeats: u32) -> String {
     )
 }
 
-/// Resumes from the runs in `directory`. `conditions` distinguish the searches of a campaign. Returns the interruption that ended
-/// the search too.
+/// Resumes from the runs in `directory`. `conditions` distinguish the searches of a campaign.
 pub(super) fn find_headroom(
     settings: Settings,
     goal: &Goal,

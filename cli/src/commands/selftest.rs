@@ -121,7 +121,6 @@ fn contract(
     Ok(())
 }
 
-/// Others that affect data and work have their defaults.
 const PARAMETERS: &[(&str, &str)] = &[
     ("SCHEMAS", "2"),
     ("THREADS_PER_SCHEMA", "2"),
@@ -159,7 +158,6 @@ impl<'a> EndToEnd<'a> {
         Ok(Self { load, run, settings, stop, capture, results })
     }
 
-    /// Always removes what it loaded.
     fn report(&self, report: &mut Report, stores_data: bool) {
         let setup = if stores_data { Self::step(report, "setup", || self.setup()) } else { Some(()) };
         self.moment("before the run");
@@ -259,7 +257,7 @@ impl<'a> EndToEnd<'a> {
         ))
     }
 
-    /// The target held no schemas before, so all of them are of this test.
+    /// The target held no schemas before.
     fn remove(&self) -> Result<((), String), String> {
         Ok(((), remove_all(self.open(Purpose::Use)?.as_ref())?))
     }
@@ -429,7 +427,6 @@ impl Report {
         }
     }
 
-    /// Returns the number of failed steps.
     fn end(&mut self, interrupted: bool) -> usize {
         let all = self.passed + self.failed;
         let words = match self.failed {

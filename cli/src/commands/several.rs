@@ -19,7 +19,6 @@ pub(super) struct Several {
     pub(super) name: &'static str,
     about: &'static str,
     examples: &'static str,
-    /// The first one's flags are the most usual.
     parts: &'static [Part],
     rare: &'static [&'static str],
     meant: fn(&ArgMatches) -> &'static str,

@@ -32,27 +32,17 @@ const POLL_EVERY: Duration = Duration::from_millis(100);
 /// A member that has ended waits so long for the others' use.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// From the program to a member.
 #[derive(Serialize, Deserialize)]
 enum Order {
     Prepare(Preparation),
-    Start {
-        at: Timestamp,
-        neighbours: Vec<Neighbour>,
-    },
-    /// By member.
+    Start { at: Timestamp, neighbours: Vec<Neighbour> },
     Used(BTreeMap<String, NeighbourUse>),
 }
 
-/// From a member to the program.
 #[derive(Serialize, Deserialize)]
 enum Report {
-    /// All sessions are connected.
-    Ready {
-        run: String,
-    },
+    Ready { run: String },
     Second(String),
-    /// The window is over.
     Used(Option<NeighbourUse>),
     Ended(End),
 }
@@ -147,7 +137,6 @@ struct Company<'a> {
 }
 
 impl Company<'_> {
-    /// Until every member is as far as that, or gone.
     fn listen(&mut self, is_reached: fn(&Member) -> bool) {
         while self.members.iter().any(|member| !member.is_gone && !is_reached(member)) {
             if self.stop.load(Ordering::Relaxed) {
@@ -310,7 +299,6 @@ fn orders() -> Receiver<Order> {
     orders
 }
 
-/// The reader may be gone.
 fn report(report: &Report) {
     if let Ok(line) = serde_json::to_string(report) {
         let _ = writeln!(io::stdout().lock(), "{line}");

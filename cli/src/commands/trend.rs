@@ -104,7 +104,6 @@ impl Inputs {
         Ok(())
     }
 
-    /// A history for each variant, model and number of sessions, with missed slots.
     fn add_campaign(&mut self, directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
         let (runs, is_whole) = runs_of_campaign(directory, schedule, state, JudgedRun::of)?;
         self.unread |= !is_whole;

@@ -92,7 +92,6 @@ fn verify_run(args: &VerifyArgs, results: &Path, name: &str) -> Outcome {
     Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
 }
 
-/// By the configuration in the record.
 fn check_plan(record: &Record) -> Vec<Recheck> {
     let spec = match spec_of(record) {
         Ok(spec) => spec,

@@ -100,7 +100,6 @@ impl LoadObserver for LoadDisplay {
     }
 }
 
-/// Runs up to this length print a line each second.
 const SHORT: Duration = Duration::from_secs(60);
 const LONG_EVERY_S: f64 = 10.0;
 
@@ -200,7 +199,6 @@ fn line(tick: &Tick<'_>, recent: &Interval) -> String {
     )
 }
 
-/// A key waits this long at most.
 const LISTEN: Duration = Duration::from_millis(100);
 const FRAME: Duration = Duration::from_millis(250);
 /// The network may split an escape sequence.
@@ -211,7 +209,6 @@ struct Screen<V: Clone>(Arc<Shared<V>>);
 struct Shared<V> {
     view: Mutex<V>,
     paint: fn(&V, Look, &mut Frame<'_>),
-    /// Grows with each change of the view.
     version: AtomicU64,
     terminal: Mutex<Option<Terminal>>,
     paused: AtomicBool,
@@ -248,7 +245,6 @@ impl<V: Clone + Send + 'static> Screen<V> {
         self.0.version.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Until [`Screen::resume`].
     fn pause(&self) {
         self.0.paused.store(true, Ordering::SeqCst);
         self.0.close();

@@ -146,7 +146,6 @@ fn draw_progress(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect
     frame.render_widget(Line::from(spans), area);
 }
 
-/// Width of a verdict's question and answer, and of the frame.
 const HINT_HEAD: usize = 21;
 
 fn draw_hints(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) {
@@ -197,7 +196,6 @@ fn short(hint: &Hint) -> &'static str {
 
 type Figure = fn(&Second) -> Option<f64>;
 
-/// In order of importance.
 fn panels(state: &RunState) -> Vec<Panel> {
     let whole: fn(f64) -> String = |value| fixed(value, 0);
     let operations = panel(

@@ -24,7 +24,6 @@ impl Figures {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(state.clone());
     }
 
-    /// Empty before the run begins.
     pub(super) fn exposition(&self) -> String {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         state.as_ref().map(exposition).unwrap_or_default()
@@ -129,7 +128,6 @@ pub(crate) struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// At `ADDRESS:PORT`, or a port of the loopback address.
     pub(crate) fn start(address: &str) -> Result<Self, Failure> {
         let address = parse(address)?;
         let refused = |error: io::Error| {
@@ -234,7 +232,6 @@ fn answer(mut connection: &TcpStream, figures: &Figures) -> io::Result<()> {
     connection.flush()
 }
 
-/// Status, further header lines, body.
 fn respond(head: &str, figures: &Figures) -> (&'static str, &'static str, String) {
     let mut words = head.lines().next().unwrap_or_default().split(' ');
     let path = |target: &str| target.split('?').next().unwrap_or_default() == "/metrics";

@@ -72,7 +72,6 @@ impl RunState {
         }
     }
 
-    /// Returns a line if the event is worth one.
     pub(super) fn hear(&mut self, event: &RunEvent<'_>) -> Option<String> {
         let mut line = sentence(event);
         match event {
@@ -136,7 +135,6 @@ impl RunState {
     }
 }
 
-/// Keeps the newest `most` items.
 fn push<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
     if queue.len() == most {
         queue.pop_front();
