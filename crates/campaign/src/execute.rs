@@ -40,7 +40,6 @@ pub struct Progress {
 pub struct End {
     pub done: usize,
     pub given_up: Vec<String>,
-    /// Runs whose slots passed without them.
     pub missed: usize,
     pub stopped: BTreeMap<String, String>,
     pub interrupted: bool,
@@ -93,7 +92,6 @@ struct Work<'a> {
     stop: &'a AtomicBool,
     forgiven: BTreeMap<String, u32>,
     stopped: BTreeMap<String, String>,
-    /// The variant that the system is switched to.
     at: Option<String>,
     pace: Pace,
 }

@@ -62,7 +62,6 @@ pub struct Model {
     pub metric: String,
     pub(crate) staff: Staff,
     pub(crate) settings: Pairs,
-    /// Names of the neighbours at work together.
     pub members: Vec<String>,
 }
 
@@ -197,7 +196,6 @@ impl Checks<'_> {
     }
 }
 
-/// A demand, or the profile alone.
 fn demand<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Options>, D::Error> {
     match toml::Value::deserialize(value)? {
         toml::Value::String(profile) => Ok(Some(Options { profile: profile.into(), ..Options::default() })),
@@ -682,7 +680,6 @@ impl Checks<'_> {
         companies
     }
 
-    /// In the order of the plan.
     fn company(&mut self, asked: &[String], names: &[String]) -> Vec<String> {
         let place = format!("{}, together", self.file);
         for name in asked.iter().filter(|name| !names.contains(name)) {

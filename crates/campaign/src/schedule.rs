@@ -523,7 +523,6 @@ fn blocked(plan: &Plan) -> Vec<Step> {
     steps
 }
 
-/// The variant is still empty.
 fn cells(plan: &Plan) -> Vec<Step> {
     let of = |model: &Model| {
         let model = model.name.clone();

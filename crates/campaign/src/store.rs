@@ -16,7 +16,6 @@ use slob_record::{
 use crate::schedule::{SCHEDULE_VERSION, Schedule, Step, changes};
 
 pub const CAMPAIGN_FILE: &str = "campaign.json";
-/// Folder of discarded runs.
 pub(crate) const WARM_UP_FOLDER: &str = "warm-up";
 const STATE_FILE: &str = "state.json";
 
@@ -129,7 +128,6 @@ fn measures(record: &Record, step: &str) -> bool {
     record.name == step || record.together.as_ref().is_some_and(|together| together.step == step)
 }
 
-/// Readable ones, the newest first.
 fn records(directory: &Path) -> impl Iterator<Item = (PathBuf, Record)> {
     let runs = list_runs(directory).unwrap_or_default();
     let read = |path: PathBuf| {
@@ -139,7 +137,6 @@ fn records(directory: &Path) -> impl Iterator<Item = (PathBuf, Record)> {
     runs.into_iter().rev().filter_map(read)
 }
 
-/// `None` if the directory holds no campaign.
 pub fn read_campaign(directory: &Path) -> Result<Option<(Schedule, State)>, CampaignError> {
     if !directory.join(CAMPAIGN_FILE).is_file() {
         return Ok(None);
@@ -309,7 +306,6 @@ impl State {
         Some(Slot { begin: edge(step.repeat - 1)?, end: edge(step.repeat)? })
     }
 
-    /// Runs whose slots have passed at `now`, noted or not.
     pub fn missed(&self, schedule: &Schedule, now: Timestamp) -> Vec<MissedRun> {
         let is_running =
             |step: &Step| self.running.as_ref().is_some_and(|running| running.step == step.key());

@@ -150,14 +150,12 @@ pub enum ReadsAre {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Demand {
     pub point: String,
-    /// In short, such as `peak hour`.
     pub name: String,
     pub grow: f64,
     pub figures: Figures,
     pub reads_are: ReadsAre,
     #[serde(skip)]
     pub histograms: Histograms,
-    /// The BAD verdicts of its runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bad: Vec<Judged>,
     pub notes: Vec<String>,
@@ -367,7 +365,6 @@ pub struct NotModelled {
     pub of: &'static str,
 }
 
-/// The largest shares come first.
 pub fn not_modelled(figures: &Figures, block_bytes: Option<u32>) -> Vec<NotModelled> {
     let get = |figure| figures.get(figure);
     let share = |part: f64, whole: Option<f64>| {

@@ -1,10 +1,7 @@
-//! What is known of a database in an interval.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How a figure adds up over instances and grows with the demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Instances add up, and it grows with the demand.
@@ -13,7 +10,6 @@ pub enum Kind {
     Mean,
 }
 
-/// In display order: name in files, title, unit.
 macro_rules! figures {
     ($($(#[$doc:meta])* $figure:ident = $name:literal, $title:literal, $unit:literal;)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,7 +30,6 @@ figures! {
     /// Includes the server's own reads.
     AllReadBytes = "all_read_bytes_per_s", "All reads (bytes)", "bytes/s";
     SingleBlockReads = "single_block_reads_per_s", "Waits for a single block", "1/s";
-    /// Past the buffer cache.
     DirectReadBlocks = "direct_read_blocks_per_s", "Direct reads (blocks)", "blocks/s";
     /// Sorts and joins.
     TempReadBytes = "temp_read_bytes_per_s", "Temporary data read", "bytes/s";
@@ -56,7 +51,6 @@ figures! {
     DbCpu = "db_cpu_per_s", "DB CPU", "s/s";
     /// Of all reads where the source has no others.
     ReadUs = "single_block_read_us", "Read of a block, mean", "us";
-    /// Past the buffer cache.
     DirectReadUs = "direct_read_us", "Direct read, mean", "us";
     /// Reads of several blocks at a time that do not lie together.
     ParallelReadUs = "parallel_read_us", "Parallel read, mean", "us";
@@ -117,7 +111,6 @@ impl Serialize for Figure {
 
 /// Blocks count if requests are unknown.
 pub(crate) const READS: [Figure; 2] = [ReadRequests, ReadBlocks];
-/// Requests count if blocks are unknown.
 pub(crate) const WRITES: [Figure; 2] = [WriteBlocks, WriteRequests];
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,7 +7,6 @@ use crate::demand::Demand;
 use crate::figure::{Figure, Figures, READS, WRITES};
 use crate::plan::{CACHED, Costs, Measured, Planned, Rates};
 
-/// Saved by [`Aim::words`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::VariantArray, strum::IntoStaticStr)]
 #[serde(into = "&'static str")]
 #[strum(serialize_all = "lowercase")]
@@ -38,7 +37,6 @@ impl Aim {
         matches!(self, Self::Redo | Self::Commits | Self::PhysicalWrites)
     }
 
-    /// The first known figure counts.
     fn figures(self) -> &'static [Figure] {
         match self {
             Self::PhysicalReads => &READS,
@@ -95,7 +93,6 @@ pub struct FitLine {
     pub demanded: f64,
     pub planned: Option<f64>,
     pub measured: Option<f64>,
-    /// Deviation of the measured value, or else the planned one.
     pub percent: Option<f64>,
     pub must: bool,
     /// The run had so few commits that chance explains the deviation.
@@ -106,7 +103,6 @@ pub struct FitLine {
 }
 
 impl FitLine {
-    /// False if the deviation is unknown.
     pub fn is_met(&self) -> bool {
         self.percent.is_some_and(|percent| percent.abs() <= TOLERANCE_PERCENT)
     }
@@ -173,7 +169,6 @@ pub fn compare(demand: &Demand, planned: &Planned, measured: Option<&Measured>, 
     Fit { lines: lines.collect() }
 }
 
-/// `None` if the figure is not demanded.
 fn line(
     aim: Aim,
     demand: &Demand,

@@ -38,7 +38,6 @@ impl DemandError {
 pub trait Runs {
     type Failure: From<DemandError>;
 
-    /// The record of a completed run with these parameters.
     fn run(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Self::Failure>;
 
     fn is_interruption(failure: &Self::Failure) -> bool;
@@ -55,7 +54,6 @@ pub struct Goal {
     pub database: String,
     pub block_bytes: Option<u32>,
     pub demand: Demand,
-    /// A text of `slob.conf`.
     calibration: String,
     most_sessions: u32,
 }
@@ -147,7 +145,6 @@ fn shown(settings: &Settings, key: &str) -> Option<String> {
 pub struct LoadedTarget {
     pub name: String,
     pub block_bytes: u32,
-    /// Complete schemas from the first on.
     pub schemas: u32,
     pub scale_blocks: u64,
     pub scan_blocks: u64,

@@ -23,7 +23,6 @@ pub struct HeadroomResult {
     /// Shows the platform's own latencies; absent if no rate lower than that of 1x is possible.
     pub low_load: Option<HeadroomStep>,
     pub steps: Vec<HeadroomStep>,
-    /// Absent if the platform does not even carry the least multiple.
     pub carries: Option<f64>,
     /// Carried in every run.
     pub at_least: Option<f64>,
@@ -83,7 +82,6 @@ struct StepSearch<'a, R: Runs> {
     columns: BTreeSet<&'static str>,
     limits: Vec<HeadroomLimit>,
     count_cached: bool,
-    /// How often steps are repeated because others spoiled them.
     spoiled_repeats: usize,
     measured: Option<Environment>,
     low_load: Option<HeadroomStep>,
@@ -112,7 +110,7 @@ impl<R: Runs> StepSearch<'_, R> {
         search_headroom(rules, rate, &at_one, |factor| self.step(factor, |step| step.broke.is_some()))
     }
 
-    /// Latencies where nothing queues; returns what ends the search. A plan whose rate can't be lowered has no such run.
+    /// Nothing queues at low load. A plan whose rate can't be lowered has no such run.
     fn measure_low_load(&mut self) -> Result<Option<SearchStep>, R::Failure> {
         let factor = LOW_LOAD.value / 100.0;
         if self.parameters.times(factor, &self.target.limits).rate == self.parameters.rate {
@@ -182,7 +180,6 @@ impl<R: Runs> StepSearch<'_, R> {
     }
 }
 
-/// `None` for a step that is repeated.
 fn result_of(step: &HeadroomStep) -> Option<SearchStep> {
     match (step.not_counted, &step.broke) {
         (Some(NotCounted::Repeated), _) => None,

@@ -19,7 +19,6 @@ const MOST_STEPS: NonZeroU32 = NonZeroU32::new(2 * STEPS_OF_CAPACITY).unwrap();
 pub struct CurvePoint {
     pub run: String,
     pub sessions: u32,
-    /// The intended rate of an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<u32>,
     pub operations_per_s: f64,
@@ -46,7 +45,6 @@ pub struct CurvePoint {
 }
 
 impl CurvePoint {
-    /// `None` without throughput.
     pub fn of(record: &Record, over_limit: bool) -> Option<Self> {
         let figures = Run::of(record);
         let (sessions, rate_per_s) = (record.workload.sessions(), mean_rate(record).map(|rate| rate as u32));
@@ -85,23 +83,18 @@ impl CurvePoint {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KneeResult {
-    /// In the order of the search.
     pub points: Vec<CurvePoint>,
-    /// Absent if even the fewest sessions exceed the limit.
     pub knee_sessions: Option<u32>,
-    /// The highest kept rate, if the search raised the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knee_rate_per_s: Option<u32>,
     pub why: String,
     pub limit: Option<String>,
-    /// A smaller gain of throughput is no growth.
     pub tolerance_percent: f64,
 }
 
 pub trait Levels {
     type Failure: From<DemandError>;
 
-    /// The run with a parameter and a part of its name, and that of the target beside it.
     fn measure(
         &self,
         parameter: (&'static str, String),
@@ -115,7 +108,6 @@ pub trait Levels {
 }
 
 pub struct KneeOptions {
-    /// The most threads of each schema.
     pub most: NonZeroU32,
     pub schemas: NonZeroU32,
     /// The least gain that counts, and the most of a rate that may be missing, as shares.
@@ -147,7 +139,6 @@ struct CurveSearch<'a, L> {
     tolerance: f64,
     limit: Option<LatencyLimit>,
     points: Vec<CurvePoint>,
-    /// The target's error on more sessions.
     refusal: Option<String>,
 }
 

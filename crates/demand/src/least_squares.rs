@@ -1,6 +1,5 @@
 //! Least squares with unknowns that are not negative.
 
-/// Coefficients of the unknowns, and their sum.
 #[derive(Clone, Debug)]
 pub(crate) struct Equation<const N: usize> {
     pub(crate) coefficients: [f64; N],

@@ -20,7 +20,6 @@ pub struct HeadroomLimit {
     pub basis: Option<Basis>,
 }
 
-/// The origin of a default limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Basis {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,7 +105,6 @@ impl HeadroomLimit {
         format!("{name}={us} ({times} times {origin}{noise})")
     }
 
-    /// A sentence if production's latency does not count.
     pub fn caution(&self) -> Option<String> {
         let basis = self.basis.as_ref().filter(|basis| basis.production_cached)?;
         Some(format!(

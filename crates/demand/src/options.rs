@@ -18,7 +18,6 @@ pub struct Options {
     pub profile: PathBuf,
     /// Only this instance of a cluster.
     pub instance: Option<String>,
-    /// The point of the profile.
     pub at: String,
     pub by: Option<String>,
     pub grow: f64,
@@ -29,7 +28,6 @@ pub struct Options {
     pub max_sessions: u32,
     #[serde_as(as = "Vec<DisplayFromStr>")]
     pub limits: Vec<LatencyLimit>,
-    /// The largest multiple of the demand.
     pub most: f64,
     pub repeats: u32,
     pub count_cached: bool,
@@ -78,7 +76,6 @@ impl Options {
         HeadroomRules { most: self.most, repeats: self.repeats }
     }
 
-    /// Every option but the profile, to compare campaigns.
     pub fn shown(&self) -> BTreeMap<String, String> {
         let limits: Vec<String> = self.limits.iter().map(ToString::to_string).collect();
         let all = [

@@ -21,7 +21,6 @@ pub struct Parameters {
     pub poisson: bool,
     /// Up to two decimals.
     pub update_pct: f64,
-    /// Up to two decimals.
     pub scan_pct: f64,
     pub work_unit: u16,
     pub update_work_unit: u16,
@@ -63,13 +62,11 @@ impl Parameters {
         Self { rate, threads, poisson: f64::from(rate) >= POISSON_FROM, ..*self }
     }
 
-    /// Blocks of the main tables.
     pub(crate) fn visited_per_s(&self) -> f64 {
         let Rates { updates, selects, .. } = Rates::of(self);
         selects * f64::from(self.work_unit) + updates * f64::from(self.update_work_unit)
     }
 
-    /// The share of visits that go beside the hot spot.
     pub(crate) fn cold_share(&self) -> f64 {
         self.hot_every.map_or(1.0, |every| 1.0 - 1.0 / every)
     }
@@ -197,14 +194,11 @@ impl Measured {
 /// Assumed at first and then learned from runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// Of the main tables, beside the hot spot.
     pub reads_per_block: f64,
     /// Per visited block, index blocks included.
     pub logical_per_block: f64,
-    /// `None` until a run scanned.
     pub reads_per_scan_block: Option<f64>,
     pub reads_per_hot_block: f64,
-    /// Per changed block.
     pub writes_per_block: f64,
     /// For UPDATEs of two columns and of all: blocks and redo bytes of one transaction.
     pub(crate) redo: [Vec<(f64, f64)>; 2],
@@ -383,7 +377,6 @@ fn sessions(demand: &Demand, limits: &Limits) -> u32 {
     wanted.max(FEWEST_SESSIONS).min(limits.most_sessions.max(1))
 }
 
-/// Per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Work {
     commits: f64,
@@ -415,7 +408,6 @@ struct Wanted {
     redo: Option<f64>,
     writes: Option<f64>,
     logical: Option<f64>,
-    /// Physical reads per visited block.
     per_block: f64,
 }
 
@@ -480,7 +472,6 @@ impl Search<'_> {
         best
     }
 
-    /// Without regard to whole numbers.
     fn work(&self, heavy: bool, with_scans: bool) -> Work {
         let Self { wanted, costs, limits } = self;
         let [of_commit, of_block] = costs.redo_line(heavy);
@@ -520,7 +511,6 @@ impl Search<'_> {
         }
     }
 
-    /// False without a hot spot, or if most of its visits read.
     fn can_be_hot(&self) -> bool {
         self.limits.hot_blocks > 0 && self.costs.hot_misses() < 0.5
     }

@@ -81,7 +81,6 @@ impl Subject {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub source: String,
-    /// `None` if the interval is of the whole database.
     pub instance: Option<String>,
     /// By the source's clock.
     pub begin: DateTime,
@@ -89,7 +88,6 @@ pub struct Interval {
     pub figures: Figures,
     #[serde(default, skip_serializing_if = "Histograms::is_empty")]
     pub histograms: Histograms,
-    /// The BAD verdicts of its run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bad: Vec<Judged>,
 }
@@ -103,7 +101,6 @@ impl Interval {
         self.begin.saturating_add(SignedDuration::try_from_secs_f64(seconds).unwrap_or_default())
     }
 
-    /// Refuses values that no source gives.
     fn sound(&self) -> Result<(), String> {
         let place = format!("the interval of {} from {}", self.begin, self.source);
         if !(self.seconds > 0.0 && self.seconds <= MOST_SECONDS) {
@@ -232,7 +229,6 @@ pub struct Sample {
     pub subject: Subject,
     pub source: String,
     pub instance: Option<String>,
-    /// By the source's clock.
     pub begin: Option<DateTime>,
     pub end: Option<DateTime>,
     /// By a monotonic clock if the source has one.
@@ -310,7 +306,6 @@ pub fn collect(samples: Vec<Sample>, source: Source) -> Vec<Profile> {
 }
 
 impl Profile {
-    /// Leaves out overlapping intervals of the same instance.
     pub(crate) fn order(&mut self) {
         let mut intervals = std::mem::take(&mut self.intervals);
         intervals.sort_by(|one, other| {
@@ -335,7 +330,6 @@ impl Profile {
         }
     }
 
-    /// Returns what was left out of the sample.
     pub fn append(&mut self, sample: Sample) -> &[LeftOut] {
         let known = self.left_out.len();
         match sample.checked() {

@@ -27,11 +27,9 @@ pub struct ReplayResult {
     pub multiply: f64,
     /// Seconds of production in one of the replay.
     pub compress: f64,
-    /// Reads that the page cache served count.
     pub count_cached: bool,
     pub intervals: Vec<ReplayInterval>,
     pub runs: Vec<ReplayRun>,
-    /// Sentences on what of production is not replayed.
     pub notes: Vec<String>,
     /// Why the profile is no demand; then nothing is replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +46,6 @@ pub struct ReplayRun {
 pub struct ReplayInterval {
     #[serde(flatten)]
     pub slot: Slot,
-    /// Intended operations per second.
     pub rate: u32,
     /// `None` if it was not replayed to its end.
     pub step: Option<HeadroomStep>,
@@ -128,7 +125,6 @@ impl ReplayResult {
         self.intervals.iter().filter(|interval| interval.slot.production.is_some()).count()
     }
 
-    /// True if every interval was replayed and held, on runs that can be relied on.
     pub fn is_carried(&self) -> bool {
         self.replayed().count() == self.of_production()
             && self.broken().next().is_none()
@@ -184,7 +180,6 @@ fn step_of(step: &Record, factor: f64, load: &OfferedLoad, columns: &[&str]) -> 
 const RUN: &str = "replay";
 
 pub trait Parts: Runs {
-    /// All runs of that name with their series, whole or not, from the earliest.
     fn parts(&self, name: &str) -> Vec<Record>;
 
     fn make(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Self::Failure>;

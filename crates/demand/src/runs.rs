@@ -181,7 +181,6 @@ fn by_kind(all: Interval) -> BTreeMap<OpKind, KindRecord> {
     kinds
 }
 
-/// `None` without a window.
 pub fn measured_by_run(record: &Record) -> Option<Measured> {
     let seconds = record.window?.seconds;
     let per_s = |kind| record.operations.get(&kind).map_or(0.0, |of| of.operations as f64 / seconds);
@@ -194,7 +193,6 @@ pub fn measured_by_run(record: &Record) -> Option<Measured> {
     })
 }
 
-/// In buckets that double.
 pub(crate) fn histograms(record: &Record) -> Histograms {
     let named = [("read", LatencyKind::PhysicalRead), ("commit", LatencyKind::RedoSync)];
     let of = |(name, kind): (&str, LatencyKind)| {

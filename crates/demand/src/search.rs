@@ -1,12 +1,10 @@
-//! The searches for the knee and for headroom. Both are functions of the runs so far, so that a search resumes after a kill.
+//! The searches for the knee and for headroom: functions of the runs so far, so that a search resumes after a kill.
 //!
 //! **The knee** is the smallest number of sessions whose throughput is within a tolerance of the best within the limit. The
-//! search doubles sessions until two doublings gain too little or a limit breaks, halves the gap down to an eighth, and measures
-//! the knee again.
+//! search doubles sessions until two doublings gain too little or a limit breaks, then halves the gap.
 //!
 //! **Headroom** is how many times a demand is carried. The search doubles or halves the demand until most runs of one level hold
-//! and of another break. It divides the gap by its geometric mean down to a tenth, and repeats both ends. Levels are whole
-//! operations per second.
+//! and of another break, then divides the gap by its geometric mean, and repeats both ends.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -31,7 +29,6 @@ pub(crate) struct KneePoint {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KneeFound {
-    /// Threads of each schema; `None` if the first point broke the limit.
     pub threads: Option<NonZeroU32>,
     pub why: KneeReason,
 }
@@ -47,9 +44,7 @@ pub(crate) enum KneeReason {
 /// In levels from 1 on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Raised {
-    /// The threads of each schema.
     Threads { schemas: NonZeroU32 },
-    /// The rate of an open loop, in steps of operations per second.
     Rate { step: NonZeroU32 },
 }
 
@@ -242,7 +237,6 @@ impl KneeSearch {
     }
 }
 
-/// Levels below the first one over the limit.
 fn within_limit(levels: &[KneeLevel]) -> impl Iterator<Item = &KneeLevel> {
     levels.iter().take_while(|level| !level.over_limit)
 }
@@ -297,9 +291,7 @@ pub(crate) enum HeadroomEnd {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct HeadroomFound {
     pub carries: Option<f64>,
-    /// Largest factor that every run carried.
     pub at_least: Option<f64>,
-    /// Smallest factor that no run carried; `None` if nothing broke.
     pub less_than: Option<f64>,
     pub end: HeadroomEnd,
 }
@@ -362,9 +354,7 @@ pub(crate) fn search_headroom<E>(
 #[derive(Clone, Debug)]
 struct HeadroomSearch {
     rules: HeadroomRules,
-    /// Operations per second of the demand itself.
     rate: NonZeroU32,
-    /// Each factor, and whether its run held.
     points: Vec<(f64, bool)>,
 }
 
@@ -430,7 +420,6 @@ impl HeadroomSearch {
         }
     }
 
-    /// Three digits, then whole operations per second.
     fn whole(&self, factor: f64) -> f64 {
         let rate = f64::from(self.rate.get());
         let whole = (three_digits(factor) * rate).round().max(1.0) / rate;
@@ -442,7 +431,6 @@ impl HeadroomSearch {
     }
 }
 
-/// The highest level that holds below the lowest that breaks, and the latter.
 fn gap_ends(levels: &[HeadroomLevel]) -> (Option<HeadroomLevel>, Option<HeadroomLevel>) {
     let broken = levels.iter().find(|level| !level.holds()).copied();
     let below = |level: &&HeadroomLevel| broken.is_none_or(|broken| level.factor < broken.factor);

@@ -25,7 +25,7 @@ fn known_instances(known: &[String]) -> String {
     if known.is_empty() { "it has none".into() } else { format!("there are {}", known.join(", ")) }
 }
 
-/// By name or number. Fails if no profile is of the database, or one has no interval of the instance.
+/// Fails if no profile is of the database, or one has no interval of the instance.
 pub fn choose(
     profiles: Vec<Profile>,
     database: Option<&str>,

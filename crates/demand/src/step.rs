@@ -19,7 +19,6 @@ use crate::{Figures, Histograms, runs};
 pub struct HeadroomStep {
     pub factor: f64,
     pub run: String,
-    /// Intended operations per second.
     pub rate: u32,
     pub sessions: u32,
     /// Share of the rate that was done.
@@ -27,17 +26,14 @@ pub struct HeadroomStep {
     /// False if less was done than chance explains.
     pub rate_kept: bool,
     pub figures: Figures,
-    /// Microseconds by column.
     pub latencies: BTreeMap<String, f64>,
     /// Empty if the target measures no waits.
     #[serde(skip)]
     pub histograms: Histograms,
     pub broke: Option<Break>,
-    /// Work of others that decided the figures.
     pub spoiled: Option<String>,
     pub not_counted: Option<NotCounted>,
     pub bottleneck: Option<Bottleneck>,
-    /// The figures that show the bottleneck.
     pub reason: String,
     pub verdicts: Vec<Judged>,
 }
@@ -45,7 +41,6 @@ pub struct HeadroomStep {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Environment {
     pub at: Timestamp,
-    /// Product and version.
     pub server: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
@@ -72,7 +67,6 @@ impl Environment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotCounted {
-    /// The page cache served its reads.
     Cached,
     /// Others spoiled it, and it was repeated.
     Repeated,

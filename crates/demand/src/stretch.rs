@@ -10,7 +10,6 @@ use crate::figure::{Figure, Figures};
 use crate::profile::{Interval, Profile};
 use crate::summary::{length, moment};
 
-/// A larger difference from production's figure is noted.
 const DIFFERS: f64 = 0.1;
 /// A time without an interval is a gap from this share of the interval before on.
 const GAP: f64 = 0.1;
@@ -31,7 +30,6 @@ pub struct Slot {
     pub from_s: f64,
     /// Multiple of the demand; 0 where nothing is known.
     pub share: f64,
-    /// `None` in a gap.
     pub production: Option<Interval>,
 }
 

@@ -23,7 +23,6 @@ pub struct Place {
 pub struct FigureSummary {
     pub figure: Figure,
     pub intervals: usize,
-    /// Rates are weighted by duration.
     pub mean: f64,
     /// The median interval, or the one above the middle.
     pub median: Place,
@@ -44,7 +43,6 @@ pub struct Summary {
     pub from: DateTime,
     pub to: DateTime,
     pub gaps: Vec<Gap>,
-    /// Share of the logical reads that needed no physical one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hit_percent: Option<f64>,
     pub figures: Vec<FigureSummary>,
@@ -52,7 +50,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of the whole database ([`Profile::together`]); `None` without intervals.
     pub fn of(profile: &Profile) -> Option<Self> {
         let whole = profile.together();
         let intervals = &whole.intervals;
@@ -257,7 +254,6 @@ pub struct Change {
 }
 
 impl Change {
-    /// The second to the first; `None` if the first is 0.
     pub fn percent(of: [f64; 2]) -> Option<f64> {
         (of[0] != 0.0).then(|| 100.0 * (of[1] - of[0]) / of[0])
     }

@@ -37,7 +37,6 @@ fn without_short_gaps(slots: Vec<Slot>, compress: f64) -> Vec<Slot> {
 }
 
 impl Timetable {
-    /// `compress` times as fast.
     pub fn of(
         goal: &Goal,
         from: Option<&str>,
