@@ -20,10 +20,10 @@ use crate::{live, output};
 /// A signal to a process and to its group arrives twice within milliseconds; a second wish comes later.
 const SAME_WISH: Duration = Duration::from_secs(1);
 
-/// For peers after the first wish; half of it more if a server's settings must be restored.
+/// Peers have so long after the first wish, and half of it more if a server's settings must be restored.
 const IN_ORDER: Duration = Duration::from_secs(3);
 
-/// For restoring the server when the user ends the program.
+/// Restoring the server gets so long when the user ends the program.
 const LAST_CHANCE: Duration = Duration::from_secs(15);
 
 static FLAGGED: AtomicBool = AtomicBool::new(false);

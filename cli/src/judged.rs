@@ -17,7 +17,7 @@ use slob_facts::{Judged, Run};
 use slob_record::{RUN_FILE, Record, RecordError, SeriesWanted, read_record_with};
 use slob_stats::Series;
 
-/// By the XDG Base Directory Specification.
+/// The XDG Base Directory Specification names the folder.
 static CACHE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let from = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = from("XDG_CACHE_HOME").or_else(|| Some(from("HOME")?.join(".cache")))?;

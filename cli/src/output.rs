@@ -97,7 +97,7 @@ pub(crate) fn release(ready: impl FnOnce()) {
     lines.iter().for_each(|line| say(line));
 }
 
-/// After the dashboard if there is one. Errors are ignored.
+/// A dashboard delays the line. Errors are ignored.
 pub(crate) fn say(line: &str) {
     if let Some(lines) = held_back().as_mut() {
         return lines.push(line.to_owned());

@@ -145,7 +145,7 @@ pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
     Ok(resolved.settings)
 }
 
-/// For help texts. Every engine's parameter of every command asks, so it is looked up once.
+/// Help texts use it. Every engine's parameter of every command asks, so it is looked up once.
 pub(crate) fn scheme_of_target() -> Option<&'static str> {
     static SCHEME: OnceLock<Option<String>> = OnceLock::new();
     SCHEME.get_or_init(look_up_scheme).as_deref()
@@ -228,7 +228,7 @@ fn conf_advice(name: &str, error: &io::Error) -> String {
     }
 }
 
-/// From the terminal, without echo, and never from stdin.
+/// The terminal has no echo meanwhile; stdin is never read.
 fn ask_password(settings: Settings) -> Result<Settings, Failure> {
     let target = shown(&settings, "TARGET").unwrap_or_default();
     let hidden = HiddenAnswer::begin()?;

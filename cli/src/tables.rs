@@ -122,7 +122,7 @@ impl<T: Send> Records<T> {
         Self { kept, asked }
     }
 
-    /// For what makes no sense of a part.
+    /// Use it where a part makes no sense.
     pub(crate) fn all(self) -> Result<Vec<T>, Failure> {
         if self.kept.len() == self.asked {
             return Ok(self.kept);

@@ -200,7 +200,7 @@ impl Climb {
         Ok(())
     }
 
-    /// By default beside the data.
+    /// The default place is beside the data.
     fn scratch(
         &mut self,
         folder: Option<&FilePath>,

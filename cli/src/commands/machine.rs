@@ -32,7 +32,7 @@ use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
 use crate::progress::Progress;
 use crate::{interrupt, output, registry, settings};
 
-/// For a record with its pages, without KEEP_OPERATIONS.
+/// Space for a record with its pages, without KEEP_OPERATIONS.
 const RECORD_BYTES: u64 = 100 << 20;
 /// Free space that a server needs for its log.
 const LOG_BYTES: u64 = 256 << 20;

@@ -84,7 +84,7 @@ pub(super) fn measure_step(
     }
 }
 
-/// On a terminal only: seconds would fill a log.
+/// Seconds would fill a log, so only a terminal shows them.
 pub(super) struct Quiet(Option<RunTalk>);
 
 impl Quiet {

@@ -132,7 +132,7 @@ fn load_all(
     let spec = checked_load(settings)?;
     let engine = registry::open_target(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone())?;
     refuse_tablespace(&spec, &engine.server()?)?;
-    // Before a look at what is loaded: it must not change until the end.
+    // This precedes the look at what is loaded, which must not change until the end.
     let _lock = engine.lock()?;
     let taken = settings::of_load_as_loaded(settings, engine.as_ref())?;
     settings::say_as_loaded(settings, &taken);
@@ -232,7 +232,7 @@ fn load_sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
     )
 }
 
-/// Without passwords.
+/// The command has no passwords.
 fn run_command(matches: &ArgMatches, settings: &Settings) -> String {
     // The number of schemas follows the flags, and a run has a seed of its own.
     let takes = |param: &Param| registry::is_of_run(param) && !["SCHEMAS", "SEED"].contains(&param.key);

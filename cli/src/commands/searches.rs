@@ -420,7 +420,7 @@ impl Pace {
     }
 
     fn within(self) -> Option<Duration> {
-        /// What the help promises, less the pages and the end of a run that takes longer than those before it.
+        /// The help promises five minutes: the pages, and a last run that takes longer, need the rest.
         const QUICK: Duration = Duration::from_secs(290);
         (self == Self::Quick).then_some(QUICK)
     }

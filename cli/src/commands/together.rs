@@ -26,7 +26,7 @@ use crate::failure::{Failure, Outcome};
 use crate::live::second;
 use crate::{interrupt, output, registry, settings};
 
-/// From the last connected session to the start: members sample their servers meanwhile.
+/// Time from the last connected session to the start: members sample their servers meanwhile.
 const NOTICE: Duration = Duration::from_secs(1);
 const POLL_EVERY: Duration = Duration::from_millis(100);
 /// A member that has ended waits so long for the others' use.

@@ -375,7 +375,7 @@ pub(super) fn can_draw() -> bool {
     output::is_interactive() && io::stderr().is_terminal() && in_foreground()
 }
 
-/// By the environment (<https://no-color.org>).
+/// The environment decides (<https://no-color.org>).
 pub(super) fn look() -> Look {
     Look { colour: set("NO_COLOR").is_none(), unicode: takes_unicode() }
 }

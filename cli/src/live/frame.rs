@@ -236,7 +236,7 @@ fn panel(state: &RunState, title: &str, figure: Figure, show: fn(f64) -> String,
     }
 }
 
-/// Before the window, of the warm-up.
+/// The figures are of the warm-up before the window.
 fn foot(state: &RunState, figure: Figure, show: fn(f64) -> String) -> String {
     let measured: Vec<f64> = state.measured().filter_map(figure).collect();
     let (what, values) = match measured.is_empty() {
@@ -425,7 +425,7 @@ pub(super) struct Curve {
     pub(super) name: &'static str,
     pub(super) colour: Color,
     pub(super) values: Vec<Option<f64>>,
-    /// By default the largest value.
+    /// The largest value is the default.
     pub(super) top: Option<f64>,
 }
 

@@ -48,7 +48,7 @@ pub(super) struct RunState {
     pub(super) alive: Option<u32>,
     pub(super) elapsed: Duration,
     pub(super) left: Option<Duration>,
-    /// With WORK_LOOP: operations done and planned.
+    /// Operations done and planned with WORK_LOOP.
     pub(super) operations: Option<(u64, u64)>,
     pub(super) history: VecDeque<Second>,
     /// Since the start, warm-up included, for scrapers.

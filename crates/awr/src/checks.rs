@@ -282,7 +282,7 @@ fn io(report: &Report, of: fn(&IoLine) -> Option<Figure>) -> Option<Figure> {
     of(&report.io_total()?)
 }
 
-/// By the interval or as printed, whichever is more precise.
+/// The more precise of printed and computed rate counts.
 fn data_per_s(
     report: &Report,
     data: fn(&IoLine) -> Option<Figure>,

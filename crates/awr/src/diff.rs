@@ -223,7 +223,7 @@ fn events(both: Both<'_>, value: fn(&WaitEvent, &Report) -> Option<f64>) -> Vec<
     by_name(both, [&first, &second], |event| &event.name, &EVENTS, value)
 }
 
-/// With the CPU of sessions, without idle events.
+/// CPU of sessions is among them, idle events are not.
 fn busy_events(report: &Report) -> Vec<WaitEvent> {
     let lists: [&[WaitEvent]; 2] = match (report.foreground_events.is_empty(), report.all_events.is_empty()) {
         (false, _) => [&report.foreground_events, &report.background_events],

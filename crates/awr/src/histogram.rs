@@ -8,11 +8,11 @@ use crate::info::Named;
 pub struct EventHistogram {
     /// Text cuts the name.
     pub event: String,
-    /// Of foreground and background.
+    /// Waits of foreground and background.
     pub waits: Option<Figure>,
     /// Text cut the K, M or G of `waits`, and its decimals showed it.
     pub waits_were_cut: bool,
-    /// From short to long, without gaps.
+    /// Short buckets come first, without gaps.
     pub buckets: Vec<Bucket>,
     #[serde(skip)]
     pub sections: Vec<HistogramSection>,
@@ -128,7 +128,7 @@ pub struct TwoPeaks {
 }
 
 impl TwoPeaks {
-    /// Below 1 ms, of 1,024 us.
+    /// The border is 1 ms of 1,024 us.
     pub fn may_be_a_caches(&self) -> bool {
         self.short.to_us.is_some_and(|to_us| to_us <= 1024.0)
     }
@@ -194,7 +194,7 @@ pub struct Point {
     pub begin: Option<DateTime>,
     pub end: Option<DateTime>,
     pub event: String,
-    /// Of foreground sessions, or of all if the report does not separate them.
+    /// The mean is of all sessions if the report does not separate foreground.
     pub mean_us: Option<Figure>,
     pub histogram: EventHistogram,
     pub over: Over,

@@ -313,7 +313,7 @@ impl Grid {
     }
 }
 
-/// Those of the lowest row, each with the headings above it.
+/// The lowest row has the headings, each with those above it.
 fn heads(rows: &[Vec<GridCell>]) -> Vec<Head> {
     let mut grid: Vec<Vec<Option<&str>>> = vec![Vec::new(); rows.len()];
     for (at, row) in rows.iter().enumerate() {

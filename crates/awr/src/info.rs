@@ -20,7 +20,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// For machines: no separators, no exponent, six significant digits at least.
+    /// Machines get six significant digits at least, without separators and exponent.
     pub fn plain(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -75,8 +75,8 @@ impl Named {
         }
     }
 
-    /// From the file's name: the number after its last dot, as in `awr.txt.128` or `run7.html.16`, or what [`RunName`] finds. A
-    /// date is no number of sessions.
+    /// The file's name has it: after the last dot, as in `awr.txt.128` or `run7.html.16`, or where [`RunName`] finds it. A date
+    /// is no number of sessions.
     pub fn sessions(&self) -> Option<u32> {
         self.number_at_the_end().or_else(|| RunName::of(&self.file).map(|name| name.sessions))
     }
@@ -148,7 +148,7 @@ pub(crate) fn db_time_per_s(report: &Report) -> Option<Figure> {
     Figure::finer(load(report, DB_TIME), report.per_second(report.db_time_s()))
 }
 
-/// With background CPU if the load profile has it.
+/// Background CPU is included if the load profile has it.
 pub(crate) fn db_cpu_per_s(report: &Report) -> Option<Figure> {
     let divided = |time: Option<Figure>| report.per_second(time);
     let foreground = Figure::finer(load(report, DB_CPU), divided(report.db_cpu_s()))?;
@@ -196,7 +196,7 @@ fn waits_of(event: &WaitEvent) -> f64 {
     event.waits.map_or(0.0, |waits| waits.value)
 }
 
-/// By the more precise mean.
+/// The more precise mean counts.
 fn time_of(event: &WaitEvent) -> Option<Figure> {
     Some(event.mean_us()?.times(waits_of(event) / 1e6))
 }

@@ -84,13 +84,13 @@ impl ReadError {
 pub enum Scope {
     #[default]
     All,
-    /// Also every table as printed, in [`Report::tables`].
+    /// All sections, and every table as printed in [`Report::tables`].
     Tables,
     /// The sections of an [`info::Row`] and the header, in half the time.
     Row,
 }
 
-/// Each takes some memory, if only for its error.
+/// Each report takes some memory, if only for its error.
 const MOST_REPORTS: usize = 100_000;
 
 /// The reports of a file: text or HTML in UTF-8, UTF-16 or Latin-1, a zip archive, or gzip. Each item is a report, or the two

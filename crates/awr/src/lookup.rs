@@ -57,7 +57,7 @@ impl Report {
         find(&self.activity, |line| &line.name, name, (self.format, &STATISTICS)).ok()?
     }
 
-    /// As printed, or total by interval, whichever is more precise.
+    /// The more precise of the printed rate and total by interval counts.
     pub fn statistic_per_s(&self, name: &str) -> Option<Figure> {
         self.per_s(self.statistic(name)?)
     }
@@ -66,7 +66,7 @@ impl Report {
         Figure::finer(line.per_second, self.per_second(line.total))
     }
 
-    /// As printed, or rate times interval.
+    /// The printed total, or rate times interval.
     pub fn statistic_total(&self, name: &str) -> Option<Figure> {
         let line = self.statistic(name)?;
         line.total.or_else(|| Some(line.per_second?.times(self.elapsed_s()?)))
@@ -196,7 +196,7 @@ pub(crate) fn is_cut(name: &str, whole: &str, widths: &[usize]) -> bool {
         && widths.iter().any(|width| *width < whole.len() && is_left(width))
 }
 
-/// By the whole name, or else the only line that text cut to it or from it.
+/// The whole name, or else the only line that text cut to it or from it.
 pub(crate) fn find<'a, T>(
     lines: &'a [T],
     name: impl Fn(&T) -> &str,
@@ -263,7 +263,7 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     items.next().is_none().then_some(item)
 }
 
-/// For reports without classes (Oracle Database Reference, appendix "Oracle Wait Events"). A star is any text.
+/// Reports without classes need it (Oracle Database Reference, appendix "Oracle Wait Events"). A star is any text.
 const IDLE: [&str; 66] = [
     "SQL*Net message from client",
     "SQL*Net vector message from client",

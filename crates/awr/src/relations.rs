@@ -90,7 +90,7 @@ macro_rules! relation {
     };
 }
 
-/// That of the reports themselves comes first.
+/// The table of the reports themselves comes first.
 pub const RELATIONS: &[Relation] = &[
     relation!("reports", |named| [(named, &named.report)], |(named, report)| {
         "@file": part_of_file(&named.file, named.nth),

@@ -18,7 +18,7 @@ pub struct Report {
     pub database: Database,
     pub host: Host,
     pub interval: Interval,
-    /// Only in a global report.
+    /// A global report has them.
     pub instances: Vec<Instance>,
     pub load_profile: Vec<LoadLine>,
     pub efficiency: Vec<Percentage>,
@@ -27,9 +27,9 @@ pub struct Report {
     pub time_model: Vec<TimeModelLine>,
     pub os_statistics: Vec<OsStatistic>,
     pub host_cpu: Option<HostCpu>,
-    /// Of foreground sessions.
+    /// Classes of foreground sessions.
     pub wait_classes: Vec<WaitEvent>,
-    /// Of foreground and background together.
+    /// Classes of foreground and background together.
     pub all_wait_classes: Vec<WaitEvent>,
     pub foreground_events: Vec<WaitEvent>,
     pub background_events: Vec<WaitEvent>,
@@ -48,9 +48,9 @@ pub struct Report {
     pub files: Vec<FileIo>,
     pub cache_sizes: Vec<CacheSize>,
     pub parameters: Vec<Parameter>,
-    /// Each statement once for each container.
+    /// A statement appears once for each container.
     pub top_sql: Vec<SqlStatement>,
-    /// As printed, for the checks of their arithmetic.
+    /// Rows as printed, for the checks of their arithmetic.
     #[serde(skip)]
     pub(crate) sql_sections: Vec<SqlSection>,
     pub segments: Vec<Segment>,
@@ -59,7 +59,7 @@ pub struct Report {
     pub ash_events: Vec<AshEvent>,
     /// Text cut the M or G of IOStat's data per second, and Data / elapsed restored it.
     pub units_were_restored: bool,
-    /// Of global reports and within [`crate::Scope::Tables`]. A comparison's are in its first period.
+    /// Global reports have them, and [`crate::Scope::Tables`]. A comparison's are in its first period.
     pub tables: Vec<Sheet>,
     pub sections: Vec<Section>,
     pub notes: Vec<String>,
@@ -177,7 +177,7 @@ pub struct SqlStatement {
     pub versions: Option<Figure>,
     /// Hashes of plans in samples of ASH.
     pub plans: Vec<String>,
-    /// As far as the report prints it.
+    /// Text as far as the report prints it.
     pub text: String,
 }
 
@@ -188,14 +188,14 @@ pub(crate) struct SqlSection {
 }
 
 impl WaitEvent {
-    /// As printed, or total by waits, whichever is more precise.
+    /// The more precise of the printed mean and total by waits.
     pub fn mean_us(&self) -> Option<Figure> {
         let waits = self.waits.map(|waits| waits.value).filter(|waits| *waits > 0.0);
         let divided = self.total_s.zip(waits).and_then(|(total, waits)| total.times(1e6).per(waits));
         Figure::finer(self.average_us, divided)
     }
 
-    /// As printed, or waits times their mean, whichever is more precise. Whole seconds that read 0 may be more.
+    /// The more precise of the printed time and waits times their mean. Whole seconds that read 0 may be more.
     pub fn time_s(&self) -> Option<Figure> {
         let product = self.waits.zip(self.average_us).map(|(waits, mean)| mean.times(waits.value / 1e6));
         Figure::finer(self.total_s, product)
@@ -241,7 +241,7 @@ rows! {
         pub per_transaction: Option<Figure> = number("pertransaction|@pertxn*|@pertran*"),
         pub per_exec: Option<Figure> = number("perexec"),
         pub per_call: Option<Figure> = number("percall"),
-        /// From more digits than the rates have; only in comparisons.
+        /// Comparisons compute it from more digits than the rates have.
         #[serde(skip)]
         pub(crate) difference_percent: Option<Figure> = number("%diff"),
     }

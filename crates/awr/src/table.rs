@@ -149,7 +149,7 @@ impl Cell<'_> {
         self.words().unwrap_or_default()
     }
 
-    /// Without the number of a footnote.
+    /// The number of a footnote is cut off.
     pub(crate) fn name(self) -> String {
         self.text.map_or("", without_footnote).to_owned()
     }
@@ -259,7 +259,7 @@ pub(crate) fn find_head<'t>(
     found.min_by_key(|(at, _)| *at)
 }
 
-/// Of the unit in a heading's brackets.
+/// A heading's brackets name the unit.
 fn unit_us(heading: &str) -> Option<f64> {
     let units = [("(ms)", 1e3), ("(us)", 1.0), ("(cs)", 1e4), ("(s)", 1e6)];
     units.into_iter().find(|(unit, _)| heading.contains(unit)).map(|(_, us)| us)

@@ -19,7 +19,7 @@ pub struct Trend {
     pub log_file_sync_us: Option<f64>,
     pub classes: BTreeMap<String, f64>,
     pub events: BTreeMap<String, f64>,
-    /// By SQL Id and container.
+    /// Keys are SQL Id and container.
     pub statements: BTreeMap<String, f64>,
 }
 
@@ -88,7 +88,7 @@ pub fn subject_words(report: &Report) -> String {
     words.join(", ")
 }
 
-/// Per second, and mean waits. Figures that their print does not tell from 0 are absent.
+/// Rates are per second. Figures that their print does not tell from 0 are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     pub logical_reads: Option<f64>,
@@ -101,7 +101,7 @@ pub struct Rates {
     pub redo_bytes: Option<f64>,
     pub commits: Option<f64>,
     pub db_time_s: Option<f64>,
-    /// Of foreground sessions.
+    /// Reads of foreground sessions.
     pub single_block_reads: Option<f64>,
     pub single_block_read_us: Option<f64>,
     pub log_file_sync_us: Option<f64>,

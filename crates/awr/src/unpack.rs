@@ -177,7 +177,7 @@ fn zip_entries<'a>(
 
 type ByteOrder = fn([u8; 2]) -> u16;
 
-/// From its mark or from the zeros between western letters; `None` for other encodings.
+/// A mark or the zeros between western letters tell it; `None` for other encodings.
 fn utf16_order(head: &[u8]) -> Option<ByteOrder> {
     match head {
         [0xff, 0xfe, ..] => return Some(u16::from_le_bytes),

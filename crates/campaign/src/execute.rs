@@ -32,7 +32,7 @@ pub enum Event<'a> {
 pub struct Progress {
     pub done: usize,
     pub of: usize,
-    /// From the overhead of the steps so far; `None` while that is unknown.
+    /// The overhead of the steps so far decides; `None` while that is unknown.
     pub left_s: Option<f64>,
 }
 

@@ -321,10 +321,10 @@ const SLOTS: Kind = Kind::Duration { min_s: 1, max_s: 366 * 86_400 };
 const DEFAULT_TIMEOUT: &str = "600";
 /// A year of runs of an hour each.
 const MOST_RUNS: u64 = 10_000;
-/// Of discarded runs at a switch, and of attempts at a failing run.
+/// Most discarded runs at a switch, and attempts at a failing run.
 const MOST_EXTRA: u32 = 100;
 
-/// Where a plan says what the campaign sets.
+/// The place where a plan says what the campaign sets.
 const SET_BY_CAMPAIGN: [(&str, &str); 8] = [
     ("SCHEMAS", "`sessions`"),
     ("NUM_SCHEMAS", "`sessions`"),
@@ -483,7 +483,7 @@ impl Checks<'_> {
         Some(Hook { command, timeout: parsed? })
     }
 
-    /// Without names all defined ones; without any, `read`.
+    /// Without names all defined models count; without any, `read`.
     fn models(&mut self, named: &Option<Vec<String>>, defined: &[RawModel]) -> Vec<Model> {
         let own: Vec<Model> = defined.iter().map(|model| self.model(model)).collect();
         self.unique("model", own.iter().map(|model| model.name.as_str()));
@@ -656,7 +656,7 @@ impl Checks<'_> {
         Neighbour { name: raw.name.clone(), settings }
     }
 
-    /// Each neighbour alone, then those of `together`; by default each pair, and all.
+    /// Each neighbour alone comes first, then those of `together`; by default each pair, and all.
     fn companies(&mut self, neighbours: &[Neighbour], together: Option<&[Vec<String>]>) -> Vec<Model> {
         let names: Vec<String> = neighbours.iter().map(|one| one.name.clone()).collect();
         let mut companies: Vec<Vec<String>> = names.iter().map(|name| vec![name.clone()]).collect();

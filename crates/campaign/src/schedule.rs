@@ -73,7 +73,7 @@ pub struct Schedule {
     pub every_s: Option<u64>,
     pub variants: Vec<VariantEntry>,
     pub models: Vec<ModelEntry>,
-    /// By cell, without RUN_NAME and RESULTS_DIR.
+    /// Keys are cells; RUN_NAME and RESULTS_DIR are left out.
     pub cells: BTreeMap<String, BTreeMap<String, String>>,
     pub steps: Vec<Step>,
 }

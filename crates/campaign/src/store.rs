@@ -214,7 +214,7 @@ pub struct Attempt {
     pub run: Option<String>,
     pub ended: Ended,
     pub began: Timestamp,
-    /// With hooks; `None` if the program was killed meanwhile.
+    /// Hooks are included; `None` if the program was killed meanwhile.
     pub seconds: Option<f64>,
 }
 

@@ -329,7 +329,7 @@ fn capitalised(words: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// Each figure at its own point; means are those of the median interval.
+/// Each figure has its own point; means are those of the median interval.
 fn each(intervals: &[Interval], at: At) -> Chosen {
     let value = |figure: Figure| {
         let mut values: Vec<f64> =

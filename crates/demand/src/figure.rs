@@ -23,7 +23,7 @@ macro_rules! figures {
 
 figures! {
     LogicalReads = "logical_reads_per_s", "Logical reads (blocks)", "blocks/s";
-    /// Only the application's blocks.
+    /// Requests for the application's blocks.
     ReadRequests = "physical_read_requests_per_s", "Physical read requests", "1/s";
     ReadBlocks = "physical_read_blocks_per_s", "Physical reads (blocks)", "blocks/s";
     ReadBytes = "physical_read_bytes_per_s", "Physical reads (bytes)", "bytes/s";
@@ -33,7 +33,7 @@ figures! {
     DirectReadBlocks = "direct_read_blocks_per_s", "Direct reads (blocks)", "blocks/s";
     /// Sorts and joins.
     TempReadBytes = "temp_read_bytes_per_s", "Temporary data read", "bytes/s";
-    /// Only the application's blocks.
+    /// Requests for the application's blocks.
     WriteRequests = "physical_write_requests_per_s", "Physical write requests", "1/s";
     WriteBlocks = "physical_write_blocks_per_s", "Physical writes (blocks)", "blocks/s";
     /// Includes the server's own writes.
@@ -49,7 +49,7 @@ figures! {
     /// Seconds in calls, of all sessions: average active sessions.
     DbTime = "db_time_per_s", "Average active sessions (DB time)", "s/s";
     DbCpu = "db_cpu_per_s", "DB CPU", "s/s";
-    /// Of all reads where the source has no others.
+    /// The mean is of all reads where the source has no others.
     ReadUs = "single_block_read_us", "Read of a block, mean", "us";
     DirectReadUs = "direct_read_us", "Direct read, mean", "us";
     /// Reads of several blocks at a time that do not lie together.

@@ -112,7 +112,7 @@ impl FitLine {
         self.planned.is_some_and(|planned| off(planned) > TOLERANCE_PERCENT)
     }
 
-    /// As a logarithm: twice as much is as far off as half.
+    /// The logarithm makes twice as much as far off as half.
     fn beyond(&self) -> f64 {
         let ratio = self.percent.map_or(LEAST, |percent| (1.0 + percent / 100.0).max(LEAST));
         (ratio.ln().abs() - TOLERANCE_PERCENT / 100.0).max(0.0)

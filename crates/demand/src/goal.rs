@@ -111,7 +111,7 @@ impl Goal {
         })
     }
 
-    /// For the data that SCHEMAS, SCALE and SCAN_TABLE_SZ would make.
+    /// The data are those that SCHEMAS, SCALE and SCAN_TABLE_SZ would make.
     pub fn plan_without_target(&self, settings: &Settings) -> Result<Calibrated, SpecErrors> {
         let load = LoadSpec::from_settings(settings)?.spec;
         let block_bytes = load.block_sz.or(self.block_bytes).unwrap_or(load.block_bytes());

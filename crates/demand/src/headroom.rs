@@ -16,7 +16,7 @@ use crate::{Calibrated, Figures, Parameters};
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct HeadroomResult {
     pub measured: Option<Environment>,
-    /// Why the profile is no demand; then no run is made.
+    /// The reason why the profile is no demand; then no run is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     pub limits: Vec<HeadroomLimit>,

@@ -27,13 +27,13 @@ pub struct CurvePoint {
     pub physical_read_p99_us: Option<f64>,
     pub operation_mean_us: Option<f64>,
     pub operation_p99_us: Option<f64>,
-    /// Only of an open loop.
+    /// An open loop has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_p99_us: Option<f64>,
     /// Throughput x mean latency in percent of the sessions (Little, "A proof for the queuing formula L = lambda W", *Operations
     /// Research* 9 (1961) 383). Absent in an open loop, whose sessions wait for arrivals.
     pub little_percent: Option<f64>,
-    /// Of the target beside it if there is one.
+    /// The target beside it has the limit, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_us: Option<f64>,
     pub over_limit: bool,
@@ -113,12 +113,12 @@ pub struct KneeOptions {
     /// The least gain that counts, and the most of a rate that may be missing, as shares.
     pub tolerance: f64,
     pub repeats: NonZeroU32,
-    /// Of the target beside the search, if there is one.
+    /// The target beside the search has the limit, if there is one.
     pub limit: Option<LatencyLimit>,
     pub by_rate: bool,
 }
 
-/// Also returns what ended the search early.
+/// Returns what ended the search early, too.
 pub fn find_knee<L: Levels>(options: KneeOptions, levels: &L) -> (KneeResult, Result<(), L::Failure>) {
     let KneeOptions { most, schemas, tolerance, repeats, limit, by_rate } = options;
     let rules = KneeRules { most: if by_rate { MOST_STEPS } else { most }, tolerance, repeats };

@@ -11,7 +11,7 @@ use crate::{Figure, Figures};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeadroomLimit {
-    /// Such as `read-p99=2ms`, or `read-mean` of a default.
+    /// A name such as `read-p99=2ms`, or `read-mean` of a default.
     pub name: String,
     pub column: String,
     pub us: f64,

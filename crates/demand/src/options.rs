@@ -16,7 +16,7 @@ use crate::search::HeadroomRules;
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     pub profile: PathBuf,
-    /// Only this instance of a cluster.
+    /// One instance of a cluster.
     pub instance: Option<String>,
     pub at: String,
     pub by: Option<String>,

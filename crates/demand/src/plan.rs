@@ -116,7 +116,7 @@ impl Limits {
     /// A small hot spot stays in any cache.
     const HOT_MB: u64 = 2;
 
-    /// At most a quarter of each schema.
+    /// The hot spot is at most a quarter of each schema.
     pub fn with_hot_spot(self, block_bytes: u32) -> Self {
         let of_mib = (1 << 20) / u64::from(block_bytes.max(1));
         let hot_mb = Self::HOT_MB.min(self.scale_blocks / 4 / of_mib.max(1));
@@ -181,7 +181,7 @@ impl Measured {
         self.selects_per_s * f64::from(parameters.work_unit) + changed
     }
 
-    /// As the demand counts them, or blocks if the target does not count requests.
+    /// Reads are counted as the demand counts them, or as blocks if the target does not count requests.
     pub(crate) fn reads(&self, reads_are: ReadsAre) -> Option<f64> {
         let blocks = self.figures.get(Figure::ReadBlocks);
         match reads_are {
@@ -195,12 +195,12 @@ impl Measured {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     pub reads_per_block: f64,
-    /// Per visited block, index blocks included.
+    /// Index blocks count per visited block.
     pub logical_per_block: f64,
     pub reads_per_scan_block: Option<f64>,
     pub reads_per_hot_block: f64,
     pub writes_per_block: f64,
-    /// For UPDATEs of two columns and of all: blocks and redo bytes of one transaction.
+    /// UPDATEs of two columns, then of all: blocks and redo bytes of one transaction.
     pub(crate) redo: [Vec<(f64, f64)>; 2],
     pub runs: usize,
 }
@@ -289,7 +289,7 @@ impl Costs {
         base + of_block * blocks
     }
 
-    /// Per commit and per changed block: in proportion to one measurement, or along the line of the last two.
+    /// Redo of a commit and of each changed block: in proportion to one measurement, or along the line of the last two.
     fn redo_line(&self, heavy: bool) -> [f64; 2] {
         match self.redo[usize::from(heavy)][..] {
             [] => {
@@ -365,7 +365,7 @@ fn predicted(parameters: &Parameters, costs: &Costs, limits: &Limits, demand: &D
     all.into_iter().filter(|(figure, _)| is_known(*figure)).collect()
 }
 
-/// By active sessions, or by the time of reads and commits.
+/// Active sessions, or else the time of reads and commits, decide.
 fn sessions(demand: &Demand, limits: &Limits) -> u32 {
     let get = |figure| demand.figures.get(figure);
     let spent = |rate: Option<f64>, us| Some(rate? * get(us)? / 1e6);
@@ -430,7 +430,7 @@ impl Wanted {
 
 /// Of two contradicting figures only the one with less weight is missed.
 const WEIGHTS: [f64; 3] = [1e6, 1e3, 1.0];
-/// How much deviation one knob less, or usual blocks, are worth.
+/// A knob less, or usual blocks, outweigh so much of a deviation.
 const OF_KNOB: f64 = 0.06;
 const OF_BLOCKS: f64 = 0.005;
 /// An unmeasured kind of UPDATE must promise more.

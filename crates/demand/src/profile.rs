@@ -82,7 +82,7 @@ impl Subject {
 pub struct Interval {
     pub source: String,
     pub instance: Option<String>,
-    /// By the source's clock.
+    /// The source's clock.
     pub begin: DateTime,
     pub seconds: f64,
     pub figures: Figures,
@@ -149,7 +149,7 @@ pub struct Bucket {
     pub waits: f64,
 }
 
-/// By name: `read` of one block, `commit` of waits for the log.
+/// Keys are `read` of one block and `commit` of waits for the log.
 pub type Histograms = BTreeMap<String, Vec<Bucket>>;
 
 #[skip_serializing_none]
@@ -231,7 +231,7 @@ pub struct Sample {
     pub instance: Option<String>,
     pub begin: Option<DateTime>,
     pub end: Option<DateTime>,
-    /// By a monotonic clock if the source has one.
+    /// A monotonic clock measures it if the source has one.
     pub seconds: Option<f64>,
     pub figures: Figures,
     pub histograms: Histograms,

@@ -31,7 +31,7 @@ pub struct ReplayResult {
     pub intervals: Vec<ReplayInterval>,
     pub runs: Vec<ReplayRun>,
     pub notes: Vec<String>,
-    /// Why the profile is no demand; then nothing is replayed.
+    /// The reason why the profile is no demand; then nothing is replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }

@@ -29,9 +29,9 @@ pub struct FigureSummary {
     pub p95: Place,
     pub peak: Place,
     pub worst: Vec<Place>,
-    /// By the hour, 0 to 23, of each interval's middle.
+    /// Hours 0 to 23 of each interval's middle.
     pub by_hour: Vec<Option<f64>>,
-    /// From Monday.
+    /// Monday comes first.
     pub by_weekday: Vec<Option<f64>>,
 }
 
@@ -124,7 +124,7 @@ fn of_figure(intervals: &[Interval], figure: Figure) -> Option<FigureSummary> {
     })
 }
 
-/// By nearest rank.
+/// The nearest rank.
 pub(crate) fn rank(values: usize, q: f64) -> usize {
     ((q * values as f64).ceil() as usize).clamp(1, values.max(1)) - 1
 }
@@ -240,7 +240,7 @@ pub fn length(seconds: f64) -> String {
     }
 }
 
-/// With seconds if several such intervals may lie in one minute.
+/// Seconds appear if several such intervals may lie in one minute.
 pub fn moment(at: DateTime, seconds: f64) -> String {
     at.strftime(if seconds < 60.0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M" }).to_string()
 }

@@ -60,7 +60,7 @@ enum Get {
 #[derive(Clone, Copy, Debug)]
 enum Durations {
     Operations,
-    /// From the moment at which an operation was due or its session ready to the end.
+    /// An operation counts from the moment at which it was due or its session ready.
     Responses,
     /// Waits for the first operation of a batch.
     Dispatch,
@@ -153,7 +153,7 @@ impl Figure {
         matches!(self.get, Get::Percentile(_, percent) if percent < 100.0)
     }
 
-    /// Such figures need each wait: a total is not enough.
+    /// A total of such waits is not enough.
     pub fn needs_each(&self) -> Option<LatencyKind> {
         match self.get {
             Get::Percentile(Durations::Database(kind), _) => Some(kind),
@@ -319,7 +319,7 @@ figures! {
         Number(|run| Some(run.per_s(total_operations(run.record)))), heading: "Operations/s", short: "Op./s";
     SELECTS_PER_S = "selects_per_s", "SELECTs", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Select))));
-    // Each with its commit.
+    // UPDATEs, each with its commit.
     UPDATES_PER_S = "updates_per_s", "UPDATEs", "1/s", Higher, OURS, WORK,
         Number(|run| Some(run.per_s(run.operations_of(OpKind::Update))));
     SCANS_PER_S = "scans_per_s", "Scans", "1/s", Higher, OURS, WORK,
@@ -486,11 +486,11 @@ figures! {
         Number(|run| run.percent_of_host(run.db_cpu_s()?));
     DB_CPU_PERCENT_OF_DB_TIME = "db_cpu_percent_of_db_time", "DB CPU (% of DB time)", "%", Neither, DB_CPU, LOAD,
         Number(|run| ratio(100.0 * run.db_cpu_s()?, db_time_s(run.record)?));
-    // Of all processes if sessions share them.
+    // CPU of all processes if sessions share them.
     SESSIONS_CPU_PERCENT_OF_DB_TIME = "sessions_cpu_percent_of_db_time", "CPU of the sessions' processes (% of DB time)", "%",
         Neither, "CPU time of the processes that serve the sessions", LOAD,
         Number(|run| ratio(100.0 * run.sessions_cpu_s()?, db_time_s(run.record)?));
-    // With an embedded database the same time as `db_cpu_s`.
+    // The same time as `db_cpu_s` with an embedded database.
     CLIENT_CPU_S = "client_cpu_s", "CPU of this program (s)", "s", Neither, "CPU time of this program", COUNTS,
         Number(|run| run.client_cpu_s());
     HOST_BUSY_PERCENT = "host_busy_percent", "Host CPU busy (%)", "%", Neither, HOST, LOAD,
@@ -507,7 +507,7 @@ figures! {
         Number(|run| run.record.host.as_ref()?.load_1m), format: Format::Hundredths;
     HOST_STEAL_PERCENT = "host_steal_percent", "Host CPU stolen (%)", "%", Lower, HOST, LOAD,
         Number(|run| run.percent_of_cpus(|cpu| cpu.steal_s));
-    // Without idle, iowait and steal.
+    // Time without idle, iowait and steal.
     HOST_BUSY_S = "host_busy_s", "CPU time that the host worked (s)", "s", Neither, HOST, COUNTS,
         Number(|run| run.host_cpu().map(|cpu| cpu.busy_s()));
     RUN_PERCENT_OF_HOST = "run_percent_of_host", "DB and client CPU (% of the host's CPUs)", "%", Neither,
@@ -549,7 +549,7 @@ figures! {
     // Queueing included (iostat's r_await).
     DEVICE_READ_AWAIT_US = "device_read_await_us", "Device read await (us)", "us", Lower, KERNEL, LOAD,
         Number(|run| run.device(|used, _| used.mean_read_us()));
-    // After merging (iostat's rareq-sz).
+    // Size after merging (iostat's rareq-sz).
     DEVICE_READ_REQUEST_KIB = "device_read_request_kib", "Device read request, mean (KiB)", "KiB", Neither, KERNEL, LOAD,
         Number(|run| run.device(|used, _| used.mean_read_bytes()).map(|bytes| bytes / 1024.0)), format: Format::Tenths;
     DEVICE_WRITES_PER_S = "device_writes_per_s", "Device writes/s", "1/s", Neither, KERNEL, LOAD,
@@ -574,7 +574,7 @@ figures! {
     // The probe. The ceiling is the most random reads of one block per second of any step.
     CEILING_IOPS = "ceiling_iops", "Ceiling of the device (IOPS)", "1/s", Neither, PROBE, SET,
         Number(ceiling_iops);
-    // With as many sessions as the run.
+    // A step with as many sessions as the run.
     SYNC_IOPS = "sync_iops", "Synchronous reads of the device (IOPS)", "1/s", Neither, PROBE, SET,
         Number(sync_iops);
     // Unknown for a run above the probe.
@@ -596,7 +596,7 @@ fn host_cores(run: &Measured<'_>) -> Option<u32> {
     run.record.host.as_ref()?.info.cores
 }
 
-/// By millions of I/Os per second.
+/// The divisor is millions of I/Os per second.
 pub fn cost_per_million_iops_hours(cost_per_hour: &Amount, io_per_s: f64) -> Option<f64> {
     ratio(1e6 * cost_per_hour.number(), io_per_s)
 }
@@ -650,7 +650,7 @@ fn hit_percent(run: &Measured<'_>) -> Option<f64> {
     ratio(100.0 * (logical - physical).max(0.0), logical)
 }
 
-/// If reads are not timed one by one, the time of all reads by their requests. Time of all clients is divided by reads of all.
+/// The fallback is the time of all reads by their requests. Time of all clients is divided by reads of all.
 fn read_mean_us(run: &Measured<'_>) -> Option<f64> {
     let counted = || {
         let time_ns = run.counted(Counter::PhysicalReadTimeNs)?;
@@ -673,8 +673,8 @@ fn host_busy_percent(run: &Measured<'_>) -> Option<f64> {
     Some(run.percent_of_host(exact_s).map_or(sampled, |exact| sampled.max(exact.min(100.0))))
 }
 
-/// From exact clocks of all processes, or else sampled time less the run's own. Sampled interrupts are left out, as the device's
-/// belong to the test.
+/// The exact clocks of all processes come first. Sampled time less the run's own leaves interrupts out, as the device's belong to
+/// the test.
 fn foreign_cpu_percent(run: &Measured<'_>) -> Option<f64> {
     let others_s = run.record.host.as_ref().and_then(|host| host.others_cpu_s);
     let exact = others_s.and_then(|others_s| run.percent_of_host(others_s));

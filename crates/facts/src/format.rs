@@ -25,7 +25,7 @@ pub enum Format {
     Percent,
     /// `+1.2`
     SignedPercent,
-    /// Below a head that names the unit: `145`, `85.3`.
+    /// The head names the unit: `145`, `85.3`.
     Micros,
     /// In the unit that fits: `1.23 ms`.
     Duration,

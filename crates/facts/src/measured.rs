@@ -77,7 +77,7 @@ impl<'a> Measured<'a> {
         Some(merged(kinds.map(|(_, of_kind)| &of_kind.latency)))
     }
 
-    /// By the clock of the database's host, the divisor of its figures; the mean of several hosts.
+    /// The clock of the database's host divides its figures; several hosts have a mean.
     pub fn observed_s(&self) -> f64 {
         let seconds = self.record.observed.iter().filter_map(|server| server.seconds);
         let seconds: Vec<f64> = seconds.filter(|seconds| *seconds > 0.0).collect();
@@ -203,7 +203,7 @@ pub fn bypasses_page_cache(record: &Record) -> bool {
     record.server.direct_io == Some(true) && compressing_file_system(record).is_none()
 }
 
-/// For all programs of the host.
+/// The device counts all programs of the host.
 pub fn device_counters(record: &Record) -> Option<DeviceCounters> {
     record.host.as_ref()?.device.as_ref()?.counters
 }
@@ -231,7 +231,7 @@ pub fn physical_read_bytes(record: &Record) -> Option<u64> {
     read_bytes(record, counter)
 }
 
-/// For comparison with counters that know no clients.
+/// Counters that know no clients are compared with it.
 pub fn physical_read_bytes_of_all(record: &Record) -> Option<u64> {
     let of_clients = read_bytes(record, counter_of_all)?;
     Some(of_clients.saturating_add(counter_of_all(record, Counter::SharedReadBytes).unwrap_or(0)))
@@ -357,7 +357,7 @@ pub fn did_nothing(session: &SessionRecord) -> bool {
     session.operations() == 0 && session.waiting_us != Some(0)
 }
 
-/// From the moment at which each operation was due or its session ready to its end.
+/// An operation counts from the moment at which it was due or its session ready.
 pub fn all_responses(record: &Record) -> Histogram {
     merged(record.operations.values().map(|kind| &kind.response))
 }

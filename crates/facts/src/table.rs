@@ -29,7 +29,7 @@ impl Cell {
         }
     }
 
-    /// For machines: no separators or exponent, six digits at least.
+    /// Machines get numbers without separators or exponent, with six digits at least.
     pub fn plain(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),

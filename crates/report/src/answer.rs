@@ -7,7 +7,7 @@ use strum::IntoStaticStr;
 use crate::html::layout::View;
 use crate::page::Page;
 
-/// From the best to the worst for a script: what is not known must not pass.
+/// The order is a script's: what is not known must not pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "title_case")]

@@ -75,7 +75,7 @@ pub(crate) fn signed_range(interval: &PercentInterval) -> String {
     format!("{} % to {} %", signed_percent(interval.low), signed_percent(interval.high))
 }
 
-/// Without signs, the smaller first: `3.2 % to 5.1 %`.
+/// The smaller end comes first, without signs: `3.2 % to 5.1 %`.
 pub(crate) fn range(interval: &PercentInterval) -> String {
     let (low, high) = (interval.low.abs(), interval.high.abs());
     let (small, large) = (shown_percent(low.min(high)), shown_percent(low.max(high)));

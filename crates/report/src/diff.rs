@@ -131,7 +131,7 @@ pub struct Event {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EventShare {
-    /// For each second of the window: the mean number of sessions in it.
+    /// Seconds for each second of the window: the mean number of sessions in it.
     pub s_per_s: f64,
     pub percent_of_db_time: Option<f64>,
     /// Absent if waits are not counted.

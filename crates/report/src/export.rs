@@ -18,7 +18,7 @@ use slob_facts::{Run, figure};
 #[derive(Debug, thiserror::Error)]
 #[error("writing the histogram of second {second}: {reason}")]
 pub struct HlogError {
-    /// From the sessions' start.
+    /// Seconds since the sessions' start.
     second: u64,
     reason: String,
 }

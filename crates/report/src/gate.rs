@@ -30,7 +30,7 @@ pub enum Requirement {
     Verdict { question: Question, worst: Grade },
 }
 
-/// How much worse than the baseline: `iops 3 %`.
+/// A figure may be so much worse than the baseline: `iops 3 %`.
 #[derive(Clone, Debug)]
 pub struct MaxLoss {
     figure: &'static Figure,

@@ -7,7 +7,7 @@ use slob_record::Record;
 
 use crate::page::{Column, Page, Table};
 
-/// Without its series.
+/// The record has no series.
 #[derive(Clone, Debug)]
 pub struct JudgedRun {
     pub(crate) record: Record,

@@ -130,7 +130,7 @@ impl Column {
 }
 
 impl Column {
-    /// With its unit; in parentheses where a BAD verdict forbids it.
+    /// Parentheses mark figures that a BAD verdict forbids.
     pub fn shown(&self, run: &Run<'_>) -> Cell {
         let Get::Figure(figure) = self.get else { return self.cell(run) };
         let shown = figure.show(run);

@@ -29,15 +29,15 @@ fn without_repeat(name: &str) -> &str {
     }
 }
 
-/// From the strongest to the weakest.
+/// The strongest basis comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 enum Basis {
-    /// By a run of this program.
+    /// A run of this program.
     Measured,
-    /// By the database's own tool.
+    /// The database's own tool.
     Reported,
-    /// By a data sheet or a text.
+    /// A data sheet or a text.
     #[default]
     Claimed,
 }
@@ -287,7 +287,7 @@ const PARTS: [(&str, Write); 3] = [
     ("Sources", Ledger::write_sources),
 ];
 
-/// By basis, then by IOPS per core, the most first.
+/// Rows are sorted by basis, then by IOPS per core.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     platforms: Vec<Platform>,

@@ -50,7 +50,7 @@ impl From<Pair> for Recheck {
     }
 }
 
-/// Between samples and counters of the same thing, as a share.
+/// Samples and counters of the same thing may differ by this share.
 const TOLERANCE: f64 = 0.01;
 /// CPU times are read at slightly different moments: seconds, and a share.
 const CPU_SLACK_S: f64 = 0.01;
@@ -340,8 +340,8 @@ fn sessions_against_list(record: &Record, operations: &[KeptOperation]) -> Optio
     (sessions > 0).then_some(Recheck::new(differ == 0, words))
 }
 
-/// By their end. Calls that the warm-up left under way belong to its last interval, though some of their operations began within
-/// the window.
+/// Operations count by their end. Calls that the warm-up left under way belong to its last interval, though some of their
+/// operations began within the window.
 fn intervals_against_list(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> {
     let width_ns = record.series.width_s().saturating_mul(1_000_000_000).max(1);
     let ns = |seconds: f64| (seconds * 1e9).round() as u64;

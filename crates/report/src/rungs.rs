@@ -17,7 +17,7 @@ use slob_stats::summary;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     Without(ReadPath),
-    /// By the database's own reads, past its buffer cache.
+    /// The database's own reads, past its buffer cache.
     PastCache,
     BufferCache,
     Storage,
@@ -36,7 +36,7 @@ impl Path {
     }
 }
 
-/// What reads by one path cost, or why they are not possible.
+/// The cost of reads by one path, or the reason why they are not possible.
 #[derive(Clone, Debug)]
 pub struct Rung {
     path: Path,
@@ -44,7 +44,7 @@ pub struct Rung {
     remarks: Vec<String>,
     /// Verdicts of each run by its id.
     verdicts: Vec<(String, Vec<Judged>)>,
-    /// Why these are not the reads of its path.
+    /// The reason why these are not the reads of its path.
     doubt: Option<String>,
 }
 

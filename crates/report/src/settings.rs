@@ -88,7 +88,6 @@ type Settings = Vec<(String, String)>;
 
 /// Parameters first; of each kind by name.
 pub(crate) fn differing(groups: &[&[Record]]) -> Vec<DifferingSetting> {
-    // By the place of the kind and the name.
     let mut values: BTreeMap<(usize, &'static str, String), Vec<BTreeSet<String>>> = BTreeMap::new();
     for (group, records) in groups.iter().enumerate() {
         for record in *records {

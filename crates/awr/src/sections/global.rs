@@ -161,7 +161,7 @@ fn sum_row(table: &Table) -> Option<&Row> {
     sum.or_else(|| instances.next().filter(|_| instances.next().is_none()))
 }
 
-/// From `*` to the next number, or all rows of a single instance. HTML leaves the first cell blank where it repeats.
+/// Rows from `*` to the next number, or all rows of a single instance. HTML leaves the first cell blank where it repeats.
 fn rows_of_all(table: &Table) -> impl Iterator<Item = &Row> {
     let names = || table.rows.iter().map(Row::name).filter(|name| !name.is_empty());
     let only = names().next().filter(|first| names().all(|name| name == *first));

@@ -11,7 +11,7 @@ use crate::table::Table;
 struct SectionRow {
     /// Microseconds.
     edges: Vec<f64>,
-    /// Between each edge and the one before it, and above all edges.
+    /// Shares between each edge and the one before it, and above all edges.
     shares: Vec<Figure>,
     waits: Option<Figure>,
 }
@@ -88,7 +88,8 @@ fn edges(table: &Table) -> Option<(usize, Vec<f64>)> {
     Some((first, ascending(&choices)?))
 }
 
-/// Each at most 64 times the one before. This decides on a cut unit: `<4m` is 4 ms before `<8ms`, and 4 minutes before `<1/4h`.
+/// Each edge is at most 64 times the one before. This decides on a cut unit: `<4m` is 4 ms before `<8ms`, and 4 minutes before
+/// `<1/4h`.
 fn ascending(choices: &[Vec<f64>]) -> Option<Vec<f64>> {
     let mut chains: Vec<Vec<f64>> = vec![Vec::new()];
     for own in choices {

@@ -98,7 +98,7 @@ const MORE_CPUS: &str = "Give it more CPUs, or compare only runs that are held s
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SessionsCpu {
-    /// At most what waits left.
+    /// This is at most what waits left.
     of_db_time: Percent,
     waited: Option<Percent>,
     /// False if background threads are included.
@@ -383,7 +383,7 @@ fn on_its_host(figures: &Figures<'_>, busy: Percent) -> CpuFinding {
 }
 
 enum Limit {
-    /// Of the probe's ceiling, for all programs.
+    /// Percent of the probe's ceiling, for all programs.
     Ceiling(Percent),
     /// Busy nearly all the time, without a probe of its ceiling.
     Busy,

@@ -42,7 +42,7 @@ pub struct Worst {
     /// Empty unless the answer is BAD.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
-    /// Of the first run with this answer, unless others have one that is no limit of the platform.
+    /// The first run with this answer speaks, but before others one that has no limit of the platform.
     pub sentence: String,
     /// False if only some repeats have this answer.
     #[serde(skip)]

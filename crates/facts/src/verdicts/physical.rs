@@ -95,7 +95,7 @@ findings! {
         PageCache { missing: Missing, device_reads_per_s: Option<Whole>, remedy: Option<String> } =
             missing.judgement().own_remedy(remedy.as_ref()) =>
             "your OS page cache served {missing}; the device did only {} reads/s.", shown(*device_reads_per_s);
-        // Only the device's total is known: by the time of a read.
+        // The time of a read decides where only the device's total is known.
         OnlyTotalKnown = DOUBT.advice("Run as root or as the server's account.") =>
             "only the device's total is known, which includes everyone's reads; this user may not read the \
              counters of the server's processes (/proc/PID/io), and the database does not time its reads.";
@@ -208,12 +208,12 @@ impl fmt::Display for Writes {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "lowercase")]
 pub enum Witness {
-    /// Only for the database's processes.
+    /// The database's processes alone.
     #[strum(serialize = "storage")]
     Kernel,
-    /// For all programs.
+    /// All programs.
     Device,
-    /// For all programs.
+    /// All programs.
     Disks,
 }
 

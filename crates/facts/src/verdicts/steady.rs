@@ -83,7 +83,7 @@ findings! {
         ForeignWrites { mb_per_s: Tenths, percent: Percent } = DOUBT.by(&FOREIGN_WRITES) =>
             "{mb_per_s} MB/s, {percent} % of what the device read and wrote, were not this run's writes: others \
              wrote, or pages that were changed before the window.";
-        // For a part of the window.
+        // Others read for a part of the window.
         NeighbourReads { mb_per_s: Tenths, from_s: u64, to_s: u64 } = OBSERVATION.by(&NEIGHBOUR) =>
             "Others read {mb_per_s} MB/s from second {from_s} to second {to_s}, and far less before and after.";
         NeighbourCpu { percent: Percent, from_s: u64, to_s: u64 } = OBSERVATION.by(&NEIGHBOUR) =>

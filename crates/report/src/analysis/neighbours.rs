@@ -110,11 +110,11 @@ struct Cell {
     alone: Option<f64>,
     mean: Option<f64>,
     runs: usize,
-    /// Beside against alone; absent if either is unknown or rests on a BAD verdict.
+    /// Absent if either side is unknown or rests on a BAD verdict.
     change: Option<Comparison>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hole: Option<Hole>,
-    /// Beside by alone in each round.
+    /// Rate beside others by rate alone, in each round.
     #[serde(skip)]
     ratios: Vec<f64>,
 }
@@ -173,7 +173,7 @@ struct Protection {
     figure: &'static str,
     of: String,
     beside: Vec<String>,
-    /// Beside by alone.
+    /// Rate beside others by rate alone.
     baseline_ratio: f64,
     variant_ratio: f64,
     change: Comparison,

@@ -22,7 +22,7 @@ pub struct Run {
     pub models: BTreeSet<String>,
     /// SLOB.R counts a run with 8 readers and 4 writers for 8 sessions and for 4.
     pub sessions: BTreeSet<u32>,
-    /// By their names in `slob info`; PREADS and PWRITES, requests, and redo in bytes have own names.
+    /// Names are those of `slob info`; PREADS and PWRITES, requests, and redo in bytes have own names.
     pub figures: BTreeMap<String, f64>,
     /// Empty for rows and reports, which hold too little to judge.
     pub verdicts: Vec<Judged>,

@@ -188,7 +188,7 @@ fn by_sessions(first: &str, table: &Table) -> Grid {
     Grid::of_numbers(Column::left(first), table.sessions_and_overall())
 }
 
-/// As R's `print` shows a matrix: seven significant digits, and as many decimals as the number that needs most.
+/// R's `print` shows a matrix so: seven significant digits, and as many decimals as the number that needs most.
 pub(super) fn as_r_prints(values: &[Option<f64>]) -> Vec<String> {
     let decimals = values.iter().flatten().map(|value| decimals_in_r(*value)).max().unwrap_or(0);
     values.iter().map(|value| or_absent(*value, |value| fixed(value, decimals))).collect()

@@ -131,7 +131,7 @@ fn titled(words: &str, trends: &[&Trend]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
 }
 
-/// By the hosts' clocks; in a row where these are absent or overlap.
+/// The hosts' clocks decide; where they are absent or overlap, reports stay in a row.
 fn intervals(trends: &[&Trend]) -> Intervals {
     /// A shorter overlap is the clock's.
     const OVERLAP_S: i64 = 36;

@@ -157,7 +157,7 @@ impl Drawing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
-    /// With the prefix that fits: 150 µs, 2 ms.
+    /// Labels have the prefix that fits: 150 µs, 2 ms.
     Seconds,
     Count,
     /// 0 to 100.
@@ -186,7 +186,7 @@ pub(crate) fn time_unit(length_s: f64) -> (f64, &'static str) {
 }
 
 impl Axis {
-    /// From zero, or from the lowest value if that is negative.
+    /// The axis begins at zero, or at the lowest value if that is negative.
     pub(crate) fn linear(title: impl Into<String>, unit: Unit) -> Self {
         Self { title: title.into(), unit, is_log: false, range: None, names: Vec::new() }
     }
@@ -242,7 +242,7 @@ pub(crate) enum Trace {
 pub(crate) enum Fill {
     Nothing,
     ToPrevious,
-    /// On the trace before it, and filled down to that.
+    /// The line lies on the trace before it, and is filled down to that.
     Stacked,
 }
 
@@ -347,7 +347,7 @@ pub(crate) struct Heat {
     pub(crate) x_edges: Vec<f64>,
     /// Seconds; one more than there are rows.
     pub(crate) y_edges: Vec<f64>,
-    /// Those of a column add up to 100, or to 0 if it counted nothing.
+    /// Cells of a column add up to 100, or to 0 if it counted nothing.
     pub(crate) percents: Vec<Vec<f64>>,
     pub(crate) of: &'static str,
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
-/// For an element or a quoted attribute. A number keeps its percent sign on its line.
+/// The text is for an element or a quoted attribute. A number keeps its percent sign on its line.
 pub(crate) fn text(raw: &str) -> String {
     let glued = raw.replace(" %", "\u{a0}%");
     html! { (glued) }.into_string()

@@ -103,7 +103,7 @@ pub(super) fn lines(intervals: &[Durations], may_be_a_cache: bool) -> impl Itera
     lines.into_iter().filter(|(.., values)| values.iter().any(Option::is_some))
 }
 
-/// Without gaps, each with the power of two of microseconds from which it counts.
+/// Each octave has the power of two of microseconds from which it counts; there are no gaps.
 pub(crate) fn octaves(histogram: &Histogram) -> Vec<(i32, u64)> {
     let mut counts: Vec<(i32, u64)> = Vec::new();
     for (octave, n) in by_rows(histogram, |ns| (ns / 1e3).log2().floor() as i32) {

@@ -373,7 +373,7 @@ fn percentile_curves(record: &Record) -> Result<Drawing, String> {
     Ok(Drawing::new(x, Axis::log("latency", Unit::Seconds), traces))
 }
 
-/// On the scale of HdrHistogram's percentile plots.
+/// The scale is that of HdrHistogram's percentile plots.
 fn percentile_curve(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
     const POINTS_PER_DECADE: f64 = 24.0;
     let last = histogram.count() as f64;
@@ -443,7 +443,7 @@ fn histogram_bars(histogram: &Histogram) -> Vec<Bar> {
     counts.into_iter().map(bar).collect()
 }
 
-/// From the lowest layer of the stack.
+/// The lowest layer of the stack comes first.
 type Mode = (&'static str, Colour, fn(&CpuTimes) -> f64);
 const MODES: [Mode; 5] = [
     ("user", Colour::User, |cpu| cpu.user_s + cpu.nice_s),

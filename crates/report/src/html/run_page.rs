@@ -242,7 +242,7 @@ fn cards(figures: &Run<'_>) -> [Markup; 5] {
     ]
 }
 
-/// Without the database's own time, the SELECT's time divided by its blocks.
+/// The fallback is the SELECT's time divided by its blocks.
 fn read_latency(figures: &Run<'_>) -> Markup {
     let (figure, record) = (&figure::PHYSICAL_READ_P99_US, figures.record);
     if figure.of(figures).is_some() {

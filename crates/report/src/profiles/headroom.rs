@@ -24,7 +24,7 @@ pub struct Headroom {
     pub plan: PlanView,
     #[serde(flatten)]
     result: HeadroomResult,
-    /// Why the search says nothing of the platform.
+    /// The reason why the search says nothing of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,8 +55,7 @@ pub(super) fn are_good<'a>(steps: impl IntoIterator<Item = &'a HeadroomStep>) ->
     carried.flat_map(|step| &step.verdicts).all(|verdict| verdict.answer == Grade::Good)
 }
 
-/// Why another load was made. A rate that was not kept explains some of it; a load that is too small and not carried shows
-/// enough.
+/// A rate that was not kept explains some of another load. A load that is too small and not carried shows enough.
 fn not_made(fit: &Fit, kept: f64, carries: Option<f64>) -> Option<String> {
     let part = |line: &FitLine| {
         let percent = 100.0 * ((1.0 + line.percent? / 100.0) / kept.clamp(0.01, 1.0) - 1.0);

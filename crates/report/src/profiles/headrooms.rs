@@ -33,7 +33,7 @@ pub struct SearchResult {
     /// The limit that broke nearest above what is carried.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
-    /// Why the result can't be compared.
+    /// The reason why the result can't be compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<String>,
 }

@@ -110,7 +110,7 @@ pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
         };
         [
             step_name(step).into(),
-            // Without separators: it is a parameter.
+            // A parameter has no separators.
             step.sessions_or_depth.to_string().into(),
             cell(Format::Whole, |step| Some(step.iops)),
             cell(Format::Tenths, |step| Some(step.mb_per_s)),
@@ -197,7 +197,7 @@ pub enum NoComparison {
     NoReads,
 }
 
-/// As Oracle's CALIBRATE_IO makes them: reads of the device without a database.
+/// Oracle's CALIBRATE_IO makes such reads of the device without a database.
 pub fn compare_probe_text(record: &Record) -> Result<String, NoComparison> {
     let figures = Run::of(record);
     let probed = Probed::of(&figures)?;

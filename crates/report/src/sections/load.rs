@@ -237,7 +237,7 @@ fn responses(page: &mut Page, figures: &Run<'_>, all: &Histogram) {
     }
 }
 
-/// Of a long schedule, the steps with the least of their rate.
+/// A long schedule shows the steps with the least of their rate.
 fn steps(page: &mut Page, record: &Record) {
     const MOST_STEPS: usize = 48;
     let mut loads: Vec<OfferedLoad> = OfferedLoad::steps(record).into_iter().flatten().collect();
