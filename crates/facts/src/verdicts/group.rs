@@ -42,7 +42,7 @@ pub struct Worst {
     /// Empty unless the answer is BAD.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
-    /// The first run with this answer speaks, but before others one that has no limit of the platform.
+    /// A limit of the platform speaks only if all runs with this answer have one.
     pub sentence: String,
     /// False if only some repeats have this answer.
     #[serde(skip)]
