@@ -1,7 +1,7 @@
 //! Control groups of version 1 and 2: what a process may use, and what it used.
 //!
-//! A container, a service of systemd and a batch job are control groups. A limit holds for a group and for all groups in
-//! it, so the groups around that of the process are read too, up to the root.
+//! Containers, services of systemd and batch jobs are control groups. A limit holds for all groups in a group, so all levels up
+//! to the root are read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,45 +12,42 @@ use serde_with::skip_serializing_none;
 use crate::files::{Roots, attribute, number, read_text};
 use crate::mounts::{Mount, read_mounts};
 
-/// Limits of a control group. A limit that is not set, or unreadable, is absent.
+/// Unset and unreadable limits are absent.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupLimits {
-    /// 1 or 2.
     pub version: u32,
     pub path: String,
-    /// CPUs by quota: the least of the group and of the groups around it.
+    /// The least quota of all levels.
     pub cpus: Option<f64>,
-    /// The least, as for `cpus`.
+    /// The least limit of all levels.
     pub memory_bytes: Option<u64>,
-    /// Limits of I/O of each device, such as `8:0 rbps=1048576`.
+    /// Such as `8:0 rbps=1048576`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub io: Vec<String>,
 }
 
-/// Resources that all processes of a control group used: since it was created, or in an interval.
+/// The sum over all processes of a group, since its creation or in an interval.
 #[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupUse {
     pub cpu_s: Option<f64>,
-    /// Periods of the quota in which the group ran. This and the next two are of the group with the least quota.
+    /// Periods of the least quota in which the group ran; the next two belong to it too.
     pub periods: Option<u64>,
-    /// Periods in which it used up its quota and waited for the next one.
+    /// The group used up its quota.
     pub throttled_periods: Option<u64>,
-    /// Time that it waited so, summed over CPUs.
+    /// The sum over CPUs.
     pub throttled_s: Option<f64>,
-    /// Memory in use at the moment of reading. Never a difference.
+    /// A moment's value, never a difference.
     pub memory_bytes: Option<u64>,
-    /// Bytes read from block devices.
     pub read_bytes: Option<u64>,
-    /// Bytes written to block devices.
     pub write_bytes: Option<u64>,
-    /// Absent without a limit on I/O, and in records of older releases.
+    /// Absent without a limit, and in records of older releases.
     #[serde(default)]
     pub limited: Option<LimitedIo>,
 }
 
-/// I/O on the devices that a limit holds for: of all that run in the group with the limit.
+/// All processes of the limited group count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitedIo {
     pub reads: u64,
@@ -72,7 +69,7 @@ impl LimitedIo {
 }
 
 impl GroupUse {
-    /// The interval from `earlier` to `self`. A count that went down belongs to another group, and is absent.
+    /// A count that went down belongs to another group, and is absent.
     pub fn since(&self, earlier: &Self) -> Self {
         let count = |later: Option<u64>, earlier: Option<u64>| later?.checked_sub(earlier?);
         let time = |later: Option<f64>, earlier: Option<f64>| {
@@ -91,25 +88,22 @@ impl GroupUse {
     }
 }
 
-/// The control group of a process.
 #[derive(Clone, Debug)]
 pub struct Group {
     version: u32,
-    /// The levels of each controller. In version 2 all controllers have the same.
+    /// Version 2 has the same levels for all controllers.
     controllers: BTreeMap<&'static str, Levels>,
 }
 
-/// Controllers that have limits and counts of interest.
 const CONTROLLERS: [&str; 4] = ["cpu", "cpuacct", "memory", "blkio"];
 
 impl Group {
-    /// The group of a process; `None` for the root group, which has no limits, and for one whose folder is invisible,
-    /// as from another container.
+    /// `None` for the root group, which has no limits, and for an invisible folder, as of another container.
     pub fn of_process(pid: u32) -> Option<Self> {
         Self::of_process_in(pid, &Roots::default())
     }
 
-    /// If a machine has both versions, the one with the controllers counts.
+    /// A machine may have both versions; the one with controllers counts.
     fn of_process_in(pid: u32, roots: &Roots) -> Option<Self> {
         let hierarchies = Hierarchies::read(&pid.to_string(), roots)?;
         let of_one: BTreeMap<_, _> = CONTROLLERS
@@ -123,7 +117,6 @@ impl Group {
         Some(Self { version: 2, controllers: CONTROLLERS.map(|name| (name, levels.clone())).into() })
     }
 
-    /// The limits now: they may change at any time.
     pub fn limits(&self) -> GroupLimits {
         let memory_file = if self.version == 2 { "memory.max" } else { "memory.limit_in_bytes" };
         let path = self.levels("cpu").or_else(|| self.controllers.values().next()).map(|levels| &levels.path);
@@ -165,7 +158,7 @@ impl Group {
         }
         let io = own_text("blkio", "blkio.throttle.io_service_bytes");
         let io = io.map(|io| (sum_of_lines(&io, "Read"), sum_of_lines(&io, "Write")));
-        // Recent kernels count nothing here for a group without a limit, so zero is unknown.
+        // Recent kernels count nothing for a group without a limit, so zero is unknown.
         let io = io.filter(|(read_bytes, write_bytes)| read_bytes + write_bytes > 0);
         GroupUse {
             cpu_s: seconds(own_number("cpuacct", "cpuacct.usage"), 1e9),
@@ -181,12 +174,11 @@ impl Group {
         self.controllers.get(controller)
     }
 
-    /// A file in the group's own folder.
     fn own(&self, controller: &str, file: &str) -> Option<PathBuf> {
         Some(self.levels(controller)?.folders.first()?.join(file))
     }
 
-    /// The least quota in CPUs, with the folder of its group.
+    /// Also returns the folder of that group.
     fn least_quota(&self) -> Option<(&Path, f64)> {
         self.levels("cpu")?.least(|folder| {
             let (quota, period): (f64, f64) = if self.version == 2 {
@@ -201,7 +193,7 @@ impl Group {
         })
     }
 
-    /// From the innermost group outwards. Version 1 limits and counts what a group does itself, without those below it.
+    /// The innermost group comes first. Version 1 limits and counts a group without those below it.
     fn io_folders(&self) -> &[PathBuf] {
         let all = self.levels("blkio").map(|levels| levels.folders.as_slice()).unwrap_or_default();
         if self.version == 2 { all } else { &all[..all.len().min(1)] }
@@ -227,7 +219,7 @@ impl Group {
         FILES.into_iter().flat_map(limits).collect()
     }
 
-    /// I/O of the innermost group with a limit, on the limited device; `None` if it limits several devices.
+    /// `None` without a limit, or with several limited devices.
     fn limited_io(&self) -> Option<LimitedIo> {
         let limited = |folder: &PathBuf| {
             let limits = self.io_limits_in(folder);
@@ -256,25 +248,23 @@ impl Group {
     }
 }
 
-/// The limit on tasks that leaves the fewest to the group of a process, with the number of tasks in use.
+/// Returns the limit with the least room, and the tasks in use.
 pub(crate) fn task_limit(process: &str, roots: &Roots) -> Option<(u64, u64)> {
     let hierarchies = Hierarchies::read(process, roots)?;
     let levels = hierarchies.levels(Some("pids"), true).or_else(|| hierarchies.levels(None, true))?;
-    // The word `max` is no limit.
+    // `max` is no limit.
     let limits = levels.folders.iter().filter_map(|folder| {
         Some((number(&folder.join("pids.max"))?, number(&folder.join("pids.current"))?))
     });
     limits.min_by_key(|(most, in_use): &(u64, u64)| most.saturating_sub(*in_use))
 }
 
-/// The groups of a process, and the mounts that show their files.
 struct Hierarchies {
-    /// Text of `/proc/PID/cgroup`.
     groups: String,
     mounts: Vec<Mount>,
 }
 
-/// The folder of a group and those of the groups around it, the innermost first.
+/// The innermost level comes first.
 #[derive(Clone, Debug)]
 struct Levels {
     path: String,
@@ -287,7 +277,7 @@ impl Hierarchies {
         Some(Self { groups, mounts: read_mounts(roots, "self").ok()? })
     }
 
-    /// The visible levels in the hierarchy of a controller of version 1, or in that of version 2 for `None`.
+    /// `None` is the hierarchy of version 2.
     fn levels(&self, controller: Option<&str>, with_root: bool) -> Option<Levels> {
         let path = self.groups.lines().find_map(|line| {
             let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
@@ -307,7 +297,7 @@ impl Hierarchies {
         self.mounts.iter().filter(shows).find_map(|mount| {
             let within = Path::new(path).strip_prefix(&mount.root).ok()?;
             let mut folders: Vec<PathBuf> = within.ancestors().map(|part| mount.point.join(part)).collect();
-            // A mount of a part of the hierarchy, as in a container, shows an ordinary group as its root.
+            // A container's mount shows an ordinary group as its root.
             if !with_root && mount.root == Path::new("/") {
                 folders.pop();
             }
@@ -318,31 +308,29 @@ impl Hierarchies {
 }
 
 impl Levels {
-    /// The least value of all levels, with its folder.
     fn least<T: PartialOrd>(&self, value: impl Fn(&Path) -> Option<T>) -> Option<(&Path, T)> {
         let values = self.folders.iter().filter_map(|folder| Some((folder.as_path(), value(folder)?)));
         values.reduce(|least, next| if next.1 < least.1 { next } else { least })
     }
 }
 
-/// The number of a line `name number` of a file.
 fn named_number(path: &Path, name: &str) -> Option<u64> {
     let text = attribute(path)?;
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
-/// A limit in bytes. No limit is `max` in version 2, and about 2^63 in version 1.
+/// No limit is `max` in version 2, and about 2^63 in version 1.
 fn limit_bytes(path: &Path) -> Option<u64> {
     number::<u64>(path).filter(|bytes| *bytes < 1 << 60)
 }
 
-/// The sum of `name=number` over all devices.
+/// The form is `name=number`.
 fn sum_of_pairs(io: &str, name: &str) -> u64 {
     let values = io.split_ascii_whitespace().filter_map(|field| field.strip_prefix(name)?.strip_prefix('='));
     values.filter_map(|value| value.parse::<u64>().ok()).fold(0, u64::saturating_add)
 }
 
-/// The sum of `8:0 Read number` over all devices.
+/// The form is `8:0 Read number`.
 fn sum_of_lines(io: &str, kind: &str) -> u64 {
     let value = |line: &str| {
         let mut fields = line.split(' ').skip(1);

@@ -1,5 +1,3 @@
-//! CPU time of the host by mode, and of processes by user and system.
-
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,16 +7,16 @@ use slob_stats::{Merge, merge_fields};
 use crate::HostError;
 use crate::files::read_text;
 
-/// CPU time of the host by mode, in seconds summed over all CPUs: since boot, or of an interval.
+/// Seconds of all CPUs by mode, since boot or of an interval.
 ///
-/// `/proc/stat` counts ticks, which are 10 ms on nearly every kernel. User time includes time given to guests.
+/// `/proc/stat` counts ticks, mostly of 10 ms. User time includes guests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuTimes {
     pub user_s: f64,
     pub nice_s: f64,
     pub system_s: f64,
     pub idle_s: f64,
-    /// Idle while some I/O was outstanding. Only a hint: the kernel can't attribute it to a CPU, and it may go down.
+    /// Idle with outstanding I/O. It is a hint, and may go down.
     pub iowait_s: f64,
     pub irq_s: f64,
     pub softirq_s: f64,
@@ -27,7 +25,7 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Reads the times since boot.
+    /// Since boot.
     pub fn read() -> Result<Self, HostError> {
         let path = Path::new("/proc/stat");
         Self::parse(&read_text(path)?, rustix::param::clock_ticks_per_second())
@@ -49,29 +47,28 @@ impl CpuTimes {
         Self { user_s, nice_s, system_s, idle_s, iowait_s, irq_s, softirq_s, steal_s }
     }
 
-    /// Seconds of each mode, in the kernel's order.
     pub fn modes(&self) -> [f64; 8] {
         let Self { user_s, nice_s, system_s, idle_s, iowait_s, irq_s, softirq_s, steal_s } = *self;
         [user_s, nice_s, system_s, idle_s, iowait_s, irq_s, softirq_s, steal_s]
     }
 
-    /// Times of the interval from `earlier` to `self`. A mode whose counter went down counts as 0.
+    /// A mode whose counter went down counts as 0.
     pub fn since(&self, earlier: &Self) -> Self {
         let (later, earlier) = (self.modes(), earlier.modes());
         Self::from_modes(std::array::from_fn(|mode| (later[mode] - earlier[mode]).max(0.0)))
     }
 
-    /// All modes together: CPUs times wall-clock seconds.
+    /// CPUs times wall-clock seconds.
     pub fn total_s(&self) -> f64 {
         self.busy_s() + self.steal_s + self.idle_s + self.iowait_s
     }
 
-    /// Time in which CPUs worked for this host: all modes but idle, iowait and steal.
+    /// All modes but idle, iowait and steal.
     pub fn busy_s(&self) -> f64 {
         self.user_s + self.nice_s + self.system_s + self.irq_s + self.softirq_s
     }
 
-    /// Share of the time that was not idle, in percent of all CPUs; `None` for an empty interval.
+    /// `None` for an empty interval.
     ///
     /// Stolen time is not idle: this host wanted it.
     pub fn busy_percent(&self) -> Option<f64> {
@@ -87,7 +84,6 @@ impl Merge for CpuTimes {
     }
 }
 
-/// CPU time of processes with all their threads, in seconds: cumulative, or of an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuSplit {
     pub user_s: f64,
@@ -95,7 +91,7 @@ pub struct CpuSplit {
 }
 
 impl CpuSplit {
-    /// Splits an exact total by ticks. Without any tick, all of it is user time.
+    /// Without any tick, all of it is user time.
     pub fn by_ticks(total: Duration, user_ticks: u64, system_ticks: u64) -> Self {
         let total_s = total.as_secs_f64();
         let ticks = user_ticks + system_ticks;
@@ -103,14 +99,12 @@ impl CpuSplit {
         Self { user_s: total_s - system_s, system_s }
     }
 
-    /// User and system time together: exact, unlike the split.
+    /// The sum is exact, unlike the split.
     pub fn total_s(&self) -> f64 {
         self.user_s + self.system_s
     }
 
-    /// CPU time of one process between `earlier` and `self`.
-    ///
-    /// The kernel estimates the split, which can go back by a tick. The other part then takes the exact rest.
+    /// The split can go back by a tick; the other part then takes the exact rest.
     pub fn since(&self, earlier: &Self) -> Self {
         let total_s = (self.total_s() - earlier.total_s()).max(0.0);
         let system_s = (self.system_s - earlier.system_s).clamp(0.0, total_s);

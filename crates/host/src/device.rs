@@ -1,4 +1,4 @@
-//! The block devices behind a path: their identity, their attributes and their counters.
+//! Block devices behind a path: identity, attributes and counters.
 
 mod resolve;
 
@@ -25,27 +25,24 @@ impl BlockId {
     }
 }
 
-/// A whole disk at the bottom of a stack. Unknown attributes are `None`.
+/// A whole disk at the bottom of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     #[serde(flatten)]
     pub id: BlockId,
     pub model: Option<String>,
-    /// True for spinning disks, as reported by the device or the hypervisor.
+    /// The device or the hypervisor reports it.
     pub rotational: Option<bool>,
-    /// The I/O scheduler in use.
     pub scheduler: Option<String>,
-    /// Longest queue of the scheduler, for reads and for writes.
+    /// Reads and writes have a queue each.
     pub nr_requests: Option<u32>,
-    /// Smallest unit of a request.
     pub logical_block_bytes: Option<u32>,
-    /// Smallest unit that the device writes without reading first.
+    /// Larger writes need no read before them.
     pub physical_block_bytes: Option<u32>,
     pub size_bytes: Option<u64>,
 }
 
 impl Disk {
-    /// Reads the disk of a folder in `/sys/devices`.
     fn read(id: BlockId, dir: &Path) -> Self {
         let queue = dir.join("queue");
         Self {
@@ -62,7 +59,7 @@ impl Disk {
     }
 }
 
-/// The name in brackets of `none [mq-deadline] kyber`; devices without a choice have a bare `none`.
+/// The choice is in brackets, as in `none [mq-deadline] kyber`; others have a bare `none`.
 fn active_scheduler(text: &str) -> String {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(text, |(name, _)| name).to_owned()
@@ -70,58 +67,53 @@ fn active_scheduler(text: &str) -> String {
 
 /// The file system of a path, the block device below it, and the disks at the bottom.
 ///
-/// Memory, network file systems, and pools that hide their members have no block device. Then `disks` is empty, `top` is
-/// `None`, and `note` gives the reason.
+/// Memory, network file systems and some pools have no block device. Then `disks` is empty, `top` is `None`, and `note` gives the
+/// reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     #[serde(serialize_with = "crate::files::lossy_path")]
     pub path: PathBuf,
-    /// Type of the file system, as the kernel calls it: "ext4", "xfs", "overlay".
+    /// The kernel's word: "ext4", "xfs", "overlay".
     pub file_system: String,
     #[serde(serialize_with = "crate::files::lossy_path")]
     pub mount_point: PathBuf,
     /// A device, an export, or a mere word.
     pub mount_source: String,
-    /// Options of the mount and of the file system, in the kernel's order.
+    /// Mount and file system have options, in the kernel's order.
     pub mount_options: Vec<String>,
-    /// The block device that counts the file system's I/O; `None` if there is none or several, as for some btrfs.
+    /// `None` if no device or several count the file system's I/O, as for some btrfs.
     pub top: Option<BlockId>,
-    /// Names of all block devices from the top to the leaves, each once, depth first.
+    /// Each device once, from the top to the leaves.
     pub stack: Vec<String>,
-    /// The whole disks at the bottom of the stack.
     pub disks: Vec<Disk>,
-    /// True if a loop device without direct I/O lies below: `top` then counts reads that the page cache serves.
+    /// A loop device without direct I/O lies below: `top` counts reads that the page cache serves.
     #[serde(default)]
     pub cached_below: bool,
-    /// Name of that loop device, the uppermost of several; absent in records of older releases.
+    /// The uppermost of these loop devices; absent in records of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_device: Option<String>,
-    /// Memory at the bottom in place of a disk: "tmpfs", or a device such as "zram0".
+    /// Memory in place of a disk: "tmpfs", or a device such as "zram0".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
-    /// A remark on this stack; the reason if `disks` is empty.
+    /// The reason if `disks` is empty.
     pub note: Option<String>,
 }
 
 impl Device {
-    /// Finds the device of `path`, which must exist.
+    /// `path` must exist.
     ///
-    /// The mount id of the path gives the file system (the device number before Linux 5.8). `/sys/dev/block` gives the
-    /// stack: from a partition to its disk, from device-mapper, md and bcache to their members, from a loop device to
-    /// its file, from an overlay to its upper directory.
+    /// Its mount id gives the file system (the device number before Linux 5.8). `/sys/dev/block` gives the stack: from a
+    /// partition, device-mapper, md, bcache, a loop device or an overlay to what lies below.
     pub fn behind(path: &Path) -> Result<Self, HostError> {
         resolve::Resolver::of_this_host().device(path)
     }
 
-    /// The same for an absolute path as the process `pid` sees it. Its root and mounts may be its own, as in a container.
-    ///
-    /// This needs the right to inspect that process.
+    /// `path` is absolute, as the process `pid` sees it. This needs the right to inspect that process.
     pub fn behind_seen_by(pid: u32, path: &Path) -> Result<Self, HostError> {
         resolve::Resolver::of_this_host().device_seen_by(pid, path)
     }
 
-    /// Numbers of all devices whose requests compete with those of this one: its top, the disks at the bottom and their
-    /// partitions. Below a loop device only the top counts, because the kernel itself reads there for everybody.
+    /// Requests on these devices compete. Below a loop device only the top counts: the kernel reads there for everybody.
     pub fn competitors(&self) -> Vec<(u32, u32)> {
         let has_loop = self.stack.iter().any(|name| name.starts_with("loop"));
         let disks = self.disks.iter().filter(|_| !has_loop).flat_map(|disk| {
@@ -134,7 +126,7 @@ impl Device {
         disks.chain(self.top.iter().map(|top| (top.major, top.minor))).collect()
     }
 
-    /// Cumulative counters of `top`, with the bytes that the disks below it read; `None` without a single top device.
+    /// `None` without a single top device.
     pub fn counters(&self) -> Result<Option<DeviceCounters>, HostError> {
         self.counters_in(&Roots::default())
     }
@@ -145,7 +137,7 @@ impl Device {
         Ok(Some(DeviceCounters { disk_read_bytes, ..top.counters(roots)? }))
     }
 
-    /// Bytes read by all disks below `top`; `None` if it is the only one, or if any is unreadable.
+    /// `None` if `top` is the only disk, or any is unreadable.
     fn disk_read_bytes(&self, top: &BlockId, roots: &Roots) -> Option<u64> {
         if self.disks.iter().all(|disk| disk.id == *top) {
             return None;
@@ -155,24 +147,19 @@ impl Device {
     }
 }
 
-/// Requests of a block device: cumulative, or of an interval. Times include queueing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceUse {
-    /// Completed reads, after merging.
     pub reads: u64,
     pub read_bytes: u64,
-    /// Sum over all reads.
     pub read_time_ms: u64,
-    /// Completed writes, after merging.
     pub writes: u64,
     pub write_bytes: u64,
-    /// Sum over all writes.
     pub write_time_ms: u64,
-    /// Time with at least one request in flight.
+    /// At least one request is in flight.
     pub busy_ms: u64,
-    /// Requests in flight, summed over time.
+    /// The sum of requests in flight over time.
     pub weighted_ms: u64,
-    /// Reads merged into others before they were issued; absent in records of older releases, as the next.
+    /// Merged before they were issued; absent in records of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_merged: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,7 +183,7 @@ impl DeviceUse {
         })
     }
 
-    /// Reads per second of an interval of `seconds`; this and the next are `None` without a denominator.
+    /// Reads in an interval of `seconds`.
     pub fn reads_per_s(&self, seconds: f64) -> Option<f64> {
         ratio(self.reads as f64, seconds)
     }
@@ -214,32 +201,32 @@ impl DeviceUse {
         ratio(self.write_bytes as f64 / 1e6, seconds)
     }
 
-    /// Mean time of a read (iostat's r_await). The kernel sums times exactly, so many reads give a good mean.
+    /// iostat's r_await. The kernel sums times exactly, so many reads give a good mean.
     pub fn mean_read_us(&self) -> Option<f64> {
         ratio(self.read_time_ms as f64 * 1e3, self.reads as f64)
     }
 
-    /// Mean time of a write (iostat's w_await).
+    /// iostat's w_await.
     pub fn mean_write_us(&self) -> Option<f64> {
         ratio(self.write_time_ms as f64 * 1e3, self.writes as f64)
     }
 
-    /// Mean bytes of a read (iostat's rareq-sz).
+    /// iostat's rareq-sz.
     pub fn mean_read_bytes(&self) -> Option<f64> {
         ratio(self.read_bytes as f64, self.reads as f64)
     }
 
-    /// Mean bytes of a write (iostat's wareq-sz).
+    /// iostat's wareq-sz.
     pub fn mean_write_bytes(&self) -> Option<f64> {
         ratio(self.write_bytes as f64, self.writes as f64)
     }
 
-    /// Mean number of requests in flight (iostat's aqu-sz, by Little's law).
+    /// iostat's aqu-sz, by Little's law.
     pub fn mean_queue_length(&self, seconds: f64) -> Option<f64> {
         ratio(self.weighted_ms as f64 / 1e3, seconds)
     }
 
-    /// Share of time with a request in flight, in percent. Devices that work in parallel have room even at 100.
+    /// Devices that work in parallel have room even at 100.
     pub fn utilisation_percent(&self, seconds: f64) -> Option<f64> {
         ratio(self.busy_ms as f64 / 10.0, seconds).map(|percent| percent.min(100.0))
     }
@@ -249,7 +236,7 @@ fn ratio(amount: f64, of: f64) -> Option<f64> {
     (of > 0.0).then(|| amount / of)
 }
 
-/// The kernel keeps these times in 32 bits, so their difference is taken in 32 bits.
+/// The kernel keeps these times in 32 bits.
 fn elapsed_ms(later: u64, earlier: u64) -> u64 {
     match later.checked_sub(earlier) {
         Some(elapsed) => elapsed,
@@ -264,19 +251,18 @@ merge_fields!(
 
 /// Counters of one block device: cumulative, or of an interval.
 ///
-/// Source: `stat` in sysfs (Documentation/block/stat.rst of the kernel), whose sectors have 512 bytes.
+/// The source is `stat` in sysfs (Documentation/block/stat.rst of the kernel), whose sectors have 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
     #[serde(flatten)]
     pub used: DeviceUse,
-    /// Completed discards (Linux 4.18 and later).
+    /// Linux 4.18 and later.
     pub discards: Option<u64>,
-    /// Completed flushes (Linux 5.5 and later); counted at whole disks only.
+    /// Linux 5.5 and later count them, at whole disks only.
     pub flushes: Option<u64>,
-    /// Requests in flight at the moment of reading. Never a difference.
+    /// A moment's value, never a difference.
     pub in_flight: u64,
-    /// Bytes that all disks below read together, for all programs; `None` if this device is the disk, or if any is
-    /// unreadable.
+    /// All programs count; `None` if this device is the disk, or if any is unreadable.
     pub disk_read_bytes: Option<u64>,
 }
 
@@ -300,9 +286,9 @@ impl DeviceCounters {
         Some(Self { used, in_flight, discards, flushes, disk_read_bytes: None })
     }
 
-    /// The interval from `earlier` to `self`; `None` if a count went down, as another device has the number now.
+    /// `None` if a count went down, as another device has the number now.
     ///
-    /// Times may wrap: the difference is right if the interval adds less than 49 days of them.
+    /// Times may wrap once, after 49 days of them.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let optional = |later: Option<u64>, earlier: Option<u64>| match (later, earlier) {
             (Some(later), Some(earlier)) => later.checked_sub(earlier).map(Some),

@@ -1,5 +1,3 @@
-//! Errors of this room: what was tried, where, and what to do next.
-
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,16 +5,10 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum HostError {
     #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// A verb, such as "read" or "open".
-        action: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
-    /// A system call without a path failed.
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    /// The call has no path.
     #[error("{call} failed: {source}")]
     System { call: &'static str, source: io::Error },
-    /// A file of the kernel has an unknown form.
     #[error("{} does not read as expected: {what}", path.display())]
     Unexpected { path: PathBuf, what: String },
     #[error("there is no process {pid} (it may have ended)")]
@@ -33,7 +25,6 @@ pub enum HostError {
         path.display()
     )]
     NotEnoughSpace { path: PathBuf, needed_bytes: u64, free_bytes: u64 },
-    /// The file system refuses `O_DIRECT`.
     #[error(
         "the file system of {} refuses direct I/O: {source}; choose another folder, or go on without direct I/O \
          (the page cache then serves part of the reads)",
@@ -45,7 +36,7 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// For `map_err`: an I/O failure with its action and path.
+    /// An argument of `map_err`.
     pub(crate) fn io<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(E) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source: source.into() }

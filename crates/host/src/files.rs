@@ -1,5 +1,3 @@
-//! Files of the kernel, files as another process sees them, and free space.
-
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -22,13 +20,13 @@ impl Default for Roots {
     }
 }
 
-/// A whole file. Bytes that are not UTF-8, such as file names in mountinfo, are replaced.
+/// Bytes that are not UTF-8, such as file names in mountinfo, are replaced.
 pub(crate) fn read_text(path: &Path) -> Result<String, HostError> {
     let bytes = std::fs::read(path).map_err(HostError::io("read", path))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A one-line attribute without its line end; `None` if it is absent, unreadable or empty.
+/// `None` if it is absent, unreadable or empty.
 pub(crate) fn attribute(path: &Path) -> Option<String> {
     let text = read_text(path).ok()?;
     let text = text.trim();
@@ -39,14 +37,14 @@ pub(crate) fn number<T: FromStr>(path: &Path) -> Option<T> {
     attribute(path)?.parse().ok()
 }
 
-/// Serialises a path as text. Records accept any path, so bytes that are not UTF-8 are replaced.
+/// Records accept any path, so bytes that are not UTF-8 are replaced.
 pub(crate) fn lossy_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
 
-/// Opens an absolute path as the process `pid` sees it. Its root and mounts may be its own, as in a container.
+/// Opens an absolute path as the process `pid` sees it, as in a container.
 ///
-/// Links are followed within its root. Before Linux 5.6, absolute links lead to the root of this process instead.
+/// Links are followed within its root. Before Linux 5.6, absolute links lead to this process's root.
 pub fn open_within(pid: u32, path: &Path, flags: OFlags) -> Result<OwnedFd, HostError> {
     let root = PathBuf::from(format!("/proc/{pid}/root"));
     let root_flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -62,9 +60,7 @@ pub fn open_within(pid: u32, path: &Path, flags: OFlags) -> Result<OwnedFd, Host
     opened.map_err(HostError::io("open", &root.join(within)))
 }
 
-/// Free bytes of the file system of `path`, for ordinary users.
-///
-/// Space reserved for root does not count, even for root: databases do not run as root. Quotas are unknown here.
+/// Space reserved for root does not count: databases do not run as root. Quotas are unknown here.
 pub fn free_space(path: &Path) -> Result<u64, HostError> {
     let stat = rustix::fs::statvfs(path).map_err(|errno| match errno {
         Errno::NOENT => HostError::NoSuchPath { path: path.to_path_buf() },

@@ -1,4 +1,4 @@
-//! Programs that this one starts: each in a process group of its own, which does not outlive its use.
+//! Programs that this one starts: each in a process group, which does not outlive its use.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 const POLL_EVERY: Duration = Duration::from_millis(20);
-/// Time between the wish that a group ends and its end by force.
+/// SIGKILL follows SIGTERM after this time.
 const GRACE: Duration = Duration::from_secs(1);
-/// Most time for the list of groups before this program exits without ending them.
+/// A hanging start must not hold up the exit.
 const LIST_PATIENCE: Duration = Duration::from_millis(100);
 
-/// The groups whose first process was not reaped: until then the kernel gives their numbers to no other.
+/// Their first process was not reaped, so the kernel gives the number to no other.
 static RUNNING: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 fn running() -> MutexGuard<'static, Vec<Pid>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A program with all that it starts. Dropped before the program has ended, it ends the group.
+/// The drop ends a running program with all that it has started.
 #[derive(Debug)]
 pub struct ProgramGroup {
     child: Child,
@@ -31,18 +31,15 @@ pub struct ProgramGroup {
     group: Option<Pid>,
 }
 
-/// The wait for a program ended by one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
     Ended(ExitStatus),
-    /// It takes too long.
     Late,
-    /// The user wants to stop.
     Stopped,
 }
 
 impl ProgramGroup {
-    /// Starts a program. A signal of the terminal does not reach it.
+    /// No signal of the terminal reaches it.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         let mut running = running();
         let child = command.process_group(0).spawn()?;
@@ -51,13 +48,11 @@ impl ProgramGroup {
         Ok(Self { child, group })
     }
 
-    /// The process, for its pipes.
     pub fn child(&mut self) -> &mut Child {
         &mut self.child
     }
 
-    /// Waits for the program for `most`; from the moment when `stop` is set, for `after_stop` at most.
-    /// Fails if the program asks at the terminal.
+    /// A set `stop` leaves `after_stop` at most. Fails if the program asks at the terminal.
     pub fn wait(&mut self, most: Duration, after_stop: Duration, stop: &AtomicBool) -> io::Result<Waited> {
         let begun = Instant::now();
         let mut stopped: Option<Instant> = None;
@@ -82,7 +77,6 @@ impl ProgramGroup {
         }
     }
 
-    /// The status of the program, if it has ended.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         let mut running = running();
         let status = self.child.try_wait()?;
@@ -110,13 +104,13 @@ impl Drop for ProgramGroup {
     }
 }
 
-/// True while the process has not ended. It is not reaped.
+/// It is not reaped.
 fn is_running(process: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(waitid(WaitId::Pid(process), options), Ok(None))
 }
 
-/// True if the kernel stopped the process because its group may not use the terminal. A stop by a user does not count.
+/// The kernel stops a group that may not use the terminal. A stop by a user does not count.
 fn asks_at_terminal(process: Pid) -> bool {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let Ok(Some(status)) = waitid(WaitId::Pid(process), options) else { return false };
@@ -124,8 +118,7 @@ fn asks_at_terminal(process: Pid) -> bool {
     [Signal::TTIN, Signal::TTOU].into_iter().any(|asked| signal == Some(asked.as_raw()))
 }
 
-/// Kills all groups, before this program exits without dropping them.
-/// A start that hangs keeps the list: then nothing is killed, and the exit does not wait.
+/// The exit drops no groups. A start that hangs keeps the list: then nothing is killed.
 pub fn end_programs() {
     let until = Instant::now() + LIST_PATIENCE;
     let running = loop {

@@ -1,7 +1,7 @@
-//! The host: CPUs, processes, control groups, limits, the device behind a path, and the device probe. Linux only.
+//! The host: CPUs, processes, control groups, limits, devices, and the device probe. Linux only.
 //!
-//! Everything here only reads the host, with three exceptions: [`check_thread_limits`] may raise the soft limit of open
-//! files, [`run_probe`] writes to a scratch file without a name, and [`end_connections`] ends those of this process.
+//! It only reads the host, but [`check_thread_limits`] may raise the soft limit of open files, [`run_probe`] writes to a scratch
+//! file, and [`end_connections`] ends connections of this process.
 
 #![deny(unsafe_code)]
 

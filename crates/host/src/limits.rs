@@ -1,5 +1,3 @@
-//! Limits on threads and files of this process.
-
 use std::fs;
 use std::path::Path;
 
@@ -9,17 +7,16 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::cgroups;
 use crate::files::{Roots, number};
 
-/// Memory mappings of a thread: its stack, its signal stack, and a guard page of each.
+/// A stack, a signal stack, and a guard page of each.
 const MAPPINGS_OF_A_THREAD: u64 = 4;
-/// Threads, mappings and files that are left for everything but sessions.
+/// Everything but sessions needs these threads, mappings and files.
 const RESERVE: u64 = 256;
 
-/// A limit that is too low.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadLimit {
-    /// Its name and value, as the system words them.
+    /// The system's words.
     pub limit: String,
-    /// Threads that it leaves room for.
+    /// Threads that fit.
     pub most: u64,
     pub remedy: String,
 }
@@ -28,19 +25,17 @@ struct Limit {
     name: &'static str,
     most: u64,
     in_use: u64,
-    /// Units that each thread takes.
     each: u64,
     remedy: &'static str,
 }
 
 impl Limit {
-    /// A kernel parameter, such as `vm.max_map_count`.
+    /// Names are such as `vm.max_map_count`.
     fn of_kernel(name: &'static str, in_use: Option<u64>, each: u64, remedy: &'static str) -> Option<Self> {
         let most = number(&Path::new("/proc/sys").join(name.replace('.', "/")))?;
         Some(Self { name, most, in_use: in_use?, each, remedy })
     }
 
-    /// Threads that fit.
     fn room(&self) -> u64 {
         self.most.saturating_sub(self.in_use + RESERVE) / self.each
     }
@@ -54,10 +49,10 @@ impl Limit {
     }
 }
 
-/// Checks that this process can have so many more threads, each with `files` open files.
+/// Each thread needs `files` open files.
 ///
-/// Raises the soft limit of open files as far as the hard one allows. Unreadable limits are ignored, since the system
-/// reports them itself. Fails with the limit that leaves room for the fewest.
+/// Raises the soft limit of open files up to the hard one. Unreadable limits are ignored. Fails with the limit that leaves room
+/// for the fewest.
 pub fn check_thread_limits(threads: u64, files: u64) -> Result<(), ThreadLimit> {
     let mappings = fs::read_to_string("/proc/self/maps").ok().map(|maps| maps.lines().count() as u64);
     // All threads of the machine.
@@ -78,7 +73,7 @@ pub fn check_thread_limits(threads: u64, files: u64) -> Result<(), ThreadLimit> 
     narrowest.filter(|limit| limit.room() < threads).map_or(Ok(()), |limit| Err(limit.into_error()))
 }
 
-/// The limit of the container or service of this process.
+/// A container or service has it.
 fn tasks_of_group() -> Option<Limit> {
     let (most, in_use) = cgroups::task_limit("self", &Roots::default())?;
     Some(Limit {

@@ -9,29 +9,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{attribute, read_text};
 
-/// Facts about the host that explain a result. Unknown ones are `None`.
+/// Unknown facts are `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostInfo {
     pub hostname: String,
-    /// The distribution, as its os-release file words it.
+    /// The os-release file's words.
     pub os: Option<String>,
-    /// Kernel release, as `uname -r`.
+    /// `uname -r` prints it.
     pub kernel: String,
     pub architecture: String,
     pub cpu_model: Option<String>,
-    /// Hardware threads that this process may use by its affinity and its quota.
+    /// Affinity and quota of this process limit them.
     pub cpus_usable: Option<u32>,
     /// Hardware threads that the kernel runs.
     pub cpus_online: Option<u32>,
-    /// Cores of these threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
-    /// Sockets of these cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sockets: Option<u32>,
-    /// Main memory without the parts that kernel image and firmware keep.
+    /// Without kernel image and firmware.
     pub memory_bytes: Option<u64>,
-    /// The hypervisor; `None` on bare metal, or if nothing shows it to the guest.
+    /// `None` on bare metal, or if the guest can't see it.
     pub virtualisation: Option<String>,
 }
 
@@ -63,7 +61,7 @@ impl HostInfo {
     }
 }
 
-/// `PRETTY_NAME` of an os-release file (freedesktop.org's os-release(5)), without its quotes.
+/// The form is freedesktop.org's os-release(5).
 fn pretty_name(os_release: &str) -> Option<String> {
     let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(value.trim().trim_matches(['"', '\'']).to_owned())
@@ -77,7 +75,7 @@ fn cpuinfo_value(cpuinfo: &str, key: &str) -> Option<String> {
         .map(|(_, v)| v.trim().to_owned())
 }
 
-/// Length of a kernel list such as `0-3,8`.
+/// Lists are such as `0-3,8`.
 fn list_len(list: &str) -> Option<u32> {
     list.trim().split(',').try_fold(0, |sum: u32, part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -86,7 +84,7 @@ fn list_len(list: &str) -> Option<u32> {
     })
 }
 
-/// Number of different values of a file in the topology of all CPUs that run; `None` if one of them lacks it.
+/// `None` if a running CPU lacks the file.
 fn distinct(sys: &Path, name: &str) -> Option<u32> {
     let folders = fs::read_dir(sys.join("devices/system/cpu")).ok()?.flatten();
     let is_cpu = |entry: &fs::DirEntry| {
@@ -99,7 +97,7 @@ fn distinct(sys: &Path, name: &str) -> Option<u32> {
     values.filter(|values| !values.is_empty() && !values.contains("-1")).map(|values| values.len() as u32)
 }
 
-/// The hypervisor's product name if the firmware gives it, or at least that there is one.
+/// The firmware's product name, or at least that there is a hypervisor.
 fn virtualisation(sys: &Path, cpuinfo: &str) -> Option<String> {
     if let Some(kind) = attribute(&sys.join("hypervisor/type")) {
         return Some(kind);
@@ -107,7 +105,7 @@ fn virtualisation(sys: &Path, cpuinfo: &str) -> Option<String> {
     let in_guest = cpuinfo_value(cpuinfo, "flags").is_some_and(|f| f.split(' ').any(|f| f == "hypervisor"));
     let dmi = |name: &str| attribute(&sys.join("class/dmi/id").join(name));
     let maker: Vec<String> = [dmi("sys_vendor"), dmi("product_name")].into_iter().flatten().collect();
-    // A physical host has a maker and a product as well: without the CPU's flag only well-known names count.
+    // Physical hosts have makers and products too: without the CPU's flag only well-known names count.
     const KNOWN: [&str; 9] = [
         "KVM",
         "QEMU",
@@ -128,13 +126,12 @@ fn virtualisation(sys: &Path, cpuinfo: &str) -> Option<String> {
     }
 }
 
-/// Settings of the machine that lower figures, or make them less even.
+/// These lower figures, or make them less even.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineSettings {
-    /// Policies for the frequency of CPUs, each once. Empty if the kernel does not choose, as in most guests.
+    /// Each policy once. Empty if the kernel does not choose, as in most guests.
     pub governors: Vec<String>,
-    /// Source of the kernel's time.
     pub clocksource: Option<String>,
 }
 
@@ -153,12 +150,12 @@ impl MachineSettings {
         }
     }
 
-    /// A policy that lowers the frequency of waiting CPUs, such as those in a test of storage.
+    /// It lowers the frequency of waiting CPUs, such as those in a test of storage.
     pub fn slow_governor(&self) -> Option<&str> {
         self.governors.iter().map(String::as_str).find(|governor| *governor != "performance")
     }
 
-    /// A clock that takes a microsecond or more to read. Each operation is timed.
+    /// It takes a microsecond or more to read, for each operation.
     pub fn slow_clocksource(&self) -> Option<&str> {
         self.clocksource
             .as_deref()

@@ -1,6 +1,4 @@
-//! The mount table, `/proc/PID/mountinfo`.
-//!
-//! Libraries lose the order of the options, and the escaped characters of paths.
+//! The mount table, `/proc/PID/mountinfo`. Libraries lose the order of options, and escaped characters of paths.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +7,18 @@ use rustix::fs::{AtFlags, CWD, OFlags, Statx, StatxFlags, statx};
 use crate::HostError;
 use crate::files::{Roots, open_within, read_text};
 
-/// One line of mountinfo (proc(5)).
+/// The form is that of proc(5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
     pub(crate) id: u64,
     pub(crate) major: u32,
     pub(crate) minor: u32,
-    /// Folder of the file system that is visible at the mount point.
+    /// The file system's folder at the mount point.
     pub(crate) root: PathBuf,
     pub(crate) point: PathBuf,
     pub(crate) file_system: String,
     pub(crate) source: String,
-    /// Options of the mount, then other options of the file system.
+    /// The mount's options come first.
     pub(crate) options: Vec<String>,
 }
 
@@ -44,13 +42,13 @@ impl Mount {
         Some(Self { id, major, minor, root: root.into(), point: point.into(), file_system, source, options })
     }
 
-    /// The value of `name=value` among the options.
+    /// The form is `name=value`.
     pub(crate) fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 }
 
-/// All mounts that a process sees; `process` is its number, or "self".
+/// `process` is a number, or "self".
 pub(crate) fn read_mounts(roots: &Roots, process: &str) -> Result<Vec<Mount>, HostError> {
     let path = roots.proc.join(process).join("mountinfo");
     let mounts: Vec<Mount> = read_text(&path)?.lines().filter_map(Mount::parse).collect();
@@ -60,14 +58,13 @@ pub(crate) fn read_mounts(roots: &Roots, process: &str) -> Result<Vec<Mount>, Ho
     Ok(mounts)
 }
 
-/// A path with the numbers that the kernel gives for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// Without symbolic links.
+    /// It has no symbolic links.
     pub(crate) path: PathBuf,
     pub(crate) major: u32,
     pub(crate) minor: u32,
-    /// Linux 5.8 and later.
+    /// Linux 5.8 and later have it.
     pub(crate) mount_id: Option<u64>,
 }
 
@@ -84,7 +81,6 @@ impl Location {
         Ok(Self::from_stat(canonical, &stat))
     }
 
-    /// The same for a path as another process sees it.
     pub(crate) fn seen_by(pid: u32, path: &Path) -> Result<Self, HostError> {
         let file = open_within(pid, path, OFlags::PATH)?;
         let stat =
@@ -102,10 +98,10 @@ impl Location {
         }
     }
 
-    /// The mount that carries it: by mount id, else by device number and the longest mount point above the path.
+    /// The mount id decides, else device number and longest mount point above the path.
     ///
-    /// Each subvolume of a btrfs has a device number of its own, so the mount point alone is the last resort. The last
-    /// of equal mounts covers the others.
+    /// Subvolumes of a btrfs have own device numbers, so the mount point alone is the last resort. The last of equal mounts
+    /// covers the others.
     pub(crate) fn mount<'a>(&self, mounts: &'a [Mount]) -> Option<&'a Mount> {
         let by_id = self.mount_id.and_then(|id| mounts.iter().find(|mount| mount.id == id));
         if by_id.is_some() {
@@ -118,7 +114,7 @@ impl Location {
     }
 }
 
-/// Undoes the kernel's escapes: three octal digits after a backslash.
+/// Three octal digits follow a backslash.
 fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,8 +1,7 @@
-//! The device probe: the limits of the device, through the same file system and without a database.
+//! The device probe: limits of the device, through the same file system and without a database.
 //!
-//! It fills a scratch file and then measures one step after the other: synchronous random reads by several sessions (one
-//! `pread` at a time each, as in a database), asynchronous random reads at a queue depth (the device's own limit), and,
-//! if asked, synchronous random writes.
+//! Its steps fill a scratch file, read it at random by sessions with one `pread` at a time, as databases do, and at a queue
+//! depth, the device's own limit. Synchronous random writes are optional.
 
 mod buffers;
 mod queued_reads;
@@ -27,40 +26,35 @@ pub use self::sessions::BlockTransfer;
 use self::sessions::Order;
 use crate::{HostError, free_space, own_cpu};
 
-/// Size of each write that fills the scratch file.
 const FILL_BYTES: u64 = 1 << 20;
 
-/// Most sessions of a synchronous step, and most requests in flight of an asynchronous one.
 const MOST_PARALLEL: u32 = 4096;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbePlan {
     #[serde(serialize_with = "crate::files::lossy_path")]
     pub dir: PathBuf,
-    /// Size of the scratch file: a multiple of 1 MiB, and more than the caches of the storage in question.
+    /// A multiple of 1 MiB, and more than the caches of the storage.
     pub file_bytes: u64,
-    /// Size of each random read and write: a power of two from 512 to 1 MiB.
+    /// A power of two from 512 to 1 MiB.
     pub block_bytes: u32,
     pub seconds_per_step: f64,
-    /// Numbers of sessions of the synchronous steps, one step each.
+    /// Each number is a step.
     pub sync_sessions: Vec<u32>,
-    /// Queue depths of the asynchronous steps, one step each.
+    /// Each depth is a step.
     pub async_depths: Vec<u32>,
-    /// True for random writes too, at each of `sync_sessions`.
     pub write: bool,
-    /// Direct I/O (`O_DIRECT`). Without it the page cache takes part in all steps.
+    /// Otherwise the page cache takes part.
     pub direct: bool,
-    /// Blocks in the buffer of each synchronous session, used in turn.
+    /// Each session uses its blocks in turn.
     ///
-    /// A single block stays in the CPU's cache, as with fio. A database reads into a cache much larger than that, so
-    /// its fair baseline is a larger buffer.
+    /// A single block stays in the CPU's cache, as with fio. A database reads into a cache much larger than that.
     pub buffer_blocks: usize,
     pub seed: u64,
 }
 
 impl ProbePlan {
-    /// A plan for `dir`: 1 GiB, blocks of 8 KiB, 5 s per step, 1 to 16 sessions, depths 16 and 64, reads only,
-    /// direct.
+    /// 1 GiB, blocks of 8 KiB, 5 s per step, 1 to 16 sessions, depths 16 and 64, reads only, direct.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),
@@ -76,7 +70,7 @@ impl ProbePlan {
         }
     }
 
-    /// The steps after the filling, in order: reads first, since writes may leave the device busy.
+    /// Reads come first, since writes may leave the device busy.
     pub fn steps(&self) -> Vec<StepPlan> {
         let steps = |kind, counts: &[u32]| {
             let plans = counts.iter().map(|count| StepPlan { kind, sessions_or_depth: *count });
@@ -90,7 +84,6 @@ impl ProbePlan {
         all
     }
 
-    /// Blocks in the scratch file.
     fn blocks(&self) -> u64 {
         self.file_bytes / u64::from(self.block_bytes)
     }
@@ -119,39 +112,46 @@ impl ProbePlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepPlan {
     pub kind: StepKind,
-    /// Sessions of a synchronous step, requests in flight of an asynchronous one.
+    /// Requests in flight of an asynchronous step.
     pub sessions_or_depth: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
-    /// Random reads of one block, one at a time in each session.
+    /// Each session reads one block at a time.
     SyncRead,
-    /// Random reads of one block, many in flight from one thread.
+    /// One thread has many reads in flight.
     AsyncRead,
-    /// Random writes of one block, one at a time in each session, not flushed one by one.
+    /// Each session writes one block at a time, without a flush.
     SyncWrite,
-    /// Writes of 1 MiB that fill the file in order, flushed once at the end.
+    /// Writes of 1 MiB fill the file in order, with one flush at the end.
     SequentialWrite,
 }
 
-/// Progress of a probe, for a live display.
+/// A live display shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProbeEvent {
-    /// The scratch file is being written.
-    Filling { written_bytes: u64, total_bytes: u64 },
-    /// A step begins. `number` counts the steps after the filling from 1, and `of` is their total.
-    StepStarted { step: StepPlan, number: usize, of: usize, seconds: f64 },
-    /// A step is done; the filling too, as the sequential write.
+    Filling {
+        written_bytes: u64,
+        total_bytes: u64,
+    },
+    /// `number` counts from 1 after the filling, and `of` is the total.
+    StepStarted {
+        step: StepPlan,
+        number: usize,
+        of: usize,
+        seconds: f64,
+    },
+    /// The filling counts as the sequential write.
     StepFinished(Box<ProbeStep>),
 }
 
-/// Runs all steps of `plan`, and reports each to `event`, until done or until `stop` is set.
+/// Runs the steps of `plan` until done or until `stop` is set.
 ///
-/// The scratch file has no name, so it disappears however this ends. A failing step has an [`error`](ProbeStep::error),
-/// and the probe goes on with the next one. After `stop`, the result holds the steps done, the last one cut short.
-/// Fails if the plan is invalid; the folder is missing, not writable, too full or refuses direct I/O; filling the file fails.
+/// The scratch file has no name, so it disappears however this ends. A failing step has an [`error`](ProbeStep::error), and the
+/// next one follows. After `stop`, the last step is cut short. Fails on an invalid plan, on a missing or full folder, without
+/// direct I/O, or if filling fails.
 pub fn run_probe(
     plan: &ProbePlan,
     event: &mut dyn FnMut(ProbeEvent),
@@ -179,14 +179,13 @@ pub fn run_probe(
     Ok(result)
 }
 
-/// A path to the blocks of a file, without a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadPath {
     /// Direct I/O.
     Device,
-    /// Through the page cache, which has none of the blocks.
+    /// The page cache has none of the blocks.
     FileSystem,
-    /// From the page cache, which has all of them.
+    /// The page cache has all blocks.
     PageCache,
 }
 
@@ -194,7 +193,6 @@ impl ReadPath {
     pub const ALL: [Self; 3] = [Self::Device, Self::FileSystem, Self::PageCache];
 }
 
-/// A scratch file whose blocks are read by each path, with as many sessions as the first of [`ProbePlan::sync_sessions`].
 #[derive(Debug)]
 pub struct PathProbe {
     plan: ProbePlan,
@@ -232,7 +230,7 @@ impl PathProbe {
     }
 }
 
-/// Times random reads by `readers`, a session for each, from as many bytes as [`ProbePlan::file_bytes`].
+/// Each reader is a session. The reads cover [`ProbePlan::file_bytes`].
 pub fn time_reads(
     plan: &ProbePlan,
     readers: Vec<BlockTransfer<'_>>,
@@ -243,7 +241,6 @@ pub fn time_reads(
     Ok(sessions::time(plan, step, Order::Random, readers, stop))
 }
 
-/// Checks a plan and makes its scratch file.
 fn filled(
     plan: &ProbePlan,
     event: &mut dyn FnMut(ProbeEvent),
@@ -260,7 +257,7 @@ fn filled(
     Ok((scratch, step))
 }
 
-/// Writes the whole file in order, with data that storage can neither compress nor deduplicate, and flushes it.
+/// Storage can neither compress nor deduplicate the data.
 ///
 /// The time includes the flush, and the file system's allocation.
 fn fill(
@@ -284,7 +281,6 @@ fn fill(
     Ok(ProbeStep::measured(step, IoInterface::Pwrite, measured, None))
 }
 
-/// Lets the page cache forget a file that was flushed.
 fn uncache(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
 }
@@ -296,7 +292,7 @@ fn write_all(
     event: &mut dyn FnMut(ProbeEvent),
     stop: &AtomicBool,
 ) -> Result<Histogram, HostError> {
-    /// Stream of the data; sessions use those from 0.
+    /// Sessions use streams from 0.
     const DATA_STREAM: u64 = u64::MAX;
     let mut random = Random::new(plan.seed, DATA_STREAM);
     let mut buffer = AlignedBuffer::new(FILL_BYTES as usize);

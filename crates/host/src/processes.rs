@@ -1,4 +1,4 @@
-//! Processes: CPU time, memory and I/O, of one process, of a family, and of all others.
+//! Processes: CPU time, memory and I/O, of one, of a family, and of all others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,7 +12,7 @@ use slob_stats::{Merge, merge_fields};
 
 use crate::{CpuSplit, HostError};
 
-/// CPU time of a process with all its threads, ended ones included, to the nanosecond. Children do not count.
+/// Ended threads count, children do not.
 ///
 /// The scheduler sums it exactly, unlike the ticks in `/proc/PID/stat`.
 #[allow(unsafe_code, reason = "no crate in use wraps clock_getcpuclockid")]
@@ -36,7 +36,7 @@ pub fn process_clock(pid: u32) -> Result<Duration, HostError> {
     Ok(Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32))
 }
 
-/// CPU time of this process. The sum is exact to a microsecond; most kernels sample the split at the tick.
+/// The sum is exact to a microsecond; most kernels sample the split at the tick.
 #[allow(unsafe_code, reason = "no crate in use wraps getrusage")]
 pub fn own_cpu() -> Result<CpuSplit, HostError> {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
@@ -52,7 +52,6 @@ pub fn own_cpu() -> Result<CpuSplit, HostError> {
     Ok(CpuSplit { user_s: seconds(usage.ru_utime), system_s: seconds(usage.ru_stime) })
 }
 
-/// Peak resident memory of this process, in bytes.
 pub fn peak_memory_bytes() -> Result<u64, HostError> {
     let pid = std::process::id();
     let status = open(pid)?.status().map_err(|e| proc_error(pid, e))?;
@@ -75,23 +74,23 @@ fn proc_error(pid: u32, error: procfs::ProcError) -> HostError {
     }
 }
 
-/// Cumulative I/O of processes, as `/proc/PID/io` counts it, or that of an interval.
+/// `/proc/PID/io` counts it; cumulative, or of an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIo {
-    /// Bytes returned by read calls, those from the page cache included.
+    /// Bytes of read calls, those from the page cache included.
     pub read_chars: u64,
-    /// Bytes passed to write calls.
+    /// Bytes of write calls.
     pub write_chars: u64,
     pub read_calls: u64,
     pub write_calls: u64,
-    /// Bytes that the storage layer fetched for this process.
+    /// Bytes that the storage layer fetched.
     pub read_bytes: u64,
-    /// Bytes sent to the storage layer. Buffered writes count when their pages are dirtied.
+    /// Buffered writes count when their pages are dirtied.
     pub write_bytes: u64,
 }
 
 impl ProcessIo {
-    /// Cumulative I/O of a process: its threads, and its children that ended and were waited for.
+    /// Threads count, and children that were waited for.
     fn read(pid: u32) -> Result<Self, HostError> {
         let io = open(pid)?.io().map_err(|e| proc_error(pid, e))?;
         Ok(Self {
@@ -104,7 +103,7 @@ impl ProcessIo {
         })
     }
 
-    /// I/O between `earlier` and `self`, both of the same process.
+    /// Both must be of the same process.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             read_chars: self.read_chars.saturating_sub(earlier.read_chars),
@@ -121,12 +120,12 @@ merge_fields!(
     ProcessIo: read_chars, write_chars, read_calls, write_calls, read_bytes, write_bytes
 );
 
-/// Cumulative I/O of this process. Fails on kernels without I/O accounting, and in some sandboxes.
+/// Fails on kernels without I/O accounting, and in some sandboxes.
 pub fn self_io() -> Result<ProcessIo, HostError> {
     ProcessIo::read(std::process::id())
 }
 
-/// Cumulative I/O of a family of processes: of the living ones, and of those that one of them waited for.
+/// The living count, and those that one of them waited for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FamilyIo {
     /// Parent and I/O of each process.
@@ -134,8 +133,7 @@ pub struct FamilyIo {
 }
 
 impl FamilyIo {
-    /// Reads these processes, but for those that have just ended. `None` if one of them is unreadable: the others' I/O
-    /// would pass for that of the family.
+    /// Skips processes that have just ended. `None` if one is unreadable: the others' I/O would pass for the family's.
     pub fn read(pids: impl IntoIterator<Item = u32>) -> Option<Self> {
         let member = |pid| -> Result<(u32, ProcessIo), HostError> {
             let parent = open(pid)?.stat().map_err(|e| proc_error(pid, e))?.ppid.unsigned_abs();
@@ -152,9 +150,9 @@ impl FamilyIo {
         Some(Self { members })
     }
 
-    /// The family's I/O since an earlier moment; `None` if a process ended without a parent in the family.
+    /// `None` if a process ended without a parent in the family.
     ///
-    /// The parent's count takes in the whole life of a process that ended, so its part before `earlier` is subtracted.
+    /// The parent's count takes in the whole life of an ended process, so its part before `earlier` is subtracted.
     pub fn since(&self, earlier: &Self) -> Option<ProcessIo> {
         let has = |pid: &u32| self.members.contains_key(pid);
         let mut before = ProcessIo::default();
@@ -170,13 +168,12 @@ impl FamilyIo {
     }
 }
 
-/// Name of process 2 of a host. Containers do not see it.
+/// Process 2 of a host; containers do not see it.
 const KERNEL_THREADS: &str = "kthreadd";
 
-/// CPU time of all processes of the host, for the share of other programs during a test.
+/// CPU time of all processes shows the share of other programs.
 ///
-/// `/proc/stat` samples at the tick on most kernels, which misjudges programs that work in short bursts, such as those
-/// that wait for I/O. The clocks of processes are exact.
+/// `/proc/stat` samples at the tick on most kernels, which misjudges short bursts. The clocks of processes are exact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AllProcessesCpu {
     processes: BTreeMap<u32, ProcessCpu>,
@@ -185,10 +182,10 @@ pub struct AllProcessesCpu {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ProcessCpu {
     parent: u32,
-    /// Ticks from boot to its start: tells apart two processes that had the same number.
+    /// Ticks from boot to its start tell apart two processes with one number.
     started: u64,
     used_s: f64,
-    /// CPU time of its children that ended and were waited for, to the tick.
+    /// Children that were waited for, to the tick.
     children_s: f64,
 }
 
@@ -203,7 +200,7 @@ impl ProcessCpu {
         Some((pid, Self { parent: stat.ppid.unsigned_abs(), started: stat.starttime, used_s, children_s }))
     }
 
-    /// CPU time that its parent's account takes in when it ends.
+    /// Its parent's account takes this in at its end.
     fn life_s(&self) -> f64 {
         self.used_s + self.children_s
     }
@@ -222,9 +219,7 @@ impl AllProcessesCpu {
         Some(Self { processes: processes.collect() })
     }
 
-    /// Seconds that processes other than `own` used since an earlier moment.
-    ///
-    /// This is a lower bound: the kernel forgets the time of a process that ended and was not waited for.
+    /// A lower bound: the kernel forgets a process that ended and was not waited for.
     pub fn others_since(&self, earlier: &Self, own: &BTreeSet<u32>) -> f64 {
         let others = |pid: &u32| !own.contains(pid);
         let used = self
@@ -236,11 +231,10 @@ impl AllProcessesCpu {
         (used.sum::<f64>() + of_ended.map(|(_, seconds)| seconds).sum::<f64>()).max(0.0)
     }
 
-    /// CPU time since `earlier` of processes that ended since, by the process whose account of children now holds it.
+    /// Ended processes count at the process whose account of children now holds them.
     ///
-    /// The account takes in the whole life of a process, and all accounts below it, so the part before `earlier` is
-    /// subtracted again. It is the parent's account if the parent lives. A family that ends is handed up from one to
-    /// the next, and orphans go to an ancestor, at the latest to process 1.
+    /// The account takes in a whole life, so the part before `earlier` is subtracted. It is the parent's account if the parent
+    /// lives. A family that ends is handed up, and orphans go to an ancestor, at the latest to process 1.
     fn accounts_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
         let rise = |(pid, now): (&u32, &ProcessCpu)| {
             (*pid, now.children_s - earlier.same(*pid, now).map_or(0.0, |before| before.children_s))
@@ -264,12 +258,11 @@ impl AllProcessesCpu {
         accounts
     }
 
-    /// The same process at this moment; `None` if it is absent, or its number is another process now.
+    /// `None` if it is absent, or its number is another process now.
     fn same(&self, pid: u32, process: &ProcessCpu) -> Option<&ProcessCpu> {
         self.processes.get(&pid).filter(|one| one.started == process.started)
     }
 
-    /// Its parent, the parent's parent, and so on.
     fn ancestors(&self, pid: u32) -> impl Iterator<Item = (u32, &ProcessCpu)> {
         let parent = |pid: u32| {
             let parent = self.processes.get(&pid)?.parent;
@@ -280,8 +273,7 @@ impl AllProcessesCpu {
     }
 }
 
-/// Largest difference between a life and the rise of the account that holds it. User and system time are each cut off
-/// at the tick, at both ends of either.
+/// A life and the account that holds it may differ so much: each time is cut off at the tick, at both ends.
 fn tick_error_s() -> f64 {
     8.0 / procfs::ticks_per_second() as f64
 }

@@ -1,12 +1,10 @@
-//! The connections of this process, ended from outside of the libraries that hold them. It is a file of its own because it needs
-//! `unsafe`.
+//! Ends connections of this process from outside of their libraries, which needs `unsafe`.
 
 use std::fs;
 use std::mem;
 use std::os::fd::RawFd;
 
-/// Ends all connections of this process: calls that wait for a peer return with an error. Pairs of sockets without a name, by
-/// which threads wake each other, stay open.
+/// Calls that wait for a peer then fail. Unnamed pairs of sockets, by which threads wake each other, stay open.
 pub fn end_connections() {
     let descriptors = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let is_socket = |entry: &fs::DirEntry| {

@@ -1,7 +1,7 @@
 //! Finding a server among the processes of this host, in any namespace.
 //!
-//! A process is the server only with the right name and age, and with evidence that no other process can have: the child
-//! of a connection, the number in the pid file, the listening port or socket. A tunnel on the server's port has none.
+//! Name and age must fit, with evidence that no other process can have: the child of a connection, the number in the pid file,
+//! the listening port or socket. A tunnel has none.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -14,19 +14,18 @@ use procfs::process::{FDTarget, Process, Stat, all_processes};
 use rustix::fs::OFlags;
 use slob_engine::Clues;
 
-/// Tolerance of the server's start: its clock may have been set since, and counts whole seconds.
+/// Its clock may have been set since, and counts whole seconds.
 const SAME_START_S: f64 = 5.0;
 
-/// The first process of a server.
 pub(crate) struct FirstProcess {
     pub(crate) candidate: Candidate,
-    /// The evidence, in words that follow 'found'.
+    /// The words follow 'found'.
     pub(crate) how: String,
-    /// A sentence on evidence that this account can't read.
+    /// This account can't read such evidence.
     pub(crate) lacking: Option<String>,
 }
 
-/// Finds the first process of a server. Fails with a sentence on the missing evidence and its remedy.
+/// The error is a sentence on the missing evidence and its remedy.
 pub(crate) fn find(clues: &Clues) -> Result<FirstProcess, String> {
     if let Some(pid) = clues.pid {
         return named_by_user(pid, clues);
@@ -51,7 +50,7 @@ pub(crate) fn find(clues: &Clues) -> Result<FirstProcess, String> {
         fitting.iter().filter_map(|candidate| Some((Evidence::of(candidate, clues)?, *candidate))).collect();
     let strongest = known.iter().map(|(evidence, _)| *evidence).min();
     let best: Vec<_> = known.iter().filter(|(evidence, _)| Some(*evidence) == strongest).collect();
-    // Two containers that started together share many numbers, but a connection is in the network of one.
+    // Two containers that started together share many numbers, but only one has the connection.
     let connected: Vec<_> =
         best.iter().filter(|(_, candidate)| has_connection(candidate, clues)).copied().collect();
     let best = if best.len() > 1 && connected.len() == 1 { connected } else { best };
@@ -67,16 +66,16 @@ pub(crate) fn find(clues: &Clues) -> Result<FirstProcess, String> {
     }
 }
 
-/// The process of this number, unless it is known to be another one than the server's.
+/// Fails if the process is known to be another one.
 fn named_by_user(pid: u32, clues: &Clues) -> Result<FirstProcess, String> {
     let candidate = stat(pid).as_ref().and_then(Candidate::of);
     let candidate = candidate.ok_or_else(|| format!("there is no process {pid} on this host"))?;
     let (name, how) = (candidate.name.clone(), "as the process that was named".to_owned());
-    // Nothing tells the server's processes, or this program is the database.
+    // The clues name no processes, or this program is the database.
     if clues.names.is_empty() {
         return Ok(FirstProcess { candidate, how, lacking: None });
     }
-    // This account sees the sockets and files of the process, which are the evidence.
+    // Evidence needs sockets and files of the process.
     let may_inspect = || process(pid).is_some_and(|process| process.fd().is_ok());
     match Evidence::of(&candidate, clues) {
         Some(evidence) => Ok(FirstProcess {
@@ -99,7 +98,7 @@ fn named_by_user(pid: u32, clues: &Clues) -> Result<FirstProcess, String> {
 
 fn none_named(clues: &Clues) -> String {
     let names = clues.names.join(" or ");
-    // An account sees its own processes alone with hidepid, and these never include process 1.
+    // With hidepid an account sees only its own processes, and never process 1.
     if started(1).is_none() {
         return format!("no process named {names} is seen, nor any other account's: run as root");
     }
@@ -127,13 +126,12 @@ fn unproved(fitting: &[&Candidate]) -> String {
     )
 }
 
-/// A process that may be the server's first one.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub(crate) pid: u32,
     pub(crate) name: String,
     age_s: f64,
-    /// Ticks from boot to its start: tells apart two processes that had the same number.
+    /// Ticks from boot to its start tell apart two processes with one number.
     pub(crate) started: u64,
 }
 
@@ -148,7 +146,7 @@ impl Candidate {
         })
     }
 
-    /// Processes with one of these prefixes in their names, without their children, which serve sessions.
+    /// Names have one of these prefixes. Children, which serve sessions, are left out.
     fn named(names: &[String]) -> Vec<Self> {
         let is_named = |stat: &Stat| names.iter().any(|name| stat.comm.starts_with(name.as_str()));
         let named: Vec<Stat> = all_stats().filter(is_named).collect();
@@ -157,25 +155,22 @@ impl Candidate {
     }
 }
 
-/// Evidence that a process is the server, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Evidence {
-    /// Its child serves our connection, by the number that the server reports.
+    /// Its child serves our connection.
     Child,
-    /// The server's pid file holds its number.
     PidFile,
-    /// It listens on the server's port, in its own network namespace.
+    /// It listens in its own network namespace.
     Port,
-    /// It listens on the server's unix socket.
     Socket,
 }
 
 impl Evidence {
-    /// The strongest evidence; `None` if there is none, or if this account can't read it.
+    /// `None` without evidence, or if this account can't read it.
     fn of(candidate: &Candidate, clues: &Clues) -> Option<Self> {
         let pid = candidate.pid;
         if let Some(child) = clues.child {
-            // A server with a process for each session has this child. Without it the process is another server.
+            // A server with a process for each session has this child; others are another server.
             return children(pid)
                 .into_iter()
                 .any(|one| own_number(one) == Some(child))
@@ -214,7 +209,7 @@ impl Evidence {
     }
 }
 
-/// True if the network namespace of the process has the connection that the server reports.
+/// The network namespace has the connection that the server reports.
 fn has_connection(candidate: &Candidate, clues: &Clues) -> bool {
     let Some((server, client)) = clues.port.zip(clues.client_port) else { return false };
     process(candidate.pid).is_some_and(|process| {
@@ -226,12 +221,12 @@ fn has_connection(candidate: &Candidate, clues: &Clues) -> bool {
     })
 }
 
-/// Searches the network namespace of a process, which may be a container's.
+/// The network namespace may be a container's.
 fn has_tcp_entry(process: &Process, is_it: impl Fn(&procfs::net::TcpNetEntry) -> bool) -> bool {
     [process.tcp(), process.tcp6()].into_iter().flatten().flatten().any(|entry| is_it(&entry))
 }
 
-/// Both the path and the number in the file are as the process sees them.
+/// Path and number are as the process sees them.
 fn is_in_file(pid: u32, file: &Path) -> bool {
     let read = || -> Option<u32> {
         let opened = slob_host::open_within(pid, file, OFlags::RDONLY | OFlags::NONBLOCK).ok()?;
@@ -243,7 +238,7 @@ fn is_in_file(pid: u32, file: &Path) -> bool {
     number.is_some() && number == own_number(pid)
 }
 
-/// Inodes of the open sockets of a process; none if it is unreadable.
+/// Empty if the process is unreadable.
 fn sockets_of(process: &Process) -> BTreeSet<u64> {
     let inode = |fd: procfs::process::FDInfo| match fd.target {
         FDTarget::Socket(inode) => Some(inode),
@@ -252,21 +247,20 @@ fn sockets_of(process: &Process) -> BTreeSet<u64> {
     process.fd().into_iter().flatten().filter_map(|fd| inode(fd.ok()?)).collect()
 }
 
-/// True if the process listens on the socket as this process sees it. Accounts may use a socket of a process that they
-/// can't inspect.
+/// Accounts may use a socket of a process that they can't inspect.
 fn is_peer(pid: u32, path: &Path) -> bool {
     let Ok(stream) = UnixStream::connect(path) else { return false };
     let peer = rustix::net::sockopt::socket_peercred(&stream);
     peer.is_ok_and(|peer| peer.pid.as_raw_nonzero().get().unsigned_abs() == pid)
 }
 
-/// The number of a process in its innermost pid namespace.
+/// Its innermost pid namespace has this number.
 fn own_number(pid: u32) -> Option<u32> {
     let numbers = process(pid)?.status().ok()?.nspid?;
     u32::try_from(*numbers.last()?).ok()
 }
 
-/// Children of a process, from the kernel's list if it has one.
+/// The kernel may have a list.
 pub(crate) fn children(pid: u32) -> Vec<u32> {
     let listed = process(pid).and_then(|process| process.task_main_thread().ok()?.children().ok());
     listed.unwrap_or_else(|| {
@@ -275,7 +269,7 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
     })
 }
 
-/// Ticks from boot to the start of a process; `None` if it has ended.
+/// `None` if it has ended.
 pub(crate) fn started(pid: u32) -> Option<u64> {
     stat(pid).map(|stat| stat.starttime)
 }

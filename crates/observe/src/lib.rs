@@ -1,9 +1,9 @@
-//! Hosts of the database, local or remote: finding the server's processes there, and sampling them and their devices.
+//! Hosts of the database: finding the server's processes, and sampling them and their devices.
 //!
-//! An [`Observer`] samples one host, either from this process or through ssh, where `slob observe` runs [`serve`]. Both run
-//! the same code. Replies from a remote host are untrusted input, and are checked.
+//! An [`Observer`] samples this host, or another one through ssh, where `slob observe` runs [`serve`]. Remote replies are
+//! untrusted and checked.
 //!
-//! Nothing here opens a port or changes anything on a host. Only `--observe-copy` writes a file, which has no name.
+//! Nothing opens a port or changes a host. Only `--observe-copy` writes a file, which has no name.
 #![forbid(unsafe_code)]
 
 mod find;

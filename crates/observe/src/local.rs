@@ -18,10 +18,8 @@ use crate::server::Server;
 
 #[derive(Debug, Default)]
 pub(crate) struct LocalObserver {
-    /// One for each search, in order.
     servers: Vec<Option<Server>>,
     clients: BTreeSet<u32>,
-    /// At the last edge.
     processes_cpu: Option<AllProcessesCpu>,
     others_cpu_s: f64,
     tracer: Option<Tracer>,
@@ -39,7 +37,7 @@ impl LocalObserver {
         }
     }
 
-    /// Answers a request. `progress` gets that of a probe, and returns false to interrupt it.
+    /// `progress` gets that of a probe, and returns false to interrupt it.
     pub(crate) fn answer(&mut self, request: Request, progress: &mut dyn FnMut(Reply) -> bool) -> Reply {
         match request {
             Request::Find { clues, asker } => self.find(clues, asker),
@@ -81,16 +79,16 @@ impl LocalObserver {
         Ok(())
     }
 
-    /// Traces the servers' processes, among them those that have started since.
+    /// New processes are among them.
     fn watch(&self) {
         if let Some(tracer) = &self.tracer {
-            // More processes than the kernel's table holds are not traced.
+            // Processes beyond the kernel's table are not traced.
             let _ = tracer.watch(self.servers.iter().flatten().flat_map(Server::processes));
         }
     }
 
     pub(crate) fn sample(&mut self, edge: bool) -> HostSample {
-        // Rates divide the CPU time by the clock, so both are read at once. Reading all processes takes far longer.
+        // Rates divide the CPU time by the clock, so both are read at once.
         let (at_s, cpu) = (since_boot_s(), CpuTimes::read().ok());
         self.watch();
         let tracer = self.tracer.as_ref().filter(|_| edge);
@@ -105,7 +103,7 @@ impl LocalObserver {
         }
     }
 
-    /// Adds others' CPU time since the last edge. Without all servers, theirs would pass for others'.
+    /// If a server is missing, its time would pass for others'.
     fn add_others(&mut self) -> Option<f64> {
         let now = AllProcessesCpu::read();
         let processes = self.servers.iter().flatten().flat_map(Server::processes);
@@ -129,7 +127,7 @@ pub(crate) fn pid_namespace() -> Option<String> {
     Some(link.to_string_lossy().into_owned())
 }
 
-/// Seconds by a clock that is never set, and that goes on while the host sleeps.
+/// The clock is never set, and goes on while the host sleeps.
 fn since_boot_s() -> f64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9

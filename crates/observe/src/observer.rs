@@ -13,7 +13,7 @@ use crate::protocol::{Hello, Reply, Request};
 use crate::remote::{RemoteObserver, SentRequest};
 use crate::{FoundServer, HostSample};
 
-/// The wish to stop of a caller whose user can't have one.
+/// The caller's user can't stop it.
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 
 #[derive(Debug)]
@@ -28,9 +28,9 @@ enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub sample: HostSample,
-    /// Number of the observer's process: one that ended has a successor.
+    /// A successor has another number.
     pub observer: u32,
-    /// Time from request to reply. The sample was taken in between.
+    /// The sample was taken in between.
     pub round_trip: Duration,
 }
 
@@ -46,14 +46,14 @@ impl Observer {
         Self(Kind::Local(Box::default(), Box::new(LocalObserver::hello())))
     }
 
-    /// An observer of a host that is reached through ssh; with `copy` the host runs a copy of this program.
+    /// `copy` makes the host run a copy of this program.
     ///
-    /// An unreachable host is no error: [`Observer::hello`] then gives the reason. This and all requests end soon after `stop` is set.
+    /// [`Observer::hello`] says why a host is unreachable. All requests end soon after `stop` is set.
     pub fn remote(host: SshHost, copy: bool, stop: &AtomicBool) -> Self {
         Self::remote_by(Path::new("ssh"), host, copy, stop)
     }
 
-    /// The same by another client that takes the arguments of `ssh`.
+    /// `client` takes the arguments of `ssh`.
     pub fn remote_by(client: &Path, host: SshHost, copy: bool, stop: &AtomicBool) -> Self {
         Self(Kind::Remote(Box::new(RemoteObserver::open(client, host, copy, stop))))
     }
@@ -69,7 +69,7 @@ impl Observer {
         matches!(self.0, Kind::Local(..)) || self.agrees(|hello| &hello.boot, local::boot)
     }
 
-    /// True if the observer exists, and numbers processes in another way than this one.
+    /// It exists, and numbers processes in another way than this one.
     pub fn is_known_to_be_elsewhere(&self) -> bool {
         self.hello().is_ok() && !self.shares_pids()
     }
@@ -78,12 +78,12 @@ impl Observer {
         self.is_this_host() && self.agrees(|hello| &hello.numbering, local::pid_namespace)
     }
 
-    /// True if the hello has a value, and this process has the same.
+    /// A missing value agrees with none.
     fn agrees(&self, theirs: fn(&Hello) -> &Option<String>, own: fn() -> Option<String>) -> bool {
         self.hello().is_ok_and(|hello| theirs(hello).is_some() && *theirs(hello) == own())
     }
 
-    /// Finds a server, which later samples include. They list all searches in order, failed ones too.
+    /// Later samples include the server. They list all searches in order, failed ones too.
     pub fn find(&mut self, clues: Clues, stop: &AtomicBool) -> Result<FoundServer, String> {
         let asker = self.shares_pids().then(std::process::id);
         match self.request(Request::Find { clues, asker }, &mut |_| true, stop)? {
@@ -93,8 +93,7 @@ impl Observer {
         }
     }
 
-    /// Measures the device behind a folder of the host, for as long as `progress` returns true. It gets the work done, the
-    /// total, and the name of the step.
+    /// Goes on while `progress` returns true. It gets the work done, the total, and the name of the step.
     pub fn probe(
         &mut self,
         plan: &ProbePlan,
@@ -112,7 +111,7 @@ impl Observer {
         }
     }
 
-    /// Traces the servers that were found, for all samples at edges from now on. Fails with a clause on the obstacle.
+    /// Samples at edges then have a trace. The error is a clause.
     pub fn trace(&mut self, block_bytes: u32, stop: &AtomicBool) -> Result<(), String> {
         self.hello()?;
         match self.request(Request::Trace { block_bytes }, &mut |_| true, stop)? {
@@ -134,7 +133,7 @@ impl Observer {
         }
     }
 
-    /// Asks for a sample, without waiting for a remote one. At an `edge` of the window it includes all figures.
+    /// Does not wait for a remote observer. An `edge` of the window includes all figures.
     pub fn request_sample(&mut self, edge: bool) -> PendingSample {
         let sent = match &mut self.0 {
             Kind::Local(..) => None,
@@ -143,7 +142,7 @@ impl Observer {
         PendingSample { sent, edge }
     }
 
-    /// The sample; `None` if it does not come in time, or is implausible.
+    /// `None` if it is late or implausible.
     pub fn receive_sample(&mut self, pending: PendingSample) -> Option<Observation> {
         let PendingSample { sent, edge } = pending;
         match &mut self.0 {
@@ -160,7 +159,7 @@ impl Observer {
         }
     }
 
-    /// A sentence for each failure of a remote observer.
+    /// Failures of a remote observer.
     pub fn faults(&self) -> &[String] {
         match &self.0 {
             Kind::Local(..) => &[],

@@ -1,7 +1,7 @@
 //! The protocol between client and observer: a line of JSON for each message.
 //!
-//! The observer begins with a [`Hello`]. Then each question has one answer with the same number, in order; a probe sends its
-//! progress before. Unknown fields are ignored, so that a later release may add some.
+//! A [`Hello`] comes first. Each question has one answer with its number, in order; a probe sends its progress before. Unknown
+//! fields are ignored.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -15,7 +15,7 @@ use crate::{FoundServer, HostSample};
 
 /// Both sides must have the same version.
 pub const PROTOCOL: u32 = 2;
-/// Far longer than the line of a host with a thousand disks.
+/// A host with a thousand disks has a far shorter line.
 pub(crate) const LONGEST_LINE: usize = 4 << 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,9 +24,9 @@ pub struct Hello {
     pub slob_observe: u32,
     pub version: String,
     pub host: HostInfo,
-    /// The kernel's name for this boot: two observers with the same name are on one host.
+    /// Observers with the same boot are on one host.
     pub boot: Option<String>,
-    /// The pid namespace of the observer: within it, a number means the same process.
+    /// A number means the same process within a pid namespace.
     pub numbering: Option<String>,
     pub machine: Option<MachineSettings>,
 }
@@ -34,8 +34,7 @@ pub struct Hello {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Numbered<T> {
     pub number: u64,
-    /// Within a field of its own: serde reads no maps with numbers as keys, such as a trace's, from a flattened field or from an
-    /// enumeration with its tag inside.
+    /// It has a field of its own: serde reads no maps with numbers as keys from flattened fields or tagged enumerations.
     pub body: T,
 }
 
@@ -47,18 +46,21 @@ pub type Answer = Numbered<Reply>;
 pub(crate) enum Request {
     Find {
         clues: Clues,
-        /// The client's process, if it is on the same host. Its CPU time is not others'.
+        /// A client's process on the same host, whose CPU time is not others'.
         asker: Option<u32>,
     },
     #[serde(rename = "look")]
     Sample {
-        /// True at an edge of the window: figures that need a file of each process are read then.
+        /// Only edges of the window read figures that need a file of each process.
         edge: bool,
     },
-    /// Measure the device behind a folder.
-    Probe { plan: ProbePlan },
-    /// Trace all servers that were found, for later samples at edges. Reads of whole blocks are those of data files.
-    Trace { block_bytes: u32 },
+    Probe {
+        plan: ProbePlan,
+    },
+    /// Samples at later edges have the trace. Reads of whole blocks are those of data files.
+    Trace {
+        block_bytes: u32,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,7 +71,7 @@ pub enum Reply {
     NotFound(String),
     #[serde(rename = "sight")]
     Sample(Box<HostSample>),
-    /// Progress of a probe, in bytes or steps.
+    /// The unit is bytes or steps.
     Progress {
         done: u64,
         of: u64,
@@ -80,19 +82,18 @@ pub enum Reply {
         device: Option<Box<Device>>,
     },
     Tracing,
-    /// The reason of a failed probe, or of a trace that could not begin.
     Failed(String),
 }
 
 impl Hello {
-    /// Fails with the beginning of a line that is no hello.
+    /// The error is the beginning of the line.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         parse(line)
     }
 }
 
 impl Answer {
-    /// Reads an answer, and refuses a sample with implausible times. Fails with the beginning of a line that is no answer.
+    /// Refuses samples with implausible times. The error is the beginning of the line.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         let answer: Self = parse(line)?;
         match &answer.body {
@@ -110,12 +111,11 @@ fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     })
 }
 
-/// Text of a remote host for a message, without control characters.
+/// Removes control characters of a remote host's text.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().filter(|char| !char.is_control()).collect()
 }
 
-/// Says hello, then answers questions until the input ends. Fails on input that is no question, or if output fails.
 pub fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
     let mut observer = LocalObserver::default();
     send(output, &LocalObserver::hello())?;

@@ -1,5 +1,5 @@
-//! An observer on another host. One that ends or hangs costs figures, and is started again. One whose samples contradict the
-//! client's clock or each other is not asked again: what it said would look like a measurement.
+//! An observer on another host. One that ends or hangs costs figures, and is started again. One with implausible samples is not
+//! asked again.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::protocol::{Hello, Reply, Request};
 use crate::sample::{HostSample, ServerFigures};
 use crate::ssh::{INTERRUPTED, ProgramCopy, Ssh};
 
-/// Time for the hello: connecting and logging in.
+/// Connecting and logging in take time.
 const HELLO_PATIENCE: Duration = Duration::from_secs(30);
-/// The same with a copy of this program, which a slow line delays.
+/// A slow line delays the copy of this program.
 const COPY_PATIENCE: Duration = Duration::from_secs(600);
-/// Time for a sample, before the observer counts as hanging: a run must not wait for it.
+/// A run must not wait for a hanging observer.
 const SAMPLE_PATIENCE: Duration = Duration::from_secs(3);
-/// Time for a search, which reads all processes and their sockets.
+/// A search reads all processes and their sockets.
 const FIND_PATIENCE: Duration = Duration::from_secs(30);
-/// Time between two messages of a probe: a step, or a part of its scratch file.
+/// A step, or a part of its scratch file, takes so long at most.
 const PROBE_PATIENCE: Duration = Duration::from_secs(3600);
 const MOST_STARTS: u32 = 5;
 
@@ -33,7 +33,7 @@ pub(crate) struct RemoteObserver {
     host: SshHost,
     copy: bool,
     state: State,
-    /// Searches so far, which a successor repeats.
+    /// A successor repeats the searches.
     searches: Vec<Search>,
     check: SampleCheck,
     starts: u32,
@@ -52,11 +52,11 @@ struct Search {
 enum State {
     Up(Box<Link>),
     Starting(Start),
-    /// There is no observer, for this reason.
+    /// The reason why there is no observer.
     Down(String),
 }
 
-/// A start without anybody waiting for it. Dropped, it ends what it has started.
+/// Nothing waits for it. Its drop ends what it has started.
 #[derive(Debug)]
 struct Start {
     thread: Option<JoinHandle<Result<Link, String>>>,
@@ -88,7 +88,6 @@ impl RemoteObserver {
         Self { client, host, copy, state, searches, check, starts: 1, opened: Instant::now(), faults }
     }
 
-    /// The hello of the observer, or the reason why there is none.
     pub(crate) fn hello(&self) -> Result<&Hello, &str> {
         match &self.state {
             State::Up(link) => Ok(&link.hello),
@@ -118,13 +117,12 @@ impl RemoteObserver {
         reply.inspect_err(|fault| match (is_probe, fault == INTERRUPTED) {
             // The probe ends with its connection.
             (true, _) => self.state = State::Down(fault.clone()),
-            // The last samples are still wanted. The late answer is ignored by its number.
+            // The late answer is ignored by its number.
             (false, true) => {}
             (false, false) => self.lose(fault),
         })
     }
 
-    /// Asks for a sample; `None` while there is no observer.
     pub(crate) fn request_sample(&mut self, edge: bool) -> Option<SentRequest> {
         self.take_successor();
         let State::Up(link) = &mut self.state else { return None };
@@ -138,7 +136,7 @@ impl RemoteObserver {
         }
     }
 
-    /// The sample with its round trip, if it comes in time and is plausible.
+    /// `None` if it is late or implausible.
     pub(crate) fn receive_sample(&mut self, sent: &SentRequest) -> Option<(HostSample, Duration)> {
         let State::Up(link) = &mut self.state else { return None };
         let cpus = link.hello.host.cpus_online;
@@ -155,7 +153,7 @@ impl RemoteObserver {
         Some((timed.sample, came - sent.at))
     }
 
-    /// Gives up this observer and starts another, without waiting for it.
+    /// Starts another observer without waiting for it.
     fn lose(&mut self, fault: &str) {
         let host = &self.host;
         let after_s = self.opened.elapsed().as_secs_f64();
@@ -201,7 +199,7 @@ struct Link {
 }
 
 impl Link {
-    /// Starts ssh with the observer at its other end. Fails with the reason and the remedy, to follow a colon.
+    /// The error is a reason and a remedy, to follow a colon.
     fn open(client: &Path, host: &SshHost, with_copy: bool, stop: &AtomicBool) -> Result<Self, String> {
         let copy = with_copy.then(ProgramCopy::of_this_program).transpose()?;
         let patience = if with_copy { COPY_PATIENCE } else { HELLO_PATIENCE };
@@ -210,7 +208,7 @@ impl Link {
         Ok(Self { ssh, hello })
     }
 
-    /// Repeats the searches of a predecessor. A server that is missing now is absent from the samples.
+    /// Samples lack a server that is missing now.
     fn repeat(mut self, searches: Vec<Search>, stop: &AtomicBool) -> Result<Self, String> {
         for Search { at, clues, asker } in searches {
             let find = Request::Find { clues: clues.after(at.elapsed()), asker };
@@ -219,7 +217,7 @@ impl Link {
         Ok(self)
     }
 
-    /// Sends a request and waits for its reply, for as long as `progress` returns true.
+    /// Waits while `progress` returns true.
     fn request(
         &mut self,
         request: Request,
@@ -242,7 +240,7 @@ impl Link {
     }
 
     fn receive_sample(&mut self, sent: &SentRequest) -> Result<(Instant, HostSample), String> {
-        // The last samples of a run that was stopped are waited for.
+        // The last samples of a stopped run are waited for.
         let (came, reply) = self.ssh.wait(sent.number, sent.at + SAMPLE_PATIENCE, &NEVER)?;
         let Reply::Sample(sample) = reply else { return Err("its answer is none to the question".into()) };
         Ok((came, *sample))
@@ -257,7 +255,7 @@ struct TimedSample {
     sample: HostSample,
 }
 
-/// Checks each sample against the first one and the one before: a wrong clock shows over time, a jump at once.
+/// A wrong clock shows against the first sample, a jump against the last one.
 #[derive(Debug, Default)]
 struct SampleCheck {
     first: Option<TimedSample>,
@@ -265,7 +263,6 @@ struct SampleCheck {
 }
 
 impl SampleCheck {
-    /// Fails with the figure that can't be.
     fn check(&mut self, now: &TimedSample, cpus: Option<u32>) -> Result<(), String> {
         for earlier in self.first.iter().chain(&self.last) {
             now.agrees_with(earlier, cpus)?;
@@ -277,13 +274,13 @@ impl SampleCheck {
 }
 
 impl TimedSample {
-    /// Most by which the speeds of two honest clocks differ.
+    /// Honest clocks differ by less.
     const CLOCK_ERROR: f64 = 0.02;
-    /// Tolerance of a clock in addition.
+    /// An addition to the tolerance.
     const CLOCK_SLACK_S: f64 = 0.02;
-    /// Tolerance of CPU times, which the kernel counts in ticks and adds up now and then.
+    /// The kernel counts CPU times in ticks and adds them up now and then.
     const CPU_ERROR: f64 = 0.1;
-    /// Tolerance of CPU times in addition, for each CPU.
+    /// An addition for each CPU.
     const CPU_SLACK_S: f64 = 0.5;
 
     fn agrees_with(&self, earlier: &Self, cpus: Option<u32>) -> Result<(), String> {

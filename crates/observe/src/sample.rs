@@ -1,4 +1,4 @@
-//! Samples of a host and its servers, and intervals between samples.
+//! Samples of a host and its servers, and intervals between them.
 
 use std::path::PathBuf;
 
@@ -8,39 +8,35 @@ use slob_measure::KernelTrace;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundServer {
-    /// Number of its first process on the host.
     pub pid: u32,
     pub name: String,
-    /// The evidence, in words that follow 'found'.
+    /// The words follow 'found'.
     pub how: String,
     pub data: Option<Device>,
-    /// Device behind the log, if it is another one.
+    /// `None` if it is that of the data.
     pub log: Option<Device>,
     pub path: Option<PathBuf>,
     pub free_bytes: Option<u64>,
     pub limits: Option<GroupLimits>,
     pub cpus_allowed: Option<u32>,
-    /// A sentence for each fact that this account can't read, and advice.
+    /// Sentences on facts that this account can't read, with advice.
     pub lacking: Vec<String>,
 }
 
-/// A host and its servers at one moment.
-///
-/// All figures grow from boot, or from the moment at which the server was found. Unreadable ones are absent.
+/// Figures grow from boot, or from the moment when the server was found. Unreadable ones are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostSample {
-    /// Time since boot by the host's monotonic clock.
+    /// The host's monotonic clock since boot.
     pub at_s: f64,
     pub cpu: Option<CpuTimes>,
-    /// CPU time of processes other than the servers and the client. It grows at edges only.
+    /// Servers and client are excluded. It grows at edges only.
     pub others_cpu_s: Option<f64>,
     pub load_1m: Option<f64>,
-    /// Memory that is available without swapping.
     pub memory_available_bytes: Option<u64>,
-    /// The trace of all servers, at edges, once it has begun.
+    /// Edges have it, once the trace has begun.
     pub trace: Option<KernelTrace>,
-    /// Servers in the order of the searches; `None` if one is not running.
+    /// The order is that of the searches; `None` if one is not running.
     pub servers: Vec<Option<ServerSample>>,
 }
 
@@ -48,20 +44,20 @@ pub struct HostSample {
 #[serde(default)]
 pub struct ServerSample {
     pub processes: u32,
-    /// Number of times it was found: a restart makes it another process.
+    /// A restart makes it another process.
     pub found: u32,
     #[serde(flatten)]
     pub figures: ServerFigures,
 }
 
-/// Figures of a server, its devices and its control group: at a moment, or of an interval.
+/// A server, its devices and its control group: at a moment, or of an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerFigures {
     pub cpu: Option<CpuSplit>,
-    /// CPU time of its processes for sessions, which started after it was found.
+    /// These processes started after the server was found.
     pub sessions_cpu: Option<CpuSplit>,
-    /// I/O of its processes. It grows at edges only.
+    /// It grows at edges only.
     pub io: Option<ProcessIo>,
     pub data: Option<DeviceCounters>,
     pub log: Option<DeviceCounters>,
@@ -70,11 +66,10 @@ pub struct ServerFigures {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostInterval {
-    /// Time by the host's own clock.
+    /// The host's own clock.
     pub seconds: f64,
     pub cpu: Option<CpuTimes>,
     pub others_cpu_s: Option<f64>,
-    /// At the end.
     pub load_1m: Option<f64>,
     pub trace: Option<KernelTrace>,
     /// The order is that of [`HostSample::servers`].
@@ -82,9 +77,9 @@ pub struct HostInterval {
 }
 
 impl HostSample {
-    /// The interval since an earlier sample of the same host; `None` if no time has passed.
+    /// `None` if no time has passed.
     ///
-    /// Another observer starts its own sums, so those count only with `same_observer`.
+    /// Another observer starts its own sums, so those need `same_observer`.
     pub fn since(&self, earlier: &Self, same_observer: bool) -> Option<HostInterval> {
         let seconds = Some(self.at_s - earlier.at_s).filter(|seconds| *seconds > 0.0)?;
         let others = self.others_cpu_s.zip(earlier.others_cpu_s).filter(|_| same_observer);
@@ -101,11 +96,10 @@ impl HostSample {
         })
     }
 
-    /// True if all times are plausible for a clock.
     pub(crate) fn is_plausible(&self) -> bool {
         /// A hundred years.
         const LONGEST_S: f64 = 100.0 * 365.25 * 86_400.0;
-        // The largest hosts have fewer CPUs than this.
+        // The largest hosts have fewer CPUs.
         let is_cpu_time = |seconds: f64| (0.0..=LONGEST_S * 1e5).contains(&seconds);
         let of_servers = self.servers.iter().flatten().flat_map(|server| {
             let ServerFigures { cpu, sessions_cpu, group, .. } = &server.figures;
@@ -134,7 +128,6 @@ impl ServerSample {
     }
 }
 
-/// The interval between two figures, if both are known.
 fn both<T, R>(later: &Option<T>, earlier: &Option<T>, since: impl Fn(&T, &T) -> R) -> Option<R> {
     Some(since(later.as_ref()?, earlier.as_ref()?))
 }

@@ -11,26 +11,23 @@ use slob_stats::Merge;
 use crate::find::{self, Candidate, children, process, started, stat};
 use crate::sample::{FoundServer, ServerFigures, ServerSample};
 
-/// Most processes whose ticks one sample reads, as each takes a file. Those of larger families take turns.
+/// Each takes a file, so processes of larger families take turns.
 const TICKS_READ: usize = 64;
 
-/// A server, with the sums since it was found.
 #[derive(Debug)]
 pub(crate) struct Server {
     clues: Clues,
     pub(crate) found: FoundServer,
     times_found: u32,
-    /// Start of its first process, in ticks after boot.
     started: u64,
-    /// Processes that ran when it was found; `None` after a restart, when sessions may be among them.
+    /// `None` after a restart, when sessions may be among them.
     background: Option<BTreeSet<u32>>,
     group: Option<Group>,
     processes: BTreeMap<u32, ProcessCpu>,
-    /// The process whose ticks the next sample reads first.
+    /// The next sample reads its ticks first.
     turn: usize,
     cpu: CpuSplit,
     sessions_cpu: CpuSplit,
-    /// At the last edge.
     family_io: Option<FamilyIo>,
     io: Option<ProcessIo>,
 }
@@ -38,12 +35,10 @@ pub(crate) struct Server {
 #[derive(Clone, Copy, Debug)]
 struct ProcessCpu {
     cpu: CpuSplit,
-    /// User and system.
     ticks: (u64, u64),
 }
 
 impl Server {
-    /// Finds a server. Fails with a sentence on the missing evidence.
     pub(crate) fn find(clues: Clues) -> Result<Self, String> {
         let found = find::find(&clues)?;
         let (Candidate { pid, name, started, .. }, how) = (found.candidate, found.how);
@@ -94,7 +89,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Samples it; `None` if it is not running. After a restart it is found again by the same clues.
+    /// `None` if it is not running. A restarted server is found by the same clues.
     pub(crate) fn sample(&mut self, edge: bool) -> Option<ServerSample> {
         if started(self.found.pid) != Some(self.started) {
             self.find_again()?;
@@ -126,9 +121,9 @@ impl Server {
         children.into_iter().chain([pid]).collect()
     }
 
-    /// After a restart: the sums go on, with the new process from its start.
+    /// The sums go on, with the new process from its start.
     fn find_again(&mut self) -> Option<()> {
-        // Age and child were those of the process before.
+        // Age and child were those of the last process.
         let clues = Clues { age_s: None, child: None, ..self.clues.clone() };
         let again = find::find(&clues).ok().filter(|_| self.clues.pid.is_none())?.candidate;
         self.group = Group::of_process(again.pid);
@@ -165,7 +160,7 @@ impl Server {
         self.processes = now;
     }
 
-    /// Adds the I/O since the last edge. One unknown interval makes the sum unknown.
+    /// One unknown interval makes the sum unknown.
     fn add_io(&mut self, pids: &[u32]) {
         let now = FamilyIo::read(pids.iter().copied());
         let since = self.family_io.as_ref().and_then(|before| now.as_ref()?.since(before));
@@ -177,7 +172,7 @@ impl Server {
     }
 }
 
-/// An absolute path as a process sees it. A relative one starts at its working directory.
+/// Relative paths start at its working directory.
 fn absolute(pid: u32, path: &Path) -> Option<PathBuf> {
     if path.is_absolute() {
         return Some(path.to_path_buf());
@@ -189,7 +184,7 @@ fn absolute(pid: u32, path: &Path) -> Option<PathBuf> {
     Some(Path::new("/").join(within).join(parts.collect::<PathBuf>()))
 }
 
-/// The path by which this process reaches a path of another one.
+/// This process reaches another one's file by it.
 fn on_this_host(pid: u32, path: &Path) -> PathBuf {
     if shares_mounts(pid) {
         return path.to_path_buf();
@@ -197,7 +192,7 @@ fn on_this_host(pid: u32, path: &Path) -> PathBuf {
     Path::new(&format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// The device behind a path as a process sees it, or as this process sees it if both share their mounts.
+/// Processes that share mounts see the same device.
 fn device(pid: u32, path: &Path) -> Result<Device, String> {
     let theirs = Device::behind_seen_by(pid, path);
     theirs.or_else(|error| match Device::behind(path) {
@@ -206,7 +201,7 @@ fn device(pid: u32, path: &Path) -> Result<Device, String> {
     })
 }
 
-/// True if a process has the root and the mounts of this one. The mount table is readable even for other accounts.
+/// The mount table is readable even for other accounts.
 fn shares_mounts(pid: u32) -> bool {
     let (theirs, own) = (format!("/proc/{pid}"), "/proc/self");
     let link = |process: &str, name: &str| fs::read_link(format!("{process}/{name}")).ok();
@@ -217,7 +212,6 @@ fn shares_mounts(pid: u32) -> bool {
     }
 }
 
-/// KiB of huge pages that a process has touched.
 fn huge_pages_kib(pid: u32) -> Option<u64> {
     process(pid)?.status().ok()?.hugetlbpages
 }

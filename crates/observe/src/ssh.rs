@@ -17,36 +17,34 @@ use slob_spec::SshHost;
 
 use crate::protocol::{Answer, Hello, LONGEST_LINE, PROTOCOL, Question, Reply, Request, printable, send};
 
-/// The remote command. It is the same for all hosts, so that no text of a target reaches a shell.
+/// It is the same for all hosts, so that no text of a target reaches a shell.
 pub(crate) const OBSERVE: &str = "exec slob observe";
 
 const END_PATIENCE: Duration = Duration::from_millis(500);
-/// A wish to stop is noticed after this time at most.
+/// A wish to stop waits no longer.
 const NOTICED_WITHIN: Duration = Duration::from_millis(50);
-/// Lines that wait to be read. With more, the output of an observer that prints without end would fill the memory.
+/// An observer that prints without end must not fill the memory.
 const WAITING_LINES: usize = 2;
-/// Bytes of stderr that are kept, the last ones.
+/// The last bytes of stderr count.
 const KEPT_BYTES: usize = 4096;
 
-/// Options that override the user's configuration: no question on a terminal, no forwarding, no endless wait for a host.
+/// They override the user's configuration: no question on a terminal, no forwarding, no endless wait.
 const OPTIONS: &str = "-T -a -x -oBatchMode=yes -oConnectTimeout=10 -oServerAliveInterval=5 -oServerAliveCountMax=3 \
                        -oClearAllForwardings=yes -oPermitLocalCommand=no -oEscapeChar=none -oRequestTTY=no -oLogLevel=ERROR";
 
 #[derive(Debug)]
 pub(crate) struct Ssh {
     process: ProgramGroup,
-    /// `None` until the hello, since a copy of this program may have to be sent before.
     input: Option<ChildStdin>,
-    /// The input, once the copy is sent.
     sent: Receiver<Result<ChildStdin, String>>,
-    /// Lines with the moments of their arrival.
+    /// The moment is that of arrival.
     lines: Receiver<(Instant, Vec<u8>)>,
     stderr: Arc<Mutex<Vec<u8>>>,
     questions: u64,
 }
 
 impl Ssh {
-    /// Starts `client`, which runs [`OBSERVE`] on the host, or a copy of this program.
+    /// `client` runs [`OBSERVE`] on the host, or a copy of this program.
     pub(crate) fn start(client: &Path, host: &SshHost, copy: Option<ProgramCopy>) -> Result<Self, String> {
         let command = copy.as_ref().map_or_else(|| OBSERVE.to_owned(), ProgramCopy::command);
         let mut ssh = Command::new(client);
@@ -65,7 +63,7 @@ impl Ssh {
         Ok(Self { process, input, sent, lines: read_lines(output), stderr, questions: 0 })
     }
 
-    /// Waits for the hello, which is the first line.
+    /// The hello is the first line.
     pub(crate) fn hello(
         &mut self,
         host: &SshHost,
@@ -113,7 +111,7 @@ impl Ssh {
         }
     }
 
-    /// Waits for the answer to a question, and ignores late answers to earlier ones.
+    /// Ignores late answers to earlier requests.
     pub(crate) fn wait(
         &mut self,
         number: u64,
@@ -146,7 +144,6 @@ impl Ssh {
         format!("the connection or the observer ended{code}{line}")
     }
 
-    /// The exit code of ssh, if it ends soon.
     fn exit_code(&mut self) -> Option<i32> {
         let until = Instant::now() + END_PATIENCE;
         loop {
@@ -176,7 +173,6 @@ impl Drop for Ssh {
 const LATE: &str = "it did not answer in time";
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
-/// The reason why nothing was received.
 #[derive(Clone, Copy)]
 enum Missing {
     Late,
@@ -197,7 +193,7 @@ fn receive<T>(receiver: &Receiver<T>, until: Instant, stop: &AtomicBool) -> Resu
     }
 }
 
-/// Sends a copy of this program, if there is one, and then hands back the input. Its own thread waits for a host that does not read.
+/// Hands the input back. A thread waits for a host that does not read.
 fn send_copy(input: Option<ChildStdin>, copy: Option<ProgramCopy>) -> Receiver<Result<ChildStdin, String>> {
     let (sender, receiver) = sync_channel(1);
     let send = move || {
@@ -223,7 +219,7 @@ fn read_lines(output: Option<impl Read + Send + 'static>) -> Receiver<(Instant, 
             }
         }
     };
-    // Without a thread the channel closes, like the output of an observer that ended.
+    // Without a thread the channel closes.
     let _ = thread::Builder::new().name("observer's output".into()).spawn(read);
     receiver
 }
@@ -243,7 +239,7 @@ fn keep_stderr(errors: Option<impl Read + Send + 'static>, kept: &Arc<Mutex<Vec<
     let _ = thread::Builder::new().name("observer's errors".into()).spawn(read);
 }
 
-/// The reason for a missing hello, by ssh's exit code and its last line.
+/// ssh's exit code and its last line decide.
 fn explain(host: &SshHost, code: Option<i32>, last_line: &str) -> String {
     let quoted = if last_line.is_empty() { "nothing was said".to_owned() } else { format!("'{last_line}'") };
     // Shells exit with 127 if they do not find the program.
@@ -298,7 +294,7 @@ pub(crate) struct ProgramCopy {
 }
 
 impl ProgramCopy {
-    /// The file that this process was started from, even if it was replaced since.
+    /// The file may have been replaced since the start.
     pub(crate) fn of_this_program() -> Result<Self, String> {
         let read = || -> io::Result<Self> {
             let mut file = File::open("/proc/self/exe")?;
@@ -326,10 +322,9 @@ impl ProgramCopy {
         Err(format!("sending a copy of this program: {fault}"))
     }
 
-    /// The remote command that receives the copy, checks it and runs it.
+    /// The host receives the copy, checks it and runs it.
     ///
-    /// The file is private, and has lost its name before the first byte is written. It disappears with the last process
-    /// that has it open. Only two numbers in the command depend on the program.
+    /// The file is private, and loses its name before the first byte. Only two numbers in the command depend on the program.
     pub(crate) fn command(&self) -> String {
         let Self { bytes, sum, .. } = self;
         // The kernel does not run a file that is open for writing, so descriptor 4 is for reading.

@@ -1,11 +1,11 @@
-//! An assembler for eBPF: instructions, labels, and the two kinds of references to maps.
+//! An assembler for eBPF: instructions, labels, and references to maps.
 //!
-//! Opcodes and their fields are those of the instruction set, <https://docs.kernel.org/bpf/standardization/instruction-set.html>.
+//! Opcodes are those of <https://docs.kernel.org/bpf/standardization/instruction-set.html>.
 
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// A register. Calls clobber `R0` to `R5`; `R10` is the end of the stack.
+/// Calls clobber `R0` to `R5`; `R10` is the end of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Register {
     R0,
@@ -20,14 +20,13 @@ pub(crate) enum Register {
     R10,
 }
 
-/// Width of a load or a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Width {
     Four,
     Eight,
 }
 
-/// Operations on 64 bits.
+/// The width is 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Add = 0x00,
@@ -41,7 +40,6 @@ pub(crate) enum Op {
     Mov = 0xb0,
 }
 
-/// Conditions of jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum If {
     Equal = 0x10,
@@ -50,7 +48,7 @@ pub(crate) enum If {
     SignedAtMost = 0xd0,
 }
 
-/// Functions of the kernel, by their numbers in `enum bpf_func_id`.
+/// `enum bpf_func_id` has these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Helper {
     MapLookup = 1,
@@ -61,11 +59,9 @@ pub(crate) enum Helper {
     ProbeReadKernel = 113,
 }
 
-/// A place in a program that jumps go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Label(usize);
 
-/// A program that grows downwards.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     code: Vec<[u8; 8]>,
@@ -78,7 +74,6 @@ const IMMEDIATE: u8 = 0x00;
 const REGISTER: u8 = 0x08;
 const ALU64: u8 = 0x07;
 const JUMP: u8 = 0x05;
-/// Sources of a 64-bit immediate: a map, and the first value of an array.
 const MAP: u8 = 1;
 const MAP_VALUE: u8 = 2;
 
@@ -105,7 +100,7 @@ impl Assembler {
         self.push(0x63 | Self::width(width), base, src as u8, offset, 0);
     }
 
-    /// Adds a register to eight bytes of memory, atomically.
+    /// Memory of eight bytes.
     pub(crate) fn atomic_add(&mut self, base: Register, offset: i16, src: Register) {
         self.push(0xdb, base, src as u8, offset, 0);
     }
@@ -128,7 +123,7 @@ impl Assembler {
         self.wide(dst, MAP, map, 0);
     }
 
-    /// The address of a place within the one value of an array.
+    /// `offset` is within the one value of an array.
     pub(crate) fn array_value(&mut self, dst: Register, array: BorrowedFd<'_>, offset: usize) {
         self.wide(dst, MAP_VALUE, array, offset);
     }
@@ -157,10 +152,10 @@ impl Assembler {
         self.push(JUMP | condition as u8, left, 0, 0, right);
     }
 
-    /// The instructions, with every jump resolved.
+    /// Resolves every jump.
     ///
     /// # Panics
-    /// If a label was never placed, or is too far away: an error of this crate, which its tests find.
+    /// A label was never placed, or is too far away, which tests of this crate find.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         for (from, label) in self.jumps {
             let distance = self.places[&label] as i64 - from as i64 - 1;

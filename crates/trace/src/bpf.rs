@@ -19,10 +19,10 @@ const ARRAY: u32 = 2;
 const RAW_TRACEPOINT_PROGRAM: u32 = 17;
 const MMAPABLE: u32 = 1 << 10;
 
-/// `union bpf_attr` is padded to this size; the kernel accepts trailing zeros.
+/// The kernel accepts trailing zeros after `union bpf_attr`.
 const ATTRIBUTES: usize = 128;
 
-/// Attributes of a command, as the kernel lays them out: fields one after the other, in the order of `union bpf_attr`.
+/// Fields have the order of `union bpf_attr`.
 #[derive(Default)]
 struct Attributes(Vec<u8>);
 
@@ -59,7 +59,7 @@ impl Attributes {
     }
 }
 
-/// A hash from keys of `K` bytes to values of `V` bytes.
+/// Keys have `K` bytes, values `V`.
 #[derive(Debug)]
 pub(crate) struct Hash<const K: usize, const V: usize>(OwnedFd);
 
@@ -74,7 +74,7 @@ impl<const K: usize, const V: usize> Hash<K, V> {
         attributes.address(key.as_ptr()).address(value.as_ptr()).u64(0).call(MAP_UPDATE).map(drop)
     }
 
-    /// All entries; those that come or go meanwhile may be missing.
+    /// Entries that come or go meanwhile may be missing.
     pub(crate) fn entries(&self) -> io::Result<Vec<([u8; K], [u8; V])>> {
         let fd = self.0.as_raw_fd() as u32;
         let (mut entries, mut last): (Vec<_>, Option<[u8; K]>) = (Vec::new(), None);
@@ -102,7 +102,7 @@ impl<const K: usize, const V: usize> AsFd for Hash<K, V> {
     }
 }
 
-/// Counters that the kernel and this process share: one value of an array, mapped into memory.
+/// The kernel and this process share one value of an array, mapped into memory.
 #[derive(Debug)]
 pub(crate) struct Counters {
     fd: OwnedFd,
@@ -164,17 +164,14 @@ impl Drop for Counters {
     }
 }
 
-/// A program at a raw tracepoint. It is detached when this is dropped or the process ends, however it ends.
+/// It is detached on drop, or at the end of the process.
 #[derive(Debug)]
 pub(crate) struct Attached {
     _program: OwnedFd,
     _link: OwnedFd,
 }
 
-/// Verifies a program and attaches it.
-///
-/// # Errors
-/// The kernel's refusal, with the end of the verifier's log if it has written one.
+/// The error is the kernel's refusal, with the end of the verifier's log.
 pub(crate) fn attach(tracepoint: &str, instructions: &[u8]) -> io::Result<Attached> {
     let program = load(instructions, &mut []).or_else(|refusal| match refusal.raw_os_error() {
         // Only a refused program is worth a second attempt, with the log.
@@ -196,7 +193,7 @@ fn load(instructions: &[u8], log: &mut [u8]) -> io::Result<OwnedFd> {
         .u32(RAW_TRACEPOINT_PROGRAM)
         .u32(count)
         .address(instructions.as_ptr())
-        // The helper that reads the kernel's structures is for programs under the GPL or a licence compatible with it.
+        // The helper that reads the kernel's structures demands a licence compatible with the GPL.
         .address(c"Dual MIT/GPL".as_ptr());
     let (level, buffer) = if log.is_empty() { (0, std::ptr::null()) } else { (1, log.as_ptr()) };
     attributes.u32(level).u32(log.len() as u32).address(buffer).open(PROG_LOAD)

@@ -4,10 +4,9 @@ use std::fs;
 
 use btfparse::{Error, ErrorKind, Offset, Readable, TypeInformation, TypeVariant};
 
-/// Where the kernel publishes its types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Byte offsets within the kernel's structures, and the form of its block tracepoints.
+/// Byte offsets within structures, and the form of block tracepoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) bio_flags: i32,
@@ -15,16 +14,14 @@ pub(crate) struct Layout {
     pub(crate) bio_device: BioDevice,
     pub(crate) request_bio: i32,
     pub(crate) request_bytes: i32,
-    /// How often a task gave up its CPU to wait.
+    /// A task's voluntary context switches.
     pub(crate) task_waits: i32,
-    /// Index of the request among the arguments of `block_rq_issue`, and of the bio among those of `block_bio_queue`: kernels
-    /// before 5.11 pass the queue first.
+    /// Argument with the request of `block_rq_issue`, or the bio of `block_bio_queue`: kernels before 5.11 pass the queue first.
     pub(crate) subject: i16,
-    /// Index of the bio among the arguments of `block_bio_backmerge`, which got shorter in the same release.
+    /// Argument with the bio of `block_bio_backmerge`, which got shorter in the same release.
     pub(crate) merged_bio: i16,
 }
 
-/// How a bio names its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BioDevice {
     /// `bio->bi_bdev->bd_dev`, from 5.12 on.
@@ -34,10 +31,7 @@ pub(crate) enum BioDevice {
 }
 
 impl Layout {
-    /// Reads the layout of the running kernel.
-    ///
-    /// # Errors
-    /// A phrase: the kernel publishes no types, or lacks a structure that is needed.
+    /// The error is a phrase: the kernel publishes no types, or lacks a structure.
     pub(crate) fn of_running_kernel() -> Result<Self, String> {
         let bytes = fs::read(TYPES).map_err(|error| format!("{TYPES}: {error} (CONFIG_DEBUG_INFO_BTF)"))?;
         let types = TypeInformation::new(&Bytes(bytes)).map_err(|error| format!("{TYPES}: {error:?}"))?;
@@ -75,7 +69,6 @@ impl Layout {
     }
 }
 
-/// The number of arguments of a tracepoint.
 fn arguments(types: &TypeInformation, tracepoint: &str) -> Option<i16> {
     let pointer = types.id_of(&format!("btf_trace_{tracepoint}"))?;
     match types.from_id(types.pointee_tid(pointer).ok()?)? {

@@ -1,11 +1,9 @@
 //! OpenSLOB: where the time of a server's reads and writes goes, counted in the kernel.
 //!
-//! Six eBPF programs at raw tracepoints count durations into histograms: of system calls of the server's processes, and of the
-//! requests that they cause, from the queue to the device's answer. Nothing is compiled or installed on the user's machine: the
-//! programs are assembled here for the running kernel, whose structures are found by its own type information. Everything
-//! ends with the [`Tracer`], or with the process.
+//! Six eBPF programs at raw tracepoints count durations of system calls and of their requests, from the queue to the device's
+//! answer. They are assembled here for the running kernel. Everything ends with the [`Tracer`], or with the process.
 //!
-//! Requests are attributed to the process that queued them. Requests of others on the same devices are counted apart.
+//! Requests belong to the process that queued them. Others' on the same devices are counted apart.
 #![deny(missing_docs)]
 
 mod asm;
@@ -24,13 +22,12 @@ use bpf::{Attached, Counters, Hash, attach};
 use kernel::Layout;
 use programs::{ENTRY_WORDS, SYSTEM_CALLS};
 
-/// Kinds of system calls that are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Read = 1,
     Write = 2,
     Sync = 3,
-    /// Calls that submit or await asynchronous I/O: their requests count, their own durations do not.
+    /// Their requests count, their own durations do not.
     Asynchronous = 4,
 }
 
@@ -52,16 +49,15 @@ const CALLS: [(libc::c_long, Call); 15] = [
     (libc::SYS_io_uring_enter, Call::Asynchronous),
 ];
 
-/// Slots of a histogram in the kernel: the next power of two.
 const SLOTS: usize = BUCKETS.next_power_of_two();
 /// Powers of two of the joint distribution, as bits of an index.
 const JOINT_BITS: i32 = 6;
-/// Powers of two for slow reads, in nanoseconds: a microsecond to more than a minute.
+/// Slow reads take a microsecond to more than a minute: powers of two of nanoseconds.
 const SLOW: std::ops::Range<usize> = 10..37;
 const PROCESSES: u32 = 8192;
-/// Devices, and kinds of requests at them.
+/// Each kind of request of a device is an entry.
 const DEVICES: u32 = 2048;
-/// Entries of threads, and of bios in flight, as powers of two.
+/// Threads, and bios in flight, as powers of two.
 const THREAD_BITS: i32 = 15;
 const BIO_BITS: i32 = 15;
 
@@ -78,7 +74,7 @@ pub(crate) struct Maps {
     by_device: Hash<8, 16>,
 }
 
-/// Why the kernel cannot be traced, with the remedy.
+/// Why the kernel can't be traced, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{cause}; {remedy}")]
 pub struct Unavailable {
@@ -94,17 +90,13 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Loads and attaches the programs; no process is watched yet. Reads of other lengths than whole blocks are not those of
-    /// data files.
-    ///
-    /// # Errors
-    /// If the kernel, its configuration or the rights of this process do not allow it.
+    /// Attaches the programs; no process is watched yet. Reads of other lengths than whole blocks are not those of data files.
     pub fn start(block_bytes: u32) -> Result<Self, Unavailable> {
         find_obstacle()?;
         let layout = Layout::of_running_kernel().map_err(|cause| Unavailable { cause, remedy: KERNEL })?;
         let maps = Maps::new().map_err(|error| unavailable("creating its maps", &error))?;
         let programs = [
-            // In the order of a request's way back, so that nothing is half counted when they start.
+            // Requests come back in this order, so that nothing is half counted at the start.
             ("block_rq_complete", programs::completed(&maps, &layout)),
             ("block_rq_issue", programs::issued(&maps, &layout)),
             ("block_bio_backmerge", programs::merged(&maps, &layout)),
@@ -119,27 +111,18 @@ impl Tracer {
         Ok(Self { _programs: attached.collect::<Result<_, _>>()?, maps })
     }
 
-    /// Watches processes from now on; those that are watched already stay so.
-    ///
-    /// # Errors
-    /// If the kernel refuses more of them.
+    /// Watches more processes from now on. Fails if the kernel refuses more of them.
     pub fn watch(&self, processes: impl IntoIterator<Item = u32>) -> io::Result<()> {
         processes.into_iter().try_for_each(|pid| self.maps.processes.set(pid.to_ne_bytes(), [0; 4]))
     }
 
-    /// Counts requests of others on devices, by major and minor number.
-    ///
-    /// # Errors
-    /// If the kernel refuses more of them.
+    /// Counts requests of others on devices, by major and minor number. Fails if the kernel refuses more of them.
     pub fn count_neighbours(&self, devices: impl IntoIterator<Item = (u32, u32)>) -> io::Result<()> {
         let mut numbers = devices.into_iter().map(|(major, minor)| major << 20 | minor);
         numbers.try_for_each(|number| self.maps.devices.set(number.to_ne_bytes(), [0; 4]))
     }
 
-    /// Everything counted since the start.
-    ///
-    /// # Errors
-    /// If the kernel's tables cannot be read.
+    /// Counts since the start. Fails if the kernel's tables can't be read.
     pub fn counts(&self) -> io::Result<KernelTrace> {
         let (slots, sums) = (self.maps.histograms.read(), self.maps.sums.read());
         let histogram = |span: Span| {
@@ -170,7 +153,7 @@ fn slow_reads(joint: &[u64]) -> BTreeMap<u64, SlowReads> {
     SLOW.map(slow).filter(|(_, slow)| slow.reads > 0).collect()
 }
 
-/// An entry of the table by device: the number of the device, the span with the size, the count and the time.
+/// Keys hold device, span and size; values hold count and time.
 fn requests((key, value): &([u8; 8], [u8; 16])) -> Option<Requests> {
     let [device, what] = [&key[..4], &key[4..]].map(|half| half.try_into().map(u32::from_ne_bytes));
     let [requests, time_ns] = [&value[..8], &value[8..]].map(|half| half.try_into().map(u64::from_ne_bytes));
@@ -184,7 +167,6 @@ fn requests((key, value): &([u8; 8], [u8; 16])) -> Option<Requests> {
     })
 }
 
-/// The kernel's name of a block device, or its numbers.
 fn device_name(major: u32, minor: u32) -> String {
     let numbers = format!("{major}:{minor}");
     let link = fs::read_link(format!("/sys/dev/block/{numbers}")).ok();
@@ -214,7 +196,6 @@ impl Maps {
 
 const KERNEL: &str = "use a kernel from 5.8 on, with type information (CONFIG_DEBUG_INFO_BTF)";
 
-/// Finds out what the kernel's refusal would not say.
 fn find_obstacle() -> Result<(), Unavailable> {
     /// The kernel's number of its first pid namespace.
     const FIRST_NAMESPACE: &str = "pid:[4026531836]";

@@ -1,8 +1,7 @@
-//! The programs in the kernel. Each of them is a straight walk from its tracepoint to one or two histograms.
+//! The programs in the kernel: each walks from its tracepoint to one or two histograms.
 //!
-//! A system call of a watched process notes its start by thread (`enter`). The block layer notes when its request was queued,
-//! issued and completed (`queued`, `issued`, `completed`). The end of the call (`leave`) sorts it by whether the block layer took
-//! part, and counts its parts.
+//! A call of a watched process notes its start by thread (`enter`). The block layer notes `queued`, `issued` and `completed`. The
+//! end of the call (`leave`) sorts it by whether the block layer took part.
 
 use crate::asm::Helper::{CurrentPidTgid, CurrentTask, KtimeNs, MapLookup, MapUpdate, ProbeReadKernel};
 use crate::asm::Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
@@ -15,7 +14,6 @@ use slob_stats::BUCKETS;
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Fields of a thread's entry.
 mod thread {
     pub(super) const ENTERED: i16 = 0;
     pub(super) const CALL: i16 = 8;
@@ -23,38 +21,32 @@ mod thread {
     pub(super) const FIRST_QUEUED: i16 = 24;
     pub(super) const COMPLETED: i16 = 32;
     pub(super) const IN_DEVICE: i16 = 40;
-    /// Process and thread: other threads may share the entry's place.
     pub(super) const IDENTITY: i16 = 48;
-    /// How often it had waited when the call began.
+    /// Context switches before the call.
     pub(super) const WAITS: i16 = 56;
 }
 
-/// Fields of a bio's entry; a request is known by its first bio.
+/// A request is known by its first bio.
 mod bio {
-    /// When it was queued, or issued if [`BYTES`] is set.
+    /// The time of the queue, or of the issue if [`BYTES`] is set.
     pub(super) const SINCE: i16 = 0;
-    /// Identity; 0 if no watched thread waits for it.
     pub(super) const THREAD: i16 = 8;
-    /// Index of its histogram of the device.
     pub(super) const DEVICE_HISTOGRAM: i16 = 16;
     pub(super) const DEVICE: i16 = 24;
-    /// Bytes of its request; 0 until that is issued.
+    /// 0 until its request is issued.
     pub(super) const BYTES: i16 = 32;
-    /// Start of the thread's call: a call does not wait for requests of an earlier one.
+    /// A call does not wait for requests of an earlier one.
     pub(super) const ENTERED: i16 = 40;
     /// 0 if the entry is free.
     pub(super) const ADDRESS: i16 = 48;
 }
 
-/// The word of a bio's entry that is 0 if it is free.
 #[cfg(test)]
 pub(crate) const BIO_ADDRESS: usize = bio::ADDRESS as usize / 8;
 
-/// Eight-byte words of an entry, and its size as a power of two.
 pub(crate) const ENTRY_WORDS: usize = 8;
 const ENTRY_BITS: i32 = 6;
 
-/// Highest number of a system call that is looked at.
 pub(crate) const SYSTEM_CALLS: usize = 512;
 
 const OP_MASK: i32 = 0xff;
@@ -64,7 +56,6 @@ const SPANS: i32 = Span::ALL.len() as i32;
 /// Shorter writes are messages of other kinds.
 const SHORTEST_WRITE: i32 = 512;
 
-/// Start of a system call: `sys_enter(regs, id)`.
 pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
     let mut asm = Assembler::default();
     let (out, known) = (asm.label(), asm.label());
@@ -98,7 +89,6 @@ pub(crate) fn enter(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.finish()
 }
 
-/// End of a system call: `sys_exit(regs, result)`.
 pub(crate) fn leave(maps: &Maps, layout: &Layout, block_bytes: u32) -> Vec<u8> {
     let mut asm = Assembler::default();
     let [out, own, write, sync, no_request, waited] = std::array::from_fn(|_| asm.label());
@@ -160,7 +150,7 @@ pub(crate) fn leave(maps: &Maps, layout: &Layout, block_bytes: u32) -> Vec<u8> {
     asm.finish()
 }
 
-/// A bio enters the block layer: `block_bio_queue([queue,] bio)`.
+/// The arguments are `block_bio_queue([queue,] bio)`.
 pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     const ENTERED: i16 = -48;
     const THREAD: i16 = -56;
@@ -198,7 +188,7 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.op_imm(Op::Mov, R7, Span::NeighbourWrite as i32);
     asm.jump(chosen);
     asm.place(thread);
-    // Bios outside of a traced call, such as those of io_uring's workers, have no thread that waits for them.
+    // No thread waits for bios outside of a traced call, such as those of io_uring's workers.
     asm.load(Eight, R2, R1, thread::CALL);
     asm.jump_if(If::Equal, R2, 0, own);
     asm.store(Eight, R10, THREAD, R0);
@@ -237,7 +227,7 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.finish()
 }
 
-/// A bio joins a request: `block_bio_backmerge([queue, request,] bio)`. It is issued with that one's first bio.
+/// The arguments are `block_bio_backmerge([queue, request,] bio)`. The bio is issued with the request's first one.
 pub(crate) fn merged(maps: &Maps, layout: &Layout) -> Vec<u8> {
     let mut asm = Assembler::default();
     asm.load(Eight, R6, R1, 8 * layout.merged_bio);
@@ -246,7 +236,7 @@ pub(crate) fn merged(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.finish()
 }
 
-/// Frees the entry of the bio `R6`. Left behind, it would give its age to a later request with the same address.
+/// The bio is in `R6`. A later request with the same address would otherwise take its age.
 fn forget(asm: &mut Assembler, maps: &Maps) {
     let (held, done) = (asm.label(), asm.label());
     bio_entry(asm, maps, R6);
@@ -258,7 +248,7 @@ fn forget(asm: &mut Assembler, maps: &Maps) {
     asm.place(done);
 }
 
-/// A request goes to the driver: `block_rq_issue([queue,] request)`.
+/// The arguments are `block_rq_issue([queue,] request)`.
 pub(crate) fn issued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     let mut asm = Assembler::default();
     let [out, write] = std::array::from_fn(|_| asm.label());
@@ -287,7 +277,7 @@ pub(crate) fn issued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.finish()
 }
 
-/// The device has answered: `block_rq_complete(request, status, bytes)`.
+/// The arguments are `block_rq_complete(request, status, bytes)`.
 pub(crate) fn completed(maps: &Maps, layout: &Layout) -> Vec<u8> {
     let mut asm = Assembler::default();
     let [out, own, same] = std::array::from_fn(|_| asm.label());
@@ -325,10 +315,10 @@ pub(crate) fn completed(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.finish()
 }
 
-/// Adds a request of `R6` that took `R8` ns to the counts of its device, size and histogram `R7`.
+/// The request of `R6` took `R8` ns; `R7` is the histogram.
 fn by_device(asm: &mut Assembler, maps: &Maps) {
     let (known, done) = (asm.label(), asm.label());
-    // Key: device, and which histogram; the size as a power of two.
+    // The size is a power of two.
     asm.load(Eight, R1, R6, bio::DEVICE);
     asm.store(Four, R10, -40, R1);
     asm.load(Eight, R1, R6, bio::BYTES);
@@ -351,13 +341,13 @@ fn by_device(asm: &mut Assembler, maps: &Maps) {
     asm.place(done);
 }
 
-/// Sets `R0` to the identity of the current thread and `R1` to the address of its entry.
+/// Sets `R0` to the identity, and `R1` to the address of the entry.
 fn current_thread(asm: &mut Assembler, maps: &Maps) {
     asm.call(CurrentPidTgid);
     thread_entry(asm, maps);
 }
 
-/// Sets `R1` to the entry of the thread `R0`. Numbers of threads follow each other, so that few share a place.
+/// Sets `R1` to the entry of the thread `R0`. Numbers follow each other, so few threads share a place.
 fn thread_entry(asm: &mut Assembler, maps: &Maps) {
     asm.op(Op::Mov, R3, R0);
     asm.op_imm(Op::And, R3, (1 << THREAD_BITS) - 1);
@@ -366,7 +356,7 @@ fn thread_entry(asm: &mut Assembler, maps: &Maps) {
     asm.op(Op::Add, R1, R3);
 }
 
-/// Sets `R6` to the entry of the first bio of the request `R7`; jumps if it has none.
+/// Sets `R6` for the request `R7`; jumps if it has no bio.
 fn first_bio(asm: &mut Assembler, maps: &Maps, layout: &Layout, none: Label) {
     let known = asm.label();
     probe(asm, R7, layout.request_bio, -24, 8);
@@ -379,9 +369,9 @@ fn first_bio(asm: &mut Assembler, maps: &Maps, layout: &Layout, none: Label) {
     asm.place(known);
 }
 
-/// Sets `R1` to the entry of a bio. It has no lock, and a later bio may take it over: merged ones are never issued.
+/// Sets `R1`. There is no lock, and a later bio may take the entry over: merged ones are never issued.
 fn bio_entry(asm: &mut Assembler, maps: &Maps, address: Register) {
-    /// 2^32 divided by the golden ratio, which spreads addresses (Knuth, 'The Art of Computer Programming', 6.4).
+    /// 2^32 divided by the golden ratio spreads addresses (Knuth, 'The Art of Computer Programming', 6.4).
     const SPREAD: i32 = 0x9e37_79b1_u32.cast_signed();
     asm.op(Op::Mov, R3, address);
     asm.op_imm(Op::Mul, R3, SPREAD);
@@ -392,14 +382,13 @@ fn bio_entry(asm: &mut Assembler, maps: &Maps, address: Register) {
     asm.op(Op::Add, R1, R3);
 }
 
-/// Jumps if a field holds a value.
 fn jump_if_held(asm: &mut Assembler, (base, field): (Register, i16), value: Register, to: Label) {
     asm.load(Eight, R3, base, field);
     asm.op(Op::Sub, R3, value);
     asm.jump_if(If::Equal, R3, 0, to);
 }
 
-/// `R0` is not 0 if the process of a thread is watched.
+/// `R0` is not 0 if the process is watched.
 fn lookup_process(asm: &mut Assembler, maps: &Maps, thread: Register) {
     asm.op(Op::Mov, R1, thread);
     asm.op_imm(Op::Shr, R1, 32);
@@ -407,7 +396,7 @@ fn lookup_process(asm: &mut Assembler, maps: &Maps, thread: Register) {
     lookup(asm, maps.processes.as_fd(), -8);
 }
 
-/// `R0` is the address of the value whose key lies on the stack, or 0.
+/// The key lies on the stack. `R0` is the address of the value, or 0.
 fn lookup(asm: &mut Assembler, map: BorrowedFd<'_>, key: i16) {
     asm.map(R1, map);
     stack(asm, R2, key);
@@ -427,7 +416,6 @@ fn stack(asm: &mut Assembler, register: Register, offset: i16) {
     asm.op_imm(Op::Add, register, i32::from(offset));
 }
 
-/// Reads bytes of a kernel structure at `base` to the stack.
 fn probe(asm: &mut Assembler, base: Register, offset: i32, to: i16, bytes: i32) {
     asm.op(Op::Mov, R3, base);
     asm.op_imm(Op::Add, R3, offset);
@@ -436,13 +424,13 @@ fn probe(asm: &mut Assembler, base: Register, offset: i32, to: i16, bytes: i32) 
     asm.call(ProbeReadKernel);
 }
 
-/// Writes to the stack how often the current task gave up its CPU to wait.
+/// The stack gets the voluntary context switches of the current task.
 fn waits(asm: &mut Assembler, layout: &Layout, to: i16) {
     asm.call(CurrentTask);
     probe(asm, R0, layout.task_waits, to, 8);
 }
 
-/// Writes the device number of the bio in `R6` to the stack, four bytes.
+/// The bio is in `R6`; the stack gets four bytes.
 fn device(asm: &mut Assembler, layout: &Layout, to: i16) {
     match layout.bio_device {
         BioDevice::Number { bdev, number } => {
@@ -464,20 +452,18 @@ fn device(asm: &mut Assembler, layout: &Layout, to: i16) {
     }
 }
 
-/// Counts `R8` ns in a histogram.
 fn count(asm: &mut Assembler, maps: &Maps, span: Span) {
     asm.op_imm(Op::Mov, R7, span as i32);
     count_at(asm, maps, R7);
 }
 
-/// Counts `R8` ns in the histogram whose index is in `which`, below [`SPANS`]: the bucket of
-/// [`slob_stats::bucket_index`], and the sum. A negative time is not counted: read ahead may be completed after its call, and
-/// clocks of CPUs differ.
+/// `which` is below [`SPANS`]. The bucket of `R8` ns is that of [`slob_stats::bucket_index`]. Negative times are not counted:
+/// clocks of CPUs differ, and read-ahead may outlive its call.
 fn count_at(asm: &mut Assembler, maps: &Maps, which: Register) {
     let negative = asm.label();
     asm.jump_if(If::SignedAtMost, R8, -1, negative);
     bucket(asm);
-    // Again for the verifier, which follows values and not what they mean.
+    // The verifier follows values and not what they mean.
     asm.op_imm(Op::And, R9, 0xfff);
     asm.op(Op::Mov, R1, which);
     asm.op_imm(Op::And, R1, 0xf);
@@ -515,7 +501,7 @@ fn bucket(asm: &mut Assembler) {
     asm.place(fits);
 }
 
-/// Counts a read of `R8` ns beside the time that the device took for it, both by powers of two.
+/// A read took `R8` ns; both times are powers of two.
 fn joint(asm: &mut Assembler, maps: &Maps) {
     asm.op(Op::Mov, R9, R8);
     log2(asm, R9, R2, R3);
@@ -533,7 +519,7 @@ fn joint(asm: &mut Assembler, maps: &Maps) {
     asm.atomic_add(R1, 0, R2);
 }
 
-/// The position of the highest bit of `value`, which is destroyed; 0 for 0.
+/// `value` is destroyed. 0 gives 0.
 fn log2(asm: &mut Assembler, value: Register, result: Register, scratch: Register) {
     asm.op_imm(Op::Mov, result, 0);
     for bits in [32, 16, 8, 4, 2, 1] {

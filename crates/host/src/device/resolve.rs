@@ -1,4 +1,4 @@
-//! The way from a path to its file system, and down the stack of block devices to the disks.
+//! From a path to its file system, and down the stack of block devices to the disks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,13 @@ use crate::HostError;
 use crate::files::{Roots, attribute, number};
 use crate::mounts::{Location, Mount, read_mounts};
 
-/// File systems that keep their files in memory.
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"];
-/// Longest chain of overlays on overlays and loop devices on loop devices.
+/// Overlays and loop devices may lie on each other.
 const MAX_LAYERS: usize = 8;
 
 type Locate<'a> = Box<dyn Fn(&Path) -> Result<Location, HostError> + 'a>;
 
-/// Finds devices below `roots`. Tests give fixture trees and their own `locate`.
+/// Tests give fixture trees and their own `locate`.
 pub(super) struct Resolver<'a> {
     roots: Roots,
     locate: Locate<'a>,
@@ -32,8 +31,6 @@ impl Resolver<'_> {
         Ok(self.device_of(path, &mounts, mount))
     }
 
-    /// The same for a path as another process sees it.
-    ///
     /// An overlay's upper directory and a loop device's file are the host's, so this process's mounts show them.
     pub(super) fn device_seen_by(&self, pid: u32, path: &Path) -> Result<Device, HostError> {
         let theirs = read_mounts(&self.roots, &pid.to_string())?;
@@ -78,7 +75,6 @@ impl Resolver<'_> {
     }
 }
 
-/// A walk down from a mount, with the devices found so far.
 struct Walk<'a> {
     resolver: &'a Resolver<'a>,
     mounts: &'a [Mount],
@@ -90,7 +86,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Follows a mount; returns the block device that carries it, if it is a single one.
+    /// Returns the block device that carries the mount, if it is a single one.
     fn follow_mount(&mut self, mount: &Mount, layer: usize) -> Option<BlockId> {
         if layer >= MAX_LAYERS {
             return self.none(format!("more than {MAX_LAYERS} layers of file systems: not followed further"));
@@ -107,19 +103,18 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes why there is no device.
     fn none(&mut self, note: impl Into<String>) -> Option<BlockId> {
         self.notes.push(note.into());
         None
     }
 
-    /// The mount of a path that this process sees.
+    /// This process must see the path.
     fn mount_of(&self, path: &Path) -> Option<Mount> {
         let location = (self.resolver.locate)(path).ok()?;
         self.resolver.mount_of(self.mounts, &location).ok().cloned()
     }
 
-    /// An overlay writes to its upper directory, so its device is that directory's.
+    /// An overlay writes to its upper directory.
     fn follow_overlay(&mut self, mount: &Mount, layer: usize) -> Option<BlockId> {
         let Some(upper) = mount.option("upperdir") else {
             return self.none("overlay without an upper directory (read-only): its layers are not followed");
@@ -165,7 +160,6 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds a block device and all devices below it.
     fn follow_block(&mut self, (major, minor): (u32, u32), layer: usize) -> Option<BlockId> {
         let link = self.resolver.roots.sys.join(format!("dev/block/{major}:{minor}"));
         let Ok(dir) = link.canonicalize() else {
@@ -189,7 +183,6 @@ impl Walk<'_> {
         Some(id)
     }
 
-    /// Notes what a device without hardware of its own is.
     fn note_virtual(&mut self, name: &str) {
         let kind = name.trim_end_matches(|end: char| end.is_ascii_digit());
         match kind {
@@ -207,10 +200,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows a loop device to the file behind it. False if that leads to no disk: the device itself is then the leaf.
+    /// False if no disk is below: the device itself is then the leaf.
     fn follow_loop(&mut self, id: &BlockId, dir: &Path, layer: usize) -> bool {
         let Some(file) = attribute(&dir.join("loop/backing_file")).map(PathBuf::from) else { return false };
-        // Kernels without the attribute (before 4.4) have no direct I/O in loop devices.
+        // Kernels before 4.4 lack the attribute and direct I/O in loop devices.
         let cached = number::<u8>(&dir.join("loop/dio")) != Some(1);
         if cached && self.cached_device.is_none() {
             self.cached_device = Some(id.name.clone());
@@ -228,7 +221,7 @@ impl Walk<'_> {
     }
 }
 
-/// Numbers of the devices directly below: the disk of a partition, or the members of a stacked device.
+/// A partition lies on its disk, a stacked device on its members.
 fn directly_below(dir: &Path) -> Vec<(u32, u32)> {
     if dir.join("partition").exists() {
         return dir.parent().and_then(device_number).into_iter().collect();
@@ -237,7 +230,6 @@ fn directly_below(dir: &Path) -> Vec<(u32, u32)> {
     sorted_names(&slaves).iter().filter_map(|name| device_number(&slaves.join(name))).collect()
 }
 
-/// The reason why a file system has no block device.
 fn no_block_device(mount: &Mount) -> String {
     let kind = mount.file_system.as_str();
     let why = match kind {
@@ -254,14 +246,13 @@ fn no_block_device(mount: &Mount) -> String {
     format!("{kind}: {why}")
 }
 
-/// The device number in a block device's sysfs folder.
 pub(super) fn device_number(dir: &Path) -> Option<(u32, u32)> {
     let text = attribute(&dir.join("dev"))?;
     let (major, minor) = text.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The names in a folder in order; empty if it does not exist.
+/// Empty if the folder does not exist.
 fn sorted_names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
     let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();

@@ -1,11 +1,11 @@
-//! Memory for direct I/O: the buffers of sessions, and those of requests in flight.
+//! Memory for direct I/O: buffers of sessions, and of requests in flight.
 
 use std::{io, mem};
 
-/// An alignment that all devices in use accept. Pages also keep the kernel from splitting a block over two.
+/// All devices accept it, and the kernel does not split a page's block.
 const ALIGNMENT: usize = 4096;
 
-/// Page-aligned bytes that are already backed by memory, so that no page fault falls into a measurement.
+/// The bytes are backed by memory, so that no page fault falls into a measurement.
 #[derive(Debug)]
 pub(super) struct AlignedBuffer {
     memory: Vec<u8>, // never grown, so the offset stays right
@@ -15,7 +15,7 @@ pub(super) struct AlignedBuffer {
 
 impl AlignedBuffer {
     pub(super) fn new(len: usize) -> Self {
-        // Zeroes would come as untouched pages. Another byte makes the allocator write to them.
+        // Zeroes would come as untouched pages.
         let memory = vec![0xa5; len + ALIGNMENT];
         let offset = memory.as_ptr().align_offset(ALIGNMENT);
         Self { memory, offset, len }
@@ -26,10 +26,10 @@ impl AlignedBuffer {
     }
 }
 
-/// Slots with a page-aligned block each, free or in flight.
+/// Slots with a page-aligned block each.
 ///
-/// The kernel may write to a block in flight. So the memory is reached by raw pointer only, and it is leaked if any
-/// request is still in flight at the end.
+/// The kernel may write to a block in flight. So the memory is reached by raw pointer only, and leaked if any request is still in
+/// flight at the end.
 pub(super) struct Slots {
     memory: Option<AlignedBuffer>,
     base: *mut u8,
@@ -39,7 +39,6 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// `count` free slots of `block_bytes`. Neither may be 0.
     pub(super) fn new(count: usize, block_bytes: usize) -> io::Result<Self> {
         let bytes = count.checked_mul(block_bytes).filter(|bytes| *bytes > 0);
         let mut memory = AlignedBuffer::new(bytes.ok_or(io::ErrorKind::InvalidInput)?);
@@ -55,7 +54,7 @@ impl Slots {
         self.in_flight
     }
 
-    /// Takes a free slot. The caller may hand its block to the kernel until [`free`](Self::free).
+    /// The caller may hand the block to the kernel until [`free`](Self::free).
     ///
     /// # Panics
     /// The slot is in flight already, or does not exist.
@@ -66,7 +65,7 @@ impl Slots {
         self.base.wrapping_add(slot * self.block_bytes)
     }
 
-    /// Frees a slot: the kernel is done with its block. Ignores a free slot, which only a faulty kernel could report.
+    /// The kernel is done with the block. Only a faulty kernel could report a free slot, which is ignored.
     pub(super) fn free(&mut self, slot: usize) {
         if self.busy.get(slot) == Some(&true) {
             self.busy[slot] = false;
@@ -74,7 +73,6 @@ impl Slots {
         }
     }
 
-    /// Frees all slots: the kernel is done with all blocks.
     pub(super) fn free_all(&mut self) {
         self.busy.fill(false);
         self.in_flight = 0;

@@ -1,4 +1,4 @@
-//! Asynchronous steps: one thread with many reads in flight, which shows the device's own limit.
+//! Asynchronous steps: one thread with many reads in flight.
 
 // libc has no wrappers for Linux AIO, and the kernel writes to buffers without the compiler's knowledge.
 #![allow(unsafe_code)]
@@ -18,7 +18,7 @@ use super::scratch::{Random, Scratch};
 use super::{ProbePlan, StepPlan};
 use crate::own_cpu;
 
-/// Runs one asynchronous step: by io_uring, or by Linux AIO where the host does not permit io_uring.
+/// Linux AIO replaces io_uring where the host does not permit it.
 pub(super) fn run(plan: &ProbePlan, step: StepPlan, scratch: &Scratch, stop: &AtomicBool) -> ProbeStep {
     let file = match scratch.reopen(plan.direct) {
         Ok(file) => file,
@@ -67,8 +67,7 @@ fn measure(
     ProbeStep::measured(step, interface, measured, done.err().map(|e| e.to_string()))
 }
 
-/// Keeps all slots busy until the time is over, then waits for the rest. The first failure ends the work. `now` is at last
-/// the moment of the last completion.
+/// Waits for the rest at the end. The first failure ends the work. `now` is at last the moment of the last completion.
 fn keep_busy(
     plan: &ProbePlan,
     depth: usize,
@@ -111,7 +110,6 @@ fn keep_busy(
     Ok(())
 }
 
-/// A completed request.
 struct Completion {
     slot: usize,
     /// Bytes read.
@@ -119,7 +117,7 @@ struct Completion {
 }
 
 impl Completion {
-    /// The kernel's `result` is a number of bytes, or a negative error number.
+    /// Negative results are error numbers.
     fn new(slot: usize, result: i64) -> Self {
         let result = match usize::try_from(result) {
             Ok(bytes) => Ok(bytes),
@@ -129,22 +127,20 @@ impl Completion {
     }
 }
 
-/// Reads of one block each, many in flight.
+/// Reads of one block each.
 ///
-/// The queue has slots with a buffer each, and a slot holds one request at a time. Dropping a queue waits for the
-/// requests in flight.
+/// A slot holds one request at a time. Dropping a queue waits for the requests in flight.
 trait ReadQueue {
-    /// Prepares a read at `offset` into the buffer of a free `slot`.
+    /// `slot` must be free.
     ///
     /// # Panics
     /// The slot still has a request in flight.
     fn prepare(&mut self, slot: usize, offset: u64) -> io::Result<()>;
 
-    /// Submits the prepared reads, waits for at least one completion, and adds all completions to `completed`.
+    /// Waits for at least one completion, and adds all to `completed`.
     fn submit_and_wait(&mut self, completed: &mut Vec<Completion>) -> io::Result<()>;
 }
 
-/// A ring with one buffer for each slot.
 struct UringQueue<'a> {
     ring: IoUring,
     file: &'a File,
@@ -154,7 +150,7 @@ struct UringQueue<'a> {
 impl<'a> UringQueue<'a> {
     /// Fails if the host has no io_uring, or does not permit it.
     fn new(file: &'a File, depth: u32, block_bytes: usize) -> io::Result<Self> {
-        // One thread submits and reaps: completions then need no interrupt of it (Linux 6.1 and later).
+        // With one thread, completions need no interrupt of it (Linux 6.1 and later).
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
@@ -216,7 +212,7 @@ fn submit_and_wait(ring: &IoUring) -> io::Result<()> {
     }
 }
 
-/// `struct iocb` of linux/aio_abi.h. `key` and `rw_flags` change places with the byte order; both are 0 here.
+/// linux/aio_abi.h defines it. `key` and `rw_flags` change places with the byte order; both are 0 here.
 #[repr(C)]
 struct Iocb {
     data: u64,
@@ -235,7 +231,7 @@ struct Iocb {
 /// `IOCB_CMD_PREAD` of linux/aio_abi.h.
 const PREAD: u16 = 0;
 
-/// `struct io_event` of linux/aio_abi.h.
+/// linux/aio_abi.h defines it.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct IoEvent {
@@ -245,7 +241,6 @@ struct IoEvent {
     result2: i64,
 }
 
-/// An AIO context with one buffer for each slot.
 struct AioQueue<'a> {
     context: libc::c_ulong,
     file: &'a File,
@@ -326,15 +321,13 @@ impl Drop for AioQueue<'_> {
     fn drop(&mut self) {
         // SAFETY: the context is this queue's own, and not used after this.
         let destroyed = check(unsafe { libc::syscall(libc::SYS_io_destroy, self.context) });
-        // The call has waited for all requests, and prepared ones never reached the kernel. If it failed, the slots
-        // stay in flight and their memory is leaked.
         if destroyed.is_ok() {
             self.slots.free_all();
         }
     }
 }
 
-/// The result of a system call: a count, or -1 and errno.
+/// Errors are -1 and errno.
 fn check(result: libc::c_long) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }

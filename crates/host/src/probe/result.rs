@@ -9,22 +9,22 @@ use crate::{CpuSplit, own_cpu};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeResult {
     pub plan: ProbePlan,
-    /// The steps done, in order; the first one is the sequential write that fills the file.
+    /// The first one is the sequential write that fills the file.
     pub steps: Vec<ProbeStep>,
-    /// True after a stop: the last step is then cut short, and others are missing.
+    /// The last step is then cut short, and others are missing.
     pub interrupted: bool,
 }
 
 impl ProbeResult {
-    /// The most random reads per second of any step; `None` if no read step has figures.
+    /// `None` if no read step has figures.
     pub fn ceiling_iops(&self) -> Option<f64> {
         let reads = |kind| matches!(kind, StepKind::SyncRead | StepKind::AsyncRead);
         self.clean_steps().filter(|(step, _)| reads(step.kind)).map(|(_, f)| f.iops).max_by(f64::total_cmp)
     }
 
-    /// Synchronous random reads per second with a number of sessions, interpolated between measured numbers.
+    /// Interpolates between measured numbers.
     ///
-    /// `None` outside of the measured numbers: a device's curve bends, which rules out extrapolation.
+    /// `None` outside of them: a device's curve bends, which rules out extrapolation.
     pub fn sync_iops_at(&self, sessions: u32) -> Option<f64> {
         let measured = || {
             let sync = self.clean_steps().filter(|(step, _)| step.kind == StepKind::SyncRead);
@@ -48,15 +48,15 @@ impl ProbeResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeStep {
     pub kind: StepKind,
-    /// Sessions of a synchronous step, requests in flight of an asynchronous one.
+    /// Requests in flight of an asynchronous step.
     pub sessions_or_depth: u32,
     /// `None` if the host permits no interface.
     pub interface: Option<IoInterface>,
     /// `None` if no operation was completed.
     pub figures: Option<StepFigures>,
-    /// The reason of a failure. `figures` then hold the part before it, and count for no limit.
+    /// `figures` then hold the part before the failure, and count for no limit.
     pub error: Option<String>,
-    /// A remark on a step that did not fail.
+    /// The step did not fail.
     pub note: Option<String>,
 }
 
@@ -82,19 +82,16 @@ impl ProbeStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IoInterface {
-    /// `pread`: one call, one block.
     Pread,
-    /// `pwrite`: one call, one block.
     Pwrite,
     IoUring,
     /// The older `io_submit` and `io_getevents`.
     LinuxAio,
 }
 
-/// The figures of one step. A latency is the time from the request to its completion in this program.
+/// A latency is the time from the request to its completion in this program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepFigures {
-    /// Completed operations.
     pub operations: u64,
     /// Time from the common start to the last completion.
     pub seconds: f64,
@@ -106,12 +103,11 @@ pub struct StepFigures {
     pub p99_us: f64,
     pub p999_us: f64,
     pub max_us: f64,
-    /// User and system CPU time of this process per operation; `None` if unreadable.
+    /// User and system time of this process; `None` if unreadable.
     pub cpu_us_per_op: Option<f64>,
     pub latency_ns: Histogram,
 }
 
-/// Measured values of a step.
 pub(super) struct Measured {
     pub(super) latency: Histogram,
     pub(super) bytes_per_operation: u64,
@@ -145,7 +141,6 @@ impl Measured {
     }
 }
 
-/// CPU time of this process since `before`, in seconds.
 pub(super) fn cpu_since(before: Option<CpuSplit>) -> Option<f64> {
     Some(own_cpu().ok()?.since(&before?).total_s())
 }

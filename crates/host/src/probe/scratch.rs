@@ -1,4 +1,4 @@
-//! The scratch file, and the random data and offsets for it.
+//! The scratch file, and random data and offsets for it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -11,7 +11,7 @@ use slob_stats::Shuffler;
 
 use crate::HostError;
 
-/// A file without a name. It disappears with its last descriptor, even if the process is killed.
+/// It has no name and disappears with its last descriptor, even after a kill.
 #[derive(Debug)]
 pub(super) struct Scratch {
     dir: PathBuf,
@@ -43,7 +43,7 @@ impl Scratch {
         Self::options().custom_flags(libc::O_TMPFILE).open(dir)
     }
 
-    /// For file systems without `O_TMPFILE`.
+    /// Some file systems lack `O_TMPFILE`.
     fn open_and_unlink(dir: &Path) -> io::Result<File> {
         let mut attempt = 0_u32;
         loop {
@@ -63,16 +63,13 @@ impl Scratch {
         &self.dir
     }
 
-    /// A descriptor of the file, for reading and writing, through the page cache unless `direct`.
-    ///
-    /// If `/proc` allows it, the descriptor has an open file description of its own, so that sessions share no locks
-    /// and counters in the kernel.
+    /// An open file description of its own shares no locks and counters in the kernel. `/proc` must allow it.
     pub(super) fn reopen(&self, direct: bool) -> Result<File, HostError> {
         let flags = if direct { libc::O_DIRECT } else { 0 };
         let by_number = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(by_number);
         let opened = match opened {
-            // Some file systems can't open an unlinked file again: then all sessions share one description.
+            // Some file systems can't open an unlinked file again: all sessions then share one description.
             Err(e) if e.raw_os_error() != Some(libc::EINVAL) => self.share(direct),
             other => other,
         };
@@ -93,7 +90,6 @@ impl Scratch {
         Ok(file)
     }
 
-    /// Reads the whole file in order, so that the page cache holds it.
     pub(super) fn cache(&self) -> Result<(), HostError> {
         let read = || io::copy(&mut &self.reopen(false).map_err(io::Error::other)?, &mut io::sink());
         read().map(drop).map_err(HostError::io("read the scratch file in", &self.dir))
@@ -104,12 +100,12 @@ impl Scratch {
     }
 }
 
-/// Random offsets and data. A number takes one addition and one mix, so that drawing an offset costs nothing beside a read.
+/// A number takes one addition and one mix, which costs nothing beside a read.
 #[derive(Clone, Debug)]
 pub(super) struct Random(Shuffler);
 
 impl Random {
-    /// The stream of a session, or of another part of a probe.
+    /// Each session has a stream.
     pub(super) fn new(seed: u64, stream: u64) -> Self {
         let mut of_stream = Shuffler::new(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95));
         Self(Shuffler::new(of_stream.next_u64())) // neighbouring streams start far apart
@@ -119,14 +115,14 @@ impl Random {
         self.0.below(bound as usize) as u64
     }
 
-    /// Fills `bytes`, a multiple of 8, with random data, which no storage can compress.
+    /// The length is a multiple of 8. No storage can compress the data.
     pub(super) fn fill(&mut self, bytes: &mut [u8]) {
         for word in bytes.chunks_exact_mut(8) {
             word.copy_from_slice(&self.0.next_u64().to_le_bytes());
         }
     }
 
-    /// Changes each 512-byte sector of random data, so that no storage can deduplicate it. New data would cost far more.
+    /// Each 512-byte sector changes, so that no storage can deduplicate it. New data would cost far more.
     pub(super) fn restamp(&mut self, bytes: &mut [u8]) {
         for sector in bytes.chunks_mut(512) {
             sector[..8].copy_from_slice(&self.0.next_u64().to_le_bytes());
@@ -134,7 +130,7 @@ impl Random {
     }
 }
 
-/// An order of blocks that visits each once and no two neighbours in turn.
+/// It visits each block once and no two neighbours in turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scatter {
     blocks: u64,
@@ -143,7 +139,7 @@ pub(super) struct Scatter {
 
 impl Scatter {
     pub(super) fn new(blocks: u64) -> Self {
-        // Multiples of the golden ratio lie far apart, and those of a stride without a common divisor visit every block.
+        // Multiples of the golden ratio lie far apart; a stride without a common divisor visits every block.
         let mut stride = (blocks as f64 * 0.618_033_988_75) as u64;
         while stride > 1 && divisor(stride, blocks) > 1 {
             stride -= 1;
@@ -156,7 +152,6 @@ impl Scatter {
     }
 }
 
-/// The greatest common divisor.
 fn divisor(one: u64, other: u64) -> u64 {
     if other == 0 { one } else { divisor(other, one % other) }
 }

@@ -1,4 +1,4 @@
-//! Synchronous steps: several sessions, each with one request at a time.
+//! Synchronous steps: sessions with one request at a time.
 
 use std::fs::File;
 use std::io;
@@ -17,14 +17,12 @@ use super::scratch::{Random, Scatter, Scratch};
 use super::{ProbePlan, StepKind, StepPlan};
 use crate::own_cpu;
 
-/// Transfers one block at an offset.
 pub type BlockTransfer<'a> = Box<dyn FnMut(&mut [u8], u64) -> io::Result<()> + Send + 'a>;
 
-/// The order in which sessions visit blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Random,
-    /// Each block at most once, scattered, by this many sessions together.
+    /// So many sessions together visit each block once, scattered.
     Once(u64),
 }
 
@@ -32,10 +30,10 @@ struct Step<'a> {
     plan: &'a ProbePlan,
     write: bool,
     order: Order,
-    /// The common start; `None` if it is called off.
+    /// `None` if the start is called off.
     start: OnceLock<Option<Instant>>,
     stop: &'a AtomicBool,
-    /// Set by a session that failed, to end the others.
+    /// A failed session ends the others.
     failed: AtomicBool,
 }
 
@@ -45,7 +43,6 @@ struct SessionEnd {
     error: Option<String>,
 }
 
-/// Runs one synchronous step.
 pub(super) fn run(
     plan: &ProbePlan,
     step: StepPlan,
@@ -68,7 +65,7 @@ pub(super) fn run(
     time(plan, step, order, transfers.collect(), stop)
 }
 
-/// Runs one synchronous step with a session for each transfer.
+/// Each transfer is a session.
 pub(super) fn time(
     plan: &ProbePlan,
     step: StepPlan,
@@ -86,7 +83,7 @@ pub(super) fn time(
     }
 }
 
-/// Starts all sessions together and waits for them. Fails if the system refuses a thread.
+/// Fails if the system refuses a thread.
 fn run_sessions(
     step: &Step<'_>,
     transfers: Vec<BlockTransfer<'_>>,
@@ -107,7 +104,7 @@ fn run_sessions(
         }
         drop(ready);
         let _ = all_ready.recv(); // returns when each session has dropped its sender
-        // All sessions wait, so from here on the process's CPU time is theirs.
+        // All sessions wait, so the process's CPU time is theirs from here on.
         let cpu_before = own_cpu().ok();
         let start = Instant::now();
         let _ = step.start.set(Some(start));
@@ -130,7 +127,6 @@ fn run_sessions(
     })
 }
 
-/// One session: prepares its buffer, waits for the start, then works until the time is over.
 fn session(step: &Step<'_>, mut transfer: BlockTransfer<'_>, stream: u64, ready: Sender<()>) -> SessionEnd {
     let block_bytes = step.plan.block_bytes as usize;
     let mut random = Random::new(step.plan.seed, stream);
@@ -146,7 +142,7 @@ fn session(step: &Step<'_>, mut transfer: BlockTransfer<'_>, stream: u64, ready:
     let scatter = Scatter::new(blocks);
     let mut visited = stream;
     let mut now = Instant::now();
-    // Each pass goes through the buffer once. Dividing it again costs nothing beside a request.
+    // Dividing the buffer again costs nothing beside a request.
     'work: loop {
         for block in buffer.as_mut_slice().chunks_exact_mut(block_bytes) {
             if now >= deadline || step.stop.load(Ordering::Relaxed) || step.failed.load(Ordering::Relaxed) {
