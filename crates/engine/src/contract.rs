@@ -67,37 +67,32 @@ impl OpenSpec {
     }
 }
 
-/// One target. Several threads may call methods at once.
-///
-/// All methods fail if the server is unreachable, or refuses. Their docs state other errors.
+/// One target, for several threads. All methods fail if the server is unreachable, or refuses; their docs state other errors.
 pub trait Engine: Send + Sync {
     /// Describes the server.
     fn server(&self) -> Result<Server>;
 
-    /// Fails with [`crate::ErrorKind::Privilege`] and the remedy if the account may not load. Changes nothing.
+    /// Changes nothing. Fails with [`crate::ErrorKind::Privilege`] and the remedy.
     fn check_account(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Schemas with our marker, in order. Without it, schemas are not ours.
+    /// Schemas with our marker, in order.
     fn schemas(&self) -> Result<Vec<SchemaState>>;
 
     /// Creates an empty, marked schema. Fails if something has its name: nothing is replaced.
     fn create_schema(&self, load: &Load, schema: SchemaNo) -> Result<()>;
 
-    /// Loads and marks a missing slice, both or neither. Without [`crate::Capabilities::parallel_slices`], a schema's slices come
-    /// in order. After [`LoadProgress::stop`] it fails with [`crate::ErrorKind::Cancelled`], and the slice is missing.
+    /// Loads and marks a missing slice, both or neither. [`LoadProgress::stop`] ends it with [`crate::ErrorKind::Cancelled`].
     fn load_slice(&self, load: &Load, slice: &Slice, progress: &LoadProgress) -> Result<()>;
 
-    /// Builds index and statistics of a schema with all slices. Returns the measured layout. May be repeated after an
-    /// interruption.
+    /// Builds index and statistics, and measures the layout. May be repeated after an interruption.
     fn finish_schema(&self, load: &Load, schema: SchemaNo) -> Result<Layout>;
 
     /// Removes a schema with all its content. Fails without our marker.
     fn drop_schema(&self, schema: SchemaNo) -> Result<()>;
 
-    /// Locks the target until the drop or the end of this program. Leaves no change. Targets without locks are not locked. Fails
-    /// with [`target_in_use`].
+    /// Locks the target, if it has locks, until the drop or the end of this program. Fails with [`target_in_use`].
     fn lock(&self) -> Result<TargetLock> {
         Ok(Box::new(()))
     }
@@ -105,17 +100,15 @@ pub trait Engine: Send + Sync {
     /// Opens a session that is ready to execute. Fails if its schemas are not loaded.
     fn session(&self, plan: &SessionPlan) -> Result<Box<dyn Session>>;
 
-    /// Reads cumulative counters of each server, in the order of [`Engine::endpoints`]. Unreachable servers are absent; fails if
-    /// all are.
+    /// Reads each server's counters, in the order of [`Engine::endpoints`]. Fails if no server answers.
     fn snapshot(&self) -> Result<Snapshot>;
 
-    /// Counters of the whole server, for all its clients; `None` if it has none. Uses one connection, and neither changes nor
-    /// locks anything.
+    /// Counters for all clients; `None` if it has none. Changes and locks nothing.
     fn server_totals(&self) -> Result<Option<ServerTotals>> {
         Ok(None)
     }
 
-    /// Sizes of the whole server. Uses one connection, and neither changes nor locks anything.
+    /// Sizes of the whole server. Changes and locks nothing.
     fn facts(&self) -> Result<Facts> {
         Ok(Facts::default())
     }
@@ -123,25 +116,23 @@ pub trait Engine: Send + Sync {
     /// Visits the existing rows of a slice, in any order.
     fn read_rows(&self, slice: &Slice, visit: &mut dyn FnMut(&RowView<'_>)) -> Result<()>;
 
-    /// Reads blocks as the database does, past its cache; `None` if it reads no single blocks.
+    /// Reads blocks past the database's cache; `None` if it reads no single blocks.
     fn block_reader(&self, _schema: SchemaNo) -> Result<Option<BlockReader>> {
         Ok(None)
     }
 
-    /// Called once before the sessions open. Brings the server to a known state. Fails with [`crate::ErrorKind::Usage`] if
-    /// something would spoil the test, such as a plan without single-block I/O. Returns notes for the record.
+    /// Brings the server to a known state before sessions open. Fails with [`crate::ErrorKind::Usage`] if something would spoil
+    /// the test. Returns notes.
     fn before_run(&self, _run: &RunPlan<'_>) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 
-    /// Called once after the sessions have ended. Undoes the changes of [`Engine::before_run`]. Returns notes on what it could
-    /// not undo.
+    /// Undoes [`Engine::before_run`] after the sessions. Returns notes on what it could not undo.
     fn after_run(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Takes the first snapshot of the server's own report, just before the window; `None` if it has none. After an error the run
-    /// goes on.
+    /// Takes the first snapshot of the server's report; `None` if it has none. A failure does not end the run.
     fn open_server_report(&self, _kind: StatisticsType) -> Result<Option<Box<dyn ServerReport>>> {
         Ok(None)
     }
@@ -151,7 +142,7 @@ pub trait Engine: Send + Sync {
         Vec::new()
     }
 
-    /// The server's raw answers, refusals included. Empty if this program counts the figures.
+    /// The server's raw answers and refusals. Empty if this program counts.
     fn capture(&self) -> Result<Vec<CapturedAnswer>> {
         Ok(Vec::new())
     }
@@ -186,17 +177,17 @@ pub struct BlockReader {
 
 /// One connection that executes batches, in one thread at a time.
 pub trait Session: Send {
-    /// Executes the operations in order, none before it is due ([`Batch::not_before`]), each followed by its pause. Clears and
-    /// fills `outcome`. No operation starts at or after `deadline`, which also cuts pauses and waits short.
+    /// Clears `outcome` and executes operations in order, none before it is due ([`Batch::not_before`]), each followed by its
+    /// pause. None starts at or after `deadline`, which also ends waits.
     ///
     /// UPDATEs that do not commit ([`slob_method::Op::commits`]) are committed with the next that does, or at the end of the
     /// call.
     ///
-    /// Fails with the error of the first operation that fails; `outcome` holds those before it. The open transaction is rolled
-    /// back, though its UPDATEs may be in `outcome`. Only after [`crate::ErrorKind::Retryable`] may the session be used again.
+    /// Fails with the first operation's error; `outcome` holds those before it. The open transaction is rolled back, though its
+    /// UPDATEs may be in `outcome`. The session may be used again after [`crate::ErrorKind::Retryable`] only.
     fn execute(&mut self, batch: &Batch, deadline: Option<Instant>, outcome: &mut Outcome) -> Result<()>;
 
-    /// Publishes the session's work in the database's counters. Called when it becomes idle, and at its end.
+    /// Publishes the session's work in the database's counters, when idle and at its end.
     fn publish(&mut self) -> Result<()> {
         Ok(())
     }
@@ -214,7 +205,7 @@ pub trait Session: Send {
 
 /// Ends a running batch from another thread.
 pub trait Cancel: Send + Sync {
-    /// Makes the running call, and every later one, fail soon with [`crate::ErrorKind::Cancelled`].
+    /// Makes running and later calls fail soon with [`crate::ErrorKind::Cancelled`].
     fn cancel(&self);
 }
 

@@ -42,7 +42,7 @@ impl Outcome {
         self.ops.push(op);
     }
 
-    /// Adds `ns` to starts from index `first` on, as the place of work within a call is known only at its end.
+    /// Adds `ns` to starts from index `first` on: the work's place is known at the end of a call.
     pub fn shift_from(&mut self, first: usize, ns: u64) {
         for op in &mut self.ops[first..] {
             op.start_ns += ns;

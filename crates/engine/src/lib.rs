@@ -1,9 +1,9 @@
 //! The engine contract: what a database must do to be tested by the SLOB method.
 //!
-//! An [`Engine`] is one target, a [`Session`] one connection. The contract is small, blocking and object-safe: few, long calls,
-//! one thread per session. [`Capabilities`] and absent values say what an engine can't do or know.
+//! An [`Engine`] is one target, a [`Session`] one connection. Calls are few, long and blocking, with one thread per session.
+//! [`Capabilities`] and absent values say what an engine can't do or know.
 //!
-//! The [`null`] engine is the skeleton of new ones. Every engine must pass the [`suite`].
+//! The [`null`] engine is the skeleton of new ones, and every engine must pass the [`suite`].
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

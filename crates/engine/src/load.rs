@@ -8,7 +8,7 @@ use slob_method::{MAX_SCALE, RowContent, Scatter, SchemaNo, Table, Verifier};
 
 use crate::{EngineError, ErrorKind, Result};
 
-/// Parameters of a load, kept with the data: resuming, verifying and running need them.
+/// Parameters of a load, kept with the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The seed of scatter and content.
@@ -45,7 +45,7 @@ impl Load {
         })
     }
 
-    /// True if the parameters are in range, unlike those of a damaged marker.
+    /// True if the parameters are in range.
     pub fn is_sound(&self) -> bool {
         (1..=MAX_SCALE).contains(&self.scale) && self.scan_blocks <= MAX_SCALE && self.slice_rows > 0
     }
@@ -92,7 +92,7 @@ pub struct SchemaState {
 }
 
 impl SchemaState {
-    /// All schemas of a target belong to one load, so readable ones give the load of damaged ones. `None` if all are damaged.
+    /// Readable schemas give the load of damaged ones, as a target has one load. `None` if all are damaged.
     pub fn with_damaged(mut read: Vec<Self>, damaged: &[SchemaNo]) -> Option<Vec<Self>> {
         let Some(example) = read.first().cloned() else { return damaged.is_empty().then_some(read) };
         let damaged = damaged.iter().map(|schema| Self {

@@ -1,5 +1,5 @@
-//! The engine without a database. It does nothing, at once or after a latency (`null:?latency_us=100`): it shows the cost of the
-//! tool, serves tests, and is the skeleton for new engines.
+//! The engine without a database does nothing, at once or after a latency (`null:?latency_us=100`). It shows the cost of the
+//! tool, and is the skeleton for new engines.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -49,7 +49,7 @@ pub struct Capabilities {
     pub embedded: bool,
     /// Otherwise the client sends operation by operation.
     pub batches_in_server: bool,
-    /// Most blocks of SELECTs that a closed loop joins in one statement; 0 if none.
+    /// Most blocks of SELECTs joined in one statement of a closed loop; 0 if none.
     pub joined_blocks: u16,
     /// A load can choose [`crate::OpenSpec::tablespace`].
     pub tablespaces: bool,
@@ -92,7 +92,7 @@ impl ServerLocation {
     }
 }
 
-/// Clues to a server's processes. Paths and numbers are the server's own: a container's differ from its host's.
+/// Clues to a server's processes, in the server's own paths and numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Clues {
@@ -104,13 +104,13 @@ pub struct Clues {
     pub age_s: Option<f64>,
     /// Listening port.
     pub port: Option<u16>,
-    /// The client's port of an open connection, as the server sees it.
+    /// The client's port of a connection.
     pub client_port: Option<u16>,
     /// Listening unix socket.
     pub socket: Option<PathBuf>,
     /// Holds the number of its process.
     pub pid_file: Option<PathBuf>,
-    /// Serves a connection, as a child of the server's first process.
+    /// A child of the server's first process that serves a connection.
     pub child: Option<u32>,
     /// True if each session has a process.
     pub has_children: bool,
@@ -130,7 +130,7 @@ impl Clues {
     }
 }
 
-/// A query and its raw answer: names and numbers of the server, no rows of tables.
+/// A query and its raw answer, without rows of tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapturedAnswer {
     /// Stays the same while the query may change.
@@ -179,7 +179,7 @@ pub trait ServerReport: Send {
     /// Takes the second snapshot while sessions still work.
     fn close(&mut self) -> Result<()>;
 
-    /// Called after the sessions have stopped and [`ServerReport::close`] has succeeded. Notes name missing files.
+    /// Fetches it after the sessions and [`ServerReport::close`]. Notes name missing files.
     fn fetch(&mut self) -> Result<FetchedReport>;
 }
 
@@ -190,7 +190,7 @@ pub struct FetchedReport {
     pub snapshots: [u64; 2],
     /// Files in reading order.
     pub files: Vec<ReportFile>,
-    /// Notes, such as on reports that only the server's own tools can make.
+    /// Notes on reports that need the server's own tools.
     pub notes: Vec<String>,
 }
 

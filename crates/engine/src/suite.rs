@@ -1,5 +1,5 @@
-//! The contract suite: every engine must pass it on a real target. It loads two small schemas, works on them, reads every row
-//! back, and removes all. Users run it on their own servers.
+//! The contract suite: every engine must pass it on a real target. It loads two small schemas, works on them, and removes all.
+//! Users may run it.
 
 mod loading;
 mod working;
@@ -64,10 +64,9 @@ const CHECKS: &[(&str, Applies)] = &[
     ("a dropped schema is gone and its neighbour is not", Always(loading::drops)),
 ];
 
-/// `open` opens the target again for each call; it must hold no schema of ours.
+/// `open` opens the target, which must hold no schema of ours, for each call.
 ///
-/// `on_check` gets each verdict, and returns false to stop. Failures don't stop the suite. Fails if the target can't be opened or
-/// is in use.
+/// `on_check` gets each verdict; false stops the suite. Fails if the target can't be opened or is in use.
 pub fn run(
     open: &dyn Fn() -> Result<Box<dyn Engine>>,
     on_check: &mut dyn FnMut(&'static str, &Verdict) -> bool,

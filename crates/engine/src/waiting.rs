@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A thread waits for this answer, and stays behind if it never comes.
 ///
-/// Client libraries and the kernel do not limit the silence of a connected server, such as a stopped one, or one behind a proxy.
+/// Neither client libraries nor the kernel limit the silence of a connected server.
 #[derive(Debug)]
 pub struct PendingAnswer<T>(Receiver<T>);
 

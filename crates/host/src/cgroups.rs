@@ -1,7 +1,5 @@
-//! Control groups of version 1 and 2: what a process may use, and what it used.
-//!
-//! Containers, services of systemd and batch jobs are control groups. A limit holds for all groups in a group, so all levels up
-//! to the root are read.
+//! Control groups of version 1 and 2: what a process may use, and what it used. A limit holds for all groups in a group, so all
+//! levels up to the root are read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +30,7 @@ pub struct GroupLimits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupUse {
     pub cpu_s: Option<f64>,
-    /// Periods of the least quota in which the group ran; the next two belong to it too.
+    /// The next two have the same group, that of the least quota.
     pub periods: Option<u64>,
     /// The group used up its quota.
     pub throttled_periods: Option<u64>,

@@ -59,7 +59,7 @@ impl Disk {
     }
 }
 
-/// The choice is in brackets, as in `none [mq-deadline] kyber`; others have a bare `none`.
+/// Others have a bare `none`.
 fn active_scheduler(text: &str) -> String {
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     bracketed.map_or(text, |(name, _)| name).to_owned()
@@ -67,8 +67,7 @@ fn active_scheduler(text: &str) -> String {
 
 /// The file system of a path, the block device below it, and the disks at the bottom.
 ///
-/// Memory, network file systems and some pools have no block device. Then `disks` is empty, `top` is `None`, and `note` gives the
-/// reason.
+/// Memory, network file systems and some pools have no block device; `note` says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     #[serde(serialize_with = "crate::files::lossy_path")]
@@ -102,8 +101,7 @@ pub struct Device {
 impl Device {
     /// `path` must exist.
     ///
-    /// Its mount id gives the file system (the device number before Linux 5.8). `/sys/dev/block` gives the stack: from a
-    /// partition, device-mapper, md, bcache, a loop device or an overlay to what lies below.
+    /// Its mount id gives the file system (the device number before Linux 5.8), and `/sys/dev/block` the stack.
     pub fn behind(path: &Path) -> Result<Self, HostError> {
         resolve::Resolver::of_this_host().device(path)
     }
@@ -201,7 +199,7 @@ impl DeviceUse {
         ratio(self.write_bytes as f64 / 1e6, seconds)
     }
 
-    /// iostat's r_await. The kernel sums times exactly, so many reads give a good mean.
+    /// iostat's r_await.
     pub fn mean_read_us(&self) -> Option<f64> {
         ratio(self.read_time_ms as f64 * 1e3, self.reads as f64)
     }

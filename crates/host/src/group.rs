@@ -1,4 +1,4 @@
-//! Programs that this one starts: each in a process group, which does not outlive its use.
+//! Programs that this one starts, in process groups that do not outlive their use.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -118,7 +118,7 @@ fn asks_at_terminal(process: Pid) -> bool {
     [Signal::TTIN, Signal::TTOU].into_iter().any(|asked| signal == Some(asked.as_raw()))
 }
 
-/// The exit drops no groups. A start that hangs keeps the list: then nothing is killed.
+/// A hanging start keeps the list: then nothing is killed.
 pub fn end_programs() {
     let until = Instant::now() + LIST_PATIENCE;
     let running = loop {

@@ -1,7 +1,5 @@
-//! The host: CPUs, processes, control groups, limits, devices, and the device probe. Linux only.
-//!
-//! It only reads the host, but [`check_thread_limits`] may raise the soft limit of open files, [`run_probe`] writes to a scratch
-//! file, and [`end_connections`] ends connections of this process.
+//! The host. Linux only. It is only read, but [`check_thread_limits`] may raise the soft limit of open files, [`run_probe`]
+//! writes to a scratch file, and [`end_connections`] ends connections of this process.
 
 #![deny(unsafe_code)]
 

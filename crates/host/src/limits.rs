@@ -49,8 +49,6 @@ impl Limit {
     }
 }
 
-/// Each thread needs `files` open files.
-///
 /// Raises the soft limit of open files up to the hard one. Unreadable limits are ignored. Fails with the limit that leaves room
 /// for the fewest.
 pub fn check_thread_limits(threads: u64, files: u64) -> Result<(), ThreadLimit> {

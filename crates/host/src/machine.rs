@@ -130,7 +130,7 @@ fn virtualisation(sys: &Path, cpuinfo: &str) -> Option<String> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineSettings {
-    /// Each policy once. Empty if the kernel does not choose, as in most guests.
+    /// Empty if the kernel does not choose, as in most guests.
     pub governors: Vec<String>,
     pub clocksource: Option<String>,
 }
@@ -150,7 +150,7 @@ impl MachineSettings {
         }
     }
 
-    /// It lowers the frequency of waiting CPUs, such as those in a test of storage.
+    /// It slows waiting CPUs, such as those in a test of storage.
     pub fn slow_governor(&self) -> Option<&str> {
         self.governors.iter().map(String::as_str).find(|governor| *governor != "performance")
     }

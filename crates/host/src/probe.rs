@@ -1,7 +1,7 @@
 //! The device probe: limits of the device, through the same file system and without a database.
 //!
-//! Its steps fill a scratch file, read it at random by sessions with one `pread` at a time, as databases do, and at a queue
-//! depth, the device's own limit. Synchronous random writes are optional.
+//! Steps fill a scratch file and read it at random: by sessions with one `pread` at a time, as databases do, and at a queue
+//! depth, the device's own limit.
 
 mod buffers;
 mod queued_reads;
@@ -46,15 +46,12 @@ pub struct ProbePlan {
     pub write: bool,
     /// Otherwise the page cache takes part.
     pub direct: bool,
-    /// Each session uses its blocks in turn.
-    ///
-    /// A single block stays in the CPU's cache, as with fio. A database reads into a cache much larger than that.
+    /// A single block stays in the CPU's cache, as with fio. A database reads into a much larger cache.
     pub buffer_blocks: usize,
     pub seed: u64,
 }
 
 impl ProbePlan {
-    /// 1 GiB, blocks of 8 KiB, 5 s per step, 1 to 16 sessions, depths 16 and 64, reads only, direct.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),
@@ -132,26 +129,17 @@ pub enum StepKind {
 /// A live display shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProbeEvent {
-    Filling {
-        written_bytes: u64,
-        total_bytes: u64,
-    },
+    /// The scratch file is being written.
+    Filling { written_bytes: u64, total_bytes: u64 },
     /// `number` counts from 1 after the filling, and `of` is the total.
-    StepStarted {
-        step: StepPlan,
-        number: usize,
-        of: usize,
-        seconds: f64,
-    },
+    StepStarted { step: StepPlan, number: usize, of: usize, seconds: f64 },
     /// The filling counts as the sequential write.
     StepFinished(Box<ProbeStep>),
 }
 
-/// Runs the steps of `plan` until done or until `stop` is set.
-///
 /// The scratch file has no name, so it disappears however this ends. A failing step has an [`error`](ProbeStep::error), and the
-/// next one follows. After `stop`, the last step is cut short. Fails on an invalid plan, on a missing or full folder, without
-/// direct I/O, or if filling fails.
+/// next one follows. After `stop`, the last step is cut short. Fails on an invalid plan, a missing or full folder, or without
+/// direct I/O.
 pub fn run_probe(
     plan: &ProbePlan,
     event: &mut dyn FnMut(ProbeEvent),
@@ -230,7 +218,7 @@ impl PathProbe {
     }
 }
 
-/// Each reader is a session. The reads cover [`ProbePlan::file_bytes`].
+/// The reads cover [`ProbePlan::file_bytes`].
 pub fn time_reads(
     plan: &ProbePlan,
     readers: Vec<BlockTransfer<'_>>,

@@ -1,4 +1,4 @@
-//! Processes: CPU time, memory and I/O, of one, of a family, and of all others.
+//! Processes: CPU time, memory and I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -171,8 +171,6 @@ impl FamilyIo {
 /// Process 2 of a host; containers do not see it.
 const KERNEL_THREADS: &str = "kthreadd";
 
-/// CPU time of all processes shows the share of other programs.
-///
 /// `/proc/stat` samples at the tick on most kernels, which misjudges short bursts. The clocks of processes are exact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AllProcessesCpu {
@@ -182,7 +180,7 @@ pub struct AllProcessesCpu {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ProcessCpu {
     parent: u32,
-    /// Ticks from boot to its start tell apart two processes with one number.
+    /// Two processes may have one number.
     started: u64,
     used_s: f64,
     /// Children that were waited for, to the tick.
@@ -233,8 +231,8 @@ impl AllProcessesCpu {
 
     /// Ended processes count at the process whose account of children now holds them.
     ///
-    /// The account takes in a whole life, so the part before `earlier` is subtracted. It is the parent's account if the parent
-    /// lives. A family that ends is handed up, and orphans go to an ancestor, at the latest to process 1.
+    /// The account takes in a whole life, so the part before `earlier` is subtracted. It is the living parent's; families that
+    /// end are handed up, at the latest to process 1.
     fn accounts_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
         let rise = |(pid, now): (&u32, &ProcessCpu)| {
             (*pid, now.children_s - earlier.same(*pid, now).map_or(0.0, |before| before.children_s))
@@ -273,7 +271,7 @@ impl AllProcessesCpu {
     }
 }
 
-/// A life and the account that holds it may differ so much: each time is cut off at the tick, at both ends.
+/// Each time is cut off at the tick, at both ends.
 fn tick_error_s() -> f64 {
     8.0 / procfs::ticks_per_second() as f64
 }

@@ -1,7 +1,6 @@
 //! Finding a server among the processes of this host, in any namespace.
 //!
-//! Name and age must fit, with evidence that no other process can have: the child of a connection, the number in the pid file,
-//! the listening port or socket. A tunnel has none.
+//! Name and age must fit, with evidence that no other process has, such as the child of a connection or the listening port.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -146,7 +145,7 @@ impl Candidate {
         })
     }
 
-    /// Names have one of these prefixes. Children, which serve sessions, are left out.
+    /// Leaves out children, which serve sessions.
     fn named(names: &[String]) -> Vec<Self> {
         let is_named = |stat: &Stat| names.iter().any(|name| stat.comm.starts_with(name.as_str()));
         let named: Vec<Stat> = all_stats().filter(is_named).collect();

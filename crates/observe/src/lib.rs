@@ -1,9 +1,7 @@
 //! Hosts of the database: finding the server's processes, and sampling them and their devices.
 //!
 //! An [`Observer`] samples this host, or another one through ssh, where `slob observe` runs [`serve`]. Remote replies are
-//! untrusted and checked.
-//!
-//! Nothing opens a port or changes a host. Only `--observe-copy` writes a file, which has no name.
+//! untrusted and checked. Only `--observe-copy` writes a file, which has no name.
 #![forbid(unsafe_code)]
 
 mod find;

@@ -48,7 +48,7 @@ impl Observer {
 
     /// `copy` makes the host run a copy of this program.
     ///
-    /// [`Observer::hello`] says why a host is unreachable. All requests end soon after `stop` is set.
+    /// All requests end soon after `stop` is set.
     pub fn remote(host: SshHost, copy: bool, stop: &AtomicBool) -> Self {
         Self::remote_by(Path::new("ssh"), host, copy, stop)
     }
@@ -83,7 +83,7 @@ impl Observer {
         self.hello().is_ok_and(|hello| theirs(hello).is_some() && *theirs(hello) == own())
     }
 
-    /// Later samples include the server. They list all searches in order, failed ones too.
+    /// Later samples include the server. They list failed searches too.
     pub fn find(&mut self, clues: Clues, stop: &AtomicBool) -> Result<FoundServer, String> {
         let asker = self.shares_pids().then(std::process::id);
         match self.request(Request::Find { clues, asker }, &mut |_| true, stop)? {
@@ -93,7 +93,7 @@ impl Observer {
         }
     }
 
-    /// Goes on while `progress` returns true. It gets the work done, the total, and the name of the step.
+    /// `progress` gets the work done, the total, and the name of the step. False ends the probe.
     pub fn probe(
         &mut self,
         plan: &ProbePlan,
@@ -133,7 +133,7 @@ impl Observer {
         }
     }
 
-    /// Does not wait for a remote observer. An `edge` of the window includes all figures.
+    /// An `edge` of the window includes all figures.
     pub fn request_sample(&mut self, edge: bool) -> PendingSample {
         let sent = match &mut self.0 {
             Kind::Local(..) => None,

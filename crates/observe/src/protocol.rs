@@ -1,7 +1,7 @@
 //! The protocol between client and observer: a line of JSON for each message.
 //!
-//! A [`Hello`] comes first. Each question has one answer with its number, in order; a probe sends its progress before. Unknown
-//! fields are ignored.
+//! After a [`Hello`], each question has one answer with its number, in order; a probe sends its progress before. Unknown fields
+//! are ignored.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -51,16 +51,13 @@ pub(crate) enum Request {
     },
     #[serde(rename = "look")]
     Sample {
-        /// Only edges of the window read figures that need a file of each process.
+        /// Only edges read figures that need a file of each process.
         edge: bool,
     },
-    Probe {
-        plan: ProbePlan,
-    },
+    /// Measures the device behind a folder.
+    Probe { plan: ProbePlan },
     /// Samples at later edges have the trace. Reads of whole blocks are those of data files.
-    Trace {
-        block_bytes: u32,
-    },
+    Trace { block_bytes: u32 },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

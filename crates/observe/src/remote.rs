@@ -255,7 +255,6 @@ struct TimedSample {
     sample: HostSample,
 }
 
-/// A wrong clock shows against the first sample, a jump against the last one.
 #[derive(Debug, Default)]
 struct SampleCheck {
     first: Option<TimedSample>,

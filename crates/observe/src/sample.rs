@@ -50,7 +50,6 @@ pub struct ServerSample {
     pub figures: ServerFigures,
 }
 
-/// A server, its devices and its control group: at a moment, or of an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerFigures {

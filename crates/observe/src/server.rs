@@ -1,4 +1,4 @@
-//! A server under observation: its processes, its devices and its control group.
+//! A server under observation: processes, devices and control group.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -113,7 +113,6 @@ impl Assembler {
         self.push(0x85, Register::R0, 0, 0, helper as i32);
     }
 
-    /// Returns 0.
     pub(crate) fn exit(&mut self) {
         self.op_imm(Op::Mov, Register::R0, 0);
         self.push(0x95, Register::R0, 0, 0, 0);
@@ -152,10 +151,7 @@ impl Assembler {
         self.push(JUMP | condition as u8, left, 0, 0, right);
     }
 
-    /// Resolves every jump.
-    ///
-    /// # Panics
-    /// A label was never placed, or is too far away, which tests of this crate find.
+    /// Panics at a label that was never placed, or is too far away.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         for (from, label) in self.jumps {
             let distance = self.places[&label] as i64 - from as i64 - 1;

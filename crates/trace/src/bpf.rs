@@ -102,7 +102,7 @@ impl<const K: usize, const V: usize> AsFd for Hash<K, V> {
     }
 }
 
-/// The kernel and this process share one value of an array, mapped into memory.
+/// The kernel and this process share one value of an array.
 #[derive(Debug)]
 pub(crate) struct Counters {
     fd: OwnedFd,
@@ -171,7 +171,7 @@ pub(crate) struct Attached {
     _link: OwnedFd,
 }
 
-/// The error is the kernel's refusal, with the end of the verifier's log.
+/// The error may hold the end of the verifier's log.
 pub(crate) fn attach(tracepoint: &str, instructions: &[u8]) -> io::Result<Attached> {
     let program = load(instructions, &mut []).or_else(|refusal| match refusal.raw_os_error() {
         // Only a refused program is worth a second attempt, with the log.
@@ -193,7 +193,7 @@ fn load(instructions: &[u8], log: &mut [u8]) -> io::Result<OwnedFd> {
         .u32(RAW_TRACEPOINT_PROGRAM)
         .u32(count)
         .address(instructions.as_ptr())
-        // The helper that reads the kernel's structures demands a licence compatible with the GPL.
+        // Reading the kernel's structures demands a licence compatible with the GPL.
         .address(c"Dual MIT/GPL".as_ptr());
     let (level, buffer) = if log.is_empty() { (0, std::ptr::null()) } else { (1, log.as_ptr()) };
     attributes.u32(level).u32(log.len() as u32).address(buffer).open(PROG_LOAD)

@@ -16,9 +16,9 @@ pub(crate) struct Layout {
     pub(crate) request_bytes: i32,
     /// A task's voluntary context switches.
     pub(crate) task_waits: i32,
-    /// Argument with the request of `block_rq_issue`, or the bio of `block_bio_queue`: kernels before 5.11 pass the queue first.
+    /// Argument with the request or bio: kernels before 5.11 pass the queue first.
     pub(crate) subject: i16,
-    /// Argument with the bio of `block_bio_backmerge`, which got shorter in the same release.
+    /// Argument with the bio of `block_bio_backmerge`, which those kernels have elsewhere.
     pub(crate) merged_bio: i16,
 }
 

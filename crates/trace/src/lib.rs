@@ -1,7 +1,7 @@
 //! OpenSLOB: where the time of a server's reads and writes goes, counted in the kernel.
 //!
-//! Six eBPF programs at raw tracepoints count durations of system calls and of their requests, from the queue to the device's
-//! answer. They are assembled here for the running kernel. Everything ends with the [`Tracer`], or with the process.
+//! Six eBPF programs at raw tracepoints count durations of system calls and of their requests. They are assembled for the running
+//! kernel, and end with the [`Tracer`] or the process.
 //!
 //! Requests belong to the process that queued them. Others' on the same devices are counted apart.
 #![deny(missing_docs)]
@@ -52,7 +52,7 @@ const CALLS: [(libc::c_long, Call); 15] = [
 const SLOTS: usize = BUCKETS.next_power_of_two();
 /// Powers of two of the joint distribution, as bits of an index.
 const JOINT_BITS: i32 = 6;
-/// Slow reads take a microsecond to more than a minute: powers of two of nanoseconds.
+/// Slow reads take a microsecond to more than a minute.
 const SLOW: std::ops::Range<usize> = 10..37;
 const PROCESSES: u32 = 8192;
 /// Each kind of request of a device is an entry.
@@ -90,7 +90,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Attaches the programs; no process is watched yet. Reads of other lengths than whole blocks are not those of data files.
+    /// Attaches the programs; no process is watched yet. Only reads of whole blocks are those of data files.
     pub fn start(block_bytes: u32) -> Result<Self, Unavailable> {
         find_obstacle()?;
         let layout = Layout::of_running_kernel().map_err(|cause| Unavailable { cause, remedy: KERNEL })?;
@@ -116,7 +116,7 @@ impl Tracer {
         processes.into_iter().try_for_each(|pid| self.maps.processes.set(pid.to_ne_bytes(), [0; 4]))
     }
 
-    /// Counts requests of others on devices, by major and minor number. Fails if the kernel refuses more of them.
+    /// Counts others' requests on devices, by major and minor number. Fails if the kernel refuses more of them.
     pub fn count_neighbours(&self, devices: impl IntoIterator<Item = (u32, u32)>) -> io::Result<()> {
         let mut numbers = devices.into_iter().map(|(major, minor)| major << 20 | minor);
         numbers.try_for_each(|number| self.maps.devices.set(number.to_ne_bytes(), [0; 4]))

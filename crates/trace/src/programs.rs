@@ -1,7 +1,7 @@
 //! The programs in the kernel: each walks from its tracepoint to one or two histograms.
 //!
-//! A call of a watched process notes its start by thread (`enter`). The block layer notes `queued`, `issued` and `completed`. The
-//! end of the call (`leave`) sorts it by whether the block layer took part.
+//! A call of a watched process notes its start (`enter`), the block layer its requests (`queued`, `issued`, `completed`). The end
+//! of the call (`leave`) sorts it by whether the block layer took part.
 
 use crate::asm::Helper::{CurrentPidTgid, CurrentTask, KtimeNs, MapLookup, MapUpdate, ProbeReadKernel};
 use crate::asm::Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
@@ -188,7 +188,7 @@ pub(crate) fn queued(maps: &Maps, layout: &Layout) -> Vec<u8> {
     asm.op_imm(Op::Mov, R7, Span::NeighbourWrite as i32);
     asm.jump(chosen);
     asm.place(thread);
-    // No thread waits for bios outside of a traced call, such as those of io_uring's workers.
+    // No thread waits for bios of io_uring's workers.
     asm.load(Eight, R2, R1, thread::CALL);
     asm.jump_if(If::Equal, R2, 0, own);
     asm.store(Eight, R10, THREAD, R0);
@@ -347,7 +347,7 @@ fn current_thread(asm: &mut Assembler, maps: &Maps) {
     thread_entry(asm, maps);
 }
 
-/// Sets `R1` to the entry of the thread `R0`. Numbers follow each other, so few threads share a place.
+/// Sets `R1` to the entry of the thread `R0`. Few threads share a place.
 fn thread_entry(asm: &mut Assembler, maps: &Maps) {
     asm.op(Op::Mov, R3, R0);
     asm.op_imm(Op::And, R3, (1 << THREAD_BITS) - 1);
@@ -371,7 +371,7 @@ fn first_bio(asm: &mut Assembler, maps: &Maps, layout: &Layout, none: Label) {
 
 /// Sets `R1`. There is no lock, and a later bio may take the entry over: merged ones are never issued.
 fn bio_entry(asm: &mut Assembler, maps: &Maps, address: Register) {
-    /// 2^32 divided by the golden ratio spreads addresses (Knuth, 'The Art of Computer Programming', 6.4).
+    /// 2^32 divided by the golden ratio (Knuth, 'The Art of Computer Programming', 6.4).
     const SPREAD: i32 = 0x9e37_79b1_u32.cast_signed();
     asm.op(Op::Mov, R3, address);
     asm.op_imm(Op::Mul, R3, SPREAD);
@@ -457,8 +457,8 @@ fn count(asm: &mut Assembler, maps: &Maps, span: Span) {
     count_at(asm, maps, R7);
 }
 
-/// `which` is below [`SPANS`]. The bucket of `R8` ns is that of [`slob_stats::bucket_index`]. Negative times are not counted:
-/// clocks of CPUs differ, and read-ahead may outlive its call.
+/// `which` is below [`SPANS`]; [`slob_stats::bucket_index`] gives the bucket. Negative times are not counted: clocks of CPUs
+/// differ.
 fn count_at(asm: &mut Assembler, maps: &Maps, which: Register) {
     let negative = asm.label();
     asm.jump_if(If::SignedAtMost, R8, -1, negative);

@@ -149,7 +149,7 @@ pub(super) fn transactions(subject: &Subject<'_>) -> Checked {
     let enough = |delta: &Counters| delta.get(Counter::Commits).is_none_or(|commits| commits >= expected);
     let delta = counted_since(engine, &before, enough)?;
     if let Some(commits) = delta.get(Counter::Commits) {
-        // Servers also count read-only transactions, and other sessions'.
+        // Servers also count other transactions.
         let most = if engine.server()?.capabilities.embedded { expected } else { 90 };
         ensure((expected..=most).contains(&commits), || {
             format!("90 UPDATEs in threes and another one made {commits} commits")
@@ -262,7 +262,6 @@ pub(super) fn cancel(subject: &Subject<'_>) -> Checked {
     let Some(canceller) = session.canceller() else {
         return ensure(!capable, || "sessions have no canceller".into());
     };
-    // Would take ten minutes.
     let batch = pausing(1_000_000, 600)?;
     let worker = thread::spawn(move || {
         let mut outcome = Outcome::new();
@@ -369,8 +368,7 @@ pub(super) fn redo_by_stress(subject: &Subject<'_>) -> Checked {
     ensure(redo_bytes[1] * 10 >= redo_bytes[0] * 9, || format!("redo bytes, LITE and HEAVY: {redo_bytes:?}"))
 }
 
-/// Counters of one database miss the server's own processes. Embedded databases write when they like. Without a counter, a server
-/// may have made no checkpoint.
+/// Counters of one database miss the server's own processes. Embedded databases write when they like.
 pub(super) fn writes_are_counted(subject: &Subject<'_>) -> Checked {
     let mut on = Working::open(subject, Some(RedoStress::Lite))?;
     let engine = on.engine.as_ref();

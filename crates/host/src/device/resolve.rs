@@ -86,7 +86,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Returns the block device that carries the mount, if it is a single one.
+    /// `None` unless a single block device carries the mount.
     fn follow_mount(&mut self, mount: &Mount, layer: usize) -> Option<BlockId> {
         if layer >= MAX_LAYERS {
             return self.none(format!("more than {MAX_LAYERS} layers of file systems: not followed further"));

@@ -5,7 +5,7 @@ use std::{io, mem};
 /// All devices accept it, and the kernel does not split a page's block.
 const ALIGNMENT: usize = 4096;
 
-/// The bytes are backed by memory, so that no page fault falls into a measurement.
+/// Backed by memory, so that no page fault falls into a measurement.
 #[derive(Debug)]
 pub(super) struct AlignedBuffer {
     memory: Vec<u8>, // never grown, so the offset stays right
@@ -26,9 +26,7 @@ impl AlignedBuffer {
     }
 }
 
-/// Slots with a page-aligned block each.
-///
-/// The kernel may write to a block in flight. So the memory is reached by raw pointer only, and leaked if any request is still in
+/// The kernel may write to a block in flight, so memory is reached by raw pointer only, and leaked if a request is still in
 /// flight at the end.
 pub(super) struct Slots {
     memory: Option<AlignedBuffer>,
@@ -65,7 +63,7 @@ impl Slots {
         self.base.wrapping_add(slot * self.block_bytes)
     }
 
-    /// The kernel is done with the block. Only a faulty kernel could report a free slot, which is ignored.
+    /// Only a faulty kernel could report a free slot, which is ignored.
     pub(super) fn free(&mut self, slot: usize) {
         if self.busy.get(slot) == Some(&true) {
             self.busy[slot] = false;

@@ -67,7 +67,7 @@ fn measure(
     ProbeStep::measured(step, interface, measured, done.err().map(|e| e.to_string()))
 }
 
-/// Waits for the rest at the end. The first failure ends the work. `now` is at last the moment of the last completion.
+/// `now` becomes the moment of the last completion.
 fn keep_busy(
     plan: &ProbePlan,
     depth: usize,
@@ -127,9 +127,7 @@ impl Completion {
     }
 }
 
-/// Reads of one block each.
-///
-/// A slot holds one request at a time. Dropping a queue waits for the requests in flight.
+/// A slot holds one read at a time. Dropping a queue waits for the reads in flight.
 trait ReadQueue {
     /// `slot` must be free.
     ///

@@ -100,7 +100,7 @@ impl Scratch {
     }
 }
 
-/// A number takes one addition and one mix, which costs nothing beside a read.
+/// An offset costs nothing beside a read.
 #[derive(Clone, Debug)]
 pub(super) struct Random(Shuffler);
 
