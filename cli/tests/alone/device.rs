@@ -1,4 +1,4 @@
-//! Reads by the engine's own count, against those of the kernel and of the device, from which nobody else is to read.
+//! Reads by the engine's own count, against those of the kernel and of the device.
 
 use serde_json::Value;
 
@@ -7,10 +7,9 @@ use crate::common::{Folder, mariadb, postgres, skip_without_a_device};
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within};
 
-/// Seconds of a run of reads alone, on a table that is far larger than the cache.
+/// The table is far larger than the cache.
 const READS: &str = "--run-time 3 --update-pct 0";
 
-/// What the device read, and what the database asked for, within the window.
 pub(crate) fn read_bytes(record: &Value, block: u64) -> (u64, u64) {
     let device = record["host"]["device"]["counters"]["read_bytes"].as_u64();
     let database = record["counters"]["physical_reads"].as_u64().unwrap() * block;
@@ -52,7 +51,7 @@ fn reads_of_postgresql_that_the_page_cache_serves_are_called_so() {
     assert!(device * 2 < database, "the device read {device} bytes of {database}");
 }
 
-/// What the kernel fetched for the server's processes, in bytes.
+/// Bytes.
 pub(crate) fn fetched(record: &Value) -> u64 {
     record["db_io"]["read_bytes"].as_u64().expect("the server's processes are this user's")
 }
@@ -75,20 +74,19 @@ fn direct_reads_of_mariadb_are_called_physical() {
     if skip_without_a_device() {
         return;
     }
-    // Too small a pool for the table, and nothing behind it.
+    // Too small a pool for the table, and no cache behind it.
     let settings = ["innodb-buffer-pool-size=6M", "innodb-flush-method=O_DIRECT"];
     let Some(bench) = mariadb(&settings) else { return };
     bench.setup(1, "64M");
     are_called_physical(&bench.folder, "-t 2", 16_384);
 }
 
-/// Of a run of direct reads, in blocks of so many bytes.
+/// `block` is in bytes.
 fn are_called_physical(folder: &Folder, flags: &str, block: u64) {
     let record = folder.run_json(format!("{READS} {flags}"));
     let (device, database) = read_bytes(&record, block);
     // Others may use the device too: it can only have read more.
     assert!(device * 100 >= database * 98, "the device read {device} bytes of {database}");
-    // Those of its workers, threads and rings are its own.
     let own = fetched(&record);
     assert!(
         own * 100 >= database * 95,

@@ -1,5 +1,4 @@
-//! A host carries its own load: a run is profiled, and its headroom on the same data is 1 at least. A host that is throttled to
-//! half carries half.
+//! A host carries its own load: its headroom is 1 at least. A host that is throttled to half carries half.
 
 use slob_testing::postgres::Version;
 
@@ -26,7 +25,7 @@ fn assert_host_carries_its_own_load(folder: &Folder) {
     assert!(basis["production_us"].is_number() && basis["low_load_us"].is_number(), "{}", why());
 }
 
-/// True, with a line on stderr, unless all drills are wanted: a search takes 40 s, and one engine always has its own.
+/// A search takes 40 s, so one engine suffices unless all drills are wanted.
 #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn skips_another_engine() -> bool {
     !is_full() && {
@@ -69,8 +68,8 @@ fn a_host_carries_its_own_load_on_mariadb() {
 const READS: &str = r#"{ "profile_version": 1, "source": "live", "subject": { "name": "PROD" }, "intervals": [
     { "source": "live", "begin": "2026-11-20T10:00:00", "seconds": 60.0, "figures": { "physical_read_requests_per_s": 60.0 } } ] }"#;
 
-/// The disk carries far more, so that the limit alone decides, whoever else is at work. Sessions of SQLite have caches of their own,
-/// which are to be warm soon.
+/// The disk carries far more, so that the limit alone decides. Sessions of SQLite have caches of their own, which must be warm
+/// soon.
 #[test]
 fn a_host_that_is_throttled_to_half_has_half_of_the_headroom() {
     if !is_full() {

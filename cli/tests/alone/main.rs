@@ -1,5 +1,4 @@
-//! Tests that need the machine for themselves, because they measure what it can do, or who reads from its device. Cargo runs
-//! one test binary after the other, so that no other test works meanwhile; and here one test waits for the other.
+//! Tests that need the machine for themselves. Cargo runs one test binary after the other, and here one test waits for the other.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]
@@ -15,9 +14,8 @@ mod ways;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Waits until no other test of this program works, for as long as the value lives.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
-    // That another one failed is no reason to fail.
+    // Another test's failure is no reason to fail.
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

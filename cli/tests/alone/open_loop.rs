@@ -1,5 +1,5 @@
-//! RATE on a real engine: a rate that the system can do is held; one that it can't do makes operations wait, and the run
-//! ends on time all the same. Only ratios are asserted.
+//! RATE on a real engine: a possible rate is held; an impossible one makes operations wait, and the run ends on time. Only ratios
+//! are asserted.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use slob_testing::tries::{Seen, ensure, shown_within};
 
 const SECONDS: f64 = 4.0;
 
-/// Cached reads, so that nothing but the CPUs is the limit.
+/// Reads are cached, so that only the CPUs are the limit.
 fn folder() -> Folder {
     let folder = Folder::loaded(1, "16M");
     let conf = "TARGET=sqlite:./d\nSCALE=16M\nUPDATE_PCT=0\nBUFFERED=TRUE\nWARMUP=0\nRUN_TIME=4\nTHREADS_PER_SCHEMA=2\n";
@@ -17,7 +17,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// Operations per second as fast as they go: so near that a half of it and twice of it are what they are called.
+/// The capacity is near enough to make its half and its double what they are called.
 fn capacity(folder: &Folder) -> f64 {
     done_per_s(&folder.run_json("--run-time 2"))
 }
@@ -30,15 +30,14 @@ fn seconds(record: &Value) -> f64 {
     record["window"]["seconds"].as_f64().unwrap()
 }
 
-/// The mean of a histogram of the series, in nanoseconds, over some of its seconds; no number if none of them was sampled.
+/// Nanoseconds; no number if none of the seconds was sampled.
 fn mean_ns(record: &Value, kind: &str, from: usize, to: usize) -> f64 {
     let points = record["series"]["points"].as_array().unwrap().get(from..to).unwrap_or_default();
     let sum = |what: &str| points.iter().filter_map(|point| point["value"][kind][what].as_f64()).sum::<f64>();
     sum("sum") / sum("count")
 }
 
-/// Other work on the machine can take away the half that is not needed, so some tries may be needed; a plan that is not
-/// kept fails all of them.
+/// Other work may take away the half that is not needed: hence the tries.
 #[test]
 fn half_of_the_capacity_is_held_within_one_percent() {
     let _alone = alone();
@@ -49,15 +48,14 @@ fn half_of_the_capacity_is_held_within_one_percent() {
         let (response_ns, latency_ns) =
             (mean_ns(&record, "response", 1, 3), mean_ns(&record, "latency", 1, 3));
         let held = done_per_s(&record) / rate;
-        // Little's law in another form: what is held does not wait for more than a few operations.
+        // Little's law: what is held does not wait for more than a few operations.
         ensure(response_ns < 20.0 * latency_ns && (held - 1.0).abs() < 0.01, || {
             format!("{held} of {rate}/s, responses of {response_ns} ns, latencies of {latency_ns} ns")
         })
     });
 }
 
-/// A run at twice of what was just measured. If the machine was busier then, the rate is none that can't be done, and is
-/// looked for again.
+/// If the machine was busier while it was measured, the rate is possible, and is searched again.
 fn overloaded(folder: &Folder, arrivals: &str) -> (f64, Value) {
     shown_within(5, || {
         let rate = (2.0 * capacity(folder)).round();
@@ -68,8 +66,8 @@ fn overloaded(folder: &Folder, arrivals: &str) -> (f64, Value) {
     })
 }
 
-/// Those who are served at the end waited for the share of the run's time that is not done, and only in the response times:
-/// what an operation itself takes does not grow with the backlog.
+/// The last operations waited for the share of the run's time that is not done. Latencies of operations do not grow with the
+/// backlog.
 fn waits_show_in_responses_only(record: &Value, due: f64) -> Seen {
     let backlog = record["backlog"].as_f64().unwrap();
     let of = |kind| (mean_ns(record, kind, 0, 1), mean_ns(record, kind, 3, 4));
@@ -91,7 +89,7 @@ fn at_twice_the_capacity_responses_wait_and_the_run_ends_on_time() {
         shown_within(3, || {
             let (rate, record) = overloaded(&folder, arrivals);
             assert_eq!(record["status"]["state"], "completed");
-            // To work off what was left would take as long again.
+            // To work off the backlog would take as long again.
             assert!(seconds(&record) / SECONDS < 1.5, "{}", record["window"]);
             // The backlog is what was due and not done, to the operation.
             let done = record["operations"]["select"]["operations"].as_f64().unwrap();

@@ -1,15 +1,14 @@
-//! `slob saturate` on real engines: the knee, and what a full sweep says of it. What the search reads comes from a cache, so
-//! that the CPUs are the limit and the device does not matter.
+//! `slob saturate` on real engines. Reads come from a cache, so that the CPUs are the limit.
 
 use crate::alone;
 use crate::common::{Folder, postgres};
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within};
 
-/// How far below the best rate the knee may lie, in percent.
+/// The knee may lie so far below the best rate, in percent.
 const TOLERANCE: f64 = 20.0;
 
-/// The knee of a sweep over the doublings, by the definition that the search has.
+/// The search has the same definition of the knee.
 fn sweep(folder: &Folder) -> u64 {
     let rate = |threads: &str| {
         let record = folder.run_json(format!("-t {threads}"));
@@ -21,8 +20,7 @@ fn sweep(folder: &Folder) -> u64 {
     1 << rates.iter().position(|rate| *rate >= (1.0 - TOLERANCE / 100.0) * best).unwrap()
 }
 
-/// Other work on the machine moves the knee while it is looked for, so some tries may be needed; a search that finds nothing
-/// sensible fails all of them.
+/// Other work on the machine moves the knee: hence the tries.
 fn a_full_sweep_confirms_the_knee(folder: &Folder) {
     shown_within(5, || {
         let fixed = "saturate --max-sessions 8 --repeats 2 --json";

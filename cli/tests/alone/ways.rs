@@ -1,4 +1,4 @@
-//! One server, seen in each way there is, in a run each. It is a container's, which only `auto` finds by itself.
+//! One server in a container, observed in each way there is, in a run each. Only `auto` finds it by itself.
 
 use std::path::Path;
 
@@ -16,7 +16,6 @@ use crate::common::{Bench, SLOB, contained, skip_without_a_device};
 /// The same operations on the same blocks in each run, nearly all of them misses.
 const WORK: &str = "run -t 2 --work-loop 100 --update-pct 0 --seed 7";
 
-/// What is compared of a run.
 #[derive(Debug)]
 struct Run {
     verdicts: Vec<(Question, Grade)>,
@@ -79,7 +78,7 @@ fn agree(one: &Run, other: &Run) -> Seen {
     ensure(within(one.for_database, other.for_database, 0.01), said)?;
     // The device is shared: it can only have read more.
     ensure([one, other].iter().all(|run| run.of_device >= 0.99 * run.for_database), said)?;
-    // The same instructions take more time beside other work: on two CPUs it shares their caches and their clock. Whoever
-    // counted a part of the processes, or some of them twice, would be further off.
+    // The same instructions take more time beside other work: on two CPUs it shares their caches and their clock. An observer
+    // that counted a part of the processes, or some of them twice, would be further off.
     ensure(within(one.cpu_s, other.cpu_s, 0.4), said)
 }

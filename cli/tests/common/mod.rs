@@ -25,7 +25,6 @@ pub(crate) use throttle::Throttle;
 
 pub(crate) const SLOB: &str = env!("CARGO_BIN_EXE_slob");
 
-/// A file of the workspace.
 pub(crate) fn workspace(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(path)
 }
@@ -39,8 +38,7 @@ pub(crate) fn read_json(path: impl AsRef<Path>) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// True, with a line on stderr, where a test is to be skipped that compares a server's reads with those of the device: the data of
-/// test servers are on no device that this host sees, but in memory or in a container's layers.
+/// Data of test servers may be in memory or in a container's layers, on no device that this host sees.
 pub(crate) fn skip_without_a_device() -> bool {
     let data = std::env::temp_dir();
     let is_seen = slob_host::Device::behind(&data).is_ok_and(|device| device.top.is_some());
@@ -54,14 +52,13 @@ pub(crate) fn skip_without_a_device() -> bool {
     }
 }
 
-/// What a test needs of a program that may not be installed. `None`, with a line on stderr, where the test is to be skipped.
+/// `None`, with a line on stderr, where the test is to be skipped.
 pub(crate) fn installed(program: &str, version: &str) -> Option<()> {
     let runs = Command::new(program).arg(version).stdout(Stdio::null()).stderr(Stdio::null()).status();
     let missing = || format!("{program} is not installed; .ci/install-test-servers installs it");
     available(runs.is_ok_and(|status| status.success()).then_some(()).ok_or_else(missing))
 }
 
-/// The result of a call of the program.
 pub(crate) struct Called {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -136,7 +133,7 @@ pub(crate) fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A temporary folder on a real file system: the system's own may be in memory.
+/// On a real file system: the system's own folder may be in memory.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -144,12 +141,12 @@ impl Folder {
         Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
-    /// In the system's temporary folder, which every account may reach.
+    /// Every account may reach it.
     pub(crate) fn in_temp() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// With that many schemas loaded in `./d`.
+    /// That many schemas are loaded in `./d`.
     pub(crate) fn loaded(schemas: u32, scale: &str) -> Self {
         let folder = Self::new();
         folder.slob(format!("setup --target sqlite:./d --scale {scale} {schemas}")).success();
@@ -164,7 +161,6 @@ impl Folder {
         self.0.path()
     }
 
-    /// The path of a file in the folder.
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
@@ -183,12 +179,11 @@ impl Folder {
         fs::set_permissions(self.at(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// A command in the folder, whose line is split into words as a shell does.
+    /// Splits the line into words as a shell does.
     pub(crate) fn command(&self, line: impl AsRef<str>) -> Command {
         self.command_of(SLOB, line)
     }
 
-    /// The same of another program.
     pub(crate) fn command_of(&self, program: &str, line: impl AsRef<str>) -> Command {
         let mut command = Command::new(program);
         command.args(shlex::split(line.as_ref()).unwrap()).current_dir(self.path());
@@ -204,28 +199,25 @@ impl Folder {
         self.command(line).envs(environment.iter().copied()).output().unwrap().into()
     }
 
-    /// The result of a script of the shell, which is called with the program as `$0`.
+    /// The script is called with the program as `$0`.
     pub(crate) fn shell(&self, script: &str) -> Called {
         Command::new("sh").args(["-c", script, SLOB]).current_dir(self.path()).output().unwrap().into()
     }
 
-    /// Runs and returns the record.
     #[track_caller]
     pub(crate) fn run_json(&self, flags: impl AsRef<str>) -> Value {
         self.slob(format!("run --json {}", flags.as_ref())).json()
     }
 
-    /// Starts a command, which is not waited for.
     pub(crate) fn start(&self, line: impl AsRef<str>) -> Child {
         spawned(&mut self.command(line))
     }
 
-    /// Starts a run and waits until it has done operations, however slow the machine is.
+    /// Waits until the run has done operations, however slow the machine is.
     pub(crate) fn start_run(&self, flags: impl AsRef<str>) -> Child {
         at_work(&mut self.command(format!("run {}", flags.as_ref())))
     }
 
-    /// The folder of the latest run.
     pub(crate) fn last_run(&self) -> PathBuf {
         let runs = fs::read_dir(self.at("runs")).unwrap();
         let runs = runs.map(|entry| entry.unwrap().path());
@@ -237,13 +229,11 @@ impl Folder {
     }
 }
 
-/// Starts a command whose output can be read.
 pub(crate) fn spawned(command: &mut Command) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Starts a command that makes a run, and waits until its progress shows operations. A run of a minute at most shows them each
-/// second.
+/// Waits until its progress shows operations. A run of a minute at most shows them each second.
 pub(crate) fn at_work(command: &mut Command) -> Child {
     let mut child = spawned(command);
     let progress = BufReader::new(child.stderr.take().unwrap());
@@ -267,14 +257,13 @@ pub(crate) fn at_work(command: &mut Command) -> Child {
     child
 }
 
-/// True for a line of a run's progress that shows operations.
 fn shows_operations(line: &str) -> bool {
     let rate =
         line.split_once(" op/s").and_then(|(before, _)| before.rsplit(' ').next()?.parse::<f64>().ok());
     rate.is_some_and(|rate| rate > 0.0)
 }
 
-/// The result of a command that was started and ends within a minute.
+/// A command that was started and ends within a minute.
 pub(crate) fn ended(child: Child) -> Called {
     let begun = Instant::now();
     let output = child.wait_with_output().unwrap();
@@ -285,7 +274,7 @@ pub(crate) fn ended(child: Child) -> Called {
 /// A command of a shell that writes the number of its process to `hangs`, and hangs. Only SIGKILL ends it.
 pub(crate) const HANG: &str = "trap '' TERM; echo $$ > hangs.new; mv hangs.new hangs; exec sleep 1000";
 
-/// Starts a command in which [`HANG`] hangs, and stops it: it ends at once and leaves nothing behind.
+/// Stops a command in which [`HANG`] hangs: it ends at once and leaves nothing behind.
 pub(crate) fn stopped_while_hanging(folder: &Folder, command: &mut Command) -> Called {
     let child = spawned(command);
     let hangs = folder.at("hangs");
@@ -304,13 +293,11 @@ pub(crate) fn signal(child: &Child, signal: Signal) {
     send(child.id(), signal);
 }
 
-/// Kills it with SIGKILL, if it still runs.
 pub(crate) fn kill(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
-/// The number of operations of a kind in a record.
 pub(crate) fn operations(record: &Value, kind: &str) -> u64 {
     record["operations"][kind]["operations"].as_u64().unwrap_or(0)
 }
@@ -319,12 +306,10 @@ pub(crate) fn rows(record: &Value, kind: &str) -> u64 {
     record["operations"][kind]["rows"].as_u64().unwrap_or(0)
 }
 
-/// The length of a run's window, in seconds.
 pub(crate) fn window_s(record: &Value) -> f64 {
     record["window"]["seconds"].as_f64().unwrap()
 }
 
-/// A failed run that keeps what was measured.
 #[track_caller]
 pub(crate) fn assert_failed_and_kept(record: &Value) {
     assert_eq!(record["status"]["state"], "failed", "{}", record["status"]);

@@ -10,12 +10,12 @@ pub(crate) fn is_full() -> bool {
     std::env::var("DRILLS").as_deref() == Ok("full")
 }
 
-/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): neighbouring seeds have nothing in common.
+/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): neighbouring seeds have nothing in
+/// common.
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// Takes the seed from `DRILLS_SEED`, is the same each time in the short form of drills, and differs in the long one. The seed is
-    /// printed, and so shown with a failure.
+    /// `DRILLS_SEED` sets the seed. The short form of drills always has the same. It is printed, so that a failure shows it.
     #[allow(clippy::print_stdout, reason = "a drill that failed must be repeatable")]
     pub(crate) fn new() -> Self {
         let asked = std::env::var("DRILLS_SEED").ok().map(|seed| seed.parse().unwrap());

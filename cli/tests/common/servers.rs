@@ -12,7 +12,6 @@ use slob_testing::tries::{ensure, until};
 
 use super::{Called, Folder};
 
-/// A server for tests that each product passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Product {
     Postgres(Version),
@@ -23,7 +22,7 @@ impl Product {
     /// The usual versions.
     pub(crate) const ALL: [Self; 2] = [Self::Postgres(Version::V15), Self::MariaDb];
 
-    /// Starts it with settings such as `max_connections=12`. `None`, with a line on stderr, where it is not installed.
+    /// With settings such as `max_connections=12`. `None`, with a line on stderr, where it is not installed.
     pub(crate) fn start(self, settings: &[&str]) -> Option<Bench> {
         let pairs: Vec<_> = settings.iter().map(|setting| setting.split_once('=').unwrap()).collect();
         Some(match self {
@@ -78,7 +77,8 @@ impl<S: TestServer + ?Sized> Bench<S> {
         self.server.served().port()
     }
 
-    /// Restarts the server in a container, whose address becomes the target. `None`, with a line on stderr, where none can be made.
+    /// Restarts the server in a container, whose address becomes the target. `None`, with a line on stderr, where none can be
+    /// made.
     pub(crate) fn contained(mut self) -> Option<(Self, Arc<Container>)> {
         let container = Arc::new(Container::make_or_skip()?);
         self.server.restart_contained(Arc::clone(&container));
@@ -86,7 +86,6 @@ impl<S: TestServer + ?Sized> Bench<S> {
         Some((self, container))
     }
 
-    /// Loads schemas, with more flags if need be.
     pub(crate) fn load(&self, flags: &str) -> Called {
         self.folder.slob(self.load_line(flags)).success()
     }
@@ -95,7 +94,7 @@ impl<S: TestServer + ?Sized> Bench<S> {
         format!("setup --target {} --scan-table-sz 64 {flags}", self.target)
     }
 
-    /// Loads schemas, which runs in the folder then use.
+    /// Runs in the folder use these schemas.
     pub(crate) fn setup(&self, schemas: u32, scale: &str) {
         self.load(&format!("--scale {scale} {schemas}"));
         self.folder.write(

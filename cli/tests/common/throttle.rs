@@ -9,13 +9,13 @@ use slob_host::Device;
 
 use super::{Called, Folder, SLOB};
 
-/// A control group with a limit. It is removed with the value; processes in it go back to the group around it.
+/// The group is removed with the value; its processes go back to the group around it.
 pub(crate) struct Throttle {
     pub(crate) group: PathBuf,
 }
 
 impl Throttle {
-    /// Its processes read from the disk of a folder so many times per second at most.
+    /// Limits reads per second from the disk of a folder.
     pub(crate) fn of_disk_below(folder: &Path, reads_per_s: u32) -> Result<Self, String> {
         let device = Device::behind(folder).map_err(|error| error.to_string())?;
         let [disk] = device.disks.as_slice() else { return Err("the data are on no single disk".into()) };
@@ -30,7 +30,7 @@ impl Throttle {
             .ok_or_else(|| "no control group can be made that limits reads of a disk".into())
     }
 
-    /// Its processes use so many percent of a CPU at most.
+    /// Limits the percentage of a CPU.
     pub(crate) fn of_cpu(percent: u32) -> Result<Self, String> {
         let quota_us = percent * 1000;
         let limits = [
@@ -41,7 +41,7 @@ impl Throttle {
             .ok_or_else(|| "no control group can be made that limits CPU time".into())
     }
 
-    /// The first of these groups that can be made, by its controller, its file and its limit.
+    /// Controller, file and limit of each group.
     fn make(name: &str, limits: [(&str, &str, String); 2]) -> Option<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         // Tests run in parallel.
@@ -63,7 +63,6 @@ impl Throttle {
         fs::write(self.group.join(PROCESSES), pid.to_string()).unwrap();
     }
 
-    /// A command of slob in the group.
     pub(crate) fn command(&self, folder: &Folder, line: &str) -> Command {
         let script = format!("echo $$ > {}/{PROCESSES} && exec {SLOB} {line}", self.group.display());
         folder.command_of("sh", format!("-c '{script}'"))

@@ -18,7 +18,7 @@ fn a_file_of_awr_info_needs_nothing_else() {
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     folder.slob(format!("analyze {OLDER} --csv -o out.csv")).success();
     let csv = folder.read("out.csv");
-    // What it was made from, `slob info` with its blocks or AWR with its requests, the text does not say.
+    // The text does not say whether PREADS are blocks of `slob info` or requests of AWR.
     let words = "physical reads per second (as PREADS and PWRITES count them)";
     assert!(csv.contains(&format!("READS,READS,{words},AWR-EXT3,8,9,")), "{csv}");
 }
@@ -31,7 +31,7 @@ fn scale_is_refused_where_it_would_be_a_variant() {
         .refused(&["use --relative-to RAW"]);
 }
 
-/// `slob info` prints the newer form: what is read back from it must be what the records say.
+/// Records and the newer form of `slob info` must give the same.
 #[test]
 fn records_and_what_info_prints_of_them_give_the_same_tables() {
     let folder = Folder::loaded(1, "16M");

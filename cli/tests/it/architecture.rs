@@ -22,13 +22,12 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The code of a file without its tests.
 fn code(path: &Path) -> String {
     without_tests(&fs::read_to_string(path).unwrap())
 }
 
-/// Source text without the items that are compiled for tests alone, as rustfmt lays them out: an item ends with its first line
-/// if that one closes it, otherwise with the first line as far left as it began that does.
+/// Removes items that are compiled for tests alone, as rustfmt lays them out: an item ends with its first line if that one closes
+/// it, otherwise with the first line as far left as it began that does.
 fn without_tests(text: &str) -> String {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let closes = |line: &str| line.ends_with(';') || line.ends_with('}') || line.ends_with(',');
@@ -45,7 +44,7 @@ fn without_tests(text: &str) -> String {
     kept
 }
 
-/// What stood after the first of them was not looked at once.
+/// Code after the first test item must be read, too.
 #[test]
 fn what_follows_a_test_item_is_read() {
     let text = "\
@@ -74,13 +73,12 @@ fn d() {}
     assert_eq!(without_tests(text), "use a;\nuse b;\nfn c() {\n    done();\n}\nfn d() {}\n");
 }
 
-/// Source folders of the rooms below `folder`.
 pub(crate) fn sources(folder: &str) -> Vec<PathBuf> {
     let rooms = fs::read_dir(root().join(folder)).unwrap();
     rooms.map(|room| room.unwrap().path().join("src")).filter(|path| path.is_dir()).collect()
 }
 
-/// Rooms and whom each may know: the first and the last column of the design's table.
+/// Rooms and the rooms each may use: the first and the last column of the design's table.
 fn arrows(design: &str) -> BTreeMap<String, BTreeSet<String>> {
     let rows = design.lines().filter(|line| line.starts_with("| `"));
     let cells = rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
@@ -121,7 +119,6 @@ fn arrows_between_rooms_are_those_of_the_design() {
     assert!(seen > allowed.len(), "only {seen} rooms were looked at");
 }
 
-/// The room that reads AWR and Statspack reports, and its commands.
 fn is_about_awr(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_string_lossy();
     path.starts_with(root().join("crates/awr")) || name == "awr.rs" || name.starts_with("awr_")
@@ -192,7 +189,7 @@ fn generated_among_the_verdicts(flag: &str, least_lines: usize) {
     assert!(document.contains(&table), "{}", stale());
 }
 
-/// Who comes from the original kit finds each key of its `slob.conf`, and what became of it.
+/// A user of the original kit finds each key of its `slob.conf`, and what became of it.
 #[test]
 fn the_keys_of_the_original_are_all_in_the_table_for_those_who_come_from_it() {
     let document = fs::read_to_string(root().join("docs/how-to/slob-kit.md")).unwrap();
@@ -226,7 +223,7 @@ fn unsafe_code_is_in_three_rooms_alone() {
     assert!(seen > 10, "only {seen} rooms were looked at");
 }
 
-/// Clippy holds this for blocks; here tests are looked at too, and that every room obeys the workspace's lints.
+/// Clippy holds this for blocks; here tests are checked too, and that every room obeys the workspace's lints.
 #[test]
 fn every_unsafe_block_says_why_it_is_sound() {
     let mut files = Vec::new();

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::common::{Folder, awr_fixture, workspace};
 
-/// A folder of reports of a test with 4, 8 and 16 sessions.
+/// Reports of a test with 4, 8 and 16 sessions.
 fn reports() -> Folder {
     let folder = Folder::new();
     fs::create_dir(folder.at("my reports")).unwrap();
@@ -40,7 +40,7 @@ fn a_bad_file_does_not_stop_the_others_and_is_named_with_its_line() {
     assert!(said.contains("ash.txt: line 2: this is an ASH report"), "{said}");
     assert!(said.contains("missing.txt: No such file") && said.contains("cut.txt: line "), "{said}");
     assert!(said.contains("3 of 6 reports read to the end"), "{said}");
-    // What could be read of the one that was cut is a row too.
+    // The readable part of the one that was cut is a row too.
     assert_eq!(output.stdout.lines().count(), 5);
     folder.slob("awr info ash.txt").exits(2);
     folder.slob("awr info cut.txt").exits(1);

@@ -1,4 +1,4 @@
-//! The page of AWR reports in a browser: marks are counted, because charts with axes and no marks look drawn to everything else.
+//! The page of AWR reports in a browser. Marks are counted: charts with axes and no marks look drawn to everything else.
 
 use std::fs;
 use std::path::PathBuf;
@@ -39,14 +39,12 @@ fn page_of(folder: &Folder, hours: &[i64], io_s: impl Fn(usize) -> f64) -> PathB
     folder.at("page.html")
 }
 
-/// The number of drawn elements of a chart that a selector finds.
 fn count(browser: &mut Browser, chart: &str, selector: &str) -> u64 {
     let all = format!("document.querySelectorAll('[data-chart={chart}] {selector}')");
     let is_drawn = "mark.getAttribute('d') !== 'M0,0Z' && mark.getBBox().width > 0.5";
     browser.value(&format!("[...{all}].filter((mark) => {is_drawn}).length")).as_u64().unwrap()
 }
 
-/// Titles of the charts with their names.
 const STACK: &str = "line-1";
 const EVENTS: &str = "line-2";
 const HEAT: &str = "heat-1";
@@ -64,7 +62,6 @@ fn thirty_daily_reports_have_thirty_marks() {
     assert_eq!(count(&mut browser, STACK, ".bars .point path"), 30 * CLASSES);
     let lines = browser.value("document.querySelectorAll('[data-chart=line-2] .scatter').length");
     assert_eq!(count(&mut browser, EVENTS, ".scatterlayer .js-line"), 30 * lines.as_u64().unwrap());
-    // Each line of every other chart too.
     for chart in ["line-3", "line-4", "line-5"] {
         assert!(count(&mut browser, chart, ".scatterlayer .js-line") >= 30, "{chart}");
     }

@@ -13,7 +13,6 @@ use crate::common::Folder;
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// A running browser with one page.
 pub(crate) struct Browser {
     child: Child,
     commands: ChildStdin,
@@ -21,12 +20,12 @@ pub(crate) struct Browser {
     last_id: u64,
     session: Option<String>,
     _profile: Folder,
-    /// What the page did since it was opened, as the protocol's events.
+    /// Events of the protocol since the page was opened.
     pub(crate) events: Vec<Value>,
 }
 
 impl Browser {
-    /// Starts the browser with a profile of its own. `None`, with a line on stderr, where none is installed.
+    /// `None`, with a line on stderr, where no browser is installed.
     pub(crate) fn start_or_skip() -> Option<Self> {
         let runs = |name: &&&str| {
             let called =
@@ -79,7 +78,6 @@ impl Browser {
         browser
     }
 
-    /// Calls a method of the protocol and returns its result.
     pub(crate) fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
@@ -106,7 +104,7 @@ impl Browser {
         serde_json::from_slice(&bytes).unwrap()
     }
 
-    /// The value of a JavaScript expression, awaited if it is a promise.
+    /// Awaited if it is a promise.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let result = self.call("Runtime.evaluate", &parameters);
@@ -114,8 +112,7 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
-    /// The value of an expression as soon as the condition on `value` holds, looked at by the page itself; after that many
-    /// seconds as it is then.
+    /// The value as soon as the page itself finds that the condition on `value` holds, or after that many seconds.
     pub(crate) fn value_once(&mut self, expression: &str, is: &str, seconds: f64) -> Value {
         self.value(&format!(
             "(async () => {{ const end = performance.now() + 1000 * {seconds}; for (;;) {{ const value = {expression}; \
@@ -124,14 +121,14 @@ impl Browser {
         ))
     }
 
-    /// Clicks on what a selector finds, as a person would: pages may do more then.
+    /// Clicks as a person would: pages may do more then.
     pub(crate) fn click(&mut self, selector: &str) {
         let click = format!("document.querySelector('{selector}').click()");
         let result = self.call("Runtime.evaluate", &json!({ "expression": click, "userGesture": true }));
         assert!(result["exceptionDetails"].is_null(), "{selector}: {}", result["exceptionDetails"]);
     }
 
-    /// Sets the window's size in CSS pixels, and whether the reader prefers dark.
+    /// CSS pixels.
     pub(crate) fn view(&mut self, width: u32, height: u32, dark: bool) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.call("Emulation.setDeviceMetricsOverride", &size);
@@ -139,7 +136,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", &json!({ "features": [scheme] }));
     }
 
-    /// Opens a file and waits until it says that its charts are drawn.
+    /// Waits until the page says that its charts are drawn.
     pub(crate) fn open(&mut self, file: &Path) {
         self.events.clear();
         self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
@@ -154,7 +151,7 @@ impl Browser {
         }
     }
 
-    /// A part of the page as a PNG in base64.
+    /// PNG in base64.
     pub(crate) fn picture(&mut self, x: f64, y: f64, width: f64, height: f64) -> String {
         let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
         let parameters = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });

@@ -158,7 +158,7 @@ fn a_failed_run_is_made_again_and_stays_visible() {
     assert_eq!(how, ["failed", "completed"]);
     let info = folder.slob("info c --columns status --csv").success().stdout;
     assert_eq!(info, "status\nfailed\ncompleted\n");
-    // Without retries it is given up, said, and tried again when asked for.
+    // Without retries it is given up, and tried again on request.
     std::fs::remove_file(folder.at("second")).unwrap();
     let none = folder.read("plan.toml");
     folder.write("plan.toml", &none.replace("retries = 1", "retries = 0").replace("\"c\"", "\"e\""));
@@ -188,7 +188,7 @@ fn a_campaign_in_slots_goes_on_after_a_kill_and_shows_what_it_missed() {
     let done: Vec<_> = attempts(&folder, "c");
     let of = |how: &str| done.iter().filter(|one| one["ended"]["how"] == how).count();
     assert!(of("missed") >= 1 && of("completed") >= 2 && of("missed") + of("completed") == 6, "{done:#?}");
-    // Nothing is made up for afterwards.
+    // Missed slots are not made up for.
     folder.slob(line).exits(3);
     assert_eq!(attempts(&folder, "c"), done);
     folder.slob("campaign plan.toml --every 2s --for 12s").refused(&["the time between slots changed"]);
@@ -266,7 +266,7 @@ fn a_dry_run_lists_every_run_and_the_time_they_take() {
     assert!(!folder.at("c").exists());
 }
 
-/// A file system that is made in another way is another thing under the same name.
+/// A file system with other options is another variant of the same name.
 #[test]
 fn a_variant_whose_preparation_changed_is_prepared_and_measured_again() {
     let folder = Folder::new();
@@ -313,7 +313,6 @@ fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
     assert!(folder.at("back").exists(), "it was ended with the run");
 }
 
-/// Every model of a campaign through to the page, and the same runs as a plain folder.
 fn all_models_have_their_figures(folder: &Folder) {
     folder.write(
         "plan.toml",
@@ -357,7 +356,7 @@ fn every_model_has_its_figures_on_the_embedded_engine() {
     all_models_have_their_figures(&Folder::loaded(1, "16M"));
 }
 
-/// Its requests of reads are counted, those of writes are not: tables of both were empty.
+/// PostgreSQL counts requests of reads but not of writes.
 #[test]
 fn every_model_has_its_figures_on_postgresql_18() {
     let Some(bench) = postgres(Version::V18, &[("shared_buffers", "16MB")]) else { return };
@@ -365,7 +364,6 @@ fn every_model_has_its_figures_on_postgresql_18() {
     all_models_have_their_figures(&bench.folder);
 }
 
-/// The ids of the completed runs of a campaign, by their steps.
 fn completed(folder: &Folder) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let all = attempts(folder, "c").into_iter().filter(|one| one["ended"]["how"] == "completed");
@@ -381,7 +379,6 @@ fn spoil(folder: &Folder, run: &str) {
     folder.write(&path, &record.to_string());
 }
 
-/// One BAD run of a campaign refused its tables, unnamed, and nothing made it again.
 #[test]
 fn a_bad_run_of_a_campaign_is_named_and_made_again() {
     let folder = Folder::new();
@@ -411,7 +408,6 @@ fn a_bad_run_of_a_campaign_is_named_and_made_again() {
     folder.slob("campaign plan.toml --every 1h --for 2h --retry-bad").exits(2);
 }
 
-/// 'All runs are done', exit code 0, though their folders were moved away.
 #[test]
 fn a_run_whose_folder_is_gone_is_missing_and_made_again() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! `slob selftest --capture` and `--replay`: what a server said, and what our mapping makes of it without the server.
+//! `slob selftest --capture` and `--replay`: a server's answers, and the figures made of them without the server.
 
 use std::fs;
 use std::io::Read;
@@ -12,7 +12,6 @@ use slob_testing::mariadb::MariaDb;
 use crate::common::{Folder, assert_contains};
 use crate::drills::secrets::{PASSWORD, contains, locked};
 
-/// The files of a capture, unpacked.
 fn unpacked(file: &Path) -> Vec<(String, String)> {
     let mut archive = tar::Archive::new(GzDecoder::new(fs::File::open(file).unwrap()));
     let entries = archive.entries().unwrap().map(|entry| {
@@ -30,7 +29,6 @@ fn data(files: &[(String, String)]) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// What a capture of a server must hold, and its replay say.
 fn assert_replayed(folder: &Folder, scheme: &str, views: &[&str]) {
     let files = unpacked(&folder.at("c.tar.gz"));
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
@@ -70,7 +68,7 @@ fn assert_replayed(folder: &Folder, scheme: &str, views: &[&str]) {
     }
 }
 
-/// The marker's every way in: the address, the environment. It must come out nowhere.
+/// The password enters by the address and by the environment, and must come out nowhere.
 #[test]
 fn what_a_server_said_is_replayed_without_it_and_holds_no_password() {
     let Some(locked) = locked() else { return };
@@ -82,7 +80,7 @@ fn what_a_server_said_is_replayed_without_it_and_holds_no_password() {
     for (name, text) in unpacked(&folder.at("c.tar.gz")) {
         assert!(!contains(text.as_bytes()), "{name} holds the password");
     }
-    // Columns of our rows have 128 characters; nothing that a view says of itself is that long without a blank.
+    // Columns of our rows have 128 characters; no view's own text is that long without a blank.
     let long = |value: &Value| value.as_str().is_some_and(|text| text.len() >= 120 && !text.contains(' '));
     for moment in data(&unpacked(&folder.at("c.tar.gz")))["moments"].as_array().unwrap() {
         for said in moment["said"].as_array().unwrap() {
@@ -111,7 +109,7 @@ fn what_is_counted_here_has_nothing_to_replay_and_a_capture_all_the_same() {
     folder.slob("selftest --replay c.tgz").prints(&["nothing to make again"]);
 }
 
-/// The first contact may be the last one; why is what the capture is for. The host's name is nobody's business.
+/// The first contact may be the last one. The host's name must not be in the capture.
 #[test]
 fn a_target_that_does_not_open_leaves_a_capture_that_says_why() {
     let folder = Folder::new();

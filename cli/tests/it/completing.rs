@@ -11,7 +11,7 @@ use crate::common::{Folder, SLOB, kill};
 const OLDER: &str = "20261120T231840Z-raw";
 const NEWER: &str = "20261121T080000Z-xfs";
 
-/// A folder with two runs in `results`; a run is known by its file's name, so that none has to be made.
+/// A run is known by its file's name, so that none has to be made.
 fn with_two_runs(results: &str) -> Folder {
     let folder = Folder::new();
     for id in [NEWER, OLDER] {
@@ -22,7 +22,7 @@ fn with_two_runs(results: &str) -> Folder {
     folder
 }
 
-/// What is offered for the last of the words after the program's name, as the script for bash asks. Nothing may be said.
+/// Asks as the script for bash does. Nothing may be printed on stderr.
 fn offered(folder: &Folder, words: &str) -> Vec<String> {
     let index = shlex::split(words).unwrap().len().to_string();
     let environment = [("COMPLETE", "bash"), ("_CLAP_IFS", "\n"), ("_CLAP_COMPLETE_INDEX", &index)];
@@ -116,7 +116,7 @@ fn nothing_is_said_where_nothing_can_be_read() {
     folder.write("slob.conf", "RESULTS_DIR=slob.conf\nRUN_TIME=never\n=\n");
     assert_eq!(offered(&folder, "show lat"), [""; 0]);
     assert_eq!(offered(&folder, "analyze slob.conf --relative-to x"), [""; 0]);
-    // A variable of another program, and a shell that nobody knows.
+    // A variable of another program, and an unknown shell.
     for shell in ["1", "tcsh"] {
         let called = folder.slob_with_env("-V", &[("COMPLETE", shell)]).success();
         assert!(called.stdout.starts_with("slob "), "{}", called.stdout);

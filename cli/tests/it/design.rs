@@ -27,7 +27,6 @@ impl<'a> Named<'a> {
     }
 }
 
-/// True if it is a file of the product, or a folder that holds one.
 fn is_product(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name == "tests" || name == "tests.rs" || name.ends_with("_tests.rs") || name == "snapshots" {
@@ -39,14 +38,13 @@ fn is_product(path: &Path) -> bool {
     }
 }
 
-/// The files and folders of that name below a folder.
 fn below(folder: &Path, name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     let folders = entries.filter(|path| path.is_dir()).flat_map(|path| below(&path, name));
     [folder.join(name)].into_iter().filter(|path| path.exists()).chain(folders).collect()
 }
 
-/// Finds what a name means after another one, `last`: a path of the workspace, one of the same room, or a file of an engine.
+/// After the place `last`, a name is a path of the workspace, one of the same room, or a file of an engine.
 fn found(named: &Named, last: Option<&Path>) -> Vec<PathBuf> {
     let engines = || sources("engines").into_iter();
     if let Some(within) = named.name.strip_prefix("engines/*") {
@@ -74,7 +72,6 @@ fn found(named: &Named, last: Option<&Path>) -> Vec<PathBuf> {
     folders.map(|folder| folder.join(named.name)).find(|path| path.exists()).into_iter().collect()
 }
 
-/// The names in a cell or a walk that no file or folder of the product has.
 fn missing(text: &str) -> Vec<String> {
     let (mut last, mut missing): (Option<PathBuf>, Vec<String>) = (None, Vec::new());
     for named in Named::all(text) {
@@ -103,7 +100,6 @@ fn every_path_of_the_design_is_in_the_tree() {
     assert!(missing.is_empty(), "docs/design.md names what no file of the product is: {missing:#?}");
 }
 
-/// A folder that held only tests was named.
 #[test]
 fn a_wrong_path_of_the_design_is_found() {
     let wrong = |text| missing(text).join(" ");

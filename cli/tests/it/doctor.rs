@@ -1,4 +1,4 @@
-//! What would spoil a test on the database's host, looked for in the way that OBSERVE says.
+//! What would spoil a test on the database's host, observed in the way that OBSERVE says.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::common::{
     unwrapped,
 };
 
-/// An observer of a host that is another one: it finds no server there, and its clock goes on.
+/// An observer of another host: it finds no server there, and its clock goes on.
 const ELSEWHERE: &str = r#"#!/bin/sh
 echo '{"slob_observe":2,"version":"VERSION","boot":"another","numbering":"another","machine":{"governors":["powersave"],"clocksource":"tsc"},"host":{"hostname":"elsewhere","os":null,"kernel":"k","architecture":"a","cpu_model":null,"cpus_usable":4,"cpus_online":4,"memory_bytes":1,"virtualisation":null}}'
 while read -r question; do
@@ -28,7 +28,7 @@ fn elsewhere(sshd: &Sshd, version: &str) {
     sshd.install_script("slob", &ELSEWHERE.replace("VERSION", version));
 }
 
-/// Asks with an ssh that knows the server's key.
+/// The ssh knows the server's key.
 fn doctor(folder: &Folder, sshd: Option<&Sshd>, flags: impl AsRef<str>) -> Called {
     let path = sshd.map_or_else(|| std::env::var("PATH").unwrap(), Sshd::search_path);
     folder.slob_with_env(format!("doctor {}", flags.as_ref()), &[("PATH", &path)])
@@ -69,7 +69,6 @@ fn the_doctor_sees_a_server_in_a_container_as_a_run_does() {
         assert!(page.contains("a run can start") && !seen.contains("CPU frequency"), "{page}");
         assert_eq!(seen.contains("answers on localhost"), observe.starts_with("ssh"), "{page}");
     }
-    // As slob.conf says, if nothing else is said.
     let conf = bench.folder.read("slob.conf");
     bench.folder.write("slob.conf", &format!("{conf}OBSERVE=none\n"));
     let none = doctor(&bench.folder, None, "").success().stdout;
@@ -95,7 +94,7 @@ fn what_this_machine_is_like_is_not_told_of_a_host_elsewhere() {
     {
         assert!(seen.contains(words), "{words}: {page}");
     }
-    // The server is here; but who was named to look for it says that it is not there.
+    // The server is here, but the observer says that it is not there.
     assert!(!page.contains("Device") && page.contains("whether there is room"), "{page}");
     elsewhere(&sshd, "9.9");
     doctor(&bench.folder, Some(&sshd), &far).prints(&["release 9.9", "--observe-copy"]);
@@ -137,7 +136,7 @@ fn an_embedded_database_is_not_looked_for_on_another_host() {
     assert_ne!(record["host"]["info"]["hostname"], "elsewhere");
 }
 
-/// `doctor --scale 1G -s 4` advised `slob setup 4`, which loads something else.
+/// Without the flags, the offered command would load something else.
 #[test]
 fn a_remedy_keeps_the_flags_of_the_call() {
     let folder = Folder::new();
@@ -158,7 +157,6 @@ fn a_remedy_keeps_the_flags_of_the_call() {
     );
 }
 
-/// The anonymous account had won, and `slob setup` was refused.
 #[test]
 fn an_account_that_may_not_load_is_a_problem_with_the_statement_that_helps() {
     let Some(bench) = mariadb(&[]) else { return };
@@ -205,7 +203,6 @@ fn a_role_and_a_database_that_are_missing_come_with_their_statements() {
     assert!(page.contains(&beside) || !page.contains("slob probe"), "{page}");
 }
 
-/// 'Load far more data than its host has memory' had no size, and a BAD verdict had no remedy at all.
 #[test]
 fn a_server_without_direct_io_has_one_remedy_before_and_after_a_run() {
     let Some(bench) = small() else { return };

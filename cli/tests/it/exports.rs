@@ -1,8 +1,6 @@
-//! What leaves the program is read by others: the record against its published schema, the histogram log by
-//! HdrHistogram's own reader, the metrics by Prometheus' own parser.
-//!
-//! The readers are Python packages in `target/test-readers`, where `.ci/install-test-servers` puts them. Without them
-//! these tests say so and pass, unless CI=true.
+//! Exports are read by independent readers: the record by its schema, the histogram log by HdrHistogram's reader, the metrics by
+//! Prometheus' parser. Without the Python packages of `target/test-readers` (`.ci/install-test-servers`) these tests say so and
+//! pass, unless CI=true.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +11,7 @@ use serde_json::Value;
 
 use crate::common::{Folder, SLOB, Signal, read_json, signal, workspace};
 
-/// The Python that has the readers; `None` where they are not installed.
+/// `None` where the readers are not installed.
 fn readers() -> Option<PathBuf> {
     let python = workspace("target/test-readers/bin/python");
     if python.exists() {
@@ -25,7 +23,7 @@ fn readers() -> Option<PathBuf> {
     None
 }
 
-/// What a Python program prints, as JSON.
+/// The program must print JSON.
 fn python(python: &Path, program: &str, argument: &Path) -> Value {
     let output = Command::new(python).args(["-c", program]).arg(argument).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -79,7 +77,7 @@ fn completed_failed_and_interrupted_records_fit_the_schema() {
     fits(&schema, &interrupted);
 }
 
-/// The schema would be worth nothing if it took everything.
+/// A schema that accepts everything would be worth nothing.
 #[test]
 fn the_schema_refuses_what_is_no_record() {
     let schema = schema();
@@ -158,8 +156,8 @@ fn the_histogram_log_says_the_same_to_hdrhistograms_own_reader() {
     }
     assert!(intervals >= 2 && read["intervals"] == intervals, "{intervals}: {read}");
     assert_eq!(read["count"], ours.count());
-    // They round the rank of a percentile where we round it up, so that theirs may be the neighbour of ours; and there
-    // are three significant digits there, but the smallest and largest value of each interval are exact.
+    // They round the rank of a percentile where we round it up, so theirs may be the neighbour of ours. They have three
+    // significant digits; the smallest and largest value of each interval are exact.
     let rank = 100.0 / ours.count() as f64;
     for (name, percent) in [("p50", 50.0_f64), ("p99", 99.0), ("max", 100.0)] {
         let near = |percent: f64| ours.percentile(percent.min(100.0)).unwrap() as f64;
@@ -171,7 +169,7 @@ fn the_histogram_log_says_the_same_to_hdrhistograms_own_reader() {
     }
 }
 
-/// Everything that Prometheus' own parser finds: metrics by name with their types and samples.
+/// All that Prometheus' own parser finds: metrics by name with their types and samples.
 const READ_PROMETHEUS: &str = r#"
 import json, sys
 from prometheus_client.parser import text_string_to_metric_families

@@ -1,4 +1,4 @@
-//! Records that somebody edited.
+//! Records that were edited.
 
 use std::fs;
 use std::path::Path;
@@ -9,17 +9,15 @@ use slob_report::{Recheck, check_run};
 use super::honest::sqlite;
 use crate::common::{Folder, Random};
 
-/// What is edited, and how.
 enum Edit {
-    /// A number of the record, by a share of it that is drawn by chance.
+    /// A number of the record changes by a random share.
     Scaled(&'static str),
-    /// A value of the record becomes another one.
     Set(&'static str, fn() -> Value),
     /// Half of a number of the record goes to another one.
     Moved(&'static str, &'static str),
     /// The first digit after these words of a file.
     Digit(&'static str, &'static str),
-    /// The first words of a file that are these become others.
+    /// The first such words of a file become others.
     Words(&'static str, &'static str, &'static str),
 }
 
@@ -85,7 +83,6 @@ const EDITS: [Edit; 59] = [
     Edit::Digit("operations.csv", "UPDATE,"),
 ];
 
-/// A sound run, and copies of it with one file that was edited.
 struct Sound<'a> {
     run: &'a Path,
     copy: &'a Path,
@@ -97,17 +94,17 @@ impl Sound<'_> {
         fs::read_to_string(self.run.join(file)).unwrap()
     }
 
-    /// True if the edit of a file is found beside nothing but the record, which has no other witness.
+    /// An edit of a file beside nothing but the record has no other witness.
     fn is_seen(&self, file: &str, edited: &str) -> bool {
         fs::remove_dir_all(self.copy).ok();
         fs::create_dir(self.copy).unwrap();
         fs::copy(self.run.join("run.json"), self.copy.join("run.json")).unwrap();
         fs::write(self.copy.join(file), edited).unwrap();
-        // What is no record any longer is refused.
+        // A file that is no record is refused.
         check_run(self.copy, None).map_or(true, |(_, checks)| checks.iter().any(Recheck::differs))
     }
 
-    /// The file and its content after an edit; `None` if this host or file system can't tell what is edited.
+    /// `None` if this host or file system can't tell what is edited.
     fn edited(&self, edit: &Edit, random: &mut Random) -> Option<(&'static str, String)> {
         let mut record = self.record.clone();
         match edit {
@@ -144,7 +141,7 @@ impl std::fmt::Display for Edit {
     }
 }
 
-/// Makes each edit of a sound run, then 200 of single values by chance, and has each checked.
+/// Makes each edit of a sound run, then 200 of random single values.
 #[allow(clippy::print_stderr, reason = "the counts are for docs/evidence.md")]
 pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
     const RANDOM: usize = 200;
@@ -192,7 +189,7 @@ fn accusations(folder: &Folder) -> Vec<String> {
     checks.into_iter().filter(Recheck::differs).map(|check| check.words).collect()
 }
 
-/// More by 20 to 70 %; times by half a second at least: of all CPUs together, two hundredths may be the rounding of ticks.
+/// Adds 20 to 70 %, and half a second at least to times: two hundredths of all CPUs may be the rounding of ticks.
 fn scaled(value: &Value, random: &mut Random) -> Value {
     let by = 1.2 + random.below(50) as f64 / 100.0;
     match value.as_u64() {
@@ -204,7 +201,7 @@ fn scaled(value: &Value, random: &mut Random) -> Value {
     }
 }
 
-/// A record with one value that is another one; every branch has the same chance, so that histograms do not have them all.
+/// Every branch has the same chance, so that histograms do not have all edits.
 fn a_value(record: &Value, random: &mut Random) -> (String, String) {
     let mut edited = record.clone();
     let (mut place, mut value) = (String::new(), &mut edited);
@@ -236,7 +233,6 @@ fn a_value(record: &Value, random: &mut Random) -> (String, String) {
     (place, edited.to_string())
 }
 
-/// A text with one letter or digit that is another one.
 fn a_letter(text: &str, random: &mut Random) -> (String, String) {
     let mut bytes = text.as_bytes().to_vec();
     let places: Vec<usize> = (0..bytes.len()).filter(|place| bytes[*place].is_ascii_alphanumeric()).collect();

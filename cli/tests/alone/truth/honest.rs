@@ -109,7 +109,7 @@ pub(super) fn on_postgres(version: Version) -> Option<Bench<Cluster>> {
     Some(bench)
 }
 
-/// A run of some seconds with some updates, long operations or short ones, with a warm-up or without.
+/// A run of some seconds with some updates; operations and warm-up are random.
 fn mixed(folder: &Folder, random: &mut Random) -> Result<(), String> {
     let run_time = 2 + random.below(4);
     let update_pct = random.below(3) * 25;
@@ -124,7 +124,7 @@ fn mixed(folder: &Folder, random: &mut Random) -> Result<(), String> {
     })
 }
 
-/// RUN_TIME is kept, or it is said that it was not.
+/// RUN_TIME is kept, or a verdict says that it was not.
 fn ends_in_time(folder: &Folder, run: &str) -> Result<(), String> {
     let record = folder.run_json(run);
     let planned_s = record["workload"]["run_time_s"].as_f64().unwrap();
@@ -152,7 +152,7 @@ impl Slowed {
                 let sessions = "SELECT pid FROM pg_stat_activity WHERE usename = 'plain'";
                 let rows = admin.query(sessions, &[]).unwrap();
                 let pids: Vec<Pid> = rows.iter().filter_map(|row| Pid::from_raw(row.get(0))).collect();
-                // One that has ended meanwhile needs no signal.
+                // A process that has ended meanwhile needs no signal.
                 let all = |signal| {
                     pids.iter().for_each(|pid| {
                         let _ = kill_process(*pid, signal);

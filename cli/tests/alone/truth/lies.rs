@@ -52,7 +52,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// The device's total was 99.3 % of what the database had asked for, and nothing of it had been read for the database.
+/// The device's total is 99.3 % of what the database requested, and others read all of it.
 fn cached_beside_a_neighbour() -> Option<Result<(), String>> {
     if skip_without_a_device() {
         return None;
@@ -85,7 +85,7 @@ fn hidden_cpu() -> Result<(), String> {
     burner.stop();
     let record = latest(&folder);
     let told_s = record.host.as_ref().and_then(|host| host.others_cpu_s).unwrap_or(0.0);
-    // The program is at work before and after the window too, as is the burner then.
+    // The program works before and after the window too, as does the burner.
     let in_window_s = used_s * record.window.map_or(0.0, |window| window.seconds) / whole_s(&record).max(4.0);
     let steady = verdict(&folder, Question::Steady);
     let all: Vec<String> = std::iter::once(steady.sentence()).chain(steady.details()).collect();
@@ -137,7 +137,7 @@ fn frozen_session() -> Option<Result<(), String>> {
     }))
 }
 
-/// With others at work for longer than this in its three seconds, it need not be its own CPU that limits a session.
+/// With others at work for longer than this in its three seconds, a session's own CPU need not be its limit.
 const OTHERS_S: f64 = 0.5;
 
 fn one_full_cpu() -> Option<Result<(), String>> {

@@ -1,6 +1,6 @@
-//! A bench of lies: runs that want to be called what they are not, each beside a witness that knows better, and honest runs of
-//! which nothing false may be said. In an order drawn by chance; `DRILLS=full` repeats each 20 times, and tells how many lies
-//! were missed and how many honest runs were accused (docs/evidence.md holds the table). `DRILLS_CASE` is a part of the names of those wanted.
+//! A bench of lies: runs that look like what they are not, each beside an independent witness, and honest runs that must not be
+//! accused. The order is random; `DRILLS=full` repeats each 20 times and counts missed lies and accused runs for
+//! docs/evidence.md.
 
 mod edits;
 mod honest;
@@ -13,15 +13,14 @@ use slob_record::{Record, read_record};
 use crate::alone;
 use crate::common::{Folder, Random, is_full};
 
-/// How often a case is carried out with `DRILLS=full`.
+/// Repeats of a case with `DRILLS=full`.
 const FULL: u32 = 20;
 
-/// What is made to happen.
 #[derive(Clone, Copy, PartialEq)]
 enum Sort {
-    /// Nothing is wrong: whoever is accused is accused falsely.
+    /// Nothing is wrong: each accusation is false.
     Honest,
-    /// Something is wrong, and must be said.
+    /// Something is wrong, and a verdict must say so.
     Lie,
 }
 
@@ -31,11 +30,11 @@ struct Case {
     name: &'static str,
     witness: &'static str,
     expected: &'static str,
-    /// What was said that is false, or what was not said; `None` where the case can't be carried out.
+    /// The error says what was falsely said or not said; `None` where the case can't be carried out.
     carry_out: fn(&mut Random) -> Option<Result<(), String>>,
 }
 
-/// What a run in that folder, the latest one, was called.
+/// The latest run of the folder.
 fn verdict(folder: &Folder, question: Question) -> Verdict {
     let all = verdicts(&latest(folder));
     all.into_iter().find(|verdict| verdict.question == question).unwrap()
@@ -45,7 +44,7 @@ fn latest(folder: &Folder) -> Record {
     read_record(&folder.last_run()).unwrap()
 }
 
-/// All that a record holds twice is to be the same twice.
+/// All numbers that a record holds twice must agree.
 fn agrees_with_itself(folder: &Folder) -> Result<(), String> {
     let verified = folder.slob("verify --run latest");
     let differ: Vec<&str> = verified.stdout.lines().filter(|line| line.starts_with("DIFFERS")).collect();

@@ -1,4 +1,4 @@
-//! Who else is at work on a machine, on purpose.
+//! Other work on a machine, on purpose.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use slob_testing::children;
 use slob_testing::tries::{ensure, until};
 
-/// Somebody else's random reads of the device that carries a folder, so many a second; they have begun.
+/// Random reads per second of the device that carries a folder; they have begun.
 pub(super) struct Neighbour(Child);
 
 impl Neighbour {
@@ -84,7 +84,7 @@ impl Burner {
     }
 }
 
-/// CPU seconds so far of the threads of this program that are still there, by their own clocks.
+/// CPU seconds of the live threads of this program, by their own clocks.
 pub(super) fn own_cpu_s() -> f64 {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let text = |task: fs::DirEntry| fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
