@@ -19,7 +19,7 @@ fn alone_it_says_what_it_is_and_what_comes_next() {
     let runs = folder.slob("").success().stdout;
     assert!(runs.contains("1 run in runs: ") && runs.contains("slob report"), "{runs}");
     assert!(runs.contains("  slob run  "), "{runs}");
-    // A target that can't be reached is told of, with what can be done without it.
+    // The message names what can be done without a target that can't be reached.
     let lost = Folder::new();
     lost.write("slob.conf", "TARGET=postgres://nobody@127.0.0.1:1/slob\n");
     lost.slob("").prints(&["can't be used yet", "127.0.0.1:1"]);
@@ -52,7 +52,7 @@ fn a_run_covers_what_is_loaded_unless_told_otherwise() {
     let configuration = record["configuration"].as_array().unwrap();
     let scale = configuration.iter().find(|entry| entry["key"] == "SCALE").unwrap();
     assert_eq!((&scale["value"], &scale["origin"]), (&"8M".into(), &"as loaded".into()));
-    // What somebody set goes before it, and what no load could make right is refused.
+    // A value that was set precedes the load's; what no load could make right is refused.
     let said = folder.slob(format!("run --scale 4M 1 {SHORT}")).success().stderr;
     assert!(!said.contains("SCALE=") && folder.last_record()["workload"]["scale_blocks"] == 512, "{said}");
     folder.slob("run --target sqlite:./none --rate 5 --think-tm-frequency 3").refused(&["RATE"]);

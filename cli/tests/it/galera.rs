@@ -1,5 +1,5 @@
-//! Many endpoints on a real Galera cluster, started here: a node that dies ends, loses or moves its sessions as the run says,
-//! and all nodes hold the same data afterwards.
+//! Many endpoints on a real Galera cluster, started here: a dead node ends, loses or moves its sessions, and all nodes hold the
+//! same data afterwards.
 
 use std::thread;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use slob_testing::tries::{ensure, until};
 use crate::common::{Called, Folder, assert_failed_and_kept, ended};
 
 const NODES: usize = 3;
-/// Of the cluster; each node has a third of them.
+/// Each node has a third of them.
 const SESSIONS: u64 = 12;
-/// Seconds of a run, and of work before a node dies: a silent node is suspected to be dead after five seconds
-/// (`evs.suspect_timeout`, Galera's default), and is then shut out.
+/// Seconds. A silent node is suspected to be dead after five seconds (`evs.suspect_timeout`, Galera's default), and is then shut
+/// out.
 const RUN_S: u64 = 20;
 const BEFORE: Duration = Duration::from_secs(2);
 
@@ -26,7 +26,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// A cluster with one schema, which all sessions share.
+    /// One schema, which all sessions share.
     fn new() -> Option<Self> {
         let cluster = Galera::start_or_skip(NODES, &["innodb-buffer-pool-size=64M"])?;
         let folder = Folder::new();
@@ -41,7 +41,6 @@ impl Bench {
         Some(Self { cluster, folder })
     }
 
-    /// Kills a node in the middle of a run under a policy, and returns the result of the run.
     fn run_and_kill(&mut self, node: usize, policy: &str) -> (Called, Value) {
         let before = self.commits(node);
         let mut run = self.folder.start(format!("run --tolerate-session-loss {policy} --run-time {RUN_S}"));
@@ -63,7 +62,7 @@ impl Bench {
         row.map_or(0, |(_, commits)| commits)
     }
 
-    /// Brings a dead node back; all nodes then hold the same data, and the data are as they must be.
+    /// All nodes must then hold the same, right data.
     fn heal_and_compare(&mut self, dead: usize) {
         self.verify((0..NODES).filter(|node| *node != dead));
         self.cluster.restart(dead).unwrap();
@@ -101,7 +100,7 @@ fn updates(operations: &Value) -> u64 {
     operations["update"]["operations"].as_u64().unwrap_or(0)
 }
 
-/// All policies on one cluster, because it takes longer to make one than to run.
+/// All policies use one cluster, because it takes longer to make one than to run.
 #[test]
 fn a_node_that_dies_fails_the_run_or_loses_its_sessions_or_moves_them() {
     let Some(mut bench) = Bench::new() else { return };
@@ -132,7 +131,7 @@ fn its_sessions_are_dropped(bench: &mut Bench) {
     bench.heal_and_compare(1);
 }
 
-/// The first node is the one that answers all other questions.
+/// The first node answers all other questions.
 fn its_sessions_move(bench: &mut Bench) {
     let (called, record) = bench.run_and_kill(0, "reconnect");
     called.success();
@@ -146,7 +145,7 @@ fn its_sessions_move(bench: &mut Bench) {
     bench.heal_and_compare(0);
 }
 
-/// The lost sessions of a completed run: all of one node.
+/// All lost sessions of a completed run are of one node.
 fn losses(record: &Value) -> &[Value] {
     assert_eq!(record["status"]["state"], "completed");
     let losses = record["losses"].as_array().unwrap();

@@ -7,7 +7,7 @@ use crate::common::{Called, Folder};
 /// Short operations, so that a window ends in time.
 const RUN: &str = "run 1 --run-time 2 --warmup 0 --work-unit 3";
 
-/// A run that is complete. One whose window a busy machine made longer is repeated, and leaves no record.
+/// A busy machine can make a window longer: the run is repeated, and leaves no record.
 fn complete_run(folder: &Folder, flags: &str) -> Called {
     shown_within(5, || {
         let called = folder.slob(format!("{RUN} {flags}"));

@@ -7,8 +7,7 @@ use slob_testing::tries::{ensure, shown_within};
 
 use crate::common::{Folder, mariadb, postgres, read_json};
 
-/// A search whose end is found, whatever the machine: with two sessions not much more can be done than two do without a pause,
-/// through the page cache, which is the demand.
+/// The end of this search is found on any machine: two sessions hardly exceed what two do without a pause.
 const ENDED: &str = r#"
 directory = "c"
 repeats = 2
@@ -35,7 +34,7 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form_and_after_a_kill(
     let json = folder.slob("analyze c --json").json();
     assert_eq!((&json["done"], &json["of"], &json["confidence"]), (&4.into(), &4.into(), &0.95.into()));
     let csv = folder.slob("analyze c --csv").success().stdout;
-    // Words stand behind the numbers, so that commas in them do no harm.
+    // Words follow the numbers, so that commas in them do no harm.
     let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), 2 * 3, "{csv}");
     let (mut found, variants) = (0, json["variants"].as_array().unwrap());
@@ -71,7 +70,7 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form_and_after_a_kill(
     folder.slob("analyze c --relative-to buffered").refused(&["--relative-to"]);
 }
 
-/// As after a kill: what is not noted is asked for again, and found in the records that are there.
+/// As after a kill: records that are not noted are found.
 fn it_goes_on_from_its_records(folder: &Folder, first: &str) {
     let runs = || fs::read_dir(folder.at("c/buffered-headroom-r2")).unwrap().count();
     let made = runs();
@@ -89,7 +88,7 @@ fn it_goes_on_from_its_records(folder: &Folder, first: &str) {
     folder.write("plan.toml", ENDED);
 }
 
-/// Commits alone, so that what a commit waits for decides how many times they are carried.
+/// Commits alone: the wait of a commit decides how many times they are carried.
 const COMMITS: &str = r#"{ "profile_version": 1, "source": "live", "subject": { "name": "PROD" }, "intervals": [
     { "source": "live", "begin": "2026-11-20T10:00:00", "seconds": 60.0, "figures": { "commits_per_s": 8.0 } } ] }"#;
 const SERVERS: &str = r#"
@@ -105,8 +104,8 @@ name = "quick"
 target = "QUICK"
 "#;
 
-/// Two sessions commit seven times a second where each commit waits for 300 ms, and up to two hundred times where it waits for 10: noise
-/// does not make the one as quick as the other. With a search of each it can't be said whether that is noise, and it is not.
+/// Two sessions commit seven times a second with waits of 300 ms, and up to two hundred times with 10: noise does not make both
+/// equal. A single search of each tells nothing of noise.
 #[test]
 fn of_two_servers_the_one_whose_commits_wait_thirty_times_as_long_carries_less() {
     let waits = ["log-bin", "binlog-commit-wait-count=1000", "binlog-commit-wait-usec=300000"];

@@ -1,4 +1,4 @@
-//! The HTML report of a real run, looked at by a real browser: drawn, legible, printable, and silent on the network.
+//! The HTML report of a real run in a real browser: drawn, legible, printable, and silent on the network.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// Height of a page of US Letter between its margins, the lower one of the usual sizes, in CSS pixels.
+/// CSS pixels of a page of US Letter between its margins, the lower one of the usual sizes.
 const PAGE_HEIGHT_PX: f64 = (279.4 - 2.0 * 14.0) / 25.4 * 96.0;
 
-/// What a shop could have called its server.
+/// A shop could name its server so.
 const EVIL: &str =
     "</script><script>globalThis.evil=1</script><img src=x onerror=\"globalThis.evil=1\">&amp;'";
 
-/// A folder with a run of a few seconds, probed before, and with another one in `second`. All tests that only look share it.
+/// Runs of a few seconds, one of them in `second`, with a probe. All tests that only look share them.
 fn run() -> Arc<Folder> {
     static RUN: Mutex<Weak<Folder>> = Mutex::new(Weak::new());
     let mut run = RUN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +37,7 @@ fn made() -> Folder {
     folder
 }
 
-/// Where pictures are kept for people to look at.
+/// Pictures are kept for people.
 fn kept(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("html_report");
     fs::create_dir_all(&folder).unwrap();
@@ -50,7 +50,6 @@ fn keep(name: &str, base64: &str) -> Vec<u8> {
     bytes
 }
 
-/// The charts' names with their places on the page.
 fn charts(browser: &mut Browser) -> Vec<(String, [f64; 4])> {
     let places = browser.value(
         "[...document.querySelectorAll('[data-chart]')].map((place) => { const box = place.getBoundingClientRect(); \
@@ -63,8 +62,7 @@ fn charts(browser: &mut Browser) -> Vec<(String, [f64; 4])> {
     places.as_array().unwrap().iter().map(place).collect()
 }
 
-/// Opens a page in a window of that width: every chart is drawn and whole, and nothing lies beyond the edge. A picture of the page
-/// is kept. Returns the charts.
+/// Every chart is drawn and whole in a window of that width, and nothing lies beyond the edge.
 fn drawn(
     browser: &mut Browser,
     page: &Path,
@@ -87,7 +85,7 @@ fn drawn(
     charts
 }
 
-/// The numbers of different colours in parts of a picture, counted by the browser itself.
+/// Different colours in parts of a picture, counted by the browser itself.
 fn colours(browser: &mut Browser, picture: &str, places: &[[f64; 4]]) -> Vec<u64> {
     let count = format!(
         "(async () => {{ const image = new Image(); image.src = 'data:image/png;base64,{picture}'; await image.decode(); \
@@ -99,7 +97,6 @@ fn colours(browser: &mut Browser, picture: &str, places: &[[f64; 4]]) -> Vec<u64
     serde_json::from_value(browser.value(&count)).unwrap()
 }
 
-/// Nothing was asked of the network, and nothing went wrong.
 fn assert_silent(browser: &Browser, page: &Path) {
     let own = format!("file://{}", page.display());
     for event in &browser.events {
@@ -216,7 +213,7 @@ fn it_prints_without_cutting_a_chart() {
     let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = run();
     let page = folder.last_run().join("report.html");
-    // What is printed is light, whatever the screen is.
+    // A printed page is light, whatever the screen is.
     browser.view(1400, 900, true);
     browser.open(&page);
     let printed =
@@ -261,7 +258,7 @@ fn what_a_record_says_is_shown_and_never_run() {
     assert!(heading.as_str().unwrap().contains(EVIL), "{heading}");
     let banner = browser.value("document.querySelector('.banner.bad').textContent");
     assert!(banner.as_str().unwrap().contains(EVIL), "{banner}");
-    // Even what would slip through is not run.
+    // Even a script in the page is not run.
     browser.value(
         "const slipped = document.createElement('script'); slipped.textContent = 'globalThis.evil = 1'; \
          document.body.append(slipped)",
@@ -286,7 +283,6 @@ fn two_runs_are_laid_over_each_other() {
     assert_silent(&browser, &page);
 }
 
-/// The names of the lines of a chart.
 fn line_names(browser: &mut Browser, chart: &str) -> Value {
     browser.value(&format!("document.querySelector('[data-chart={chart}]').data.map((line) => line.name)"))
 }
@@ -383,7 +379,7 @@ fn error_bars_are_intervals_and_repeated_colours_have_patterns() {
     assert!(patterns[9] == "/" && patterns[7].is_null(), "{patterns}");
 }
 
-/// Repeats of a level were joined in a zigzag, without the numbers of sessions.
+/// Repeats of a level must not be joined in a zigzag.
 #[test]
 fn a_knees_points_are_levels_and_say_their_sessions() {
     let Some(mut browser) = Browser::start_or_skip() else { return };

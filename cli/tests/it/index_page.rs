@@ -13,7 +13,7 @@ const SAVED: &str = "../crates/record/tests/fixtures/v1/20261121T014620Z-thirty/
 const LONG_TARGET: &str =
     "sqlite:/mnt/warehouse_reporting_standby_0042_eu_central_1b_internal_production/database_files_0001";
 
-/// A results folder with so many runs, each with other sessions.
+/// Each run has another number of sessions.
 fn with_runs(count: u32) -> Folder {
     let folder = Folder::new();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAVED);
@@ -53,7 +53,7 @@ fn each_run_renews_the_page_and_its_report_reads_back() {
     folder.slob_with_env("run 1 --run-time 1", &[("SLOB_RUN_NAME", "second")]).success();
     let second = fs::read_to_string(&index).unwrap();
     assert_eq!((first.matches("<tr data-").count(), second.matches("<tr data-").count()), (1, 2));
-    // A run that is removed leaves the page; what is no record is told and left out.
+    // A run that is removed leaves the page; an unreadable record is named and left out.
     fs::remove_dir_all(folder.last_run()).unwrap();
     let broken = folder.at("runs/20300101T000000Z-broken");
     fs::create_dir(&broken).unwrap();
@@ -93,7 +93,7 @@ fn a_thousand_runs_are_sorted_filtered_and_compared() {
     let few = shown(&mut browser);
     assert!(few.len() == 250 && few.iter().all(|id| id.ends_with("-ext4")), "{}", few.len());
     assert_eq!(browser.value("document.getElementById('count').textContent"), "250 of 1,000 runs");
-    // Those that are ticked show the command, the oldest one first.
+    // Ticked runs show the command, the oldest one first.
     assert_eq!(browser.value("document.getElementById('compare').hidden"), true);
     browser.value("(() => { const boxes = document.querySelectorAll('#runs tbody tr:not([hidden]) input'); boxes[1].click(); boxes[0].click(); })()");
     let command = browser.value("document.getElementById('command').textContent");

@@ -5,7 +5,6 @@ use std::fs;
 
 use crate::common::{Folder, assert_contains};
 
-/// The commands that `slob --help` lists.
 fn commands(folder: &Folder) -> BTreeSet<String> {
     let help = folder.slob("--help").success().stdout;
     let (listed, _) = help.split_once("\nOptions:\n").unwrap();

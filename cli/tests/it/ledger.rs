@@ -17,7 +17,6 @@ cost_per_hour = "9.60 EUR"
 licensed_cores = 4
 "#;
 
-/// A folder with a run with a price, a report and a sheet.
 fn with_three_kinds() -> Folder {
     let folder = Folder::loaded(1, "8M");
     let price = [("SLOB_COST_PER_HOUR", "4.20 EUR"), ("SLOB_LICENSED_CORES", "2 cores")];
@@ -33,7 +32,7 @@ fn three_kinds_of_rows_are_never_mixed_silently() {
     let rows = folder.slob("ledger runs sheets.toml --json").success().json();
     let basis: Vec<&Value> = rows.as_array().unwrap().iter().map(|row| &row["basis"]).collect();
     assert_eq!(basis, ["measured", "reported", "claimed"]);
-    // The run keeps its price: no other file was asked for it.
+    // The run keeps its price.
     let record = folder.last_record();
     let entry = |key: &str| {
         let entries = record["configuration"].as_array().unwrap();

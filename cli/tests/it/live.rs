@@ -1,5 +1,5 @@
-//! The dashboard on a real terminal, of tmux: it fits, shows what happens, ends with `q`, and leaves the terminal as it
-//! was. Where there is no terminal there are plain lines.
+//! The dashboard on a real terminal, of tmux: it fits, ends with `q`, and leaves the terminal as it was. Elsewhere there are
+//! plain lines.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::common::{Folder, SLOB};
 use rstest::rstest;
 
-/// How long anything may take that the dashboard is waited for; far more than it needs.
+/// Far more than anything needs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal of a server of its own.
@@ -18,7 +18,6 @@ struct Tmux<'a> {
 }
 
 impl<'a> Tmux<'a> {
-    /// A shell in the folder, on a terminal of this size.
     fn start(folder: &'a Folder, (columns, rows): (u16, u16)) -> Self {
         let tmux = Self { folder };
         let (columns, rows) = (columns.to_string(), rows.to_string());
@@ -43,7 +42,6 @@ impl<'a> Tmux<'a> {
             .unwrap()
     }
 
-    /// Types a line.
     fn say(&self, line: &str) {
         self.call(&["send-keys", "-l", line]);
         self.key("Enter");
@@ -57,7 +55,6 @@ impl<'a> Tmux<'a> {
         String::from_utf8(self.call(&["capture-pane", "-p"]).stdout).unwrap()
     }
 
-    /// Waits for a screen.
     fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
         let limit = Instant::now() + PATIENCE;
         loop {
@@ -77,7 +74,7 @@ impl Drop for Tmux<'_> {
     }
 }
 
-/// Whether tmux is installed. With CI=true it must be.
+/// With CI=true it must be.
 #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn tmux_is_installed() -> bool {
     let is_there = Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
@@ -139,7 +136,7 @@ fn a_run_is_shown_ends_with_q_and_gives_the_terminal_back(#[case] size: (u16, u1
     assert_is_given_back(&tmux);
 }
 
-/// What is typed is echoed, and the cursor is there.
+/// Typed letters are echoed, and the cursor is there.
 fn assert_is_given_back(tmux: &Tmux<'_>) {
     tmux.say("clear; stty -a | grep -ow -e '-*echo'; echo $((6 * 7)) again");
     let screen = tmux.until("shell", |screen| screen.contains("42 again"));
@@ -190,7 +187,7 @@ fn with_plain_or_on_a_dumb_terminal_there_are_lines() {
     }
 }
 
-/// Starts what it is told to, outlives its terminal, and tells how that ended.
+/// Outlives its terminal, and says how the command ended.
 const WATCH: &str = "trap : HUP
 \"$@\" &
 wait $!; code=$?

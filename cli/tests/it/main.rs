@@ -1,5 +1,5 @@
-//! What the program does, seen from outside. One binary, so that it is linked once and its tests fill all CPUs to the end; tests
-//! here stand work beside them. Those that don't are in `alone`.
+//! The program from outside. One binary is linked once, and its tests fill all CPUs; tests that need the machine alone are in
+//! `alone`.
 #![allow(clippy::unwrap_used)]
 
 mod analyze;

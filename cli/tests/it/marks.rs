@@ -7,7 +7,7 @@ use slob_testing::tries::until;
 
 use crate::common::{Folder, SLOB};
 
-/// Marks until it succeeds: a run takes a moment to be under way.
+/// A run takes a moment to be under way.
 fn mark(folder: &Folder, words: &str) -> String {
     until(|| {
         let called = folder.slob(format!("mark {words}"));

@@ -133,7 +133,7 @@ fn plans_of_neighbours_that_make_no_sense_are_refused_before_anything_is_touched
     refused("together = [[\"a\", \"b\"]]\n[[variant]]\nname = \"v\"\n", &["write [[neighbour]] for each"]);
 }
 
-/// The limit is the victim's: one that nothing keeps is broken by the least load, though the aggressor keeps its rate.
+/// A limit that nothing keeps is broken by the least load, though the aggressor keeps its rate.
 #[test]
 fn a_search_beside_a_victim_ends_at_the_victims_limit() {
     let folder = loaded();

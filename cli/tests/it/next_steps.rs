@@ -12,7 +12,6 @@ fn offered<'a>(said: &'a str, words: &str) -> &'a str {
     commands.find(|command| command.starts_with(words)).unwrap_or_else(|| panic!("no '{words}' in\n{said}"))
 }
 
-/// What a shell makes of a command.
 fn shell(folder: &Folder, command: &str) -> Called {
     let command = command.replacen("slob", SLOB, 1);
     let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();

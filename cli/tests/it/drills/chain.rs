@@ -1,6 +1,5 @@
-//! What is known of a figure arrives in the next command. Each command reads what another wrote, and the same is asked of each:
-//! the same figure by the same name, its verdict beside it or the figure refused with the reason, the limit in which two sides
-//! differ, the exit code.
+//! What is known of a figure arrives in the next command: the figure by the same name, its verdict or refusal, the limit in which
+//! two sides differ, the exit code.
 
 use std::fs;
 
@@ -10,14 +9,13 @@ use slob_testing::tries::{ensure, shown_within};
 
 use crate::common::{Bench, Called, Folder, Product, Throttle, awr_fixture, is_full, read_json, unwrapped};
 
-/// Data, and how each kind of run is made on them.
 struct Place {
     folder: Folder,
     /// Absent for SQLite.
     bench: Option<Bench>,
     /// Flags of a run that can be relied on.
     sound: &'static str,
-    /// Flags of one whose reads the page cache serves.
+    /// Flags of a run whose reads the page cache serves.
     cached: &'static str,
     /// The setting in which a throttled run differs.
     limit: &'static str,
@@ -34,7 +32,7 @@ struct Station {
     code: i32,
     says: &'static [&'static str],
     never: &'static [&'static str],
-    /// Where its JSON holds the figure of the good run.
+    /// The figure of the good run in the command's JSON.
     figure: Option<&'static str>,
 }
 
@@ -55,10 +53,9 @@ const fn same(line: &'static str, figure: &'static str) -> Station {
     Station { line, code: 0, says: &[], never: &[], figure: Some(figure) }
 }
 
-/// The exit code of a gate that failed, or does not know for noise.
+/// The exit code of a gate that failed, or that noise leaves open.
 const NOT_PASSED: i32 = -1;
 
-/// Of the records of runs.
 const RUNS: &[Station] = &[
     same("show {good} --field figures", "/operations_per_s"),
     same("info {good} --json --columns operations_per_s", "/0/operations_per_s"),
@@ -105,7 +102,6 @@ const RUNS: &[Station] = &[
     asks("ledger runs", 0, &["Left out: ", MISSED_OF]),
 ];
 
-/// Of profiles of these runs.
 const DEMANDS: &[Station] = &[
     never("profile {good} {again} -o good.json", 0, &["Intervals"], &["is BAD"]),
     asks("profile {bad} -o bad.json", 0, &[MISSED]),
@@ -121,7 +117,7 @@ const DEMANDS: &[Station] = &[
 ];
 
 impl Place {
-    /// A folder with its configuration. Writes do not happen beside a throttle of reads.
+    /// Writes do not happen beside a throttle of reads.
     fn sqlite() -> Self {
         let folder = Folder::loaded(2, "16M");
         folder.write(
@@ -131,7 +127,7 @@ impl Place {
         Self { folder, bench: None, sound: "", cached: "--buffered", limit: "I/O limit" }
     }
 
-    /// What the server's own cache holds is sound; what the page cache serves is not.
+    /// The server's own cache is sound; the page cache is not.
     fn of(product: Product, settings: &[&str]) -> Option<Self> {
         let bench = product.start(settings)?;
         bench.setup(2, "32M");
@@ -143,7 +139,6 @@ impl Place {
         Some(Self { folder, bench: Some(bench), sound, cached, limit: "CPU limit" })
     }
 
-    /// Makes a run of that name, and returns its folder.
     fn run(&self, name: &str, flags: &str, throttle: Option<&Throttle>) -> String {
         let line = format!("run 2 {flags}");
         let mut command = match (throttle, &self.bench) {
@@ -155,7 +150,7 @@ impl Place {
         format!("runs/{}", run.file_name().unwrap().to_str().unwrap())
     }
 
-    /// Makes a run until no verdict that its rate rests on is BAD: others may be at work on the machine.
+    /// Repeats the run until no verdict that its rate rests on is BAD: others may use the machine.
     fn sound_run(&self, name: &str) -> String {
         shown_within(5, || {
             let run = self.run(name, self.sound, None);
@@ -169,7 +164,7 @@ impl Place {
     }
 }
 
-/// The folders of the runs by their names.
+/// Folders by name.
 type Runs = Vec<(&'static str, String)>;
 
 fn runs(place: &Place) -> Runs {
@@ -201,7 +196,7 @@ fn skip(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-/// Asks every station, and fails with all answers that are wrong.
+/// Fails with all answers that are wrong.
 fn ask(place: &Place, runs: &Runs, stations: &[Station]) {
     let good = &runs[0].1;
     let expected = read_json(place.folder.at(good).join("run.json"));
@@ -256,7 +251,7 @@ fn operations_per_s(record: &Value) -> f64 {
     operations as f64 / record["window"]["seconds"].as_f64().unwrap()
 }
 
-/// The good demand is searched for and replayed: what is printed agrees with the exit code.
+/// The search and the replay of the good demand print what their exit codes say.
 fn searched(place: &Place) {
     let flags = "--calibration 2s --warmup 0 --json";
     let of_server = match place.bench {
@@ -377,7 +372,7 @@ fn the_chain_on_mariadb() {
     }
 }
 
-/// What `slob awr info` prints is read by `slob analyze`, and the report by `slob profile`: the same reads.
+/// `slob analyze` reads what `slob awr info` prints, and `slob profile` the report: the reads are the same.
 #[test]
 fn the_chain_of_a_report() {
     let folder = Folder::new();

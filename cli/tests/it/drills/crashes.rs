@@ -1,6 +1,5 @@
-//! The program or its server is killed at random moments. The next command resumes, a half-written file never passes for a whole one,
-//! nothing has to be removed by hand, and each acknowledged update is there. Where an update is lost, because a server was told
-//! to be careless or its files were put back, `slob verify --durability` says so.
+//! The program or its server is killed at random moments: the next command resumes, no half-written file passes for a whole one, and
+//! each acknowledged update is there, or `slob verify --durability` names its row.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -19,13 +18,12 @@ use super::space::bytes_below;
 use super::times;
 use crate::common::{Bench, Called, Folder, Product, Random, Signal, kill, mariadb, postgres, read_json};
 
-/// Waits for a random time below this, and kills it.
+/// A random time below this.
 fn kill_within(child: Child, longest: Duration, random: &mut Random) {
     thread::sleep(Duration::from_micros(random.below(longest.as_micros() as u64)));
     kill(child);
 }
 
-/// The duration of a command.
 fn took(folder: &Folder, line: &str) -> Duration {
     let begun = Instant::now();
     folder.slob(line).success();
@@ -106,7 +104,7 @@ fn a_load_that_was_cut_off_before_a_reboot_is_not_trusted() {
     folder.slob("verify --target sqlite:./d").success();
 }
 
-/// The number of listed runs, which is that of before or one more; each is complete.
+/// One more run than before may be listed; each is complete.
 fn whole_runs(folder: &Folder, before: usize) -> usize {
     let listed = folder.slob("list --json").json();
     let runs = listed.as_array().unwrap();
@@ -196,7 +194,7 @@ fn a_campaign_that_is_killed_at_any_moment_makes_each_run_once() {
     report(&format!("{} attempts for {repeats} runs", attempts.len()));
 }
 
-/// Waits for the end after the server was killed: it failed, or had been done before, and says why.
+/// The command failed after its server was killed and says why, or had ended before.
 fn ends_after_its_server(child: Child, line: &str) {
     let since = Instant::now();
     let called = Called::from(child.wait_with_output().unwrap());
@@ -246,7 +244,7 @@ fn loads_and_runs_on_a_server_resume_after_kills(#[case] product: Product) {
     bench.verify().success();
 }
 
-/// Starts a load of two schemas, and returns when both tables are being filled.
+/// Returns when both tables are being filled.
 fn loading<S: TestServer>(bench: &Bench<S>) -> Child {
     let child = bench.folder.start(bench.load_line("--scale 256M 2"));
     let filled = "SELECT count(*) FROM pg_stat_progress_copy WHERE tuples_processed > 100";
@@ -311,13 +309,13 @@ fn sessions_on_a_server_end_with_the_program(
     report(&format!("sessions were gone after {longest:?} at most"));
 }
 
-/// A run of two sessions on one schema, whose updates cross, with a journal.
+/// Two sessions on one schema, whose updates cross, with a journal.
 const WORK: &str = "-s 1 -t 2 --scale 512 --update-pct 60 --warmup 0 --durability updates.log";
 const LOAD: &str = "--scale 512 --scan-table-sz 64 1";
 /// A careless server may be lucky so many times.
 const LUCKY: usize = 5;
 
-/// Starts a run with a journal, and waits until a random moment after its first updates.
+/// Waits until a random moment after the first updates.
 fn start_and_wait(folder: &Folder, target: &str, random: &mut Random) -> Child {
     let _ = fs::remove_file(folder.at("updates.log"));
     let mut child = folder.start(format!("run --target {target} {WORK} --run-time 600"));
@@ -348,7 +346,7 @@ fn assert_all_there(folder: &Folder, target: &str) {
     assert!(lost == 0 && rows > 0, "{}", called.stdout);
 }
 
-/// True if an update is lost; then its row is named.
+/// The row of a lost update is named.
 fn has_lost(folder: &Folder, target: &str) -> bool {
     let called = verify(folder, target);
     let (lost, _) = losses(&called);
@@ -365,7 +363,7 @@ fn crash<S: TestServer>(bench: &mut Bench<S>, random: &mut Random) {
     bench.server.restart();
 }
 
-/// What a server acknowledged outlives its crash. After `be_careless` it does not, within some tries.
+/// Acknowledged updates outlive a crash. After `be_careless` some tries lose one.
 fn assert_durable<S: TestServer>(mut bench: Bench<S>, once: impl FnOnce(&mut S), be_careless: impl Fn(&S)) {
     let mut random = Random::new();
     bench.load("--scale 512 1");
@@ -385,8 +383,7 @@ fn assert_durable<S: TestServer>(mut bench: Bench<S>, once: impl FnOnce(&mut S),
 #[test]
 fn what_postgresql_acknowledged_outlives_its_crash() {
     let Some(bench) = postgres(Version::V15, &[]) else { return };
-    // Without waiting for its log, with room for all of that in memory, and with the process halted that writes the log out
-    // meanwhile, it loses what it acknowledged.
+    // With its log in memory and the log's writer halted, the server loses what it acknowledged.
     assert_durable(
         bench,
         |server| {

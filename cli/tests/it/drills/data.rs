@@ -48,7 +48,7 @@ fn a_flipped_byte_of_sqlite_is_found() {
     folder.slob("verify").success();
 }
 
-/// A hash of all rows as SQLite itself reads them; `None` if it can't.
+/// By SQLite's own reads; `None` if they fail.
 fn contents(path: &Path) -> Option<u64> {
     let read = || -> rusqlite::Result<u64> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -75,7 +75,7 @@ fn contents(path: &Path) -> Option<u64> {
     read().ok()
 }
 
-/// Whether SQLite finds nothing wrong with the file, indexes included.
+/// SQLite's own check, indexes included.
 fn is_sound(path: &Path) -> bool {
     let check = || -> rusqlite::Result<String> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -87,8 +87,7 @@ fn is_sound(path: &Path) -> bool {
 /// Rows of one block each, on PostgreSQL.
 const BLOCK: u64 = 8192;
 
-/// Where a row's columns are within a block of PostgreSQL, and the free room before it: see storage/bufpage.h and
-/// access/htup_details.h.
+/// Offsets of a row's columns and of free room in a block of PostgreSQL: see storage/bufpage.h and access/htup_details.h.
 struct Tuple {
     columns: std::ops::Range<u64>,
     free: std::ops::Range<u64>,
@@ -145,7 +144,7 @@ fn a_flipped_byte_of_mariadb_is_found() {
     let mut random = Random::new();
     for _ in 0..times(4, 200) {
         let page = pages[random.below(pages.len() as u64) as usize];
-        // Of the row, which is what most of the page is.
+        // A byte of the row, which is most of the page.
         flip(&file, page + 128 + random.below(8192), &mut random);
         assert!(!is_sound(), "page at {page}");
         bench.server.restart();
@@ -158,7 +157,7 @@ fn a_flipped_byte_of_mariadb_is_found() {
     bench.verify().success();
 }
 
-/// Where the leaves of the clustered index begin: pages of type INDEX on level 0 of the index that most pages are of
+/// The leaves of the clustered index: pages of type INDEX on level 0 of the index with most pages
 /// (storage/innobase/include/fil0fil.h, page0page.h).
 fn leaf_pages(file: &[u8]) -> Vec<u64> {
     const PAGE: usize = 16384;

@@ -17,10 +17,9 @@ use slob_testing::postgres::Version;
 use super::secrets::{PASSWORD, contains, holders, locked};
 use crate::common::{Folder, SLOB, Signal, at_work, mariadb, postgres, signal};
 
-/// The name of something that would end a statement, if it were put there as it is.
+/// A name that would end a statement, if it were inserted as it is.
 const NAME: &str = "x\"; DROP TABLE victim; --";
 
-/// The terminal that `script` made for its command.
 fn terminal_of(script: u32) -> File {
     let input = |child: u32| fs::read_link(format!("/proc/{child}/fd/0")).ok();
     let path = children(script).into_iter().find_map(input).unwrap();
@@ -55,7 +54,7 @@ impl Asked {
             assert_eq!(output.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&shown));
             shown.push(byte[0]);
         }
-        // The terminal is told not to show what is typed after the question is asked.
+        // Echo is switched off after the question is asked.
         let terminal = terminal_of(child.id());
         let begun = Instant::now();
         while tcgetattr(&terminal).unwrap().local_modes.contains(LocalModes::ECHO) {
@@ -65,7 +64,6 @@ impl Asked {
         Self { child, input, output, shown }
     }
 
-    /// All that the terminal showed.
     fn shown_until_the_end(mut self) -> (Child, Vec<u8>) {
         self.output.read_to_end(&mut self.shown).unwrap();
         (self.child, self.shown)
@@ -94,7 +92,7 @@ fn ctrl_c_at_the_question_for_a_password_leaves_the_terminal_as_it_was() {
     let folder = Folder::new();
     for signal in ["the key", "INT", "TERM"] {
         let ask = format!("{SLOB} setup --ask-password --target postgres://u@127.0.0.1:1/slob 1");
-        // The shell waits for its child whatever comes, and tells what it left.
+        // The shell always waits for its child, and prints the terminal's state.
         let shell = format!("sh -c 'echo $$ > pid; exec {ask}'; echo ended $?; stty -a");
         let mut asked = Asked::by(&shell, &folder);
         if signal == "the key" {
@@ -167,7 +165,7 @@ fn a_name_is_a_name_even_if_it_reads_like_a_statement() {
     let load = bench.load_line(&format!("--scale 2M --tablespace '{NAME}' 1"));
     let called = folder.slob(&load);
     assert!(called.code != 0 && called.stderr.contains("does not exist"), "{}", called.stderr);
-    // One of that name may be there, and then it is used.
+    // A role of that name may be there, and then it is used.
     let quoted = NAME.replace('"', "\"\"");
     admin.batch_execute("SET allow_in_place_tablespaces = true").unwrap();
     admin.batch_execute(&format!("CREATE TABLESPACE \"{quoted}\" LOCATION ''")).unwrap();

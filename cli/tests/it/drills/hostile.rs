@@ -1,4 +1,4 @@
-//! Servers that are hostile or sick: they send a byte a second, rows without end, or announce more than any memory holds.
+//! Hostile or sick servers: they send a byte a second, rows without end, or announce more than any memory holds.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 use crate::common::{Folder, ended, signal};
 
-/// The behaviour of a peer on one connection.
+/// On one connection.
 type Peer = fn(&mut TcpStream) -> std::io::Result<()>;
 
 /// A port of loopback at which each connection meets the peer, and the word that one has.
@@ -56,7 +56,7 @@ fn endless(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
     }
 }
 
-/// Reads the start of a client of PostgreSQL, without encryption.
+/// Without encryption.
 fn postgres_start(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut bytes = [0; 4096];
     if stream.read(&mut bytes)? == 8 {
@@ -151,14 +151,14 @@ fn mysql_slow_greeting(stream: &mut TcpStream) -> std::io::Result<()> {
     a_byte_a_second(stream, &packet(0, &[10; 2000]))
 }
 
-/// The largest memory of a process that is still there, in MiB.
+/// MiB of a process that is still there.
 fn peak_mib(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? >> 10)
 }
 
-/// Lets a command meet the peer, ends it by one SIGTERM, and returns its time to end and its largest memory.
+/// Ends the command by one SIGTERM; returns its time to end and its largest memory.
 fn ends(scheme: &str, peer: Peer, command: &str) -> (Duration, u64) {
     const MEETING: Duration = Duration::from_secs(2);
     let query = if scheme == "mysql" { "?defaults-file=/dev/null" } else { "db" };
@@ -186,7 +186,7 @@ fn ends(scheme: &str, peer: Peer, command: &str) -> (Duration, u64) {
     (took, peak)
 }
 
-/// Five seconds, and what a busy machine may take: see docs/evidence.md for what was measured.
+/// Five seconds, and what a busy machine may take: see docs/evidence.md.
 const MOST: Duration = Duration::from_secs(15);
 /// Memory of the program, and 64 MiB of a server's answer.
 const MOST_MIB: u64 = 64 + 200;

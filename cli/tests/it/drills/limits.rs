@@ -1,5 +1,5 @@
-//! What a machine may do to a run: stop it for a while, set its clock, give it few files, little memory, few connections,
-//! or more sessions than it has CPUs by far.
+//! What a machine may do to a run: stop it, set its clock, give it few files, little memory, few connections, or too many
+//! sessions.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn too_few_files_are_refused_with_a_word() {
     folder.slob("run 1 --run-time 1").success();
 }
 
-/// Where Debian's package puts the library that fakes the time of day.
+/// Debian's package puts the library for another time of day there.
 const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 
 #[test]
@@ -86,7 +86,6 @@ fn skip(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-/// The program under a limit of the shell's.
 fn slob_limited(folder: &Folder, limit: &str, words: &str) -> Called {
     folder.shell(&format!("ulimit {limit}; exec $0 {words}"))
 }
@@ -106,7 +105,7 @@ fn too_little_memory_is_said_and_leaves_nothing_behind() {
         let limit = format!("-v {}", megabytes * 1024);
         let called = slob_limited(&folder, &limit, "run -s 1 -t 200 --run-time 1");
         let said = called.stderr.to_lowercase();
-        // A thread for which the runtime of the language itself finds no memory ends the program, which says so too.
+        // Rust's runtime ends the program, and says so, if it finds no memory for a thread.
         let words = ["memory", "allocat", "resource temporarily unavailable"];
         assert!(called.code == 0 || words.iter().any(|word| said.contains(word)), "{megabytes} MB: {said}");
         failed += i32::from(called.code != 0);

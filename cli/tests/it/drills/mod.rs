@@ -1,6 +1,5 @@
-//! Drills: what must not happen is made to happen, and what came of it is checked against a witness of its own.
-//! docs/evidence.md says what each does and what was seen. `DRILLS=full` repeats each as often as that table says; without
-//! it each is short enough for every change, with the same seed each time. `DRILLS_SEED` repeats one that failed.
+//! Drills cause faults and check the result against an independent witness. `DRILLS=full` repeats each as often as
+//! docs/evidence.md says. Without it each is short, with the same seed each time; `DRILLS_SEED` repeats one.
 
 mod chain;
 mod crashes;
@@ -17,7 +16,7 @@ mod wire;
 
 use crate::common::is_full;
 
-/// How often a drill is repeated: usually, and for docs/evidence.md.
+/// Repeats of a drill: usually, and for docs/evidence.md.
 fn times(usual: usize, full: usize) -> usize {
     if is_full() { full } else { usual }
 }

@@ -21,13 +21,11 @@ use crate::common::{
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A peer that is gone is noticed after half a minute: see the connectors of both engines.
 const NOTICED: Duration = Duration::from_secs(30);
-/// How the kernel says that nobody answers, of what was under way and of a new connection; and what we say of one that was
-/// just being let in.
+/// The kernel's words for a connection that nobody answers, and ours for one that was just being let in.
 const VANISHED: &[&str] = &["timed out", "No route to host", "no answer within 30 s"];
-/// What a busy machine may take for anything else.
+/// A busy machine may take so long for anything else.
 const SLACK: Duration = Duration::from_secs(25);
 
-/// The address of a server on loopback, in the target of a plain account.
 #[derive(Clone)]
 struct Listener {
     target: String,
@@ -45,7 +43,7 @@ impl Listener {
     }
 }
 
-/// A server of each product that is installed.
+/// Each product that is installed.
 fn servers() -> Vec<Bench> {
     Product::ALL.into_iter().filter_map(|product| product.start(&[])).collect()
 }
@@ -58,7 +56,6 @@ fn load(folder: &Folder, target: &str) {
     folder.slob(load_line(target, "--scale 512 1")).success();
 }
 
-/// The program in a network of its own.
 fn command_in(network: &Network, folder: &Folder, line: &str) -> Command {
     let mut command = network.command(SLOB);
     command.args(line.split(' ')).current_dir(folder.path());
@@ -87,7 +84,7 @@ fn a_slow_wire_shows_in_the_figures() {
             wire.set(Weather::Delay(Duration::from_millis(5)));
             let slow_us = select_mean_us(&folder.run_json(&run));
             assert!(slow_us >= 10_000.0, "5 ms each way: {slow_us} us");
-            // In the server nobody waits for the wire: that is what the loop is there for.
+            // The loop in the server does not wait for the wire.
             let inside_us = select_mean_us(&folder.run_json(&in_server));
             ensure(slow_us > fast_us && slow_us > inside_us, || {
                 format!(
@@ -126,8 +123,7 @@ fn a_wire_is_cut(listener: &Listener) {
     folder.slob(format!("verify --target {target}")).success();
 }
 
-/// Repeats a command until it succeeds: the server may not have noticed yet that its client is gone, and hold that one's locks.
-/// Any other failure is the test's.
+/// The server may not have noticed yet that its client is gone, and hold that one's locks. Any other failure is the test's.
 fn when_unlocked(folder: &Folder, line: &str) {
     until(|| {
         let called = folder.slob(line);
@@ -137,7 +133,7 @@ fn when_unlocked(folder: &Folder, line: &str) {
     });
 }
 
-/// Cuts the wire and mends it once the program has ended with that code, soon and with a word.
+/// Mends the wire once the program has ended with that code, soon and with a word.
 fn ended_by_a_cut(child: Child, wire: &Wire, code: i32) {
     wire.set(Weather::Cut);
     let cut = Instant::now();
@@ -148,7 +144,7 @@ fn ended_by_a_cut(child: Child, wire: &Wire, code: i32) {
     assert!(said.contains("server") && !said.contains("panicked"), "{said}");
 }
 
-/// One server and one way not to hear from it any more, with a folder of its own.
+/// One server and one way to lose it, with a folder of its own.
 struct Case {
     server: Listener,
     folder: Folder,
@@ -157,7 +153,7 @@ struct Case {
 }
 
 impl Case {
-    /// Waits for the end, which must come within that time with code 3 and these words.
+    /// The end must come within that time with code 3 and these words.
     fn ends(&self, child: Child, within: Duration, words: &[&str]) {
         self.ends_with(3, child, within, words);
     }
@@ -169,7 +165,6 @@ impl Case {
         assert!(words.iter().any(|word| said.contains(word)) && !said.contains("panicked"), "{said}");
     }
 
-    /// Packets vanish under a run.
     fn run_without_a_cable(&self, network: &Network) {
         let wire = Wire::lay(network.near(), self.server.port);
         let target = self.server.target_at(network.near(), wire.port());
@@ -177,12 +172,12 @@ impl Case {
         let child = at_work(&mut command_in(network, &self.folder, &run));
         self.runs.store(true, Ordering::Relaxed);
         network.pull();
-        // Some rows are read back yet, for half a minute at most.
+        // Reading some rows back takes half a minute at most.
         self.ends(child, NOTICED + Duration::from_secs(30), VANISHED);
         assert_failed_and_kept(&self.folder.last_record());
     }
 
-    /// Packets vanish under a load, which then goes on from where it was.
+    /// A load resumes after the packets vanished.
     fn load_without_a_cable(&self, network: &Network) {
         let wire = Wire::lay(network.near(), self.server.port);
         wire.set(Weather::Delay(Duration::from_millis(200)));
@@ -198,7 +193,7 @@ impl Case {
         self.folder.slob(format!("verify --target {sound}")).success();
     }
 
-    /// Packets vanish under a verification, which waits half a minute more for a server that may recover.
+    /// A verification waits half a minute more for a server that may recover.
     fn verify_without_a_cable(&self, network: &Network) {
         let wire = Wire::lay(network.near(), self.server.port);
         wire.set(Weather::Delay(Duration::from_millis(100)));
@@ -210,7 +205,6 @@ impl Case {
         self.ends(child, NOTICED + Duration::from_secs(40), VANISHED);
     }
 
-    /// The wire lives, and says nothing.
     fn run_on_a_silent_wire(&self) {
         let wire = Wire::lay(LOOPBACK, self.server.port);
         let target = self.server.target_at(LOOPBACK, wire.port());
@@ -222,7 +216,7 @@ impl Case {
         assert_failed_and_kept(&self.folder.last_record());
     }
 
-    /// Something takes the connection, and says nothing: nothing ran.
+    /// Nothing ran.
     fn connect_to_a_silent_wire(&self) {
         let wire = Wire::lay(LOOPBACK, self.server.port);
         wire.set(Weather::Silent);
@@ -235,7 +229,7 @@ impl Case {
 #[test]
 fn a_server_that_is_not_heard_of_holds_nothing_up() {
     let (servers, folder) = (servers(), Folder::new());
-    // Those that take a minute and longer only where all is asked for.
+    // Tests of a minute and longer run only in the full form.
     let is_full = is_full();
     let deeds: [fn(&Case, &Network); 3] =
         [Case::run_without_a_cable, Case::load_without_a_cable, Case::verify_without_a_cable];

@@ -1,4 +1,4 @@
-//! A password is given in every way there is, and looked for everywhere it must not be.
+//! A password is given in every way there is, and searched everywhere it must not be.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) struct Locked {
     pub(crate) folder: Folder,
 }
 
-/// A server that wants a password of the account `plain`.
+/// The account `plain` needs a password.
 pub(crate) fn locked() -> Option<Locked> {
     let access = ["host all plain 127.0.0.1/32 scram-sha-256"];
     let cluster = Cluster::start_with_or_skip(Version::V15, &[], &access)?;
@@ -31,7 +31,7 @@ impl Locked {
         format!("postgres://plain@127.0.0.1:{}/slob", self.cluster.port())
     }
 
-    /// A file for passwords, readable by its owner only.
+    /// Only its owner can read the file.
     fn pass_file(&self, password: &str) -> String {
         use std::os::unix::fs::PermissionsExt;
         self.folder.write("passwords", &format!("*:*:*:plain:{password}\n"));
@@ -75,7 +75,7 @@ fn a_password_is_nowhere_but_where_it_was_put() {
     for called in called {
         assert!(!contains(called.stdout.as_bytes()) && !contains(called.stderr.as_bytes()));
     }
-    // What the user put into the environment is the user's, and so is the script's.
+    // The user put it into the environment, which the script inherits.
     let own: Vec<String> =
         holders(folder.path()).into_iter().filter(|path| !path.contains("/environment-")).collect();
     assert!(own.is_empty(), "{own:?}");
@@ -139,7 +139,7 @@ fn a_mistyped_target_is_refused_before_anything_and_not_shown() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is made");
 }
 
-/// The library is asked for all of them elsewhere: these go through the program.
+/// Tests of the library use all mistyped targets; these go through the program.
 #[test]
 fn some_mistyped_targets_are_shown_by_no_command() {
     let folder = Folder::new();

@@ -39,7 +39,7 @@ impl Disk {
         self.0.path()
     }
 
-    /// Leaves no room, for as long as somebody else makes some: until several tries in a row found none.
+    /// Others may make room meanwhile: fills until several tries in a row found none.
     fn fill(&self) {
         let mut file = File::options().create(true).append(true).open(self.filler()).unwrap();
         let (large, mut refused) = (vec![0; 1 << 20], 0);
@@ -55,14 +55,13 @@ impl Disk {
         }
     }
 
-    /// Leaves no room, while the program stands still: else it may be done before.
+    /// The program is stopped meanwhile: else it may be done before.
     fn fill_under(&self, child: &Child) {
         signal(child, Signal::STOP);
         self.fill();
         signal(child, Signal::CONT);
     }
 
-    /// Leaves that much room.
     fn fill_but(&self, megabytes: u64) {
         self.fill();
         let file = File::options().write(true).open(self.filler()).unwrap();
@@ -101,7 +100,7 @@ pub(super) fn bytes_below(folder: &Path) -> u64 {
     entries.map(|entry| bytes(entry.path())).sum()
 }
 
-/// It failed, and said why in words that somebody can act on.
+/// It failed, and said why in words that help.
 fn assert_failed(child: Child, words: &[&str]) -> Called {
     let called = Called::from(child.wait_with_output().unwrap()).exits(3);
     let said = called.all();
@@ -154,7 +153,7 @@ fn a_record_that_finds_no_room_is_not_taken_for_one() {
     let child = folder.start(&run);
     wait_for("the run begins", || Path::new(&results).is_dir());
     disk.fill();
-    // What was measured is said, since it can't be kept.
+    // The message has the figures, since they can't be kept.
     assert_failed(child, FULL).fails(3, &["Complete?"]);
     let listed = |word: &str| {
         let text = folder.slob(format!("list --json --results-dir {results}")).success().stdout;
@@ -173,7 +172,7 @@ fn a_record_that_finds_no_room_is_not_taken_for_one() {
     assert_failed(child, &["writing the journal"]);
 }
 
-/// Half a page looks like a page, and is recommended as one.
+/// Half a page looks like a page.
 #[test]
 fn pages_that_find_no_room_are_not_there_and_not_recommended() {
     let Some(disk) = Disk::mount_or_skip(8) else { return };
@@ -220,7 +219,7 @@ fn a_postgresql_without_room_for_data_or_log_goes_on_when_there_is_some() {
     let setup = format!("setup --target {target} --scale 64M --scan-table-sz 64 small 1");
     data.fill_but(24);
     folder.slob(&setup).refused(&["are free there"]);
-    // With room at first, which somebody else takes while the load is slow.
+    // With room at first, which is taken while the load is slow.
     data.make_room();
     let wire = Wire::lay(Ipv4Addr::LOCALHOST.into(), cluster.port());
     wire.set(Weather::Delay(Duration::from_millis(5)));
@@ -313,7 +312,6 @@ fn what_is_written_on_a_full_disk_leaves_nothing_and_names_its_file() {
     assert!(!said.contains(".new"), "{said}");
 }
 
-/// The files below a folder.
 fn walked(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries

@@ -37,8 +37,7 @@ fn the_series_and_the_histograms_add_up_to_the_totals() {
     }
 }
 
-/// The plan of a run is repeated from its record: with a window in the middle, with every kind of operation, hot spots,
-/// think time, in an open loop. What is changed in a record afterwards shows.
+/// The plan of a run is repeated from its record, with every kind of operation. Later changes of the record show.
 #[test]
 fn a_record_can_be_checked_against_its_plan() {
     let folder = Folder::loaded(2, "8M");
@@ -54,7 +53,7 @@ fn a_record_can_be_checked_against_its_plan() {
         format!("{timed} --rate 200 --update-pct 50"),
     ];
     for run in runs {
-        // In so short a window what the device read is no measure.
+        // In so short a window the device's reads are no measure.
         let record = folder.run_json(format!("{run} --buffered"));
         let done: u64 = record["sessions"].as_array().unwrap().iter().map(operations_of).sum();
         assert!(done > 0);
@@ -77,7 +76,7 @@ fn a_record_can_be_checked_against_its_plan() {
     let doubted = folder.slob("verify --run latest").exits(1);
     let text = doubted.stdout;
     assert!(text.contains("DIFFERS  session 1: ") && text.contains("not everything agrees"), "{text}");
-    // What would take years to plan again is not.
+    // A plan that would take years is not made again.
     record["sessions"][1]["before_window"] = (u64::MAX - 1).into();
     fs::write(&file, record.to_string()).unwrap();
     folder.slob("verify --run latest").exits(1);
@@ -87,7 +86,7 @@ fn operations_of(session: &Value) -> u64 {
     ["selects", "updates", "scans"].iter().map(|kind| session[kind].as_u64().unwrap()).sum()
 }
 
-/// What the server says of itself, and the kernel of it.
+/// Figures of the server and of the kernel.
 struct Witness {
     updated: i64,
     commits: i64,
@@ -116,8 +115,7 @@ impl Witness {
     }
 }
 
-/// CPU seconds of a process with all its children that have ended and been waited for: utime, stime, cutime and cstime
-/// of /proc/PID/stat (proc(5)), in ticks of 10 ms.
+/// utime, stime, cutime and cstime of /proc/PID/stat (proc(5)), in ticks of 10 ms.
 fn cpu_s(pid: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
@@ -136,7 +134,7 @@ fn a_server_and_its_log_and_the_kernel_agree_with_the_record() {
     let record = folder.run_json(format!("{scale} {work} --warmup 0 --work-unit 4"));
     let updates = number(&record, "/operations/update/rows");
     let db = number(&record, "/db_cpu/cpu/user_s") + number(&record, "/db_cpu/cpu/system_s");
-    // A session tells what it did when it ends, and its CPU is known when the server has waited for it.
+    // A session publishes its work when it ends, and its CPU is known when the server has waited for it.
     let after = until(|| {
         let after = Witness::ask(&cluster);
         let (updated, cpu_s) = ((after.updated - before.updated) as f64, after.cpu_s - before.cpu_s);
@@ -146,14 +144,14 @@ fn a_server_and_its_log_and_the_kernel_agree_with_the_record() {
         Ok(after)
     });
     assert_eq!(updates, 4.0 * 500.0 * 4.0);
-    // Each UPDATE is one, and each batch. Looking around before and after the window is in the server's sum only.
+    // Each UPDATE and each batch is a transaction. The server's sum includes statements before and after the window.
     let (commits, counted) = ((after.commits - before.commits) as f64, number(&record, "/counters/commits"));
     assert!((2000.0..2200.0).contains(&counted) && counted <= commits, "{counted} of {commits} commits");
     let log = after.log_at - before.log_at;
     let redo = number(&record, "/counters/redo_bytes");
     assert!((0.98..=1.0).contains(&(redo / log)), "{redo} bytes of redo, the log grew by {log}");
-    // The sessions are gone, so that the server has waited for them: their CPU is in its children's. The run's part of
-    // that is what lies between its snapshots; connecting and looking around come on top.
+    // The server has waited for its sessions: their CPU is in its children's. Connecting and looking around come on top of the
+    // run's part.
     let all = after.cpu_s - before.cpu_s;
     assert!(db <= all + 0.05 && db >= 0.5 * all, "{db} s of DB CPU, the kernel says {all} s");
 }

@@ -19,7 +19,6 @@ struct Place {
     _bench: Option<Bench>,
 }
 
-/// SQLite, and the servers that are installed.
 fn places() -> Vec<Place> {
     let folder = Folder::new();
     let target = format!("sqlite:{}", folder.at("d").display());
@@ -41,7 +40,6 @@ impl Place {
         self.folder.slob(format!("{command} --target {}", self.target))
     }
 
-    /// Locks it as another program does.
     fn lock(&self) -> TargetLock {
         let Some(kind) = self.kind else {
             fs::create_dir_all(self.folder.at("d")).unwrap();

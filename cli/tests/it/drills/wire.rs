@@ -9,18 +9,17 @@ use std::time::Duration;
 
 use slob_testing::tries::{ensure, until};
 
-/// What the wire does to all connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weather {
     /// Passes everything on, after that long.
     Delay(Duration),
-    /// Closes every connection, and all that are made from now on.
+    /// Closes every connection, also new ones.
     Cut,
     /// Acknowledges everything and passes nothing on: to the kernel of either side the other one is alive.
     Silent,
 }
 
-/// Passes connections on to a port of loopback. Its threads end with the test's process.
+/// Its threads end with the test's process.
 pub(crate) struct Wire {
     port: u16,
     state: Arc<State>,
@@ -34,7 +33,7 @@ struct State {
 }
 
 impl State {
-    /// How long to hold what was read; `None` if the connection is to end.
+    /// `None` if the connection is to end.
     fn delay(&self) -> Option<Duration> {
         let mut weather = self.weather.lock().unwrap();
         loop {
@@ -48,7 +47,7 @@ impl State {
 }
 
 impl Wire {
-    /// A sound wire from an address of this machine to a server's port.
+    /// From an address of this machine to a server's port.
     pub(crate) fn lay(from: IpAddr, to: u16) -> Self {
         let listener = TcpListener::bind((from, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -74,7 +73,6 @@ impl Wire {
         self.port
     }
 
-    /// Waits until the connections have passed on so many bytes.
     pub(crate) fn has_carried(&self, bytes: u64) {
         let carried = || self.state.carried.load(Ordering::Relaxed);
         until(|| ensure(carried() >= bytes, || format!("{} of {bytes} bytes were carried", carried())));
@@ -86,7 +84,7 @@ impl Wire {
     }
 }
 
-/// Carries what comes from one end to the other, until one of both closes.
+/// Until one of both ends closes.
 fn carry(from: &TcpStream, to: &TcpStream, state: &Arc<State>) {
     let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
     let state = Arc::clone(state);

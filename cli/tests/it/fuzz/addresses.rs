@@ -18,7 +18,7 @@ const GOOD: &[&str] = &[
 ];
 const WORDS: &[&str] =
     &["@", ":", "/", "//", "?", "&", "=", ",", "[", "]", "%40", "%2F", "%", " ", "password=", "."];
-/// What no message may show; it needs no escape.
+/// No message may show it; it needs no escape.
 const MARK: &str = "hunter2";
 
 #[test]
@@ -42,7 +42,7 @@ fn damaged_addresses_do_no_harm() {
     });
 }
 
-/// A password as people mistype it: characters that divide an address are not always escaped.
+/// People mistype passwords: characters that divide an address are not always escaped.
 fn password(random: &mut Random) -> String {
     let pieces = [
         "a", "1", "@", ":", "/", "?", "#", "&", "=", "%", "%40", ",", "[", "]", " ", "é", "\u{7}", "//", ".",
@@ -105,7 +105,7 @@ const FOREIGN: &[&str] = &[
     "mysql -h h -u slob -pPW",
 ];
 
-/// Every target that one mistyped character makes of good ones: lost, exchanged, replaced or added.
+/// One mistyped character of good targets: lost, exchanged, replaced or added.
 pub(crate) fn mistyped() -> impl Iterator<Item = String> {
     let typed = "@:/?&=;,.%#+ '[]|x1-".chars();
     WITH_PASSWORD.iter().chain(FOREIGN).flat_map(move |good| {

@@ -5,7 +5,6 @@ use slob_spec::{ConfFile, LoadSpec, Param, RunSpec, Settings, Table, init_text, 
 use super::damage::{self, ODD, Random};
 use super::each;
 
-/// The table of parameters as the program has it.
 pub(super) fn table() -> Table {
     let options: [&'static [Param]; 4] = [
         slob_engine_sqlite::KIND.params,
@@ -27,7 +26,6 @@ DBNAME=pgio\nCONNECT_STRING=\"pgio\"\nCREATE_BASE_TABLE=TRUE\n";
 const WORDS: &[&str] =
     &["=", "\n", "export ", "'", "\"", "\\\n", "$", "`", "#", "%", "M", "A=B", "\r\n", "if true; then"];
 
-/// Everything that is made of a file.
 fn use_all(table: &Table, text: &str, environment: &[(String, String)], flags: &[(String, String)]) {
     let file = ConfFile::parse("slob.conf", text);
     if let Err(errors) = &file {
@@ -51,7 +49,6 @@ fn use_all(table: &Table, text: &str, environment: &[(String, String)], flags: &
     assert!(!secret_too || shown(&again) == shown(&resolved.settings), "{written}");
 }
 
-/// A pair of a key and an odd value.
 fn pair(table: &Table, before: &str, random: &mut Random) -> (String, String) {
     let param = random.of_these(table.params());
     (format!("{before}{}", param.key), (*random.of_these(ODD)).to_owned())
@@ -69,7 +66,7 @@ fn damaged_configurations_do_no_harm() {
     });
 }
 
-/// Of these most are good, so that what is behind the reader sees something too.
+/// Most values are good, so that what is behind the reader is tested too.
 #[test]
 fn odd_values_do_no_harm() {
     let table = table();

@@ -1,13 +1,13 @@
-//! What breaks readers: cut, lost, doubled and exchanged pieces, odd bytes, odd values in their places.
+//! Damage that breaks readers: cut, lost, doubled and exchanged pieces, odd bytes, odd values.
 
 use serde_json::{Value, json};
 
 pub(super) use crate::common::Random;
 
-/// What a page must never hold as it is.
+/// A page must never hold it as it is.
 pub(super) const SCRIPT: &str = "<script>alert(1)</script>";
 
-/// Texts that are none of what is expected, in every format.
+/// Unexpected texts in every format.
 pub(super) const ODD: &[&str] = &[
     "",
     "0",
@@ -51,7 +51,7 @@ pub(super) const ODD: &[&str] = &[
     "</script><!--",
 ];
 
-/// Bytes with one to six pieces damaged; `words` are the format's own.
+/// Damages one to six pieces; `words` are the format's own.
 pub(super) fn bytes(original: &[u8], words: &[&str], random: &mut Random) -> Vec<u8> {
     let mut bytes = original.to_vec();
     for _ in 0..=random.index(6) {
@@ -83,12 +83,11 @@ pub(super) fn bytes(original: &[u8], words: &[&str], random: &mut Random) -> Vec
     bytes
 }
 
-/// The same as text.
 pub(super) fn text(original: &str, words: &[&str], random: &mut Random) -> String {
     String::from_utf8_lossy(&bytes(original.as_bytes(), words, random)).into_owned()
 }
 
-/// JSON with one to three values exchanged for others, so that it still reads as JSON, and mostly as what it was.
+/// Exchanges one to three values, so that it still reads as JSON.
 pub(super) fn json(original: &Value, random: &mut Random) -> Value {
     let mut value = original.clone();
     for _ in 0..=random.index(3) {
@@ -98,7 +97,7 @@ pub(super) fn json(original: &Value, random: &mut Random) -> Value {
     value
 }
 
-/// A value in a document: branch by branch, so that a long list is no likelier than a short field.
+/// Branch by branch, so that a long list is no likelier than a short field.
 fn somewhere<'a>(value: &'a mut Value, random: &mut Random) -> &'a mut Value {
     let children = match value {
         Value::Array(items) => items.len(),

@@ -17,7 +17,6 @@ use super::each;
 const WORDS: &[&str] = &["{", "}", "[", "]", ",", ":", "\"", "null", "1e999", "\\u0000", "[[[[[[[[", "\n"];
 const STEP: &str = "a/read/1x1/1";
 
-/// Damaged as bytes or with odd values.
 fn damaged(original: &Value, random: &mut Random) -> Vec<u8> {
     if random.one_in(3) {
         damage::bytes(&serde_json::to_vec_pretty(original).unwrap(), WORDS, random)
@@ -42,7 +41,7 @@ fn damaged_campaigns_do_no_harm() {
     let campaign = Campaign::build(Plan::parse("plan.toml", plan).unwrap(), &base, &table).unwrap();
     let (good, state) = (serde_json::to_value(&campaign.schedule).unwrap(), state());
     let folder = tempfile::tempdir().unwrap();
-    // A run that the state does not know: it is looked for when a step was under way.
+    // A run that the state does not know is searched when a step was under way.
     let run = folder.path().join("20261121T014616Z-unnoted");
     let record = include_str!("../../../../crates/record/tests/fixtures/v1/20261121T014717Z-hook/run.json");
     let name = r#""name":"hook""#;

@@ -33,7 +33,7 @@ const WORDS: &[&str] = &[
     "!include ",
 ];
 
-/// An engine, its target with the file's name in the place of FILE, and a good file.
+/// Engine, target with FILE in place of the file's name, and a good file.
 const READERS: [(&EngineKind, &str, &str); 3] = [
     (&slob_engine_mysql::KIND, "mysql://127.0.0.1:1/?defaults-file=FILE", MY_CNF),
     (&slob_engine_postgres::KIND, "postgres://u@127.0.0.1:1/d?passfile=FILE", PGPASS),

@@ -36,13 +36,13 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Begins to count: what is held now.
+/// Bytes that are held now.
 pub(super) fn start() -> isize {
     MOST.set(HELD.get());
     HELD.get()
 }
 
-/// The most that was held since then, beyond what was held at that time, in bytes.
+/// The most bytes held since then, beyond those held at `start`.
 pub(super) fn most_since(start: isize) -> usize {
     usize::try_from(MOST.get() - start).unwrap_or(0)
 }

@@ -1,8 +1,5 @@
-//! Nothing that a file, an address or an environment holds may stop a reader, slow it down or fill the memory.
-//!
-//! Inputs are good files that were damaged by a generator with a seed. Without more said each reader gets so many as
-//! take a second or two; `FUZZ_INPUTS=100000` gives each that many. A failure names the seed of its input:
-//! `FUZZ_SEED=n FUZZ_INPUTS=1` makes that input again.
+//! No file, address or environment may stop a reader, slow it down or fill the memory. Good files are damaged by a generator; a failure
+//! names its seed. `FUZZ_INPUTS=100000` gives each reader that many inputs.
 
 pub(crate) mod addresses;
 mod awr_info;
@@ -21,14 +18,14 @@ use std::time::{Duration, Instant};
 
 use damage::Random;
 
-/// Beyond this an input is held to hang the reader. It is no measure of speed: inputs take milliseconds.
+/// Beyond this an input hangs the reader. It is no measure of speed: inputs take milliseconds.
 const HANGS: Duration = Duration::from_secs(60);
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
-/// Calls `work` with many inputs. None may panic, hang, or take more than `most_mib` of memory at a time.
+/// No input may panic, hang, or take more than `most_mib` of memory at a time.
 #[allow(clippy::print_stderr, reason = "how many inputs there were belongs to what was shown")]
 fn each(reader: &str, usual: u64, most_mib: usize, mut work: impl FnMut(&mut Random)) {
     let (first, count) = (number("FUZZ_SEED").unwrap_or(1), number("FUZZ_INPUTS").unwrap_or(usual));

@@ -11,7 +11,7 @@ use super::each;
 const WORDS: &[&str] =
     &["{", "}", "[", "]", ",", ":", "\"", "null", "1e999", "-1", "\\u0000", "\\ud800", "[[[[[[[[", "\n"];
 
-/// What an observer of this host says of this process: a hello, a server that was found, one that was not, and two sights.
+/// A hello, a server that was found, one that was not, and two sights, all of this process.
 fn conversation() -> Vec<Vec<u8>> {
     let me = std::process::id();
     let questions = format!(

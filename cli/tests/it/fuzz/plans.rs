@@ -1,4 +1,4 @@
-//! Plans of campaigns, and everything that is worked out from one before the first run.
+//! Plans of campaigns, and everything that is made of one before the first run.
 
 use slob_campaign::{Campaign, Plan};
 use slob_spec::Settings;

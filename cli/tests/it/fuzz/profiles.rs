@@ -1,4 +1,4 @@
-//! Saved profiles, and everything that is worked out from one: its summary, its demand, a plan.
+//! Saved profiles, and everything that is made of one: its summary, its demand, a plan.
 
 use slob_demand::{At, By, Choice, Costs, Limits, Profile, Summary, compare, not_modelled, solve};
 use slob_report::profiles::{profile_page, profile_text};
@@ -36,7 +36,6 @@ const WORDS: &[&str] = &[
     "18446744073709551616",
 ];
 
-/// The profile with a number or a moment exchanged for another.
 fn other_values(random: &mut Random) -> String {
     let mut text = PROFILE.to_owned();
     for _ in 0..=random.index(3) {

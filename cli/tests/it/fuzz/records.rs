@@ -26,7 +26,6 @@ fn fixtures() -> Vec<PathBuf> {
     list_runs(&folder).unwrap().into_iter().map(|run| run.join("run.json")).collect()
 }
 
-/// Everything that is made of a record, and of it beside a good one.
 fn use_all(record: &Record, good: &Record, random: &mut Random) {
     assert!(!text_report(record).is_empty() && !compact_summary(record).is_empty());
     let _ =
@@ -64,7 +63,7 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
     }
 }
 
-/// Reads a file both ways; what is read must be the same when it is written and read again.
+/// A record must be the same when it is written and read again.
 fn read(path: &Path) -> Option<Record> {
     let whole = read_record_with(path, SeriesWanted::Whole);
     let in_part = [SeriesWanted::Empty, SeriesWanted::Counts].map(|part| read_record_with(path, part));
@@ -116,7 +115,7 @@ fn odd_records_give_reports() {
     assert!(all < 100 || were_read * 5 > all, "{were_read} of {all} were read: that shows little");
 }
 
-/// Every text of a record that may be anything is a script; its pages must show it, and not run it.
+/// Every free text of a record is a script; its pages must show it, and not run it.
 #[test]
 fn no_text_of_a_record_becomes_part_of_a_page() {
     let fixture = fs::read_to_string(&fixtures()[0]).unwrap();
@@ -162,7 +161,7 @@ fn pointers(value: &Value, path: String, texts: &mut Vec<String>) {
     }
 }
 
-/// A file that ends anywhere is no record: that of a run that was copied while its disk was full.
+/// A run may be copied while its disk is full.
 #[test]
 fn a_record_that_was_cut_is_refused_wherever() {
     let folder = tempfile::tempdir().unwrap();
