@@ -1,5 +1,4 @@
-//! The database's host, wherever it is: in a container of this host, and at the end of an ssh connection. OpenSSH's server is a real
-//! one, with keys of its own.
+//! The database's host: in a container of this host, and at the end of an ssh connection to a real OpenSSH server.
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -25,7 +24,7 @@ fn contained() -> Option<(Bench<Cluster>, Arc<Container>)> {
     common::contained(Version::V15, &[("shared_buffers", "1MB"), ("max_connections", "20")])
 }
 
-/// Runs with an ssh that knows the server's key.
+/// The ssh knows the server's key.
 fn run(folder: &Folder, sshd: Option<&Sshd>, flags: impl AsRef<str>) -> Called {
     let path = sshd.map_or_else(|| std::env::var("PATH").unwrap(), Sshd::search_path);
     folder.slob_with_env(format!("run --json -t 2 {}", flags.as_ref()), &[("PATH", &path)])
@@ -39,7 +38,7 @@ fn notes(record: &Value) -> String {
     record["notes"].to_string()
 }
 
-/// What must be known of a server that was seen.
+/// The figures that an observed server must have.
 fn assert_seen(record: &Value, by: &str) {
     let seen = &record["observed"][0];
     assert_eq!(seen["by"], by, "{seen}");
@@ -51,7 +50,7 @@ fn assert_seen(record: &Value, by: &str) {
     assert_eq!(record["server"]["data_path"], "/srv", "as the server sees it");
 }
 
-/// A path of the container means nothing on the host: what carries it must be found all the same.
+/// A path of the container means nothing on the host, but its device must be found.
 #[test]
 fn a_server_in_a_container_is_seen_by_auto_by_its_process_and_through_ssh() {
     let Some((bench, _container)) = contained() else { return };
@@ -73,7 +72,7 @@ fn a_server_in_a_container_is_seen_by_auto_by_its_process_and_through_ssh() {
     }
 }
 
-/// One server in one stretch of time, by whoever looks: its CPU and its I/O agree.
+/// Observers of one stretch of time agree on CPU and I/O.
 #[test]
 fn whoever_looks_sees_the_same() {
     let Some((bench, _container)) = contained() else { return };
@@ -98,7 +97,7 @@ fn whoever_looks_sees_the_same() {
         });
         samples.collect()
     };
-    // What works is there at both edges, and at rest.
+    // Working processes are there at both edges, and at rest.
     let mut session = bench.server.admin();
     let begin = look();
     session.batch_execute("SELECT sum(sqrt(n)) FROM generate_series(1, 3000000) n").unwrap();
@@ -126,7 +125,7 @@ fn a_mariadb_server_in_a_container_is_seen() {
     assert!(auto["server"]["data_path"].as_str().is_some_and(|path| path.starts_with("/srv")));
 }
 
-/// A run by an account that has no rights, in a folder that it may write to.
+/// The account has no rights, but it may write to the folder.
 fn run_as_nobody(conf: &Folder, flags: &str) -> Option<(Value, String)> {
     let folder = Folder::in_temp();
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
@@ -157,7 +156,7 @@ fn an_account_without_rights_sees_cpu_and_device_and_is_told_what_is_lacking() {
 fn an_account_without_rights_is_told_which_process_may_be_the_server() {
     let Some(bench) = mariadb(&["innodb-buffer-pool-size=6M"]) else { return };
     bench.setup(1, "16M");
-    // The socket tells whoever may use it who listens there.
+    // Every user of the socket may learn who listens there.
     let data = bench.server.data_folder();
     std::fs::set_permissions(data.parent().unwrap(), PermissionsExt::from_mode(0o700)).unwrap();
     let Some((unseen, report)) = run_as_nobody(&bench.folder, "") else { return };
@@ -196,7 +195,7 @@ fn a_server_that_may_use_a_tenth_of_a_cpu_is_bound_by_it() {
     assert!(free["observed"][0]["limits"]["cpus"].is_null() && !words.contains("throttled"), "{words}");
 }
 
-/// A run must come to its end whatever becomes of who looks on: the exit code is the same, and a note says what happened.
+/// A failing observer never changes the exit code of a run; a note says what happened.
 fn assert_complete(called: Called, words: &[&str]) -> Value {
     let record = record(called);
     assert_eq!(record["status"]["state"], "completed");
@@ -252,7 +251,7 @@ fn an_observer_is_started_again(
     assert_eq!(status.code(), Some(0));
     assert_eq!(record["status"]["state"], "completed");
     assert_contains(&notes(&record), &["failed after", words, "it is started again"]);
-    // What the kernel counts goes on, what the observer added up is lost.
+    // The kernel's counts go on, the observer's sums are lost.
     assert!(record["host"]["cpu"]["idle_s"].is_number(), "{}", record["host"]);
     assert_eq!(record["db_cpu"], Value::Null);
     if signal == Signal::STOP {
@@ -264,7 +263,7 @@ fn an_observer_is_started_again(
     });
 }
 
-/// An observer whose samples are bent by a statement of Python on the first sample and this one.
+/// A statement of Python bends the observer's samples from the first one on, or from this one.
 fn install_liar(sshd: &Sshd, lie: &str) {
     let script = format!(
         r#"#!/usr/bin/env python3
@@ -312,7 +311,7 @@ fn figures_of_an_observer_that_lies_are_absent_with_a_note() {
 fn a_copy_of_this_program_observes_and_leaves_nothing_behind() {
     let Some(sshd) = Sshd::start_or_skip() else { return };
     let folder = Folder::loaded(1, "8M");
-    // mktemp of whoever logs in makes its files there.
+    // mktemp makes its files there for every account.
     let made = Folder::in_temp();
     sshd.install_script("mktemp", &format!("#!/bin/sh\nexec /usr/bin/mktemp -p {}\n", made.path().display()));
     let probe = "probe --observe ssh:localhost --observe-copy --size-mb 16 --seconds 0.1 --sessions 1 --depths 4 --json";
@@ -342,7 +341,6 @@ fn what_can_not_be_is_refused_before_anything_is_touched() {
     assert!(none["db_cpu"].is_null() && notes(&none) == "[]", "{}", notes(&none));
 }
 
-/// Who asks is gone: so is the observer.
 #[test]
 fn a_stop_ends_the_wait_for_a_silent_observer_and_leaves_no_ssh() {
     let Some(bench) = postgres(Version::V15, &[("shared_buffers", "1MB")]) else { return };
@@ -370,7 +368,7 @@ fn descendants(pid: u32) -> Vec<u32> {
     children(pid).into_iter().flat_map(|child| [vec![child], descendants(child)].concat()).collect()
 }
 
-/// A process below another one, by its name.
+/// By its name.
 fn descendant(pid: u32, name: &str) -> Option<u32> {
     let is_it = |pid: &u32| {
         std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name)

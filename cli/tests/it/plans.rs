@@ -6,31 +6,30 @@ use crate::common::{Folder, Signal, is_full, mariadb, postgres, read_json};
 use slob_testing::postgres::Version;
 use slob_testing::tries::{Seen, ensure, shown_within};
 
-/// Old versions that UPDATEs left are pruned, logged and written by who reads the block next on PostgreSQL: by its end a run has
-/// visited nearly every block, and does no more of what the one before it left to do than the next will do of its own.
+/// On PostgreSQL the next reader of a block prunes, logs and writes old versions that UPDATEs left. At its end a run has visited
+/// nearly every block, so it leaves as much to do as it found.
 const WARMUP: &str = "3";
-/// Operations are drawn from decks of a hundred for each session, of which a window leaves some unfinished: about five commits of
-/// the five hundred here by chance. So many are made that 5 % is far beyond that.
+/// Each session draws operations from decks of a hundred, which a window leaves unfinished: about five of these five hundred
+/// commits. So 5 % is far beyond chance.
 const RUN: &str =
     "-s 4 -t 2 --rate 300 --update-pct 30 --work-unit 24 --update-work-unit 3 --run-time 6 --warmup 3";
-/// What a plan must meet.
+/// The figures that a plan must meet.
 const MUST: [&str; 4] = ["physical reads", "redo", "commits", "physical writes"];
 const TOLERANCE: f64 = 5.0;
-/// What the last of three calibrations of seconds comes to on a machine that others work on too. Beyond the tolerance the plan says
-/// why, which is asserted as well.
+/// A machine that others use makes the last of three short calibrations so inexact, in percent. Beyond the tolerance the plan
+/// must say why.
 const NEAR: f64 = 10.0;
-/// Means of the same device in two runs of seconds differ by what else the machine does. Reads that a cache serves, or commits
-/// that wait for nothing, are quicker by more than this, and sessions that queue are slower.
+/// Means of the same device in two runs of seconds differ by other work. Cached reads and commits without waits are quicker by
+/// more than this, and sessions that queue are slower.
 const LATENCY_FACTOR: f64 = 4.0;
 
-/// The profile of the latest run in a folder, kept in a file.
 fn profiled(folder: &Folder, file: &str) -> Value {
     folder.slob(format!("profile latest -o {file}")).success();
     let profile = read_json(folder.at(file));
     profile["intervals"][0]["figures"].clone()
 }
 
-/// A plan for a target, from a profile; its parameters are in `plan.conf`.
+/// Its parameters are in `plan.conf`.
 fn planned(folder: &Folder, profile: &str, target: &str) -> Value {
     let flags = format!("--calibration 4s --warmup {WARMUP} --target {target}");
     folder.slob(format!("plan {profile} --json --force -o plan.conf {flags}")).json()
@@ -41,13 +40,11 @@ fn target(folder: &Folder) -> String {
     conf.lines().find_map(|line| line.strip_prefix("TARGET=")).unwrap().trim_matches('\'').to_owned()
 }
 
-/// What a plan says of a figure.
 fn line<'a>(plan: &'a Value, what: &str) -> &'a Value {
     let lines = plan["fit"]["lines"].as_array().unwrap();
     lines.iter().find(|line| line["what"] == what).unwrap_or(&Value::Null)
 }
 
-/// Figures of the first run beside those of the run of its plan.
 fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str], percent_off: f64) -> Seen {
     for name in rates {
         let [one, other] = [first, second].map(|figures| figures[*name].as_f64().unwrap_or(f64::NAN));
@@ -62,9 +59,9 @@ fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str]
     Ok(())
 }
 
-/// A run is profiled, a plan is made from the profile and then run: each rate is near, means are like each other.
+/// Each rate of the plan's run is near that of the first one, and means are like each other.
 fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str], percent_off: f64) {
-    // The first UPDATE of a row after a load logs more than later ones: what is compared must not depend on how many are left.
+    // The first UPDATE of a row after a load logs more than later ones: all rows are updated before.
     folder.run_json("-s 4 -t 2 --update-pct 100 --run-time 6 --warmup 0");
     // And what these have left to prune is read away.
     folder.run_json("-s 4 -t 2 --update-pct 0 --run-time 3 --warmup 0");
@@ -88,7 +85,7 @@ fn a_plan_from_a_run_is_like_that_run() {
     if !is_full() {
         return eprintln!("skipped: it takes a minute, and servers have theirs; DRILLS=full makes it");
     }
-    // A checkpoint writes a thousand pages at once, some each minute here: writes are said, and not compared.
+    // A checkpoint writes a thousand pages at once, some each minute here: writes are not compared.
     let folder = Folder::loaded(4, "32M");
     assert_plan_is_like_the_run(
         &folder,
@@ -100,7 +97,7 @@ fn a_plan_from_a_run_is_like_that_run() {
 
 #[test]
 fn a_plan_from_a_run_on_a_server_is_like_that_run() {
-    // What a full page costs is logged once after a checkpoint: without it redo does not depend on when that was.
+    // Without full pages redo does not depend on the last checkpoint.
     let settings = [("shared_buffers", "8MB"), ("full_page_writes", "off"), ("track_io_timing", "on")];
     let Some(bench) = postgres(Version::V15, &settings) else { return };
     bench.setup(4, "16M");
@@ -121,7 +118,6 @@ fn a_plan_from_a_run_on_a_mariadb_is_like_that_run_and_it_is_watched_live() {
     assert!(subject["working_set"]["why"].as_str().unwrap().contains("given up pages"), "{subject}");
 }
 
-/// Every figure that must be met is, or the plan says why not.
 fn assert_met_or_said(plan: &Value) {
     for what in MUST {
         let line = line(plan, what);
@@ -151,7 +147,7 @@ fn a_plan_for_another_engine_meets_the_demand_or_says_what_it_can_not() {
         let plan = planned(&bench.folder, &there(&sqlite, "run.json"), &bench.target);
         assert_met_or_said(&plan);
         are_near(&plan, &["physical reads", "redo", "commits"])?;
-        // What was loaded anew is not checkpointed within seconds.
+        // New data are not checkpointed within seconds.
         let why = line(&plan, "physical writes")["why"].as_str().unwrap_or_default();
         ensure(why.contains("checkpoints wrote them later"), || format!("writes: {plan:#}"))?;
         // The other way round a page is more than a row's change, and nothing smaller can be done.

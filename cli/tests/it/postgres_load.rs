@@ -1,5 +1,4 @@
-//! Loads without room for their data, on real PostgreSQL servers started here: what was loaded is kept, and the next
-//! `slob setup` resumes.
+//! Loads without room for their data, on real PostgreSQL servers: loaded schemas are kept, and the next `slob setup` resumes.
 
 use std::fs;
 use std::path::Path;
@@ -53,7 +52,6 @@ impl LoadObserver for Silent {
     fn on_load(&self, _: &LoadEvent) {}
 }
 
-/// A tablespace that the role may use, on a small file system.
 fn small_tablespace(cluster: &Cluster, small: &Small) {
     let place = small.path().join("tables");
     fs::create_dir(&place).unwrap();
@@ -109,7 +107,7 @@ fn a_load_that_runs_out_of_room_keeps_what_is_done_and_goes_on(#[case] version: 
     let open = OpenSpec { tablespace: spec.tablespace.clone(), ..open };
     let engine = (slob_engine_postgres::KIND.open)(&open).unwrap();
     let plan = plan_load(engine.as_ref(), &spec).unwrap();
-    // Somebody else takes the room after it was looked at: what is left is enough for one schema and a half.
+    // Others take the room after the check: one schema and a half still fit.
     let filler = small.path().join("filler");
     fs::write(&filler, vec![1; 80 << 20]).unwrap();
     let error = load(engine.as_ref(), &plan, &AtomicBool::new(false), &Silent).unwrap_err();

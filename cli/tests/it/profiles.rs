@@ -15,7 +15,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// `awr_info`'s columns, and what they are called in a profile with what they are multiplied by.
+/// `awr_info`'s columns, their names in a profile, and factors.
 const COLUMNS: [(&str, &str, f64); 14] = [
     ("LIO", "logical_reads_per_s", 1.0),
     ("PREADS", "physical_read_requests_per_s", 1.0),
@@ -33,7 +33,6 @@ const COLUMNS: [(&str, &str, f64); 14] = [
     ("LFPW_LAT", "log_write_us", 1.0),
 ];
 
-/// The number as `slob awr info` prints it.
 fn printed(number: f64) -> String {
     slob_awr::info::Value::Number(number).plain()
 }
@@ -43,7 +42,7 @@ fn assert_equals_info(folder: &Folder, report: &str) -> bool {
     let lines: Vec<Vec<&str>> = info.lines().map(|line| line.split('|').collect()).collect();
     let called = folder.slob(format!("profile --json {report}"));
     if called.code != 0 {
-        // What is not sound is named, and no figure of it is anywhere.
+        // An unsound report is named, and no figure of it is anywhere.
         assert!(called.stderr.contains("left out"), "{}", called.stderr);
         return false;
     }
@@ -130,7 +129,7 @@ fn the_same_interval_twice_counts_once() {
 const HEADROOM: &str =
     "headroom run.json --calibration 2s --run-time 2 --warmup 0 --most 2 --repeats 1 --limit mean=10s --json";
 
-/// Makes a run and its profile, until no verdict is BAD: a busy machine may miss the rate.
+/// A busy machine may miss the rate: repeats until no verdict is BAD.
 fn profiled(folder: &Folder) {
     shown_within(5, || {
         folder.run_json("-s 2 --rate 40 --update-pct 20 --work-unit 16 --run-time 2");
@@ -149,16 +148,16 @@ fn headroom_is_found_and_goes_on_from_its_records() {
     assert!(steps >= 2, "{first:#}");
     assert_eq!(first["steps"][0]["factor"], 1.0);
     assert_eq!(first["limits"][0]["name"], "mean=10s");
-    // As after a kill: every run is there, none is made again, and the same comes out.
+    // As after a kill: every run is there, none is made again, and the result is the same.
     let again = folder.slob(HEADROOM).json();
     assert_eq!((runs(), &again["carries"], &again["steps"]), (made, &first["carries"], &first["steps"]));
-    // A price needs no new run, and what can't be relied on has none.
+    // A price needs no new run, and an unreliable result has none.
     let priced = folder.slob(format!("{HEADROOM} --cost-per-hour '6 EUR'").replace("--json", "")).success();
     let said = unwrapped(&priced.stdout);
     let has_price = said.contains("Each time that it carries this demand takes");
     assert_eq!(has_price, !said.contains("can't be relied on"), "{said}");
     assert_eq!(runs(), made);
-    // One that is not there any more is made again.
+    // A run whose folder is gone is made again.
     let lost = first["steps"][steps - 1]["run"].as_str().unwrap();
     fs::remove_dir_all(folder.at("headroom").join(lost)).unwrap();
     folder.slob(HEADROOM).success();
@@ -171,7 +170,6 @@ fn headroom_is_found_and_goes_on_from_its_records() {
     assert!(page.contains("data-chart=\"rate\"") && page.contains("Bottleneck") == page.contains("Breaks"));
 }
 
-/// 'Carries 32x' was said of a run that had made 44/s of 150/s.
 #[test]
 fn a_run_that_missed_its_rate_is_no_demand_and_each_command_says_so() {
     let folder = Folder::loaded(1, "16M");
@@ -275,7 +273,7 @@ fn a_plan_that_misses_a_figure_names_the_cause_and_is_written_by_force_alone() {
     assert!(folder.read("plan.conf").contains("\nCOMMIT_EVERY=1\n"));
 }
 
-/// Watches a server until a file holds so many intervals, then ends it as told.
+/// Ends the command by `end` once the file holds so many intervals.
 pub(crate) fn watch(folder: &Folder, target: &str, intervals: usize, end: Signal) -> Value {
     let mut child = folder.start(format!("profile --target {target} --every 1s --for 10m -o live.json"));
     let begun = Instant::now();
@@ -299,7 +297,7 @@ fn a_live_server_is_read_only_watched_by_one_connection_and_a_kill_leaves_a_gap_
     let numbers = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
     let before = bench.server.number(numbers);
     watch(&bench.folder, &target, 2, Signal::KILL);
-    // Nobody else was at work, and what was asked wrote nothing: no transaction got a number.
+    // The questions wrote nothing: no transaction got a number.
     assert_eq!(bench.server.number(numbers), before);
     std::thread::sleep(Duration::from_secs(4));
     bench.server.sql("CREATE TABLE t AS SELECT generate_series(1, 1000) AS n");

@@ -1,4 +1,4 @@
-//! The recipes of docs/how-to/recipes, carried out as they stand: each command of each of them, in an empty folder.
+//! The recipes of docs/how-to/recipes: each of their commands, in an empty folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,12 @@ use rstest::rstest;
 
 use crate::common::{Folder, SLOB, workspace};
 
-/// The blocks of a language, in order.
 fn blocks(text: &str, language: &str) -> Vec<String> {
     let begin = format!("```{language}\n");
     text.split(&begin).skip(1).map(|rest| rest.split("\n```").next().unwrap().to_owned()).collect()
 }
 
-/// Carries out a recipe: each of its commands ends well, and begins to say what the recipe shows.
+/// Each command ends well, and its output begins as the recipe shows.
 fn carry_out(recipe: &Path, path: &str) {
     let text = fs::read_to_string(recipe).unwrap();
     let folder = Folder::new();

@@ -9,8 +9,7 @@ use serde_json::Value;
 
 use crate::common::{Called, Folder, read_json};
 
-/// Saved records of the first version: two completed runs (`ten`, `thirty`), an interrupted (`stopped`) and a failed
-/// one (`hook`).
+/// Records of the first version: two completed runs (`ten`, `thirty`), an interrupted (`stopped`) and a failed one (`hook`).
 const SAVED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests/fixtures/v1");
 
 fn on_saved(line: impl AsRef<str>) -> Called {
@@ -33,7 +32,6 @@ fn a_record_is_kept_in_a_folder_whose_name_is_no_utf_8() {
     }
 }
 
-/// A results folder of our own with the saved records, and one that is damaged.
 fn with_a_damaged_one() -> Folder {
     let folder = Folder::new();
     for entry in fs::read_dir(SAVED).unwrap() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::common::{Folder, SLOB, assert_contains, awr_fixture};
 
-/// Calls, and expects a refusal whose message holds all of `words`.
+/// The message holds all of `words`.
 #[track_caller]
 fn refuse(folder: &Folder, line: impl AsRef<str>, words: &[&str]) {
     let before = listing(folder);
@@ -50,7 +50,7 @@ fn what_is_not_there() {
     refuse(&loaded, results, &["/dev/null/runs", "name another folder with RESULTS_DIR"]);
 }
 
-/// Each is refused at once, with advice that fits: none is waited for, and none is read without end.
+/// None is waited for, and none is read without end.
 #[test]
 fn what_is_no_configuration_file() {
     let folder = Folder::new();
@@ -77,7 +77,7 @@ fn what_is_no_configuration_file() {
     assert!(String::from_utf8_lossy(&conf.stdout).contains("/dev/stdin"), "{conf:?}");
 }
 
-/// A journal that stayed would refuse the next try: journals are not overwritten.
+/// Journals are not overwritten: one that stayed would refuse the next try.
 #[test]
 fn a_refused_run_leaves_no_journal() {
     let folder = Folder::loaded(1, "8M");
@@ -150,7 +150,7 @@ fn a_target_that_is_not_ours() {
 
 #[test]
 fn a_folder_that_may_not_be_written_to() {
-    // Root may write anywhere: the program is called as nobody, from a place where nobody may look.
+    // Root may write anywhere: nobody calls the program, from a folder that nobody may read.
     let folder = Folder::in_temp();
     let program = folder.at("slob");
     fs::copy(SLOB, &program).unwrap();
@@ -166,7 +166,7 @@ fn a_folder_that_may_not_be_written_to() {
     }
     let output = loop {
         match command.output() {
-            // Another test has started something while the copy was open for writing: it holds it until it is that program.
+            // A child of another test may hold the copy open for writing until its exec.
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
                 thread::sleep(Duration::from_millis(10));
             }
@@ -201,7 +201,6 @@ fn a_file_system_without_direct_io_is_named_and_buffered_is_offered() {
     folder.slob(format!("{arguments} --buffered")).success();
 }
 
-/// The warning came twice: once from the file and once from the settings.
 #[test]
 fn a_key_assigned_twice_gives_one_warning() {
     let folder = Folder::new();
@@ -291,7 +290,6 @@ fn mistakes_have_messages_that_help() {
     }
 }
 
-/// `setup four` asked for 128 schemas, and SQLite was loaded in place of the tablespace of another database.
 #[test]
 fn nothing_is_loaded_by_accident() {
     let folder = Folder::new();
@@ -319,7 +317,7 @@ fn nothing_is_loaded_by_accident() {
     assert!(!said.contains("S3CRET"), "{said}");
 }
 
-/// It was loaded and measured in place of the kit's database.
+/// The default would be loaded and measured in place of the kit's database.
 #[test]
 fn a_kits_file_without_a_target_does_not_mean_the_default_one() {
     let folder = Folder::new();
@@ -378,7 +376,6 @@ fn escape_sequences_of_inputs_are_shown_and_not_passed_on() {
     }
 }
 
-/// `--html` of a search without `=` took the profile for the file of its page.
 #[test]
 fn a_page_is_not_written_over_a_profile() {
     let folder = Folder::new();

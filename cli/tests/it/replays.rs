@@ -26,7 +26,7 @@ fn a_schedule_is_followed_recorded_and_shown() {
     assert_eq!(folder.slob("show latest --field figures.rate_per_s").success().stdout.trim(), "88");
     let page = folder.read(&format!("runs/{}/report.html", record["id"].as_str().unwrap()));
     assert!(page.contains("\"RATE\""), "no line of the rate");
-    // Whatever the machine could do: all that was due is done or left over.
+    // On any machine, all that was due is done or left over.
     let done =
         record["operations"]["select"]["operations"].as_u64().unwrap() + record["backlog"].as_u64().unwrap();
     // A busy machine ends the window late, and the last rate goes on until then.
@@ -47,7 +47,7 @@ fn bad_schedules_are_refused_before_anything_is_touched() {
     refused("100@0s,200@30s --until-steady=true", "waits for a rate that does not");
 }
 
-/// Four hours with reads like those.
+/// Four hours with such reads.
 fn profile(folder: &Folder, reads: [f64; 4]) {
     let interval = |(hour, reads): (usize, f64)| {
         json!({

@@ -19,8 +19,7 @@ fn a_latency_limit_that_nothing_keeps_is_said() {
     folder.slob("saturate --limit p98=1ms").refused(&["use WHAT=TIME such as p99=2ms"]);
 }
 
-/// The null engine has no limit of its own up to the number of sessions allowed, if each of them mostly thinks; a machine that
-/// stands still for a while can look like one, but not three times.
+/// Mostly thinking sessions of the null engine have no limit. A machine that stands still can look like one, but not three times.
 #[test]
 fn a_curve_that_keeps_growing_ends_at_the_most() {
     let folder = Folder::new();
@@ -35,8 +34,8 @@ fn a_curve_that_keeps_growing_ends_at_the_most() {
     });
 }
 
-/// Two sessions of an engine that takes a millisecond for an operation: what they do in a closed loop, they keep in an open
-/// one, but for what the machine takes away; twice of it they can't. Other work may take away more: hence three tries.
+/// Two sessions of an engine with operations of a millisecond keep in an open loop what they do in a closed one. Other work may
+/// take more away: hence three tries.
 #[test]
 fn the_highest_rate_that_is_kept_is_near_what_a_closed_loop_does() {
     let folder = Folder::new();
@@ -57,7 +56,7 @@ fn the_highest_rate_that_is_kept_is_near_what_a_closed_loop_does() {
     folder.slob("saturate -t 2").refused(&["use --by rate"]);
 }
 
-/// PostgreSQL totals the time of its reads: the search failed after its first runs.
+/// PostgreSQL totals the time of its reads.
 #[test]
 fn a_percentile_that_a_server_can_not_tell_is_refused_before_any_run() {
     let Some(bench) = postgres(Version::V15, &[("track_io_timing", "on")]) else { return };

@@ -1,4 +1,4 @@
-//! Runs that nobody edited are not accused, wherever they are; signatures are those of OpenSSH.
+//! Runs that were not edited are not accused, wherever they are; signatures are those of OpenSSH.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn a_run_agrees_with_itself_after_a_move_and_each_of_its_files_alone() {
     assert!(verified(&folder, "else").contains("agrees   report.txt is what the record says"));
 }
 
-/// A view is as good as its digest says where another release made it otherwise.
+/// Another release may make other views: their digest decides.
 #[test]
 fn a_view_of_another_release_is_not_accused() {
     let folder = Folder::new();
@@ -139,7 +139,7 @@ fn what_ssh_keygen_signs_is_verified_and_what_is_signed_here_ssh_keygen_verifies
     is_accused(&folder, "--signed-by key.pub", "for the use 'git'");
     sign_with("key", "file");
     verify("--signed-by key.pub").success();
-    // Who rewrites the digest of an edited record can't sign it.
+    // An editor of a record can rewrite its digest, but not sign it.
     let mut record = read_record(&file).unwrap();
     record.target = "null:?latency_us=7".into();
     record.digest = Some(slob_record::digest_of(&record).unwrap());

@@ -1,4 +1,4 @@
-//! `slob selftest`: what it says is what it did, it leaves nothing behind, and it touches no load of the user's.
+//! `slob selftest`: its report is what it did, it leaves nothing behind, and it touches no load of the user's.
 
 use slob_testing::jobs::TestServer as _;
 use slob_testing::mariadb::MariaDb;
@@ -6,7 +6,6 @@ use slob_testing::postgres::{Cluster, Version};
 
 use crate::common::{Called, Folder, assert_contains};
 
-/// A report of a test that passed.
 fn assert_passed(called: Called, target: &str) -> String {
     let called = called.prints(&[
         "# slob selftest",
@@ -25,7 +24,7 @@ fn assert_passed(called: Called, target: &str) -> String {
 #[test]
 fn a_sound_target_passes_and_is_left_as_it_was() {
     let folder = Folder::new();
-    // Neither the work nor the data of the user's own test are those of this one.
+    // Work and data of the user's own test do not affect this one.
     folder.write("slob.conf", "SCALE=1000000\nRUN_TIME=3600\nEXTERNAL_SCRIPT=/no/such/script\n");
     let called = folder.slob("selftest --target sqlite:./d --output report.md");
     let report = assert_passed(called, "sqlite:./d");

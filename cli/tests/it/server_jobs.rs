@@ -1,4 +1,4 @@
-//! The main job on real servers of PostgreSQL and MariaDB, started here: counts equal the plan, and errors end a run clearly.
+//! The main job on real servers of PostgreSQL and MariaDB: counts equal the plan, and errors end a run clearly.
 
 use std::collections::HashMap;
 use std::thread;
@@ -20,7 +20,7 @@ const POSTGRES: Product = Product::Postgres(Version::V15);
 /// MariaDB writes its log once a second, so that tests that are not about commits take less time.
 const LAZY_LOG: &[&str] = &["innodb-flush-log-at-trx-commit=2"];
 
-/// Flags of a run, and the UPDATEs and scans among 100 operations by them; the rest are SELECTs.
+/// Flags of a run, and its UPDATEs and scans among 100 operations; the rest are SELECTs.
 const MIXES: [(&str, u64, u64); 7] = [
     ("--update-pct 0", 0, 0),
     ("--update-pct 20 --redo-stress HEAVY", 20, 0),
@@ -34,8 +34,7 @@ const MIXES: [(&str, u64, u64); 7] = [
 /// The server's own count of updated rows, and its count of commits if that is of UPDATEs alone.
 type ServerCounts<'a> = &'a dyn Fn() -> (i64, Option<i64>);
 
-/// Each operation touches the planned number of blocks, there are as many of each kind as planned, and the server agrees. The records
-/// are returned.
+/// Each operation touches the planned blocks, each kind has its planned number, and the server agrees.
 fn counts_equal_the_plan<S: TestServer>(
     bench: &Bench<S>,
     place: &str,
@@ -57,7 +56,7 @@ fn counts_equal_the_plan<S: TestServer>(
             serde_json::from_value(record["conflicts"].clone()).unwrap_or_default();
         let planned = 40 * updates.cast_signed();
         let most = planned + conflicts.values().sum::<i64>();
-        // PostgreSQL publishes what a session did when the session ends.
+        // PostgreSQL publishes a session's work when the session ends.
         until(|| {
             let (updated, commits) = counts();
             let updated = updated - before.0;
@@ -162,7 +161,7 @@ fn sixteen_sessions_share_one_schema() {
     assert!(sessions.iter().all(|session| session["whole_window"] == true && session["schema"] == 1));
 }
 
-/// Bytes of redo of an updated row, with REDO_STRESS=LITE and HEAVY.
+/// Bytes, with REDO_STRESS=LITE and HEAVY.
 fn redo_of_a_row(bench: &Bench) -> [f64; 2] {
     bench.setup(1, "8M");
     ["LITE", "HEAVY"].map(|stress| {
@@ -177,8 +176,8 @@ fn redo_of_postgresql_follows_the_updated_columns() {
     // Without images of whole pages only the columns are logged.
     let Some(bench) = POSTGRES.start(&["full_page_writes=off"]) else { return };
     let [lite, heavy] = redo_of_a_row(&bench);
-    // A new version of a row on its page is logged from the first to the last byte that differs, and the columns lie
-    // so that c2 and c20 are neighbours: LITE logs two texts of 128 bytes with a length byte each, HEAVY nineteen.
+    // A new version of a row on its page is logged from the first to the last byte that differs. c2 and c20 are neighbours: LITE
+    // logs two texts of 128 bytes with a length byte each, HEAVY nineteen.
     let (text, difference) = (129.0, heavy - lite);
     assert!((lite - 2.0 * text) < 2.0 * text, "{lite} bytes of a LITE row");
     assert!(
@@ -280,7 +279,7 @@ fn too_few_connections_refuse_the_run_before_it_starts(
     refused(sessions, &[limit]);
 }
 
-/// The result of a run that an error ended: it says the error, and keeps what was measured.
+/// The failed run says the error, and keeps what was measured.
 fn assert_ended_by(bench: &Bench, called: Called, word: &str) {
     let called = called.exits(3);
     let record = bench.folder.last_record();
@@ -343,7 +342,7 @@ fn settings_of_the_server_are_restored_after_a_second_ctrl_c() {
     assert!(is_on(), "{}", called.stderr);
 }
 
-/// Two servers with the same data in schemas of that number, and their endpoints.
+/// The same data in that many schemas.
 fn two_servers(product: Product, settings: &[&str], schemas: u32) -> Option<([Bench; 2], String)> {
     let benches = [product.start(settings)?, product.start(settings)?];
     for bench in &benches {
@@ -388,7 +387,7 @@ fn sessions_spread_over_two_servers_and_each_has_its_figures(
     assert_eq!(record["endpoints"][1]["shares_with"], record["endpoints"][0]["endpoint"]);
 }
 
-/// Two of four sessions lose their server; the exit code, and the number of sessions at the end.
+/// Two of four sessions lose their server.
 #[rstest]
 #[case("fail", 3, None)]
 #[case("drop", 0, Some(2))]

@@ -1,5 +1,4 @@
-//! Several libraries in one process bring their own providers of cryptography. Whichever engine connects first, all of them
-//! can encrypt.
+//! Several libraries in one process have own providers of cryptography. Whichever engine connects first, all of them can encrypt.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,7 +21,6 @@ fn certificate(folder: &Path) {
     }
 }
 
-/// What an engine says of a target.
 fn open(kind: &slob_engine::EngineKind, target: &str) -> Result<String, String> {
     let spec = OpenSpec::new(target.parse().unwrap(), Purpose::Use, EngineOptions::default());
     let engine = (kind.open)(&spec).map_err(|error| error.to_string())?;
@@ -45,7 +43,7 @@ fn three_engines_encrypt_in_one_process() {
     cluster.restart();
     let postgres = format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=require", cluster.port());
     let mysql = format!("{}&ssl-mode=required", mariadb.plain_target());
-    // The thin driver takes the process's provider too, and refuses politely where nobody listens.
+    // The thin driver takes the process's provider too, and refuses politely where nothing listens.
     let thin = "oracle://u:p@//127.0.0.1:1/s?driver=thin";
     for _ in 0..2 {
         assert_eq!(open(&slob_engine_mysql::KIND, &mysql).unwrap(), "MariaDB");

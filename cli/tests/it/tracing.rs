@@ -1,4 +1,5 @@
-//! `slob run --trace` and `slob ladder` on real databases. Where the kernel can't be traced these tests say so and pass, unless CI=true.
+//! `slob run --trace` and `slob ladder` on real databases. Where the kernel can't be traced these tests say so and pass, unless
+//! CI=true.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +12,6 @@ use slob_testing::{Sshd, as_nobody};
 
 use crate::common::{Folder, SLOB, assert_contains, operations, postgres, unwrapped};
 
-/// True if the run has a trace; false, with a line on stderr, if the kernel can't be traced here.
 fn is_traced(record: &Value) -> bool {
     if record["trace"].is_object() {
         return true;
@@ -158,8 +158,8 @@ fn a_ladder_reads_the_same_blocks_by_each_path() {
     );
     let of = |name: &str, rung: usize| rungs[rung][name].as_f64().unwrap();
     for (rung, row) in rungs.iter().enumerate() {
-        // One session: the time of its reads is all of its time, apart from what lies between them. The product of means
-        // over repeats exceeds the mean of products by no more than their spread.
+        // The reads of one session take all of its time, apart from the time between them. The product of means over repeats
+        // exceeds the mean of products by their spread at most.
         let busy = of("reads_per_s", rung) * of("mean_us", rung) / 1e6;
         let spread = row["spread_percent"].as_f64().unwrap_or_default() / 100.0;
         assert!((0.3 / (1.0 + spread)..1.01 + spread).contains(&busy), "{busy}: {row}");

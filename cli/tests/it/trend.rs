@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::Folder;
 
-/// A run's record 40 times, an hour apart; from the 26th on with a fifth less work, on another kernel.
+/// One record 40 times, an hour apart; from the 26th on with a fifth less work, on another kernel.
 fn with_history() -> Folder {
     let folder = Folder::new();
     folder.slob("run --target null: --run-time 1 --warmup 0 --results-dir one").success();

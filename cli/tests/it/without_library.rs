@@ -1,4 +1,4 @@
-//! A target of Oracle's where its client library is not installed: what is said, by which driver, and in what time.
+//! A target of Oracle's without its client library: the message, its driver, and the time until it.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Called, Folder};
 
-/// Where a library may be found by its name, there is none.
 fn has_library(folder: &Folder) -> bool {
     !folder.slob("--version").stdout.contains("no client library found")
 }
 
-/// Whether this build has the driver that needs no library: with `--workspace` it has.
+/// With `--workspace` this build has the driver that needs no library.
 fn has_thin(folder: &Folder) -> bool {
     folder.slob("--version").stdout.contains("thin driver oracledb ")
 }
@@ -60,7 +59,7 @@ fn listeners_that_are_none_end_with_a_sentence_and_in_time() {
                 let mut stream = stream.unwrap();
                 let _ = stream.read(&mut [0; 4096]);
                 let _ = stream.write_all(said);
-                // Held open: whoever waits for more waits for ever.
+                // Held open: a client that waits for more waits for ever.
                 std::mem::forget(stream);
             }
         });

@@ -211,7 +211,6 @@ fn a_nonce_changes_stamps_and_nothing_else() {
 const CHI_SQUARE_9: f64 = 27.877;
 const CHI_SQUARE_99: f64 = 148.230;
 
-/// Pearson's statistic of observed counts against expected ones.
 fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
     assert_eq!(observed.len(), expected.len());
     observed.iter().zip(expected).map(|(&o, &e)| (o as f64 - e).powi(2) / e).sum()

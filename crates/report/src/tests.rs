@@ -34,7 +34,7 @@ fn every_figure_is_in_every_view() {
             assert!(agrees(&fields[name]), "field: {name}");
             let metric = Metric::named(name);
             assert!(matches!(metric, Ok(Metric::Figure(found)) if found.name == name), "analysis: {name}");
-            // What was set is among the facts of the run.
+            // Parameters are among the facts of the run.
             let in_page = page.contains(&format!("<code>{name}</code>"));
             assert_eq!(in_page, figure.is_measured(), "HTML: {name}");
             let sample = format!("\n{}{{", in_base_units(name).0);

@@ -1,5 +1,5 @@
 //! No file, address or environment may stop a reader, slow it down or fill the memory. Good files are damaged by a generator; a failure
-//! names its seed. `FUZZ_INPUTS=100000` gives each reader that many inputs.
+//! names its seed, and `FUZZ_SEED=n FUZZ_INPUTS=1` repeats it. `FUZZ_INPUTS=100000` gives each reader that many inputs.
 
 pub(crate) mod addresses;
 mod awr_info;

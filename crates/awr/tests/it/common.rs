@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use slob_awr::info::Named;
 use slob_awr::{Report, WaitEvent, read};
 
-/// The folder of real reports; they are not part of the project.
+/// They are not part of the project.
 pub const REPORTS: &str = "TEST_AWR_REPORTS";
 
 pub const FIXTURES: [&str; 7] = [
@@ -33,12 +33,10 @@ pub fn text(fixture: &str) -> String {
     String::from_utf8(bytes(fixture)).unwrap()
 }
 
-/// The only report of a text.
 pub fn report_of(text: &str) -> Report {
     read(text.as_bytes()).unwrap().remove(0)
 }
 
-/// The report of a fixture with some of its text replaced.
 pub fn changed(fixture: &str, changes: &[(&str, &str)]) -> Report {
     let text = changes.iter().fold(text(fixture), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
@@ -51,7 +49,7 @@ pub fn named(fixture: &str) -> Named {
     Named::new(fixture, report(fixture))
 }
 
-/// The real reports; none, with a message, if there is no folder of them.
+/// None, with a message, if there is no folder of them.
 pub fn real_files() -> Vec<PathBuf> {
     let Some(folder) = std::env::var_os(REPORTS) else {
         eprintln!("skipped: {REPORTS} names no folder of real reports");
@@ -66,7 +64,6 @@ pub fn real_files() -> Vec<PathBuf> {
     files
 }
 
-/// A real report by a part of its name.
 pub fn real(part: &str) -> Option<Report> {
     let path = real_files().into_iter().find(|path| path.to_string_lossy().contains(part))?;
     Some(read(&fs::read(path).unwrap()).unwrap().remove(0))

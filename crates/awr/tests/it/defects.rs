@@ -81,7 +81,6 @@ fn cpus_that_count_too_few_ticks_are_explained_and_too_many_are_not() {
     assert_eq!(with("900,000"), Verdict::Contradict);
 }
 
-/// The rows of a file's reports, with the reports' labels.
 fn rows(bytes: &[u8]) -> Vec<Row> {
     let reports = Reports::of(bytes).unwrap().enumerate();
     let named = |(at, report): (usize, Result<Vec<Report>, ReadError>)| {
@@ -327,7 +326,6 @@ fn a_report_without_containers_has_an_empty_container_column() {
     assert_eq!(column.value(&own), None::<Value>);
 }
 
-/// A section of statements in a report of a container database, as text.
 fn sql_of_containers(rows: &[(&str, &str, &str)]) -> String {
     let heads = "        Elapsed                  Elapsed Time\n        Time (s)    Executions  per Exec (s)  %Total   %CPU    %IO    SQL Id\n\
                  ---------------- -------------- ------------- ------ ------ ------ -------------";
@@ -376,7 +374,7 @@ fn one_statement_in_two_pluggable_databases_is_two_records() {
     assert_eq!(trend.statements.len(), 2, "{:?}", trend.statements);
 }
 
-/// A histogram of 11.2 in four sections; most waits are short, and some take minutes.
+/// 11.2 prints four sections; most waits are short, and some take minutes.
 const LONG_WAITS: &str = "\
 Wait Event Histogram             DB/Inst: TEST/test  Snaps: 10-11
                                                     % of Waits
@@ -429,7 +427,7 @@ fn the_section_of_4_minutes_to_1_hour_is_read() {
 
 #[test]
 fn the_words_of_two_peaks_say_how_much_the_last_bucket_holds() {
-    // Before the last section was read, all waits above 8 ms were said to take minutes.
+    // Without the last section, all waits above 8 ms seem to take minutes.
     let without_last = LONG_WAITS.split("Wait Event Histogram Detail (4 min").next().unwrap();
     let section = "init.ora Parameters                            DB/Inst";
     let own = changed("awr_12201.txt", &[(section, &format!("{without_last}{section}"))]);

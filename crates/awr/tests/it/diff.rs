@@ -4,7 +4,7 @@ use crate::common::{bytes, report_of, text};
 use slob_awr::info::Value;
 use slob_awr::{DiffRow, DiffTable, Format, ReadError, Report, Reports, Scope, diff, read};
 
-/// A text report and an HTML report with the same statistics, whose names the text cuts.
+/// Both have the same statistics, whose names the text cuts.
 fn text_and_html() -> [Report; 2] {
     let cut = text("awr_12201.txt").replace("physical reads                              600,000", {
         "redo synch time overhead count (              5            0.0           0.0\n\

@@ -12,7 +12,6 @@ fn reports(bytes: &[u8]) -> Vec<Report> {
     Reports::of(bytes).unwrap().flat_map(|read| read.unwrap_or_else(ReadError::read)).collect()
 }
 
-/// The figures and statements that `check` doubts, and by how much.
 fn doubts(reports: &[Report]) -> Vec<(String, String)> {
     let of_one = |report: &Report| {
         let checks = Checks::of(&Named::new("x", report.clone()));
@@ -64,7 +63,7 @@ const SECTIONS: [&str; 18] = [
     "SQL ordered by",
 ];
 
-/// Parts of those sections that are printed once: nothing determines them.
+/// Nothing determines parts of those sections that are printed once.
 fn is_stated_once(section: &str, line: &str, cell: &str) -> bool {
     let is_section = |parts: &[&str]| parts.iter().any(|part| section.contains(part));
     let is_line = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
@@ -96,7 +95,7 @@ fn is_stated_once(section: &str, line: &str, cell: &str) -> bool {
     false
 }
 
-/// The numbers of a text line with decimals or commas, by bytes.
+/// Numbers with decimals or commas, by bytes.
 fn numbers(line: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -113,7 +112,7 @@ fn numbers(line: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Another number in the same place: its first digit is another, and no digit is added.
+/// The first digit changes, and no digit is added.
 fn edited(line: &str, cell: &Range<usize>) -> Option<String> {
     let word = &line[cell.clone()];
     let first = word.find(|symbol: char| matches!(symbol, '1'..='9'))?;
@@ -124,12 +123,11 @@ fn edited(line: &str, cell: &Range<usize>) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The significant digits of a printed number.
 fn digits(word: &str) -> usize {
     word.bytes().skip_while(|byte| !matches!(byte, b'1'..=b'9')).filter(u8::is_ascii_digit).count()
 }
 
-/// Edits one cell in each of many lines, and counts those that are noticed.
+/// One cell in each of many lines is edited.
 fn noticed(text: &str, stride: usize) -> (usize, usize, Vec<String>) {
     let lines: Vec<&str> = text.split('\n').collect();
     let before = doubts(&reports(text.as_bytes()));
@@ -192,7 +190,6 @@ fn edits_of_a_fixture_are_noticed() {
     assert!(edits > 50 && found * 10 >= edits * 7, "{found} of {edits}; not these: {missed:#?}");
 }
 
-/// The edits that were planted in a report, and missed.
 #[test]
 fn planted_edits_are_noticed() {
     let statistics = "user commits                                  1,200            2.0           1.0\n\

@@ -4,7 +4,7 @@ use crate::common::{event, report_of as report, text, value};
 use slob_awr::info::{Head, Named, Row, Value, columns};
 use slob_awr::{Report, ShareOf};
 
-/// A table: rows of headings with the columns that they span, and rows of cells, all separated by bars.
+/// Bars separate rows of headings with the columns that they span, and rows of cells.
 fn table(title: &str, heads: &[&str], rows: &[&str]) -> String {
     let head = |text: &str| {
         let (text, span) = text.split_once(" x").unwrap_or((text, "1"));
@@ -28,7 +28,7 @@ fn page(tables: &[String]) -> String {
     )
 }
 
-/// A report of a single instance as 12.2 writes it: no row is called `Sum`.
+/// In 12.2 no row of a single instance's report is called `Sum`.
 fn of_one_instance() -> String {
     page(&[
         table(

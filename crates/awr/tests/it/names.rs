@@ -8,7 +8,7 @@ fn dfsr_lat(report: Report) -> Option<f64> {
     Row::of(&Named::new("x", report)).figure(Head::SingleBlockRead)
 }
 
-/// Exadata's reads from memory have names of their own from 19c on. All of them count for the mean of a single-block read.
+/// From 19c on Exadata's reads from memory have names of their own.
 #[test]
 fn all_kinds_of_single_block_reads_are_weighed() {
     const ROW: &str = "<tr><td align=\"right\" class='awrc'>cell single block physical read</td>";

@@ -61,7 +61,7 @@ fn pitfall_4_a_total_of_whole_seconds_is_not_0() {
     assert_eq!(value(sync.mean_us()), 198.31);
     assert_eq!(sync.total_s.unwrap(), Figure { value: 0.2, resolution: 0.1 });
     let statspack = named("statspack.txt");
-    // Printed as 0 ms and 0 s: it may be more than 0.
+    // It is printed as 0 ms and 0 s, but may be more.
     let pin = statspack.report.foreground("cursor: pin S").unwrap();
     assert!(pin.mean_us().unwrap().is_below_resolution() && pin.mean_us().unwrap().known().is_none());
     // 4,560 s by 519,094 waits is more precise than '9 ms'.
@@ -124,7 +124,7 @@ fn pitfall_7_other_kinds_are_refused_by_name() {
 fn pitfall_8_numbers_pages_and_line_ends_of_all_kinds() {
     let own = report("awr_12201.txt");
     assert_eq!(value(own.load(&["Executes (SQL)"]).unwrap().per_second), 169_000.0);
-    // A rate that did not fit is not known, but its total is.
+    // A rate that did not fit is unknown, but its total is not.
     let cut = own.statistic("logical read bytes from cache").unwrap();
     assert_eq!((cut.per_second, value(cut.total)), (None, 2_999_291_961_344.0));
     // Blank cells, names cut at 26 and 30 characters, a form feed before a title.

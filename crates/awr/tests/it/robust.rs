@@ -22,7 +22,6 @@ impl Seeded {
     }
 }
 
-/// Makes every view of the reports.
 fn use_all(bytes: &[u8]) {
     let reports = match read(bytes) {
         Ok(reports) => reports,
@@ -44,7 +43,7 @@ fn use_all(bytes: &[u8]) {
     }
 }
 
-/// Damages a text: cut lines, other digits, lost and doubled lines, long lines, odd bytes.
+/// Damage: cut lines, other digits, lost and doubled lines, long lines, odd bytes.
 fn mutated(original: &[u8], random: &mut Seeded) -> Vec<u8> {
     let mut bytes = original.to_vec();
     for _ in 0..=random.next(6) {
@@ -72,7 +71,6 @@ fn mutated(original: &[u8], random: &mut Seeded) -> Vec<u8> {
     bytes
 }
 
-/// Several reports in one file, of both formats.
 fn several() -> Vec<u8> {
     ["statspack.txt", "awr_11203.html", "compare.txt"].iter().flat_map(|fixture| bytes(fixture)).collect()
 }
@@ -121,7 +119,6 @@ fn mutations_of_real_reports_do_no_harm() {
     }
 }
 
-/// Each cut is an error, and the part before it is read.
 fn cuts_are_errors(name: &str, whole: &[u8], cuts: usize) {
     let mut with_figures = 0;
     for cut in 0..cuts {
@@ -152,7 +149,7 @@ fn truncations_are_errors_with_the_part_before() {
     }
 }
 
-/// CPU time of this thread, which other programs do not lengthen.
+/// Other programs do not lengthen it.
 fn on_cpu() -> Duration {
     rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).try_into().unwrap()
 }
@@ -177,7 +174,6 @@ fn time_grows_with_the_size_and_not_with_its_square() {
             "{fixture}: {small:?}, eight times as much: {large:?}"
         );
     }
-    // One long line of dashes, of words, of numbers, of tags, of labels.
     for filler in ["- ", "word ", "9", "<td>", "x:  1  "] {
         let small = format!("WORKLOAD REPOSITORY report for\n{}\nEnd of Report\n", filler.repeat(40_000));
         let large = format!("WORKLOAD REPOSITORY report for\n{}\nEnd of Report\n", filler.repeat(320_000));

@@ -11,7 +11,6 @@ use zip::{CompressionMethod, ZipWriter};
 
 const FILES: [&str; 3] = ["awr_12201.txt", "awr_11203.html", "statspack.txt"];
 
-/// The load profiles of the fixtures are read from the bytes, in order.
 fn assert_holds_fixtures(packed: &[u8]) {
     let read = read(packed).unwrap();
     let profiles: Vec<_> = read.iter().map(|own| (&own.load_profile, &own.activity)).collect();

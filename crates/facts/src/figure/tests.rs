@@ -11,7 +11,6 @@ fn close(found: Option<f64>, expected: f64) {
     assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1.0), "{found} is not {expected}");
 }
 
-/// The names of the known figures among some.
 fn known<'a>(record: &Record, of: impl Iterator<Item = &'a Figure>) -> Vec<&'static str> {
     let figures = Figures::of(record);
     of.filter(|figure| figure.of(&figures).is_some()).map(|figure| figure.name).collect()
@@ -94,7 +93,7 @@ fn cpu_time_of_an_embedded_database_counts_once() {
     assert_eq!(FOREIGN_CPU_PERCENT.of(&Figures::of(&record)), None);
 }
 
-/// Records of releases that counted whole lives of processes that ended have 304.9 % and the like.
+/// Older releases counted whole lives of ended processes: 304.9 % and the like.
 #[test]
 fn others_never_use_more_than_a_host_has() {
     let mut record = records::direct_read_run();

@@ -21,7 +21,7 @@ use slob_testing::records::{
 
 type Edit = fn(&mut Record);
 
-/// A run beside this one that read so much of the device, as a share of this run's reads.
+/// A share of this run's reads.
 fn with_neighbour(record: &mut Record, read_share: f64) {
     let bytes = physical_read_bytes(record).unwrap_or(0) as f64;
     let read_bytes = Some((bytes * read_share) as u64);
@@ -44,7 +44,6 @@ fn assert_says(question: Question, record: &Record, answer: Grade, words: &str) 
     }
 }
 
-/// The edited record of a run with direct I/O.
 fn edited(edit: Edit) -> Record {
     let mut record = direct_read_run();
     edit(&mut record);
@@ -233,7 +232,7 @@ mod physical {
         record.client_io.as_mut().unwrap().read_bytes = physical_read_bytes(record).unwrap() / part;
     }
 
-    /// A loop device through the page cache whose disks read that share of it.
+    /// A loop device through the page cache, whose disks read that share.
     fn with_loop_device(record: &mut Record, share: Option<f64>) {
         let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
         device.device.cached_below = true;
@@ -444,7 +443,7 @@ mod physical {
         assert!(with_share(0.08) && !with_share(0.12));
     }
 
-    /// Writes were 140 % of DB time: processes of the server's own write its pages.
+    /// A server's own processes write its pages: writes may be 140 % of DB time.
     #[test]
     fn writes_of_a_servers_own_processes_are_not_db_time() {
         let mut record = cached_updates();
@@ -551,7 +550,7 @@ mod accounted {
         assert_says(Question::Accounted, &record, answer, words);
     }
 
-    /// Accounts for all time of the sessions, and for so much more of the first one's.
+    /// All time of the sessions, and so much more of the first one's.
     fn account(record: &mut Record, more_us: u64) {
         let window_us = (record.window.unwrap().seconds * 1e6) as u64;
         for session in &mut record.sessions {
@@ -578,7 +577,6 @@ mod accounted {
     #[rstest]
     #[case(208_896, Grade::Good)]
     #[case(786_432, Grade::Good)]
-    // It turned two verdicts of a low-rate run.
     #[case(1_800_000, Grade::Good)]
     #[case(6 << 20, Grade::Doubt)]
     #[case(-524_288, Grade::Doubt)]
@@ -603,7 +601,7 @@ mod accounted {
         assert_says(Question::Accounted, &record, answer, "");
     }
 
-    /// InnoDB asked for 53 pages of the last extent that the file system knew to be zeros.
+    /// InnoDB requests pages of a last extent that the file system knows to be zeros.
     #[rstest]
     #[case::read_ahead(53, true, Grade::Good)]
     #[case::nothing_was_read_ahead(53, false, Grade::Doubt)]
@@ -655,7 +653,7 @@ mod other_clients {
     use super::*;
     use crate::measured::total_rows;
 
-    /// A run on a server that attributes logical reads, and all clients together did `percent` of the run's own.
+    /// The server attributes logical reads; all clients together did `percent` of the run's own.
     fn run(percent: u64) -> Record {
         let mut record = direct_read_run();
         record.server.embedded = false;
@@ -736,7 +734,6 @@ mod cpu_to_spare {
         record
     }
 
-    /// A probed run that fills the CPUs.
     fn full_with_probe(device_percent: f64) -> Record {
         let mut record = direct_read_run();
         with_host_busy(&mut record, 97.0);
@@ -745,7 +742,7 @@ mod cpu_to_spare {
         record
     }
 
-    /// The run's percentage of the host's CPUs; the fixture's host has 16 for 60 s.
+    /// The fixture's host has 16 CPUs for 60 s.
     fn with_own_cpu(record: &mut Record, percent: f64) {
         let cpu = &mut record.db_cpu.as_mut().unwrap().cpu;
         (cpu.user_s, cpu.system_s) = (16.0 * 60.0 * percent / 100.0, 0.0);
@@ -768,7 +765,7 @@ mod cpu_to_spare {
         steps.iter_mut().filter_map(|step| step.figures.as_mut()).for_each(|step| step.iops = iops);
     }
 
-    /// A minute of a server with that CPU time in a group of half a CPU, throttled so often.
+    /// A minute in a group of half a CPU.
     fn confined(used_s: f64, periods: u64, throttled_periods: u64) -> Record {
         let mut record = direct_read_run();
         record.server.embedded = false;
@@ -928,7 +925,6 @@ mod cpu_to_spare {
         record.target = "db:/".into();
     }
 
-    /// 'Hardly any of it was spent waiting for the device' beside 31 to 75 % of DB time in physical reads.
     #[rstest]
     #[case::reads_of_a_third(0.95, 0.31, Grade::Good, "Yes: CPUs")]
     #[case::reads_of_most(1.2, 0.75, Grade::Good, "Yes: CPUs")]
@@ -959,7 +955,7 @@ mod cpu_to_spare {
         (record.server.direct_io, record.client_io) = (Some(false), None);
         assert_says(Question::CpuToSpare, &record, Grade::Doubt, "Not quite: CPU was 100.0 % of DB time");
         assert_says(Question::CpuToSpare, &record, Grade::Doubt, "what sessions waited for is not known");
-        // The device's own time of a read is what each of them waits for.
+        // Each read waits for the device's own time of a read.
         record.server.direct_io = Some(true);
         used(&mut record).read_time_ms = used(&mut record).reads * 138 / 1000;
         assert_says(Question::CpuToSpare, &record, Grade::Good, "Yes: CPUs");
@@ -1003,7 +999,6 @@ mod cpu_to_spare {
             Some(LimitedIo { reads, read_bytes, writes, write_bytes });
         record.observed[0].limits.as_mut().unwrap().io = vec![limit.to_owned()];
         assert_says(Question::CpuToSpare, &record, answer, words);
-        // 'Limited by: not known' was said beside it.
         let (by, why) = bottleneck(&Run::of(&record));
         assert_eq!(by == Bottleneck::IoLimit, answer == Grade::Bad, "{why}");
     }
@@ -1028,7 +1023,7 @@ mod cpu_to_spare {
         let io = LimitedIo { reads: 10, read_bytes: 81_920, writes: 60, write_bytes: 491_520 };
         record.observed[0].group.as_mut().unwrap().limited = Some(io);
         assert_says(Question::CpuToSpare, &record, Grade::Good, "- which it used 1.0 %");
-        // Of an older release, nothing is known of the group's requests.
+        // Records of older releases lack the group's requests.
         record.observed[0].group.as_mut().unwrap().limited = None;
         assert_says(Question::CpuToSpare, &record, Grade::Good, "Yes: CPUs");
     }
@@ -1109,7 +1104,6 @@ mod cpu_to_spare {
 mod steady {
     use super::*;
 
-    /// A run with the operations of each second.
     fn with_rates(of_second: impl Fn(u64) -> u64) -> Record {
         let mut record = direct_read_run();
         with_series(&mut record, 72, of_second);
@@ -1211,7 +1205,7 @@ mod steady {
         assert_says(Question::Steady, &edited(edit), answer, words);
     }
 
-    /// A freeze of 0.4 s each second, eight times: 'no stalls' at a p99 of 371 ms.
+    /// Each second has a freeze of 0.4 s, at a p99 of 371 ms.
     #[rstest]
     #[case::eight_of_sixty(8, 400, Grade::Doubt, "in 8 of 59 intervals operations waited 400 ms to 400 ms")]
     #[case::their_share_decides(8, 100, Grade::Good, "no stalls")]
@@ -1362,7 +1356,7 @@ mod complete {
     #[case::a_gap_before_the_window(|record: &mut Record| records::with_gap(record, 0..10), Grade::Good, "")]
     // 18,000 operations in 60 s.
     #[case::a_rate_met(|record: &mut Record| rate(record, 300, ArrivalProcess::Steady), Grade::Good, "- 300/s of 300/s")]
-    // 18,000 of 19,000, with 1,100 sessions: a rate was 'met' by 309 of 510.
+    // 18,000 of 19,000, with 1,100 sessions.
     #[case::a_rate_missed_by_less_than_its_sessions(|record: &mut Record| {
         rate(record, 317, ArrivalProcess::Steady);
         record.workload.threads_per_schema = std::num::NonZeroU32::new(1100).unwrap();
@@ -1438,7 +1432,6 @@ mod complete {
         }
     }
 
-    /// 'The rate was met' stood below 'the rate was not met', with the same numbers.
     #[rstest]
     #[case::a_missed_rate(|record: &mut Record| rate(record, 1200, ArrivalProcess::Steady), "The rate was met")]
     #[case::a_wrong_layout(|record: &mut Record| record.load.as_mut().unwrap().schemas[1].row_blocks /= 2,

@@ -1,4 +1,4 @@
-//! Records of every version that was ever written can be read, later ones are refused, and none gets too large.
+//! Records of all versions can be read, later ones are refused, and none gets too large.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn every_version_has_records_and_each_of_them_reads() {
     }
 }
 
-/// The figures of one fixture, looked up by hand in its text, must keep their meaning.
+/// The figures were taken from the fixture's text by hand.
 #[test]
 fn the_figures_of_a_fixture_are_those_of_its_text() {
     let path = all_fixtures().into_iter().find(|path| path.ends_with("20261121T014616Z-ten")).unwrap();
@@ -111,8 +111,8 @@ fn a_record_of_a_later_version_is_refused_even_if_it_looks_like_ours() {
     }
 }
 
-/// Eight hours with 4,096 sessions: the series is full (1,800 intervals of 16 s), and the latencies of every interval
-/// reach from 20 us to 20 s without a gap, as they do on a storage system in trouble.
+/// Eight hours with 4,096 sessions: the series is full (1,800 intervals of 16 s), and each interval has latencies from 20 us to
+/// 20 s without a gap.
 #[test]
 fn a_long_run_with_many_sessions_stays_below_50_mb() {
     let mut record = read_record(&all_fixtures()[0]).unwrap();

@@ -15,7 +15,7 @@ fn runs_of_text(text: &str) -> Result<Vec<Run>, slob_awr::info::PipesError> {
     Ok(slob_awr::info::read_pipes(text)?.iter().map(run_of_row).collect())
 }
 
-/// SLOB.R's `myavg` as it stands in words: drop what equals the extremes, then the mean.
+/// SLOB.R's `myavg`: drop what equals the extremes, then the mean.
 fn myavg(values: &[f64]) -> f64 {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for value in values {
@@ -32,7 +32,7 @@ fn myavg(values: &[f64]) -> f64 {
     sum / count
 }
 
-/// SLOB.R's tables, calculated from the text by itself: cells by position, rules by REFERENCE's words.
+/// SLOB.R's tables, calculated from the text independently: cells by position, rules by REFERENCE's words.
 fn independent(text: &str, table: &str, variant: &str, sessions: Option<u32>) -> f64 {
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for line in text.lines().skip(1) {
@@ -84,7 +84,7 @@ fn tables_of_awr_info_are_slob_rs_to_the_last_digit() {
                 );
             }
         }
-        // And as they are printed: the digits of the independent figures stand in the text.
+        // The text has the digits of the independent figures.
         let text = analysis.text();
         for (at, sessions) in [Some(8), Some(16), Some(32), None].into_iter().enumerate() {
             let values: Vec<Option<f64>> = table
@@ -154,7 +154,7 @@ fn the_newer_form_tells_models_by_figures() {
     assert_eq!(runs[1].figures["redo_bytes_per_s"], 310.0 * 1_048_576.0);
 }
 
-/// Files of readers alone stood among those that write, as the newer form has no columns for roles.
+/// The newer form has no columns for roles.
 #[test]
 fn names_in_rows_tell_writers_and_readers_and_a_part_of_a_name_is_enough() {
     let head = "FILE|SESSIONS|ELAPSED|DB CPU|DB Tm|EXECUTES|LIO|PREADS|READ_MBS|PWRITES|WRITE_MBS|REDO_MBS|DFSR_LAT|\
@@ -203,7 +203,7 @@ impl Draws {
     }
 }
 
-/// A campaign of `raw`, its twin and `other`, which is faster by some percent; three numbers of sessions, five repeats.
+/// `raw`, its twin and `other`, which is faster by some percent; three numbers of sessions, five repeats.
 fn campaign(seed: u64, faster_percent: f64) -> Analysis {
     let mut draws = Draws(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
     (0..20).for_each(|_| {
@@ -288,7 +288,6 @@ fn the_csv_has_a_line_for_each_cell() {
     assert!(csv.lines().all(|line| line.split(',').count() == 17), "{csv}");
 }
 
-/// Runs that write, whose database counts these besides redo; three repeats.
 fn mixed_runs(counters: &[Counter]) -> Vec<Run> {
     let run = |repeat: u64| {
         let mut record = records::update_run();
@@ -305,7 +304,7 @@ fn analysed(runs: &[Run], metric: Metric) -> Result<Analysis, AnalysisError> {
     Analysis::of(runs, &variants, &[TableSpec { title: "t".into(), model, metric }], &Options::default())
 }
 
-/// No database counts requests of writes: tables of reads and writes were empty where requests of reads were counted.
+/// No database counts requests of writes.
 #[rstest]
 #[case::requests_of_reads(&[Counter::PhysicalReads, Counter::PhysicalReadRequests, Counter::PhysicalWrites])]
 #[case::blocks(&[Counter::PhysicalReads, Counter::PhysicalWrites])]
@@ -358,7 +357,6 @@ fn two_variants(second: fn() -> Record) -> Vec<Run> {
     runs("direct", records::direct_read_run).chain(runs("buffered", second)).collect()
 }
 
-/// It said that reads of the page cache have 15 to 20 times the figure of direct ones.
 #[test]
 fn reads_of_a_page_cache_are_not_praised() {
     let analysis = analysed(&two_variants(records::page_cache_run), Metric::Reads).unwrap();
@@ -392,7 +390,6 @@ fn unlike_runs_are_said_to_be_unlike() {
     assert!(words.contains("ExampleDB, OtherDB") && words.contains("1,048,576, 2,097,152"), "{words}");
 }
 
-/// 'limited is 99.4 % slower' was said, and not that a control group held it.
 #[test]
 fn a_limit_that_one_variant_has_is_named() {
     let limited = || {
@@ -406,7 +403,7 @@ fn a_limit_that_one_variant_has_is_named() {
     assert!(notes.contains("I/O limit 254:0 riops=100"), "{notes}");
 }
 
-/// The time of an operation of 64 blocks stood where the time of a read belongs.
+/// An operation has 64 blocks.
 #[test]
 fn latencies_are_those_of_reads_where_they_are_known() {
     let shown = |runs: &[Run], latency| {

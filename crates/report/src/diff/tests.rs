@@ -29,7 +29,7 @@ impl Metric {
     }
 }
 
-/// The direct run again, with all its counts and times stretched: `rate` times the operations, `latency` times as long.
+/// The direct run with its counts and times stretched: `rate` times the operations, `latency` times as long.
 fn repeated(id: &str, rate: f64, latency_ns: u64) -> Record {
     let mut record = records::direct_read_run();
     record.id = id.into();
@@ -240,7 +240,6 @@ fn the_charts_of_a_group_are_those_of_its_median_run() {
     assert_eq!(page.matches("named-once").count(), 1);
 }
 
-/// It said 'Operations/s: second is 40 % higher (better)' of reads that the page cache served.
 #[test]
 fn operations_whose_reads_a_page_cache_served_are_not_faster() {
     let cached: Vec<Record> = (0..3).map(|_| records::page_cache_run()).collect();
@@ -259,7 +258,6 @@ fn a_failed_run_can_be_compared() {
     assert!(page.contains("Not shown: ") && page.contains("Caution:"));
 }
 
-/// It said '215.6 % to 255.3 % higher (better)' of reads that the page cache served.
 #[test]
 fn reads_of_a_page_cache_are_not_better() {
     let cached: Vec<Record> = (0..3).map(|_| records::page_cache_run()).collect();

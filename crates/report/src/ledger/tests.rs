@@ -40,7 +40,6 @@ fn of_runs(records: &[Record]) -> Vec<Platform> {
     Platform::of_runs(records.iter().map(|record| JudgedRun::of(&Run::of(record))).collect())
 }
 
-/// 48 repeats of a campaign were 48 platforms, the best single run first.
 #[test]
 fn repeats_are_one_platform() {
     let run = |seconds: f64| {

@@ -69,7 +69,7 @@ fn an_eventful_run_has_something_for_every_section() {
     }
 }
 
-/// The report with single blanks between its words.
+/// Single blanks separate words.
 fn unwrapped(record: &Record) -> String {
     text_report(record).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -181,7 +181,6 @@ fn bounds_of_a_databases_own_buckets_are_marked_everywhere() {
     assert!(wide <= Some(WIDTH), "{wide:?}");
 }
 
-/// The text of one section.
 fn section(write: fn(&mut Page, &Run<'_>), record: &Record) -> String {
     let mut page = Page::default();
     write(&mut page, &Run::of(record));
@@ -378,7 +377,7 @@ fn latencies_below_the_step_of_the_servers_clock_are_blank_in_every_view() {
     }
 }
 
-/// The zeros of such a clock are no durations of a nanosecond: one row has them all, and says so.
+/// The zeros of such a clock are no durations of a nanosecond.
 #[test]
 fn rows_of_histograms_below_the_step_of_the_servers_clock_are_one_that_says_so() {
     let words = "below the clock's step of 1.00 ms";

@@ -57,7 +57,6 @@ fn a_change_has_its_run_its_size_and_what_differs() {
     assert!(page.contains("data-chart=\"trend-0-operations_per_s\"") && page.contains("missed: away"));
 }
 
-/// It said 'differ in nothing else' beside a throttle of 1,000 reads/s.
 #[test]
 fn a_throttle_is_found_with_its_name_and_size() {
     let mut records = runs(&[vec![20_000; 20], vec![1_000; 20]].concat());

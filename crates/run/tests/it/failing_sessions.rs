@@ -12,7 +12,6 @@ use slob_run::{RunError, RunEvent, RunObserver};
 
 use crate::support::{Changes, measure, spec};
 
-/// The fault of session 1.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     PanicsWhenOpened,
@@ -23,7 +22,7 @@ enum Fault {
     IsLost,
     /// Its server, where the loop runs, becomes ten thousand times slower and reports a batch only at its end.
     Stalls,
-    /// Its first counted call outlasts the warm-up and the rest after it, and whoever looks at the host takes long.
+    /// Its first counted call outlasts the warm-up and the rest after it, and the host's observer takes long.
     OutlastsTheWarmUp,
 }
 
@@ -129,7 +128,7 @@ fn run(fault: Fault, length: (&str, &str)) -> Result<Record, RunError> {
     run_tolerating("fail", fault, length)
 }
 
-/// The window of a busy host began at second 0, before the warm-up: the rest was subtracted from a moment within it.
+/// The rest may be longer than the time before it on a busy host.
 #[test]
 fn a_slow_sample_beside_a_session_at_work_moves_no_edge() {
     let folder = tempfile::tempdir().unwrap();
@@ -192,7 +191,7 @@ fn conflicts_are_repeated_counted_and_lose_no_operation() {
     assert!(record.notes.iter().any(|note| note.contains("repeated")), "{:?}", record.notes);
 }
 
-/// A batch is sized for quick operations. If they become slow, they must not be lost with it.
+/// A batch is sized for quick operations.
 #[test]
 fn operations_that_become_slow_are_not_lost_with_their_batch() {
     let record = run(Fault::Stalls, ("RUN_TIME", "3")).unwrap();

@@ -12,7 +12,6 @@ use slob_testing::tries::{ensure, shown_within};
 
 use crate::support::{self, Changes, measure};
 
-/// Remembers the names of the events, and can stop the run at one of them.
 #[derive(Default)]
 struct Log<'a> {
     events: Vec<&'static str>,

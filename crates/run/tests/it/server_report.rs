@@ -13,7 +13,6 @@ use crate::support::{Changes, measure, spec};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// A server that makes a report, or fails at that step.
 #[derive(Clone)]
 struct Reporting {
     log: Log,

@@ -11,7 +11,6 @@ use slob_method::{RowView, SchemaNo};
 use slob_run::{Measured, RunContext, RunError, RunObserver, prepare};
 use slob_spec::{RunSpec, Settings, StatisticsType, Table as Parameters};
 
-/// Differences of an engine from the null engine.
 pub(crate) trait Changes: Send + Sync {
     fn session(&self, null: &dyn Engine, plan: &SessionPlan) -> Result<Box<dyn Session>> {
         null.session(plan)
@@ -62,7 +61,7 @@ impl<C: Changes> Engine for Changed<C> {
     }
 }
 
-/// A specification with these parameters; of equal keys the last one counts.
+/// Of equal keys the last one counts.
 pub(crate) fn spec(parameters: &[(&str, &str)]) -> RunSpec {
     let flag = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     let flags: Vec<_> = parameters.iter().map(flag).collect();
@@ -70,7 +69,6 @@ pub(crate) fn spec(parameters: &[(&str, &str)]) -> RunSpec {
     RunSpec::from_settings(&settings).unwrap().spec
 }
 
-/// Prepares and measures a run on the null engine with these changes.
 pub(crate) fn measure(
     spec: &RunSpec,
     changes: impl Changes + 'static,

@@ -9,13 +9,13 @@ fn of(values: &[u64]) -> Histogram {
     histogram
 }
 
-/// Latencies from 1 us to 1 h, spread over all magnitudes.
+/// From 1 us to 1 h, spread over all magnitudes.
 fn latencies() -> impl Strategy<Value = Vec<u64>> {
     let latency = (0.0_f64..=1.0).prop_map(|share| (1e3 * 3.6e9_f64.powf(share)) as u64);
     prop::collection::vec(latency, 1..400)
 }
 
-/// Any value at all, with those around the end of the range made likely.
+/// Values around the end of the range are likely.
 fn any_values() -> impl Strategy<Value = Vec<u64>> {
     let value = prop_oneof![
         8 => 0..RANGE_NS,
@@ -143,7 +143,7 @@ proptest! {
     }
 }
 
-/// Bytes that turn one number or structure into another more often than not.
+/// Such bytes mostly turn one number or structure into another.
 fn damage() -> impl Strategy<Value = u8> {
     prop::sample::select(b"0123456789[],{}:\"-.en ".to_vec())
 }

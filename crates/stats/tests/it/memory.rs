@@ -30,7 +30,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes allocated by this thread during `work`.
+/// Only this thread's.
 fn allocated_by<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = ALLOCATED.get();
     let result = work();

@@ -27,11 +27,11 @@ fn tracer() -> Option<Tracer> {
     }
 }
 
-/// A block at an address that direct I/O takes.
+/// Direct I/O needs such an address.
 #[repr(align(4096))]
 struct Aligned([u8; BLOCK]);
 
-/// Reads blocks from the file's begin on. Returns the time by this program's clock.
+/// Blocks from the file's begin on; the time is by this program's clock.
 fn read(file: &File, blocks: u64) -> Duration {
     let mut block = Box::new(Aligned([0; BLOCK]));
     let begun = Instant::now();
@@ -128,7 +128,6 @@ fn nothing_stays_in_the_kernel_after_a_kill() {
     }
 }
 
-/// True if the kernel has a program of this number.
 fn is_loaded(id: u32) -> bool {
     const GET_BY_ID: u32 = 13;
     let mut attributes = [0_u32; 32];

@@ -10,7 +10,6 @@ use slob_testing::records;
 
 const EVIL: &str = "</script><script>alert(1)</script>";
 
-/// Eight hours of 4,096 sessions.
 fn long_run() -> Record {
     let mut record = records::direct_read_run();
     let session = record.sessions[0].clone();
@@ -46,7 +45,6 @@ fn eight_hours_of_4096_sessions_stay_below_six_megabytes() {
     assert!(page.contains("How many sessions had how much of it."));
 }
 
-/// A page showed '31,267 IOPS' of reads that the page cache served, as if nothing were against it.
 #[test]
 fn figures_that_rest_on_a_bad_verdict_are_struck_through() {
     let struck =
@@ -103,7 +101,6 @@ fn the_comparison_is_there_with_a_probe_only() {
     assert!(!run_page(&records::update_run()).contains("Through the database, 4 sessions"));
 }
 
-/// Histograms, endpoints and lost sessions were in the text alone.
 #[test]
 fn every_section_of_the_text_is_in_the_page() {
     let record = records::eventful_run();
@@ -127,7 +124,6 @@ fn every_section_of_the_text_is_in_the_page() {
     }
 }
 
-/// The cards of a record as HTML.
 fn cards_html(record: &Record) -> String {
     cards(&Run::of(record)).map(Markup::into_string).concat()
 }
