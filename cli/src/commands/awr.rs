@@ -158,7 +158,7 @@ pub(super) fn are_reports(path: &Path) -> bool {
         && files_of([&path.to_owned()]).is_ok_and(|files| files.iter().take(FILES_TRIED).any(is_one))
 }
 
-/// A folder stands for its files by name, without hidden ones.
+/// A folder means its files by name, without hidden ones.
 fn files_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {

@@ -150,7 +150,7 @@ fn a_target_that_is_not_ours() {
 
 #[test]
 fn a_folder_that_may_not_be_written_to() {
-    // Root may write anywhere: nobody calls the program, from a folder that nobody may read.
+    // Root may write anywhere: the account nobody calls the program, from a folder that it may not read.
     let folder = Folder::in_temp();
     let program = folder.at("slob");
     fs::copy(SLOB, &program).unwrap();
