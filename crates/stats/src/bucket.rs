@@ -1,42 +1,37 @@
-//! Buckets of every histogram, log-linear over nanoseconds, and the limits that they set for exact figures.
+//! Buckets of every histogram, log-linear over nanoseconds.
 //!
-//! Each power of two is cut into 64 buckets of equal width, so a bucket is at most 1/64 of its lowest
-//! value wide and its midpoint is within 1/128 (0.8 %) of every value in it. Values below 128 ns have a
-//! bucket each. The range ends at [`RANGE_NS`]; the last bucket also takes what lies beyond.
+//! Each power of two is cut into 64 buckets of equal width, so a midpoint is within 1/128 (0.8 %) of every value in its bucket.
+//! Values below 128 ns have a bucket each. The last bucket also takes what lies beyond [`RANGE_NS`].
 
 use std::ops::RangeInclusive;
 
-/// Binary logarithm of the buckets per power of two.
 const SUB_BITS: u32 = 6;
 
 const SUB_BUCKETS: usize = 1 << SUB_BITS;
 
-/// Binary logarithm of the range in nanoseconds.
 const RANGE_BITS: u32 = 42;
 
-/// First value beyond the range, in nanoseconds: 2^42 ns, about 73 minutes.
+/// 2^42 ns, about 73 minutes.
 pub const RANGE_NS: u64 = 1 << RANGE_BITS;
 
 /// Number of buckets.
 pub const BUCKETS: usize = SUB_BUCKETS * (RANGE_BITS - SUB_BITS + 1) as usize;
 
-/// Bucket of a value in nanoseconds; the last one takes everything from [`RANGE_NS`] on.
+/// The last bucket takes everything from [`RANGE_NS`] on.
 #[inline]
 pub const fn bucket_index(ns: u64) -> usize {
-    // Setting the bit of the first bucketed power of two leaves larger values' leading bit alone and
-    // gives the values below it a shift of 0, hence an index equal to the value, without a branch.
+    // The set bit gives values below the first bucketed power of two a shift of 0, without a branch.
     let leading_bit = u64::BITS - 1 - (ns | SUB_BUCKETS as u64).leading_zeros();
     let shift = leading_bit - SUB_BITS;
     let index = shift as usize * SUB_BUCKETS + (ns >> shift) as usize;
     if index < BUCKETS { index } else { BUCKETS - 1 }
 }
 
-/// Binary logarithm of the width of bucket `index`.
 const fn shift_of(index: usize) -> u32 {
     (index / SUB_BUCKETS).saturating_sub(1) as u32
 }
 
-/// Lowest value of bucket `index` in nanoseconds. An index beyond the last bucket means the last.
+/// An index beyond the last bucket means the last.
 #[inline]
 pub const fn bucket_low(index: usize) -> u64 {
     let index = if index < BUCKETS { index } else { BUCKETS - 1 };
@@ -44,42 +39,37 @@ pub const fn bucket_low(index: usize) -> u64 {
     ((index - shift as usize * SUB_BUCKETS) as u64) << shift
 }
 
-/// Highest value of bucket `index` in nanoseconds, inclusive. An index beyond the last bucket means the
-/// last, which ends with the range although it counts values beyond it too.
+/// Inclusive. An index beyond the last bucket means the last, which ends with the range.
 #[inline]
 pub const fn bucket_high(index: usize) -> u64 {
     let index = if index < BUCKETS { index } else { BUCKETS - 1 };
     bucket_low(index) + ((1 << shift_of(index)) - 1)
 }
 
-/// Middle of bucket `index` in nanoseconds, rounded down: the value that represents the bucket.
+/// Rounded down; it represents the bucket.
 #[inline]
 pub const fn bucket_midpoint(index: usize) -> u64 {
     bucket_low(index) + (bucket_high(index) - bucket_low(index)) / 2
 }
 
-/// Bucket that starts exactly at `low_ns`, if any.
+/// `None` unless a bucket starts there.
 pub(crate) const fn bucket_starting_at(low_ns: u64) -> Option<usize> {
     let index = bucket_index(low_ns);
     if bucket_low(index) == low_ns { Some(index) } else { None }
 }
 
-/// Counts of all buckets.
 pub(crate) type Counts = [u64; BUCKETS];
 
-/// Limits that buckets set for the exact figures beside them. A saved histogram is checked against them; figures that were
-/// subtracted, or read during writing, are brought within them.
+/// Limits of the exact figures beside buckets: for the check of saved histograms, and for figures that were subtracted or read
+/// during writing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bounds {
-    /// Possible smallest value in nanoseconds.
     pub(crate) min: RangeInclusive<u64>,
-    /// Possible largest value in nanoseconds.
     pub(crate) max: RangeInclusive<u64>,
 }
 
 impl Bounds {
-    /// Limits from the first and last non-empty bucket; `None` if all are empty. `beyond` values of the
-    /// last bucket lie beyond the range.
+    /// `None` if all buckets are empty. `beyond` values of the last one lie beyond the range.
     pub(crate) fn of(counts: &Counts, beyond: u64) -> Option<Self> {
         let first = counts.iter().position(|&n| n > 0)?;
         let last = counts.iter().rposition(|&n| n > 0)?;
@@ -91,13 +81,11 @@ impl Bounds {
     }
 }
 
-/// Values in all buckets, saturating.
 pub(crate) fn total(counts: &Counts) -> u64 {
     counts.iter().fold(0, |sum: u64, &n| sum.saturating_add(n))
 }
 
-/// Possible sum of all values in nanoseconds, saturating at `u64::MAX`. `beyond` values of the last bucket
-/// lie beyond the range but not above `max`.
+/// `beyond` values of the last bucket lie beyond the range but not above `max`.
 pub(crate) fn sum_bounds(counts: &Counts, beyond: u64, max: u64) -> RangeInclusive<u64> {
     let last_within = counts[BUCKETS - 1].saturating_sub(beyond);
     let sum_at = |edge: fn(usize) -> u64, beyond_at: u64| {
@@ -111,7 +99,6 @@ pub(crate) fn sum_bounds(counts: &Counts, beyond: u64, max: u64) -> RangeInclusi
     saturated(sum_at(bucket_low, RANGE_NS))..=saturated(sum_at(bucket_high, max))
 }
 
-/// The value of `range` nearest to `value`.
 pub(crate) fn clamp_to(value: u64, range: &RangeInclusive<u64>) -> u64 {
     value.clamp(*range.start(), *range.end())
 }

@@ -1,7 +1,7 @@
 //! Change points of a series of repeated runs.
 //!
-//! They are decided by permutation, with a fixed seed: the same series gives the same answer for ever. Values must be above 0;
-//! their logarithms are compared, since rates and latencies differ by factors.
+//! Permutations with a fixed seed decide, so a series always gives the same answer. Logarithms of values are compared, since
+//! rates and latencies differ by factors.
 
 use crate::Comparison;
 use crate::shuffler::Shuffler;
@@ -11,20 +11,16 @@ use crate::summary::mean;
 pub const LEAST_FOR_CHANGES: usize = 16;
 /// Time and work grow with the square of the values.
 pub const MOST_FOR_CHANGES: usize = 2000;
-/// Values on each side of a change.
 const LEAST_BESIDE: usize = 4;
-/// A finding is more than chance if none of so many permutations reaches it: one in a thousand does without cause.
+/// A finding that no permutation reaches is chance once in a thousand.
 const PERMUTATIONS: usize = 999;
 const CONFIDENCE: f64 = 0.999;
 
-/// Places of the first values after each change, in order. `None` if a value is not above 0, or for more values than
-/// [`MOST_FOR_CHANGES`].
+/// Places of the first values after each change, in order. `None` if a value is not above 0, or beyond [`MOST_FOR_CHANGES`].
 ///
-/// E-divisive: Matteson and James, "A nonparametric approach for multiple change point analysis of multivariate data", *JASA*
-/// 109 (2014), with exponent 1, each part tested on its own. As in Fleming et al., "Hunter: using change point detection to hunt
-/// for performance regressions", ICPE 2023 (Apache Otava), the means on both sides must differ too: by Welch's test here.
-/// Runs often resemble the one before them; that is taken out first: Rodionov, "Use of prewhitening in climate regime shift
-/// detection", *Geophysical Research Letters* 33 (2006) L12707.
+/// E-divisive: Matteson and James, *JASA* 109 (2014), with exponent 1, each part tested on its own. As in Fleming et al.,
+/// "Hunter", ICPE 2023 (Apache Otava), the means must differ too, by Welch's test. Runs resemble the one before them; that is
+/// taken out first: Rodionov, *Geophysical Research Letters* 33 (2006) L12707.
 pub fn change_points(values: &[f64]) -> Option<Vec<usize>> {
     let is_positive = |value: &f64| value.is_finite() && *value > 0.0;
     if values.len() > MOST_FOR_CHANGES || !values.iter().all(is_positive) {
@@ -33,7 +29,6 @@ pub fn change_points(values: &[f64]) -> Option<Vec<usize>> {
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let white = whitened(&logarithms);
     let mut found = Vec::new();
-    // Parts that still have to be tested, the next one last.
     let whole = 0..values.len();
     let mut parts = vec![whole];
     let mut chance = Shuffler::new(1);
@@ -62,7 +57,7 @@ fn change(values: &[f64], chance: &mut Shuffler) -> Option<usize> {
     is_change.then_some(split.at)
 }
 
-/// Removes the correlation with the previous value, if neighbours resemble each other more than by chance.
+/// Neighbours must resemble each other more than by chance.
 fn whitened(values: &[f64]) -> Vec<f64> {
     const MOST: f64 = 0.9;
     let found = around_levels(values).zip(of_differences(values));
@@ -74,7 +69,7 @@ fn whitened(values: &[f64]) -> Vec<f64> {
     values.iter().zip(before).map(|(value, before)| value - correlation * before).collect()
 }
 
-/// Correlation of neighbours around the levels of the best split. Further changes make it too large.
+/// Uses the levels of the best split. Further changes make it too large.
 fn around_levels(values: &[f64]) -> Option<f64> {
     let split = Split::best(values)?;
     let stretches = [&values[..split.at], &values[split.at..split.end], &values[split.end..]];
@@ -87,11 +82,10 @@ fn around_levels(values: &[f64]) -> Option<f64> {
     Some(product(1) / product(0)).filter(|correlation| correlation.is_finite())
 }
 
-/// Correlation of neighbours from their differences and from those of every other value, if the noise is autoregressive. A few
-/// changes of level don't touch it, but it is uncertain: after Tecuapetla-Gómez and Munk, *Scandinavian Journal of Statistics*
-/// 44 (2017) 346.
+/// Uses differences at lags of one and two, for autoregressive noise. Changes of level don't touch it, but it is uncertain: after
+/// Tecuapetla-Gómez and Munk, *Scandinavian Journal of Statistics* 44 (2017) 346.
 fn of_differences(values: &[f64]) -> Option<f64> {
-    /// Share of the differences that count: outliers and changes are among the largest.
+    /// Outliers and changes are among the largest differences.
     const USUAL: f64 = 0.9;
     let square = |lag: usize| {
         let pairs = values.iter().zip(values.iter().skip(lag));
@@ -103,11 +97,11 @@ fn of_differences(values: &[f64]) -> Option<f64> {
     Some(square(2)? / square(1)? - 1.0)
 }
 
-/// Two neighbouring stretches, from the first value on: `..at` and `at..end`.
+/// The stretches are `..at` and `at..end`.
 struct Split {
     at: usize,
     end: usize,
-    /// Székely and Rizzo's energy distance of the two, weighted by their lengths.
+    /// Székely and Rizzo's energy distance, weighted by lengths.
     divergence: f64,
 }
 
@@ -120,10 +114,10 @@ impl Split {
         compared.and_then(|compared| compared.interval).is_some_and(|interval| interval.excludes_zero())
     }
 
-    /// The most divergent stretches. The second may end before the series does, so that a change and its return are found.
+    /// The second stretch may end early, so that a change and its return are found.
     fn best(values: &[f64]) -> Option<Self> {
         let n = values.len();
-        // Sums of distances: between the stretches and within the second, by its begin; within the first, by its end.
+        // The begin of the second stretch, or the end of the first, is the index.
         let (mut between, mut second, mut first) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
         let mut within = 0.0;
         let mut best: Option<Self> = None;
@@ -149,7 +143,6 @@ impl Split {
     }
 }
 
-/// Computes the energy distance from the sums of distances between the stretches and within each.
 fn divergence(lengths: [usize; 2], between: f64, within: [f64; 2]) -> f64 {
     let [n, m] = lengths.map(|length| length as f64);
     let mean_within = |sum: f64, n: f64| sum / (n * (n - 1.0) / 2.0);

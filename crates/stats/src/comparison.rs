@@ -5,26 +5,22 @@ use serde::{Deserialize, Serialize};
 use crate::student::two_sided_quantile;
 use crate::summary::{defined, mean, sample_std_dev};
 
-/// Difference of the second of two groups of measurements from the first, in percent of the first.
+/// Difference of the second group from the first, in percent.
 ///
-/// The ratio is that of the groups' geometric means, with Welch's t interval on the logarithms: Welch, "The
-/// generalization of 'Student's' problem when several different population variances are involved", *Biometrika* 34
-/// (1947), with the degrees of freedom of Satterthwaite, *Biometrics Bulletin* 2 (1946); back from the logarithms as in
-/// Bland and Altman, "The use of transformation when comparing two means", *BMJ* 312 (1996) 1153. Rates and latencies
-/// are positive and differ by factors, so their noise is even on a logarithmic scale, and swapped groups give exactly
-/// the reciprocal. For runs that vary by a few percent the geometric mean is the mean.
+/// The ratio is that of geometric means, with Welch's t interval on the logarithms (*Biometrika* 34, 1947), degrees of freedom by
+/// Satterthwaite (*Biometrics Bulletin* 2, 1946), and back as in Bland and Altman (*BMJ* 312, 1996, 1153). Noise of rates and
+/// latencies is even on a logarithmic scale, and swapped groups give the reciprocal.
 ///
-/// The groups may differ in size and in noise. Measurements must be independent: runs, not the seconds of one run.
+/// Measurements must be independent: runs, not the seconds of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Measurements in the first group.
+    /// Measurements of the first group.
     pub first_n: usize,
-    /// Measurements in the second group.
+    /// Measurements of the second group.
     pub second_n: usize,
-    /// Difference in percent: +5 is 5 % more in the second group.
+    /// +5 is 5 % more in the second group.
     pub percent: f64,
-    /// Confidence interval of the true difference; `None` with fewer than two measurements in either group, which show
-    /// no noise.
+    /// `None` with fewer than two measurements in a group.
     pub interval: Option<PercentInterval>,
 }
 
@@ -35,7 +31,7 @@ pub struct PercentInterval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Confidence, such as 0.95.
+    /// Such as 0.95.
     pub confidence: f64,
 }
 
@@ -45,32 +41,30 @@ impl PercentInterval {
         self.low > 0.0 || self.high < 0.0
     }
 
-    /// Widens the interval for measurements that are known only within `percent` of the true value.
+    /// Measurements are within `percent` of the true value.
     pub fn widened(self, percent: f64) -> Self {
         let factor = 1.0 + percent / 100.0;
         let end = |end: f64, factor: f64| 100.0 * ((1.0 + end / 100.0) * factor - 1.0);
         Self { low: end(self.low, 1.0 / factor), high: end(self.high, factor), ..self }
     }
 
-    /// Half the width in percent: smaller differences are lost in noise.
+    /// Smaller differences are lost in noise.
     pub fn noise_percent(&self) -> f64 {
         0.5 * (self.high - self.low)
     }
 }
 
 impl Comparison {
-    /// Compares two groups at a confidence such as 0.95. `None` if a group is empty, a value is not finite or not
-    /// above 0 (it has no logarithm), or the confidence does not lie between 0 and 1.
+    /// `confidence` is such as 0.95. `None` if a group is empty, a value has no logarithm, or the confidence is not between 0 and
+    /// 1.
     pub fn of(first: &[f64], second: &[f64], confidence: f64) -> Option<Self> {
         Self::over(&[(first, second)], confidence)
     }
 
-    /// Compares two groups over several conditions, such as numbers of sessions, by the mean of the differences of the
-    /// logarithms: every condition counts the same, however many runs it has. The variances of the conditions add up,
-    /// with Satterthwaite's degrees of freedom ("An approximate distribution of estimates of variance components",
-    /// *Biometrics Bulletin* 2 (1946) 110).
+    /// Every condition, such as a number of sessions, counts the same. Variances add up, with Satterthwaite's degrees of freedom
+    /// (*Biometrics Bulletin* 2 (1946) 110).
     ///
-    /// `None` without pairs, or if [`Comparison::of`] gives `None` for one of them.
+    /// `None` without pairs, or if [`Comparison::of`] gives `None`.
     pub fn over(pairs: &[(&[f64], &[f64])], confidence: f64) -> Option<Self> {
         if pairs.is_empty() || !(confidence > 0.0 && confidence < 1.0) {
             return None;
@@ -94,7 +88,7 @@ impl Comparison {
     }
 }
 
-/// Mean over conditions, each with the same weight whatever its number of values, and its interval; needs 2 values in each.
+/// Every condition counts the same. The interval needs 2 values in each.
 pub fn mean_over(conditions: &[&[f64]], confidence: f64) -> Option<(f64, (f64, f64))> {
     let means: Option<Vec<f64>> = conditions.iter().map(|values| mean(values)).collect();
     let mean = mean(&means?)?;
@@ -110,8 +104,7 @@ fn interval(difference: f64, half: f64, confidence: f64) -> Option<PercentInterv
     })
 }
 
-/// Half width of Welch's interval for the mean difference over several conditions; `None` with fewer than two values in
-/// any group.
+/// `None` with fewer than two values in any group.
 fn half_width(groups: &[&[f64]], conditions: f64, confidence: f64) -> Option<f64> {
     let (mut variance, mut squares) = (0.0, 0.0);
     for group in groups {
@@ -121,7 +114,7 @@ fn half_width(groups: &[&[f64]], conditions: f64, confidence: f64) -> Option<f64
         squares += of_group.powi(2) / (n - 1.0);
     }
     if variance == 0.0 {
-        // Values are equal to the last bit in every group, as counts that the plan fixes.
+        // A plan fixes such counts.
         return Some(0.0);
     }
     defined(two_sided_quantile(confidence, variance.powi(2) / squares)? * variance.sqrt())

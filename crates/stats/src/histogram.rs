@@ -13,22 +13,19 @@ use crate::bucket::{
     bucket_starting_at, clamp_to, sum_bounds, total,
 };
 
-/// Counts of latencies in nanoseconds, in log-linear buckets (about 19 KB, allocated with the first value).
+/// Counts of latencies in nanoseconds, in 19 KB that the first value allocates.
 ///
-/// Count, smallest, largest and sum are exact; a percentile is within 1/128 (0.8 %) of the value that
-/// nearest rank would pick from the full list. Values from [`RANGE_NS`] on are counted in the last bucket
-/// and in [`beyond_range`](Self::beyond_range), so clipping never goes unseen. All counters saturate at
-/// `u64::MAX`; for the sum that is 584 years of added latency. A mean or percentile below the
-/// [`clock_step`](Self::clock_step) is not known.
+/// Count, smallest, largest and sum are exact; a percentile is within 1/128 (0.8 %) of the nearest rank.
+/// [`beyond_range`](Self::beyond_range) counts values from [`RANGE_NS`] on. All counters saturate at `u64::MAX`. Means and
+/// percentiles below the [`clock_step`](Self::clock_step) are unknown.
 #[derive(Clone)]
 pub struct Histogram {
-    /// Absent while nothing was ever recorded: a long series holds many that stay empty.
+    /// A long series has many that stay empty.
     counts: Option<Box<Counts>>,
     count: u64,
     exact: Exact,
 }
 
-/// Exact figures beside the buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exact {
     /// `u64::MAX` while empty, so that recording needs no special case.
@@ -36,9 +33,7 @@ pub(crate) struct Exact {
     /// 0 while empty.
     pub(crate) max: u64,
     pub(crate) sum: u64,
-    /// Values from [`RANGE_NS`] on.
     pub(crate) beyond: u64,
-    /// Step of the clock that timed the values, if it is known.
     pub(crate) clock_step: Option<NonZeroU64>,
 }
 
@@ -49,7 +44,7 @@ impl Exact {
 static EMPTY_COUNTS: Counts = [0; BUCKETS];
 
 impl Histogram {
-    /// An empty histogram. The first value allocates; recording and merging after it never do.
+    /// Allocates with the first value, and never again.
     pub const fn new() -> Self {
         Self { counts: None, count: 0, exact: Exact::EMPTY }
     }
@@ -63,13 +58,13 @@ impl Histogram {
         self.counts.get_or_insert_with(|| Box::new([0; BUCKETS]))
     }
 
-    /// Counts one value.
+    /// Counts a value.
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.add(ns, 1);
     }
 
-    /// Counts the same value `n` times.
+    /// Counts a value `n` times.
     #[inline]
     pub fn record_n(&mut self, ns: u64, n: u64) {
         if n > 0 {
@@ -108,12 +103,10 @@ impl Histogram {
         ours.clock_step = ours.clock_step.max(theirs.clock_step);
     }
 
-    /// Values recorded between `earlier` and `self`, two states of one growing histogram.
+    /// Values between two states of one growing histogram.
     ///
-    /// Bucket counts, count and sum are exact (the sum as long as it did not saturate). Smallest and
-    /// largest are the bounds of the outermost non-empty buckets, at most 1/64 off, or exact if they are new
-    /// extremes. If `earlier` is not an
-    /// earlier state of the same source, a bucket that shrank counts as unchanged.
+    /// Counts and sum are exact. Smallest and largest are bounds of buckets, or exact if they are new extremes. A bucket that
+    /// shrank counts as unchanged.
     pub fn since(&self, earlier: &Self) -> Self {
         let mut counts = Box::new(*self.counts());
         for (mine, theirs) in counts.iter_mut().zip(earlier.counts()) {
@@ -124,14 +117,13 @@ impl Histogram {
         Self::reconciled(counts, Exact { sum, beyond, ..self.exact })
     }
 
-    /// A histogram of counts by [`bucket_index`], and the exact sum of the values. Its smallest and largest values are the bounds
-    /// of the outermost buckets.
+    /// Indices are those of [`bucket_index`]. Smallest and largest value are bounds of buckets.
     pub fn of_counts(counts: &[u64; BUCKETS], sum: u64) -> Self {
         let exact = Exact { min: 0, max: u64::MAX, sum, beyond: 0, clock_step: None };
         Self::reconciled(Box::new(*counts), exact)
     }
 
-    /// A histogram of these bucket counts, with the exact figures brought within the limits of the counts.
+    /// Brings exact figures within the limits of the counts.
     pub(crate) fn reconciled(counts: Box<Counts>, seen: Exact) -> Self {
         let beyond = seen.beyond.min(counts[BUCKETS - 1]);
         let Some(bounds) = Bounds::of(&counts, beyond) else { return Self::new() };
@@ -141,17 +133,16 @@ impl Histogram {
         Self::from_parts(counts, Exact { min, max, sum, beyond, ..seen })
     }
 
-    /// A histogram of consistent parts.
     fn from_parts(counts: Box<Counts>, exact: Exact) -> Self {
         Self { count: total(&counts), counts: Some(counts), exact }
     }
 
-    /// The step of the clock that timed the values, in nanoseconds; `None` if it hides nothing, or is not known.
+    /// The step of the values' clock in nanoseconds; `None` if it is unknown or hides nothing.
     pub fn clock_step(&self) -> Option<NonZeroU64> {
         self.exact.clock_step
     }
 
-    /// Says by which step the clock of all these values moves; of no values it says nothing.
+    /// An empty histogram keeps no step.
     pub fn set_clock_step(&mut self, step: Option<NonZeroU64>) {
         self.exact.clock_step = step.filter(|_| !self.is_empty());
     }
@@ -166,22 +157,22 @@ impl Histogram {
         self.count == 0
     }
 
-    /// Smallest value in nanoseconds; `None` if empty.
+    /// Nanoseconds; `None` if empty.
     pub fn min(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.exact.min)
     }
 
-    /// Largest value in nanoseconds; `None` if empty.
+    /// Nanoseconds; `None` if empty.
     pub fn max(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.exact.max)
     }
 
-    /// Sum of all values in nanoseconds, saturating.
+    /// Nanoseconds, saturating.
     pub fn sum(&self) -> u64 {
         self.exact.sum
     }
 
-    /// Arithmetic mean in nanoseconds; `None` if empty or below the clock's step. A lower bound once the sum has saturated.
+    /// Nanoseconds; `None` if empty or below the clock's step. A lower bound once the sum has saturated.
     pub fn mean(&self) -> Option<f64> {
         let mean = (!self.is_empty()).then(|| self.exact.sum as f64 / self.count as f64)?;
         self.clock_step().is_none_or(|step| mean >= step.get() as f64).then_some(mean)
@@ -192,13 +183,10 @@ impl Histogram {
         self.exact.beyond
     }
 
-    /// Percentile `p` (0 to 100) in nanoseconds by nearest rank: the smallest recorded value that at least
-    /// `p` percent of all values do not exceed.
+    /// Percentile `p` (0 to 100) in nanoseconds by nearest rank.
     ///
-    /// It is the midpoint of its bucket, held within smallest and largest: within 1/128 of the true value.
-    /// The first rank is exactly the smallest value, the last rank the largest. Ranks among the values beyond
-    /// the range give the largest too, so that a clipped tail is never understated. `None` if empty, if `p` is
-    /// outside 0 to 100, or below the bucket of the clock's step.
+    /// It is the midpoint of its bucket, held within smallest and largest. First and last rank are exact, and ranks beyond the
+    /// range give the largest. `None` if empty, if `p` is outside 0 to 100, or below the bucket of the clock's step.
     pub fn percentile(&self, p: f64) -> Option<u64> {
         self.ranked(p).filter(|ns| self.is_known(*ns))
     }
@@ -223,11 +211,10 @@ impl Histogram {
         Some(bucket_midpoint(index).clamp(min, max))
     }
 
-    /// Number of values above `lo_ns` and up to `hi_ns` inclusive, for a report with fixed edges.
+    /// Number of values above `lo_ns` and up to `hi_ns`.
     ///
-    /// A bucket that straddles an edge counts as a whole on the side of its midpoint, so adjacent ranges
-    /// add up to [`count`](Self::count). A `lo_ns` of 0 includes the value 0, since nothing lies below it.
-    /// Values beyond the range count where the largest value lies.
+    /// A bucket counts as a whole on the side of its midpoint, so adjacent ranges add up. A `lo_ns` of 0 includes the value 0.
+    /// Values beyond the range count where the largest lies.
     pub fn count_in(&self, lo_ns: u64, hi_ns: u64) -> u64 {
         let inside = |ns: u64| (ns > lo_ns || lo_ns == 0) && ns <= hi_ns;
         let beyond = if inside(self.exact.max) { self.exact.beyond } else { 0 };
@@ -235,24 +222,23 @@ impl Histogram {
         within.fold(beyond, |sum, (i, &n)| sum.saturating_add(self.within_range(i, n)))
     }
 
-    /// Leaves the values beyond the range out of the `n` values of bucket `index`.
+    /// Leaves out the values beyond the range.
     fn within_range(&self, index: usize, n: u64) -> u64 {
         if index == BUCKETS - 1 { n.saturating_sub(self.exact.beyond) } else { n }
     }
 
-    /// Non-empty buckets in ascending order: lowest value, highest value (inclusive), count. The last
-    /// bucket's count includes the values beyond the range.
+    /// Ascending: lowest value, highest value (inclusive), count. The last count includes values beyond the range.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         let filled = self.counts().iter().enumerate().filter(|&(_, &n)| n > 0);
         filled.map(|(index, &n)| (bucket_low(index), bucket_high(index), n))
     }
 
-    /// The buckets of values that the clock could tell apart: all but those below the bucket of its step.
+    /// Leaves out buckets below that of the clock's step.
     pub fn known_buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         self.buckets().filter(|(low, ..)| self.is_known(*low))
     }
 
-    /// The clock's step in nanoseconds, and how many values are below its bucket; `None` if none is.
+    /// Clock step in nanoseconds, and number of values below its bucket; `None` if there is none.
     pub fn below_clock_step(&self) -> Option<(u64, u64)> {
         let step = self.clock_step()?.get();
         let hidden = self.buckets().filter(|(low, ..)| !self.is_known(*low));
@@ -260,12 +246,11 @@ impl Histogram {
         (count > 0).then_some((step, count))
     }
 
-    /// False for a value below the bucket of the clock's step.
     fn is_known(&self, ns: u64) -> bool {
         self.clock_step().is_none_or(|step| bucket_index(ns) >= bucket_index(step.get()))
     }
 
-    /// Removes all values and keeps the memory.
+    /// Keeps the memory.
     pub fn clear(&mut self) {
         self.counts.iter_mut().for_each(|counts| counts.fill(0));
         (self.count, self.exact) = (0, Exact::EMPTY);
@@ -301,24 +286,23 @@ impl fmt::Debug for Histogram {
     }
 }
 
-/// Nearest rank of percentile `p` (0 to 100) among `count` values, 1 to `count`: the ceiling of `p / 100 * count`.
+/// The ceiling of `p / 100 * count`, from 1 to `count`.
 pub fn nearest_rank(p: f64, count: u64) -> u64 {
     let exact = p * count as f64 / 100.0;
-    // 90.04 is not a binary fraction: without this, rounding noise would lift its rank among 10000 by one.
+    // 90.04 is no binary fraction: rounding noise would lift its rank among 10000 by one.
     let nearest = exact.round();
     let noise = 4.0 * f64::EPSILON * exact;
     let rank = if (exact - nearest).abs() <= noise { nearest } else { exact.ceil() };
     (rank as u64).clamp(1, count)
 }
 
-/// A duration as histograms record it, at most 584 years.
+/// At most 584 years.
 pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 const UNIT: &str = "ns";
 
-/// Fault of a saved histogram.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 enum Fault {
     #[error("unit is \"{0}\", expected \"ns\"")]
@@ -339,7 +323,7 @@ enum Fault {
     Contradiction { field: &'static str, value: u64, low: u64, high: u64 },
 }
 
-/// Saved form: only non-empty buckets, as `[low_ns, count]`, ascending. `min` and `max` are null when empty.
+/// Non-empty buckets as `[low_ns, count]`, ascending. `min` and `max` are null when empty.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     unit: String,

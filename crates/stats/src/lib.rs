@@ -1,16 +1,7 @@
-//! Statistics of OpenSLOB: the latency histogram, the time series of a run, summaries, trends and comparisons.
+//! Statistics of OpenSLOB.
 //!
-//! Everything here is pure: no clock, no files, no threads of its own. Times are nanoseconds unless a
-//! name says otherwise. A figure that is undefined for its input is `None`, never 0.
-//!
-//! - [`Histogram`]: latencies in fixed memory, percentiles within 1/128 of the true value.
-//! - [`SharedHistogram`]: the same buckets, written by one thread while others read.
-//! - [`Series`]: values per interval of a run, bounded in length by coarsening.
-//! - [`summary`]: mean, deviation and quantiles of a slice.
-//! - [`RobustTrend`]: does a series rise or fall, and is that more than noise?
-//! - [`change_points`]: when did repeated runs change?
-//! - [`Steadiness`] and [`SteadyWatch`]: is a rate steady, and since when?
-//! - [`Comparison`]: do two groups of runs differ, by how much, and is that more than noise?
+//! Everything is pure: no clock, files or threads. Times are nanoseconds unless a name says otherwise. A figure that is undefined
+//! for its input is `None`, never 0.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

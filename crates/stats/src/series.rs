@@ -23,21 +23,20 @@ macro_rules! merge_fields {
     };
 }
 
-/// A count: sums, saturating.
+/// Sums of counts saturate.
 impl Merge for u64 {
     fn merge(&mut self, later: &Self) {
         *self = self.saturating_add(*later);
     }
 }
 
-/// An amount, such as seconds: sums.
 impl Merge for f64 {
     fn merge(&mut self, later: &Self) {
         *self += later;
     }
 }
 
-/// Merges known values; an unknown one changes nothing.
+/// An unknown value changes nothing.
 impl<T: Merge + Clone> Merge for Option<T> {
     fn merge(&mut self, later: &Self) {
         match (self.as_mut(), later) {
@@ -60,31 +59,27 @@ pub enum SeriesError {
     /// The second is before the series.
     #[error("second {second} lies before the series, which starts at second {start_s}; drop the value")]
     BeforeStart {
-        /// Run-relative second of the refused value.
+        /// Run-relative second.
         second: u64,
         /// First second of the series.
         start_s: u64,
     },
-    /// The series already holds a value of a later step.
+    /// The series has a value of a later step.
     #[error("second {second} comes after second {last_s} was added; add values in order of time")]
     OutOfOrder {
-        /// Run-relative second of the refused value.
+        /// Run-relative second.
         second: u64,
-        /// First second of the last step that was added.
+        /// First second of the last step.
         last_s: u64,
     },
 }
 
-/// Values of consecutive intervals of equal width, at most `max_points` of them.
+/// Values of consecutive intervals of equal width, at most `max_points`.
 ///
-/// Values arrive once per *step* of a second, in order of time. While they fit, an interval is one
-/// step. When one more would exceed the bound, neighbouring pairs are merged and the width doubles, so any
-/// run length fits and totals are kept. An interval without a value is `None`.
+/// Values arrive once per *step* of a second, in order. When one more would exceed the bound, neighbouring pairs are merged and
+/// the width doubles. An interval without a value is `None`.
 ///
-/// Each interval keeps the seconds it covers ([`Point::covered_s`]): the last interval of a coarsened series
-/// is often half filled, and a rate over its full width would show a drop that never was.
-///
-/// A point with a [`Histogram`] takes 19 KB of memory: 600 points are 11 MB.
+/// [`Point::covered_s`] tells a half filled interval from a drop. A point with a [`Histogram`] takes 19 KB.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Saved<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Series<T> {
@@ -106,16 +101,16 @@ struct Covered<T> {
 /// One interval of a [`Series`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point<'a, T> {
-    /// First second of the interval, relative to the run.
+    /// Run-relative first second.
     pub start_s: u64,
-    /// Seconds that have a value, 0 if none.
+    /// Seconds with a value, 0 if none.
     pub covered_s: u64,
     /// Merged value of these seconds.
     pub value: Option<&'a T>,
 }
 
 impl<T> Series<T> {
-    /// A series of one-second steps from `start_s` on. A `max_points` below 2 means 2.
+    /// Steps are seconds from `start_s` on. A `max_points` below 2 means 2.
     pub fn new(start_s: u64, max_points: usize) -> Self {
         Self {
             start_s,
@@ -127,7 +122,7 @@ impl<T> Series<T> {
         }
     }
 
-    /// First second of the series, relative to the run.
+    /// Run-relative first second.
     pub fn start_s(&self) -> u64 {
         self.start_s
     }
@@ -137,7 +132,7 @@ impl<T> Series<T> {
         self.width_s
     }
 
-    /// Number of intervals up to the last one with a value, gaps included.
+    /// Number of intervals, gaps included.
     pub fn len(&self) -> usize {
         self.points.len()
     }
@@ -147,7 +142,7 @@ impl<T> Series<T> {
         self.points.is_empty()
     }
 
-    /// The intervals in order of time, gaps included.
+    /// Intervals in order, gaps included.
     pub fn points(&self) -> impl ExactSizeIterator<Item = Point<'_, T>> {
         self.points.iter().enumerate().map(|(index, point)| Point {
             start_s: self.start_s + index as u64 * self.width_s,
@@ -166,10 +161,7 @@ impl<T> Series<T> {
 }
 
 impl<T: Merge> Series<T> {
-    /// Adds the value of the step that contains run-relative `second`. Merges several values of one step;
-    /// steps may be left out.
-    /// Fails with [`SeriesError`] if the second is before the series or before the last step. The series is then
-    /// unchanged.
+    /// Merges several values of one step. Fails if the run-relative `second` is before the series or its last step.
     pub fn push(&mut self, second: u64, value: T) -> Result<(), SeriesError> {
         let start_s = self.start_s;
         let offset = second.checked_sub(start_s).ok_or(SeriesError::BeforeStart { second, start_s })?;
@@ -190,7 +182,7 @@ impl<T: Merge> Series<T> {
         Ok(())
     }
 
-    /// Coarsens until the interval at `offset` seconds from the start fits, and returns its index.
+    /// Returns the index of the interval at `offset` seconds from the start.
     fn make_room(&mut self, offset: u64) -> usize {
         let index = loop {
             match usize::try_from(offset / self.width_s) {
@@ -204,8 +196,7 @@ impl<T: Merge> Series<T> {
         index
     }
 
-    /// Merges neighbouring pairs and doubles the width. The width can't overflow: at least 2 intervals (the
-    /// lowest limit) still fit into an offset.
+    /// The width can't overflow: at least 2 intervals still fit into an offset.
     fn coarsen(&mut self) {
         let mut points = std::mem::take(&mut self.points).into_iter();
         while let Some(first) = points.next() {
@@ -226,7 +217,6 @@ fn join<T: Merge>(first: Option<Covered<T>>, second: Option<Covered<T>>) -> Opti
     }
 }
 
-/// Fault of a saved series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 enum Fault {
     #[error("series refused: a width of {width_s} s cannot come from steps of {step_s} s")]
@@ -239,7 +229,7 @@ enum Fault {
     LastSecond { points: usize },
 }
 
-/// Fields of a saved [`Series`], not yet checked: a damaged record must give an error instead of wrong times.
+/// A damaged record must give an error instead of wrong times.
 #[derive(Debug, Deserialize)]
 struct Saved<T> {
     start_s: u64,
@@ -270,7 +260,7 @@ impl<T> Saved<T> {
         if self.last_is_consistent() { Ok(()) } else { Err(Fault::LastSecond { points }) }
     }
 
-    /// True if the last second is a step of the last point. Then no interval starts beyond the largest second.
+    /// No interval then starts beyond the largest second.
     fn last_is_consistent(&self) -> bool {
         let (Some(last_s), Some(last_point)) = (self.last_s, self.points.last()) else {
             return self.last_s.is_none() && self.points.is_empty();

@@ -6,24 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::bucket::{BUCKETS, RANGE_NS, bucket_index};
 use crate::histogram::{Exact, Histogram};
 
-/// The buckets of [`Histogram`] in atomics: one session records, a sampler takes snapshots.
+/// The buckets of [`Histogram`] in atomics.
 ///
-/// # One writer
-/// [`record`](Self::record) is a plain load and store of each counter, not a locked read-modify-write
-/// instruction, so it costs about as much as in [`Histogram`]. Only ONE thread may record: a second one is
-/// memory-safe but loses counts. Give each session its own and merge the snapshots.
+/// [`record`](Self::record) needs no locked instruction, so only one thread may record: a second one loses counts.
 ///
-/// # Many readers
-/// A [`snapshot`](Self::snapshot) taken while the writer goes on is not one instant: it may miss or contain
-/// values recorded while it was taken. No bucket ever goes back between two snapshots of one reader, so
-/// [`Histogram::since`] loses and repeats nothing. After the writer's thread was joined, or another
-/// happens-before edge, a snapshot is exact.
+/// A [`snapshot`](Self::snapshot) may miss or contain values recorded meanwhile. No bucket goes back between two snapshots of one
+/// reader, so [`Histogram::since`] loses and repeats nothing. After the writer's thread was joined, a snapshot is exact.
 #[derive(Default)]
 pub struct SharedHistogram {
     cells: Box<Cells>,
 }
 
-/// Alignment to pairs of cache lines, which CPUs fetch together, so that sessions do not slow each other.
+/// CPUs fetch pairs of cache lines together.
 #[repr(align(128))]
 struct Cells {
     min: AtomicU64,
@@ -46,12 +40,12 @@ impl Default for Cells {
 }
 
 impl SharedHistogram {
-    /// An empty histogram. Allocates once; recording never does.
+    /// Allocates once; recording never does.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Counts one value in nanoseconds. Call it from one thread only: see the type.
+    /// Counts a value in nanoseconds, from one thread only.
     #[inline]
     pub fn record(&self, ns: u64) {
         let cells = &*self.cells;
@@ -68,10 +62,9 @@ impl SharedHistogram {
         }
     }
 
-    /// Values recorded so far, for any thread; always consistent in itself.
+    /// Consistent in itself, for any thread.
     ///
-    /// The buckets give the count. Smallest, largest and sum are read separately and brought within the limits
-    /// of the buckets, so they can differ by the few values recorded during the snapshot.
+    /// Smallest, largest and sum are brought within the limits of the buckets.
     pub fn snapshot(&self) -> Histogram {
         let cells = &*self.cells;
         let mut counts = Box::new([0; BUCKETS]);
@@ -89,7 +82,7 @@ impl SharedHistogram {
     }
 }
 
-/// Adds without a locked instruction: right only because there is one writer.
+/// Right only because there is one writer.
 #[inline]
 fn add(cell: &AtomicU64, n: u64) {
     cell.store(cell.load(Relaxed).saturating_add(n), Relaxed);

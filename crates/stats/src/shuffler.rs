@@ -1,11 +1,11 @@
-//! Chance with a seed, for tests by permutation, the order of a campaign's runs, and the blocks of a probe.
+//! Chance with a seed: for permutations, the order of a campaign's runs, and a probe's blocks.
 
 /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 17.
 #[derive(Clone, Debug)]
 pub struct Shuffler(u64);
 
 impl Shuffler {
-    /// Creates a generator; every release gives the same numbers for a seed.
+    /// Every release gives the same numbers for a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -20,8 +20,7 @@ impl Shuffler {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`. Taking the high half of a product favours some by less than one in 2^50 for lists of any length
-    /// that is met here.
+    /// A number below `end`. The bias is less than one in 2^50 for any list here.
     #[inline]
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next_u64()) * end as u128) >> 64) as usize

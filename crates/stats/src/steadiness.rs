@@ -1,22 +1,19 @@
-//! Is a rate steady? Limits of drift, stalls and variation, for the verdict on a whole run and the decision to end one
-//! ([`SteadyWatch`]).
+//! Limits of drift, stalls and variation, for the verdict on a run and the decision to end one ([`SteadyWatch`]).
 
 use std::collections::VecDeque;
 
 use crate::summary;
 use crate::trend::RobustTrend;
 
-/// Largest variation (standard deviation by mean) of a steady series. Repeated runs on quiet hosts agree within
-/// 3 %, and single seconds vary about three times as much.
+/// Repeated runs on quiet hosts agree within 3 %, and single seconds vary about three times as much.
 pub const STEADY_VARIATION: f64 = 0.10;
-/// Smallest variation of a wild series, whose mean says little.
+/// The mean of such a series says little.
 pub const WILD_VARIATION: f64 = 0.30;
-/// Smallest change over the series that matters: well above the 3 % by which good runs differ.
+/// Good runs differ by 3 %.
 pub const TREND_PERCENT: f64 = 5.0;
-/// An interval below this share of the median is a stall.
+/// A share of the median.
 pub const STALL_SHARE: f64 = 0.5;
-/// Significance level of a trend. Neighbouring seconds resemble each other, which makes the test too sure, hence the
-/// strict level.
+/// Neighbouring seconds resemble each other, which makes the test too sure, hence the strict level.
 const TREND_P_VALUE: f64 = 0.001;
 
 /// Shape of a series of rates.
@@ -26,14 +23,14 @@ pub struct Steadiness {
     pub median: f64,
     /// Standard deviation by mean; `None` if the mean is 0.
     pub variation: Option<f64>,
-    /// Trend; `None` with fewer than two points.
+    /// `None` with fewer than two points.
     pub trend: Option<RobustTrend>,
-    /// Indices of the points that are stalls, in order.
+    /// Indices of stalls, in order.
     pub stalls: Vec<usize>,
 }
 
 impl Steadiness {
-    /// Analyses points of time and rate; `None` without any.
+    /// Points are time and rate. `None` without any.
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let rates: Vec<f64> = points.iter().map(|point| point.1).collect();
         let median = summary::median(&rates)?;
@@ -46,7 +43,7 @@ impl Steadiness {
         })
     }
 
-    /// Change from the first to the last point in percent, if it is significant and at least `least_percent`, up or down.
+    /// Significant change over the series, in percent, of at least `least_percent` up or down.
     pub fn drift(&self, least_percent: f64) -> Option<f64> {
         let trend = self.trend?;
         trend.p_value.filter(|p| *p < TREND_P_VALUE)?;
@@ -54,18 +51,18 @@ impl Steadiness {
     }
 }
 
-/// Condition under which a run is steady.
+/// Condition of a steady run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyRule {
-    /// Number of windows to compare, at least 2.
+    /// At least 2.
     pub windows: usize,
-    /// Seconds of a window, at least 1.
+    /// At least 1.
     pub window_s: u64,
-    /// Largest difference of the last windows, as a share of their mean: 0.03 is 3 %.
+    /// A share of the windows' mean: 0.03 is 3 %.
     pub tolerance: f64,
 }
 
-/// Watches a rate second by second until its last windows agree. It keeps only those windows.
+/// Watches a rate until its last windows agree. It keeps only those.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyWatch {
     rule: SteadyRule,
@@ -85,10 +82,10 @@ pub struct LastWindows {
 }
 
 impl SteadyWatch {
-    /// Limit on the points of the trend, because its test looks at all pairs.
+    /// The test looks at all pairs.
     const TREND_POINTS: usize = 120;
 
-    /// A watch whose first second is `first_s`.
+    /// `first_s` is the first second.
     pub fn new(rule: SteadyRule, first_s: u64) -> Self {
         let rule = SteadyRule { windows: rule.windows.max(2), window_s: rule.window_s.max(1), ..rule };
         Self { rule, seconds: VecDeque::new(), next_s: first_s }
@@ -108,7 +105,7 @@ impl SteadyWatch {
         }
     }
 
-    /// The last windows; `None` until there are enough seconds.
+    /// `None` until there are enough seconds.
     pub fn last_windows(&self) -> Option<LastWindows> {
         if self.seconds.len() < self.needed() {
             return None;
@@ -122,7 +119,7 @@ impl SteadyWatch {
         Some(LastWindows { since_s: self.next_s - self.needed() as u64, rates, spread })
     }
 
-    /// True if the last windows agree within the tolerance and drift by less.
+    /// Windows agree within the tolerance and drift by less.
     pub fn is_steady(&self) -> bool {
         let tolerance = self.rule.tolerance;
         let agree = |windows: &LastWindows| windows.spread.is_some_and(|spread| spread <= tolerance);
@@ -141,7 +138,7 @@ impl SteadyWatch {
     }
 }
 
-/// Means of chunks of `each` values, without an incomplete last chunk.
+/// Leaves out an incomplete last chunk.
 fn means(values: &[f64], each: usize) -> Vec<f64> {
     values.chunks_exact(each.max(1)).filter_map(summary::mean).collect()
 }

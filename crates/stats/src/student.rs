@@ -1,12 +1,11 @@
-//! Student's t distribution. The quantile of statrs 0.19 does not end for some inputs, and its tail has fewer digits.
+//! Student's t distribution. The quantile of statrs 0.19 does not end for some inputs.
 //!
-//! Formulas: Abramowitz & Stegun, *Handbook of Mathematical Functions* (1964), 26.5 and 26.7. The continued fraction
-//! is evaluated by the modified Lentz method, as in Press et al., *Numerical Recipes*, section 6.4.
+//! Formulas: Abramowitz & Stegun, *Handbook of Mathematical Functions* (1964), 26.5 and 26.7; modified Lentz method as in Press
+//! et al., *Numerical Recipes*, 6.4.
 
 use libm::lgamma;
 
-/// The t variable with `df` degrees of freedom (fractions allowed) lies within this distance of 0 with the given
-/// probability: `two_sided_quantile(0.95, df)` makes a 95 % confidence interval.
+/// `two_sided_quantile(0.95, df)` makes a 95 % confidence interval. `df` may have fractions.
 ///
 /// `None` unless `0 < probability < 1` and `df > 0`, both finite.
 pub(crate) fn two_sided_quantile(probability: f64, df: f64) -> Option<f64> {
@@ -14,7 +13,7 @@ pub(crate) fn two_sided_quantile(probability: f64, df: f64) -> Option<f64> {
         return None;
     }
     let outside = 1.0 - probability;
-    // The tail falls as t grows: find an upper bound, then halve until the middle is one of the ends.
+    // The tail falls as t grows.
     let mut high = 1.0;
     while two_sided_tail(high, df)? > outside {
         high *= 2.0;
@@ -33,14 +32,12 @@ pub(crate) fn two_sided_quantile(probability: f64, df: f64) -> Option<f64> {
     Some(0.5 * (low + high))
 }
 
-/// Probability that a t variable with `df` degrees of freedom lies farther from 0 than `t`, on either side:
 /// `I_x(df / 2, 1 / 2)` with `x = df / (df + t^2)`, A&S 26.7.1 with 26.5.27.
 fn two_sided_tail(t: f64, df: f64) -> Option<f64> {
     beta_regularised(df / (df + t * t), 0.5 * df, 0.5)
 }
 
-/// Regularised incomplete beta function `I_x(a, b)` for `0 <= x <= 1`, `a > 0`, `b > 0`; `None` outside, or if the
-/// iteration did not converge.
+/// `I_x(a, b)` for `0 <= x <= 1`, `a > 0`, `b > 0`; `None` outside, or without convergence.
 fn beta_regularised(x: f64, a: f64, b: f64) -> Option<f64> {
     if !((0.0..=1.0).contains(&x) && a > 0.0 && b > 0.0 && a.is_finite() && b.is_finite()) {
         return None;
@@ -58,7 +55,7 @@ fn beta_regularised(x: f64, a: f64, b: f64) -> Option<f64> {
     Some(value.clamp(0.0, 1.0))
 }
 
-/// The continued fraction of the incomplete beta function, A&S 26.5.8.
+/// A&S 26.5.8.
 fn beta_fraction(x: f64, a: f64, b: f64) -> Option<f64> {
     const TINY: f64 = f64::MIN_POSITIVE / f64::EPSILON;
     let away_from_zero = |value: f64| if value.abs() < TINY { TINY } else { value };

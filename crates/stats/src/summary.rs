@@ -1,15 +1,14 @@
-//! Summaries of a slice of measurements, in the unit of the values unless noted.
-//!
-//! A figure is `None` if it is undefined: too few values, or a value or result that is not finite.
+//! Summaries of measurements, in the unit of the values unless noted. A figure is `None` if too few values or no finite ones
+//! define it.
 
 use crate::student::two_sided_quantile;
 
-/// Arithmetic mean; needs 1 value.
+/// Needs 1 value.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let values = finite(values)?;
     let n = values.len() as f64;
     let first = values.iter().sum::<f64>() / n;
-    // Second pass: takes out the rounding error of a long sum.
+    // Takes out the rounding error of a long sum.
     defined(first + values.iter().map(|v| v - first).sum::<f64>() / n)
 }
 
@@ -27,8 +26,7 @@ pub fn mean_without_extremes(values: &[f64]) -> Option<f64> {
     mean(&inner)
 }
 
-/// Confidence interval of the mean, such as at 0.95, from Student's t distribution ("The probable error of a mean",
-/// *Biometrika* 6 (1908)); needs 2 values. Values must be independent and about normally distributed, as runs are.
+/// Student's t interval (*Biometrika* 6, 1908), such as at 0.95; needs 2 independent values.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let mean = mean(values)?;
     let n = values.len() as f64;
@@ -36,15 +34,14 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     Some((defined(mean - half)?, defined(mean + half)?))
 }
 
-/// Number of runs after which an interval that has this half width after `n` of them is narrower than `distance`, if their noise
-/// stays the same. `None` above 1,000.
+/// Runs until an interval of this half width after `n` is narrower than `distance`. `None` above 1,000.
 pub fn runs_to_tell(n: usize, half_width: f64, distance: f64, confidence: f64) -> Option<usize> {
     let width = |n: usize| Some(two_sided_quantile(confidence, n as f64 - 1.0)? / (n as f64).sqrt());
     let of_one = half_width / width(n)?;
     (n + 1..=1000).find(|more| width(*more).is_some_and(|width| of_one * width < distance))
 }
 
-/// Sample standard deviation with `n - 1` in the denominator; needs 2 values.
+/// Needs 2 values; the denominator is `n - 1`.
 pub(crate) fn sample_std_dev(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
@@ -54,8 +51,7 @@ pub(crate) fn sample_std_dev(values: &[f64]) -> Option<f64> {
     defined((squares / (values.len() as f64 - 1.0)).sqrt())
 }
 
-/// Sample standard deviation relative to the size of the mean, as a ratio (0.05 is 5 %); needs 2 values and a
-/// mean that is not 0.
+/// A ratio (0.05 is 5 %); needs 2 values and a mean that is not 0.
 pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
     if mean == 0.0 {
@@ -64,14 +60,12 @@ pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     defined(sample_std_dev(values)? / mean.abs())
 }
 
-/// Median: the middle value, or the mean of the middle two; needs 1 value.
+/// Needs 1 value.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// Quantile `q` (0 to 1) by linear interpolation between order statistics: definition 7 of Hyndman and Fan,
-/// "Sample quantiles in statistical packages", *The American Statistician* 50 (1996), the default of R and
-/// NumPy. Needs 1 value.
+/// Definition 7 of Hyndman and Fan, *The American Statistician* 50 (1996), the default of R and NumPy. Needs 1 value.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&q) {
         return None;
@@ -83,26 +77,25 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let low = sorted[below];
     let high = sorted.get(below + 1).copied().unwrap_or(low);
     let share = position - below as f64;
-    // Weighted instead of low + share * (high - low): the difference of two huge values can overflow.
+    // The difference of two huge values can overflow.
     defined(if low == high { low } else { low * (1.0 - share) + high * share })
 }
 
-/// Smallest value; needs 1 value.
+/// Needs 1 value.
 pub fn minimum(values: &[f64]) -> Option<f64> {
     finite(values)?.iter().copied().reduce(f64::min)
 }
 
-/// Largest value; needs 1 value.
+/// Needs 1 value.
 pub fn maximum(values: &[f64]) -> Option<f64> {
     finite(values)?.iter().copied().reduce(f64::max)
 }
 
-/// The slice if it is not empty and all values are finite.
+/// `None` if it is empty or a value is not finite.
 fn finite(values: &[f64]) -> Option<&[f64]> {
     (!values.is_empty() && values.iter().all(|v| v.is_finite())).then_some(values)
 }
 
-/// The result if it is finite.
 pub(crate) fn defined(result: f64) -> Option<f64> {
     result.is_finite().then_some(result)
 }

@@ -1,44 +1,40 @@
 //! Does a series rise or fall, and is that more than noise?
 //!
-//! Input is a slice of `(time, value)` pairs, so gaps need no filling. Slopes are in value per unit of time.
-//! The test assumes independent residuals; measurements that resemble their neighbours, as most latencies do,
-//! make the p-value too small.
+//! Slopes are in value per unit of time. The test assumes independent residuals; measurements that resemble their neighbours make
+//! the p-value too small.
 
 use std::f64::consts::SQRT_2;
 
 use crate::summary::defined;
 
-/// Trend that a few outliers do not bend: Theil-Sen slope, with the Mann-Kendall test of whether there is one.
+/// Theil-Sen slope, with the Mann-Kendall test.
 ///
-/// Slope: the median of the slopes of all pairs (Theil 1950; Sen, *JASA* 63, 1968). Test: Mann,
-/// *Econometrica* 13 (1945); Kendall, *Rank Correlation Methods* (1975), whose variance with ties and
-/// continuity correction are used, as in Gilbert, *Statistical Methods for Environmental Pollution
-/// Monitoring* (1987), section 16.4.
+/// Slope: Theil 1950; Sen, *JASA* 63, 1968. Test: Mann, *Econometrica* 13 (1945); Kendall, *Rank Correlation Methods* (1975),
+/// with ties and continuity correction as in Gilbert, *Statistical Methods for Environmental Pollution Monitoring* (1987),
+/// section 16.4.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RobustTrend {
     /// Median rise per unit of time.
     pub slope: f64,
-    /// Change from the first to the last time, in percent of the line's value at the first time (the line
-    /// passes through the median time and value); `None` unless it starts above 0.
+    /// Percent of the line's value at the first time; `None` unless that is above 0. The line passes through the median time and
+    /// value.
     pub change_percent: Option<f64>,
-    /// Largest change, up or down, that the points do not rule out, in percent of the same value: of the slope's
-    /// confidence limits at 95 %, the one further from 0. `None` below 10 points.
+    /// Largest change that the points do not rule out, at 95 %, in percent of the same value. `None` below 10 points.
     pub within_percent: Option<f64>,
-    /// Mann-Kendall S: pairs that rise minus pairs that fall.
+    /// Pairs that rise minus pairs that fall.
     pub s: i64,
-    /// S in standard deviations; `None` below 10 points, where the normal approximation is poor.
+    /// S in standard deviations; `None` below 10 points.
     pub z: Option<f64>,
-    /// Probability of an S at least this far from 0, on either side, without any trend; `None` below 10 points.
+    /// Two-sided probability of such an S without any trend; `None` below 10 points.
     pub p_value: Option<f64>,
 }
 
 impl RobustTrend {
-    /// Least number of points for the normal approximation.
+    /// The normal approximation is poor below it.
     pub const MIN_POINTS_FOR_TEST: usize = 10;
 
-    /// Computes slope and test; `None` with fewer than 2 points, two of the same time, or a number that is
-    /// not finite. Looks at all pairs: time and memory grow with the square of the points (1000 points are
-    /// half a million pairs, 4 MB).
+    /// `None` with fewer than 2 points, two of the same time, or a number that is not finite. Time and memory grow with the
+    /// square of the points (4 MB for 1000).
     pub fn theil_sen(points: &[(f64, f64)]) -> Option<Self> {
         let (first_time, last_time) = span(points)?;
         let mut slopes = Vec::with_capacity(points.len() * (points.len() - 1) / 2);
@@ -63,9 +59,8 @@ impl RobustTrend {
     }
 }
 
-/// Rise per unit of time within stretches that differ in level, such as those between changes.
+/// Rise per unit of time within stretches that differ in level.
 ///
-/// The median of the slopes of all pairs that share a stretch, and its confidence interval from the summed variances of S:
 /// Hirsch, Slack and Smith, *Water Resources Research* 18 (1982) 107, with stretches instead of seasons.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
@@ -78,8 +73,8 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// `None` without a stretch of at least [`RobustTrend::MIN_POINTS_FOR_TEST`] points, with two points of the same time in one,
-    /// or a number that is not finite. Shorter stretches don't count.
+    /// `None` without a stretch of [`RobustTrend::MIN_POINTS_FOR_TEST`] points, with equal times in one, or a number that is not
+    /// finite.
     pub fn within(stretches: &[&[(f64, f64)]]) -> Option<Self> {
         let (mut slopes, mut variance) = (Vec::new(), 0.0);
         for points in stretches.iter().filter(|points| points.len() >= RobustTrend::MIN_POINTS_FOR_TEST) {
@@ -93,7 +88,7 @@ impl Drift {
     }
 }
 
-/// Adds the slopes of all pairs and returns S; `None` if two points have the same time.
+/// Returns S; `None` if two points have the same time.
 fn add_slopes(points: &[(f64, f64)], slopes: &mut Vec<f64>) -> Option<i64> {
     let mut points = points.to_vec();
     points.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -110,13 +105,13 @@ fn add_slopes(points: &[(f64, f64)], slopes: &mut Vec<f64>) -> Option<i64> {
     Some(s)
 }
 
-/// Variance of S without ties.
+/// There are no ties.
 fn variance_of_s(points: usize) -> f64 {
     let n = points as f64;
     n * (n - 1.0) * (2.0 * n + 5.0) / 18.0
 }
 
-/// Confidence limits of the slope at 95 %: ranks of the slopes of all pairs, by the deviation of S (Gilbert, section 16.5).
+/// Gilbert, section 16.5, at 95 %.
 fn limits(slopes: &mut [f64], variance: f64) -> Option<(f64, f64)> {
     const DEVIATIONS: f64 = 1.96;
     let spread = DEVIATIONS * variance.sqrt();
@@ -127,12 +122,12 @@ fn limits(slopes: &mut [f64], variance: f64) -> Option<(f64, f64)> {
     Some((at(low)?, at(high)?))
 }
 
-/// Probability that a standard normal variable lies farther from 0 than `z`, on either side (Abramowitz & Stegun 7.1.22).
+/// Abramowitz & Stegun 7.1.22.
 fn normal_two_sided(z: f64) -> f64 {
     libm::erfc(z.abs() / SQRT_2)
 }
 
-/// S in standard deviations, with the variance reduced for tied values and the continuity correction.
+/// Tied values reduce the variance; continuity is corrected.
 fn mann_kendall_z(s: i64, values: &mut [f64]) -> Option<f64> {
     if values.len() < RobustTrend::MIN_POINTS_FOR_TEST {
         return None;
@@ -150,7 +145,7 @@ fn mann_kendall_z(s: i64, values: &mut [f64]) -> Option<f64> {
     defined((s - s.signum()) as f64 / variance.sqrt())
 }
 
-/// Median, reordering the slice; `None` if it is empty.
+/// Reorders the slice; `None` if it is empty.
 fn median_in_place(values: &mut [f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -165,7 +160,7 @@ fn median_in_place(values: &mut [f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// First and last time; `None` unless all numbers are finite and there are two different times.
+/// `None` unless all numbers are finite and there are two different times.
 fn span(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     if points.iter().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return None;
