@@ -1,4 +1,4 @@
-//! Tables beside the record: the series, and the list of all operations if it was asked for.
+//! Tables beside the record: the series, and the list of all operations.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
@@ -11,7 +11,6 @@ use crate::OPERATIONS_FILE;
 use crate::error::RecordError;
 use crate::record::{Interval, Record};
 
-/// An interval of the series with its place.
 struct Row<'a> {
     record: &'a Record,
     start_s: u64,
@@ -23,7 +22,7 @@ impl Row<'_> {
         self.record.series.width_s() as f64
     }
 
-    /// True if the interval lies wholly within the window.
+    /// The interval lies wholly within the window.
     fn is_measured(&self) -> bool {
         let start_s = self.start_s as f64;
         self.record.window.is_some_and(|window| {
@@ -35,13 +34,13 @@ impl Row<'_> {
         self.interval.latency.percentile(percent).map(|ns| ns as f64 / 1000.0)
     }
 
-    /// A figure of the device from its use and the seconds between the samples, to a thousandth.
+    /// The precision is a thousandth.
     fn device(&self, of: fn(&DeviceUse, f64) -> Option<f64>) -> Option<String> {
         let sampled_s = self.interval.observed_s.or(self.interval.sampled_s).unwrap_or(self.width_s());
         of(&self.interval.device?, sampled_s).map(|figure| format!("{figure:.3}"))
     }
 
-    /// The marks of the interval, quoted by RFC 4180.
+    /// RFC 4180 gives the quotes.
     fn marks(&self) -> String {
         let start_s = self.start_s as f64;
         let interval = start_s..start_s + self.width_s();
@@ -93,8 +92,8 @@ fn cell(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// The series as comma-separated values: a row per interval, with empty cells for absent values. `measured` is 1 for intervals
-/// wholly within the window, `marks` holds the marks of the interval.
+/// The series as comma-separated values: a row per interval, with empty cells for absent values. `measured` is 1 within the
+/// window.
 pub fn series_csv(record: &Record) -> String {
     let line = |cells: Vec<String>| cells.join(",") + "\n";
     let heads = line(SERIES_COLUMNS.map(|(name, _)| name.to_owned()).into());
@@ -105,19 +104,19 @@ pub fn series_csv(record: &Record) -> String {
     std::iter::once(heads).chain(rows).collect()
 }
 const OPERATIONS_HEADER: &str = "session,kind,start_ns,duration_ns,rows,in_window";
-/// The last line of a list that ended before the run.
+/// The list ended before the run.
 const NOT_WHOLE: &str = "and more";
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptOperation {
-    /// Session of the operation.
+    /// Its session.
     pub session: u32,
-    /// Kind of the operation.
+    /// Its kind.
     pub kind: OpKind,
-    /// Start, in nanoseconds from the common start of the sessions.
+    /// Nanoseconds from the common start of the sessions.
     pub start_ns: u64,
-    /// Duration (service time) in nanoseconds.
+    /// Service time in nanoseconds.
     pub duration_ns: u64,
     /// Rows counted or changed.
     pub rows: u64,
@@ -155,7 +154,6 @@ pub struct OperationsWriter {
 
 impl OperationsWriter {
     /// Creates the file in a run's folder.
-    /// Fails if it can't be written.
     pub fn create(directory: &Path) -> Result<Self, RecordError> {
         let path = directory.join(OPERATIONS_FILE);
         let file = File::create(&path).map_err(RecordError::io("creating", &path))?;
@@ -165,13 +163,11 @@ impl OperationsWriter {
     }
 
     /// Appends operations.
-    /// Fails if they can't be written.
     pub fn write(&mut self, operations: &[KeptOperation]) -> Result<(), RecordError> {
         operations.iter().try_for_each(|operation| self.put(&operation.line()))
     }
 
-    /// Ends the file, with a mark if the list is not `whole`.
-    /// Fails if what was held back can't be written.
+    /// Marks the end of a list that is not `whole`.
     pub fn finish(mut self, whole: bool) -> Result<(), RecordError> {
         if !whole {
             self.put(&format!("{NOT_WHOLE}\n"))?;
@@ -179,7 +175,6 @@ impl OperationsWriter {
         self.file.flush().map_err(RecordError::io("writing", &self.path))
     }
 
-    /// Removes the file from a run's folder.
     pub fn remove(directory: &Path) {
         // A file that stays marks itself as incomplete.
         let _ = std::fs::remove_file(directory.join(OPERATIONS_FILE));
@@ -190,17 +185,16 @@ impl OperationsWriter {
     }
 }
 
-/// The list of a run's operations.
+/// Operations of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptOperations {
-    /// Operations; those of one session are in order.
+    /// Operations of one session are in order.
     pub operations: Vec<KeptOperation>,
     /// True if the list is complete.
     pub whole: bool,
 }
 
-/// Reads the operations of a run's folder; `None` if they were not kept.
-/// Fails if the file can't be read, or a line of it is none that this program wrote.
+/// `None` if the operations were not kept. Fails on a line that this program did not write.
 pub fn read_operations(directory: &Path) -> Result<Option<KeptOperations>, RecordError> {
     let path = directory.join(OPERATIONS_FILE);
     let file = match File::open(&path) {

@@ -7,10 +7,9 @@ use std::path::Path;
 
 use tempfile::{NamedTempFile, TempPath};
 
-/// Writes a file under a temporary name, syncs it and renames it, so that neither a full disk nor a power failure leaves half of
-/// it, and an earlier content stays until then. `mode` holds the permissions of a new file, before the umask; an existing file
-/// keeps its own. A link stays a link, and a pipe or device is written directly.
-/// Fails if the file can't be written; the message does not name the temporary file.
+/// Writes, syncs and renames a temporary file, so that a full disk or power failure leaves the old content. `mode` holds
+/// permissions of a new file, before the umask. A link stays a link, and a pipe or device is written directly. Messages do not
+/// name the temporary file.
 pub fn durable_write(
     path: &Path,
     mode: u32,
@@ -36,14 +35,12 @@ pub fn durable_write(
     Ok(())
 }
 
-/// Writes a new file as [`durable_write`] does.
-/// Fails with [`io::ErrorKind::AlreadyExists`] if anything has its name, which then stays as it is.
+/// Writes a new file as [`durable_write`] does. Fails with [`io::ErrorKind::AlreadyExists`] if its name is taken.
 pub fn durable_create(
     path: &Path,
     mode: u32,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    // This check comes before any write; the last step repeats it atomically.
     if fs::symlink_metadata(path).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -54,9 +51,7 @@ pub fn durable_create(
     Ok(())
 }
 
-/// A temporary file in the folder of another file. It is removed unless it is given that file's name. Errors of writing to it
-/// do not name it.
-/// Fails if the folder takes no file.
+/// A temporary file beside another. It is removed unless it gets that file's name. Errors do not name it.
 pub fn temporary_beside(path: &Path, permissions: Permissions) -> io::Result<(File, TempPath)> {
     let file =
         tempfile::Builder::new().prefix(".slob-").permissions(permissions).tempfile_in(folder_of(path));
@@ -79,12 +74,12 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes a rename durable on file systems that can sync a folder; others offer nothing for it.
+/// Some file systems can't sync a folder.
 pub(crate) fn sync_folder(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
-/// The system's own message: a user does not know the temporary file.
+/// A user does not know the temporary file.
 fn without_temporary_name(error: io::Error) -> io::Error {
     match error.to_string().rsplit_once(" at path ") {
         Some((message, _)) => io::Error::new(error.kind(), message),

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of saving, finding or reading records, or of leaving a mark.
+/// An error of records or marks.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the names do not")]
 pub enum RecordError {
@@ -44,7 +44,6 @@ impl RecordError {
     }
 }
 
-/// Says how many runs the results folder has, with its whole path, and what to do next.
 fn where_runs_are(count: usize, path: &Path) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let next = match count {
@@ -55,7 +54,7 @@ fn where_runs_are(count: usize, path: &Path) -> String {
     format!("{} holds {runs}; {next}, and --results-dir names another folder", whole.display())
 }
 
-/// The latest few of many names, newest first.
+/// Newest first.
 fn few(ids: &[String]) -> String {
     const SHOWN: usize = 4;
     let more = if ids.len() > SHOWN { ", ..." } else { "" };

@@ -1,5 +1,4 @@
-//! Folders of runs: `RESULTS_DIR/<UTC timestamp>-<name>/`, hidden under a temporary name until the run ends; and the marks
-//! that others leave in a run that is under way.
+//! Folders of runs: `RESULTS_DIR/<UTC timestamp>-<name>/`, hidden until the run ends; and marks of a run that is under way.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,27 +17,23 @@ use crate::read::{digest_of, hex};
 use crate::record::{Mark, Record};
 use crate::sign::SigningKey;
 
-/// The record in a run's folder.
+/// The record.
 pub const RUN_FILE: &str = "run.json";
-/// The list of all operations in a run's folder, if it was kept.
+/// The list of all operations.
 pub const OPERATIONS_FILE: &str = "operations.csv";
-/// The effective configuration in a run's folder.
+/// The effective configuration.
 pub const CONF_FILE: &str = "slob.conf";
-/// The signature of the record in a run's folder, if it was signed.
+/// The signature of the record.
 pub const SIGNATURE_FILE: &str = "run.json.sig";
-/// The series for spreadsheets, made from the record.
 const SERIES_FILE: &str = "series.csv";
-/// The marks of a run that is under way.
 const MARKS_FILE: &str = "marks";
-/// All files that this program writes into an unpublished folder.
+/// Files of an unpublished folder.
 const OWN_FILES: [&str; 6] = [MARKS_FILE, RUN_FILE, SIGNATURE_FILE, CONF_FILE, SERIES_FILE, OPERATIONS_FILE];
-/// The end of an unpublished folder's name.
 const PARTIAL: &str = ".partial";
-/// The last byte of a record: a file without it was cut off.
+/// A file without it was cut off.
 const END: &[u8] = b"\n";
 
-/// A run's folder while it is being written. [`list_runs`](crate::list_runs) does not see it before
-/// [`RunDirectory::publish`] renames it, so that no half record passes for a whole one.
+/// A run's folder while it is being written. [`list_runs`](crate::list_runs) sees it after [`RunDirectory::publish`].
 #[derive(Debug)]
 pub struct RunDirectory {
     id: String,
@@ -50,7 +45,6 @@ pub struct RunDirectory {
 impl RunDirectory {
     /// Creates the folder before the run, when a failure loses nothing. Its name is the UTC time and the run's name, with a
     /// number if that is taken.
-    /// Fails if `results` can't be written to.
     pub fn create(results: &Path, started: Timestamp, name: &str) -> Result<Self, RecordError> {
         fs::create_dir_all(results).map_err(RecordError::io("creating the results folder", results))?;
         remove_abandoned(results);
@@ -78,40 +72,36 @@ impl RunDirectory {
         unreachable!("an endless range ended")
     }
 
-    /// The run's id: the name of the published folder.
+    /// The name of the published folder.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The marks so far, in order, with times from the start of the sessions; and the number of marks beyond the 1,000 that a
-    /// record keeps.
+    /// Marks in order, with times from `started`, and the number of marks beyond the limit.
     pub fn marks(&self, started: Timestamp) -> (Vec<Mark>, usize) {
         self.marks.read(started)
     }
 
-    /// The unpublished folder, for further files.
+    /// The unpublished folder.
     pub fn path(&self) -> &Path {
         &self.temporary
     }
 
     /// Writes a file of the run.
-    /// Fails if the file can't be written.
     pub fn write(&self, name: &str, content: &str) -> Result<(), RecordError> {
         // Messages name the file as it will be found.
         let written = fs::write(self.temporary.join(name), content);
         written.map_err(RecordError::io("writing", self.published.join(name)))
     }
 
-    /// Seals the record with its digest and those of the files beside it, signs it if there is a key, writes it durably with its
-    /// series, and renames the folder. Returns the published folder.
-    /// Fails if a file can't be written: then the folder is removed with everything in it, which frees its space. If it can't be
-    /// renamed it stays, with the whole record.
+    /// Seals and signs the record, writes it with its series, and renames the folder, which it returns. A failed write removes
+    /// the folder; a failed rename leaves it.
     pub fn publish(self, record: &mut Record, key: Option<&SigningKey>) -> Result<PathBuf, RecordError> {
         if let Err(error) = self.write_all(record, key) {
             self.discard();
             return Err(error);
         }
-        // The record holds the marks; a file that stays does no harm.
+        // A file of marks that stays does no harm.
         let _ = fs::remove_file(&self.marks.path);
         fs::rename(&self.temporary, &self.published)
             .map_err(RecordError::io("renaming the run's folder to", &self.published))?;
@@ -140,7 +130,6 @@ impl RunDirectory {
         key.map_or(Ok(()), sign)
     }
 
-    /// Digests of the run's files so far. Those that others left in the folder may still change.
     fn files(&self, record: &Record) -> Result<BTreeMap<String, String>, RecordError> {
         let of_server = record.server_report.iter().flat_map(|report| &report.files).map(String::as_str);
         let own = [SERIES_FILE, CONF_FILE, OPERATIONS_FILE].into_iter().chain(of_server);
@@ -150,13 +139,12 @@ impl RunDirectory {
 
     /// Removes the folder of a run that measured nothing.
     pub fn discard(self) {
-        // A folder that can't be removed is hidden and does no harm.
+        // A hidden folder does no harm.
         let _ = fs::remove_dir_all(&self.temporary);
     }
 }
 
 /// The SHA-256 of a file, as `sha256sum` shows it.
-/// Fails if it can't be read.
 pub fn file_digest(path: &Path) -> Result<String, RecordError> {
     let read = || {
         let (mut file, mut hash, mut bytes) = (File::open(path)?, Sha256::new(), vec![0; 1 << 16]);
@@ -170,8 +158,8 @@ pub fn file_digest(path: &Path) -> Result<String, RecordError> {
     read().map_err(RecordError::io("reading", path))
 }
 
-/// Creates the unpublished folder of a run with its locked file of marks, under another name at first: a folder without its
-/// lock looks abandoned. slob waits for no lock, since the user may lock the folder of results.
+/// A folder without its lock looks abandoned, so the marks are locked before it gets its name. slob waits for no lock, since the
+/// user may lock the folder of results.
 fn create_with_marks(folder: &Path) -> std::io::Result<MarksFile> {
     let new = folder.with_extension("new");
     fs::create_dir(&new)?;
@@ -179,13 +167,11 @@ fn create_with_marks(folder: &Path) -> std::io::Result<MarksFile> {
     created.inspect_err(|_| drop(fs::remove_dir_all(&new)))
 }
 
-/// The run whose unpublished folder has that name.
 fn run_of_partial(name: &str) -> Option<&str> {
     name.strip_prefix('.')?.strip_suffix(PARTIAL)
 }
 
-/// Removes the folders of runs that were killed before their record was written. A folder with a whole record stays for the
-/// user to find.
+/// A killed run wrote no record. A folder with a whole record stays for the user to find.
 fn remove_abandoned(results: &Path) {
     let entries = fs::read_dir(results).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| run_of_partial(&entry.file_name().to_string_lossy()).is_some()) {
@@ -205,8 +191,7 @@ fn remove_abandoned(results: &Path) {
     }
 }
 
-/// True if the folder holds nothing but this program's files, without a whole record. It opens files only: to open
-/// a pipe takes until another program does.
+/// Opening a pipe takes until another program does, so only files are opened.
 fn holds_nothing_whole(folder: &Path) -> bool {
     let is_own = |file: fs::DirEntry| {
         file.file_type().is_ok_and(|kind| kind.is_file())
@@ -216,8 +201,8 @@ fn holds_nothing_whole(folder: &Path) -> bool {
     all_own && !fs::read(folder.join(RUN_FILE)).is_ok_and(|record| record.ends_with(END))
 }
 
-/// True for control codes, and for invisible characters that change the display of others: marks of direction,
-/// blanks without width, tags. Characters that join letters and emoji are visible.
+/// True for control codes and invisible characters that change the display of others. Characters that join letters and emoji are
+/// visible.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -228,8 +213,7 @@ pub fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A text with its control codes and invisible characters escaped as in JSON: names from foreign reports, records and servers
-/// must not control a terminal, now or when a file is shown later.
+/// Escapes control codes and invisible characters as in JSON: foreign names must not control a terminal.
 pub fn with_hidden_shown(text: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t');
     if !text.contains(is_hidden) {
@@ -245,21 +229,16 @@ pub fn with_hidden_shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Most characters of a mark.
 const MARK_CHARACTERS: usize = 200;
-/// Most marks of a record.
 const MOST_MARKS: usize = 1000;
 
-/// A line of the file of marks.
 #[derive(Serialize, Deserialize)]
 struct MarkLine {
     at: Timestamp,
     text: String,
 }
 
-/// The file of marks in the folder of a run that is under way. The run holds a lock on it, which the kernel releases when the
-/// program ends in whatever way, so that a killed run never passes for one under way. Others append lines; the run reads them
-/// at its end.
+/// The kernel releases the run's lock when the program ends, so a killed run never passes for one under way. Others append lines.
 #[derive(Debug)]
 struct MarksFile {
     /// Keeps the lock.
@@ -268,7 +247,7 @@ struct MarksFile {
 }
 
 impl MarksFile {
-    /// Creates it in a folder that will be renamed.
+    /// `new` will be renamed to `folder`.
     fn create(new: &Path, folder: &Path) -> std::io::Result<Self> {
         let file = open_marks(&new.join(MARKS_FILE))?;
         // A file system without locks takes no marks.
@@ -276,7 +255,7 @@ impl MarksFile {
         Ok(Self { _file: file, path: folder.join(MARKS_FILE) })
     }
 
-    /// The marks in order of time, without unreadable lines, and the number of those beyond the limit.
+    /// Leaves out unreadable lines. Returns the number of marks beyond the limit too.
     fn read(&self, started: Timestamp) -> (Vec<Mark>, usize) {
         let text = fs::read_to_string(&self.path).unwrap_or_default();
         let lines = text.lines().filter_map(|line| serde_json::from_str::<MarkLine>(line).ok());
@@ -290,15 +269,13 @@ impl MarksFile {
     }
 }
 
-/// Marks this moment in a run that is under way, and returns the run's id. `run` may be omitted if there is only one.
-/// Fails if the text is not one line of 1 to 200 characters, if no such run is under way, if `run` is omitted for several, or if the file
-/// can't be written.
+/// Marks this moment in a run that is under way, and returns the run's id. `run` may be omitted if there is only one. Fails
+/// unless the text is one line of 1 to 200 characters.
 pub fn leave_mark(results: &Path, run: Option<&str>, text: &str) -> Result<String, RecordError> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > MARK_CHARACTERS || text.contains(is_hidden) {
         return Err(RecordError::MarkText { longest: MARK_CHARACTERS });
     }
-    // Finding the run may take a while.
     let at = Timestamp::now();
     let mut under_way = marks_under_way(results);
     let ids = |under_way: &[(String, PathBuf)]| under_way.iter().map(|(id, _)| id.clone()).collect();
@@ -322,12 +299,12 @@ pub fn leave_mark(results: &Path, run: Option<&str>, text: &str) -> Result<Strin
     Ok(id.clone())
 }
 
-/// The ids of the runs that are under way in a results folder, oldest first; none if it can't be read.
+/// Ids of runs under way, oldest first; empty if the folder can't be read.
 pub fn runs_under_way(results: &Path) -> Vec<String> {
     marks_under_way(results).into_iter().map(|(id, _)| id).collect()
 }
 
-/// Runs that are under way with their files of marks, oldest first.
+/// Oldest first.
 fn marks_under_way(results: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(results).into_iter().flatten().flatten();
     let run = |entry: fs::DirEntry| {
@@ -341,7 +318,6 @@ fn marks_under_way(results: &Path) -> Vec<(String, PathBuf)> {
     runs
 }
 
-/// True if a running program holds the file.
 fn is_locked(path: &Path) -> bool {
     let file = OpenOptions::new().read(true).write(true).open(path);
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

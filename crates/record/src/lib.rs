@@ -1,7 +1,7 @@
-//! The run record: everything that a run measured, in one versioned document.
+//! The run record: one versioned document.
 //!
-//! Field names carry their units, absent values are `null` or left out, and histograms are kept whole, so that every
-//! report can be made again, and better, years later. [`Record`] is the document, [`RunDirectory`] its folder.
+//! Field names carry units, absent values are `null` or left out, and histograms are whole, so that every report can be made
+//! again. [`Record`] is the document, [`RunDirectory`] its folder.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -29,5 +29,5 @@ pub use record::*;
 pub use saved::{SavedLoad, SavedProbe, latest_load, latest_probe, save_load, save_probe};
 pub use sign::{SignatureError, Signer, Signers, SigningKey};
 
-/// Version of the record's form. Readers accept this and every older version.
+/// Readers accept this and every older version.
 pub const RECORD_VERSION: u32 = 1;

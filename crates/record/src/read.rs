@@ -1,4 +1,4 @@
-//! Finding and reading records: one or many, with or without their series, from folders or from pages that hold them.
+//! Finding and reading records, from folders or pages, with or without their series.
 
 use std::borrow::Cow;
 use std::fs;
@@ -26,7 +26,7 @@ use crate::error::RecordError;
 use crate::record::{Interval, Record};
 use crate::{RECORD_VERSION, RUN_FILE};
 
-/// True if a run of that id has that RUN_NAME, which may be followed by the number of a later run of the same second.
+/// The number of a later run of the same second may follow RUN_NAME.
 fn is_named(id: &str, name: &str, is_there: impl Fn(&str) -> bool) -> bool {
     let Some((stamp, named)) = id.split_once('-') else { return false };
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
@@ -34,16 +34,14 @@ fn is_named(id: &str, name: &str, is_there: impl Fn(&str) -> bool) -> bool {
     named == name || (numbered().is_some() && is_there(&format!("{stamp}-{name}")))
 }
 
-/// Finds a run by what a person types. The first match in this order counts:
+/// Finds a run by what a person types. The first match counts:
 ///
 /// 1. a path: of a run's folder or of its `run.json`;
-/// 2. `latest` (or `last`), `latest~1` for the one before, `latest~2` and so on;
-/// 3. the whole id, which is the name of the run's folder in `results`;
-/// 4. RUN_NAME, which is the id after its first dash: the latest run of that name;
+/// 2. `latest` (or `last`), `latest~1` and so on;
+/// 3. the whole id;
+/// 4. RUN_NAME: the latest run of that name;
 /// 5. the beginning of the id of one run only;
 /// 6. any part of the id of one run only.
-///
-/// Fails if there is none, or if several fit where only one may.
 pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
     let direct = Path::new(name);
     if direct.join(RUN_FILE).is_file() || (direct.is_file() && !name.is_empty()) {
@@ -68,16 +66,14 @@ pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
         .ok_or_else(no_run)
 }
 
-/// All runs of a RUN_NAME, oldest first.
-/// Fails if the folder can't be read.
+/// Runs of a RUN_NAME, oldest first.
 pub fn runs_named(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError> {
     let runs = list_runs(results)?;
     let is_there = |id: &str| runs.iter().any(|path| id_of(path) == id);
     Ok(runs.iter().filter(|path| is_named(&id_of(path), name, is_there)).cloned().collect())
 }
 
-/// The runs of a folder or of a RUN_NAME, oldest first, or else the one that [`find_run`] finds.
-/// Fails as [`find_run`] does; a folder without any run is an error too.
+/// Runs of a folder or of a RUN_NAME, oldest first, or else the one of [`find_run`]. An empty folder is an error.
 pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError> {
     let folder = Path::new(name);
     if !folder.is_dir() || folder.join(RUN_FILE).is_file() {
@@ -88,14 +84,13 @@ pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError
     if runs.is_empty() { Err(RecordError::NoRuns { path: folder.to_path_buf() }) } else { Ok(runs) }
 }
 
-/// The folder of a run that [`find_run`] found: itself, or that of its file.
+/// The folder of a run that [`find_run`] found.
 pub fn run_folder(run: &Path) -> &Path {
     let parent = || run.parent().filter(|folder| !folder.as_os_str().is_empty());
     if run.is_dir() { run } else { parent().unwrap_or(Path::new(".")) }
 }
 
-/// The published runs of a results folder, oldest first. A folder that does not exist holds none.
-/// Fails if the folder can't be read.
+/// Published runs, oldest first. A missing folder has none.
 pub fn list_runs(results: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let entries = match fs::read_dir(results) {
         Ok(entries) => entries,
@@ -112,7 +107,7 @@ pub fn list_runs(results: &Path) -> Result<Vec<PathBuf>, RecordError> {
     Ok(runs)
 }
 
-/// The steps back from the latest run of `latest`, `last`, `latest~2`; `None` for other names.
+/// `None` unless the name is such as `latest~2`.
 fn steps_back(name: &str) -> Option<usize> {
     let rest = name.strip_prefix("latest").or_else(|| name.strip_prefix("last"))?;
     if rest.is_empty() { Some(0) } else { rest.strip_prefix('~')?.parse().ok() }
@@ -127,7 +122,6 @@ fn nth_latest(runs: &[PathBuf], back: usize, results: &Path, name: &str) -> Resu
     runs.iter().rev().nth(back).cloned().ok_or_else(too_far)
 }
 
-/// The one run that fits; `None` if none does.
 fn only(runs: &[PathBuf], name: &str, fits: impl Fn(&str) -> bool) -> Result<Option<PathBuf>, RecordError> {
     let fitting: Vec<&PathBuf> = runs.iter().filter(|path| fits(&id_of(path))).collect();
     match fitting.as_slice() {
@@ -144,25 +138,23 @@ fn id_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The series to read, which is nine tenths of a record.
+/// The series to read, nine tenths of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeriesWanted {
     /// The whole series.
     Whole,
-    /// The series without its histograms. Verdicts need no more.
+    /// No histograms. Verdicts need no more.
     Counts,
-    /// An empty one: reading takes a fraction of the time.
+    /// No series: reading takes a fraction of the time.
     Empty,
 }
 
-/// Reads a record from `run.json`, a run's folder, or a page that holds it.
-/// Fails if it can't be read, is not a record, or is of a later version.
+/// Reads a record from `run.json`, a run's folder, or a page. Fails for a later version.
 pub fn read_record(path: &Path) -> Result<Record, RecordError> {
     read_record_with(path, SeriesWanted::Whole)
 }
 
-/// Reads a record with or without its series.
-/// Fails if it can't be read, is not a record, or is of a later version.
+/// Reads a record with or without its series. Fails as [`read_record`] does.
 pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, RecordError> {
     let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
     let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;
@@ -182,16 +174,14 @@ pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, Rec
     record.map_err(|source| RecordError::Json { path, source })
 }
 
-/// The digest of a record, which [`Record::digest`] is to be: of everything that is saved but the digest, as JSON without spaces.
-/// It tells two records apart and seals none: whoever edits a record can write the digest of the edited one.
-/// Fails if the record can't be written as JSON.
+/// The digest of what is saved but the digest, as JSON without spaces. It seals nothing: editors can write the digest of an
+/// edited record.
 pub fn digest_of(record: &Record) -> Result<String, serde_json::Error> {
-    // Through text, as it will be read.
+    // Numbers take the form in which they will be read.
     let mut json = serde_json::from_slice(&serde_json::to_vec(record)?)?;
     Ok(take_digest(&mut json).0)
 }
 
-/// The digest of a document, and the one that it holds.
 fn take_digest(json: &mut Value) -> (String, Option<String>) {
     let saved = json.as_object_mut().and_then(|record| record.remove("digest"));
     let saved = saved.map(|digest| digest.as_str().unwrap_or_default().to_owned());
@@ -207,8 +197,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digest of a saved record, and the one that it was saved with; older releases saved none, or the half of it.
-/// Fails if the file can't be read or is not JSON.
+/// The digest of a saved record, and the one that it holds; older releases saved none, or half of it.
 pub fn read_digests(path: &Path) -> Result<(String, Option<String>), RecordError> {
     let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
     let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;
@@ -217,8 +206,8 @@ pub fn read_digests(path: &Path) -> Result<(String, Option<String>), RecordError
     Ok(take_digest(&mut json))
 }
 
-/// Reads many records on all CPUs, and keeps the result of `keep` for each, because all records may be larger than
-/// memory. Returns each path with that result or the error of its record, in the order of `paths`.
+/// Reads many records on all CPUs, and keeps the result of `keep`, as records may exceed memory. Results have the order of
+/// `paths`.
 pub fn read_records<T: Send>(
     paths: &[PathBuf],
     series: SeriesWanted,
@@ -227,7 +216,7 @@ pub fn read_records<T: Send>(
     on_all_cpus(paths, |path| (path.clone(), read_record_with(path, series).map(&keep)))
 }
 
-/// Applies a function to every item, on all CPUs. Results have the order of the items.
+/// Applies a function on all CPUs. Results have the order of the items.
 pub fn on_all_cpus<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(items.len()));
@@ -255,7 +244,6 @@ fn parse(text: &[u8], series: SeriesWanted) -> Result<Record, serde_json::Error>
     }
 }
 
-/// Parses the series apart from the rest of the record, or not at all.
 fn parse_little(text: &[u8], wanted: SeriesWanted) -> Result<Record, serde_json::Error> {
     #[derive(Deserialize)]
     struct Part<'a> {
@@ -273,7 +261,6 @@ fn parse_little(text: &[u8], wanted: SeriesWanted) -> Result<Record, serde_json:
     Ok(record)
 }
 
-/// The version that a document states.
 fn version_of(text: &[u8]) -> Option<u64> {
     #[derive(Deserialize)]
     struct Head {
@@ -282,7 +269,6 @@ fn version_of(text: &[u8]) -> Option<u64> {
     serde_json::from_slice::<Head>(text).ok().map(|head| head.record_version)
 }
 
-/// An interval without its histograms.
 #[derive(Deserialize)]
 #[serde(remote = "Interval")]
 struct CountsOfInterval {
@@ -307,15 +293,13 @@ struct CountsOfInterval {
 #[derive(Deserialize)]
 struct Counts(#[serde(with = "CountsOfInterval")] Interval);
 
-/// The beginning of every page.
 const PAGE_BEGIN: &[u8] = b"<!DOCTYPE html>";
-/// The element that holds the record: zlib data in base64.
 const PACKED_BEGIN: &str = "<script type=\"text/plain\" id=\"record\">";
 const PACKED_END: &str = "</script>";
-/// Limit on the bytes of a record, above any real one.
+/// Above any real record.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The element of a page that holds the whole record; empty if it can't be packed.
+/// The element of a page that holds the record; empty if it can't be packed.
 pub fn record_in_page(record: &Record) -> String {
     let packed = || {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
@@ -327,7 +311,7 @@ pub fn record_in_page(record: &Record) -> String {
         .unwrap_or_default()
 }
 
-/// The record's JSON: unpacked from a page, or the text itself if it is no page.
+/// The text itself if it is no page.
 fn json_of(text: &[u8]) -> Result<Cow<'_, [u8]>, serde_json::Error> {
     if !text.starts_with(PAGE_BEGIN) {
         return Ok(Cow::Borrowed(text));

@@ -1,6 +1,4 @@
-//! The record itself: every type that is saved in `run.json`.
-//!
-//! `docs/reference/run.schema.json` describes every field. Comments here say what its name does not.
+//! Every type of `run.json`. `docs/reference/run.schema.json` describes the fields.
 #![expect(missing_docs, reason = "docs/reference/run.schema.json describes every field")]
 
 use std::collections::BTreeMap;
@@ -28,28 +26,27 @@ pub struct Record {
     pub name: String,
     pub status: Status,
     pub started: Timestamp,
-    /// Moment at which all sessions had stopped.
+    /// All sessions had stopped.
     pub ended: Timestamp,
     /// The target, without a password.
     pub target: String,
     pub server: ServerRecord,
-    /// Effective configuration with the origin of each value, without secrets.
+    /// Each value with its origin, without secrets.
     pub configuration: Vec<ConfigEntry>,
     pub workload: Workload,
-    /// The loaded data; absent if the engine stores none.
+    /// Loaded data; absent if the engine stores none.
     pub load: Option<LoadRecord>,
-    /// The measured window; absent if the run ended before it began.
+    /// Absent if the run ended before it began.
     pub window: Option<Window>,
-    /// Operations within the window, by kind.
+    /// Operations within the window.
     pub operations: BTreeMap<OpKind, KindRecord>,
-    /// Open loop: operations due and not done at the end of the window, from the mean arrival rate.
+    /// Open loop: operations due and not done at the end of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog: Option<u64>,
-    /// Waits for the first operation of each batch, from the moment at which its session was ready or the operation due to its
-    /// start; empty in records of older releases.
+    /// Waits for the first operation of each batch; empty in records of older releases.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub dispatch: Histogram,
-    /// Operations of the whole run that were repeated after a conflict, by the database's error code.
+    /// Operations repeated after a conflict, by the database's error code.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub conflicts: BTreeMap<String, u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -62,58 +59,56 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_steady: Option<UntilSteady>,
     pub sessions: Vec<SessionRecord>,
-    /// Counters of the database within the window: those that `server_counters` has too are of this run's sessions alone, all
-    /// others of the whole server.
+    /// Counters within the window: those in `server_counters` are of this run's sessions, others of the whole server.
     pub counters: Counters,
-    /// The attributed counters once more, for all clients of the server. Empty in records of older releases.
+    /// Attributed counters, for all clients. Empty in records of older releases.
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
     pub server_counters: Counters,
-    /// Other clients that were seen at work on the server, the busiest first.
+    /// Other clients at work, the busiest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_clients: Vec<Peer>,
-    /// Latencies measured by the database within the window.
+    /// Latencies measured by the database.
     #[serde(flatten)]
     pub latencies: Latencies,
     pub events: Vec<WaitEvent>,
-    /// Counters of the database in each step of RATE; empty unless RATE is a schedule.
+    /// Counters in each step of RATE.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_steps: Vec<RateStepRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_report: Option<ServerReportRecord>,
-    /// Endpoints; empty if the target is one server.
+    /// Empty if the target is one server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<EndpointRecord>,
     pub db_cpu: Option<DbCpu>,
-    /// The kernel's I/O counts of the database's processes within the window; absent without permission, and in records of older
-    /// releases.
+    /// I/O of the database's processes; absent without permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub db_io: Option<ProcessIo>,
-    /// CPU time of this program within the window.
+    /// CPU time of this program.
     pub client_cpu: Option<CpuSplit>,
-    /// The kernel's I/O counts of this program within the window.
+    /// I/O of this program.
     pub client_io: Option<ProcessIo>,
-    /// Peak resident memory of this program, in bytes.
+    /// Peak resident memory of this program.
     pub client_peak_memory_bytes: Option<u64>,
-    /// The database's host if it was observed, else this program's; sums if there are several. Absent with NO_OS_PERF_DATA.
+    /// The database's host if it was observed, else this program's; absent with NO_OS_PERF_DATA.
     pub host: Option<HostRecord>,
-    /// Observed servers; empty with NO_OS_PERF_DATA, and in records of older releases.
+    /// Observed servers; empty with NO_OS_PERF_DATA.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<ObservedRecord>,
-    /// The kernel's durations of reads and writes, and what the database counted meanwhile.
+    /// The kernel's durations of reads and writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceRecord>,
     /// This program's host, unless it is the database's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_host: Option<ClientHostRecord>,
-    /// The run's part in a measurement of targets beside each other.
+    /// The run's part in a measurement of several targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
     pub probe: Option<SavedProbe>,
     pub verification: Option<Verification>,
-    /// The run second by second, including warm-up; second 0 is the common start of the sessions.
+    /// The run second by second, with the warm-up; second 0 is the common start.
     pub series: Series<Interval>,
     pub notes: Vec<String>,
-    /// SHA-256 of the files beside the record that are not made from it alone, by name. Empty in records of older releases.
+    /// SHA-256 of files beside the record that are not made from it alone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     /// [Digest](crate::digest_of) that it was saved with; absent in records of older releases.
@@ -126,22 +121,22 @@ pub struct Record {
 pub enum Status {
     /// The run ended as planned.
     Completed,
-    /// The user ended the run; the measurements up to then are valid.
+    /// The user ended the run; its measurements are valid.
     Interrupted,
-    /// An error ended the run; the measurements up to then are kept.
+    /// An error ended the run; its measurements are kept.
     Failed { error: String },
 }
 
-/// A run's part in a measurement of several targets, which start together.
+/// A run's part in a measurement of several targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Together {
-    /// Name of the measurement, common to its runs.
+    /// Name of the measurement.
     pub step: String,
     /// Name of this run's target in the plan.
     pub name: String,
-    /// The agreed start; `started` of the record is the actual one.
+    /// The agreed start; `started` is the actual one.
     pub start: Timestamp,
-    /// The runs beside this one; empty if the target was measured alone.
+    /// Runs beside this one.
     pub neighbours: Vec<Neighbour>,
 }
 
@@ -150,27 +145,27 @@ pub struct Together {
 pub struct Neighbour {
     /// Name of its target in the plan.
     pub name: String,
-    /// Target of the run, without a password.
+    /// Its target, without a password.
     pub target: String,
-    /// Id of the run.
+    /// Its id.
     pub run: String,
-    /// The run's use of host and device in its window; absent without a window.
+    /// Use in its window; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<NeighbourUse>,
 }
 
-/// Counts of a run for the runs beside it.
+/// Counts of a run for its neighbours.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NeighbourUse {
     /// Host of the database.
     pub host: Option<String>,
     /// Device behind the data.
     pub device: Option<String>,
-    /// Bytes fetched from storage for the database, by the kernel's count, else by the database's.
+    /// Bytes from storage, by the kernel's count, else by the database's.
     pub read_bytes: Option<u64>,
     /// CPU seconds of database and client on that host.
     pub cpu_s: Option<f64>,
-    /// Counters of its sessions, if the server has others too.
+    /// Counters of its sessions, if the server has others.
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
     pub counters: Counters,
 }
@@ -183,22 +178,22 @@ pub struct ServerRecord {
     pub block_bytes: u32,
     pub settings: Vec<Setting>,
     pub advice: Vec<String>,
-    /// True if the database runs inside this program.
+    /// The database runs inside this program.
     pub embedded: bool,
-    /// True if batches run inside the server.
+    /// Batches run inside the server.
     pub batches_in_server: bool,
-    /// True if consecutive SELECTs were joined into one statement that times each of them; absent if not.
+    /// Consecutive SELECTs were one statement.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined_selects: bool,
-    /// True if reads bypass the page cache, as far as the engine knows.
+    /// Reads bypass the page cache, as far as the engine knows.
     pub direct_io: Option<bool>,
-    /// True if the server verifies the checksum of each block it reads. Absent if unknown, and in records of older releases.
+    /// The server verifies checksums of blocks. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks_blocks: Option<bool>,
-    /// Remedy for reads that pass through the page cache. Absent otherwise, and in records of older releases.
+    /// Remedy for reads through the page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_cache_remedy: Option<String>,
-    /// Path of the data on the server's host, if that host was observed.
+    /// Path on the server's host, if that was observed.
     pub data_path: Option<String>,
 }
 
@@ -211,17 +206,17 @@ pub struct ConfigEntry {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
-    /// The seed of scatter and content.
+    /// Seed of scatter and content.
     pub seed: u64,
     /// Blocks of each main table.
     pub scale_blocks: u64,
     /// Blocks of each scan table.
     pub scan_blocks: u64,
-    /// True if columns are incompressible.
+    /// Columns are incompressible.
     pub obfuscated: bool,
     /// Schemas used by the run.
     pub schemas: Vec<SchemaRecord>,
-    /// Size and duration of the last load of these data; absent if another results folder has it.
+    /// Size and duration of the last load; absent if another results folder has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<LoadCost>,
 }
@@ -233,7 +228,7 @@ pub struct LoadCost {
     pub rows: u64,
     /// Bytes of their blocks.
     pub bytes: u64,
-    /// Duration, with index, statistics and the check of the layout.
+    /// Includes index, statistics and the check of the layout.
     pub seconds: f64,
 }
 
@@ -245,15 +240,15 @@ pub struct SchemaRecord {
     pub rows: u64,
     /// Blocks that hold these rows.
     pub row_blocks: u64,
-    /// All blocks of the main table.
+    /// Blocks of the main table.
     pub all_blocks: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// Seconds from the start of the sessions to the begin of the window, without the rest between them.
+    /// Seconds from the start of the sessions, without the rest between them.
     pub begin_s: f64,
-    /// Length in seconds, up to the last operation; the divisor of every rate.
+    /// Length up to the last operation; the divisor of every rate.
     pub seconds: f64,
 }
 
@@ -263,7 +258,7 @@ pub struct Edges {
     pub end: EdgeRecord,
 }
 
-/// Sessions rest at an edge while the counters are read. A session inside an operation of several seconds does not.
+/// Sessions rest at an edge. One inside an operation of several seconds does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EdgeRecord {
     pub sessions_at_work: u32,
@@ -271,64 +266,63 @@ pub struct EdgeRecord {
     pub operations_under_way: u64,
 }
 
-/// Operations of one kind that ended within the window.
+/// Operations of one kind within the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KindRecord {
     pub operations: u64,
     /// Rows, hence blocks, counted or changed.
     pub rows: u64,
-    /// Durations (service times).
+    /// Service times.
     pub latency: Histogram,
-    /// Response times: in an open loop from the moment at which an operation is due, else from the moment at which its session is
-    /// ready for it, to its end. Empty for a closed loop in records of older releases.
+    /// Response times from the moment at which an operation is due, or its session ready. Empty for a closed loop in records of
+    /// older releases.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
 }
 
-/// A session; its figures are of the window.
+/// Figures of a session in the window.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionRecord {
-    /// Number of the session, from 0.
+    /// Number, from 0.
     pub session: u32,
     pub schema: u16,
     /// Last endpoint, as an index of [`Record::endpoints`]; absent if there is only one.
     pub endpoint: Option<u32>,
-    /// Operations that ended before the window; absent in records of older releases.
+    /// Operations before the window; absent in records of older releases.
     pub before_window: Option<u64>,
-    /// SELECTs that ended within the window.
+    /// SELECTs within the window.
     pub selects: u64,
-    /// UPDATEs that ended within the window.
+    /// UPDATEs within the window.
     pub updates: u64,
-    /// Scans that ended within the window.
+    /// Scans within the window.
     pub scans: u64,
     pub rows: u64,
-    /// Time inside these operations, in microseconds.
+    /// Time inside these operations.
     pub busy_us: u64,
-    /// Think time, and time in which nothing was due or left to do, in microseconds; absent in records of older releases.
+    /// Think time, and time with nothing due or left to do.
     pub idle_us: Option<u64>,
-    /// Rest of the window, in microseconds: the session was ready, and no operation of it was at work. It waited for this program,
-    /// the network or a CPU, or an attempt failed. Absent in records of older releases.
+    /// Ready without an operation: the session waited for this program, the network or a CPU, or an attempt failed.
     pub waiting_us: Option<u64>,
     #[serialize_always]
     pub max_us: Option<f64>,
-    /// Longest time without the end of an operation; absent in records of older releases.
+    /// Longest time without the end of an operation.
     pub longest_wait: Option<LongestWait>,
-    /// True if the session worked through the whole window, or did all operations of WORK_LOOP.
+    /// The session worked through the whole window, or did all of WORK_LOOP.
     pub whole_window: bool,
     #[serialize_always]
     pub error: Option<String>,
 }
 
-/// A time within the window in which no operation of a session ended. Pauses and waits for arrivals do not count.
+/// No operation of a session ended. Pauses and waits for arrivals do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LongestWait {
-    /// Begin, in seconds from the start of the sessions.
+    /// Seconds from the start of the sessions.
     pub at_s: f64,
     pub seconds: f64,
 }
 
-/// An error with the name of its session, unless it begins with that name.
+/// An error that begins with the name of its session.
 pub fn error_of_session(session: u32, error: &str) -> String {
     let name = format!("session {session}");
     let names_it =
@@ -342,34 +336,32 @@ impl SessionRecord {
     }
 }
 
-/// Operations and counters of one endpoint within the window.
+/// One endpoint within the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EndpointRecord {
     pub endpoint: String,
     /// Sessions that ended at this endpoint.
     pub sessions: u32,
     pub operations: BTreeMap<OpKind, KindRecord>,
-    /// Counters of its server; absent if the server was unreachable at an edge of the window, was restarted, or belongs to an
-    /// earlier endpoint.
+    /// Absent if the server was unreachable, restarted, or belongs to an earlier endpoint.
     pub counters: Option<Counters>,
     /// Earlier endpoint of the same server, which has its counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares_with: Option<String>,
 }
 
-/// Counts of the database while a step of RATE held; a step that was cut short has none. Its edges are the samples next to the
-/// step's, at which sessions are at work.
+/// A whole step of RATE. Its edges are samples, at which sessions are at work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RateStepRecord {
-    /// Begin of the step in seconds of the window, as in RATE.
+    /// Seconds of the window, as in RATE.
     pub from_s: f64,
-    /// Begin of the interval between its samples, in seconds from the start of the sessions.
+    /// Begin of the samples' interval, from the start of the sessions.
     pub begin_s: f64,
-    /// Length of that interval, which rates are divided by.
+    /// Length of that interval, the divisor of rates.
     pub seconds: f64,
     /// Counters as in [`Record::counters`].
     pub counters: Counters,
-    /// Counters as in [`Record::server_counters`]; empty in records of older releases.
+    /// Counters as in [`Record::server_counters`].
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
     pub server_counters: Counters,
     #[serde(flatten)]
@@ -381,7 +373,7 @@ pub struct RateStepRecord {
 pub struct DbCpu {
     /// User and system time within the window.
     pub cpu: CpuSplit,
-    /// CPU time of the processes that serve this run's sessions, if each session has one.
+    /// CPU time of processes that serve this run's sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<CpuSplit>,
     /// Description of the processes.
@@ -393,11 +385,10 @@ pub struct DbCpu {
 pub struct HostRecord {
     pub info: HostInfo,
     pub cpu: Option<CpuTimes>,
-    /// CPU seconds of other programs by their processes' clocks. Absent if not all processes could be seen, and in records of
-    /// older releases.
+    /// CPU seconds of other programs, by their processes' clocks. Absent if some are invisible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_cpu_s: Option<f64>,
-    /// The kernel's load average over one minute, at the end of the window. Absent in records of older releases.
+    /// Load average over one minute, at the end of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_1m: Option<f64>,
     /// The device behind the data.
@@ -408,18 +399,18 @@ pub struct HostRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRecord {
     pub device: Device,
-    /// Use within the window, by all programs of the host.
+    /// Use by all programs of the host.
     pub counters: Option<DeviceCounters>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
-    /// Rows read, drawn at random.
+    /// Rows drawn at random.
     pub rows: u64,
-    /// Rows changed by an update, with all columns consistent.
+    /// Rows changed by an update, with consistent columns.
     pub updated: u64,
     pub faults: Vec<String>,
-    /// Reason for which no more rows could be read.
+    /// Reason why no more rows could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<String>,
 }
@@ -429,30 +420,29 @@ impl Verification {
     pub const SAMPLED_ROWS: u64 = 100;
 }
 
-/// An observed server within the window. Figures of the whole database are elsewhere in the record, and repeated here only for
-/// several servers.
+/// An observed server within the window. Figures that the record has elsewhere are repeated only for several servers.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObservedRecord {
-    /// Name of the endpoint; absent if there is only one.
+    /// Absent if there is only one endpoint.
     pub endpoint: Option<String>,
     /// Way of observation, as in OBSERVE.
     pub by: String,
-    /// Name of its host; absent if the host could not be observed.
+    /// Absent if the host could not be observed.
     pub host: Option<String>,
-    /// Process id of the server's first process; absent if it was not found.
+    /// The server's first process.
     pub process: Option<u32>,
     /// Evidence for the process, or the reason for its absence.
     pub found: String,
-    /// Length of the window by the host's clock, in seconds.
+    /// Length of the window by the host's clock.
     pub seconds: Option<f64>,
-    /// Longer round trip of the two queries at the edges of the window, in seconds.
+    /// Longer round trip of the queries at both edges.
     pub round_trip_s: Option<f64>,
-    /// CPUs that the server may use: the minimum of host, affinity and control group.
+    /// CPUs by host, affinity and control group.
     pub cpus: Option<f64>,
     pub limits: Option<GroupLimits>,
     pub group: Option<GroupUse>,
-    /// Available memory of its host at the end, in bytes.
+    /// Available memory of its host at the end.
     pub memory_available_bytes: Option<u64>,
     pub cpu: Option<CpuSplit>,
     /// I/O of its processes, if there are several servers.
@@ -467,7 +457,7 @@ pub struct ObservedRecord {
     pub log_device: Option<DeviceRecord>,
 }
 
-/// A traced stretch of a run: the window, or some time behind it.
+/// A traced stretch: the window, or some time behind it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceRecord {
     pub when: TraceWhen,
@@ -477,11 +467,11 @@ pub struct TraceRecord {
     /// Latencies that the database measured in it.
     #[serde(flatten)]
     pub latencies: Latencies,
-    /// Durations by the kernels of all its hosts together.
+    /// Durations by the kernels of all its hosts.
     pub kernel: KernelTrace,
 }
 
-/// This program's host within the window, unless it is the database's.
+/// This program's host, unless it is the database's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientHostRecord {
     pub hostname: String,
@@ -494,57 +484,57 @@ pub struct LossRecord {
     pub session: u32,
     /// Lost endpoint, as an index of [`Record::endpoints`], or 0.
     pub endpoint: u32,
-    /// Moment, in seconds from the start of the sessions.
+    /// Seconds from the start of the sessions.
     pub at_s: f64,
     pub error: String,
-    /// Moment of the reconnection; absent if there was none.
+    /// Absent without a reconnection.
     pub back_s: Option<f64>,
     /// Endpoint of the reconnection.
     pub back_endpoint: Option<u32>,
-    /// Answer to the last refused attempt to reconnect.
+    /// Answer to the last refused attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Moment, in seconds from the start of the sessions; negative before it.
+    /// Seconds from the start of the sessions; may be negative.
     pub at_s: f64,
     pub text: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UntilSteady {
-    /// True if the last windows agreed, which ended the run.
+    /// The last windows agreed, which ended the run.
     pub reached: bool,
     /// Allowed spread of the last windows, in percent of their mean.
     pub tolerance_percent: f64,
-    /// Length of one of these windows in seconds.
+    /// Seconds of one of these windows.
     pub window_s: u64,
-    /// Begin of the first compared window, in seconds from the start of the sessions; absent if the run was too short.
+    /// Begin of the first compared window; absent if the run was too short.
     pub since_s: Option<u64>,
     pub operations_per_s: Vec<f64>,
 }
 
-/// The server's own report of the window and its comparison with the run.
+/// The server's own report and its comparison with the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerReportRecord {
-    /// Kind of report, as in DATABASE_STATISTICS_TYPE.
+    /// Kind as in DATABASE_STATISTICS_TYPE.
     pub kind: String,
-    /// Snapshot ids at both ends of the window.
+    /// Ids at both ends of the window.
     pub snapshots: [u64; 2],
-    /// Report files in the run's folder; empty if only the server's tools can make them.
+    /// Files in the run's folder; empty if only the server's tools can make them.
     pub files: Vec<String>,
-    /// Seconds between the snapshots by the report; absent if it could not be read.
+    /// Seconds between the snapshots; absent if the report is unreadable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// Figures of run and report; empty if the report could not be read, or covers another time.
+    /// Empty if the report is unreadable, or covers another time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<ReportedPair>,
 }
 
 impl ServerReportRecord {
-    /// True if the report covers about the time of a window, so that their rates can be compared. Snapshots take their time.
+    /// Snapshots take their time, so a report covers about the window.
     #[must_use]
     pub fn covers(&self, window_s: f64) -> bool {
         const FACTOR: f64 = 1.25;
@@ -561,7 +551,7 @@ pub struct ReportedPair {
 }
 
 impl ReportedPair {
-    /// Difference of the report from the run, in percent of the run; `None` if the run has 0.
+    /// Percent of the run; `None` if the run has 0.
     pub fn difference_percent(&self) -> Option<f64> {
         (self.ours != 0.0).then(|| 100.0 * (self.reported - self.ours) / self.ours)
     }
@@ -575,7 +565,7 @@ pub struct Interval {
     pub ops: OpCounts,
     #[serde(default)]
     pub rows: u64,
-    /// Durations of these operations of all kinds.
+    /// Durations of all kinds.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub latency: Histogram,
     /// Open loop: response times, from the intended start to the end.
@@ -586,15 +576,14 @@ pub struct Interval {
     pub redo_bytes: Option<u64>,
     /// Seconds between the two samples of this interval.
     pub sampled_s: Option<f64>,
-    /// Seconds between the samples by the clock of the database's host; absent if it was not observed, and in records of older
-    /// releases.
+    /// The same by the clock of the database's host; absent if it was not observed.
     pub observed_s: Option<f64>,
     pub host_cpu: Option<CpuTimes>,
     pub db_cpu: Option<CpuSplit>,
     pub device: Option<DeviceUse>,
 }
 
-// A sample belongs to one interval only, so that at most one of two merged values is present.
+// At most one of two merged values is present, as a sample belongs to one interval.
 merge_fields!(
     Interval: ops, rows, latency, response, physical_reads, logical_reads, redo_bytes, sampled_s,
     observed_s, host_cpu, db_cpu, device

@@ -1,4 +1,4 @@
-//! Probes of devices and loads of data, which later runs take over: each is a JSON file in a folder of the results.
+//! Probes and loads that later runs take over, as JSON files in a folder of the results.
 
 use std::fmt::Display;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::record::LoadCost;
 
 const PROBES: &str = "probes";
 const LOADS: &str = "loads";
-/// Longest time between probes that count as probes of the same state of a device.
+/// Older probes may show another state of the device.
 const COMPARABLE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// A probe's result with its time and device.
@@ -32,10 +32,10 @@ pub struct SavedProbe {
 }
 
 impl SavedProbe {
-    /// True if it is a probe of the same devices and block size, with direct I/O as in `direct`; `None` accepts both.
+    /// `direct` is that of the probe's reads; `None` accepts both.
     pub fn is_of(&self, host: &str, device: &Device, block_bytes: u32, direct: Option<bool>) -> bool {
         let plan = &self.result.plan;
-        // A container may mount a file system elsewhere, on the same devices. Without devices the mount point decides.
+        // A container may mount a file system elsewhere. Without devices the mount point decides.
         let same = |mine: &Device| {
             mine.stack == device.stack && (!mine.stack.is_empty() || mine.mount_point == device.mount_point)
         };
@@ -45,23 +45,21 @@ impl SavedProbe {
             && direct.is_none_or(|direct| plan.direct == direct)
     }
 
-    /// The ceiling for comparisons: lowest for a probe without a read step.
+    /// Probes without a read step come last.
     fn ceiling(&self) -> f64 {
         self.result.ceiling_iops().unwrap_or(f64::NEG_INFINITY)
     }
 }
 
-/// Saves a probe in a results folder and returns its file.
-/// Fails if it can't be written.
+/// Returns the file.
 pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordError> {
     save(&results.join(PROBES), probe.taken.strftime("%Y%m%dT%H%M%SZ"), probe)
 }
 
-/// The probe with the highest ceiling of a device, the latest of equals. It is chosen among probes with direct I/O that are at
-/// most 30 days older than the newest and read a file of the largest size.
+/// The probe with the highest ceiling, the latest of equals, among those with direct I/O that are at most 30 days older than the
+/// newest and read the largest file.
 ///
-/// A small file measures the cache of a drive or an array; reads without direct I/O measure the page cache; few sessions or
-/// little depth do not reach the ceiling. Devices change with time.
+/// A small file measures the cache of a drive or an array; few sessions do not reach the ceiling.
 pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u32) -> Option<SavedProbe> {
     let fitting: Vec<SavedProbe> = saved(&results.join(PROBES))
         .filter(|probe: &SavedProbe| probe.is_of(host, device, block_bytes, Some(true)))
@@ -77,20 +75,19 @@ pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u3
         .max_by(|a, b| a.ceiling().total_cmp(&b.ceiling()).then(a.taken.cmp(&b.taken)))
 }
 
-/// A load with the data that it is of.
+/// A load with its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedLoad {
     /// The target, without a password.
     pub target: String,
-    /// The seed of scatter and content, which tells loads of one target apart.
+    /// Seed of scatter and content, which tells loads apart.
     pub seed: u64,
     /// Size and duration.
     #[serde(flatten)]
     pub cost: LoadCost,
 }
 
-/// Saves a load in a results folder and returns its file.
-/// Fails if it can't be written.
+/// Returns the file.
 pub fn save_load(results: &Path, load: &SavedLoad) -> Result<PathBuf, RecordError> {
     save(&results.join(LOADS), load.cost.ended.strftime("%Y%m%dT%H%M%S%3fZ"), load)
 }
@@ -113,7 +110,7 @@ fn save(folder: &Path, name: impl Display, value: &impl Serialize) -> Result<Pat
     Ok(path)
 }
 
-/// Unreadable files are skipped, because they must not stop a run.
+/// Unreadable files must not stop a run.
 fn saved<T: DeserializeOwned>(folder: &Path) -> impl Iterator<Item = T> {
     let read = |path: PathBuf| serde_json::from_str(&fs::read_to_string(path).ok()?).ok();
     fs::read_dir(folder).into_iter().flatten().filter_map(move |entry| read(entry.ok()?.path()))

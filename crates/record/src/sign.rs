@@ -1,5 +1,4 @@
-//! Signatures of records by Ed25519 keys, in OpenSSH's form: `ssh-keygen -Y sign` makes such signatures too, and
-//! `ssh-keygen -Y verify` checks them.
+//! Signatures of records by Ed25519 keys, as `ssh-keygen -Y sign` makes them and `ssh-keygen -Y verify` checks them.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,7 +10,7 @@ use ssh_key::{Algorithm, HashAlg, LineEnding, PrivateKey, PublicKey, Signature, 
 
 use crate::error::RecordError;
 
-/// OpenSSH's name for signatures of files: one that was given for another use does not count.
+/// Signatures for another use do not count.
 const NAMESPACE: &str = "file";
 
 fn key_error(path: &Path, why: impl Into<String>) -> RecordError {
@@ -26,8 +25,7 @@ pub struct SigningKey {
 }
 
 impl SigningKey {
-    /// Reads a private key of OpenSSH.
-    /// Fails if it can't be read, is encrypted, or is not of the kind Ed25519.
+    /// Reads a private key of OpenSSH. Fails if it is encrypted, or not Ed25519.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
         const MADE_BY: &str = "`ssh-keygen -t ed25519` makes one";
         let text = fs::read(path).map_err(|error| match error.kind() {
@@ -47,7 +45,6 @@ impl SigningKey {
         Ok(Self { pair, public: key.public_key().key_data().clone() })
     }
 
-    /// The signature of a message, as text.
     pub(crate) fn sign(&self, message: &[u8]) -> Result<String, ssh_key::Error> {
         let signed = SshSig::signed_data(NAMESPACE, HashAlg::Sha512, message)?;
         let signature = Signature::new(Algorithm::Ed25519, self.pair.sign(&signed).as_ref())?;
@@ -74,7 +71,6 @@ pub enum SignatureError {
 pub struct Signer(KeyData);
 
 impl Signer {
-    /// The signer of a message.
     /// Fails unless the signature is of that message.
     pub fn of(message: &[u8], signature: &[u8]) -> Result<Self, SignatureError> {
         let text = signature;
@@ -108,8 +104,7 @@ impl Signer {
 pub struct Signers(Vec<KeyData>);
 
 impl Signers {
-    /// Reads a public key, several of them, or a file of allowed signers; each line has a key, which principals may precede.
-    /// Fails if it can't be read or has another line: options of allowed signers are not known here.
+    /// Reads public keys, or a file of allowed signers without options; principals may precede keys.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
         let text = fs::read_to_string(path).map_err(RecordError::io("reading", path))?;
         let is_key = |line: &&str| !line.is_empty() && !line.starts_with('#');
@@ -126,7 +121,7 @@ impl Signers {
         })
     }
 
-    /// True if the signature of that signer counts.
+    /// True if the signer's signatures count.
     pub fn include(&self, signer: &Signer) -> bool {
         self.0.contains(&signer.0)
     }
