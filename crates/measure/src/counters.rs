@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize};
 use strum::{EnumString, IntoStaticStr};
 
-/// A cumulative figure of a database: it never falls while the server runs. Variants are in the order of their names.
+/// A figure that never falls while the server runs. Names give the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr)]
 #[cfg_attr(test, derive(strum::VariantArray))]
 #[serde(rename_all = "snake_case")]
@@ -16,7 +16,7 @@ pub enum Counter {
     Checkpoints,
     /// Transactions committed.
     Commits,
-    /// Nanoseconds in calls, of all sessions.
+    /// Nanoseconds in calls.
     DbTimeNs,
     /// Executions of statements.
     Executions,
@@ -24,25 +24,25 @@ pub enum Counter {
     LogicalReads,
     /// Bytes of physical reads.
     PhysicalReadBytes,
-    /// Requests made for physical reads, where one request may bring several blocks.
+    /// One request may bring several blocks.
     PhysicalReadRequests,
-    /// Nanoseconds spent waiting for physical reads.
+    /// Nanoseconds of waits for physical reads.
     PhysicalReadTimeNs,
-    /// Blocks that the buffer cache had to ask the operating system for.
+    /// Blocks from the operating system.
     PhysicalReads,
-    /// Physical reads that the database made ahead, a whole extent at a time.
+    /// Reads ahead, a whole extent at a time.
     PhysicalReadsAhead,
     /// Bytes of physical writes.
     PhysicalWriteBytes,
     /// Requests made for physical writes.
     PhysicalWriteRequests,
-    /// Blocks of tables and indexes written.
+    /// Blocks of tables and indexes.
     PhysicalWrites,
     /// Bytes of log.
     RedoBytes,
-    /// Nanoseconds spent forcing log to stable storage.
+    /// Nanoseconds spent forcing log to storage.
     RedoSyncTimeNs,
-    /// Times that log was forced to stable storage.
+    /// Log forced to storage.
     RedoSyncs,
     /// Log writes.
     RedoWrites,
@@ -52,22 +52,22 @@ pub enum Counter {
     RowsChanged,
     /// Rows that statements read.
     RowsRead,
-    /// Bytes of physical reads that the server attributes to no client, such as undo logs.
+    /// Physical reads of no client, such as undo logs.
     SharedReadBytes,
-    /// Rows that anybody read in the tables of the run.
+    /// Rows of the run's tables that any client read.
     TableRowsRead,
     /// Bytes of temporary files.
     TempBytes,
 }
 
 impl Counter {
-    /// Name in records: lower case, with the unit.
+    /// Name in records.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// Reads a map from an object by names of keys, without names of other releases.
+/// Skips names of other releases.
 pub(crate) fn known_names<'de, K, V, D>(from: D) -> Result<BTreeMap<K, V>, D::Error>
 where
     K: FromStr + Ord,
@@ -78,13 +78,13 @@ where
     Ok(saved.into_iter().filter_map(|(name, value)| Some((name.parse().ok()?, value))).collect())
 }
 
-/// Values of counters; those that the database does not count are absent. Saved as an object by [`Counter::name`].
+/// Values by [`Counter::name`]; unknown ones are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Counters(#[serde(deserialize_with = "known_names")] BTreeMap<Counter, u64>);
 
 impl Counters {
-    /// The value, if it is known.
+    /// `None` if it is unknown.
     pub fn get(&self, counter: Counter) -> Option<u64> {
         self.0.get(&counter).copied()
     }
@@ -94,7 +94,7 @@ impl Counters {
         self.0.insert(counter, value);
     }
 
-    /// Adds values of counters; unknown ones begin at zero.
+    /// Unknown values begin at zero.
     pub fn add(&mut self, others: &Self) {
         others.iter().for_each(|(counter, value)| *self.0.entry(counter).or_default() += value);
     }
@@ -109,13 +109,12 @@ impl Counters {
         self.0.is_empty()
     }
 
-    /// All known values, in the order of [`Counter`].
+    /// Known values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> {
         self.0.iter().map(|(counter, value)| (*counter, *value))
     }
 
-    /// Differences to an earlier moment on the same server. Counters that either side lacks, or that fell because the
-    /// server was restarted, are absent.
+    /// Differences. A counter that one side lacks, or that fell, is absent.
     pub fn since(&self, earlier: &Self) -> Self {
         let delta = |(counter, value): (Counter, u64)| {
             value.checked_sub(earlier.get(counter)?).map(|difference| (counter, difference))
@@ -123,12 +122,12 @@ impl Counters {
         self.iter().filter_map(delta).collect()
     }
 
-    /// False if a counter fell since `earlier`: the server was restarted in between.
+    /// False if a counter fell: the server was restarted.
     pub(crate) fn follows(&self, earlier: &Self) -> bool {
         self.iter().all(|(counter, value)| earlier.get(counter).is_none_or(|before| before <= value))
     }
 
-    /// Sums with another server's counters; those that either side lacks are absent.
+    /// A counter that one side lacks is absent.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let sum = |(counter, value): (Counter, u64)| Some((counter, value + other.get(counter)?));
         self.iter().filter_map(sum).collect()

@@ -1,14 +1,14 @@
-//! Facts of a database besides its work: sizes, and how much of its data is in use.
+//! Facts of a database besides its work.
 
 use serde::{Deserialize, Serialize};
 
 /// Sizes of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Facts {
-    /// Bytes of the data of the whole server.
+    /// Data of the whole server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database_bytes: Option<u64>,
-    /// Bytes of the server's cache of blocks.
+    /// The server's cache of blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_bytes: Option<u64>,
     /// Data in use.
@@ -16,13 +16,13 @@ pub struct Facts {
     pub working_set: Option<WorkingSet>,
 }
 
-/// An estimate of the data in use, or why there is none. An estimate is greater than any unknown one.
+/// An estimate, or why there is none. Estimates are greater than unknown ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum WorkingSet {
     /// No estimate can be defended.
     Unknown {
-        /// The reason, as a clause.
+        /// A clause.
         why: String,
     },
     /// An estimate.
@@ -31,7 +31,7 @@ pub enum WorkingSet {
         bytes: u64,
         /// Meaning of the size.
         bound: Bound,
-        /// Origin of the size, as a clause.
+        /// Origin, as a clause.
         method: String,
     },
 }
@@ -56,7 +56,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The word before the size: `about`, `at least`, `at most`.
+    /// Word before the size: `about`, `at least`, `at most`.
     pub fn words(self) -> &'static str {
         match self {
             Self::About => "about",
@@ -67,8 +67,7 @@ impl Bound {
 }
 
 impl Facts {
-    /// These facts, and those of another source where these lack one. Of two working sets the larger counts: the busiest time
-    /// needs it.
+    /// Another source fills gaps. The larger working set counts: the busiest time needs it.
     pub fn or(self, other: Self) -> Self {
         Self {
             database_bytes: self.database_bytes.or(other.database_bytes),

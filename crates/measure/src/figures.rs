@@ -9,14 +9,14 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::{Counters, Latencies, WaitEvent};
 
-/// Figures of one server: since its start, or between two moments.
+/// One server's figures since its start, or between two moments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Cumulative counters. Those that [`Figures::server`] has too count our sessions alone, all others the whole server.
+    /// Those of [`Figures::server`] count our sessions alone, others the whole server.
     pub counters: Counters,
-    /// The same counters for all clients of the server, without our questions to it.
+    /// The same counters for all clients.
     pub server: Counters,
-    /// The number of samples that found each other client at work.
+    /// Samples that found each client at work.
     pub peers: BTreeMap<Peer, u64>,
     /// Latencies, if the database measures each wait.
     pub latencies: Latencies,
@@ -24,14 +24,14 @@ pub struct Figures {
     pub events: Vec<WaitEvent>,
 }
 
-/// A client of the server that is not a session of ours. What the server does not show is empty.
+/// Another client. What the server does not show is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Peer {
-    /// Account of the client.
+    /// Account.
     pub user: String,
-    /// Database of the client.
+    /// Database.
     pub database: String,
-    /// Name that the client's program gave.
+    /// Name of the client's program.
     pub application: String,
 }
 
@@ -46,8 +46,7 @@ impl fmt::Display for Peer {
 }
 
 impl Figures {
-    /// Replaces counters of the whole server by those of our sessions. A counter that only one side has
-    /// stays as it is.
+    /// A counter that only one side has stays.
     pub fn attribute(&mut self, ours: &Counters, all: &Counters) {
         for (counter, value) in ours.iter() {
             if let Some(all) = all.get(counter) {
@@ -57,8 +56,7 @@ impl Figures {
         }
     }
 
-    /// Differences to an earlier moment on the same server; `None` if a counter fell, because the server was restarted or
-    /// its statistics were reset.
+    /// `None` if a counter fell: a restart, or a reset of statistics.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         self.counters.follows(&earlier.counters).then(|| Self {
             counters: self.counters.since(&earlier.counters),
@@ -75,7 +73,7 @@ impl Figures {
         self.peers.iter().map(seen).filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Sum over several servers, empty without any. A counter that one of them lacks is absent from the sum.
+    /// A counter that one server lacks is absent.
     pub fn sum(mut servers: impl Iterator<Item = Self>) -> Self {
         let mut sum = servers.next().unwrap_or_default();
         servers.for_each(|other| sum.add(&other));
@@ -105,11 +103,11 @@ impl Figures {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "UPPERCASE")]
 pub enum OpKind {
-    /// Counting over a range of the main table.
+    /// Counts over keys of the main table.
     Select,
-    /// Changing a range of the main table, with its commit.
+    /// Changes keys, with its commit.
     Update,
-    /// Counting over the scan table.
+    /// Counts over the scan table.
     Scan,
 }
 
@@ -152,10 +150,10 @@ impl OpCounts {
 
 merge_fields!(OpCounts: selects, updates, scans);
 
-/// A setting and its value, as the server shows them.
+/// A server's setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
-    /// The server's name for it.
+    /// The server's name.
     pub name: String,
     /// Value with its unit.
     pub value: String,

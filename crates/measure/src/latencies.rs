@@ -1,4 +1,4 @@
-//! Waits of a database: events with totals, and latencies of reads, writes and syncs.
+//! Waits of a database: events, and latencies of reads, writes and syncs.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::counters::known_names;
 
-/// A wait event of the database.
+/// A wait event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitEvent {
     /// The database's own name.
     pub name: String,
     /// The database's own class.
     pub class: String,
-    /// Number of waits, if the database counts them.
+    /// `None` if they are not counted.
     pub waits: Option<u64>,
     /// Total time in microseconds.
     pub time_us: u64,
-    /// True for waits of the server's own processes, which are no part of DB time.
+    /// The server's own processes wait, outside DB time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
 }
@@ -29,7 +29,7 @@ impl WaitEvent {
         self.name == other.name && self.class == other.class && self.background == other.background
     }
 
-    /// Difference to an earlier moment; `None` without any wait, or if the total time fell.
+    /// `None` without any wait, or if the time fell.
     pub(crate) fn since(&self, earlier: &[Self]) -> Option<Self> {
         let (waits, time_us) = earlier
             .iter()
@@ -43,7 +43,6 @@ impl WaitEvent {
         (delta.time_us > 0 || delta.waits.is_some_and(|waits| waits > 0)).then_some(delta)
     }
 
-    /// Adds the same event of another server.
     pub(crate) fn add(&mut self, other: &Self) {
         self.time_us += other.time_us;
         self.waits = self.waits.zip(other.waits).map(|(ours, theirs)| ours + theirs);
@@ -70,7 +69,7 @@ impl WaitTotal {
 
 merge_fields!(WaitTotal: waits, time_us);
 
-/// Kind of wait that a latency measures. Variants are in the order of their names.
+/// Kind of wait. Names give the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr)]
 #[cfg_attr(test, derive(strum::VariantArray))]
 #[serde(rename_all = "snake_case")]
@@ -94,8 +93,7 @@ impl LatencyKind {
 /// Durations of the waits of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// Durations in nanoseconds. If `exact` is set, the histogram is coarse: it holds upper bounds of the database's own
-    /// buckets, and its sum is too high.
+    /// Nanoseconds. If `exact` is set, they are upper bounds of the database's buckets.
     pub histogram: Histogram,
     /// Exact totals beside a coarse histogram.
     pub exact: Option<WaitTotal>,
@@ -108,7 +106,7 @@ impl From<Histogram> for Latency {
 }
 
 impl Latency {
-    /// Mean in microseconds, of the values and not of the bounds of their buckets.
+    /// Mean of values, not of bounds.
     pub fn mean_us(&self) -> Option<f64> {
         match self.exact {
             Some(exact) => (exact.waits > 0).then(|| exact.time_us as f64 / exact.waits as f64),
@@ -127,29 +125,27 @@ impl Latency {
     }
 }
 
-/// Latencies by kind, for databases that measure each wait. Saved as two objects by [`LatencyKind::name`]: `latencies` with
-/// the histograms, and `coarse_latencies` with the totals beside coarse ones, left out if there are none.
+/// Latencies by kind, saved as `latencies` and `coarse_latencies` (with exact totals).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Saved", into = "Saved")]
 pub struct Latencies(BTreeMap<LatencyKind, Latency>);
 
 impl Latencies {
-    /// Latency of a kind, if the database measures it.
+    /// `None` if it is not measured.
     pub fn get(&self, kind: LatencyKind) -> Option<&Latency> {
         self.0.get(&kind)
     }
 
-    /// Sets the latency of a kind.
+    /// Sets a latency.
     pub fn set(&mut self, kind: LatencyKind, latency: impl Into<Latency>) {
         self.0.insert(kind, latency.into());
     }
 
-    /// All measured latencies, in the order of [`LatencyKind`].
+    /// Latencies, in order.
     pub fn iter(&self) -> impl Iterator<Item = (LatencyKind, &Latency)> {
         self.0.iter().map(|(kind, latency)| (*kind, latency))
     }
 
-    /// Differences to an earlier moment on the same server; kinds without a wait are absent.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let delta = |(kind, later): (LatencyKind, &Latency)| {
             let delta = earlier.get(kind).map_or_else(|| later.clone(), |before| later.since(before));
@@ -158,7 +154,6 @@ impl Latencies {
         self.iter().filter_map(delta).collect()
     }
 
-    /// Adds the latencies of another server.
     pub(crate) fn add(&mut self, other: &Self) {
         other.iter().for_each(|(kind, latency)| self.0.entry(kind).or_default().add(latency));
     }
@@ -176,7 +171,6 @@ impl<L: Into<Latency>, const N: usize> From<[(LatencyKind, L); N]> for Latencies
     }
 }
 
-/// Saved form of [`Latencies`].
 #[derive(Serialize, Deserialize)]
 struct Saved {
     #[serde(deserialize_with = "known_names")]

@@ -1,15 +1,6 @@
-//! Measurements of a database: one vocabulary for engines, runs, records and reports.
+//! One vocabulary for engines, runs, records and reports.
 //!
-//! Everything here is pure and has a saved form. An unknown value is absent, never 0. Readers skip names that this release
-//! does not know.
-//!
-//! - [`Figures`]: counters, latencies and wait events of one server, and its other clients, each a [`Peer`].
-//! - [`Counters`]: cumulative figures of a server, by [`Counter`].
-//! - [`Latencies`]: durations of its reads, writes and syncs, by [`LatencyKind`].
-//! - [`WaitEvent`]: waits of its sessions.
-//! - [`KernelTrace`]: where the time of its reads and writes went in the kernel, by [`Span`].
-//! - [`Facts`]: sizes of a database, and how much of it is in use.
-//! - [`OpKind`] and [`OpCounts`]: the operations of the method.
+//! Everything is pure and has a saved form. An unknown value is absent, never 0. Readers skip unknown names.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Durations of a server's reads and writes and of their requests, counted by its kernel.
+//! Durations of a server's I/O, counted by its kernel.
 
 use std::collections::BTreeMap;
 
@@ -8,43 +8,42 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::counters::known_names;
 
-/// A part of a read, a write or a sync that the kernel times.
+/// A part of a read, a write or a sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[repr(i32)]
 pub enum Span {
-    /// Calls that read whole blocks without waiting: from the page cache.
+    /// Block reads from the page cache.
     ReadFromCache,
-    /// Calls that read whole blocks and caused requests.
+    /// Block reads that caused requests.
     ReadFromDevice,
-    /// Calls that read whole blocks and waited without requests of their own: another thread reads the same block, or a control
-    /// group throttles.
+    /// Block reads that waited without requests: another thread reads the block, or a control group throttles.
     ReadWaited,
-    /// The file system's part of calls with requests: from the start of the call to its first queued request.
+    /// Time from the call to its first queued request.
     ReadSubmit,
-    /// Read requests from the queue to the driver.
+    /// Reads from the queue to the driver.
     ReadInQueue,
-    /// Read requests from the driver to the device's answer.
+    /// Reads from the driver to the answer.
     ReadInDevice,
-    /// Time from the device's last answer to the end of the call: interrupt, waiting for a CPU, copying.
+    /// Time from the last answer to the end of the call: interrupt, CPU, copying.
     ReadWakeUp,
     /// Calls that write 512 bytes or more.
     Write,
-    /// Write requests from the queue to the driver.
+    /// Writes from the queue to the driver.
     WriteInQueue,
-    /// Write requests from the driver to the device's answer.
+    /// Writes from the driver to the answer.
     WriteInDevice,
     /// fsync and fdatasync.
     Sync,
-    /// Read requests of others on the same devices.
+    /// Others' reads on these devices.
     NeighbourRead,
-    /// Write requests of others on the same devices, among them the kernel's own writing of dirty pages.
+    /// Others' writes on these devices, with the kernel's own.
     NeighbourWrite,
 }
 
 impl Span {
-    /// All spans, in the order of their numbers.
+    /// All spans by their numbers.
     pub const ALL: [Self; 13] = [
         Self::ReadFromCache,
         Self::ReadFromDevice,
@@ -67,12 +66,12 @@ impl Span {
     }
 }
 
-/// Reads from the device that took some time or longer.
+/// Reads that took some time or longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowReads {
     /// Number of these reads.
     pub reads: u64,
-    /// Number of these reads whose requests spent as much time in the device.
+    /// Their requests spent as much time in the device.
     pub in_device: u64,
 }
 
@@ -81,31 +80,31 @@ pub struct SlowReads {
 pub struct Requests {
     /// Name of the device.
     pub device: String,
-    /// [`Span::name`] of the requests' time in the device.
+    /// [`Span::name`] of the time in the device.
     pub span: String,
-    /// The largest power of two that the requests' size reaches, in bytes.
+    /// Largest power of two that the size reaches.
     pub bytes: u64,
     /// Number of requests.
     pub requests: u64,
-    /// Time of these requests in the device, in nanoseconds.
+    /// Time in the device.
     pub time_ns: u64,
 }
 
-/// Counts of the kernel, since some moment or between two moments.
+/// Counts of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KernelTrace {
-    /// Durations; spans that did not occur are absent.
+    /// Spans that did not occur are absent.
     #[serde(deserialize_with = "known_names")]
     pub spans: BTreeMap<Span, Histogram>,
-    /// Slow reads by the least duration in nanoseconds, powers of two.
+    /// Keys are powers of two, in nanoseconds.
     pub slow_reads: BTreeMap<u64, SlowReads>,
     /// Requests by device, kind and size.
     pub requests: Vec<Requests>,
 }
 
 impl KernelTrace {
-    /// The durations of a span, if it occurred.
+    /// `None` if it did not occur.
     pub fn span(&self, span: Span) -> Option<&Histogram> {
         self.spans.get(&span).filter(|histogram| !histogram.is_empty())
     }
@@ -118,7 +117,7 @@ impl KernelTrace {
         all
     }
 
-    /// The counts since an earlier moment of the same trace.
+    /// Counts since an earlier moment.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let spans = self.spans.iter().map(|(span, now)| {
@@ -145,7 +144,7 @@ impl KernelTrace {
         }
     }
 
-    /// Adds the counts of another host.
+    /// Adds another host's counts.
     pub fn add(&mut self, other: &Self) {
         for (span, durations) in &other.spans {
             self.spans.entry(*span).or_default().merge(durations);

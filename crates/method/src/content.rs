@@ -1,13 +1,13 @@
-//! Content of rows, loaded and updated: computed, never stored, so that any row can be checked at any time.
+//! Content of rows: computed, never stored, so that any row can be checked at any time.
 
 use crate::operations::SchemaNo;
 use crate::rng::{self, Rng};
 
-/// Columns of text in a row: c2 to c20.
+/// Columns c2 to c20.
 pub const COLUMNS: usize = 19;
-/// Bytes (and characters: it is all ASCII) of one column.
+/// ASCII characters of one column.
 pub const COLUMN_BYTES: usize = 128;
-/// Bytes of all text columns of a row.
+/// Text of a row.
 pub const ROW_BYTES: usize = COLUMNS * COLUMN_BYTES;
 const STAMP_BYTES: usize = 16;
 const TAIL_BYTES: usize = COLUMN_BYTES - STAMP_BYTES;
@@ -15,14 +15,14 @@ const TAIL_BYTES: usize = COLUMN_BYTES - STAMP_BYTES;
 /// The two tables of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
-    /// `cf1`: the main table, scattered and indexed.
+    /// `cf1`, scattered and indexed.
     Main,
-    /// `cf2`: the table of the short scans.
+    /// `cf2`, for short scans.
     Scan,
 }
 
 impl Table {
-    /// Name of the table in every engine.
+    /// Every engine has it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Main => "cf1",
@@ -33,9 +33,8 @@ impl Table {
 
 /// Generates the rows of one load.
 ///
-/// A loaded column is 128 characters made from (seed, table, schema, key, column): one group of 16 hexadecimal
-/// digits, of which the first is 0, repeated eight times; or, obfuscated, the group followed by 112 characters
-/// that no storage can compress below six bits each.
+/// A column is a group of 16 hexadecimal digits, of which the first is 0, from (seed, table, schema, key, column), eight times;
+/// or, obfuscated, once and 112 characters of six bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowContent {
     seed: u64,
@@ -43,7 +42,7 @@ pub struct RowContent {
 }
 
 impl RowContent {
-    /// Content of the load with that seed and OBFUSCATE_COLUMNS.
+    /// `obfuscated` is OBFUSCATE_COLUMNS.
     pub fn new(seed: u64, obfuscated: bool) -> Self {
         Self { seed, obfuscated }
     }
@@ -52,7 +51,7 @@ impl RowContent {
         rng::key(&[self.seed, table as u64, u64::from(schema.get()), custid])
     }
 
-    /// Writes all text columns of a row as loaded, c2 first.
+    /// Writes all columns as loaded, c2 first.
     pub fn fill_row(self, table: Table, schema: SchemaNo, custid: u64, out: &mut [u8; ROW_BYTES]) {
         let key = self.row_key(table, schema, custid);
         for (column, out) in out.as_chunks_mut::<COLUMN_BYTES>().0.iter_mut().enumerate() {
@@ -60,7 +59,7 @@ impl RowContent {
         }
     }
 
-    /// Writes one text column of a row as loaded; `column` 0 is c2.
+    /// `column` 0 is c2.
     pub(crate) fn fill_column(
         self,
         table: Table,
@@ -72,7 +71,7 @@ impl RowContent {
         self.fill_block(self.row_key(table, schema, custid), column as u64, out);
     }
 
-    /// Writes the filler, of any length, that makes a row as large as a block in some layouts. UPDATEs never change it.
+    /// Writes a filler of any length, which UPDATEs never change.
     pub fn fill_filler(self, table: Table, schema: SchemaNo, custid: u64, out: &mut [u8]) {
         let key = self.row_key(table, schema, custid);
         for (i, part) in out.chunks_mut(COLUMN_BYTES).enumerate() {
@@ -94,7 +93,7 @@ impl RowContent {
         }
     }
 
-    /// Texts that the UPDATEs of a run write.
+    /// Values of UPDATEs.
     pub fn update_text(self) -> UpdateText {
         let mut tails = [[0; TAIL_BYTES]; COLUMNS];
         for (column, tail) in tails.iter_mut().enumerate() {
@@ -109,7 +108,7 @@ impl RowContent {
     }
 }
 
-/// Fills with characters of a 64-letter alphabet, ten from each random number.
+/// A random number gives ten of 64 letters.
 fn fill_noise(seed: u64, out: &mut [u8]) {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
     let mut rng = Rng::new(seed);
@@ -122,15 +121,14 @@ fn fill_noise(seed: u64, out: &mut [u8]) {
     }
 }
 
-/// Text that an UPDATE writes into a column: the operation's [`Stamp`] in 16 hexadecimal digits, then a constant
-/// tail of 112 characters for each column. A server-side loop builds only the stamp.
+/// Text of an UPDATE: the [`Stamp`] in 16 hexadecimal digits, then a constant tail. A server's loop builds only the stamp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateText {
     tails: [[u8; TAIL_BYTES]; COLUMNS],
 }
 
 impl UpdateText {
-    /// Constant tail of a column; `column` 0 is c2.
+    /// Tail of a column; 0 is c2.
     ///
     /// # Panics
     /// If `column` is not below [`COLUMNS`].
@@ -138,24 +136,23 @@ impl UpdateText {
         std::str::from_utf8(&self.tails[column]).unwrap_or_default()
     }
 
-    /// Writes the whole column as the operation of that stamp does.
+    /// Writes the whole column.
     pub fn fill_column(&self, column: usize, stamp: Stamp, out: &mut [u8; COLUMN_BYTES]) {
         out[..STAMP_BYTES].copy_from_slice(&stamp.hex());
         out[STAMP_BYTES..].copy_from_slice(&self.tails[column]);
     }
 
-    /// Stamp of an updated column; `None` unless every byte is right.
+    /// `None` unless every byte is right.
     pub(crate) fn stamp_of(&self, column: usize, text: &[u8]) -> Option<Stamp> {
         let (stamp, tail) = text.split_at_checked(STAMP_BYTES)?;
         (tail == self.tails[column]).then(|| Stamp::parse(stamp)).flatten()
     }
 }
 
-/// Version that an UPDATE writes into every column it sets: 16 hexadecimal digits.
+/// Version that an UPDATE writes.
 ///
-/// Bits 60..64 hold the tag 1 (a loaded column begins with 0), bits 16..60 identify the update, bits 0..16 are a
-/// CRC of the rest, which shows any single damaged byte. The number is positive as a signed 64-bit integer, and
-/// has 16 hexadecimal digits in every SQL dialect.
+/// Bits 60..64 hold the tag 1 (a loaded column begins with 0), bits 16..60 identify the update, bits 0..16 are a CRC of the rest.
+/// As a signed number it is positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(u64);
 
@@ -163,8 +160,7 @@ const TAG: u64 = 1 << 60;
 const ID_BITS: u64 = (1 << 44) - 1;
 
 impl Stamp {
-    /// Stamp of a session's `operation`th operation. Each run has its own `nonce`, so that a run repeated with the
-    /// same seed writes new values: two stamps are equal with a probability of 2^-44.
+    /// A `nonce` for each run makes repeated runs write new values: stamps are equal with a probability of 2^-44.
     #[inline]
     pub fn new(nonce: u64, session: u32, operation: u64) -> Self {
         let id = rng::key(&[nonce, u64::from(session), operation]) & ID_BITS;
@@ -172,17 +168,17 @@ impl Stamp {
         Self(body | u64::from(crc16(body >> 16)))
     }
 
-    /// The stamp as a number, for engines that build the text in SQL.
+    /// The stamp as a number, for text that SQL builds.
     pub fn number(self) -> u64 {
         self.0
     }
 
-    /// First 16 characters of each updated column: lower-case hexadecimal digits.
+    /// First 16 characters of each updated column.
     pub fn hex(self) -> [u8; 16] {
         hex16(self.0)
     }
 
-    /// Reads a stamp; `None` if the text is not one, or is damaged.
+    /// `None` if the text is no stamp, or is damaged.
     pub fn parse(text: &[u8]) -> Option<Self> {
         if text.len() != 16 {
             return None;
@@ -199,7 +195,6 @@ impl Stamp {
     }
 }
 
-/// Sixteen lower-case hexadecimal digits.
 fn hex16(number: u64) -> [u8; 16] {
     let mut text = [0; 16];
     for (i, digit) in text.iter_mut().enumerate() {
@@ -208,7 +203,7 @@ fn hex16(number: u64) -> [u8; 16] {
     text
 }
 
-/// CRC-16/XMODEM (polynomial 0x1021) over the low 48 bits: finds every error within 16 neighbouring bits.
+/// CRC-16/XMODEM (polynomial 0x1021) over the low 48 bits finds every error within 16 neighbouring bits.
 fn crc16(body: u64) -> u16 {
     let mut crc = 0u16;
     for byte in body.to_be_bytes().into_iter().skip(2) {

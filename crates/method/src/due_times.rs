@@ -1,4 +1,4 @@
-//! Due times of the operations of an open loop, by RATE and ARRIVALS.
+//! Due times of an open loop, by RATE and ARRIVALS.
 
 use slob_spec::{ArrivalProcess, RateSchedule, Workload};
 
@@ -9,30 +9,30 @@ const ARRIVALS: u64 = 0x0a22_17a1;
 const SECOND_US: u128 = 1_000_000;
 const SECOND_NS: f64 = 1e9;
 
-/// Due times of one session's operations, which start on schedule even if earlier ones are late. Poisson arrivals are a Poisson
-/// process for each session and for all together.
+/// Operations are due on schedule even if earlier ones are late. Poisson arrivals are a Poisson process for each session and for
+/// all.
 #[derive(Clone, Debug)]
 pub(crate) struct DueTimes {
     rate: RateSchedule,
-    /// Length of the warm-up, after which the rate's own time begins.
+    /// The rate's own time begins after it.
     warmup_us: u64,
-    /// Number of sessions that share the rate.
+    /// They share the rate.
     sessions: u32,
     process: ArrivalProcess,
     session: u32,
-    /// A generator of its own, so that the rate does not change the keys.
+    /// The rate must not change the keys.
     rng: Rng,
     arrived: u64,
-    /// The rate's step in which the latest operation is due.
+    /// The latest operation is due in this step.
     step: usize,
-    /// Millionths of operations, of all sessions, that were due when the step began.
+    /// Millionths of operations, of all sessions.
     due_before: u128,
-    /// Due time of the next operation, in nanoseconds after the start of the run.
+    /// Nanoseconds after the start of the run.
     pub(crate) next_ns: u64,
 }
 
 impl DueTimes {
-    /// Spreads the first arrivals of the sessions evenly if gaps are steady. `None` in a closed loop.
+    /// Steady gaps spread first arrivals evenly. `None` in a closed loop.
     pub(crate) fn new(workload: &Workload, session: u32) -> Option<Self> {
         let (rate, process) = workload.rate_per_s.clone().zip(workload.arrivals)?;
         let warmup_us = (workload.warmup_s * 1e6).round() as u64;
@@ -61,7 +61,7 @@ impl DueTimes {
         self.rate.steps()[self.step].per_second
     }
 
-    /// Begin of a step in microseconds after the start of the run. No step follows the last one.
+    /// Microseconds after the start of the run. No step follows the last one.
     fn begin_us(&self, step: usize) -> u64 {
         match self.rate.steps().get(step) {
             _ if step == 0 => 0,
@@ -73,7 +73,7 @@ impl DueTimes {
         }
     }
 
-    /// Computes from the begin of the step, in whole numbers, so that rounding errors don't add up.
+    /// Whole numbers from the begin of the step don't add up rounding errors.
     fn steady_ns(&mut self) -> u64 {
         let nth =
             u128::from(self.arrived) * u128::from(self.sessions) + u128::from(self.session % self.sessions);
@@ -93,7 +93,7 @@ impl DueTimes {
         }
     }
 
-    /// Inverts the exponential distribution. A gap that reaches into the next step goes on there at its rate.
+    /// Inverts the exponential distribution. A gap goes on in the next step at its rate.
     fn poisson_ns(&mut self) -> u64 {
         // 53 random bits, from just above 0 to 1.
         let uniform = ((self.rng.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;

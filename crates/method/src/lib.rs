@@ -1,10 +1,7 @@
 //! The SLOB method, as pure arithmetic.
 //!
-//! This crate makes every decision of a test from a seed: the block of each key ([`Scatter`]), the content of each row
-//! ([`RowContent`]), and the operations of each session ([`Planner`]). Engines execute plain numbers, so the same seed
-//! gives the same work on every engine.
-//!
-//! It knows no clock, no thread, no SQL and no engine.
+//! A seed decides the block of each key ([`Scatter`]), the content of each row ([`RowContent`]), and the operations of each
+//! session ([`Planner`]), on every engine. The crate knows no clock, no thread, no SQL and no engine.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

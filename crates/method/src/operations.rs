@@ -1,4 +1,4 @@
-//! Operations of a plan, and the batches in which engines get them.
+//! Operations of a plan, and the batches of engines.
 
 use std::fmt;
 use std::num::NonZeroU16;
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::content::Stamp;
 
-/// Number of a schema, counted from 1.
+/// The first number is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SchemaNo(NonZeroU16);
 
 impl SchemaNo {
-    /// The first schema, which is the hot one.
+    /// The hot schema.
     pub const FIRST: Self = Self(NonZeroU16::MIN);
 
     /// `None` for 0.
@@ -41,7 +41,7 @@ impl fmt::Display for SchemaNo {
 pub struct KeyRange {
     /// The lowest key.
     pub first: u64,
-    /// Number of keys, hence of blocks.
+    /// Keys, hence blocks.
     pub blocks: u16,
 }
 
@@ -55,11 +55,11 @@ impl KeyRange {
 /// Work of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Counts c2 over a range of keys of the main table.
+    /// Counts c2 over keys.
     Select(KeyRange),
-    /// Changes a range of keys, and commits if [`Op::commits`].
+    /// Changes keys, and commits if [`Op::commits`].
     Update(KeyRange, Stamp),
-    /// Counts c2 over the whole scan table.
+    /// Counts c2 over the scan table.
     Scan,
 }
 
@@ -70,14 +70,14 @@ pub struct Op {
     pub action: Action,
     /// The schema.
     pub schema: SchemaNo,
-    /// Pause afterwards in microseconds; 0 is none.
+    /// Microseconds; 0 is none.
     pub pause_us: u32,
-    /// False for an UPDATE whose transaction goes on with the next operation.
+    /// False if the transaction of an UPDATE goes on.
     pub commits: bool,
 }
 
 impl Op {
-    /// Rows that the operation must read or change; `None` for a scan, whose rows depend on the load.
+    /// `None` for a scan, whose rows depend on the load.
     pub fn rows(&self) -> Option<u64> {
         match self.action {
             Action::Select(range) | Action::Update(range, _) => Some(u64::from(range.blocks)),
@@ -87,7 +87,7 @@ impl Op {
 }
 
 impl fmt::Display for Op {
-    /// Errors name operations so: 'UPDATE of keys 24889 to 24952 in schema 1'.
+    /// Errors say 'UPDATE of keys 24889 to 24952 in schema 1'.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.action {
             Action::Select(range) => write!(f, "SELECT of {range}"),
@@ -107,64 +107,60 @@ impl fmt::Display for KeyRange {
     }
 }
 
-/// Operations for one call of an engine, in order; in an open loop each has a due time. Its memory is reused.
+/// Operations for one call, in order. Its memory is reused.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     ops: Vec<Op>,
-    /// Due times in nanoseconds after the start of the run: one for each operation, or none.
+    /// Nanoseconds after the start of the run; empty in a closed loop.
     dues_ns: Vec<u64>,
     done: usize,
     handed_over_ns: u64,
 }
 
 impl Batch {
-    /// An empty batch with memory for `capacity` operations.
+    /// Has memory for `capacity` operations.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { ops: Vec::with_capacity(capacity), ..Self::default() }
     }
 
-    /// Operations with due times in nanoseconds after the start of the run.
+    /// Due times are nanoseconds after the start of the run.
     pub fn due(ops: impl IntoIterator<Item = (Op, u64)>) -> Self {
         let (ops, dues_ns) = ops.into_iter().unzip();
         Self { ops, dues_ns, ..Self::default() }
     }
 
-    /// Operations still to execute, in order.
+    /// Operations still to execute.
     pub fn ops(&self) -> &[Op] {
         &self.ops[self.done..]
     }
 
-    /// Due times of [`Batch::ops`] in nanoseconds after the start of the run; `None` in a closed loop, where each
-    /// operation follows the one before.
+    /// Due times of [`Batch::ops`] in nanoseconds after the start of the run; `None` in a closed loop.
     pub fn dues_ns(&self) -> Option<&[u64]> {
         (!self.dues_ns.is_empty()).then(|| &self.dues_ns[self.done..])
     }
 
-    /// Sets the time at which the engine gets the batch, in nanoseconds after the start of the run, for
-    /// [`Batch::not_before`].
+    /// The engine gets the batch at `ns` after the start of the run.
     pub fn hand_over(&mut self, ns: u64) {
         self.handed_over_ns = ns;
     }
 
-    /// Wait from [`Batch::hand_over`] until the operation at `index` of [`Batch::ops`] is due; zero if it is late, `None`
-    /// in a closed loop.
+    /// Wait from [`Batch::hand_over`] until the operation is due; `None` in a closed loop.
     pub fn not_before(&self, index: usize) -> Option<Duration> {
         let due_ns = self.dues_ns()?.get(index)?;
         Some(Duration::from_nanos(due_ns.saturating_sub(self.handed_over_ns)))
     }
 
-    /// Removes the first `count` operations as done. An interrupted batch continues with the rest, so that no operation
-    /// is lost or repeated.
+    /// Removes `count` operations as done. An interrupted batch goes on with the rest.
     pub fn advance(&mut self, count: usize) {
         self.done = self.ops.len().min(self.done + count);
     }
 
-    /// Total think time of the operations still to execute.
+    /// Think time of the operations still to execute.
     pub fn pauses(&self) -> Duration {
         Duration::from_micros(self.ops().iter().map(|op| u64::from(op.pause_us)).sum())
     }
 
-    /// Of the first `done` operations of [`Batch::ops`], the number that a rollback of the open transaction keeps.
+    /// Number of `done` operations that a rollback keeps.
     pub fn committed(&self, done: usize) -> usize {
         let done = &self.ops()[..done.min(self.ops().len())];
         done.iter().rposition(|op| op.commits).map_or(0, |last| last + 1)

@@ -1,4 +1,4 @@
-//! The operation planner: from a workload and a seed to batches of plain numbers.
+//! Plans operations from a workload and a seed.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -10,8 +10,7 @@ use crate::due_times::DueTimes;
 use crate::operations::{Action, Batch, KeyRange, Op, SchemaNo};
 use crate::rng::{self, Rng};
 
-/// Plans the operations of one session: an endless stream that depends only on the workload, whose seed
-/// it takes, and the session's number. Batch sizes do not change the stream.
+/// An endless stream that depends only on workload and session. Batch sizes do not change it.
 #[derive(Clone, Debug)]
 pub struct Planner {
     workload: Workload,
@@ -22,18 +21,17 @@ pub struct Planner {
     scans: Deck,
     planned: u64,
     keyed: u64,
-    /// UPDATEs that were drawn: those of a transaction wait for its last one.
+    /// They wait for the last one of their transaction.
     updated: u64,
     waiting: u32,
-    /// UPDATEs of the planned transaction that are still to come.
+    /// Some are still to come.
     of_transaction: u32,
     postponed: Option<Op>,
     due_times: Option<DueTimes>,
 }
 
 impl Planner {
-    /// Planner of session number `session` (any numbering without repeats), whose schema is `home`. The workload
-    /// must pass [`Workload::check`]. With a rate, operations get due times, which do not change their work.
+    /// The schema is `home`. The workload must pass [`Workload::check`]. A rate adds due times, which do not change the work.
     pub fn new(workload: Workload, session: u32, home: SchemaNo) -> Self {
         Self {
             home,
@@ -52,13 +50,12 @@ impl Planner {
         }
     }
 
-    /// Due time of the next operation, in nanoseconds after the start of the run; `None` in a closed loop.
+    /// Nanoseconds after the start of the run; `None` in a closed loop.
     pub fn next_due_ns(&self) -> Option<u64> {
         self.due_times.as_ref().map(|due_times| due_times.next_ns)
     }
 
-    /// Replaces the content of `batch` by at most `count` operations that are due before `until_ns` after the start of
-    /// the run; none in a closed loop. A transaction that was begun is ended beyond both limits.
+    /// At most `count` operations due before `until_ns`; none in a closed loop. Transactions end beyond both limits.
     pub fn fill_due(&mut self, batch: &mut Batch, count: usize, until_ns: u64) {
         batch.clear();
         while batch.ops().len() < count || self.of_transaction > 0 {
@@ -69,14 +66,12 @@ impl Planner {
         }
     }
 
-    /// Replaces the content of `batch` by the next `count` operations, and those that end a transaction. Allocates only to
-    /// grow the batch.
+    /// The next `count` operations, and those that end a transaction. Allocates only to grow the batch.
     pub fn fill(&mut self, batch: &mut Batch, count: usize) {
         self.fill_within(batch, count, Duration::MAX);
     }
 
-    /// Fills a batch, but ends it when its pauses add up to `pauses`, and puts an operation with a longer pause into a
-    /// batch of its own, so that sessions report operations soon. The stream is the same.
+    /// Ends a batch when its pauses add up to `pauses`, so that sessions report operations soon.
     pub fn fill_within(&mut self, batch: &mut Batch, count: usize, pauses: Duration) {
         let most_us = u64::try_from(pauses.as_micros()).unwrap_or(u64::MAX);
         let mut paused_us = 0;
@@ -113,8 +108,7 @@ impl Planner {
         Op { action, schema, pause_us, commits: self.of_transaction == 0 }
     }
 
-    /// Draws cards until an operation can be planned: those of UPDATEs wait until there are enough for a transaction, whose
-    /// UPDATEs follow each other.
+    /// UPDATEs wait until there are enough for a transaction, whose UPDATEs follow each other.
     fn next_is_update(&mut self) -> bool {
         if self.of_transaction == 0 {
             loop {
@@ -133,7 +127,7 @@ impl Planner {
         true
     }
 
-    /// Draws keys, for an UPDATE from the session's own one of the `parts` of the schema.
+    /// UPDATEs keep to the session's own one of the `parts`.
     fn next_range(&mut self, unit: WorkUnit, parts: u64) -> KeyRange {
         self.keyed += 1;
         let (first, blocks) = match self.workload.hot_spot {
@@ -158,14 +152,13 @@ fn is_nth(count: u64, every: NonZeroU32) -> bool {
     count.is_multiple_of(u64::from(every.get()))
 }
 
-/// Decks of 100 cards, each shuffled anew, with exactly `percent` marked ones over every 100 decks: percentages are exact, their
-/// order is random. Two decks differ by one marked card at most, so that a part of them is as exact as can be.
+/// Decks of 100 cards: exactly `percent` are marked over 100 decks, in random order. Decks differ by one marked card at most.
 #[derive(Clone, Debug)]
 struct Deck {
     cards: [bool; 100],
     drawn: usize,
     hundredths: u32,
-    /// The number of this deck among 100.
+    /// Its number among 100 decks.
     number: u32,
     marked: u32,
 }
@@ -173,7 +166,7 @@ struct Deck {
 impl Deck {
     /// Sessions begin at different decks.
     fn new(percent: Percent, session: u32) -> Self {
-        // Coprime to 100 and near the golden section, so that the first sessions spread evenly.
+        // Coprime to 100 and near the golden section, so that first sessions spread evenly.
         const STRIDE: u32 = 61;
         let mut deck = Self {
             cards: [false; 100],
@@ -186,7 +179,7 @@ impl Deck {
         deck
     }
 
-    /// Gives a new deck its number of marked cards. They keep their places, which the next shuffle changes.
+    /// The next shuffle moves the marked cards.
     fn mark(&mut self) {
         let up_to = |decks: u32| decks * self.hundredths / 100;
         let wanted = up_to(self.number + 1) - up_to(self.number);
@@ -197,7 +190,7 @@ impl Deck {
         self.number = (self.number + 1) % 100;
     }
 
-    /// Draws a card by one step of the Fisher-Yates shuffle.
+    /// One step of the Fisher-Yates shuffle.
     #[inline]
     fn draw(&mut self, rng: &mut Rng) -> bool {
         let left = self.cards.len() - self.drawn;

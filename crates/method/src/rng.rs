@@ -1,10 +1,7 @@
-//! The random numbers of a plan: small, fast, and the same on every platform and in every release.
-//!
-//! Plans are part of a run's record, so the generator is pinned here and not left to a library's next version.
+//! The random numbers of a plan. Records depend on the generator, so no library may change it.
 
-/// The finalising mix of SplitMix64 (Steele, Lea, Flood: 'Fast splittable pseudorandom number generators',
-/// 2014; constants of Stafford's variant 13). A bijection on 64 bits whose output bits all depend on all input
-/// bits.
+/// The finalising mix of SplitMix64 (Steele, Lea, Flood: 'Fast splittable pseudorandom number generators', 2014; Stafford's
+/// variant 13).
 pub(crate) const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -13,7 +10,7 @@ pub(crate) const fn mix(mut z: u64) -> u64 {
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Combines numbers into one well-mixed 64-bit key; the order of the parts matters.
+/// The order of the parts matters.
 pub(crate) fn key(parts: &[u64]) -> u64 {
     parts.iter().fold(GOLDEN, |k, part| mix(k.wrapping_add(GOLDEN) ^ mix(part.wrapping_add(GOLDEN))))
 }
@@ -41,8 +38,7 @@ impl Rng {
         result
     }
 
-    /// A uniform number in `0..bound` without bias (Lemire: 'Fast random integer generation in an interval',
-    /// 2019). `bound` must not be 0.
+    /// Has no bias (Lemire: 'Fast random integer generation in an interval', 2019). `bound` must not be 0.
     #[inline]
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         let mut product = u128::from(self.next_u64()) * u128::from(bound);

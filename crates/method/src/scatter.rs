@@ -2,21 +2,18 @@
 
 use crate::rng;
 
-/// Largest number of blocks of a schema: 2^40 (8 PiB of 8 KiB blocks).
+/// 2^40 (8 PiB of 8 KiB blocks).
 pub const MAX_SCALE: u64 = slob_spec::MAX_SCALE_BLOCKS;
 
 const ROUNDS: u64 = 8;
 
-/// A keyed pseudo-random permutation of `1..=n`: the row at position `p` of the table carries the key
-/// `scatter.key_at(p)`. Neighbouring keys lie in distant blocks, so that every block of a range is a random read.
+/// A keyed permutation of `1..=n`: the row at position `p` has the key `scatter.key_at(p)`. Neighbouring keys lie in distant
+/// blocks.
 ///
-/// It is an alternating unbalanced Feistel network over the smallest power of two that holds `n`, with cycle
-/// walking for the values outside (Black and Rogaway: 'Ciphers with arbitrary finite domains', 2002). It needs
-/// no table, its slices are independent, and it has an inverse: loading is parallel, resumable and checkable. It
-/// is not cryptography.
+/// It is an alternating unbalanced Feistel network with cycle walking (Black and Rogaway: 'Ciphers with arbitrary finite
+/// domains', 2002). Without a table and with an inverse, loading is parallel, resumable and checkable. It is not cryptography.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scatter {
-    /// Number of positions.
     pub(crate) n: u64,
     left_bits: u32,
     right_bits: u32,
@@ -24,7 +21,7 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// Permutation of `1..=n` for a seed and a schema.
+    /// A permutation of `1..=n`.
     ///
     /// # Panics
     /// If `n` is 0 or more than [`MAX_SCALE`].
@@ -40,7 +37,7 @@ impl Scatter {
         Self { n, left_bits, right_bits: bits - left_bits, round_keys }
     }
 
-    /// Key at a position; both count from 1.
+    /// Both count from 1.
     ///
     /// # Panics
     /// If `position` is outside `1..=n`.
@@ -48,7 +45,7 @@ impl Scatter {
         self.walk(position, Self::encrypt)
     }
 
-    /// Position of a key: the inverse of [`Scatter::key_at`].
+    /// The inverse of [`Scatter::key_at`].
     ///
     /// # Panics
     /// If `key` is outside `1..=n`.
@@ -56,14 +53,14 @@ impl Scatter {
         self.walk(key, Self::decrypt)
     }
 
-    /// Position of a key that may be damaged; 0, which is no position, for an impossible key.
+    /// 0, which is no position, for an impossible key.
     pub fn position_of_any(&self, key: u64) -> u64 {
         if (1..=self.n).contains(&key) { self.position_of(key) } else { 0 }
     }
 
     fn walk(&self, from: u64, step: impl Fn(&Self, u64) -> u64) -> u64 {
         assert!((1..=self.n).contains(&from), "{from} is outside 1..={}", self.n);
-        // The domain has at least 4 points and less than twice n: at worst two steps on average.
+        // The domain has less than twice n points: at worst two steps on average.
         let mut x = step(self, from - 1);
         while x >= self.n {
             x = step(self, x);

@@ -7,13 +7,13 @@ use crate::scatter::Scatter;
 /// A row as an engine read it back.
 #[derive(Clone, Copy, Debug)]
 pub struct RowView<'a> {
-    /// Position in the table, counted from 1.
+    /// Positions begin with 1.
     pub position: u64,
     /// Key.
     pub custid: u64,
     /// c2 to c20.
     pub columns: [&'a [u8]; COLUMNS],
-    /// Filler of the layout; may be empty.
+    /// May be empty.
     pub filler: &'a [u8],
 }
 
@@ -22,14 +22,14 @@ pub struct RowView<'a> {
 pub enum RowState {
     /// The row is as loaded.
     Loaded,
-    /// The update with this stamp was the row's last change.
+    /// The update with this stamp came last.
     Updated(Stamp),
 }
 
 /// Fault of a row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowFault {
-    /// The key does not belong to the position.
+    /// The key belongs elsewhere.
     #[error("holds key {found}, but key {expected} belongs there")]
     Key {
         /// Key of that position.
@@ -37,13 +37,13 @@ pub enum RowFault {
         /// Key that was read.
         found: u64,
     },
-    /// A column is neither as loaded nor as any update writes it.
+    /// No load or update writes such a column.
     #[error("column c{column} is neither as loaded nor as an update writes it")]
     Column {
         /// 2 to 20.
         column: usize,
     },
-    /// Columns that every update changes together carry different versions.
+    /// Columns of one update have different versions.
     #[error("column c{column} has another version than the columns that are always updated with it")]
     Version {
         /// 2 to 20.
@@ -65,7 +65,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier for the main table, if its `scatter` is given, or for the scan table, whose keys are their positions.
+    /// Without `scatter` it is the scan table, whose keys are positions.
     pub fn new(content: RowContent, schema: SchemaNo, scatter: Option<Scatter>, filler_bytes: usize) -> Self {
         let updates = content.update_text();
         Self { content, updates, schema, scatter, filler_bytes }
@@ -75,7 +75,7 @@ impl Verifier {
         if self.scatter.is_some() { Table::Main } else { Table::Scan }
     }
 
-    /// Checks every byte of a row.
+    /// Checks every byte.
     ///
     /// # Errors
     /// The first difference.
@@ -100,7 +100,7 @@ impl Verifier {
         }
     }
 
-    /// Stamp of an updated column; `None` for a column as loaded.
+    /// `None` for a column as loaded.
     fn version(&self, row: &RowView<'_>, column: usize) -> Result<Option<Stamp>, RowFault> {
         let text = row.columns[column];
         if text.first() == Some(&b'1')
@@ -122,7 +122,7 @@ impl Verifier {
     }
 }
 
-/// LITE updates set c2 and c20, HEAVY ones all columns: so c2 and c20 always agree, and so do all columns between.
+/// LITE sets c2 and c20, HEAVY all columns: c2 and c20 agree, and so do all between.
 fn check_versions(versions: &[Option<Stamp>; COLUMNS]) -> Result<(), RowFault> {
     let (first, rest) = (versions[0], &versions[1..]);
     if rest[COLUMNS - 2] != first {
@@ -131,7 +131,7 @@ fn check_versions(versions: &[Option<Stamp>; COLUMNS]) -> Result<(), RowFault> {
     let odd = rest[..COLUMNS - 2].iter().position(|version| *version != rest[0]);
     match odd {
         Some(i) => Err(RowFault::Version { column: i + 3 }),
-        // Only a HEAVY update changes the columns between c2 and c20, and it sets c2 too.
+        // HEAVY sets c2 too.
         None if first.is_none() && rest[0].is_some() => Err(RowFault::Version { column: 2 }),
         None => Ok(()),
     }

@@ -92,8 +92,7 @@ fn cell(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// The series as comma-separated values: a row per interval, with empty cells for absent values. `measured` is 1 within the
-/// window.
+/// Has a row per interval, with empty cells for absent values. `measured` is 1 within the window.
 pub fn series_csv(record: &Record) -> String {
     let line = |cells: Vec<String>| cells.join(",") + "\n";
     let heads = line(SERIES_COLUMNS.map(|(name, _)| name.to_owned()).into());

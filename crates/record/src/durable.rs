@@ -7,9 +7,8 @@ use std::path::Path;
 
 use tempfile::{NamedTempFile, TempPath};
 
-/// Writes, syncs and renames a temporary file, so that a full disk or power failure leaves the old content. `mode` holds
-/// permissions of a new file, before the umask. A link stays a link, and a pipe or device is written directly. Messages do not
-/// name the temporary file.
+/// A full disk or power failure leaves the old content. `mode` holds permissions of a new file, before the umask. A link stays a
+/// link, and a pipe or device is written directly.
 pub fn durable_write(
     path: &Path,
     mode: u32,
@@ -51,7 +50,7 @@ pub fn durable_create(
     Ok(())
 }
 
-/// A temporary file beside another. It is removed unless it gets that file's name. Errors do not name it.
+/// A temporary file beside another, which it may replace. Errors do not name it.
 pub fn temporary_beside(path: &Path, permissions: Permissions) -> io::Result<(File, TempPath)> {
     let file =
         tempfile::Builder::new().prefix(".slob-").permissions(permissions).tempfile_in(folder_of(path));

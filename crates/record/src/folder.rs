@@ -33,7 +33,7 @@ const PARTIAL: &str = ".partial";
 /// A file without it was cut off.
 const END: &[u8] = b"\n";
 
-/// A run's folder while it is being written. [`list_runs`](crate::list_runs) sees it after [`RunDirectory::publish`].
+/// A run's folder, which [`list_runs`](crate::list_runs) sees after [`RunDirectory::publish`].
 #[derive(Debug)]
 pub struct RunDirectory {
     id: String,
@@ -43,8 +43,7 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Creates the folder before the run, when a failure loses nothing. Its name is the UTC time and the run's name, with a
-    /// number if that is taken.
+    /// Creates the folder before the run, when a failure loses nothing. A number makes a taken name unique.
     pub fn create(results: &Path, started: Timestamp, name: &str) -> Result<Self, RecordError> {
         fs::create_dir_all(results).map_err(RecordError::io("creating the results folder", results))?;
         remove_abandoned(results);
@@ -94,8 +93,8 @@ impl RunDirectory {
         written.map_err(RecordError::io("writing", self.published.join(name)))
     }
 
-    /// Seals and signs the record, writes it with its series, and renames the folder, which it returns. A failed write removes
-    /// the folder; a failed rename leaves it.
+    /// Seals and signs the record, writes it, and renames the folder, which it returns. A failed write removes the folder; a
+    /// failed rename leaves it.
     pub fn publish(self, record: &mut Record, key: Option<&SigningKey>) -> Result<PathBuf, RecordError> {
         if let Err(error) = self.write_all(record, key) {
             self.discard();
@@ -158,8 +157,7 @@ pub fn file_digest(path: &Path) -> Result<String, RecordError> {
     read().map_err(RecordError::io("reading", path))
 }
 
-/// A folder without its lock looks abandoned, so the marks are locked before it gets its name. slob waits for no lock, since the
-/// user may lock the folder of results.
+/// A folder without its lock looks abandoned. slob waits for no lock, since the user may lock the folder of results.
 fn create_with_marks(folder: &Path) -> std::io::Result<MarksFile> {
     let new = folder.with_extension("new");
     fs::create_dir(&new)?;
@@ -201,8 +199,7 @@ fn holds_nothing_whole(folder: &Path) -> bool {
     all_own && !fs::read(folder.join(RUN_FILE)).is_ok_and(|record| record.ends_with(END))
 }
 
-/// True for control codes and invisible characters that change the display of others. Characters that join letters and emoji are
-/// visible.
+/// Control codes and invisible characters may change the display of others.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -213,7 +210,7 @@ pub fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Escapes control codes and invisible characters as in JSON: foreign names must not control a terminal.
+/// Foreign names must not control a terminal, so they are escaped as in JSON.
 pub fn with_hidden_shown(text: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t');
     if !text.contains(is_hidden) {
@@ -238,7 +235,7 @@ struct MarkLine {
     text: String,
 }
 
-/// The kernel releases the run's lock when the program ends, so a killed run never passes for one under way. Others append lines.
+/// The kernel releases the lock of a killed run. Others append lines.
 #[derive(Debug)]
 struct MarksFile {
     /// Keeps the lock.
@@ -269,8 +266,8 @@ impl MarksFile {
     }
 }
 
-/// Marks this moment in a run that is under way, and returns the run's id. `run` may be omitted if there is only one. Fails
-/// unless the text is one line of 1 to 200 characters.
+/// Returns the id of the run under way, which `run` names if there are several. Fails unless the text is one line of 1 to 200
+/// characters.
 pub fn leave_mark(results: &Path, run: Option<&str>, text: &str) -> Result<String, RecordError> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > MARK_CHARACTERS || text.contains(is_hidden) {

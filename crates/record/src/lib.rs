@@ -1,7 +1,6 @@
 //! The run record: one versioned document.
 //!
-//! Field names carry units, absent values are `null` or left out, and histograms are whole, so that every report can be made
-//! again. [`Record`] is the document, [`RunDirectory`] its folder.
+//! Field names carry units, absent values are left out, and histograms are whole, so that every report can be made again.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

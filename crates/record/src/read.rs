@@ -36,12 +36,12 @@ fn is_named(id: &str, name: &str, is_there: impl Fn(&str) -> bool) -> bool {
 
 /// Finds a run by what a person types. The first match counts:
 ///
-/// 1. a path: of a run's folder or of its `run.json`;
+/// 1. a path of a run's folder or file;
 /// 2. `latest` (or `last`), `latest~1` and so on;
 /// 3. the whole id;
-/// 4. RUN_NAME: the latest run of that name;
-/// 5. the beginning of the id of one run only;
-/// 6. any part of the id of one run only.
+/// 4. the latest run of a RUN_NAME;
+/// 5. the beginning of one id only;
+/// 6. any part of one id only.
 pub fn find_run(results: &Path, name: &str) -> Result<PathBuf, RecordError> {
     let direct = Path::new(name);
     if direct.join(RUN_FILE).is_file() || (direct.is_file() && !name.is_empty()) {
@@ -73,7 +73,7 @@ pub fn runs_named(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordErro
     Ok(runs.iter().filter(|path| is_named(&id_of(path), name, is_there)).cloned().collect())
 }
 
-/// Runs of a folder or of a RUN_NAME, oldest first, or else the one of [`find_run`]. An empty folder is an error.
+/// Runs of a folder or of a RUN_NAME, oldest first, or else that of [`find_run`]. An empty folder is an error.
 pub fn find_runs(results: &Path, name: &str) -> Result<Vec<PathBuf>, RecordError> {
     let folder = Path::new(name);
     if !folder.is_dir() || folder.join(RUN_FILE).is_file() {
@@ -174,8 +174,7 @@ pub fn read_record_with(path: &Path, series: SeriesWanted) -> Result<Record, Rec
     record.map_err(|source| RecordError::Json { path, source })
 }
 
-/// The digest of what is saved but the digest, as JSON without spaces. It seals nothing: editors can write the digest of an
-/// edited record.
+/// The digest as JSON without spaces. It seals nothing: editors can write the digest of an edited record.
 pub fn digest_of(record: &Record) -> Result<String, serde_json::Error> {
     // Numbers take the form in which they will be read.
     let mut json = serde_json::from_slice(&serde_json::to_vec(record)?)?;
@@ -197,7 +196,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The digest of a saved record, and the one that it holds; older releases saved none, or half of it.
+/// The digest of a saved record, and the one that it holds, if any.
 pub fn read_digests(path: &Path) -> Result<(String, Option<String>), RecordError> {
     let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_path_buf() };
     let text = fs::read(&path).map_err(RecordError::io("reading", &path))?;
@@ -206,8 +205,7 @@ pub fn read_digests(path: &Path) -> Result<(String, Option<String>), RecordError
     Ok(take_digest(&mut json))
 }
 
-/// Reads many records on all CPUs, and keeps the result of `keep`, as records may exceed memory. Results have the order of
-/// `paths`.
+/// Keeps the result of `keep`, as records may exceed memory. Results have the order of `paths`.
 pub fn read_records<T: Send>(
     paths: &[PathBuf],
     series: SeriesWanted,

@@ -59,7 +59,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_steady: Option<UntilSteady>,
     pub sessions: Vec<SessionRecord>,
-    /// Counters within the window: those in `server_counters` are of this run's sessions, others of the whole server.
+    /// Those in `server_counters` are of this run's sessions, others of the whole server.
     pub counters: Counters,
     /// Attributed counters, for all clients. Empty in records of older releases.
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
@@ -274,8 +274,7 @@ pub struct KindRecord {
     pub rows: u64,
     /// Service times.
     pub latency: Histogram,
-    /// Response times from the moment at which an operation is due, or its session ready. Empty for a closed loop in records of
-    /// older releases.
+    /// Response times from the moment when an operation is due, or its session ready.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub response: Histogram,
 }
@@ -302,7 +301,7 @@ pub struct SessionRecord {
     pub busy_us: u64,
     /// Think time, and time with nothing due or left to do.
     pub idle_us: Option<u64>,
-    /// Ready without an operation: the session waited for this program, the network or a CPU, or an attempt failed.
+    /// Ready time: the session waited for this program, the network or a CPU, or an attempt failed.
     pub waiting_us: Option<u64>,
     #[serialize_always]
     pub max_us: Option<f64>,
@@ -420,7 +419,7 @@ impl Verification {
     pub const SAMPLED_ROWS: u64 = 100;
 }
 
-/// An observed server within the window. Figures that the record has elsewhere are repeated only for several servers.
+/// An observed server. Figures that the record has elsewhere are repeated only for several servers.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObservedRecord {

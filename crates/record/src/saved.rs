@@ -56,10 +56,9 @@ pub fn save_probe(results: &Path, probe: &SavedProbe) -> Result<PathBuf, RecordE
     save(&results.join(PROBES), probe.taken.strftime("%Y%m%dT%H%M%SZ"), probe)
 }
 
-/// The probe with the highest ceiling, the latest of equals, among those with direct I/O that are at most 30 days older than the
-/// newest and read the largest file.
+/// The probe with the highest ceiling, with direct I/O, at most 30 days older than the newest, and with the largest file.
 ///
-/// A small file measures the cache of a drive or an array; few sessions do not reach the ceiling.
+/// A small file measures the cache of a drive or an array.
 pub fn latest_probe(results: &Path, host: &str, device: &Device, block_bytes: u32) -> Option<SavedProbe> {
     let fitting: Vec<SavedProbe> = saved(&results.join(PROBES))
         .filter(|probe: &SavedProbe| probe.is_of(host, device, block_bytes, Some(true)))

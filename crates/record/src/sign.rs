@@ -104,7 +104,7 @@ impl Signer {
 pub struct Signers(Vec<KeyData>);
 
 impl Signers {
-    /// Reads public keys, or a file of allowed signers without options; principals may precede keys.
+    /// Reads public keys, or a file of allowed signers without options.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
         let text = fs::read_to_string(path).map_err(RecordError::io("reading", path))?;
         let is_key = |line: &&str| !line.is_empty() && !line.starts_with('#');

@@ -1,7 +1,4 @@
-//! `slob.conf`: lines of KEY=value, read and never executed.
-//!
-//! The original kit sources this file in a shell. Here it is data: text that a shell takes literally is read
-//! in the same way, and text that a shell would expand or run is refused with its line.
+//! `slob.conf`: lines of KEY=value, read and never executed. Text that a shell would expand or run is refused with its line.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,33 +7,30 @@ use crate::settings::SpecErrors;
 
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Assignment {
-    /// The key, known or not.
     pub(crate) key: String,
-    /// The value without quotes and escapes; empty for `KEY=`.
+    /// Has no quotes and escapes; empty for `KEY=`.
     pub(crate) value: String,
-    /// Number of the line, from 1.
     pub(crate) line: usize,
 }
 
 impl fmt::Debug for Assignment {
-    /// Hides the value, which may be a password.
+    /// The value may be a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} on line {}", self.key, self.line)
     }
 }
 
-/// The assignments of a file. [`crate::Settings::resolve`] checks keys and values.
+/// [`crate::Settings::resolve`] checks keys and values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfFile {
     pub(crate) name: String,
-    /// Assignments in the order of their lines, one for each key: the last one counts, as in a shell.
+    /// The last assignment of a key counts, as in a shell.
     pub(crate) assignments: Vec<Assignment>,
     pub(crate) warnings: Vec<String>,
 }
 
 impl ConfFile {
-    /// Reads the text of a file. Messages call it `name`.
-    /// Fails with every line that is not an assignment, a comment or empty. No message repeats a value.
+    /// Messages call the file `name`, and repeat no value. Fails with every malformed line.
     pub fn parse(name: &str, text: &str) -> Result<Self, SpecErrors> {
         let mut file = Self { name: name.to_owned(), assignments: Vec::new(), warnings: Vec::new() };
         let mut errors = Vec::new();
@@ -66,7 +60,7 @@ impl ConfFile {
     }
 }
 
-/// Warns of two assignments to one parameter, perhaps under two names.
+/// The parameter may have two names.
 pub(crate) fn assigned_twice(
     file: &str,
     (first_key, first_line): (&str, usize),
@@ -78,7 +72,7 @@ pub(crate) fn assigned_twice(
     )
 }
 
-/// Fault of a line. No message repeats the value, which may be a password.
+/// No message repeats the value, which may be a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum LineFault {
     #[error(
@@ -108,10 +102,10 @@ enum LineFault {
     Control { key: String },
 }
 
-/// Characters that a shell acts on outside quotes.
+/// A shell acts on these outside quotes.
 const UNQUOTED_SYNTAX: [char; 9] = ['$', '`', ';', '&', '|', '(', ')', '<', '>'];
 
-/// Reads a line without its line end: key and value, or `None` without an assignment.
+/// `None` without an assignment.
 fn read_line(line: &str) -> Result<Option<(String, String)>, LineFault> {
     let line = line.trim_start();
     if line.is_empty() || line.starts_with('#') {
@@ -138,19 +132,18 @@ fn is_key_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// True for the rest of `export A B C`, with or without a comment.
 fn is_list_of_keys(rest: &str) -> bool {
     rest.split_whitespace()
         .take_while(|word| !word.starts_with('#'))
         .all(|word| word.chars().all(is_key_char))
 }
 
-/// Reads the text after `KEY=` as a shell does.
+/// Reads as a shell does.
 fn read_value(key: &str, text: &str) -> Result<String, LineFault> {
     let own_key = || key.to_owned();
     let mut chars = text.chars().peekable();
     let (mut value, mut quote, mut after_quote) = (String::new(), None, false);
-    // A '#' begins a comment only at the start of a word, as in a shell; the text after '=' continues a word.
+    // A '#' begins a comment only at the start of a word; the text after '=' continues a word.
     let ends = |next: char, after_quote| next.is_whitespace() || (next == '#' && after_quote);
     while let Some(next) = chars.next_if(|next| quote.is_some() || !ends(*next, after_quote)) {
         let plain = match (quote, next) {

@@ -6,13 +6,12 @@ use std::str::FromStr;
 use crate::target::{read_port, split_port};
 use crate::types::{BadValue, whole};
 
-/// Way to observe one host.
 #[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
 pub enum Observe {
-    /// Looks for the server on this host.
+    /// Looks on this host.
     #[display("auto")]
     Auto,
-    /// The server runs on this host, and this is its first process.
+    /// The server's first process on this host.
     #[display("pid:{_0}")]
     Pid(u32),
     /// Starts an observer there through ssh.
@@ -22,7 +21,7 @@ pub enum Observe {
     None,
 }
 
-/// Destination of ssh. No part of it can be taken for an option or for shell syntax.
+/// No part can be taken for an option or for shell syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshHost {
     user: Option<String>,
@@ -30,11 +29,10 @@ pub struct SshHost {
     port: Option<u16>,
 }
 
-/// Placeholder for the host of the endpoint.
 const ENDPOINT: &str = "%h";
 
 impl SshHost {
-    /// The account, if it is not ssh's default.
+    /// `None` is ssh's default.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
@@ -43,19 +41,17 @@ impl SshHost {
         &self.host
     }
 
-    /// The port, if it is not ssh's default.
+    /// `None` is ssh's default.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
 
-    /// Puts the host of an endpoint in the place of `%h`.
-    /// Fails if the result is no name for ssh.
+    /// The endpoint's host replaces `%h`. Fails if the result is no name for ssh.
     pub fn at(&self, endpoint: &str) -> Result<Self, BadValue> {
         let host = self.host.replace(ENDPOINT, endpoint);
         if is_host(&host) { Ok(Self { host, ..self.clone() }) } else { Err(BadValue::expected(HOST)) }
     }
 
-    /// The command that connects to this destination.
     pub fn command(&self) -> String {
         let port = self.port.map(|port| format!("-p {port} ")).unwrap_or_default();
         let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
@@ -127,17 +123,16 @@ impl FromStr for Observe {
     }
 }
 
-/// Ways to observe the hosts of all endpoints: one for all, or one for each in their order.
+/// One way for all endpoints, or one for each in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observers(Vec<Observe>);
 
 impl Observers {
-    /// The way for an endpoint, counted from 0.
+    /// The first endpoint is 0.
     pub fn of_endpoint(&self, endpoint: usize) -> &Observe {
         self.0.get(endpoint).or(self.0.first()).unwrap_or(&Observe::Auto)
     }
 
-    /// Number of ways; one is for all endpoints.
     pub fn count(&self) -> usize {
         self.0.len()
     }

@@ -1,4 +1,4 @@
-//! One parameter: its key, kind, defaults, help and history; and the values that its kind reads.
+//! One parameter: key, kind, defaults, help and history; and the values of its kind.
 
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -35,30 +35,30 @@ pub enum Group {
     Engine(&'static str),
 }
 
-/// One parameter, made by [`Param::new`] and the methods that refine it.
+/// [`Param::new`] and its methods make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Param {
-    /// The key in `slob.conf`; its environment variable is `SLOB_` and the key.
+    /// The environment variable is `SLOB_` and the key.
     pub key: &'static str,
-    /// Keys of the same parameter in other kits.
+    /// Other kits have these keys.
     pub aliases: &'static [&'static str],
     pub kind: Kind,
-    /// Default without a file. `None`: the parameter is optional and unset.
+    /// `None`: optional and unset.
     pub shipped: Option<&'static str>,
-    /// Default for a file that lacks the key. `None`: the same as `shipped`.
+    /// A file lacks the key. `None`: as `shipped`.
     pub if_deleted: Option<&'static str>,
     pub group: Group,
     pub meaning: &'static str,
-    /// Range or behaviour of the original kit, if it differs.
+    /// The original kit differs.
     pub original: Option<&'static str>,
-    /// Reason why the key is accepted, ignored and warned about.
+    /// Reason why the key is ignored.
     pub note: Option<&'static str>,
-    /// Name of the flag, if it is not that of the key.
+    /// `None` if it is that of the key.
     flag: Option<&'static str>,
-    /// Value of the flag without one.
+    /// The flag without a value has this one.
     pub bare_flag: Option<&'static str>,
-    /// True if the bare key is an environment variable too, as in the original kit.
+    /// The original kit has the bare key as an environment variable.
     pub bare_environment: bool,
 }
 
@@ -92,7 +92,7 @@ impl Param {
         Self { shipped: Some(default), ..self }
     }
 
-    /// Sets the defaults without a file, and for a file that lacks the key.
+    /// A file that lacks the key has another default.
     pub const fn defaults(self, shipped: &'static str, if_deleted: &'static str) -> Self {
         Self { shipped: Some(shipped), if_deleted: Some(if_deleted), ..self }
     }
@@ -117,7 +117,7 @@ impl Param {
         Self { bare_environment: true, ..self }
     }
 
-    /// The command-line flag without its dashes. A secret has none, because process lists show arguments.
+    /// A secret has none, because process lists show arguments.
     pub fn flag(&self) -> Option<String> {
         let has_flag = self.kind != Kind::Secret && self.note.is_none();
         has_flag.then(|| self.flag.map_or_else(|| self.key.to_lowercase().replace('_', "-"), str::to_owned))
@@ -135,7 +135,7 @@ impl Param {
         std::iter::once(self.key).chain(self.aliases.iter().copied())
     }
 
-    /// A default for documents and messages: that of a secret is masked.
+    /// Masks a secret.
     pub(crate) fn shown_default(&self, default: Option<&'static str>) -> &'static str {
         match (default, self.kind) {
             (None, _) => "unset",
@@ -145,7 +145,7 @@ impl Param {
     }
 }
 
-/// Kind of a parameter: it reads text into a [`Value`]. Ranges include both ends.
+/// Reads text into a [`Value`]. Ranges include both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -153,37 +153,35 @@ pub enum Kind {
         min: u64,
         max: u64,
     },
-    /// A percentage with up to two decimals.
     Percent,
-    /// N of 'every Nth' with up to six decimals; 0 is never, if it is permitted.
+    /// N of 'every Nth'; 0 is never, if it is permitted.
     Every {
         or_never: bool,
         max: u64,
     },
-    /// An amount of data; the range is in blocks.
+    /// The range is in blocks.
     Size {
         min: u64,
         max: u64,
     },
-    /// Seconds, with up to six decimals or a unit `s`, `m`, `h` or `d`.
+    /// A unit is `s`, `m`, `h` or `d`.
     Duration {
         min_s: u64,
         max_s: u64,
     },
-    /// TRUE or FALSE, or a synonym, in any case.
+    /// Synonyms and any case count.
     Flag,
-    /// One of a few words, in any case, each with its meaning or an empty text.
+    /// Each word has a meaning or an empty text.
     Choice(&'static [(&'static str, &'static str)]),
     Text,
     Path,
     Url,
     Secret,
-    /// Seed of all random choices; 0 draws one.
     Seed,
     Name,
     Observe,
     Amount,
-    /// A [`RateSchedule`], or 0 for none.
+    /// 0 is none.
     Rate,
 }
 
@@ -191,7 +189,7 @@ const TRUE_WORDS: [&str; 4] = ["TRUE", "YES", "ON", "1"];
 const FALSE_WORDS: [&str; 4] = ["FALSE", "NO", "OFF", "0"];
 
 impl Kind {
-    /// Permitted values in words, to follow 'must be'.
+    /// The words follow 'must be'.
     pub fn permitted(&self) -> String {
         match *self {
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
@@ -221,10 +219,9 @@ impl Kind {
         }
     }
 
-    /// Reads a text. Sizes in bytes are checked against blocks of `block_bytes`.
-    /// Fails if the text is not of this kind or outside its range.
+    /// Blocks of `block_bytes` bound sizes. Fails outside the range.
     pub fn parse(&self, text: &str, block_bytes: u32) -> Result<Value, BadValue> {
-        // Any text without control characters fits into a line of `slob.conf`.
+        // Such text fits into a line of `slob.conf`.
         let one_line = || Some(text).filter(|text| !text.chars().any(char::is_control));
         let value = match *self {
             Self::Name => return text.parse().map(Value::Name),
@@ -290,7 +287,7 @@ impl Kind {
         value.ok_or_else(|| BadValue::expected(self.permitted()))
     }
 
-    /// A rejected text for an error message, without anything that may be a password.
+    /// Hides what may be a password.
     pub(crate) fn shown(&self, text: &str) -> String {
         match self {
             Self::Secret => MASK.to_owned(),
@@ -303,7 +300,7 @@ impl Kind {
     }
 }
 
-/// The words of a choice as a list: 'A (its meaning), B or C'.
+/// The form is 'A (its meaning), B or C'.
 fn in_words(choices: &[(&str, &str)]) -> String {
     let word = |(word, meaning): &(&str, &str)| match *meaning {
         "" => (*word).to_owned(),
@@ -317,9 +314,7 @@ fn in_words(choices: &[(&str, &str)]) -> String {
     }
 }
 
-/// A checked value of a parameter.
-///
-/// [`fmt::Display`] writes it as in `slob.conf`, but never a password: a secret is masked, and a target has none.
+/// [`fmt::Display`] writes it as in `slob.conf`, but never a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Value {
@@ -328,7 +323,6 @@ pub enum Value {
     Size(Size),
     Duration(Duration),
     Flag(bool),
-    /// The word as the choice spells it.
     Choice(&'static str),
     Text(String),
     Path(PathBuf),
@@ -369,7 +363,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A type of some kind's values: the word of a choice is a `&'static str`.
+/// The word of a choice is a `&'static str`.
 pub trait FromValue: Sized {
     /// `None` if the value is of another kind or does not fit.
     fn from_value(value: &Value) -> Option<Self>;

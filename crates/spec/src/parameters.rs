@@ -1,4 +1,4 @@
-//! The parameters of this crate: keys, ranges, defaults and help. `docs/reference/parameters.md` is made from this table.
+//! The parameters of this crate. `docs/reference/parameters.md` is made from this table.
 
 use crate::param::{Group, Kind, Param};
 use crate::table::MAX_SESSIONS;
@@ -12,15 +12,14 @@ const ROLES: Kind = Kind::Count { min: 0, max: MAX_SESSIONS };
 const SCALE: Kind = Kind::Size { min: 16, max: MAX_SCALE_BLOCKS };
 const PERCENT: Kind = Kind::Percent;
 const WORK_UNITS: Kind = Kind::Count { min: WorkUnit::MIN as u64, max: WorkUnit::MAX as u64 };
-/// N of every Nth operation; 0 is never.
+/// 0 is never.
 const FREQUENCY: Kind = Kind::Count { min: 0, max: u32::MAX as u64 };
-/// Megabytes up to 8 PiB, the largest scale at 8 KiB blocks.
 const MEGABYTES: Kind = Kind::Count { min: 0, max: 1 << 33 };
 const PAUSE: Kind = Kind::Duration { min_s: 0, max_s: 3600 };
 const RUN_TIME: Kind = Kind::Duration { min_s: 1, max_s: 30 * 24 * 3600 };
 const WARMUP: Kind = Kind::Duration { min_s: 0, max_s: 24 * 3600 };
 
-/// Powers of two, so that MiB divide into whole blocks.
+/// MiB divide into powers of two.
 const BLOCK_SIZES: Kind = Kind::Choice(&[
     ("1024", ""),
     ("2048", ""),
@@ -262,7 +261,7 @@ pub(crate) static PARAMETERS: &[Param] = &[
     Param::new("DBNAME", Kind::Text, Group::Compatibility)
         .meaning("pgio's database")
         .note("set the database in TARGET instead"),
-    // pgio users put passwords here: a secret is never shown.
+    // pgio users put passwords here.
     Param::new("CONNECT_STRING", Kind::Secret, Group::Compatibility)
         .meaning("pgio's connection")
         .note("set host, user and database in TARGET instead"),

@@ -11,21 +11,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use crate::types::{BadValue, format_seconds, parse_seconds, whole};
 
 const MOST_PER_SECOND: u64 = 100_000_000;
-/// The record holds counters and latencies of each: a day of minutes has 1,440.
 const MOST_STEPS: usize = 1500;
 
-/// Operations per second of all sessions together, from the begin of the measured window on. Before it, in the warm-up, the
-/// first rate holds.
+/// Operations per second of all sessions, from the begin of the window on. The first rate also holds in the warm-up.
 ///
-/// It has one step at least, the first from 0 on; their times rise, and one of their rates is above 0.
+/// The first step begins at 0, times rise, and one rate is above 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateSchedule(Arc<[RateStep]>);
 
-/// A rate, and the moment of the window from which on it holds, in whole microseconds.
+/// `from` is in whole microseconds of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateStep {
     pub from: Duration,
-    /// Operations per second; with 0 nothing is due.
+    /// Nothing is due at 0.
     pub per_second: u32,
 }
 
@@ -34,8 +32,7 @@ impl RateSchedule {
         Self(Arc::new([RateStep { from: Duration::ZERO, per_second: per_second.get() }]))
     }
 
-    /// # Errors
-    /// If the steps are not in order, too many, or without any operation.
+    /// Steps must be in order, few, and have an operation.
     pub fn new(steps: Vec<RateStep>) -> Result<Self, BadValue> {
         if steps.first().is_none_or(|first| !first.from.is_zero()) {
             return Err(BadValue::expected(
@@ -70,13 +67,13 @@ impl RateSchedule {
         (rates().min().unwrap_or(0), rates().max().unwrap_or(0))
     }
 
-    /// The steps with the seconds of the window at which each begins and ends.
+    /// Steps have a begin and an end in seconds of the window.
     pub fn spans(&self) -> impl Iterator<Item = (f64, f64, u32)> {
         let ends = self.0.iter().skip(1).map(|next| next.from.as_secs_f64()).chain([f64::INFINITY]);
         self.0.iter().zip(ends).map(|(step, end_s)| (step.from.as_secs_f64(), end_s, step.per_second))
     }
 
-    /// Operations that become due between two moments of the window; negative moments lie in the warm-up.
+    /// Negative moments lie in the warm-up.
     pub fn operations_between(&self, begin_s: f64, end_s: f64) -> f64 {
         let of_span = |(nth, (from_s, to_s, rate)): (usize, (f64, f64, u32))| {
             let from_s = if nth == 0 { f64::NEG_INFINITY } else { from_s };
@@ -91,7 +88,7 @@ impl RateSchedule {
         )
     }
 
-    /// The schedule of a text; `None` for `0`, which is no rate.
+    /// `None` for `0`.
     pub(crate) fn parse(text: &str) -> Result<Option<Self>, BadValue> {
         let bad = || BadValue::expected(Self::permitted());
         let rate = |text: &str| whole(text).filter(|rate| *rate <= MOST_PER_SECOND).ok_or_else(bad);
@@ -128,7 +125,7 @@ impl fmt::Display for RateSchedule {
     }
 }
 
-/// A constant rate is a number, as in records of earlier releases.
+/// Earlier releases saved a number.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Saved {
@@ -157,7 +154,7 @@ impl<'de> Deserialize<'de> for RateSchedule {
             Saved::Steps(steps) => steps,
         };
         let step = |SavedStep { from_s, per_s }: SavedStep| {
-            // The saved seconds were whole microseconds, so rounding is exact.
+            // Saved seconds are whole microseconds, so rounding is exact.
             let micros = (from_s * 1e6).round();
             let is_time = (0.0..1e18).contains(&micros);
             let from = is_time.then(|| Duration::from_micros(micros as u64));

@@ -4,10 +4,9 @@ use std::net::IpAddr;
 
 use crate::{Settings, Value};
 
-/// Shorter passwords are not replaced: they could be any word.
 const SHORTEST_SECRET: usize = 3;
 
-/// Passwords and names of hosts that a published text must not hold.
+/// A published text must not have them.
 #[derive(Clone, Debug, Default)]
 pub struct Redaction {
     secrets: Vec<String>,
@@ -15,7 +14,7 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Hides the secrets of some settings, and unless `with_names` their hosts and this machine, `hostname`.
+    /// `with_names` keeps hosts and this machine, `hostname`.
     pub fn new(settings: &Settings, hostname: &str, with_names: bool) -> Self {
         let mut redaction = Self::default();
         for value in settings.entries().filter_map(|entry| entry.value()) {
@@ -55,7 +54,7 @@ impl Redaction {
         }
     }
 
-    /// Adds the hosts of addresses such as //host:port/service.
+    /// Addresses are such as //host:port/service.
     fn names_in(&mut self, text: &str) {
         for rest in text.split("//").skip(1) {
             let hosts = rest.split('/').next().unwrap_or_default();
@@ -69,7 +68,7 @@ impl Redaction {
         }
     }
 
-    /// The text with stars for passwords, and `host-1` and so on for hosts.
+    /// Hosts become `host-1` and so on.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.secrets {
@@ -82,7 +81,7 @@ impl Redaction {
     }
 }
 
-/// Replaces whole words: the host `db` is not in `db_block_size`.
+/// The host `db` is not in `db_block_size`.
 fn replace_word(text: &str, word: &str, stand_in: &str) -> String {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     let (mut result, mut rest) = (String::new(), text);

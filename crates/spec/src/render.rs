@@ -4,8 +4,7 @@ use crate::param::{Kind, Param};
 use crate::settings::Settings;
 use crate::table::Table;
 
-/// Writes the settings as a file that gives the same settings, except for passwords: a comment replaces a secret, and a
-/// target has no password.
+/// The file gives the same settings without passwords. A comment replaces a secret.
 pub fn to_conf_text(settings: &Settings) -> String {
     let mut text = String::from("# The effective configuration. Passwords are never written.\n");
     let mut group = None;
@@ -29,8 +28,7 @@ const INIT_HEAD: &str = "\
 # The environment (SLOB_<KEY>) overrides this file, and the command line overrides both.
 ";
 
-/// Writes a file with every parameter, its meaning, range and defaults. It gives the shipped defaults: parameters that
-/// are unset, secret or without effect are comments.
+/// The file gives the shipped defaults: unset, secret and ignored parameters are comments.
 pub fn init_text(table: &Table) -> String {
     let mut text = String::from(INIT_HEAD);
     for group in groups(table) {
@@ -107,16 +105,14 @@ fn markdown_row(param: &Param) -> String {
     format!("{}|\n", cells.concat())
 }
 
-/// Writes a value so that it is read back exactly, in quotes only if it needs them.
-///
-/// The value must not have control characters: no parameter takes them.
+/// The text is read back exactly. No parameter takes control characters.
 fn quoted(value: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-+.,:/@%=".contains(c);
     if !value.is_empty() && value.chars().all(plain) {
         return value.to_owned();
     }
     if !value.contains('\'') {
-        // A shell takes text in single quotes literally. Shell users expect double quotes around other values.
+        // A shell takes text in single quotes literally. Users expect double quotes otherwise.
         let quote = if value.contains(['$', '`', '"', '\\']) { '\'' } else { '"' };
         return format!("{quote}{value}{quote}");
     }

@@ -1,5 +1,5 @@
-//! Settings: the value of every parameter and its origin. Flags override the environment, the environment overrides the
-//! file, and the file overrides the defaults.
+//! The value of every parameter and its origin. Flags override the environment, which overrides the file, which overrides the
+//! defaults.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::types::Secret;
 #[cfg(test)]
 mod tests;
 
-/// All errors of a configuration, one or more. Each says what, where, and what to do; none shows a password.
+/// Each error says what, where, and what to do; none shows a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
 pub struct SpecErrors(Vec<String>);
@@ -26,30 +26,29 @@ impl SpecErrors {
     }
 }
 
-/// Origin of a value, from the weakest to the strongest.
+/// The strongest origin comes last.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]
 pub enum Origin {
     #[display("default")]
     ShippedDefault,
-    /// The default for a file that lacks the key, if the original kit has one.
+    /// The original kit has it for a file that lacks the key.
     #[display("default for a file without the key")]
     DeletedDefault,
-    /// The load of the data in the database.
+    /// The data in the database have it.
     #[display("as loaded")]
     Loaded,
-    /// A line of a file, counted from 1.
+    /// The first line is 1.
     #[display("{name} line {line}")]
     File { name: String, line: usize },
     #[display("environment variable {variable}")]
     Environment { variable: String },
     #[display("command line")]
     Flag,
-    /// A plan of many runs: its file and part.
+    /// A plan of many runs.
     Plan { place: String },
 }
 
 impl Origin {
-    /// True if the user set the value.
     pub const fn is_set(&self) -> bool {
         !matches!(self, Self::ShippedDefault | Self::DeletedDefault | Self::Loaded)
     }
@@ -73,7 +72,6 @@ impl Entry {
         self.value.as_ref()
     }
 
-    /// The value as text, without passwords.
     pub fn displayed(&self) -> Option<String> {
         self.value.as_ref().map(Value::to_string)
     }
@@ -82,13 +80,12 @@ impl Entry {
         &self.origin
     }
 
-    /// True if the value differs from the shipped default, even if another default applies.
+    /// Another default may apply.
     pub fn changed_from_default(&self) -> bool {
         self.changed_from_default
     }
 }
 
-/// The values of all parameters of a table, each checked by itself.
 #[derive(Clone, Debug)]
 pub struct Settings {
     entries: Vec<Entry>,
@@ -101,12 +98,8 @@ pub struct Resolved {
 }
 
 impl Settings {
-    /// Decides every parameter's value.
-    ///
-    /// `environment` holds full names and may be the whole environment: only `SLOB_<KEY>`, and the few bare keys of
-    /// the original kit, have an effect. `flags` holds pairs of key and value; the last one of a key counts. An empty
-    /// value unsets an optional parameter.
-    /// Fails with every value in effect that is not permitted.
+    /// `environment` may be the whole environment: only `SLOB_<KEY>` and a few bare keys count. `flags` holds keys and values, of
+    /// which the last counts. An empty value unsets an optional parameter. Fails with every refused value.
     pub fn resolve(
         table: &Table,
         file: Option<&ConfFile>,
@@ -123,9 +116,8 @@ impl Settings {
         sources.diagnostics.resolved(entries)
     }
 
-    /// Replaces some values by those of a plan of many runs: pairs of key and text, of which the last one of a key
-    /// counts. `place` names the part of the plan.
-    /// Fails with every unknown key and every value that is not permitted.
+    /// `place` names the part of a plan of many runs. The last text of a key counts. Fails with every unknown key and refused
+    /// value.
     pub fn overridden(
         &self,
         table: &Table,
@@ -135,8 +127,7 @@ impl Settings {
         self.replaced(table, pairs, &Origin::Plan { place: place.to_owned() })
     }
 
-    /// Replaces values that the user did not set by those of a load: pairs of key and text.
-    /// Fails with every unknown key and every value that is not permitted.
+    /// The load's values replace those that the user did not set. Fails with every unknown key and refused value.
     pub fn as_loaded(&self, table: &Table, load: &[(&'static str, String)]) -> Result<Self, SpecErrors> {
         let is_free = |key: &str| self.entry(key).is_none_or(|entry| !entry.origin.is_set());
         let free = load.iter().filter(|(key, _)| is_free(key));
@@ -170,7 +161,7 @@ impl Settings {
         diagnostics.resolved(entries)
     }
 
-    /// Adds a typed password to TARGET. No output shows it.
+    /// No output shows it.
     pub fn with_password(mut self, password: Secret) -> Self {
         let target = self.entries.iter_mut().find(|entry| entry.param.key == "TARGET");
         if let Some(Value::Target(target)) = target.and_then(|entry| entry.value.as_mut()) {
@@ -187,7 +178,7 @@ impl Settings {
         self.entries.iter().find(|entry| entry.param.keys().any(|name| name == key))
     }
 
-    /// The value of a key or alias; `None` if it is unset or unknown.
+    /// `None` if it is unset or unknown.
     pub fn value(&self, key: &str) -> Option<&Value> {
         self.entry(key).and_then(Entry::value)
     }
@@ -201,12 +192,12 @@ impl Settings {
         self.value(key).and_then(T::from_value)
     }
 
-    /// Bytes of the server's blocks, if set.
+    /// `None` if it is unset.
     pub(crate) fn block_sz(&self) -> Option<u32> {
         self.optional::<&'static str>("BLOCK_SZ").and_then(|text| text.parse().ok())
     }
 
-    /// Bytes of a block, to convert sizes before a server is asked.
+    /// Converts sizes before a server is asked.
     pub(crate) fn block_bytes(&self) -> u32 {
         self.block_sz().unwrap_or(DEFAULT_BLOCK_BYTES)
     }
@@ -214,7 +205,7 @@ impl Settings {
 
 const PREFIX: &str = "SLOB_";
 
-/// The strongest text for each parameter so far, by its key.
+/// The strongest text so far counts.
 struct Sources<'a> {
     table: &'a Table,
     given: HashMap<&'static str, (&'a str, Origin)>,
@@ -231,7 +222,7 @@ impl<'a> Sources<'a> {
             let Some(param) = self.table.find(key) else {
                 let said = format!("{} line {line}: {key} is not a known key", file.name);
                 match self.table.nearest(key) {
-                    // The default in its place would be a test of something else.
+                    // The default would test something else.
                     Some(known) => self
                         .diagnostics
                         .errors
@@ -250,7 +241,7 @@ impl<'a> Sources<'a> {
 
     fn add_environment(&mut self, environment: &'a [(String, String)]) {
         let origin = |variable: &str| Origin::Environment { variable: variable.to_owned() };
-        // The bare keys come first, so that the SLOB_ ones override them.
+        // SLOB_ variables override bare keys.
         for (variable, text) in environment {
             let bare = self.table.find(variable).filter(|param| param.bare_environment);
             // Shells export an empty variable to say 'not set'.
@@ -282,7 +273,7 @@ impl<'a> Sources<'a> {
     }
 
     fn decide(&mut self, has_file: bool) -> Vec<Entry> {
-        // Sizes in bytes are checked in blocks, so the block size comes first.
+        // Sizes in bytes are checked in blocks.
         let block_size = self.table.find("BLOCK_SZ").and_then(|param| self.chosen(param, has_file).0);
         let block_bytes = block_size.and_then(|text| text.parse().ok()).filter(|bytes| *bytes > 0);
         let block_bytes = block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
@@ -294,7 +285,7 @@ impl<'a> Sources<'a> {
         entries
     }
 
-    /// The text for a parameter, `None` if it is unset, and its origin.
+    /// `None` if it is unset.
     fn chosen(&self, param: &Param, has_file: bool) -> (Option<&'a str>, Origin) {
         match self.given.get(param.key) {
             Some((text, origin)) if text.is_empty() && param.is_optional() => (None, origin.clone()),

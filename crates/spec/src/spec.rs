@@ -1,5 +1,3 @@
-//! Loads and runs as asked for, checked as far as that needs no server.
-
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
@@ -19,14 +17,14 @@ use crate::workload::{Roles, ThinkTime, Workload};
 #[cfg(test)]
 mod tests;
 
-/// A specification that passed its checks, with warnings about probable mistakes.
+/// Warnings are about probable mistakes.
 #[derive(Clone, Debug)]
 pub struct Checked<T> {
     pub spec: T,
     pub warnings: Vec<String>,
 }
 
-/// The data to load, made by [`LoadSpec::from_settings`].
+/// [`LoadSpec::from_settings`] makes it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadSpec {
@@ -34,16 +32,16 @@ pub struct LoadSpec {
     /// 1 to 65,535.
     pub schemas: NonZeroU32,
     pub scale: Size,
-    /// Size of each schema's table for short scans, at least one block; `None` makes none.
+    /// `None` makes no table for short scans.
     pub scan_table: Option<Size>,
     pub streams: NonZeroU32,
-    /// False lets the engine use as many streams as its server gains from.
+    /// The engine may then use as many as its server gains from.
     pub streams_are_set: bool,
     pub seed: Option<u64>,
-    /// Fills rows with incompressible data.
+    /// Rows are incompressible.
     pub obfuscate: bool,
     pub tablespace: Option<String>,
-    /// Bytes of the server's blocks, if set.
+    /// `None` if it is unset.
     pub block_sz: Option<u32>,
     pub options: EngineOptions,
 }
@@ -71,7 +69,7 @@ impl LoadSpec {
         Ok(Checked { spec, warnings: Vec::new() })
     }
 
-    /// Bytes of a block, to convert sizes before a server is asked.
+    /// Converts sizes before a server is asked.
     pub fn block_bytes(&self) -> u32 {
         self.block_sz.unwrap_or(DEFAULT_BLOCK_BYTES)
     }
@@ -81,20 +79,18 @@ impl LoadSpec {
     }
 }
 
-/// The run to make, made by [`RunSpec::from_settings`] without contradictions. The runner checks it against the server
-/// and the loaded data.
+/// [`RunSpec::from_settings`] makes it. The runner checks it against the server and the data.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RunSpec {
     pub target: Target,
-    /// Workload in blocks of [`RunSpec::block_bytes`], without seeds.
+    /// Blocks are of [`RunSpec::block_bytes`]; seeds are unset.
     pub workload: Workload,
     pub scale: Size,
     pub scan_table: Option<Size>,
     pub length: Length,
-    /// Time at full load before the measured window; may be zero.
     pub warmup: Duration,
-    /// Ends the window early, when the run is steady.
+    /// A steady run ends the window early.
     pub until_steady: Option<UntilSteady>,
     pub session_loss: SessionLoss,
     pub hot_spot: Option<HotSpotSize>,
@@ -103,7 +99,7 @@ pub struct RunSpec {
     pub seed: Option<u64>,
     pub run_name: RunName,
     pub results_dir: PathBuf,
-    /// Lists every operation in a file beside the record.
+    /// A file beside the record lists them.
     pub keep_operations: bool,
     pub host_counters: bool,
     pub observe: Observers,
@@ -111,8 +107,7 @@ pub struct RunSpec {
     pub observe_copy: bool,
     pub trace: Option<TraceWhen>,
     pub block_sz: Option<u32>,
-    /// The server's own report to take, only if the user asks for one, whatever the default: it costs the server work,
-    /// and may need a licence.
+    /// Only the user asks for it, as it costs the server work, and may need a licence.
     pub statistics_type: Option<StatisticsType>,
     pub options: EngineOptions,
 }
@@ -179,7 +174,6 @@ impl RunSpec {
         self.block_sz.unwrap_or(DEFAULT_BLOCK_BYTES)
     }
 
-    /// The work of a run with these seeds, in blocks of `block_bytes` bytes.
     pub fn workload(&self, block_bytes: u32, seed: u64, nonce: u64) -> Workload {
         Workload {
             scale_blocks: self.scale.blocks(block_bytes),
@@ -201,7 +195,7 @@ impl RunSpec {
         }
     }
 
-    /// Checks that operations fit into the hot spot, and both into the active data set.
+    /// Operations must fit into the hot spot, and both into the active data set.
     fn check_blocks(&self, errors: &mut Vec<String>) {
         let Self { scale, hot_spot, workload, .. } = self;
         let Workload { scale_blocks, work_unit, update_work_unit, .. } = *workload;
@@ -262,7 +256,7 @@ impl RunSpec {
         }
     }
 
-    /// A step of the rate that no run reaches, and a rate that no run calls steady.
+    /// No run reaches such a step, or calls such a rate steady.
     fn check_schedule(&self, errors: &mut Vec<String>) {
         let schedule = self.workload.rate_per_s.as_ref().filter(|schedule| schedule.only().is_none());
         let Some(schedule) = schedule else { return };
@@ -319,7 +313,7 @@ impl RunSpec {
     }
 }
 
-/// The work as the parameters give it, as far as it does not depend on the size of blocks or on the length of the run.
+/// Block size and length of the run are not needed.
 fn workload(settings: &Settings, said: &mut Diagnostics) -> Result<Workload, SpecErrors> {
     let work_unit = settings.required("WORK_UNIT")?;
     let process = settings.required("ARRIVALS")?;
@@ -343,8 +337,7 @@ fn workload(settings: &Settings, said: &mut Diagnostics) -> Result<Workload, Spe
     Ok(workload)
 }
 
-/// WRITERS and READERS, if one of them is set, decide how many sessions work on each schema and what they do. They are spread
-/// evenly over the schemas, or over as many of them as there are sessions.
+/// WRITERS and READERS decide how many sessions work on each schema. They spread over the schemas evenly.
 fn set_roles(settings: &Settings, workload: &mut Workload, warnings: &mut Vec<String>) -> Result<(), String> {
     let count = |key| settings.optional::<u64>(key).map(|count| count as u32);
     let (writers, readers) = (count("WRITERS"), count("READERS"));
@@ -383,7 +376,7 @@ fn set_roles(settings: &Settings, workload: &mut Workload, warnings: &mut Vec<St
     Ok(())
 }
 
-/// Reads the target; ENDPOINTS, if set, replaces its hosts.
+/// ENDPOINTS replaces its hosts.
 fn target(settings: &Settings, errors: &mut Vec<String>) -> Result<Target, SpecErrors> {
     let target: Target = settings.required("TARGET")?;
     let Some(list) = settings.optional::<String>("ENDPOINTS") else { return Ok(target) };
@@ -405,7 +398,7 @@ fn check_services(settings: &Settings, errors: &mut Vec<String>) {
     }
 }
 
-/// A size of less than one block makes no table.
+/// Less than one block makes no table.
 fn scan_table(settings: &Settings) -> Result<Option<Size>, SpecErrors> {
     let size: Size = settings.required("SCAN_TABLE_SZ")?;
     Ok(Some(size).filter(|size| size.blocks(settings.block_bytes()) > 0))
@@ -474,7 +467,7 @@ fn think(settings: &Settings, errors: &mut Vec<String>) -> Result<Option<ThinkTi
     Ok(None)
 }
 
-/// The engines' own options with a value, and the services and accounts that some engines need.
+/// Services and accounts of some engines are among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineOptions(BTreeMap<&'static str, (Group, Value)>);
 

@@ -1,16 +1,13 @@
-//! The table of parameters: the one source of keys, defaults, ranges, help and documents.
-
 use std::collections::HashSet;
 
 use crate::param::{Group, Param};
 use crate::parameters::PARAMETERS;
 
-/// Bytes of a block unless `BLOCK_SZ` is set.
+/// `BLOCK_SZ` may differ.
 pub(crate) const DEFAULT_BLOCK_BYTES: u32 = 8192;
-/// Most schemas, threads per schema, and sessions in all: as many as there are numbers of schemas.
+/// Schemas have as many numbers.
 pub const MAX_SESSIONS: u64 = u16::MAX as u64;
 
-/// Similarity, 0 to 1, from which a key is suggested for an unknown one.
 const SUGGESTION_LIKENESS: f64 = 0.65;
 
 #[derive(Clone, Debug)]
@@ -19,8 +16,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Makes the table. `default_target` is the shipped value of `TARGET`, and `engine_options` has one
-    /// slice for each engine. A test should check that [`Table::faults`] is empty.
+    /// `default_target` is the shipped TARGET; each engine has a slice. A test should check [`Table::faults`].
     pub fn new(default_target: &'static str, engine_options: &[&'static [Param]]) -> Self {
         let mut params = PARAMETERS.to_vec();
         if let Some(target) = params.iter_mut().find(|param| param.key == "TARGET") {
@@ -41,12 +37,12 @@ impl Table {
         &self.params
     }
 
-    /// The parameter of a key or alias; keys are case-sensitive, as in a shell.
+    /// Keys are case-sensitive, as in a shell.
     pub fn find(&self, key: &str) -> Option<&Param> {
         self.params.iter().find(|param| param.keys().any(|name| name == key))
     }
 
-    /// The known key that is most like an unknown one, if one is similar.
+    /// `None` if no key is similar.
     pub fn nearest(&self, key: &str) -> Option<&'static str> {
         let key = key.to_uppercase();
         let names = self.params.iter().flat_map(Param::keys);
@@ -57,7 +53,7 @@ impl Table {
             .map(|(_, name)| name)
     }
 
-    /// Mistakes in the table: keys or flags that occur twice or are misspelt, and defaults that their kind refuses.
+    /// Keys or flags occur twice or are misspelt, or a kind refuses a default.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let (mut keys, mut flags) = (HashSet::new(), HashSet::new());

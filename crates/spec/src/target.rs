@@ -7,22 +7,19 @@ use crate::types::{Secret, whole};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Endpoint {
-    /// Name or address, decoded; an IPv6 address without its brackets.
+    /// Decoded; an IPv6 address has no brackets.
     pub host: String,
     /// `None`: the engine's default.
     pub port: Option<u16>,
 }
 
-/// The address of a database, split into its parts.
+/// `scheme://user:password@host:port/path?name=value`, with commas between hosts, or `scheme:path?name=value` for files.
 ///
-/// It has two forms: `scheme://user:password@host:port/path?name=value`, with commas between several hosts, and
-/// `scheme:path?name=value` for files. The scheme names the engine.
-///
-/// [`fmt::Display`] and [`fmt::Debug`] write the address without its password. The parts are decoded: `%40` is `@`.
+/// [`fmt::Display`] and [`fmt::Debug`] leave out the password. Parts are decoded: `%40` is `@`.
 #[derive(Clone, PartialEq, Eq, derive_more::Display)]
 #[display("{text}")]
 pub struct Target {
-    /// The address without its password, as written.
+    /// The user's spelling, without the password.
     text: String,
     scheme: String,
     user: Option<String>,
@@ -41,7 +38,7 @@ impl Target {
         self.user.as_deref()
     }
 
-    /// The password, before the `@` or in the query.
+    /// It lies before the `@` or in the query.
     pub fn password(&self) -> Option<&Secret> {
         self.password.as_ref()
     }
@@ -50,7 +47,7 @@ impl Target {
         &self.endpoints
     }
 
-    /// True for `scheme:path`, false for `scheme://host`.
+    /// The form is `scheme:path`.
     pub fn is_bare(&self) -> bool {
         !self.text[self.scheme.len()..].starts_with("://")
     }
@@ -59,8 +56,7 @@ impl Target {
         Self { password: Some(password), ..self }
     }
 
-    /// Replaces the hosts by a list such as `host:port,host:port`.
-    /// Fails if the list is misspelt, or this target has no hosts.
+    /// The list is such as `host:port,host:port`. Fails if it is misspelt, or this target has no hosts.
     pub fn with_endpoints(&self, list: &str) -> Result<Self, BadTarget> {
         if list.chars().any(char::is_control) {
             return Err(BadTarget::Host);
@@ -81,22 +77,22 @@ impl Target {
         self.endpoints.first().and_then(|endpoint| endpoint.port)
     }
 
-    /// The path: `./d` of `x:./d`, `/db` of `x://host/db`; may be empty.
+    /// `./d` of `x:./d`, `/db` of `x://host/db`; may be empty.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The path without its leading slash, as a server's database or service name; `None` if empty.
+    /// A path without its slash names a database or service; `None` if empty.
     pub fn database(&self) -> Option<&str> {
         Some(self.path.strip_prefix('/').unwrap_or(&self.path)).filter(|name| !name.is_empty())
     }
 
-    /// The pairs after `?`, in the order written and without the password.
+    /// Pairs after `?`, without the password.
     pub fn query(&self) -> &[(String, String)] {
         &self.query
     }
 
-    /// The last value of a name in the query.
+    /// The last value counts.
     pub fn query_value(&self, name: &str) -> Option<&str> {
         self.query.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -138,7 +134,7 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Fault of a target. No message repeats the text, which may hold a password.
+/// No message repeats the text, which may hold a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadTarget {
     #[error("it does not begin with a scheme and a colon; write scheme:path or scheme://user@host:port/name")]
@@ -174,11 +170,10 @@ pub enum BadTarget {
     TwoPasswords,
 }
 
-/// The parameter of a query that holds the password.
 const PASSWORD: &str = "password";
-/// Names that differ from it by so many letters are misspellings of it.
+/// Letters by which a misspelling may differ.
 const MISSPELT: usize = 2;
-/// Parts of names of secrets in a query.
+/// Names of secrets in a query contain them.
 const SECRET_WORDS: [&str; 6] = ["password", "passwd", "passphrase", "pwd", "secret", "token"];
 
 fn split_scheme(text: &str) -> Result<(String, &str), BadTarget> {
@@ -188,14 +183,14 @@ fn split_scheme(text: &str) -> Result<(String, &str), BadTarget> {
     if good { Ok((scheme.to_ascii_lowercase(), rest)) } else { Err(BadTarget::Scheme) }
 }
 
-/// Reads `user:password@hosts/path`, the text after `//`.
+/// The form is `user:password@hosts/path`.
 fn read_address(target: &mut Target, address: &str) -> Result<(), BadTarget> {
     let (authority, path) = address.split_at(address.find('/').unwrap_or(address.len()));
-    // A '/' in a password ends the authority early and leaves the '@' in the path, which would be shown.
+    // A '/' in a password leaves the '@' in the path, which would be shown.
     if path.contains('@') {
         return Err(BadTarget::StrayAt);
     }
-    // This is a query whose '?' is missing.
+    // A '?' is missing.
     if path.contains('=') {
         return Err(BadTarget::Query);
     }
@@ -223,7 +218,7 @@ fn read_endpoints(hosts: &str) -> Result<Vec<Endpoint>, BadTarget> {
 fn read_login(target: &mut Target, login: &str) -> Result<(), BadTarget> {
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     if !user.is_empty() {
-        // A user's name is shown. A misspelt ':' behind it must not make the password a part of it.
+        // A user's name is shown, so a misspelt ':' must not make the password a part of it.
         let decoded = decode(user)?;
         if !user.chars().all(is_of_user) || decoded.contains([':', '/']) {
             return Err(BadTarget::User);
@@ -256,7 +251,7 @@ fn read_endpoint(text: &str) -> Result<Endpoint, BadTarget> {
     if host.is_empty() { Err(BadTarget::Host) } else { Ok(Endpoint { host, port }) }
 }
 
-/// Splits `host:port` or `[IPv6]:port`; `None` if a bracket is not closed, or text without a colon follows it.
+/// `None` for malformed brackets. The form is `host:port` or `[IPv6]:port`.
 pub(crate) fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
     let Some(inner) = text.strip_prefix('[') else {
         return Some(text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))));
@@ -313,7 +308,7 @@ fn read_query(target: &mut Target, query: &str) -> Result<(), BadTarget> {
     Ok(())
 }
 
-/// Decodes percent escapes (RFC 3986, section 2.1).
+/// RFC 3986, section 2.1.
 fn decode(text: &str) -> Result<String, BadTarget> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -1,5 +1,3 @@
-//! Types of checked values: each keeps to its range.
-
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
@@ -11,13 +9,11 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 use crate::param::{FromValue, Value};
 use crate::workload::HotSpot;
 
-/// A text or number outside the permitted range.
-///
-/// It holds no copy of the rejected text, which may be a password.
+/// Holds no copy of the rejected text, which may be a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {permitted}")]
 pub struct BadValue {
-    /// Permitted values in words, to follow 'expected'.
+    /// The words follow 'expected'.
     pub permitted: String,
 }
 
@@ -27,7 +23,7 @@ impl BadValue {
     }
 }
 
-/// A percentage in hundredths of a percent. Saved as a number, a whole one without decimals.
+/// Hundredths of a percent, saved as a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "Decimal", try_from = "Decimal")]
 pub struct Percent(u16);
@@ -89,7 +85,7 @@ pub struct Decimal(pub(crate) u64);
 impl Decimal {
     pub(crate) const ONE: u64 = 1_000_000;
 
-    /// Digits with at most `places` decimals, of which there can be six.
+    /// `places` is at most six.
     pub(crate) fn parse(text: &str, places: usize) -> Option<Self> {
         let (number, decimals) = text.split_once('.').unwrap_or((text, ""));
         if decimals.len() > places || (number.is_empty() && decimals.is_empty()) {
@@ -133,7 +129,7 @@ impl TryFrom<f64> for Decimal {
     }
 }
 
-/// N of 'every Nth': 1 at least, with up to six decimals. Every 1.25th are four of five, evenly spread.
+/// N of 'every Nth', from 1. Every 1.25th are four of five, evenly spread.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::Display,
 )]
@@ -157,12 +153,12 @@ impl Every {
         self.0.0 as f64 / Decimal::ONE as f64
     }
 
-    /// The number, if it is whole.
+    /// `None` if it has decimals.
     pub fn whole(self) -> Option<u64> {
         self.0.0.is_multiple_of(Decimal::ONE).then_some(self.0.0 / Decimal::ONE)
     }
 
-    /// True if the thing of this number, counted from 1, is one of them.
+    /// The first number is 1.
     pub fn is_nth(self, number: u64) -> bool {
         let before = |number: u64| number.wrapping_mul(Decimal::ONE) / self.0.0;
         before(number) > before(number.saturating_sub(1))
@@ -177,7 +173,6 @@ impl TryFrom<Decimal> for Every {
     }
 }
 
-/// Blocks of one operation.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, derive_more::Display,
 )]
@@ -206,18 +201,16 @@ impl TryFrom<u16> for WorkUnit {
     }
 }
 
-/// Most blocks of a schema: 2^40.
+/// 2^40.
 pub const MAX_SCALE_BLOCKS: u64 = 1 << 40;
 
-/// Powers of 1024, from the largest to the smallest.
 const SIZE_UNITS: [(char, u64); 5] =
     [('T', 1 << 40), ('G', 1 << 30), ('M', 1 << 20), ('K', 1 << 10), ('B', 1)];
 
-/// An amount of data: a plain number counts blocks, a number with a unit bytes.
+/// A plain number counts blocks, a number with a unit bytes.
 ///
-/// `10000` is 10,000 blocks whatever their size; `80M` is 80 MiB. The units K, M, G and T are powers of
-/// 1024; B stands for single bytes. [`fmt::Display`] writes text for [`FromStr`], in the largest unit that
-/// leaves a whole number.
+/// `10000` is 10,000 blocks; `80M` is 80 MiB. K, M, G and T are powers of 1024, B single bytes. [`fmt::Display`] writes text for
+/// [`FromStr`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
     Blocks(u64),
@@ -225,7 +218,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// Whole blocks of `block_bytes` bytes, rounded down; 0 for a block size of 0.
+    /// Rounded down; 0 for a block size of 0.
     pub fn blocks(self, block_bytes: u32) -> u64 {
         match self {
             Self::Blocks(blocks) => blocks,
@@ -262,7 +255,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// Splits a unit, in any case, off the end of a text.
+/// Units have any case.
 fn split_unit<'a>(text: &'a str, units: &[(char, u64)]) -> (&'a str, Option<u64>) {
     let last = text.chars().last().map(|last| last.to_ascii_uppercase());
     match units.iter().find(|(name, _)| Some(*name) == last) {
@@ -271,12 +264,12 @@ fn split_unit<'a>(text: &'a str, units: &[(char, u64)]) -> (&'a str, Option<u64>
     }
 }
 
-/// Reads plain digits: no sign, no grouping.
+/// There is no sign or grouping.
 pub(crate) fn whole(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// A number above 0 with a unit of the user's own choice, or none: `4.20 EUR`, `16 cores`.
+/// A number above 0, perhaps with a unit: `4.20 EUR`, `16 cores`.
 #[derive(Clone, Debug, PartialEq, derive_more::Display, SerializeDisplay, DeserializeFromStr)]
 #[display("{text}")]
 pub struct Amount {
@@ -296,7 +289,7 @@ impl Amount {
         self.number
     }
 
-    /// Empty if there is none.
+    /// Empty without a unit.
     pub fn unit(&self) -> &str {
         self.text.trim_start_matches(is_of_number).trim()
     }
@@ -312,7 +305,7 @@ impl FromStr for Amount {
     fn from_str(text: &str) -> Result<Self, BadValue> {
         let unit = text.trim_start_matches(is_of_number);
         let number = text[..text.len() - unit.len()].parse().ok();
-        // Digits behind a comma or a blank belong to the number, and only the user knows which one they make.
+        // Only the user knows the number with digits behind a comma or a blank.
         let is_unit = !unit.contains(|c: char| c.is_ascii_digit() || c == ',' || c.is_control());
         number
             .filter(|number: &f64| is_unit && number.is_finite() && *number > 0.0)
@@ -321,24 +314,24 @@ impl FromStr for Amount {
     }
 }
 
-/// Reads `300`, `.5`, `90s`, `15m`, `8h`, `1d` exactly, without floating point. `None` if it is not such a number,
-/// has more than six decimals or does not fit.
+/// `300`, `.5`, `90s`, `15m`, `8h` and `1d` are exact, without floating point. `None` if it has more than six decimals or does
+/// not fit.
 pub(crate) fn parse_seconds(text: &str) -> Option<Duration> {
     let (number, unit_s) = split_unit(text, &[('S', 1), ('M', 60), ('H', 3600), ('D', 86_400)]);
     let Decimal(micros) = Decimal::parse(number, 6)?;
     micros.checked_mul(unit_s.unwrap_or(1)).map(Duration::from_micros)
 }
 
-/// Writes decimal seconds to the microsecond, without needless zeros: `300`, `0.5`.
+/// Writes `300` or `0.5`, to the microsecond.
 pub(crate) fn format_seconds(span: Duration) -> String {
     Decimal(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)).to_string()
 }
 
-/// A password. It is neither printable nor serialisable; a search for [`Secret::expose`] finds every use of its text.
+/// Neither printable nor serialisable; a search for [`Secret::expose`] finds every use.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
-/// Replaces a secret in every output.
+/// It replaces a secret in every output.
 pub(crate) const MASK: &str = "********";
 
 impl Secret {
@@ -346,7 +339,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text, only for calls of database clients.
+    /// Only clients of databases may call it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -359,16 +352,16 @@ impl fmt::Debug for Secret {
 }
 
 impl Drop for Secret {
-    /// Overwrites the text, so that a core dump of a long run has one copy less.
+    /// A core dump then has one copy less.
     fn drop(&mut self) {
         let mut bytes = std::mem::take(&mut self.0).into_bytes();
         bytes.fill(0);
-        // Without this the compiler may drop the store, because nothing reads the zeros.
+        // Otherwise the compiler may drop the store.
         std::hint::black_box(&bytes);
     }
 }
 
-/// A run's name, which becomes part of a directory's name: 1 to 64 of the letters a-z and A-Z, digits, `.`, `_` and `-`.
+/// 1 to 64 of the letters a-z and A-Z, digits, `.`, `_` and `-`: a part of a directory's name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, derive_more::Display)]
 pub struct RunName(String);
 
@@ -393,7 +386,7 @@ impl FromStr for RunName {
     }
 }
 
-/// Declares a parameter with a few named values: for each its word in `slob.conf` and its meaning in the help.
+/// Each value has its word in `slob.conf` and its meaning in the help.
 macro_rules! choice {
     (
         $(#[$doc:meta])*
@@ -408,7 +401,6 @@ macro_rules! choice {
         impl $name {
             pub(crate) const CHOICES: &[(&str, &str)] = &[$(($word, $meaning)),+];
 
-            /// The word in `slob.conf` and in records.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
@@ -428,7 +420,7 @@ macro_rules! choice {
 }
 
 choice! {
-    /// Columns that an UPDATE changes, hence the redo it makes.
+    /// Columns that an UPDATE changes.
     RedoStress {
         /// c2 and c20, of 128 characters each.
         Lite = "LITE", "2 columns";
@@ -453,7 +445,7 @@ choice! {
 }
 
 choice! {
-    /// The server's own statistics report to take with a run, on servers that have one.
+    /// Some servers have such a report.
     StatisticsType {
         Statspack = "statspack", "needs no licence: snapshots at both ends of the window";
         /// Never taken unless asked for.
@@ -462,41 +454,39 @@ choice! {
 }
 
 choice! {
-    /// Time at which the kernel traces the server's reads and writes.
+    /// The kernel traces the server's reads and writes.
     TraceWhen {
         After = "after", "for ten seconds more behind the window, or its length if that is shorter; the window stays undisturbed";
         Window = "window", "in the whole window";
     }
 }
 
-/// End of the measured window of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// Duration, counted from the end of the warm-up.
     Time(Duration),
-    /// Operations of each session, at least one; there is no warm-up.
+    /// Operations of each session; there is no warm-up.
     Operations(u64),
 }
 
 /// Ends a run when its last windows agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UntilSteady {
-    /// Seconds of each window, at least 1.
+    /// The least is 1.
     pub window_s: u64,
     /// Largest difference of their rates, in percent of their mean: 1 to 50.
     pub tolerance_percent: u8,
 }
 
 impl UntilSteady {
-    /// Number of windows to compare. Two may agree while the rate turns around.
+    /// Two windows may agree while the rate turns around.
     pub const WINDOWS: u64 = 3;
 }
 
-/// A part of each schema that every `every`th SELECT or UPDATE stays within.
+/// Every `every`th SELECT or UPDATE stays within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HotSpotSize {
     pub size_mb: NonZeroU64,
-    /// Distance in MiB from the start of the active data set.
+    /// The distance from the start of the active data set.
     pub offset_mb: u64,
     pub every: Every,
 }

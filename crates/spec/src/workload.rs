@@ -1,4 +1,4 @@
-//! The work of a run, in blocks: from the parameters to the planner and to the record, where it is `workload`.
+//! The work of a run, in blocks: for the planner, and `workload` in the record.
 
 use std::num::NonZeroU32;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::rate::RateSchedule;
 use crate::types::{ArrivalProcess, Every, MAX_SCALE_BLOCKS, Percent, RedoStress, WorkUnit};
 
-/// Work of the sessions of a run. Planners rely on [`Workload::check`].
+/// Planners rely on [`Workload::check`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     pub schemas: NonZeroU32,
@@ -15,30 +15,30 @@ pub struct Workload {
     pub scale_blocks: u64,
     pub work_unit: WorkUnit,
     pub update_work_unit: WorkUnit,
-    /// Share of operations that are UPDATEs; with `writers` their share of the sessions.
+    /// Their share of operations, or of sessions with `writers`.
     pub update_pct: Percent,
     #[serde(default = "each", skip_serializing_if = "is_each")]
     pub commit_every: Every,
-    /// Number of sessions, the first ones, that only update; the others only read. `None`: all sessions are alike.
+    /// The first sessions only update; the others only read. `None`: all are alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writers: Option<NonZeroU32>,
-    /// Share of the others that are short scans.
+    /// Their share of the other operations.
     pub scan_pct: Percent,
     pub redo_stress: RedoStress,
-    /// Seconds of the planned window; `None` with WORK_LOOP.
+    /// `None` with WORK_LOOP.
     pub run_time_s: Option<f64>,
-    /// Operations of each session, with WORK_LOOP.
+    /// Operations of each session.
     pub work_loop: Option<u64>,
     pub warmup_s: f64,
     /// Decides every key, kind and pause.
     pub seed: u64,
-    /// Differs for each run. It changes only the values that UPDATEs write, so that they differ from those in the table.
+    /// It makes the values that UPDATEs write differ from those in the table.
     pub nonce: u64,
     pub hot_spot: Option<HotSpot>,
-    /// N: every Nth operation goes to schema 1.
+    /// Every Nth operation goes to schema 1.
     pub hot_schema_every: Option<NonZeroU32>,
     pub think_time: Option<ThinkTime>,
-    /// Open loop: operations per second to start, over all sessions. A schedule begins at the end of the warm-up.
+    /// Open loop: operations per second of all sessions. A schedule begins at the end of the warm-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<RateSchedule>,
     /// Open loop: gaps between arrivals.
@@ -54,7 +54,6 @@ fn is_each(every: &Every) -> bool {
     *every == Every::ONE
 }
 
-/// Sessions that only update, and sessions that only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, derive_more::Display)]
 #[display("{writers} sessions only update, {readers} only read")]
 pub struct Roles {
@@ -63,7 +62,7 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Share of the sessions that update. It is 0 % or 100 % only if all sessions are alike.
+    /// 0 % or 100 % only if all sessions are alike.
     pub fn update_pct(self) -> Percent {
         let (writers, readers) = (u64::from(self.writers), u64::from(self.readers));
         match (writers, readers) {
@@ -73,19 +72,18 @@ impl Roles {
         }
     }
 
-    /// Writers in a run that has readers too.
+    /// The run has readers too.
     pub fn mixed_writers(self) -> Option<NonZeroU32> {
         NonZeroU32::new(self.writers).filter(|_| self.readers > 0)
     }
 }
 
-/// Range of blocks that a part of the operations visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HotSpot {
-    /// First block, which is the first key, from 1.
+    /// The first key, from 1.
     pub first_block: u64,
     pub blocks: u64,
-    /// N: every Nth SELECT or UPDATE goes there.
+    /// Every Nth SELECT or UPDATE goes there.
     pub every: Every,
 }
 
@@ -95,23 +93,21 @@ impl HotSpot {
     }
 }
 
-/// Pauses of uniformly distributed length.
+/// Lengths are uniformly distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThinkTime {
-    /// N: a pause follows every Nth operation.
+    /// A pause follows every Nth operation.
     pub every: NonZeroU32,
     pub min_us: u32,
     pub max_us: u32,
 }
 
-/// Contradiction in a workload, with the parameter to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WorkloadError(String);
 
 impl Workload {
-    /// SELECTs of `unit` blocks and as large UPDATEs, none of them yet, by one session without pauses, on `scale_blocks`
-    /// blocks.
+    /// UPDATEs are as large, but there are none yet. One session has no pauses.
     pub fn selects(scale_blocks: u64, unit: WorkUnit) -> Self {
         Self {
             schemas: NonZeroU32::MIN,
@@ -146,20 +142,20 @@ impl Workload {
         Some(Roles { writers, readers: self.sessions().saturating_sub(writers) })
     }
 
-    /// The workload as the session of this number does it: a writer or a reader knows its own share alone.
+    /// A writer or a reader knows its own share alone.
     pub fn of_session(&self, number: u32) -> Self {
         let Some(writers) = self.writers else { return self.clone() };
         let update_pct = if number < writers.get() { Percent::ALL } else { Percent::default() };
         Self { update_pct, writers: None, ..self.clone() }
     }
 
-    /// Operations of an open loop that become due between two moments of the run's clock.
+    /// Moments are those of the run's clock.
     pub fn due_between(&self, begin_s: f64, end_s: f64) -> Option<f64> {
         let schedule = self.rate_per_s.as_ref()?;
         Some(schedule.operations_between(begin_s - self.warmup_s, end_s - self.warmup_s))
     }
 
-    /// Columns that UPDATEs change; `None` without UPDATEs.
+    /// `None` without UPDATEs.
     pub fn redo_of_updates(&self) -> Option<RedoStress> {
         (!self.update_pct.is_zero()).then_some(self.redo_stress)
     }
@@ -172,14 +168,12 @@ impl Workload {
         if self.update_pct.is_zero() { self.work_unit } else { self.work_unit.max(self.update_work_unit) }
     }
 
-    /// Parts of each schema of which a session updates one alone: transactions of several UPDATEs would else wait for each
-    /// other in circles.
+    /// A session updates one part of each schema: transactions of several UPDATEs would otherwise wait in circles.
     pub fn update_parts(&self) -> u64 {
         if self.commit_every == Every::ONE { 1 } else { u64::from(self.threads_per_schema.get()) }
     }
 
-    /// Checks that every operation fits into the data.
-    /// Fails with the first contradiction, with the parameter to change.
+    /// Fails with the first contradiction, and the parameter to change.
     pub fn check(&self) -> Result<(), WorkloadError> {
         let scale = self.scale_blocks;
         if !(1..=MAX_SCALE_BLOCKS).contains(&scale) {
@@ -212,7 +206,7 @@ impl Workload {
         }
     }
 
-    /// Checks that an UPDATE fits into its session's part of a schema and of the hot spot.
+    /// An UPDATE must fit into its session's part of a schema and of the hot spot.
     fn check_parts(&self) -> Result<(), WorkloadError> {
         let (parts, every) = (self.update_parts(), self.commit_every);
         if self.update_pct.is_zero() || every == Every::ONE {
@@ -237,7 +231,6 @@ impl Workload {
         }
     }
 
-    /// Checks that the largest operation fits into so many blocks.
     fn check_room(&self, room: u64, what: &str, raise: &str) -> Result<(), WorkloadError> {
         let unit = self.largest_unit().get();
         if u64::from(unit) <= room {

@@ -31,7 +31,7 @@ pub struct PercentInterval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Such as 0.95.
+    /// A share such as 0.95.
     pub confidence: f64,
 }
 

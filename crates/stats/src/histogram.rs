@@ -296,7 +296,7 @@ pub fn nearest_rank(p: f64, count: u64) -> u64 {
     (rank as u64).clamp(1, count)
 }
 
-/// At most 584 years.
+/// Durations end at 584 years.
 pub fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

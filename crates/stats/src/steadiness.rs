@@ -54,9 +54,9 @@ impl Steadiness {
 /// Condition of a steady run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyRule {
-    /// At least 2.
+    /// The least is 2.
     pub windows: usize,
-    /// At least 1.
+    /// The least is 1.
     pub window_s: u64,
     /// A share of the windows' mean: 0.03 is 3 %.
     pub tolerance: f64,
