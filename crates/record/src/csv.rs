@@ -174,6 +174,7 @@ impl OperationsWriter {
         self.file.flush().map_err(RecordError::io("writing", &self.path))
     }
 
+    /// Removes the list of a run that left no record.
     pub fn remove(directory: &Path) {
         // A file that stays marks itself as incomplete.
         let _ = std::fs::remove_file(directory.join(OPERATIONS_FILE));
