@@ -138,7 +138,7 @@ pub fn end_programs() {
 mod tests {
     use super::*;
 
-    /// A shell that ignores the wish to end, and whose child does.
+    /// The child ignores the wish to end too.
     fn stubborn() -> ProgramGroup {
         ProgramGroup::start(Command::new("sh").args(["-c", "trap '' TERM; sleep 1000 & wait; sleep 1000"]))
             .unwrap()

@@ -406,8 +406,8 @@ mod tests {
         assert!((waited.others_since(&earlier, &own) - (0.5 + 6.75 - 6.0 + 0.25 + 0.5)).abs() < 1e-9);
     }
 
-    /// A build of ten minutes that ended within a run of ten seconds was 304.9 % of a host with two CPUs: its time before
-    /// the run was subtracted only if its own parent still lived.
+    /// A build that ended within a run was 304.9 % of two CPUs: its time before the run was subtracted only if its parent still
+    /// lived.
     #[test]
     fn others_that_ended_with_their_parents_do_not_count_with_their_whole_lives() {
         // A shell 10, a build 11, its compilers 12 and 13; the build ends with both of them, and the shell waits for it.
@@ -432,7 +432,7 @@ mod tests {
         assert!(shell_waited.others_since(&earlier, &ours).abs() < 1e-9);
     }
 
-    /// Real processes: one that works and its parent end, and the parent's parent stays.
+    /// A process that works and its parent end, and the parent's parent stays.
     #[test]
     fn a_family_that_ends_counts_with_its_time_in_the_interval() {
         const FAMILY: &str = "sh -c 'sh -c \"i=0; while [ \\$i -lt 400000 ]; do i=\\$((i+1)); done; echo worked; read go\"; true'; \

@@ -42,7 +42,7 @@ mod tests {
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::thread;
 
-    /// One test after the other would end the connections of tests beside it.
+    /// The call ends connections of the whole process, so one test holds all cases.
     #[test]
     fn a_call_that_waits_for_a_peer_returns_and_pairs_stay_open() {
         let folder = tempfile::tempdir().unwrap();

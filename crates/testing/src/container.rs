@@ -1,5 +1,4 @@
-//! A network namespace with a cable that can be pulled, and a container for a server, as a runtime makes one: it has processes,
-//! mounts, a network and names of its own, and a control group.
+//! A network namespace with a cable that can be pulled, and a container for a server, with a control group.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,10 +10,9 @@ use rustix::process::Signal;
 
 use crate::process::{Process, available, finish, until_it_serves, within};
 
-/// The data folder as a server in a container sees it.
 pub(crate) const DATA: &str = "/srv";
 
-/// Arguments of `unshare`: the network is separate already.
+/// The network is separate already.
 const APART: [&str; 9] = [
     "--pid",
     "--mount",
@@ -26,21 +24,19 @@ const APART: [&str; 9] = [
     "--kill-child",
     "--",
 ];
-/// Folders of the controllers of CPU and memory, of both versions of control groups.
 const CONTROLLERS: [&str; 4] =
     ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
 
-/// Networks of four addresses below 10.0.0.0/8.
+/// Four addresses of each lie below 10.0.0.0/8.
 const NETWORKS: u32 = 100 * 250;
-/// Networks that are tried: others may be taken.
+/// Others may be taken.
 const TRIES: u32 = 100;
 
-/// A network namespace with one cable to this machine's network. A process holds it, which the system ends with the test: nothing
-/// is left of a network whose test was killed, to which the connections of a later test could go.
+/// A process holds it, which the system ends with the test: connections of a later test must not go to the network of a killed
+/// one.
 #[derive(Debug)]
 pub struct Network {
     holder: Option<Process>,
-    /// The name of the cable's near end.
     name: String,
     number: u32,
 }
@@ -71,7 +67,7 @@ impl Network {
         Ok(network)
     }
 
-    /// The name of a cable exists once: programs that look for a free network at the same time find different ones.
+    /// The name of a cable exists once, so concurrent programs find different networks.
     fn lay_cable(&mut self) -> Result<(), String> {
         let mut refused = "no addresses are free".to_owned();
         for number in (0..TRIES).map(|tried| (std::process::id() + tried) % NETWORKS) {
@@ -91,12 +87,11 @@ impl Network {
         Err(refused)
     }
 
-    /// The lines of `ip` about this machine's addresses in the network: others may have them already.
+    /// Other programs may have these addresses already.
     fn addresses(&self) -> Result<String, String> {
         ip(&format!("-oneline address show to {}/30", self.host(0)))
     }
 
-    /// The process that holds the namespace. 0 only when the value goes.
     fn holder_id(&self) -> u32 {
         self.holder.as_ref().map_or(0, Process::pid)
     }
@@ -111,12 +106,10 @@ impl Network {
         inside("link set lo up")
     }
 
-    /// This machine's address on the cable.
     pub fn near(&self) -> IpAddr {
         self.host(1)
     }
 
-    /// The address at the other end.
     pub fn far(&self) -> IpAddr {
         self.host(2)
     }
@@ -126,14 +119,13 @@ impl Network {
         IpAddr::from([10, second, third, last])
     }
 
-    /// Runs a program in the namespace.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--net", "--target", &self.holder_id().to_string(), "--"]).arg(program);
         command
     }
 
-    /// Pulls the cable: packets vanish, and neither side is notified.
+    /// Packets vanish, and neither side is notified.
     pub fn pull(&self) {
         ip(&format!("link set {} down", self.name)).expect("a cable");
     }
@@ -148,7 +140,7 @@ impl Drop for Network {
     }
 }
 
-/// A network and a control group. Both are removed with the value.
+/// Both are removed with the value.
 #[derive(Debug)]
 pub struct Container {
     network: Network,
@@ -160,9 +152,9 @@ impl Container {
     pub fn make_or_skip() -> Option<Self> {
         let network = Network::make_or_skip()?;
         let groups = CONTROLLERS.into_iter().map(|at| Path::new(at).join(&network.name));
-        // A group that can't be made has no controller here, or is of the other version.
+        // Other groups have no controller here, or are of the other version.
         let is_one = |folder: &PathBuf| folder.parent().is_some_and(|at| at.join("cgroup.procs").is_file());
-        // A test that was killed left its group, with its limits.
+        // A killed test left its group, with its limits.
         let is_made = |folder: &PathBuf| {
             let _ = fs::remove_dir(folder);
             fs::create_dir(folder).is_ok()
@@ -171,12 +163,11 @@ impl Container {
         Some(Self { network, groups })
     }
 
-    /// Its address, as this machine reaches it.
     pub fn address(&self) -> IpAddr {
         self.network.far()
     }
 
-    /// Limits its processes to so many CPUs, or removes the limit. False where the machine has no such controller.
+    /// `None` removes the limit. False without such a controller.
     pub fn limit_cpus(&self, cpus: Option<f64>) -> bool {
         const PERIOD_US: f64 = 100_000.0;
         let quota = cpus.map(|cpus| (cpus * PERIOD_US).round());
@@ -185,7 +176,7 @@ impl Container {
         self.write("cpu.cfs_quota_us", &of_one) || self.write("cpu.max", &format!("{of_two} {PERIOD_US}"))
     }
 
-    /// Limits the memory of its processes and of their page cache. False where the machine has no such controller.
+    /// The page cache counts too. False without such a controller.
     pub fn limit_memory(&self, bytes: u64) -> bool {
         let bytes = bytes.to_string();
         self.write("memory.limit_in_bytes", &bytes) || self.write("memory.max", &bytes)
@@ -196,7 +187,7 @@ impl Container {
         paths.filter(|path| path.is_file()).any(|path| fs::write(path, text).is_ok())
     }
 
-    /// Runs a command in the container, which sees the folder `data` as [`DATA`].
+    /// The container sees the folder `data` as [`DATA`].
     pub(crate) fn command(&self, inner: &Command, data: &Path) -> Command {
         let mut command = Command::new("sh");
         // Arguments: the data folder, the number of groups, the groups, the command.
@@ -223,7 +214,6 @@ impl Drop for Container {
     }
 }
 
-/// The output of `ip`.
 fn ip(words: &str) -> Result<String, String> {
     let say = |error: &dyn std::fmt::Display| format!("ip {words}: {error}");
     let done = Command::new("ip").args(words.split(' ')).output().map_err(|error| say(&error))?;
@@ -241,7 +231,7 @@ mod tests {
     use crate::process::send;
     use crate::tries::{ensure, until};
 
-    /// Connections to a server in one network went to another one with the same addresses, and were refused.
+    /// Connections to a server in one network went to another one with the same addresses.
     #[test]
     fn two_networks_have_different_addresses_and_end_with_the_test() {
         let (Some(one), Some(other)) = (Network::make_or_skip(), Network::make_or_skip()) else { return };

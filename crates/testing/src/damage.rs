@@ -6,13 +6,10 @@ use slob_spec::RedoStress;
 
 use crate::work::{FIRST, LOAD, load_schema, schema, session_plan};
 
-/// Checks an engine with damaged schemas. `damage` damages a schema in the way of the given words.
+/// `damage` damages a schema in the way of the given words.
 ///
-/// Schema 1 is sound, and schema 2 gets each of `damages`. Then schema 1 gets them while it is the only one, and the error
-/// must contain `remedy`, in which `{}` is the number. The target must be empty, and is empty afterwards.
-///
-/// # Panics
-/// With the damage and the complaint.
+/// Schema 1 is sound, and schema 2 gets each of `damages`. Then schema 1 gets them while it is the only one, and the error must
+/// contain `remedy`, in which `{}` is the number. The target must be empty, and is empty afterwards.
 pub fn survives_damage(
     open: impl Fn() -> Result<Box<dyn Engine>>,
     damages: &[&str],
@@ -51,11 +48,7 @@ pub fn survives_damage(
     engine.drop_schema(FIRST).expect("a sound schema");
 }
 
-/// Checks a sound and a damaged schema: both are listed as parts of the same load, the server is described, and no run uses
-/// the damaged one.
-///
-/// # Panics
-/// With the damage and the complaint.
+/// Both are listed as parts of one load, the server is described, and no run uses the damaged one.
 pub fn check_damaged(engine: &dyn Engine, sound: SchemaNo, damaged: SchemaNo, damage: &str) {
     let states = engine.schemas().unwrap_or_else(|error| panic!("{damage}: {error}"));
     let found: Vec<_> =

@@ -1,4 +1,4 @@
-//! A Galera cluster for a test: some servers on loopback, each with a data folder of its own.
+//! A Galera cluster: servers on loopback, each with a data folder.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
@@ -10,24 +10,18 @@ use mysql::prelude::Queryable;
 use crate::mariadb::{ACCOUNT, MariaDb, Product, connect};
 use crate::process::{Served, available, last_lines};
 
-/// The path of Galera in packages.
 const PROVIDER: &str = "/usr/lib/galera/libgalera_smm.so";
-/// The time for a node to join: it copies all data of another one.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// Below those that the system gives to clients, which could take one between two starts of a node.
+/// The system gives higher ports to clients, which could take one between two starts of a node.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
-/// Ports of a node: for clients, for the group, for incremental and for full transfers of state.
+/// For clients, for the group, for incremental and for full transfers of state.
 const PORTS_OF_A_NODE: usize = 4;
 
-/// The nodes; all are ended with the value.
 pub struct Galera {
-    /// In the order in which they were started.
     pub nodes: Vec<MariaDb>,
 }
 
 impl Galera {
-    /// Makes a cluster and waits until all nodes are in it. `None`, with a line on stderr, if Galera is not installed and the test
-    /// is to be skipped.
     pub fn start_or_skip(nodes: usize, settings: &[&str]) -> Option<Self> {
         available(Product::MariaDb.installed())?;
         available(installed())?;
@@ -52,25 +46,22 @@ impl Galera {
         Ok(cluster)
     }
 
-    /// Starts a node that is not running, and waits until it has what the others have.
     pub fn restart(&mut self, number: usize) -> Result<(), String> {
         self.nodes[number].begin()?;
         wait_until_in(&self.nodes[number])
     }
 
-    /// The endpoints of all nodes, as a list.
     pub fn endpoints(&self) -> String {
         let ends: Vec<String> = self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
         ends.join(",")
     }
 
-    /// The number of nodes that a node sees, itself included.
+    /// It counts itself.
     pub fn size_seen_by(&self, number: usize) -> u64 {
         status(&self.nodes[number], "wsrep_cluster_size").and_then(|text| text.parse().ok()).unwrap_or(0)
     }
 }
 
-/// A node that was never started, with an empty data folder.
 fn node(number: usize, ports: &[&[u16]], settings: &[&str]) -> Result<MariaDb, String> {
     let mut served = Served::new(ACCOUNT, "slob-my")?;
     let data = served.data_folder();
@@ -129,9 +120,8 @@ fn status(node: &MariaDb, name: &str) -> Option<String> {
     row.map(|(_, value)| value)
 }
 
-/// So many ports that are free now.
 fn free_ports(count: usize) -> Result<Vec<u16>, String> {
-    // Test programs that run at the same time begin at different places.
+    // Concurrent test programs begin at different places.
     let begin = usize::try_from(std::process::id()).unwrap_or(0) * 64 % PORTS.len();
     let order = PORTS.cycle().skip(begin).take(PORTS.len());
     let free = order.filter(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());

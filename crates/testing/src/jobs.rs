@@ -1,4 +1,4 @@
-//! Tests that every engine of a database server passes, on a real server with one loaded schema.
+//! Tests that every engine of a server passes, with one loaded schema.
 
 use std::any::Any;
 use std::net::IpAddr;
@@ -19,47 +19,38 @@ use crate::process::Served;
 use crate::tries::{ensure, shown_within, until};
 use crate::work::{self, FIRST, LOAD, batch, executed, load_schema, median, took};
 
-/// A real server that an engine works on.
 pub trait TestServer {
     fn served(&self) -> &Served;
 
-    /// The target of an account that has what the documentation asks for, and no more. It is made here.
     fn plain_target(&self) -> String;
 
-    /// The target of that account at another address of the server, without TLS.
     fn plain_target_at(&self, host: IpAddr, port: u16) -> String;
 
-    /// Runs statements as the administrator, where our schemas are.
     fn run(&self, statements: &str);
 
-    /// A single number, asked by the administrator.
     fn number(&self, sql: &str) -> i64;
 
-    /// The number of sessions that execute a batch.
     fn busy_sessions(&self) -> i64;
 
-    /// Ends what a busy session does, or its connection.
+    /// Ends its batch, or its connection.
     fn end_busy_session(&self, with_connection: bool);
 
-    /// Kills the server's first process.
     fn kill(&mut self);
 
-    /// Kills all its processes at once, as a power failure would.
+    /// A power failure kills all processes at once.
     fn power_off(&mut self) {
         self.kill();
     }
 
-    /// Stops the server if it runs, and starts it again on the same port and data.
     fn restart(&mut self);
 
-    /// Starts it again in a container, where it listens at the container's address too.
+    /// It listens at the container's address too.
     fn restart_contained(&mut self, container: Arc<Container>);
 
-    /// Locks the main table of the first schema until the value is dropped.
+    /// The drop of the value unlocks it.
     fn lock_main_table(&self) -> Box<dyn Any>;
 }
 
-/// A server with one loaded schema, and the engine of the plain account.
 pub struct Loaded<S> {
     pub server: S,
     pub target: String,
@@ -75,7 +66,6 @@ impl<S: TestServer> Loaded<S> {
         Self { server, target, engine, kind }
     }
 
-    /// Opens the same target again.
     pub fn reopened(&self, flags: &[(&str, &str)]) -> Box<dyn Engine> {
         work::open(&self.kind, &self.target, flags).expect("it opens")
     }
@@ -88,7 +78,6 @@ impl<S: TestServer> Loaded<S> {
         self.engine.snapshot().expect("readable")
     }
 
-    /// The counters of some work.
     pub fn counted(&self, work: impl FnOnce()) -> Counters {
         let before = self.snapshot();
         work();
@@ -96,7 +85,6 @@ impl<S: TestServer> Loaded<S> {
     }
 }
 
-/// The engine passes the contract suite.
 pub fn passes_the_contract_suite(server: &impl TestServer, kind: EngineKind, flags: &[(&str, &str)]) {
     let target = server.plain_target();
     let open = || work::open(&kind, &target, flags);
@@ -105,7 +93,7 @@ pub fn passes_the_contract_suite(server: &impl TestServer, kind: EngineKind, fla
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// A damaged schema hides no sound one and can be dropped. `{}` is the schema's name in `damages`, and its number in `drop`.
+/// `{}` is the schema's name in `damages`, and its number in `drop`.
 pub fn survives_damage(server: &impl TestServer, kind: EngineKind, damages: &[&str], drop: &str) {
     let target = server.plain_target();
     let open = || work::open(&kind, &target, &[]);
@@ -113,7 +101,7 @@ pub fn survives_damage(server: &impl TestServer, kind: EngineKind, damages: &[&s
     damage::survives_damage(open, damages, &mut break_schema, drop);
 }
 
-/// Redo follows the columns that UPDATEs set. `check` gets the counters of 100 UPDATEs of 8 rows.
+/// `check` gets the counters of 100 UPDATEs of 8 rows.
 pub fn redo_follows_the_updates<S: TestServer>(loaded: &Loaded<S>, check: impl Fn(&Counters)) {
     let mut bytes = Vec::new();
     for (redo, nonce) in [(RedoStress::Lite, 5), (RedoStress::Lite, 6), (RedoStress::Heavy, 7)] {
@@ -128,7 +116,7 @@ pub fn redo_follows_the_updates<S: TestServer>(loaded: &Loaded<S>, check: impl F
     assert!(bytes[2] > 3.0 * bytes[1], "LITE, LITE, HEAVY: {bytes:?}");
 }
 
-/// A sampler whose connection is ended reconnects, and shows the time without samples as the event `not_sampled`.
+/// The time without samples is the event `not_sampled`.
 pub fn the_sampler_reconnects<S: TestServer>(
     loaded: &Loaded<S>,
     is_state: fn(&WaitEvent) -> bool,
@@ -151,7 +139,7 @@ pub fn the_sampler_reconnects<S: TestServer>(
     sampled_until(&is_state, before_us + 300_000);
 }
 
-/// The errors of a batch say what ended it: a request, the end of its connection, or of the server. They are returned.
+/// A request, the end of a connection, or of the server end a batch. Returns the errors.
 pub fn errors_say_what_ended_a_batch<S: TestServer>(loaded: &mut Loaded<S>) -> Vec<EngineError> {
     let ops = batch(0, 1, 3, 500).ops().iter().map(|op| Op { pause_us: 100_000, ..*op }).collect::<Vec<_>>();
     let mut ended_by = |end: fn(&mut S), kind: ErrorKind| {
@@ -173,7 +161,7 @@ pub fn errors_say_what_ended_a_batch<S: TestServer>(loaded: &mut Loaded<S>) -> V
     errors
 }
 
-/// A deadline ends a stretch between operations, and the next call goes on. The outcomes of three calls are returned.
+/// A deadline ends a stretch between operations, and the next call goes on. Returns the outcomes of three calls.
 pub fn a_deadline_ends_a_stretch<S: TestServer>(
     loaded: &Loaded<S>,
     mut batch: Batch,
@@ -197,7 +185,7 @@ pub fn a_deadline_ends_a_stretch<S: TestServer>(
     outcomes.into()
 }
 
-/// A stretch of small operations costs less than a statement for each. The server's own durations are compared, in turns.
+/// Compares the server's own durations, in turns.
 pub fn a_stretch_costs_less_than_statements<S: TestServer>(loaded: &Loaded<S>) {
     let apart = loaded.reopened(&[("LOOP", "statement")]);
     assert_eq!(apart.server().expect("an answer").capabilities.joined_blocks, 0);
@@ -216,7 +204,6 @@ pub fn a_stretch_costs_less_than_statements<S: TestServer>(loaded: &Loaded<S>) {
     });
 }
 
-/// True if each operation begins when the one before it has ended, or later.
 pub fn is_in_order(outcome: &Outcome) -> bool {
     let in_order = |pair: &[OpOutcome]| pair[0].start_ns + pair[0].duration_ns <= pair[1].start_ns;
     outcome.ops().windows(2).all(in_order)

@@ -1,7 +1,6 @@
-//! The common part of tests of several rooms: real servers in temporary folders, and a small load with operations on it.
+//! The common part of tests: real servers in temporary folders, and a small load.
 //!
-//! A server is made in a folder of its own, reachable through a unix socket there and on loopback, ended and removed with the
-//! value, and ended by the system if the test itself is killed. No part of this is in the program.
+//! A server listens on loopback and a unix socket, ends with the value, and ends if the test is killed.
 #![forbid(unsafe_code)]
 
 mod container;
@@ -23,12 +22,11 @@ pub use container::{Container, Network};
 pub use process::{Served, as_nobody, available, children, send};
 pub use sshd::Sshd;
 
-/// A folder of `target/test-servers`, where `.ci/install-test-servers` puts servers beside the machine's own.
+/// `.ci/install-test-servers` puts servers there.
 fn test_servers(name: &str) -> PathBuf {
     target_folder().join("test-servers").join(name)
 }
 
-/// The workspace's folder `target`.
 fn target_folder() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let is_workspace = |folder: &&Path| folder.join("Cargo.lock").is_file();

@@ -1,4 +1,4 @@
-//! A real server of MariaDB, or of MySQL, for a test.
+//! A real server of MariaDB or MySQL.
 
 use std::any::Any;
 use std::net::IpAddr;
@@ -18,16 +18,15 @@ use crate::process::{Process, Served, available, finish, on_a_port, until_it_ser
 use crate::test_servers;
 use crate::tries::until;
 
-/// The variables of its clients begin with this.
 const VARIABLES: &str = "MYSQL";
-/// The account that packages make for it.
+/// Packages make this account.
 pub(crate) const ACCOUNT: &str = "mysql";
 const BUSY: &str =
     "FROM information_schema.PROCESSLIST WHERE USER = 'plain' AND DB LIKE 'slob%' AND COMMAND = 'Execute'";
-/// Words of a start that may succeed when it is repeated.
+/// A start with these words may succeed when it is repeated.
 const PASSING: &[&str] = &["Address already in use"];
 
-/// A server with a data folder of its own. Its administrator is `root` without a password.
+/// Its administrator is `root` without a password.
 #[derive(Debug)]
 pub struct MariaDb {
     pub(crate) served: Served,
@@ -44,13 +43,12 @@ impl Deref for MariaDb {
 }
 
 impl MariaDb {
-    /// Makes and starts a server, MariaDB unless [`Product::asked`] says otherwise, with options as on its command line but
-    /// without their hyphens. `None`, with a line on stderr, if it is not installed and the test is to be skipped.
+    /// Settings are options without their hyphens. `None`, with a line on stderr, if it is not installed and the test is to be
+    /// skipped.
     pub fn start_or_skip(settings: &[&str]) -> Option<Self> {
         Self::start_product_or_skip(Product::asked(), settings)
     }
 
-    /// Does the same for a test that is about one product.
     pub fn start_product_or_skip(product: Product, settings: &[&str]) -> Option<Self> {
         available(product.installed())?;
         Some(Self::start(product, settings).expect("a server"))
@@ -65,38 +63,33 @@ impl MariaDb {
         Ok(server)
     }
 
-    /// A target of loopback for an account.
     pub fn target(&self, user: &str) -> String {
         format!("mysql://{user}@127.0.0.1:{}/?defaults-file=/dev/null", self.port)
     }
 
-    /// A target through the unix socket.
     pub fn socket_target(&self, user: &str) -> String {
         let path = self.socket().display().to_string().replace('/', "%2F");
         format!("mysql://{user}@{path}/?defaults-file=/dev/null")
     }
 
-    /// A connection of the administrator that does not use the code under test.
+    /// It does not use the code under test.
     pub fn admin(&self) -> Conn {
         connect(&self.socket()).expect("the administrator connects")
     }
 
-    /// Runs a statement as the administrator.
     pub fn sql(&self, statement: &str) {
         self.admin().query_drop(statement).expect("the administrator's statement");
     }
 
-    /// A single number, asked by the administrator.
     pub fn ask(&self, sql: &str) -> u64 {
         self.admin().query_first(sql).expect("an answer").expect("a row")
     }
 
-    /// Ends the server as an administrator would, and waits until it is gone.
     pub fn stop(&mut self) {
         self.served.end(Signal::TERM);
     }
 
-    /// Restarts it with more settings, which replace those it has.
+    /// They replace present settings.
     pub fn restart_with(&mut self, settings: &[String]) {
         self.settings.extend_from_slice(settings);
         self.restart();
@@ -106,8 +99,7 @@ impl MariaDb {
         self.folder.path().join("s")
     }
 
-    /// One of the server's programs, in its folder and with its temporary files there: a server that starts removes the
-    /// temporary tables of all others in the same folder.
+    /// Temporary files lie in its folder: a starting server removes the temporary tables of all others in a folder.
     fn command(&self, name: &str) -> Result<Command, String> {
         let command = self.account.command(&self.product.program(name)?, VARIABLES);
         let mut command = self.product.started(command);
@@ -130,7 +122,7 @@ impl MariaDb {
         finish(&mut command)
     }
 
-    /// Starts on the port it has; the first time on a free one.
+    /// The first start takes a free port.
     pub(crate) fn begin(&mut self) -> Result<(), String> {
         let (process, port) = on_a_port(self.fixed_port(), PASSING, |port| self.begin_on(port))?;
         (self.served.process, self.served.port) = (Some(process), port);
@@ -229,35 +221,32 @@ pub(crate) fn connect(socket: &Path) -> Result<Conn, mysql::Error> {
     Conn::new(OptsBuilder::new().socket(socket.to_str()).user(Some("root")))
 }
 
-/// The folders of programs in packages, beside those of PATH.
+/// PATH comes first.
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/mysql/bin", "/usr/local/bin"];
-/// Makes a mount namespace in which another root's `/usr` takes the place of this machine's, for the program that follows alone.
-/// Nothing of the machine changes, and nothing is left when the program ends.
+/// Another root's `/usr` takes the place of this machine's for one program alone, and nothing is left at its end.
 const WITH_USR_OF: [&str; 6] =
     ["--mount", "--propagation=private", "--", "sh", "-c", r#"mount --bind "$0/usr" /usr && exec "$@""#];
 
-/// A server of the MySQL family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Product {
-    /// The MariaDB of the machine's packages.
     MariaDb,
-    /// A later MariaDB, in a root of its own.
+    /// It has a root of its own.
     MariaDb11,
-    /// MySQL, in a root of its own.
+    /// It has a root of its own.
     MySql9,
 }
 
 impl Product {
     const ALL: [Self; 3] = [Self::MariaDb, Self::MariaDb11, Self::MySql9];
 
-    /// The one that `SLOB_TEST_MYSQL` names: the server of tests that are not about one of them.
+    /// `SLOB_TEST_MYSQL` names it.
     pub fn asked() -> Self {
         let Ok(asked) = std::env::var("SLOB_TEST_MYSQL") else { return Self::MariaDb };
         let named = Self::ALL.into_iter().find(|product| product.name() == asked);
         named.unwrap_or_else(|| panic!("SLOB_TEST_MYSQL={asked} is none of {:?}", Self::ALL.map(Self::name)))
     }
 
-    /// Its name, which is that of its folder of `target/test-servers` too.
+    /// Its folder of `target/test-servers` has the same name.
     pub fn name(self) -> &'static str {
         match self {
             Self::MariaDb => "mariadb",
@@ -270,12 +259,11 @@ impl Product {
         self == Self::MySql9
     }
 
-    /// The program that serves.
     fn server(self) -> &'static str {
         if self.is_mysql() { "mysqld" } else { "mariadbd" }
     }
 
-    /// Settings of every test: small files, which a test does not wait for. Everything else is the server's default.
+    /// Small files save time. All else is the server's default.
     fn settings(self) -> &'static [&'static str] {
         if self.is_mysql() {
             // The folder of its default for files is made by a package.
@@ -285,7 +273,7 @@ impl Product {
         }
     }
 
-    /// The program that makes a data folder whose administrator has no password, and its arguments.
+    /// The administrator gets no password.
     fn init(self) -> (&'static str, &'static [&'static str]) {
         if self.is_mysql() {
             ("mysqld", &["--no-defaults", "--initialize-insecure"])
@@ -297,7 +285,7 @@ impl Product {
         }
     }
 
-    /// An error if its programs are not there or may not be started.
+    /// Fails if its programs are missing or may not be started.
     pub(crate) fn installed(self) -> Result<(), String> {
         self.program(self.server())?;
         self.program(self.init().0)?;
@@ -307,7 +295,7 @@ impl Product {
         Ok(())
     }
 
-    /// The path of a program, as its process will see it.
+    /// The path is the one that its process will see.
     pub(crate) fn program(self, name: &str) -> Result<PathBuf, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let root = self.root();
@@ -323,7 +311,6 @@ impl Product {
         })
     }
 
-    /// A command as the product's programs must be started.
     fn started(self, command: Command) -> Command {
         let Some(root) = self.root() else { return command };
         let mut outer = Command::new("unshare");

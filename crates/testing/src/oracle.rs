@@ -1,7 +1,7 @@
-//! A server that speaks Oracle's wire protocol, for a test: it knows the statements of our engine, and no SQL.
+//! A server that speaks Oracle's wire protocol and knows our statements, but no SQL.
 //!
-//! `crates/testing/oracle` has the server, and a description for each release or service. It shows that a driver and our
-//! statements get on with the protocol; what Oracle itself would answer, it can't show.
+//! `crates/testing/oracle` has the server, and a description for each release or service. It can't show what Oracle itself would
+//! answer.
 
 use std::fs;
 use std::ops::Deref;
@@ -13,19 +13,18 @@ use rustix::process::Signal;
 use crate::process::{Account, Process, Served, available, finish, free_port, on_a_port, until_it_serves};
 use crate::target_folder;
 
-/// Words of a start that may succeed when it is repeated.
+/// A start with these words may succeed when it is repeated.
 const PASSING: &[&str] = &["Address already in use"];
-/// Accepts a connection when the server does.
+/// It accepts a connection when the server does.
 const LOOPBACK: &str = "127.0.0.1";
 
-/// A server with an instance on each of its ports. Its administrator is `system`.
+/// Each port has an instance. The administrator is `system`.
 #[derive(Debug)]
 pub struct Oracle {
     served: Served,
     description: String,
-    /// The ports of all instances.
     ports: Vec<u16>,
-    /// The port of a listener that redirects to them in turn.
+    /// Its listener redirects to all ports in turn.
     redirecting: Option<u16>,
 }
 
@@ -38,13 +37,12 @@ impl Deref for Oracle {
 }
 
 impl Oracle {
-    /// Starts a server as a description has it (`19c`, `rds`). `None`, with a line on stderr, if the protocol's package is not
-    /// installed and the test is to be skipped.
+    /// A description is such as `19c` or `rds`. `None`, with a line on stderr, if the protocol's package is not installed and the
+    /// test is to be skipped.
     pub fn start_or_skip(description: &str) -> Option<Self> {
         Self::start_instances_or_skip(description, 1)
     }
 
-    /// The same with so many instances.
     pub fn start_instances_or_skip(description: &str, instances: usize) -> Option<Self> {
         Self::prepare_or_skip(description, instances).map(|mut server| {
             server.begin().expect("a server");
@@ -52,7 +50,7 @@ impl Oracle {
         })
     }
 
-    /// The same on TLS, with certificate and key, and perhaps the authority of the certificates that clients must have.
+    /// `clients` is the authority of the certificates that clients must have.
     pub fn start_with_tls_or_skip(description: &str, pem: &str, clients: Option<&str>) -> Option<Self> {
         Self::prepare_or_skip(description, 1).map(|mut server| {
             server.write("tls.pem", pem);
@@ -105,41 +103,38 @@ impl Oracle {
         command
     }
 
-    /// The target of the administrator, by the thin driver and all instances.
     pub fn target(&self) -> String {
         self.target_of("system:manager")
     }
 
-    /// The target of an account, `user:password`.
     pub fn target_of(&self, account: &str) -> String {
         let hosts: Vec<String> = self.ports.iter().map(|port| format!("{LOOPBACK}:{port}")).collect();
         format!("oracle://{account}@{}/pdb1?driver=thin", hosts.join(","))
     }
 
-    /// The target of the administrator by the listener that redirects to the instances in turn.
+    /// A listener redirects to the instances in turn.
     pub fn redirecting_target(&self) -> String {
         let port = self.redirecting.expect("several instances");
         format!("oracle://system:manager@//{LOOPBACK}:{port}/pdb1?driver=thin")
     }
 
-    /// Loses an instance with its sessions; the others have its blocks.
+    /// Its sessions are lost; other instances have its blocks.
     pub fn lose(&self, instance: usize) {
         self.write("lost", &instance.to_string());
     }
 
-    /// Has statements fail from now on: lines of `WORDS => FAULT`, as `serve.py` describes them; none at all with `""`.
+    /// Lines are `WORDS => FAULT`, as `serve.py` describes them; `""` ends all faults.
     pub fn fail(&self, faults: &str) {
         self.write("faults.new", faults);
         fs::rename(self.folder.path().join("faults.new"), self.folder.path().join("faults")).expect("a file");
     }
 
-    /// The statements of all sessions so far, a line each: account, instance, words, binds.
+    /// A line is account, instance, words, binds.
     pub fn statements(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.path().join("statements")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Kills the server as a power failure would.
     pub fn kill(&mut self) {
         self.served.end(Signal::KILL);
     }
@@ -151,12 +146,11 @@ impl Oracle {
     }
 }
 
-/// The server's own files.
 fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle")
 }
 
-/// The Python that `.ci/install-test-servers` puts the protocol's package into.
+/// `.ci/install-test-servers` puts the protocol's package there.
 fn python() -> PathBuf {
     target_folder().join("test-readers/bin/python")
 }

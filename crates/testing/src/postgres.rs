@@ -1,4 +1,4 @@
-//! A real PostgreSQL server for a test.
+//! A real PostgreSQL server.
 
 use std::any::Any;
 use std::ffi::OsString;
@@ -24,25 +24,24 @@ use crate::process::{
 use crate::test_servers;
 use crate::tries::{ensure, until};
 
-/// Everybody is let in without a password, unless a test says otherwise.
+/// A test may demand a password.
 const TRUST: &[&str] = &["local all all trust", "host all all 127.0.0.1/32 trust"];
 
-/// The variables of its clients begin with this.
 const VARIABLES: &str = "PG";
 const BUSY: &str =
     "FROM pg_stat_activity WHERE application_name = 'slob' AND state = 'active' AND query LIKE 'CALL%'";
-/// Words of a start that may succeed when it is repeated.
+/// A start with these words may succeed when it is repeated.
 const PASSING: &[&str] = &["could not bind", "pre-existing shared memory block", "lock file"];
 
-/// Processes and shared memory apart from those of the test, ended with the program that starts them.
+/// The program that starts them ends these processes.
 const APART: [&str; 5] = ["--pid", "--ipc", "--fork", "--kill-child", "--"];
 
-/// A server with a data folder of its own. Its superuser is `postgres`, its database too.
+/// Its superuser is `postgres`, its database too.
 #[derive(Debug)]
 pub struct Cluster {
     served: Served,
     programs: PathBuf,
-    /// True if its processes have numbers of their own, which the system of the test does not know.
+    /// The system of the test does not know the numbers of its processes.
     apart: bool,
 }
 
@@ -55,18 +54,17 @@ impl Deref for Cluster {
 }
 
 impl Cluster {
-    /// Makes and starts a server that trusts everybody, with settings of `postgresql.conf`.
+    /// It trusts everybody.
     pub fn start(version: Version, settings: &[(&str, &str)]) -> Result<Self, String> {
         Self::start_with(version, settings, TRUST)
     }
 
-    /// Does the same; `None`, with a line on stderr, if the version is not installed and the test is to be skipped. Nothing is
-    /// skipped with `CI=true`.
     pub fn start_or_skip(version: Version, settings: &[(&str, &str)]) -> Option<Self> {
         Self::start_with_or_skip(version, settings, TRUST)
     }
 
-    /// Does the same with lines of `pg_hba.conf`. The superuser is always let in through the unix socket.
+    /// Lines of `pg_hba.conf` are `access`. The superuser may always use the unix socket. `None`, with a line on stderr, if the
+    /// version is not installed and the test is to be skipped.
     pub fn start_with_or_skip(version: Version, settings: &[(&str, &str)], access: &[&str]) -> Option<Self> {
         available(version.programs())?;
         Some(Self::start_with(version, settings, access).expect("a server"))
@@ -82,43 +80,38 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// A target with a host of loopback and the superuser's name.
     pub fn target(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// A target through the unix socket.
     pub fn unix_target(&self) -> String {
         let folder = self.socket_folder().display().to_string().replace('/', "%2F");
         format!("postgres://postgres@{folder}:{}/postgres", self.port)
     }
 
-    /// The folder that the unix socket is in.
     pub fn socket_folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A connection of the superuser that does not use the code under test.
+    /// It does not use the code under test.
     pub fn admin(&self) -> Client {
         self.admin_of("postgres")
     }
 
-    /// The same in another database.
     pub fn admin_of(&self, database: &str) -> Client {
         connect(self.socket_folder(), self.port, database).expect("the superuser connects")
     }
 
-    /// A single value, which the superuser asks for in the database of our schemas.
+    /// The superuser asks in the database of our schemas.
     pub fn ask<T: for<'a> FromSql<'a>>(&self, sql: &str) -> T {
         self.admin_of("slob").query_one(sql, &[]).expect("an answer").get(0)
     }
 
-    /// Runs statements as the superuser.
     pub fn sql(&self, statements: &str) {
         self.admin().batch_execute(statements).expect("the superuser's statements");
     }
 
-    /// Writes a file of the data folder, such as a certificate, as the server's account.
+    /// The file belongs to the server's account.
     pub fn write(&self, name: &str, text: &str, mode: u32) -> Result<(), String> {
         let path = self.data_folder().join(name);
         let say = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -127,18 +120,17 @@ impl Cluster {
         self.account.give(&path)
     }
 
-    /// Adds settings to `postgresql.conf`; they hold after [`Cluster::restart`].
+    /// They hold after [`Cluster::restart`].
     pub fn configure(&self, settings: &[(&str, &str)]) -> Result<(), String> {
         self.append("postgresql.conf", &setting_lines(settings))
     }
 
-    /// Ends the server as an administrator would, its sessions with it, and waits until it is gone.
+    /// Its sessions end too.
     pub fn stop(&mut self) {
         self.served.end(Signal::INT);
     }
 
-    /// Starts it again as in a container, where its processes have other numbers than here. False where the system does not allow
-    /// that to this account; stderr says so then.
+    /// Its processes have other numbers than here. False where the system does not allow that; stderr says so.
     #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
     pub fn restart_apart(&mut self) -> bool {
         let allowed = Command::new("unshare").args(APART).arg("true").output();
@@ -154,8 +146,7 @@ impl Cluster {
     fn init(&self) -> Result<(), String> {
         let mut command = self.account.command(&self.programs.join("initdb"), VARIABLES);
         command.args(["--no-sync", "--no-locale", "--encoding=UTF8", "--username=postgres", "--auth=trust"]);
-        // A file system that is shared with other tests must not be flushed by each of them; the data are real,
-        // and the settings of the server (fsync among them) are its own defaults.
+        // A file system that other tests share must not be flushed. The server's settings, with fsync, are its defaults.
         command.arg("-D").arg(self.data_folder());
         finish(command.current_dir(self.folder.path()))
     }
@@ -167,7 +158,7 @@ impl Cluster {
             .map_err(|e| format!("{}: {e}", path.display()))
     }
 
-    /// Starts on the port it has; the first time on a free one.
+    /// The first start takes a free port.
     fn begin(&mut self) -> Result<(), String> {
         let (process, port) = on_a_port(self.fixed_port(), PASSING, |port| self.begin_on(port))?;
         (self.served.process, self.served.port) = (Some(process), port);
@@ -280,10 +271,9 @@ fn setting_lines(settings: &[(&str, &str)]) -> String {
     settings.iter().map(|(name, value)| format!("{name} = '{}'\n", value.replace('\'', "''"))).collect()
 }
 
-/// A major version that the tests run against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// The one in Debian 12: the server of tests that are not about one version, for which `SLOB_TEST_POSTGRES` names another.
+    /// Debian 12 has it. `SLOB_TEST_POSTGRES` names another for tests of any version.
     V15,
     /// The first with asynchronous I/O.
     V18,
@@ -297,7 +287,6 @@ impl Version {
         }
     }
 
-    /// The folder of `initdb` and `postgres`.
     pub fn programs(self) -> Result<PathBuf, String> {
         let places = self.places();
         let found = places.iter().find(|folder| self.is_in(folder)).cloned();

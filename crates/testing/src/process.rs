@@ -14,10 +14,10 @@ use tempfile::TempDir;
 
 use crate::container::Container;
 
-/// What a server keeps when it is restarted: its port, its account and its folder.
+/// A restarted server keeps it.
 #[derive(Debug)]
 pub struct Served {
-    // Before the folder: fields are dropped in this order, and the server must be gone when its files go.
+    // Fields are dropped in this order: the server must be gone when its files go.
     pub(crate) process: Option<Process>,
     pub(crate) account: Account,
     /// 0 before the first start.
@@ -27,7 +27,6 @@ pub struct Served {
 }
 
 impl Served {
-    /// A new folder of the account of that name, and no process yet.
     pub(crate) fn new(account: &str, prefix: &str) -> Result<Self, String> {
         let account = Account::choose(account)?;
         let folder = tempfile::Builder::new().prefix(prefix).tempdir().map_err(|error| error.to_string())?;
@@ -35,7 +34,6 @@ impl Served {
         Ok(Self { process: None, account, port: 0, container: None, folder })
     }
 
-    /// The port on loopback.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -44,12 +42,11 @@ impl Served {
         self.folder.path().join("data")
     }
 
-    /// The id of the server's first process.
     pub fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(Process::pid)
     }
 
-    /// True unless the server is in a container whose address does not take connections on that port.
+    /// False if the server's container has an address that refuses connections on that port.
     pub(crate) fn is_reachable(&self, port: u16) -> bool {
         let connects = |container: &Arc<Container>| {
             let address = SocketAddr::new(container.address(), port);
@@ -58,23 +55,20 @@ impl Served {
         self.container.as_ref().is_none_or(connects)
     }
 
-    /// Ends the server by a signal, and waits until it is gone.
     pub(crate) fn end(&mut self, signal: Signal) {
         if let Some(process) = self.process.take() {
             process.end(signal);
         }
     }
 
-    /// The port of the last start.
     pub(crate) fn fixed_port(&self) -> Option<u16> {
         (self.port != 0).then_some(self.port)
     }
 }
 
-/// A server process, with a thread that waits for its end.
+/// A thread waits for its end.
 ///
-/// The thread is also its parent for the death signal: that is tied to the thread that started a process, and the
-/// thread of a test may end before a server that several tests share.
+/// The death signal is tied to the thread that started a process, and the thread of a test may end before a shared server.
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: Pid,
@@ -82,8 +76,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it, its messages going to `log`. It is killed when this program ends: by itself, or with a server that has another
-    /// account, which loses the signal with the account it had.
+    /// Messages go to `log`. The end of this program kills it, even if a change of account loses the death signal.
     pub(crate) fn spawn(command: &Command, log: Option<File>) -> Result<Self, String> {
         let mut outer = Command::new("setpriv");
         outer.args(["--pdeathsig", "KILL", "--"]);
@@ -106,19 +99,17 @@ impl Process {
         Ok(Self { pid, ended: Mutex::new(ended) })
     }
 
-    /// The process id.
     pub(crate) fn pid(&self) -> u32 {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// True if it ends within `limit`.
     pub(crate) fn ends_within(&self, limit: Duration) -> bool {
-        // Also true when the end was reported before: the thread is gone then.
+        // The thread is gone if the end was reported before.
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         !matches!(ended.recv_timeout(limit), Err(mpsc::RecvTimeoutError::Timeout))
     }
 
-    /// Sends `signal` and waits for the end; after a minute it is killed.
+    /// Kills it after a minute.
     pub(crate) fn end(self, signal: Signal) {
         let _ = kill_process(self.pid, signal);
         if !self.ends_within(Duration::from_secs(60)) {
@@ -128,12 +119,11 @@ impl Process {
     }
 }
 
-/// Sends a signal to a process, which may have ended.
+/// The process may have ended.
 pub fn send(pid: u32, signal: Signal) {
     let _ = Pid::from_raw(pid.cast_signed()).map(|pid| kill_process(pid, signal));
 }
 
-/// The processes that a process started.
 pub fn children(parent: u32) -> Vec<u32> {
     let is_child = |id: &u32| {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
@@ -144,13 +134,10 @@ pub fn children(parent: u32) -> Vec<u32> {
     names.filter_map(|name| name.to_str()?.parse().ok()).filter(is_child).collect()
 }
 
-/// The time for a server to start, and for obstacles to go.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Lines of a log that an error shows.
 const LAST_LINES: usize = 8;
 
-/// Starts on `fixed`, or on a free port. A failure with `passing` words is repeated: another program has just taken the port, or
-/// processes of a killed server are still ending.
+/// A failure with `passing` words is repeated: another program took the port, or a killed server still ends.
 pub(crate) fn on_a_port(
     fixed: Option<u16>,
     passing: &[&str],
@@ -171,7 +158,7 @@ pub(crate) fn on_a_port(
     }
 }
 
-/// Waits until a process serves; one that does not is ended with `signal`.
+/// A process that does not serve is ended with `signal`.
 pub(crate) fn until_it_serves(
     process: Process,
     serves: impl Fn() -> bool,
@@ -193,7 +180,6 @@ pub(crate) fn until_it_serves(
     }
 }
 
-/// Runs a program to its end.
 pub(crate) fn finish(command: &mut Command) -> Result<(), String> {
     let done = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if done.status.success() {
@@ -203,7 +189,6 @@ pub(crate) fn finish(command: &mut Command) -> Result<(), String> {
     Err(format!("{command:?}: {}\n{}", done.status, String::from_utf8_lossy(&said)))
 }
 
-/// The end of a log.
 pub(crate) fn last_lines(log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
@@ -215,7 +200,7 @@ pub(crate) fn free_port() -> Result<u16, String> {
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }
 
-/// What a test needs. `None`, with a line on stderr, if it is missing and the test is to be skipped; with `CI=true` that is a failure.
+/// `None`, with a line on stderr, skips a test; with `CI=true` it fails.
 #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 pub fn available<T>(needed: Result<T, String>) -> Option<T> {
     let message = match needed {
@@ -227,7 +212,7 @@ pub fn available<T>(needed: Result<T, String>) -> Option<T> {
     None
 }
 
-/// Makes a command the arguments of another one, with its environment and its folder.
+/// Keeps environment and folder.
 pub(crate) fn within(mut outer: Command, inner: &Command) -> Command {
     outer.arg(inner.get_program()).args(inner.get_args());
     for (name, value) in inner.get_envs() {
@@ -240,16 +225,15 @@ pub(crate) fn within(mut outer: Command, inner: &Command) -> Command {
     outer
 }
 
-/// Database servers refuse to run as root, so root runs them as another account.
+/// Database servers refuse to run as root.
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
-    /// User id and group id; `None` means the account of the test itself.
+    /// `None` is the account of the test.
     other: Option<(u32, u32)>,
 }
 
 impl Account {
-    /// The account of the test, or one without rights if that is root: the one of that name, which packages of the server
-    /// make, or `nobody`.
+    /// Root takes the account `name`, which packages make, or `nobody`.
     pub(crate) fn choose(name: &str) -> Result<Self, String> {
         if !rustix::process::geteuid().is_root() {
             return Ok(Self { other: None });
@@ -263,13 +247,11 @@ impl Account {
         Ok(Self { other })
     }
 
-    /// The account of the test itself.
     pub(crate) fn own() -> Self {
         Self { other: None }
     }
 
-    /// A command that runs `program` as this account, and ends it when the thread that started it ends. Variables for clients,
-    /// whose names begin with `variables`, are not meant for this server.
+    /// The program ends with the thread that started it. It gets no variables for clients, whose names begin with `variables`.
     pub(crate) fn command(&self, program: &Path, variables: &str) -> Command {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL"]);
@@ -289,7 +271,6 @@ impl Account {
         command
     }
 
-    /// Gives a file or folder to this account.
     pub(crate) fn give(&self, path: &Path) -> Result<(), String> {
         let Some((user, group)) = self.other else { return Ok(()) };
         std::os::unix::fs::chown(path, Some(user), Some(group))
@@ -303,8 +284,7 @@ fn find(passwd: &str, name: &str) -> Option<(u32, u32)> {
     Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
 }
 
-/// A command by an account without rights. `None`, with a line on stderr, where this test is not root's, or that account can't reach
-/// the program.
+/// `None`, with a line on stderr, without root, or if that account can't reach the program.
 #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 pub fn as_nobody(program: &Path) -> Option<Command> {
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;

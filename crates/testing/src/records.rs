@@ -1,4 +1,4 @@
-//! Hand-made records for tests: small, sound, and easy to spoil in one point.
+//! Hand-made records: small, sound, and easy to spoil in one point.
 
 #![expect(clippy::unwrap_used, reason = "the records are made here: each part is there")]
 
@@ -87,7 +87,7 @@ pub fn direct_read_run() -> Record {
     record
 }
 
-/// A server behind which the page cache serves nearly everything.
+/// The page cache serves nearly everything.
 pub fn page_cache_run() -> Record {
     let mut record = direct_read_run();
     record.id = "20261120T110000Z-buffered".into();
@@ -142,7 +142,6 @@ pub fn page_cache_run() -> Record {
     record
 }
 
-/// A run beside this one.
 pub fn with_neighbour(record: &mut Record, used: NeighbourUse) {
     let (name, target, run) = ("report".into(), "server:db2:5000/report".into(), "report-r1".into());
     record.together = Some(Together {
@@ -153,7 +152,7 @@ pub fn with_neighbour(record: &mut Record, used: NeighbourUse) {
     });
 }
 
-/// Five sessions only read beside three that only update, each a tenth as often.
+/// Five sessions only read, three only update, each a tenth as often.
 pub fn run_with_roles() -> Record {
     let mut record = update_run();
     let workload = &mut record.workload;
@@ -216,7 +215,7 @@ pub fn update_run() -> Record {
     record
 }
 
-/// A run of which there is something to say in every section of its report.
+/// Every section of the report has content.
 pub fn eventful_run() -> Record {
     let mut record = run_with_roles();
     record.probe = direct_read_run().probe;
@@ -254,7 +253,7 @@ pub fn eventful_run() -> Record {
     traced(record, 0)
 }
 
-/// A run that failed while its sessions connected: nearly everything is absent.
+/// Its sessions could not connect, so nearly everything is absent.
 pub fn failed_run() -> Record {
     let mut record = direct_read_run();
     record.id = "20261120T120000Z-direct".into();
@@ -277,7 +276,7 @@ pub fn failed_run() -> Record {
     record
 }
 
-/// A sampled second with that many SELECTs, each of which takes as long as 4 sessions need for it.
+/// 4 sessions need the second for that many SELECTs.
 pub fn interval(selects: u64) -> Interval {
     let reads = selects * 65;
     Interval {
@@ -296,7 +295,7 @@ pub fn interval(selects: u64) -> Interval {
     }
 }
 
-/// Replaces the series by one of so many seconds, with the SELECTs of each.
+/// `of_second` gives the SELECTs of each second.
 pub fn with_series(record: &mut Record, seconds: u64, of_second: impl Fn(u64) -> u64) {
     with_intervals(record, seconds, |second| interval(of_second(second)));
 }
@@ -306,7 +305,7 @@ fn with_intervals(record: &mut Record, seconds: u64, of_second: impl Fn(u64) -> 
     (0..seconds).for_each(|second| record.series.push(second, of_second(second)).unwrap());
 }
 
-/// Gives the operations of each second response times of so many times their service times.
+/// Response times are `times` the service times.
 pub fn with_responses(record: &mut Record, times: u64) {
     with_intervals(record, 72, |second| {
         let selects = 298 + (second * 7) % 5;
@@ -314,7 +313,7 @@ pub fn with_responses(record: &mut Record, times: u64) {
     });
 }
 
-/// Takes the samples of some seconds away, as if the sampler had been held up.
+/// The sampler was held up.
 pub fn with_gap(record: &mut Record, gap: std::ops::Range<u64>) {
     with_intervals(record, 72, |second| {
         let sampled = interval(298 + (second * 7) % 5);
@@ -326,7 +325,7 @@ pub fn with_gap(record: &mut Record, gap: std::ops::Range<u64>) {
     });
 }
 
-/// Makes the device have read that share of the database's physical reads.
+/// A share of the database's physical reads.
 pub fn with_device_read_share(record: &mut Record, share: f64) {
     let reads = (record.counters.get(Counter::PhysicalReads).unwrap() as f64 * share).round();
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
@@ -337,18 +336,17 @@ pub fn with_device_read_share(record: &mut Record, share: f64) {
     used.weighted_ms = used.read_time_ms + used.write_time_ms;
 }
 
-/// Takes a counter away, as of a database that does not have it.
+/// Some databases do not have it.
 pub fn uncounted(record: &mut Record, counter: Counter) {
     record.counters = record.counters.iter().filter(|(other, _)| *other != counter).collect();
 }
 
-/// Makes a latency one that the database sorts into wide buckets, beside what it counted exactly.
+/// The database sorts it into wide buckets, beside exact counts.
 pub fn with_exact(record: &mut Record, kind: LatencyKind, exact: WaitTotal) {
     let histogram = record.latencies.get(kind).unwrap().histogram.clone();
     record.latencies.set(kind, Latency { histogram, exact: Some(exact) });
 }
 
-/// Makes the host's CPUs that busy.
 pub fn with_host_busy(record: &mut Record, percent: f64) {
     let cpu = record.host.as_mut().unwrap().cpu.as_mut().unwrap();
     let total_s = cpu.total_s();
@@ -358,7 +356,7 @@ pub fn with_host_busy(record: &mut Record, percent: f64) {
     cpu.idle_s = total_s - cpu.user_s;
 }
 
-/// Makes the device that busy; `None` takes its counters away.
+/// `None` takes its counters away.
 pub fn with_utilisation(record: &mut Record, percent: Option<f64>) {
     let device = record.host.as_mut().unwrap().device.as_mut().unwrap();
     match (percent, device.counters.as_mut()) {
@@ -373,8 +371,7 @@ pub fn durations(of: &[(u64, u64)]) -> Histogram {
     durations
 }
 
-/// A run whose reads took 200 us by the database, 180 of them in the call and 120 in the device; `cached` of 1000 came from
-/// the page cache in 2 us.
+/// Reads took 200 us by the database, 180 in the call and 120 in the device; `cached` of 1000 took 2 us in the page cache.
 pub fn traced(mut record: Record, cached: u64) -> Record {
     let reads = 1000 - cached;
     let spans = [

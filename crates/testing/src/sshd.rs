@@ -12,7 +12,7 @@ use crate::process::{Process, available, finish, on_a_port, until_it_serves};
 
 const PROGRAM: &str = "/usr/sbin/sshd";
 
-/// A running server that lets this account in by a key. Programs that it starts find `slob` in [`Sshd::remote`].
+/// It lets this account in by a key. Its programs find `slob` in [`Sshd::remote`].
 #[derive(Debug)]
 pub struct Sshd {
     process: Option<Process>,
@@ -22,9 +22,6 @@ pub struct Sshd {
 
 impl Sshd {
     /// `None` where it is not installed, which stderr says.
-    ///
-    /// # Panics
-    /// If it does not start, or is not installed where `CI=true`.
     pub fn start_or_skip() -> Option<Self> {
         let missing = || format!("{PROGRAM} is not installed; .ci/install-test-servers installs it");
         available(Path::new(PROGRAM).is_file().then_some(()).ok_or_else(missing))?;
@@ -58,12 +55,12 @@ impl Sshd {
             at("remote")
         );
         fs::write(self.path("sshd_config"), config).map_err(|error| error.to_string())?;
-        // Its packages make this folder when the machine starts; only root's server needs it.
+        // Packages make this folder when the machine starts; only root's server needs it.
         let _ = fs::create_dir_all("/run/sshd");
         let log = self.path("log");
         let file = File::create(&log).map_err(|error| error.to_string())?;
         let mut command = Command::new("setpriv");
-        // Without starting itself anew for each connection, for which it would want to be a daemon of the system.
+        // Otherwise it starts itself anew for each connection, and wants to be a daemon of the system.
         command
             .args(["--pdeathsig", "KILL", "--", PROGRAM, "-D", "-r", "-e", "-f"])
             .arg(self.path("sshd_config"));
@@ -72,7 +69,7 @@ impl Sshd {
         until_it_serves(process, serves, Signal::TERM, &log)
     }
 
-    /// A program `ssh` that goes by a configuration of this server alone, whatever the account's own is.
+    /// The account's own configuration does not count.
     fn write_client(&self) -> Result<(), String> {
         let say = |error: std::io::Error| error.to_string();
         let at = |name| self.path(name).display().to_string();
@@ -92,31 +89,23 @@ impl Sshd {
         fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).map_err(say)
     }
 
-    /// What PATH must be for a program that is to reach this server by `ssh localhost`.
+    /// PATH of a program that reaches this server by `ssh localhost`.
     pub fn search_path(&self) -> String {
         let own = std::env::var("PATH").unwrap_or_default();
         format!("{}:{own}", self.path("client").display())
     }
 
-    /// A client that knows this server.
     pub fn client(&self) -> PathBuf {
         self.path("client").join("ssh")
     }
 
-    /// Puts a program into the search path of those who log in.
-    ///
-    /// # Panics
-    /// If that is not possible.
+    /// Users who log in find it.
     pub fn install(&self, name: &str, program: &Path) {
         let link = self.remote().join(name);
         let _ = fs::remove_file(&link);
         std::os::unix::fs::symlink(program, link).expect("a link");
     }
 
-    /// Puts a script there.
-    ///
-    /// # Panics
-    /// If that is not possible.
     pub fn install_script(&self, name: &str, text: &str) {
         let path = self.remote().join(name);
         let _ = fs::remove_file(&path);
@@ -124,12 +113,12 @@ impl Sshd {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a script that can be run");
     }
 
-    /// Where programs for those who log in are.
+    /// Users who log in find programs there.
     pub fn remote(&self) -> PathBuf {
         self.path("remote")
     }
 
-    /// The server's process, whose children serve connections.
+    /// Its children serve connections.
     pub fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(Process::pid)
     }

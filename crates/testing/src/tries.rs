@@ -1,21 +1,17 @@
-//! Measurements that other work on the machine can spoil. They are tried again; what always comes out wrong fails.
+//! Measurements that other work on the machine can spoil are repeated. Constant failure fails.
 
 use std::panic::Location;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a measurement shows, if it does; otherwise what was seen instead.
+/// The error says what was seen instead.
 pub type Seen<T = ()> = Result<T, String>;
 
-/// `Ok` if the figures are as they should be; otherwise what they are.
 pub fn ensure(holds: bool, figures: impl FnOnce() -> String) -> Seen {
     if holds { Ok(()) } else { Err(figures()) }
 }
 
-/// Measures until it shows, so many times at most. Stderr says how often it took, if more than once, and what the others saw.
-///
-/// # Panics
-/// If no try shows it, with what each of them saw.
+/// Stderr says how often it took, if more than once, and what other tries saw.
 #[track_caller]
 #[allow(clippy::print_stderr, reason = "how much the machine disturbs a test must be seen")]
 pub fn shown_within<T>(most: usize, mut measure: impl FnMut() -> Seen<T>) -> T {
@@ -37,7 +33,7 @@ pub fn shown_within<T>(most: usize, mut measure: impl FnMut() -> Seen<T>) -> T {
     panic!("none of {most} tries shows it:{}", list(&seen));
 }
 
-/// Repeats a look at something until it shows, for a minute at most.
+/// Tries for a minute at most.
 #[track_caller]
 pub fn until<T>(mut shown: impl FnMut() -> Seen<T>) -> T {
     let begun = Instant::now();
@@ -58,7 +54,7 @@ fn list(seen: &[String]) -> String {
 mod tests {
     use super::*;
 
-    /// A test that fails only at times can be mended only by who sees what it saw.
+    /// Whoever mends a test that fails at times needs what it saw.
     #[test]
     #[should_panic(expected = "none of 2 tries shows it:\n  1: 4 of 5\n  2: 3 of 5")]
     fn the_figures_of_every_try_are_shown_when_all_fail() {

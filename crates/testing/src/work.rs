@@ -9,20 +9,17 @@ use slob_engine::{
 use slob_method::{Action, Batch, KeyRange, Op, Planner, SchemaNo};
 use slob_spec::{EngineOptions, Percent, RedoStress, RunSpec, Settings, Table, WorkUnit, Workload};
 
-/// Four slices of the main table, which are loaded one by one, and a scan table in a single one.
+/// Four slices of the main table, and one of the scan table.
 pub const LOAD: Load = Load { seed: 7, scale: 1000, scan_blocks: 50, obfuscated: false, slice_rows: 256 };
-/// The first schema.
 pub const FIRST: SchemaNo = SchemaNo::FIRST;
-/// A run of one session on the first schema.
 pub const RUN: RunPlan<'_> =
     RunPlan { schemas: &[FIRST], sessions: 1, redo: Some(RedoStress::Lite), scans: false, stop: None };
 
-/// The schema of that number.
 pub fn schema(number: u16) -> SchemaNo {
     SchemaNo::new(number).expect("schemas are counted from 1")
 }
 
-/// An engine's options as flags give them.
+/// Flags give them.
 pub fn options(kind: &EngineKind, flags: &[(&str, &str)]) -> EngineOptions {
     let table = Table::new("null:", &[kind.params]);
     let flags: Vec<_> = flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
@@ -30,13 +27,12 @@ pub fn options(kind: &EngineKind, flags: &[(&str, &str)]) -> EngineOptions {
     RunSpec::from_settings(&resolved.settings).expect("a sound run").spec.options
 }
 
-/// Opens a target for loading, with options as flags give them.
 pub fn open(kind: &EngineKind, target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>> {
     let target = target.parse().expect("a target");
     (kind.open)(&OpenSpec::new(target, Purpose::Load, options(kind, flags)))
 }
 
-/// Loads a schema, with two streams at a time if the engine can.
+/// Two streams load at a time if the engine can.
 pub fn load_schema(engine: &dyn Engine, load: &Load, schema: SchemaNo) {
     engine.create_schema(load, schema).expect("an empty place");
     let slices: Vec<_> = load.slices(schema).collect();
@@ -54,36 +50,34 @@ pub fn load_schema(engine: &dyn Engine, load: &Load, schema: SchemaNo) {
     assert_eq!(layout.rows, load.scale);
 }
 
-/// The plan of a session on the first schema of a load, which scans and updates.
+/// The session scans and updates.
 pub fn session_plan(load: &Load, number: u32, redo: RedoStress) -> SessionPlan {
     let update_text = Arc::new(load.content().update_text());
     let (home, redo) = (FIRST, Some(redo));
     SessionPlan { attempt: 0, number, home, hot_schema: false, scans: true, redo, update_text }
 }
 
-/// Opens a session on the first schema of [`LOAD`].
 pub fn session(engine: &dyn Engine, number: u32, redo: RedoStress) -> Result<Box<dyn Session>> {
     engine.session(&session_plan(&LOAD, number, redo))
 }
 
-/// SELECTs and UPDATEs of so many rows each, anywhere in a table of so many.
+/// Rows lie anywhere in a table of `scale`.
 pub fn workload(scale: u64, update_pct: u8, unit: u16) -> Workload {
     let unit = WorkUnit::new(unit).expect("a work unit");
     let update_pct = Percent::new(update_pct).expect("a percentage");
     Workload { update_pct, ..Workload::selects(scale, unit) }
 }
 
-/// Operations on the first schema of [`LOAD`]; each `nonce` writes other values.
+/// Each `nonce` writes other values.
 pub fn batch(update_pct: u8, unit: u16, nonce: u64, count: usize) -> Batch {
     planned(workload(LOAD.scale, update_pct, unit), nonce, 0, count)
 }
 
-/// A SELECT of so many rows of the first schema, that no pause follows.
+/// No pause follows.
 pub fn select(first: u64, blocks: u16) -> Op {
     Op { action: Action::Select(KeyRange { first, blocks }), schema: FIRST, pause_us: 0, commits: true }
 }
 
-/// Has a session execute a batch, up to a deadline if there is one.
 pub fn executed(session: &mut dyn Session, batch: &Batch, deadline: Option<Instant>) -> Outcome {
     let mut outcome = Outcome::new();
     session.execute(batch, deadline, &mut outcome).expect("it runs");
@@ -93,18 +87,16 @@ pub fn executed(session: &mut dyn Session, batch: &Batch, deadline: Option<Insta
     outcome
 }
 
-/// The durations of all operations, in nanoseconds.
 pub fn took(outcome: &Outcome) -> u64 {
     outcome.ops().iter().map(|op| op.duration_ns).sum()
 }
 
-/// The one in the middle, or behind it.
+/// Of an even number, the one behind the middle.
 pub fn median(mut of: Vec<u64>) -> u64 {
     of.sort_unstable();
     of[of.len() / 2]
 }
 
-/// The first operations of a session's plan on the first schema.
 pub fn planned(workload: Workload, nonce: u64, session: u32, count: usize) -> Batch {
     let mut batch = Batch::default();
     Planner::new(Workload { seed: nonce, nonce, ..workload }, session, FIRST).fill(&mut batch, count);

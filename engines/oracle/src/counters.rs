@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(latencies(&rows(&varieties.join("\n")))[&LatencyKind::PhysicalRead].count(), 10);
     }
 
-    /// Three buckets of a release with milliseconds. The last one has no end, and counts as its lower bound.
+    /// The last bucket has no end, and counts as its lower bound.
     #[test]
     fn histograms_of_old_releases_are_read_too() {
         let latencies = latencies(&rows(
@@ -444,7 +444,7 @@ mod tests {
         assert_eq!((cpu.name.as_str(), cpu.waits, cpu.time_us), ("DB CPU", None, 250));
     }
 
-    /// Rows of a busy instance of 19c: cumulative since its start, with sums that NUMBER holds.
+    /// A busy instance of 19c has sums that only NUMBER holds.
     #[test]
     fn waits_of_sessions_and_of_the_servers_own_processes_are_apart() {
         let waits = wait_events(&rows(

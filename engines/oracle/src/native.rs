@@ -177,7 +177,7 @@ mod tests {
         assert!(ops > 200 && ops * crate::session::WIDTH <= characters as usize, "{ops}");
     }
 
-    /// Holds on every machine: with a client library nobody listens on that port, without one there is none.
+    /// With a client library nobody listens on that port, without one there is none.
     #[test]
     fn without_library_or_server_a_connection_is_an_ordinary_error() {
         let login = Login { user: Some(("u".into(), Secret::new("S3CRET-word"))), sysdba: false };

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Two loads that begin at the same moment, each with its own connection to the file, as two programs have.
+    /// Each load has its own connection to the file, as two programs have.
     #[test]
     fn two_loads_at_once_do_not_overwrite_each_others_passwords() {
         let folder = tempfile::tempdir().unwrap();

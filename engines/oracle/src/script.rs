@@ -223,7 +223,6 @@ mod tests {
         PlannedLoad { load: &PLANNED, schemas, block_bytes }
     }
 
-    /// The script that prepares a database for four schemas.
     fn init_script(block_bytes: u32, sessions: u32) -> Result<String> {
         let schemas: Vec<SchemaNo> = SchemaNo::up_to(4).collect();
         init(&spec_of("19"), &planned(&schemas, block_bytes), sessions)

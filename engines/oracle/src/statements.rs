@@ -295,7 +295,7 @@ pub(crate) mod tests {
         );
     }
 
-    /// A session that does everything, from a schema that is not the hot one.
+    /// It does everything, from a schema that is not the hot one.
     pub(crate) fn plan(redo: Option<RedoStress>) -> SessionPlan {
         SessionPlan {
             number: 3,
@@ -336,7 +336,7 @@ pub(crate) mod tests {
         assert!(!kit.contains("COMMIT WRITE"), "{kit}");
     }
 
-    /// No object type, and nothing decoded or encoded while the clock runs.
+    /// The block has no object type, and decodes nothing while the clock runs.
     #[test]
     fn text_is_decoded_before_the_clock_starts_and_encoded_after_it_has_stopped() {
         let prefix = Prefix::new("slob").unwrap();

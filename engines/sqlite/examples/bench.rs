@@ -1,7 +1,7 @@
-//! Measures the engine's paths through the contract, for work on the engine itself.
+//! Measures the engine's paths through the contract.
 //!
-//! `bench load FOLDER SCHEMAS SCALE STREAMS` loads schemas that are not there, streams of them at the same time.
-//! `bench run FOLDER SESSIONS WORK_UNIT UPDATE_PCT SECONDS CACHE_MB [buffered]` works on all schemas of a folder.
+//! `bench load FOLDER SCHEMAS SCALE STREAMS` loads missing schemas. `bench run FOLDER SESSIONS WORK_UNIT UPDATE_PCT SECONDS
+//! CACHE_MB [buffered]` works on all schemas of a folder.
 #![allow(clippy::print_stdout)]
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -16,7 +16,7 @@ use slob_spec::{LoadSpec, Percent, RedoStress, Settings, Table, WorkUnit, Worklo
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const WARM_UP: Duration = Duration::from_secs(2);
-/// Snapshots wait for a CPU like the sessions, which therefore work longer than the measurement.
+/// Snapshots wait for a CPU like the sessions, which therefore work longer.
 const LATE: Duration = Duration::from_secs(1);
 
 fn main() -> Result<(), Failure> {
@@ -133,7 +133,7 @@ fn run(engine: &dyn Engine, workload: Workload, sessions: u32, seconds: u64) -> 
     })
 }
 
-/// Sleeps through the warm-up and prints its reads: its first half must not be much slower than its second.
+/// The first half of its reads must not be much slower than the second.
 fn print_warm_up(engine: &dyn Engine) -> Result<(), Failure> {
     let begun = engine.snapshot()?;
     let mut last = begun.clone();
@@ -160,7 +160,6 @@ fn work(mut session: Box<dyn Session>, mut planner: Planner, end: Instant) -> Re
     Ok(())
 }
 
-/// CPU time of this process so far, user and system, in microseconds.
 fn cpu_us() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1000

@@ -404,7 +404,7 @@ mod tests {
     use super::*;
     use rusqlite::ffi::{sqlite3_commit_hook, sqlite3_interrupt};
 
-    /// Interrupts the connection after the statement's last check for interrupts and before the checkpoint's.
+    /// The last check for interrupts of the statement is over, the checkpoint's is not.
     unsafe extern "C" fn interrupt(db: *mut c_void) -> c_int {
         // SAFETY: the connection that the hook was installed on.
         unsafe { sqlite3_interrupt(db.cast()) };

@@ -10,7 +10,7 @@ fn write(folder: &Path, files: &[(&str, &str)]) {
     files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
 }
 
-/// A machine with a process 7 in these groups, and these lines of mounts, in which `@` is the folder.
+/// Process 7 is in these groups; `@` in mounts is the folder.
 fn machine(dir: &Path, groups: &str, mounts: &str) -> Roots {
     let proc = dir.join("proc");
     write(&proc.join("7"), &[("cgroup", groups)]);
@@ -118,7 +118,7 @@ fn a_part_of_the_hierarchy_that_is_mounted_has_its_limits_in_its_root() {
     assert!(group(dir.path(), "0::/../y\n", mounts).is_none());
 }
 
-/// Only the innermost group was read, although the kernel holds a process to the limits of all groups around it.
+/// Only the innermost group was read, although all groups around it limit the process.
 #[test]
 fn task_limits_of_outer_groups_and_of_both_versions_count() {
     let dir = tempfile::tempdir().unwrap();
@@ -168,7 +168,7 @@ fn an_interval_has_only_what_both_ends_have() {
     assert_eq!((between.cpu_s, between.periods, between.read_bytes), (Some(2.0), None, None));
 }
 
-/// A real mount of version 2, with the controllers that the machine has bound to it. Figures of other controllers are absent.
+/// Figures of other controllers than the machine has bound to version 2 are absent.
 #[test]
 #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn a_real_group_of_version_two_has_the_figures_of_its_controllers() {

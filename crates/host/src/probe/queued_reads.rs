@@ -339,7 +339,7 @@ mod tests {
 
     const BLOCK: usize = 4096;
 
-    /// A file whose every block starts with its own number.
+    /// Every block starts with its own number.
     fn numbered_file(blocks: u64) -> File {
         let file = tempfile::tempfile().unwrap();
         for block in 0..blocks {
@@ -350,7 +350,7 @@ mod tests {
         file
     }
 
-    /// Both interfaces, as far as this host permits them.
+    /// This host may permit only one interface.
     fn each_queue(file: &File, depth: u32, mut check: impl FnMut(&mut dyn ReadQueue)) {
         let mut tried = 0;
         if let Ok(mut queue) = UringQueue::new(file, depth, BLOCK) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// A short probe of a folder; buffered where its file system refuses direct I/O.
+/// Buffered where the file system refuses direct I/O.
 fn plan(dir: &Path) -> ProbePlan {
     let direct = Scratch::create(dir).unwrap().reopen(true).is_ok();
     ProbePlan {
@@ -81,7 +81,7 @@ fn direct_reads_of_a_step_reach_the_device_one_for_one() {
     .unwrap();
     let interval = device.counters().unwrap().unwrap().since(&before.get().unwrap()).unwrap();
     let read_bytes = result.steps[1].figures.as_ref().unwrap().operations * u64::from(plan.block_bytes);
-    // Others may read from the device too, but not one of these reads may have been served from memory.
+    // Memory served none of these reads.
     assert!(interval.used.read_bytes >= read_bytes, "{} of {read_bytes}", interval.used.read_bytes);
 }
 

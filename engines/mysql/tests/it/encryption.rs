@@ -1,4 +1,4 @@
-//! Encryption and passwords on a real server: what is checked unless something else is said, and what is said when a check fails.
+//! Encryption and passwords on a real server: defaults, and errors of failed checks.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,8 +13,7 @@ use slob_testing::mariadb::MariaDb;
 
 use crate::loaded::open;
 
-/// Makes an authority and a certificate of it for the address 0.0.0.0: that leads to this machine without being known for one
-/// of it. The files are readable by the account that the server runs as.
+/// The certificate is for 0.0.0.0, which leads to this machine without being known for it. The server's account reads the files.
 fn certificates(folder: &Path) {
     let openssl = |arguments: &str| {
         let done = Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().unwrap();

@@ -10,7 +10,6 @@ use slob_testing::mariadb::{Galera, MariaDb};
 
 use crate::loaded::open;
 
-/// For each endpoint, which earlier one it is the same as.
 fn shared(endpoints: &str) -> Vec<Option<usize>> {
     let target = format!("mysql://plain@{endpoints}/?defaults-file=/dev/null");
     let engine = open(&target, &[]).expect("it opens");
@@ -23,7 +22,7 @@ fn shared(endpoints: &str) -> Vec<Option<usize>> {
     servers.iter().map(earlier).collect()
 }
 
-/// Two virtual machines, one of them cloned from the other, see their folders under the same name.
+/// Cloned machines see their folders under one name.
 #[test]
 fn clones_with_equal_identities_are_two_servers() {
     let Some(mut first) = MariaDb::start_or_skip(&[]) else { return };

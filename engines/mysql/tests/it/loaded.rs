@@ -1,4 +1,4 @@
-//! A server with one schema, and the engine of an account that has what the documentation asks for.
+//! A server with one schema, and the engine of a documented account.
 
 use slob_engine::{Engine, Result};
 use slob_engine_mysql::KIND;
@@ -8,7 +8,6 @@ use slob_testing::work;
 
 pub(crate) type Loaded = jobs::Loaded<MariaDb>;
 
-/// Opens a target for loading, with options as flags give them.
 pub(crate) fn open(target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>> {
     work::open(&KIND, target, flags)
 }
@@ -25,7 +24,6 @@ pub(crate) fn as_administrator(server: &MariaDb) -> Box<dyn Engine> {
     open(&server.target("root"), &[]).expect("it opens")
 }
 
-/// Looks for the server of an engine on this host.
 pub(crate) fn found(engine: &dyn Engine) -> Result<slob_observe::FoundServer, String> {
     slob_observe::Observer::local().find(engine.locations().remove(0).clues, &slob_observe::NEVER)
 }

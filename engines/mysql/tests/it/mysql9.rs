@@ -18,7 +18,6 @@ fn mysql(settings: &[&str]) -> Option<Loaded> {
     loaded_on(Product::MySql9, settings)
 }
 
-/// The position of the log in the server's monitor.
 fn position(loaded: &Loaded) -> f64 {
     let row: Option<(String, String, String)> =
         loaded.server.admin().query_first("SHOW ENGINE INNODB STATUS").expect("an answer");
@@ -32,7 +31,7 @@ fn redo_is_the_distance_of_log_positions() {
     let Some(loaded) = mysql(&[]) else { return };
     let mut session = loaded.session(RedoStress::Lite);
     let mut nonce = 5;
-    // The server refreshes its variable some times a second, and purges what the load and each try left whenever it likes.
+    // The server refreshes its variable some times a second, and purges earlier work whenever it likes.
     shown_within(5, || {
         nonce += 1;
         let from = resting_position(&loaded);
@@ -42,13 +41,13 @@ fn redo_is_the_distance_of_log_positions() {
         });
         let way = position(&loaded) - from;
         let redo = delta.get(Counter::RedoBytes).expect("known to every role") as f64;
-        // One commit for each row: of whole blocks written, this would be more by a half.
+        // Whole blocks written for each commit would be more by a half.
         let is_close = (redo - way).abs() <= way * 0.02 && way > 400.0 * 256.0;
         ensure(is_close, || format!("{redo} bytes, and the position moved by {way}"))
     });
 }
 
-/// The position once nothing has been written for a fifth of a second.
+/// Nothing was written for a fifth of a second.
 fn resting_position(loaded: &Loaded) -> f64 {
     let mut before = position(loaded);
     until(|| {
@@ -72,7 +71,7 @@ fn physical_reads_have_the_servers_own_time_where_the_role_may_see_it() {
     let blind = work(1);
     assert_eq!(blind.counters.get(Counter::PhysicalReadTimeNs), None);
     loaded.server.sql(SEES_ALL);
-    // The first snapshot after the grant has none before it to be compared with.
+    // The first snapshot after the grant has none before it.
     drop(work(2));
     let seen = work(3);
     let value = |counter| seen.counters.get(counter).expect("counted");
@@ -96,7 +95,7 @@ fn a_password_for_caching_sha2_goes_without_tls() {
     let Some(loaded) = mysql(&[]) else { return };
     loaded.server.sql("CREATE USER sha@'%' IDENTIFIED WITH caching_sha2_password BY 'S3CRET-word'");
     let target = |password: &str| loaded.server.target(&format!("sha:{password}")) + "&ssl-mode=disabled";
-    // Twice: by the key first, then by what the server remembers.
+    // The key goes first, then what the server remembers.
     for _ in 0..2 {
         open(&target("S3CRET-word"), &[]).expect("it is let in");
     }
@@ -104,8 +103,7 @@ fn a_password_for_caching_sha2_goes_without_tls() {
     assert!(!refused.to_string().contains("S3CRET"), "{refused}");
 }
 
-/// Other members of a group, and replicas, have only what the binary log brings them, and end at an UPDATE of a row that it
-/// did not bring.
+/// Members of a group and replicas end at an UPDATE of a row that the binary log did not bring.
 #[test]
 fn a_load_is_in_the_binary_log_of_a_groups_member() {
     let logged = |settings: &[&str]| -> Option<u64> {
@@ -130,7 +128,6 @@ fn a_load_is_in_the_binary_log_of_a_groups_member() {
     assert!(member > alone + LOAD.scale * 4096, "{member} bytes of a member, {alone} of a server alone");
 }
 
-/// Commits of a live profile in twenty INSERTs that commit by themselves, then in twenty SELECTs.
 fn autocommitted(loaded: &Loaded) -> [u64; 2] {
     // Rights of an account are those of its connection's begin.
     let engine = open(&loaded.target, &[]).expect("it opens");

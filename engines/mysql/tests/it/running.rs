@@ -255,7 +255,7 @@ fn settings_of_the_server_are_put_back_when_writing_out_breaks_off() {
     assert!(broken, "it was never in the midst of it");
 }
 
-/// Ends the administrator's connections by network once the server was told to write its pages at once.
+/// Connections end once the server was asked to write its pages at once.
 fn kill_when_in_a_hurry(mut admin: mysql::Conn, done: &AtomicBool) {
     while !done.load(Ordering::SeqCst) {
         let capacity: Option<u64> =

@@ -74,7 +74,7 @@ fn pages_of_the_smallest_tables_are_counted_too(#[case] scale: u64, #[case] slic
     let states = engine.schemas().expect("readable");
     let LoadState::Complete(layout) = &states[0].state else { panic!("{:?}", states[0]) };
     assert_eq!((layout.rows, layout.row_blocks), (scale, scale));
-    // The pool also holds the root, which holds no row since the first split, and the page of the first sentinel.
+    // The pool also holds the root and the page of the first sentinel.
     let pages = server.ask("SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE WHERE TABLE_NAME = '`slob1`.`cf1`' AND INDEX_NAME = 'PRIMARY' AND PAGE_TYPE = 'INDEX'");
     assert_eq!(pages, scale + 2);
 }
@@ -84,7 +84,7 @@ fn pages_stay_one_to_a_row_through_rollbacks_and_updates() {
     let Some(loaded) = loaded(&[], &[]) else { return };
     let second = schema(2);
     loaded.engine.create_schema(&LOAD, second).expect("an empty place");
-    // A slice that is rolled back after half of its rows leaves its sentinels where they were.
+    // A slice that is rolled back leaves its sentinels.
     loaded.server.sql("CREATE TRIGGER slob2.half BEFORE INSERT ON slob2.cf1 FOR EACH ROW IF NEW.pos = 600 THEN SIGNAL SQLSTATE '45000'; END IF");
     let slice = LOAD.slices(second).next().expect("a slice");
     let progress = slob_engine::LoadProgress::default();

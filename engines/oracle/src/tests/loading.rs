@@ -102,7 +102,7 @@ fn a_schema_is_completed_and_counted() {
     assert_eq!(engine.finish_schema(&LOAD, SchemaNo::FIRST).unwrap_err().kind(), ErrorKind::Data);
 }
 
-/// Streams with slices of one schema waited for each other's commit, and the other schemas for them.
+/// Streams with slices of one schema waited for each other's commit.
 #[test]
 fn a_schema_is_loaded_by_one_stream_since_its_tables_are_locked() {
     let server = Server::loaded(&["settings are not visible"]);

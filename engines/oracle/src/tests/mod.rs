@@ -48,14 +48,11 @@ const TRANSCRIPTS: &str = concat!(
 );
 /// 'user requested cancel of current operation'.
 const CANCELLED: i32 = 1013;
-/// Errors that no exception handler of a block receives, WHEN OTHERS neither: the call was cancelled, or its session killed
-/// or lost. The results of its operations are lost.
+/// No exception handler receives these: the call was cancelled, or its session killed or lost.
 const UNCAUGHT: [i32; 4] = [CANCELLED, 28, 3113, 3114];
 
-/// The load of the transcripts.
 const LOAD: Load = Load { seed: 77, scale: 10, scan_blocks: 0, obfuscated: false, slice_rows: 4 };
 
-/// A call of a transcript.
 #[derive(Clone, Debug)]
 struct Call {
     pattern: String,
@@ -66,7 +63,7 @@ struct Call {
 struct Answer {
     rows: Vec<Row>,
     error: Option<i32>,
-    /// Operations of a batch before the error.
+    /// The error follows so many operations.
     done: usize,
     hangs: bool,
 }
@@ -88,13 +85,12 @@ impl Answer {
     }
 }
 
-/// Rows with | between values, which may be quoted.
+/// A | separates values, which may be quoted.
 pub(crate) fn rows(text: &str) -> Vec<Row> {
     let value = |value: &str| Some(value.trim().trim_matches('"').to_owned()).filter(|value| value != "NULL");
     text.lines().map(|line| line.split('|').map(value).collect()).collect()
 }
 
-/// The lines of a transcript, with those that it includes.
 fn lines_of(title: &str, argument: &str) -> Vec<String> {
     let begin = format!("== {title}\n");
     let (_, text) =
@@ -125,17 +121,15 @@ fn matches(pattern: &str, call: &str) -> bool {
 
 #[derive(Default)]
 struct State {
-    /// Calls to come, in their order.
+    /// In order.
     expected: VecDeque<Call>,
-    /// Calls that may come at any time; the latest goes first.
+    /// They may come at any time; the latest goes first.
     starred: Vec<Call>,
     calls: Vec<String>,
-    /// Accounts of the open connections.
     open: Vec<String>,
     limits: Vec<Option<Duration>>,
-    /// Input of the last batch.
     input: BlockInput,
-    /// The statement that cancels a batch; without it, its connection does.
+    /// Without it, the batch's connection cancels.
     cancelled_by: Option<String>,
     is_hanging: bool,
     is_cancelled: bool,
@@ -154,7 +148,6 @@ impl State {
     }
 }
 
-/// Plays a transcript; its clones are the same player.
 #[derive(Clone, Default)]
 struct Player(Arc<(Mutex<State>, Condvar)>);
 
@@ -278,7 +271,7 @@ impl Client for Connection {
     }
 }
 
-/// A server for a test, and the folder of its passwords. All calls of its transcripts must come.
+/// All calls of its transcripts must come.
 struct Server {
     player: Player,
     folder: tempfile::TempDir,
@@ -291,12 +284,11 @@ impl Server {
         server
     }
 
-    /// A server with two loaded schemas, and their passwords.
     fn loaded(titles: &[&str]) -> Self {
         Self::plays(&[&["open", "two schemas are loaded"], titles].concat()).with_passwords()
     }
 
-    /// Plays another transcript behind those so far. `title` may have an argument behind a colon.
+    /// `title` may have an argument behind a colon.
     fn then(&self, title: &str) {
         let (title, argument) = title.split_once(": ").unwrap_or((title, ""));
         let mut state = self.player.state();
@@ -314,7 +306,6 @@ impl Server {
         state.expected.extend(expected);
     }
 
-    /// Writes passwords as a load does.
     fn with_passwords(self) -> Self {
         self.write_passwords("db1:1521/pdb1\tSLOB1\tSL01ob__1\ndb1:1521/pdb1\tSLOB2\tSL01ob__2\n");
         self
@@ -344,7 +335,6 @@ impl Server {
         self.player.state().calls.clone()
     }
 
-    /// The number of connections of an account.
     fn connections(&self, user: &str) -> usize {
         self.player.state().open.iter().filter(|open| *open == user).count()
     }
@@ -357,7 +347,7 @@ impl Drop for Server {
     }
 }
 
-/// Options as a parameters file would give them.
+/// A parameters file gives them.
 pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
     let table = slob_spec::Table::new("oracle:", &[crate::options::PARAMS]);
     let flags: Vec<(String, String)> =
@@ -366,7 +356,6 @@ pub(crate) fn options(pairs: &[(&str, &str)]) -> EngineOptions {
     slob_spec::LoadSpec::from_settings(&settings).unwrap().spec.options.of("oracle")
 }
 
-/// An operation as the block reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReadOp {
     pub(crate) kind: i64,
@@ -376,7 +365,7 @@ pub(crate) struct ReadOp {
     pub(crate) stamp: Option<String>,
 }
 
-/// The operations of a text. The numbers repeat those of `batch.sql` and its placeholders.
+/// Numbers repeat those of `batch.sql` and its placeholders.
 pub(crate) fn read_ops(input: &BlockInput) -> Vec<ReadOp> {
     // SUBSTRB counts from 1.
     let substrb = |text: &str, place: usize, length: usize| text[place - 1..place - 1 + length].to_owned();
@@ -389,7 +378,7 @@ pub(crate) fn read_ops(input: &BlockInput) -> Vec<ReadOp> {
     (0..input.ops.len() / 30).map(read).collect()
 }
 
-/// The block's text for starts, ends and rows of operations: `TO_CHAR(..., 'FM0XXXXXXXXX')`.
+/// `TO_CHAR(..., 'FM0XXXXXXXXX')` writes the numbers.
 pub(crate) fn write_results(results: &[[u64; 3]]) -> String {
     results.iter().flatten().map(|number| format!("{number:010X}")).collect()
 }

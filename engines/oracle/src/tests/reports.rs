@@ -11,7 +11,6 @@ fn open(titles: &[&str], kind: StatisticsType) -> Result<(Server, Box<dyn Server
     Ok((server, report))
 }
 
-/// Opens a report with snapshot 41, closes it with 42, and fetches it.
 fn fetched(titles: &[&str], kind: StatisticsType) -> Result<FetchedReport> {
     let (_server, mut report) = open(titles, kind)?;
     report.close()?;

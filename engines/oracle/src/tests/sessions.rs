@@ -34,7 +34,6 @@ fn two_selects() -> Batch {
     vec![select(1), select(4)].into()
 }
 
-/// A session of the second schema, with the calls that follow.
 fn opened(titles: &[&str]) -> (Server, Box<dyn Session>) {
     let server = Server::loaded(&[&["open session"], titles].concat());
     let session = server.open().session(&plan()).unwrap();
@@ -98,7 +97,7 @@ fn operations_before_an_error_are_in_the_outcome() {
     assert!(error.to_string().contains("SELECT of keys 4 to 6 in schema 2"), "{error}");
 }
 
-/// Cancels a batch that hangs, and executes another one. Returns both results, and the operations of the first.
+/// Returns both results, and the operations of the first batch.
 fn cancelled(server: &Server, mut session: Box<dyn Session>) -> (Result<()>, usize, Result<()>) {
     let canceller = session.canceller().unwrap();
     let worker = thread::spawn(move || {
@@ -125,7 +124,7 @@ fn a_batch_is_broken_from_another_thread_and_stays_so() {
     assert_eq!((done, second.unwrap_err().kind()), (0, ErrorKind::Cancelled));
 }
 
-/// A driver that can't break its own call: the administrator's connection has to, and the call has a time limit.
+/// The driver can't break its own call, so the administrator's connection does, and the call has a time limit.
 #[test]
 fn a_batch_is_cancelled_by_a_statement_where_its_own_connection_cannot() {
     let server = Server::loaded(&[
@@ -148,7 +147,7 @@ fn a_batch_is_cancelled_by_a_statement_where_its_own_connection_cannot() {
     assert!(calls.contains(&format!("system: {sql}")), "{calls:#?}");
 }
 
-/// ORA-01013, ORA-00028 and ORA-03113 pass by WHEN OTHERS: the call has no results, whatever it had done.
+/// ORA-01013, ORA-00028 and ORA-03113 pass by WHEN OTHERS.
 #[test]
 fn errors_that_no_handler_receives_leave_no_results() {
     for (code, kind) in [(28, ErrorKind::Connection), (3113, ErrorKind::Connection), (1013, ErrorKind::Fatal)]

@@ -1,4 +1,4 @@
-//! The driver on real listeners that are no database of Oracle's: each ends with a sentence, and in time.
+//! Listeners that are no database of Oracle's: each ends with a sentence, and in time.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,6 @@ use slob_spec::Secret;
 use super::*;
 use crate::client::failed;
 
-/// Kinds of packets.
 const ACCEPT: u8 = 2;
 const REFUSE: u8 = 4;
 const REDIRECT: u8 = 5;
@@ -27,7 +26,7 @@ fn counted(text: &str) -> Vec<u8> {
     [&u16::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat()
 }
 
-/// A listener that gives each connection the same answer to what it says first; the port.
+/// Every connection gets the same answer; returns the port.
 fn listener(answer: impl Fn(&mut TcpStream) + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -45,7 +44,6 @@ fn says(bytes: Vec<u8>) -> u16 {
     listener(move |stream| drop(stream.write_all(&bytes)))
 }
 
-/// Says it, and stays.
 fn says_and_hangs(bytes: Vec<u8>) -> u16 {
     listener(move |stream| {
         let _ = stream.write_all(&bytes);
@@ -57,11 +55,10 @@ fn login(password: &str) -> Login {
     Login { user: Some(("u".into(), Secret::new(password))), sysdba: false }
 }
 
-/// The error of connecting to that port.
 fn refused(port: u16, login_timeout: Duration) -> (Kind, String) {
     let begun = Instant::now();
     let driver = Thin { login_timeout, ..Thin::new(true, Wallet::default()) };
-    // The driver rests after its last try too, a second unless it is told otherwise.
+    // The driver rests a second after its last try by default.
     let service = format!(
         "(DESCRIPTION=(RETRY_DELAY=0)(ADDRESS=(PROTOCOL=TCP)(HOST=127.0.0.1)(PORT={port}))(CONNECT_DATA=(SERVICE_NAME=s)))"
     );

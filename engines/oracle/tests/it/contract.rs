@@ -1,5 +1,5 @@
-//! The contract suite on a server of yours: `SLOB_TEST_ORACLE=oracle://USER:PASSWORD@//HOST:PORT/SERVICE cargo test -p
-//! slob-engine-oracle --test it -- --ignored`. `slob selftest` runs the same checks.
+//! The suite on a server of yours: `SLOB_TEST_ORACLE=oracle://USER:PASSWORD@//HOST:PORT/SERVICE cargo test -p slob-engine-oracle
+//! --test it -- --ignored`.
 
 use slob_engine::{OpenSpec, Purpose, suite};
 use slob_engine_oracle::KIND;

@@ -1,9 +1,8 @@
-//! Every statement read by two grammars that are not ours: those that a server received, and those of scripts.
+//! Every statement that servers received or scripts have, read by two foreign grammars.
 //!
-//! sqlfluff (a Python package in `target/test-readers`) reads Oracle's dialect of SQL. The grammar of PMD (in
-//! `target/test-grammars`, with a Java runtime) knows PL/SQL as a language; outside of blocks it skips what it does not know,
-//! so statements that may be in a block are put into one. `.ci/install-test-servers` installs both. Without them these tests
-//! pass with a note, unless CI=true.
+//! sqlfluff (in `target/test-readers`) reads Oracle's dialect of SQL. PMD (in `target/test-grammars`, with Java) reads PL/SQL;
+//! outside of blocks it skips the unknown, so statements go into blocks. `.ci/install-test-servers` installs both. Without them
+//! these tests pass with a note, unless CI=true.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,7 +19,6 @@ use crate::wire::statements::{files, longest_part, met};
 
 const PLANNED: Load = Load { seed: 5, scale: 10_240, scan_blocks: 128, obfuscated: false, slice_rows: 8192 };
 
-/// The scripts of a load and its runs for each release, and of the preparation of a database.
 fn scripts() -> String {
     let scripts = KIND.scripts.unwrap();
     let schemas: Vec<SchemaNo> = SchemaNo::up_to(2).collect();
@@ -39,7 +37,6 @@ fn scripts() -> String {
         {
             let extras = RunExtras { pauses: true, server_report: Some(report) };
             let run = RunPlan { schemas: &schemas, sessions: 4, redo: Some(redo), scans: true, stop: None };
-            // From a schema that is not the hot one.
             let plan = SessionPlan { home: schema(2), hot_schema: true, ..session_plan(&PLANNED, 3, redo) };
             all += &(scripts.run)(&spec, &run, &plan, extras).unwrap();
         }
@@ -47,7 +44,7 @@ fn scripts() -> String {
     all + &(scripts.init)(&spec("19", "iops"), &planned, 8).unwrap()
 }
 
-/// Every statement and block that this engine may send or write, each once; `None` if no server can receive any.
+/// Each once; `None` if no server can receive any.
 fn everything() -> Option<Vec<String>> {
     let terminated = |sql: &String| match sql.starts_with("BEGIN") || sql.starts_with("DECLARE") {
         true => format!("{sql}\n/\n"),
@@ -59,7 +56,7 @@ fn everything() -> Option<Vec<String>> {
     Some(each.into_values().collect())
 }
 
-/// The statements and blocks of a script for SQL*Plus, without comments.
+/// Comments are left out.
 fn split(script: &str) -> Vec<String> {
     let (mut all, mut statement, mut in_block): (Vec<String>, _, _) = (Vec::new(), String::new(), false);
     for line in script.lines().filter(|line| !line.starts_with("--")) {
@@ -76,7 +73,7 @@ fn split(script: &str) -> Vec<String> {
     all
 }
 
-/// So that no file is forgotten: the longest part of each, between its placeholders, must be there.
+/// The longest part of each file, between its placeholders, must be there.
 #[test]
 fn every_text_is_among_those_that_are_checked() {
     let Some(all) = everything() else { return };
@@ -90,7 +87,7 @@ fn every_text_is_among_those_that_are_checked() {
     assert!(files.len() > 40, "{}", files.len());
 }
 
-/// A tool below `target`; `None`, with a note, if it is not installed.
+/// `None`, with a note, if it is not installed.
 fn tool(path: &str, is_usable: impl Fn() -> bool) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(path);
     if path.exists() && is_usable() {
@@ -102,7 +99,6 @@ fn tool(path: &str, is_usable: impl Fn() -> bool) -> Option<PathBuf> {
     None
 }
 
-/// A folder with these texts, each in a file of its name.
 fn folder_of(texts: &[(&str, String)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in texts {
@@ -111,13 +107,13 @@ fn folder_of(texts: &[(&str, String)]) -> tempfile::TempDir {
     folder
 }
 
-/// Replacements for words that sqlfluff (4.5.0) does not know.
+/// sqlfluff (4.5.0) does not know these words.
 const UNKNOWN_TO_SQLFLUFF: &[(&str, &str)] = &[
     ("COMMIT WRITE IMMEDIATE WAIT;", "COMMIT;"),
     ("ROWID_ROW_NUMBER(ROWID)", "ROWID_ROW_NUMBER(place)"),
     ("EXPLAIN PLAN SET STATEMENT_ID = 'slob' FOR ", ""),
 ];
-/// Beginnings of statements that it does not know at all.
+/// sqlfluff does not know these statements.
 const LEFT_OUT_FOR_SQLFLUFF: &[&str] =
     &["ALTER SYSTEM ", "CREATE BIGFILE TABLESPACE", "CREATE BIGFILE UNDO", "ALTER DATABASE ADD LOGFILE"];
 
@@ -156,7 +152,7 @@ fn sqlfluff_reads_every_statement_and_finds_mistakes() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-/// A rule that no text breaks, since PMD is only to parse.
+/// No text breaks the rule, since PMD is only to parse.
 const RULES: &str = r#"<?xml version="1.0"?>
 <ruleset name="none" xmlns="http://pmd.sourceforge.net/ruleset/2.0.0"><description>Parses.</description>
 <rule name="None" language="plsql" message="none" class="net.sourceforge.pmd.lang.rule.xpath.XPathRule">
@@ -167,7 +163,7 @@ const RULES: &str = r#"<?xml version="1.0"?>
 /// PMD does not know EXPLAIN PLAN, and reads the statement behind it.
 const UNKNOWN_TO_PMD: &str = "EXPLAIN PLAN SET STATEMENT_ID = 'slob' FOR ";
 
-/// A statement as a block would hold it. DDL and ALTER stay as they are: PMD reads little of them.
+/// DDL and ALTER stay as they are: PMD reads little of them.
 fn in_block(statement: &str) -> String {
     if statement.ends_with("\n/\n") {
         return statement.to_owned();
@@ -199,7 +195,7 @@ fn pmd_reads_every_statement_and_block_and_finds_mistakes() {
     let folder =
         folder_of(&[("sound.sql", sound.clone()), ("1.sql", first), ("2.sql", second), ("3.sql", third)]);
     let rules = folder_of(&[("rules.xml", RULES.to_owned())]);
-    // The start of Java takes a second: all files in one. It names only those that it can't read.
+    // The start of Java takes a second. PMD names only unreadable files.
     let output = Command::new("java")
         .arg("-cp")
         .arg(pmd.join("*"))

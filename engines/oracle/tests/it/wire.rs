@@ -1,7 +1,5 @@
-//! The engine through Oracle's thin driver, on a server that speaks the wire protocol (`slob_testing::oracle`).
-//!
-//! It shows that driver, statements, binds and errors get on with the protocol. That server knows our statements and no SQL:
-//! nothing here shows what Oracle's own server would answer.
+//! The engine through Oracle's thin driver, on a server that speaks the wire protocol (`slob_testing::oracle`). That server knows
+//! our statements and no SQL, so nothing here shows what Oracle would answer.
 
 mod cluster;
 pub(crate) mod statements;
@@ -25,7 +23,6 @@ use slob_testing::oracle::Oracle;
 use slob_testing::tries::{ensure, until};
 use slob_testing::work::{self, FIRST, LOAD, RUN, batch, executed, load_schema, schema};
 
-/// A server, and what the engine knows of it.
 struct Bed {
     oracle: Oracle,
     passwords: tempfile::TempDir,
@@ -54,20 +51,18 @@ impl Bed {
         self.open_with(&self.oracle.target(), &[]).unwrap()
     }
 
-    /// The engine, with one schema.
     fn loaded(&self) -> Box<dyn Engine> {
         let engine = self.open();
         load_schema(engine.as_ref(), &LOAD, FIRST);
         engine
     }
 
-    /// Statements since some moment, by words in them.
+    /// `words` must be in them.
     fn sent(&self, since: usize, words: &str) -> usize {
         let statements = self.oracle.statements();
         statements[since..].iter().filter(|line| line.contains(words)).count()
     }
 
-    /// Waits until the server has received such a statement.
     fn has_begun(&self, since: usize, words: &str) {
         until(|| ensure(self.sent(since, words) > 0, || format!("no '{words}' was sent")));
     }
@@ -199,7 +194,7 @@ fn a_wrong_password_is_refused_and_not_repeated() {
     assert!(text.contains("SYSDBA_PASSWD") && !text.contains("S3CRET"), "{text}");
 }
 
-/// The slice whose connection was lost left no row, and the load goes on with it.
+/// The slice whose connection was lost left no row.
 #[test]
 fn a_load_that_loses_its_connection_is_resumed() {
     let Some(bed) = Bed::start("19c") else { return };
@@ -242,7 +237,7 @@ fn a_refused_alter_session_is_an_error_only_if_figures_rest_on_it(
     }
 }
 
-/// Whatever the server says of it: not allowed, not within a pluggable database, or nothing at all to RDS' procedure.
+/// The checkpoint may be forbidden, impossible in a pluggable database, or refused without words.
 #[rstest]
 #[case("error 1031")]
 #[case("error 65040")]
@@ -262,7 +257,7 @@ fn a_checkpoint_that_fails_is_a_note(#[case] fault: &str) {
     assert!(notes.len() == 1 && notes[0].contains("ORA-"), "{notes:?}");
 }
 
-/// The mark of a schema is looked for once, not before each of thousands of slices.
+/// A load has thousands of slices.
 #[test]
 fn slices_ask_for_the_mark_of_their_schema_once() {
     let Some(bed) = Bed::start("19c") else { return };
@@ -296,7 +291,6 @@ fn a_load_that_is_stopped_in_a_call_ends_it() {
     assert!(bed.sent(0, "ALTER SYSTEM CANCEL SQL") > 0);
 }
 
-/// Notes of a run that SELECTs, on what it cleaned out.
 fn cleanouts(engine: &dyn Engine) -> Vec<String> {
     let run = RunPlan { redo: None, ..RUN };
     engine.before_run(&run).unwrap();
@@ -313,7 +307,7 @@ fn the_first_selects_after_a_load_clean_no_blocks_out() {
     assert_eq!(engine.snapshot().unwrap().since(&before).counters.get(Counter::RedoBytes), Some(0));
 }
 
-/// Where a load may not have its scans go through the cache, the first run pays, and says so.
+/// A load whose scans may not use the cache leaves the work to the first run.
 #[test]
 fn blocks_that_selects_clean_out_are_remarked() {
     let Some(bed) = Bed::start("19c") else { return };
@@ -385,7 +379,7 @@ fn schemas_of_a_kit_are_used_and_left_alone() {
     assert!(bed.sent(0, "USER1@1: DECLARE") > 0 && bed.sent(0, "DROP ") == 0);
 }
 
-/// A text in the national character set would make the server convert the column, and pass by its index.
+/// A national text makes the server convert the column, and pass by its index.
 #[test]
 fn texts_are_bound_in_the_databases_character_set() {
     let Some(bed) = Bed::start("19c") else { return };

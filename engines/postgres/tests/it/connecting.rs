@@ -1,4 +1,3 @@
-//! Connections to real servers.
 #![allow(clippy::unwrap_used, reason = "a test program")]
 
 use std::fs;
@@ -148,8 +147,7 @@ fn sessions_go_round_robin_and_sockets_and_services_are_found() {
     assert!(error.kind() == ErrorKind::Usage && error.to_string().contains(text(&services)), "{error}");
 }
 
-/// Makes an authority and a certificate of it for `localhost` and for the address 0.0.0.0, which leads to this machine
-/// without being known for one of it; returns the authority's folder.
+/// 0.0.0.0 leads to this machine without being known for it. Returns the authority's folder.
 fn certificates(cluster: &Cluster) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let openssl = |arguments: &str| {
@@ -235,13 +233,12 @@ fn certificates_are_checked_as_far_as_the_mode_says() {
     }
 }
 
-/// A long statement ends when it is cancelled through the connector.
 fn cancels(connector: &Connector) {
     let mut client = connector.connect(0).unwrap();
     let token = client.cancel_token();
     let ended = thread::scope(|scope| {
         let work = scope.spawn(move || client.batch_execute("SELECT pg_sleep(600)"));
-        // A request that arrives before the statement does is without effect, so it is repeated.
+        // A request before the statement is without effect.
         while !work.is_finished() {
             connector.cancel(&token, 0).unwrap();
             thread::sleep(Duration::from_millis(20));
@@ -305,7 +302,7 @@ fn unusable_targets_are_refused_before_connecting() {
     }
 }
 
-/// A machine that loses its power says nothing to the server, which would keep the session, and its locks, for hours.
+/// The server would keep a lost client's session, and its locks, for hours.
 #[test]
 fn a_server_notices_clients_that_are_gone() {
     for version in [Version::V15, Version::V18] {

@@ -1,4 +1,4 @@
-//! The PostgreSQL engine passes the contract suite, on each version that is installed, with each loop.
+//! The PostgreSQL engine passes the contract suite, on each installed version, with each loop.
 
 use rstest::rstest;
 use slob_engine_postgres::KIND;

@@ -1,4 +1,4 @@
-//! A server with one schema, and the engine of a role that may do nothing but own its database.
+//! The role may do nothing but own its database.
 
 use slob_engine::{Engine, Result};
 use slob_engine_postgres::KIND;
@@ -8,7 +8,6 @@ use slob_testing::work;
 
 pub(crate) type Loaded = jobs::Loaded<Cluster>;
 
-/// Opens a target for loading, with options as flags give them.
 pub(crate) fn open(target: &str, flags: &[(&str, &str)]) -> Result<Box<dyn Engine>> {
     work::open(&KIND, target, flags)
 }
@@ -17,12 +16,10 @@ pub(crate) fn loaded(version: Version, settings: &[(&str, &str)], flags: &[(&str
     Some(Loaded::new(Cluster::start_or_skip(version, settings)?, KIND, flags))
 }
 
-/// The same target, as the database's superuser.
 pub(crate) fn as_superuser(target: &str) -> Box<dyn Engine> {
     open(&target.replace("plain@", "postgres@"), &[]).expect("it opens")
 }
 
-/// Looks for the server of an engine on this host.
 pub(crate) fn found(engine: &dyn Engine) -> Result<slob_observe::FoundServer, String> {
     slob_observe::Observer::local().find(engine.locations().remove(0).clues, &slob_observe::NEVER)
 }

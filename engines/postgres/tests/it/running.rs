@@ -73,7 +73,7 @@ fn reads_of_another_database_are_neither_counted_nor_timed(#[case] version: Vers
     let time_ms = delta.get(Counter::PhysicalReadTimeNs).expect("timed") as f64 / 1e6;
     let other_ms = read_ms("postgres");
     let seen = format!("{reads} reads in {time_ms} ms; own {own_ms} ms, the other's {other_ms} ms");
-    // The reads of the snapshot itself may take their time on a busy machine; the other's are not in it.
+    // The snapshot's own reads may take time on a busy machine.
     assert!(reads <= 100 && time_ms <= own_ms + 0.01, "{seen}");
 }
 
@@ -123,7 +123,7 @@ fn another_client_of_the_database_is_named_and_its_work_is_not_ours(#[case] vers
     assert_eq!(names, ["neighbour"], "{:?}", beside.peers);
 }
 
-/// Has a client's process report its counts, at once where that is possible.
+/// Some versions can't publish at once.
 fn publish(client: &mut postgres::Client) {
     thread::sleep(std::time::Duration::from_millis(1100));
     client.batch_execute("SELECT 1").expect("it reports");
@@ -228,7 +228,7 @@ fn missing_rights_are_noted_and_existing_ones_used(#[case] version: Version) {
     let notes = loaded.engine.before_run(&RUN).expect("a plain role suffices");
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("pg_checkpoint"), "{notes:?}");
-    // It may not ask for the data directory, but the server's process works there.
+    // The role may not ask for the data directory, but the process works there.
     assert_eq!(found(loaded.engine.as_ref()).expect("it is here").path, Some(loaded.server.data_folder()));
 
     let engine = as_superuser(&loaded.target);
@@ -299,7 +299,7 @@ fn a_server_with_numbers_of_its_own_is_found() {
     assert!(server.data.is_some_and(|device| device.path == cluster.data_folder()));
 }
 
-/// A run after one of nothing but UPDATEs logged twice as much as the same run a little later.
+/// The first run after UPDATEs logged twice as much as a later one.
 #[rstest]
 #[case(Version::V15)]
 #[case(Version::V18)]

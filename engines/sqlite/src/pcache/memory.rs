@@ -228,7 +228,7 @@ mod tests {
         }
     }
 
-    /// Resident bytes of the mappings, as the kernel counts them (proc(5), mincore(2)).
+    /// The kernel counts them (proc(5), mincore(2)).
     fn resident(memory: &Memory) -> usize {
         let count = |map: &Map| {
             let mut pages = vec![0u8; map.bytes / MAP_ALIGN];

@@ -276,7 +276,7 @@ mod tests {
 
     const EXTRA: usize = 136;
 
-    /// A cache, and what SQLite knows of it: pinned pages, and the content it wrote to each page.
+    /// SQLite knows the pinned pages, and the content that it wrote.
     struct Model {
         cache: PageCache,
         page_bytes: usize,
@@ -292,7 +292,7 @@ mod tests {
             Self { cache, page_bytes, pinned: BTreeMap::new(), written: BTreeMap::new(), limit }
         }
 
-        /// The page's bytes and SQLite's extra bytes.
+        /// SQLite has extra bytes of each page.
         fn memory(&self, page: NonNull<sqlite3_pcache_page>) -> (&'static mut [u8], &'static mut [u8]) {
             // SAFETY: the cache says that there are as many bytes, and nothing else holds them in these tests.
             unsafe {

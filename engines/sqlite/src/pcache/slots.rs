@@ -213,7 +213,6 @@ mod tests {
         }
     }
 
-    /// A cache of `limit` pages.
     struct Bench {
         clock: Clock,
         pages: Vec<u32>,

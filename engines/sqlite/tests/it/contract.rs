@@ -18,7 +18,7 @@ fn passes_the_contract_suite() {
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "everything it made is gone");
 }
 
-/// Damages to the list of tables behind the header, to the header itself, and to the marker.
+/// The list of tables, the header, and the marker are damaged.
 const DAMAGES: &[(&str, u64, usize)] =
     &[("no list of tables", 100, 8092 + 8192), ("no header", 0, 16), ("no marker", 8192, 8192)];
 

@@ -18,7 +18,7 @@ fn workload() -> Workload {
     Workload { redo_stress: RedoStress::Heavy, ..slob_testing::work::workload(LOAD.scale, 80, 16) }
 }
 
-/// Three sessions, each on its own thread, work for `time`. Returns the executed batches of each session.
+/// Returns the executed batches of each session.
 fn work(engine: &dyn Engine, nonce: u64, time: Duration) -> Vec<Vec<Batch>> {
     let end = Instant::now() + time;
     let session = |number: u32| {
@@ -95,7 +95,7 @@ fn stamp(action: Action) -> Option<Stamp> {
     }
 }
 
-/// Reads and checks every row; returns the stamps found.
+/// Returns the stamps found.
 fn read_all(engine: &dyn Engine) -> Vec<Stamp> {
     let filler = engine.schemas().expect("readable")[0].filler_bytes;
     let (verifier, mut stamps, mut rows) =

@@ -14,7 +14,6 @@ use crate::support::{child, engine, folder, folder_of_the_parent};
 const FIRST: SchemaNo = SchemaNo::FIRST;
 const LOAD: Load = Load { seed: 5, scale: 6000, scan_blocks: 300, obfuscated: true, slice_rows: 500 };
 
-/// Loads the missing slices of schema 1.
 fn load_rest(engine: &dyn Engine) {
     let done = match engine.schemas().expect("readable").pop().map(|state| state.state) {
         None => {
@@ -57,7 +56,7 @@ fn ask<T: rusqlite::types::FromSql>(connection: &Connection, sql: &str) -> T {
     connection.query_row(sql, [], |row| row.get(0)).expect("a value")
 }
 
-/// The index is made without SQLite's help, and the blocks are counted without dbstat: SQLite must agree.
+/// SQLite must agree with an index and counts that it did not make.
 #[test]
 fn sqlite_agrees_with_index_and_layout() {
     let dir = folder();

@@ -18,14 +18,13 @@ fn execute(session: &mut dyn Session, batch: &Batch) -> Result<(), slob_engine::
     session.execute(batch, None, &mut Outcome::new())
 }
 
-/// The waits of one event, and their microseconds.
 fn event(snapshot: &Snapshot, name: &str) -> (u64, u64) {
     let total = snapshot.total();
     let event = total.events.iter().find(|event| event.name == name).expect("listed");
     (event.waits.expect("counted"), event.time_us)
 }
 
-/// The interrupt meets an update anywhere; a unit test covers the rare interrupt inside a checkpoint.
+/// A unit test covers the rare interrupt inside a checkpoint.
 #[test]
 fn cancelled_updates_end_as_cancelled() {
     let dir = folder();

@@ -42,14 +42,14 @@ pub(crate) fn plan(number: u32) -> SessionPlan {
     SessionPlan { scans: false, ..session_plan(&LOAD, number, RedoStress::Lite) }
 }
 
-/// The command that runs an ignored test of this program, with its modules, in a process of its own.
+/// The test is ignored elsewhere.
 pub(crate) fn child(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("Linux knows"));
     command.args(["--exact", test, "--ignored", "--nocapture"]).env(FOLDER, folder);
     command
 }
 
-/// Runs an ignored test of this program in a process of its own, which may change its limits.
+/// A process of its own may change its limits.
 pub(crate) fn in_a_child(test: &str, folder: &Path) {
     let output = child(test, folder).output().expect("this program can be run");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -57,7 +57,6 @@ pub(crate) fn in_a_child(test: &str, folder: &Path) {
     assert!(output.status.success() && said.contains(" 1 passed"), "{said}");
 }
 
-/// The folder, or file, that [`child`] was given.
 pub(crate) fn folder_of_the_parent() -> std::path::PathBuf {
     std::env::var_os(FOLDER).expect("set by the parent").into()
 }

@@ -20,7 +20,7 @@ fn open(path: &Path, io: IoMode, meter: &Meter) -> Connection {
     connection
 }
 
-/// A database of `rows` rows, one on each 8 KiB page.
+/// Each 8 KiB page has one row.
 fn make(path: &Path, rows: u32, io: IoMode) {
     let connection = open(path, io, &Meter::default());
     connection
@@ -45,7 +45,6 @@ fn assert_sound(connection: &Connection) {
     assert_eq!(verdict, "ok");
 }
 
-/// Bytes that devices have read for this thread.
 fn device_reads() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/io").expect("Linux counts I/O of threads");
     let line =
@@ -90,8 +89,8 @@ fn the_three_modes_see_the_same_data() {
     }
 }
 
-/// Connections of all modes change one file in turn, and checkpoints write it directly. Each must see all changes, in WAL mode
-/// and with a rollback journal, where SQLite rereads page 1 through the ordinary descriptor.
+/// Connections of all modes change one file in turn. Each must see all changes, also with a rollback journal, where SQLite
+/// rereads page 1 through the ordinary descriptor.
 #[test]
 fn direct_and_ordinary_io_stay_coherent() {
     let dir = folder();
@@ -154,7 +153,7 @@ fn writes_of_commits_checkpoints_and_logs_are_counted_separately() {
     );
 }
 
-/// Closing one connection must not drop the locks of another: POSIX would, for any descriptor of the file.
+/// POSIX would drop the locks, for any descriptor of the file.
 #[test]
 fn locks_survive_other_connections_coming_and_going() {
     let dir = folder();
@@ -200,7 +199,7 @@ fn child_writes() {
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").expect("the file is not locked");
 }
 
-/// Uses all page sizes of SQLite, with a cache far smaller than the table.
+/// The cache is far smaller than the table.
 #[test]
 fn every_page_size_works() {
     let dir = folder();

@@ -7,7 +7,6 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A fixture host: block devices, mounts, and locations of paths.
 struct Host {
     root: TempDir,
     mountinfo: String,
@@ -27,7 +26,6 @@ impl Host {
         self.root.path().join("sys")
     }
 
-    /// A block device whose folder is `path` below /sys/devices.
     fn block(&self, path: &str, number: &str, files: &[(&str, &str)]) -> PathBuf {
         let dir = self.sys().join("devices").join(path);
         fs::create_dir_all(&dir).unwrap();
@@ -41,7 +39,6 @@ impl Host {
         dir
     }
 
-    /// Puts `upper` on top of `lower`.
     fn stack(&self, upper: &Path, lower: &[&Path]) {
         fs::create_dir_all(upper.join("slaves")).unwrap();
         for dir in lower {
@@ -49,7 +46,7 @@ impl Host {
         }
     }
 
-    /// Mounts `source` at `point`; paths below `point` are then found there.
+    /// Paths below `point` are found there.
     fn mount(&mut self, number: &str, point: &str, kind: &str, source: &str, options: &str) {
         let id = self.locations.len() as u64 + 20;
         let line = format!("{id} 1 {number} / {point} rw,relatime shared:1 - {kind} {source} {options}\n");

@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// Two instances of a cluster, a listener each: sessions take turns, figures stay apart, and AWR reports of both.
 #[test]
 fn sessions_and_figures_of_two_instances_are_apart() {
     let Some(oracle) = Oracle::start_instances_or_skip("19c", 2) else { return };
@@ -32,7 +31,6 @@ fn sessions_and_figures_of_two_instances_are_apart() {
     assert!(bed.sent(0, "FROM gv$sysstat") > 0 && bed.sent(0, "FROM v$sysstat") == 0);
 }
 
-/// The instance of a session is gone; those of the other one work on, and figures are read.
 #[test]
 fn a_lost_instance_takes_only_its_own_sessions_with_it() {
     let Some(oracle) = Oracle::start_instances_or_skip("19c", 2) else { return };
@@ -47,7 +45,6 @@ fn a_lost_instance_takes_only_its_own_sessions_with_it() {
     engine.snapshot().unwrap();
 }
 
-/// The listener of a cluster's name sends each connection to another instance.
 #[test]
 fn sessions_by_a_listener_that_redirects_are_on_both_instances() {
     let Some(oracle) = Oracle::start_instances_or_skip("19c", 2) else { return };

@@ -1,4 +1,4 @@
-//! Which of the engine's statements met the wire.
+//! The engine's statements that met the wire.
 
 use std::sync::OnceLock;
 
@@ -7,13 +7,12 @@ use super::*;
 /// Its statements are those of every load.
 const SMALL: Load = Load { scale: 100, scan_blocks: 10, slice_rows: 64, ..LOAD };
 
-/// Words of a statement between its placeholders, as they arrive.
+/// Placeholders separate the parts.
 pub(crate) fn longest_part(sql: &str) -> String {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     sql.split(['{', '}', ';', '"']).map(words).max_by_key(String::len).unwrap()
 }
 
-/// Names and texts of the files of statements.
 pub(crate) fn files() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql");
     let read = |file: std::io::Result<std::fs::DirEntry>| {
@@ -23,8 +22,7 @@ pub(crate) fn files() -> Vec<(String, String)> {
     std::fs::read_dir(folder).unwrap().map(read).collect()
 }
 
-/// Each statement that the engine sends, as a server receives it; `None` without such servers. These two releases receive
-/// all forms of them.
+/// `None` without such servers. These two releases receive all forms.
 pub(crate) fn met() -> Option<&'static [String]> {
     static MET: OnceLock<Option<Vec<String>>> = OnceLock::new();
     let meet = || {
@@ -41,7 +39,6 @@ pub(crate) fn met() -> Option<&'static [String]> {
     MET.get_or_init(meet).as_deref()
 }
 
-/// The statements that reached a server, without account, instance and binds.
 fn statements_of(bed: &Bed) -> Vec<String> {
     let bare = |line: &String| {
         let (_, statement) = line.split_once(": ").unwrap();
@@ -50,7 +47,7 @@ fn statements_of(bed: &Bed) -> Vec<String> {
     bed.oracle.statements().iter().map(bare).collect()
 }
 
-/// Everything that is done with a database, by each road that has statements of its own.
+/// Each way with statements of its own is taken.
 fn sent_to_a_cluster(release: &str) -> Option<Vec<String>> {
     let bed = Bed::of(Oracle::start_instances_or_skip(release, 2)?);
     let engine = bed.open();
@@ -79,7 +76,7 @@ fn sent_to_a_cluster(release: &str) -> Option<Vec<String>> {
     engine.snapshot().unwrap();
     engine.capture().unwrap();
     drop(engine);
-    // An interrupted load that made an account and nothing in it, and accounts of somebody else.
+    // A load that was cut off left an empty account; others belong to somebody else.
     bed.oracle.fail("create table => error 1950");
     bed.open().create_schema(&SMALL, schema(3)).unwrap_err();
     bed.oracle.fail("");
@@ -99,7 +96,7 @@ fn sent_to_a_kit() -> Option<Vec<String>> {
     Some(statements_of(&bed))
 }
 
-/// Each file of statements is in one row of the table of docs/evidence.md, and those of the first row met the wire.
+/// Each file is in one row of the table of docs/evidence.md; those of the first row met the wire.
 #[test]
 fn the_table_of_statements_says_which_met_the_wire() {
     let Some(met) = met().map(|met| met.join("\n")) else { return };

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// An authority with the certificate of a server at 127.0.0.1, by OpenSSL: `ca.pem`, and `tls.pem` with the server's key.
+/// OpenSSL makes `ca.pem`, and `tls.pem` with the key of a server at 127.0.0.1.
 fn certificates(folder: &Path) {
     let make = |arguments: &str| {
         let done =
@@ -17,12 +17,12 @@ fn certificates(folder: &Path) {
     std::fs::write(folder.join("tls.pem"), parts.concat()).unwrap();
 }
 
-/// A server on TLS, and a wallet with the certificate of its authority and its net service name `slob_tp`.
+/// The wallet has the net service name `slob_tp`.
 fn on_tls() -> Option<(Bed, tempfile::TempDir)> {
     on_tls_for(false)
 }
 
-/// The same for clients with a certificate of that authority alone, as the service of an Autonomous Database wants it.
+/// Clients need a certificate, as for an Autonomous Database.
 fn on_mutual_tls() -> Option<(Bed, tempfile::TempDir)> {
     on_tls_for(true)
 }
@@ -44,7 +44,7 @@ fn on_tls_for(certified: bool) -> Option<(Bed, tempfile::TempDir)> {
     Some((bed, folder))
 }
 
-/// By host and port, and as the unzipped wallet of an Autonomous Database does it: by its folder alone.
+/// The unzipped wallet of an Autonomous Database has only its folder.
 #[test]
 fn a_wallet_of_a_private_authority_is_trusted() {
     let Some((bed, wallet)) = on_tls() else { return };
@@ -76,7 +76,6 @@ fn a_certificate_that_is_not_trusted_says_how_to_trust_it() {
     assert!(error.kind() == ErrorKind::Usage && error.to_string().contains("ewallet.pem"), "{error}");
 }
 
-/// The descriptor of a service with `more` in it.
 fn descriptor(bed: &Bed, more: &str) -> String {
     format!(
         "(DESCRIPTION=(ADDRESS=(PROTOCOL=TCPS)(HOST=127.0.0.1)(PORT={}))(CONNECT_DATA=(SERVICE_NAME=pdb1)){more})",
@@ -97,10 +96,10 @@ fn a_descriptor_names_its_wallet() {
     assert!(open("").err().unwrap().to_string().contains("not trusted"));
 }
 
-/// Where a test runs itself again with TNS_ADMIN, which is the whole process's.
+/// A test runs itself again with TNS_ADMIN, which is the whole process's.
 const AGAIN: &str = "SLOB_TEST_AGAIN";
 
-/// The tool's own files name the wallet: `sqlnet.ora`, and `tnsnames.ora` with MY_WALLET_DIRECTORY.
+/// `sqlnet.ora` and MY_WALLET_DIRECTORY of `tnsnames.ora` name the wallet.
 #[test]
 fn sqlnet_ora_and_net_service_names_lead_to_wallets() {
     if let Some(file) = std::env::var_os(AGAIN) {
@@ -170,6 +169,6 @@ fn the_password_of_a_wallet_opens_its_key() {
     };
     assert!(said("S3CRET-other").contains("ORACLE_WALLET_PASSWORD"));
     assert!(!said("S3CRET-other").contains("S3CRET"));
-    // With a key in the wallet the driver trusts public authorities alone: it gets as far as the server's certificate.
+    // The driver trusts public authorities alone, so it gets as far as the server's certificate.
     assert!(said("S3CRET-word").contains("certificate"), "{}", said("S3CRET-word"));
 }
