@@ -99,7 +99,6 @@ pub fn run(
     Ok(verdicts)
 }
 
-/// Several slices that are soon read back.
 const LOAD: Load = Load { seed: 77, scale: 600, scan_blocks: 40, obfuscated: false, slice_rows: 256 };
 const SCHEMAS: u16 = 2;
 

@@ -31,7 +31,6 @@ impl<T: Send + 'static> PendingAnswer<T> {
     pub fn begin(question: impl FnOnce() -> T + Send + 'static) -> Result<Self, Unanswered> {
         let (sender, receiver) = sync_channel(1);
         let ask = move || {
-            // The receiver may be gone.
             let _ = sender.send(question());
         };
         thread::Builder::new().name("asking".into()).spawn(ask).map_err(Unanswered::NoThread)?;

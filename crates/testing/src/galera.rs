@@ -14,7 +14,7 @@ const PROVIDER: &str = "/usr/lib/galera/libgalera_smm.so";
 const PATIENCE: Duration = Duration::from_secs(180);
 /// The system gives higher ports to clients, which could take one between two starts of a node.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
-/// For clients, for the group, for incremental and for full transfers of state.
+/// The ports are for clients, the group, and incremental and full transfers of state.
 const PORTS_OF_A_NODE: usize = 4;
 
 pub struct Galera {

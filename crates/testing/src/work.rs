@@ -91,7 +91,7 @@ pub fn took(outcome: &Outcome) -> u64 {
     outcome.ops().iter().map(|op| op.duration_ns).sum()
 }
 
-/// Of an even number, the one behind the middle.
+/// An even number has the one behind the middle.
 pub fn median(mut of: Vec<u64>) -> u64 {
     of.sort_unstable();
     of[of.len() / 2]

@@ -1,9 +1,9 @@
-//! OpenSLOB: where the time of a server's reads and writes goes, counted in the kernel.
+//! OpenSLOB: where the time of a server's reads and writes goes.
 //!
-//! Six eBPF programs at raw tracepoints count durations of system calls and of their requests. They are assembled for the running
-//! kernel, and end with the [`Tracer`] or the process.
+//! Six eBPF programs at raw tracepoints count durations of system calls and of their requests. They end with the [`Tracer`] or
+//! the process.
 //!
-//! Requests belong to the process that queued them. Others' on the same devices are counted apart.
+//! Requests belong to the process that queued them.
 #![deny(missing_docs)]
 
 mod asm;

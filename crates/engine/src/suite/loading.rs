@@ -47,7 +47,6 @@ pub(super) fn loads_and_resumes(subject: &Subject<'_>) -> Checked {
         engine.load_slice(&LOAD, slice, &progress)?;
     }
     check_layout(engine.finish_schema(&LOAD, second()?)?)?;
-    // Callers repeat it after an interruption.
     check_layout(engine.finish_schema(&LOAD, second()?)?)
 }
 

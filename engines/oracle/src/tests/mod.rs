@@ -121,7 +121,6 @@ fn matches(pattern: &str, call: &str) -> bool {
 
 #[derive(Default)]
 struct State {
-    /// In order.
     expected: VecDeque<Call>,
     /// They may come at any time; the latest goes first.
     starred: Vec<Call>,
