@@ -1,12 +1,12 @@
 //! Executing batches: outcomes, cancellation, and a loop over operations.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use slob_method::{Batch, Op};
 
-use crate::{Cancel, EngineError, ErrorKind, Result};
+use crate::{Cancel, EngineError, ErrorKind, Result, lock};
 
 /// Outcome of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,14 +88,14 @@ impl CancelToken {
     fn wait(&self, pause: Duration, deadline: Option<Instant>) {
         let until_deadline = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         let pause = deadline.map_or(pause, |deadline| pause.min(until_deadline(deadline)));
-        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = lock(&self.lock);
         drop(self.changed.wait_timeout_while(guard, pause, |()| !self.is_cancelled()));
     }
 }
 
 impl Cancel for CancelToken {
     fn cancel(&self) {
-        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = lock(&self.lock);
         self.cancelled.store(true, Ordering::Relaxed);
         self.changed.notify_all();
     }

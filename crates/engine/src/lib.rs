@@ -37,4 +37,4 @@ pub use slob_measure::{
     WaitTotal, WorkingSet,
 };
 pub use snapshot::{ServerSnapshot, Snapshot};
-pub use waiting::{PendingAnswer, Unanswered, Unfinished, wait_for_unfinished, within};
+pub use waiting::{PendingAnswer, Unanswered, Unfinished, lock, wait_for_unfinished, within};

@@ -1,6 +1,6 @@
 //! Records the calls to an engine: times and errors.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use slob_method::{Batch, RowView, SchemaNo};
@@ -9,6 +9,7 @@ use slob_spec::StatisticsType;
 use crate::{
     Cancel, CapturedAnswer, Engine, Facts, Layout, Load, LoadProgress, Outcome, Result, RunPlan, SchemaState,
     Server, ServerLocation, ServerReport, ServerTotals, Session, SessionPlan, Slice, Snapshot, TargetLock,
+    lock,
 };
 
 /// Further calls are counted only.
@@ -46,7 +47,7 @@ impl Recording {
         let (at, begun) = (self.elapsed(), Instant::now());
         let result = work();
         let took = begun.elapsed();
-        let (listed, others) = &mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let (listed, others) = &mut *lock(&self.calls);
         if listed.len() < MOST_CALLS {
             let error = result.as_ref().err().map(ToString::to_string);
             listed.push(Call { at, name: name.to_owned(), took, error });
@@ -63,7 +64,7 @@ impl Recording {
 
     /// Calls in order, and the number of further calls.
     pub fn calls(&self) -> (Vec<Call>, u64) {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.calls).clone()
     }
 
     /// Records the engine's calls.

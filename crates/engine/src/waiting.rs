@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -54,6 +54,11 @@ pub fn within<T: Send + 'static>(
     PendingAnswer::begin(question)?.wait(patience)
 }
 
+/// Locks a mutex whether or not a thread panicked with it: a session that panicked is reported by itself.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 static UNFINISHED: Mutex<usize> = Mutex::new(0);
 static FINISHED: Condvar = Condvar::new();
 
@@ -64,21 +69,21 @@ pub struct Unfinished(());
 impl Unfinished {
     /// Call this before the change; drop the value after undoing it.
     pub fn begin() -> Self {
-        *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *lock(&UNFINISHED) += 1;
         Self(())
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        *lock(&UNFINISHED) -= 1;
         FINISHED.notify_all();
     }
 }
 
 /// False if undoing takes longer.
 pub fn wait_for_unfinished(longest: Duration) -> bool {
-    let count = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let count = lock(&UNFINISHED);
     let waited = FINISHED.wait_timeout_while(count, longest, |count| *count > 0);
     *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
 }

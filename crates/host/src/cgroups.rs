@@ -124,8 +124,10 @@ impl Group {
             cpus: self.least_quota().map(|(_, cpus)| cpus),
             memory_bytes: self
                 .levels("memory")
-                .and_then(|levels| levels.least(|folder| limit_bytes(&folder.join(memory_file))))
-                .map(|(_, bytes)| bytes),
+                .and_then(|levels| levels.least(|folder| number::<u64>(&folder.join(memory_file))))
+                .map(|(_, bytes)| bytes)
+                // No limit is `max` in version 2, and about 2^63 in version 1.
+                .filter(|bytes| *bytes < 1 << 60),
             io: self.io_folders().iter().flat_map(|folder| self.io_limits_in(folder)).collect(),
         }
     }
@@ -315,11 +317,6 @@ impl Levels {
 fn named_number(path: &Path, name: &str) -> Option<u64> {
     let text = attribute(path)?;
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
-}
-
-/// No limit is `max` in version 2, and about 2^63 in version 1.
-fn limit_bytes(path: &Path) -> Option<u64> {
-    number::<u64>(path).filter(|bytes| *bytes < 1 << 60)
 }
 
 /// The form is `name=number`.

@@ -64,23 +64,18 @@ pub fn check_thread_limits(threads: u64, files: u64) -> Result<(), ThreadLimit> 
         ),
         Limit::of_kernel("kernel.threads-max", tasks, 1, "raise it (sysctl -w kernel.threads-max=N)"),
         Limit::of_kernel("kernel.pid_max", tasks, 1, "raise it (sysctl -w kernel.pid_max=N)"),
-        tasks_of_group(),
+        // A container or service has it.
+        cgroups::task_limit("self", &Roots::default()).map(|(most, in_use)| Limit {
+            name: "pids.max of this control group",
+            most,
+            in_use,
+            each: 1,
+            remedy: "raise the limit of tasks of the container or service",
+        }),
         open_files(threads, files),
     ];
     let narrowest = limits.into_iter().flatten().min_by_key(Limit::room);
     narrowest.filter(|limit| limit.room() < threads).map_or(Ok(()), |limit| Err(limit.into_error()))
-}
-
-/// A container or service has it.
-fn tasks_of_group() -> Option<Limit> {
-    let (most, in_use) = cgroups::task_limit("self", &Roots::default())?;
-    Some(Limit {
-        name: "pids.max of this control group",
-        most,
-        in_use,
-        each: 1,
-        remedy: "raise the limit of tasks of the container or service",
-    })
 }
 
 fn open_files(threads: u64, files: u64) -> Option<Limit> {

@@ -234,59 +234,23 @@ fn filled(
     event: &mut dyn FnMut(ProbeEvent),
     stop: &AtomicBool,
 ) -> Result<(Scratch, ProbeStep), HostError> {
+    /// Stream of the data; sessions use those from 0.
+    const DATA_STREAM: u64 = u64::MAX;
     plan.check()?;
     let scratch = Scratch::create(&plan.dir)?;
-    let needed_bytes = plan.file_bytes;
+    let total_bytes = plan.file_bytes;
     let free_bytes = free_space(&plan.dir)?;
-    if free_bytes < needed_bytes {
-        return Err(HostError::NotEnoughSpace { path: plan.dir.clone(), needed_bytes, free_bytes });
+    if free_bytes < total_bytes {
+        let (path, needed_bytes) = (plan.dir.clone(), total_bytes);
+        return Err(HostError::NotEnoughSpace { path, needed_bytes, free_bytes });
     }
-    let step = fill(plan, &scratch, event, stop)?;
-    Ok((scratch, step))
-}
-
-/// Storage can neither compress nor deduplicate the data.
-///
-/// The time includes the flush, and the file system's allocation.
-fn fill(
-    plan: &ProbePlan,
-    scratch: &Scratch,
-    event: &mut dyn FnMut(ProbeEvent),
-    stop: &AtomicBool,
-) -> Result<ProbeStep, HostError> {
     let file = scratch.reopen(plan.direct)?;
     let cpu_before = own_cpu().ok();
     let start = Instant::now();
-    let latency = write_all(plan, scratch, &file, event, stop)?;
-    scratch.sync()?;
-    let seconds = start.elapsed().as_secs_f64();
-    let measured =
-        Measured { latency, bytes_per_operation: FILL_BYTES, seconds, cpu_s: cpu_since(cpu_before) };
-    if !plan.direct {
-        uncache(&file);
-    }
-    let step = StepPlan { kind: StepKind::SequentialWrite, sessions_or_depth: 1 };
-    Ok(ProbeStep::measured(step, IoInterface::Pwrite, measured, None))
-}
-
-fn uncache(file: &File) {
-    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
-}
-
-fn write_all(
-    plan: &ProbePlan,
-    scratch: &Scratch,
-    file: &File,
-    event: &mut dyn FnMut(ProbeEvent),
-    stop: &AtomicBool,
-) -> Result<Histogram, HostError> {
-    /// Sessions use streams from 0.
-    const DATA_STREAM: u64 = u64::MAX;
     let mut random = Random::new(plan.seed, DATA_STREAM);
     let mut buffer = AlignedBuffer::new(FILL_BYTES as usize);
     random.fill(buffer.as_mut_slice());
     let mut latency = Histogram::new();
-    let total_bytes = plan.file_bytes;
     let mut written_bytes = 0;
     while written_bytes < total_bytes && !stop.load(Ordering::Relaxed) {
         random.restamp(buffer.as_mut_slice());
@@ -297,7 +261,18 @@ fn write_all(
         written_bytes += FILL_BYTES;
         event(ProbeEvent::Filling { written_bytes, total_bytes });
     }
-    Ok(latency)
+    scratch.sync()?;
+    let (seconds, cpu_s) = (start.elapsed().as_secs_f64(), cpu_since(cpu_before));
+    let measured = Measured { latency, bytes_per_operation: FILL_BYTES, seconds, cpu_s };
+    if !plan.direct {
+        uncache(&file);
+    }
+    let step = StepPlan { kind: StepKind::SequentialWrite, sessions_or_depth: 1 };
+    Ok((scratch, ProbeStep::measured(step, IoInterface::Pwrite, measured, None)))
+}
+
+fn uncache(file: &File) {
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
 }
 
 #[cfg(test)]

@@ -43,7 +43,12 @@ pub(crate) fn find(clues: &Clues) -> Result<FirstProcess, String> {
     };
     let fitting: Vec<&Candidate> = named.iter().filter(fits).collect();
     if fitting.is_empty() {
-        return Err(of_another_age(&named, clues.age_s.unwrap_or_default()));
+        let (first, n, age_s) = (&named[0].name, named.len(), clues.age_s.unwrap_or_default());
+        let are = if n == 1 { "one process is".to_owned() } else { format!("{n} processes are") };
+        return Err(format!(
+            "{are} named {first} there, but none was started {age_s:.0} s ago, as the server says that it was: it runs elsewhere, or \
+             where this account does not see it; name its host (--observe ssh:HOST) or its process (pid:N)"
+        ));
     }
     let known: Vec<(Evidence, &Candidate)> =
         fitting.iter().filter_map(|candidate| Some((Evidence::of(candidate, clues)?, *candidate))).collect();
@@ -61,7 +66,11 @@ pub(crate) fn find(clues: &Clues) -> Result<FirstProcess, String> {
             "several processes could be the server, such as {} and {}: name it (pid:N)",
             one.pid, other.pid
         )),
-        (None, _) => Err(unproved(&fitting)),
+        (None, _) => Err(format!(
+            "process {} ({}) may be the server, but this account sees none of its sockets and files: run as root or as the \
+             server's account, or name it (pid:{})",
+            fitting[0].pid, fitting[0].name, fitting[0].pid
+        )),
     }
 }
 
@@ -103,25 +112,6 @@ fn none_named(clues: &Clues) -> String {
     }
     format!(
         "no process named {names} is seen there; if the server is on another host, name that one (--observe ssh:HOST)"
-    )
-}
-
-fn of_another_age(named: &[Candidate], age_s: f64) -> String {
-    let (first, n) = (&named[0], named.len());
-    let are = if n == 1 { "one process is".to_owned() } else { format!("{n} processes are") };
-    format!(
-        "{are} named {} there, but none was started {age_s:.0} s ago, as the server says that it was: it runs elsewhere, or \
-         where this account does not see it; name its host (--observe ssh:HOST) or its process (pid:N)",
-        first.name
-    )
-}
-
-fn unproved(fitting: &[&Candidate]) -> String {
-    let pid = fitting[0].pid;
-    format!(
-        "process {pid} ({}) may be the server, but this account sees none of its sockets and files: run as root or as the \
-         server's account, or name it (pid:{pid})",
-        fitting[0].name
     )
 }
 

@@ -264,7 +264,8 @@ struct SampleCheck {
 impl SampleCheck {
     fn check(&mut self, now: &TimedSample, cpus: Option<u32>) -> Result<(), String> {
         for earlier in self.first.iter().chain(&self.last) {
-            now.agrees_with(earlier, cpus)?;
+            now.check_clock(earlier)?;
+            now.check_cpu(earlier, cpus)?;
         }
         self.first.get_or_insert_with(|| now.clone());
         self.last = Some(now.clone());
@@ -281,11 +282,6 @@ impl TimedSample {
     const CPU_ERROR: f64 = 0.1;
     /// An addition for each CPU.
     const CPU_SLACK_S: f64 = 0.5;
-
-    fn agrees_with(&self, earlier: &Self, cpus: Option<u32>) -> Result<(), String> {
-        self.check_clock(earlier)?;
-        self.check_cpu(earlier, cpus)
-    }
 
     fn check_clock(&self, earlier: &Self) -> Result<(), String> {
         let theirs_s = self.sample.at_s - earlier.sample.at_s;

@@ -7,11 +7,12 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
+use slob_engine::lock;
 use slob_host::ProgramGroup;
 use slob_spec::SshHost;
 
@@ -82,7 +83,12 @@ impl Ssh {
             )
         })?;
         if hello.slob_observe != PROTOCOL {
-            return Err(other_version(&hello));
+            return Err(format!(
+                "the slob there is release {} and speaks version {} of the observer's protocol, this one {PROTOCOL}: install this release \
+                 there, or let a copy be sent (--observe-copy)",
+                printable(&hello.version).chars().take(40).collect::<String>(),
+                hello.slob_observe
+            ));
         }
         let input = receive(&self.sent, until, stop);
         self.input = Some(input.map_err(|missing| self.why_no_hello(host, patience, missing))??);
@@ -156,7 +162,7 @@ impl Ssh {
     }
 
     fn last_line(&self) -> String {
-        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let stderr = lock(&self.stderr);
         let text = String::from_utf8_lossy(&stderr);
         printable(text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default())
     }
@@ -230,7 +236,7 @@ fn keep_stderr(errors: Option<impl Read + Send + 'static>, kept: &Arc<Mutex<Vec<
         let Some(mut errors) = errors else { return };
         let mut piece = [0; 512];
         while let Ok(read @ 1..) = errors.read(&mut piece) {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = lock(&kept);
             kept.extend_from_slice(&piece[..read]);
             let excess = kept.len().saturating_sub(KEPT_BYTES);
             kept.drain(..excess);
@@ -275,15 +281,6 @@ fn remedy(host: &SshHost, last_line: &str) -> String {
         return "check the host's name, or name another one (--observe ssh:HOST)".into();
     }
     try_it
-}
-
-fn other_version(hello: &Hello) -> String {
-    format!(
-        "the slob there is release {} and speaks version {} of the observer's protocol, this one {PROTOCOL}: install this release \
-         there, or let a copy be sent (--observe-copy)",
-        printable(&hello.version).chars().take(40).collect::<String>(),
-        hello.slob_observe
-    )
 }
 
 #[derive(Debug)]

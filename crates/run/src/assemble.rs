@@ -17,8 +17,7 @@ use crate::page_cache::PageCache;
 use crate::phases::{Edge, Measurements};
 use crate::prepare::Prepared;
 use crate::run::Timeline;
-use crate::sampler::Sample;
-use crate::sampler::{HostsInterval, ObservedServer, Topology};
+use crate::sampler::{HostsInterval, ObservedServer, Sample, Topology};
 use crate::sessions::SessionEnd;
 use crate::tally::Tally;
 
@@ -26,7 +25,10 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
     let Timeline { context, prepared, tally, topology, .. } = timeline;
     let edges = measured.begin.as_ref().zip(measured.end.as_ref());
     let samples = edges.map(|(begin, end)| (&begin.sample, &end.sample));
-    let window = samples.and_then(|(begin, end)| window(tally, begin, end));
+    let window = samples.and_then(|(begin, end)| {
+        let seconds = (end.taken - begin.taken).as_secs_f64();
+        (seconds > 0.0).then(|| Window { begin_s: tally.clock.at(begin.taken).as_secs_f64(), seconds })
+    });
     let snapshots = samples.and_then(|(begin, end)| begin.snapshot.as_ref().zip(end.snapshot.as_ref()));
     let mut figures = snapshots.map(|(begin, end)| end.since(begin)).unwrap_or_default();
     figures.events.sort_by_key(|event| std::cmp::Reverse(event.time_us));
@@ -37,13 +39,22 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
     }
     let mut notes = notes(&measured, &conflicts);
     notes.extend(missing_counters(&endpoints, snapshots));
+    let of_sessions = measured.sessions.iter().flat_map(|(_, end)| &end.losses);
+    let mut losses: Vec<LossRecord> = of_sessions.cloned().collect();
+    losses.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    let mut clients: Vec<(Peer, u64)> = figures.peers.into_iter().collect();
+    clients.sort_by_key(|(_, seen)| std::cmp::Reverse(*seen));
     let hosts = samples.map(|(begin, end)| end.hosts.since(&begin.hosts)).unwrap_or_default();
     Record {
         record_version: RECORD_VERSION,
         slob_version: context.slob_version.to_owned(),
         id: timeline.run_id.clone(),
         name: context.spec.run_name.as_str().to_owned(),
-        status: status(&measured),
+        status: match &measured.error {
+            Some(error) => Status::Failed { error: error.clone() },
+            None if measured.interrupted => Status::Interrupted,
+            None => Status::Completed,
+        },
         started: measured.started,
         ended: measured.ended,
         target: context.spec.target.to_string(),
@@ -55,7 +66,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         backlog: window.and_then(|window| backlog(&prepared.workload, window, tally)),
         dispatch: tally.dispatch(),
         conflicts,
-        losses: losses(&measured),
+        losses,
         marks: measured.marks.0.clone(),
         edges: edges
             .filter(|_| window.is_some())
@@ -64,7 +75,7 @@ pub(crate) fn assemble(timeline: &Timeline<'_>, measured: Measurements) -> Recor
         sessions: sessions(context.spec, prepared, &measured, !endpoints.is_empty()),
         counters: figures.counters,
         server_counters: figures.server,
-        other_clients: busiest(figures.peers),
+        other_clients: clients.into_iter().map(|(peer, _)| peer).take(NAMED_CLIENTS).collect(),
         latencies: figures.latencies,
         events: figures.events,
         endpoints,
@@ -117,25 +128,6 @@ fn trace(spec: &RunSpec, measured: &Measurements, window: Option<(&Sample, &Samp
     let kernel = end.hosts.since(&begin.hosts).trace()?;
     let seconds = (end.taken - begin.taken).as_secs_f64();
     Some(TraceRecord { when, seconds, counters, latencies, kernel })
-}
-
-fn busiest(seen: BTreeMap<Peer, u64>) -> Vec<Peer> {
-    let mut seen: Vec<(Peer, u64)> = seen.into_iter().collect();
-    seen.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    seen.into_iter().map(|(peer, _)| peer).take(NAMED_CLIENTS).collect()
-}
-
-fn status(measured: &Measurements) -> Status {
-    match &measured.error {
-        Some(error) => Status::Failed { error: error.clone() },
-        None if measured.interrupted => Status::Interrupted,
-        None => Status::Completed,
-    }
-}
-
-fn window(tally: &Tally, begin: &Sample, end: &Sample) -> Option<Window> {
-    let seconds = (end.taken - begin.taken).as_secs_f64();
-    (seconds > 0.0).then(|| Window { begin_s: tally.clock.at(begin.taken).as_secs_f64(), seconds })
 }
 
 fn notes(measured: &Measurements, conflicts: &BTreeMap<String, u64>) -> Vec<String> {
@@ -258,13 +250,6 @@ fn sessions(
     let mut records: Vec<SessionRecord> = measured.sessions.iter().map(record).collect();
     records.sort_by_key(|record| record.session);
     records
-}
-
-fn losses(measured: &Measurements) -> Vec<LossRecord> {
-    let of_sessions = measured.sessions.iter().flat_map(|(_, end)| &end.losses);
-    let mut losses: Vec<LossRecord> = of_sessions.cloned().collect();
-    losses.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-    losses
 }
 
 fn endpoints(

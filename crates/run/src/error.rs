@@ -39,14 +39,15 @@ impl RunError {
         self
     }
 
-    /// Before any change, missing privileges or space and a refused connection are usage errors too.
-    pub(crate) fn while_preparing(error: &EngineError) -> Self {
-        match error.kind() {
+    /// Before anything is changed, missing privileges, missing space and a refused connection are usage errors too.
+    pub(crate) fn while_preparing(error: EngineError) -> Self {
+        let kind = match error.kind() {
             ErrorKind::Usage | ErrorKind::Privilege | ErrorKind::Space | ErrorKind::Connection => {
-                Self::usage(error.to_string())
+                RunErrorKind::Usage
             }
-            _ => Self::failed(error.to_string()),
-        }
+            _ => RunErrorKind::Failed,
+        };
+        Self { kind, ..error.into() }
     }
 }
 

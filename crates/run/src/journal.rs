@@ -106,12 +106,12 @@ impl Journal {
 pub struct Acknowledged {
     load_seed: u64,
     pub updates: u64,
-    rows: HashMap<(SchemaNo, u64), Row>,
+    rows: HashMap<(SchemaNo, u64), UpdatedRow>,
 }
 
 #[derive(Debug, Default)]
-struct Row {
-    /// Session and time in microseconds of the last update.
+struct UpdatedRow {
+    /// The last acknowledgement of an update of it: session and time in microseconds.
     acknowledged: Option<(u32, u64)>,
     /// The last update of each session, without those known to be overwritten.
     possible: Vec<PossibleUpdate>,
@@ -131,7 +131,7 @@ struct SentBatch {
     updates: Vec<(SchemaNo, KeyRange, Stamp)>,
 }
 
-enum Line {
+enum Fact {
     Batch { session: u32, time_us: u64 },
     Update(SchemaNo, KeyRange, Stamp),
     End { session: u32, time_us: u64, count: usize },
@@ -161,17 +161,17 @@ impl Acknowledged {
         for (number, line) in (3..).zip(lines) {
             let line = line?;
             match parse(&line).ok_or_else(|| format!("line {number}, '{line}', says nothing"))? {
-                Line::Batch { session, time_us } => {
+                Fact::Batch { session, time_us } => {
                     let before = sent.insert(session, SentBatch { began_us: time_us, updates: Vec::new() });
                     found.add_unanswered(session, before.unwrap_or_default());
                     writing = Some(session);
                 }
-                Line::Update(schema, range, stamp) => {
+                Fact::Update(schema, range, stamp) => {
                     let batch = writing.and_then(|session| sent.get_mut(&session));
                     let batch = batch.ok_or_else(|| format!("line {number} belongs to no batch"))?;
                     batch.updates.push((schema, range, stamp));
                 }
-                Line::End { session, time_us, count } => {
+                Fact::End { session, time_us, count } => {
                     let batch = sent.remove(&session).filter(|batch| count <= batch.updates.len());
                     let batch = batch.ok_or_else(|| format!("line {number} answers what was not sent"))?;
                     found.add_answered(session, batch, count, time_us);
@@ -259,15 +259,15 @@ fn whole_lines(mut reader: impl BufRead) -> impl Iterator<Item = std::io::Result
     })
 }
 
-fn parse(line: &str) -> Option<Line> {
+fn parse(line: &str) -> Option<Fact> {
     Some(match line.split(' ').collect::<Vec<_>>()[..] {
-        ["b", session, time] => Line::Batch { session: session.parse().ok()?, time_us: time.parse().ok()? },
-        ["u", schema, first, blocks, stamp] => Line::Update(
+        ["b", session, time] => Fact::Batch { session: session.parse().ok()?, time_us: time.parse().ok()? },
+        ["u", schema, first, blocks, stamp] => Fact::Update(
             SchemaNo::new(schema.parse().ok()?)?,
             KeyRange { first: first.parse().ok()?, blocks: blocks.parse().ok()? },
             Stamp::parse(stamp.as_bytes())?,
         ),
-        ["e", session, time, count] => Line::End {
+        ["e", session, time, count] => Fact::End {
             session: session.parse().ok()?,
             time_us: time.parse().ok()?,
             count: count.parse().ok()?,

@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
-mod conflicts;
 mod cross_check;
 mod error;
 mod events;
@@ -41,9 +40,4 @@ pub use site::{Activity, Site};
 pub use verify::{VerifySummary, verify};
 pub use watch::{Watch, WatchError, WatchEvent};
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// A session that panicked is reported by itself.
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use slob_engine::lock;

@@ -55,7 +55,7 @@ enum Step {
 
 /// Changes nothing. Fails with [`crate::RunErrorKind::Usage`] for data with other parameters, or without room.
 pub fn plan_load(engine: &dyn Engine, spec: &LoadSpec) -> Result<LoadPlan, RunError> {
-    let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
+    let server = engine.server().map_err(RunError::while_preparing)?;
     let mut plan = LoadPlan::new(engine, spec, &server)?;
     plan.data_path = LocalData::find(engine, server.capabilities.embedded).ok().map(|data| data.path);
     if let Some(path) = &plan.data_path {
@@ -69,7 +69,7 @@ impl LoadPlan {
     pub fn new(engine: &dyn Engine, spec: &LoadSpec, server: &Server) -> Result<Self, RunError> {
         let (capabilities, block_bytes) = (&server.capabilities, server.block_bytes);
         check_block_size(spec.block_sz, block_bytes)?;
-        let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
+        let states = engine.schemas().map_err(RunError::while_preparing)?;
         let count = schema_count(spec.schemas.get())?;
         let mut load = new_load(spec, block_bytes);
         if let Some(first) = states.first() {
@@ -284,12 +284,12 @@ struct Loader<'a> {
     plan: &'a LoadPlan,
     observer: &'a dyn LoadObserver,
     progress: LoadProgress,
-    state: Mutex<State>,
+    state: Mutex<LoaderState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct LoaderState {
     schemas: Vec<SchemaProgress>,
     layouts: Vec<(SchemaNo, Layout)>,
     rows_in_place: u64,
@@ -310,7 +310,7 @@ impl<'a> Loader<'a> {
     fn new(engine: &'a dyn Engine, plan: &'a LoadPlan, observer: &'a dyn LoadObserver) -> Self {
         let schema =
             |work: &SchemaWork| SchemaProgress { steps: work.steps.clone(), busy: 0, exclusive: false };
-        let state = State { schemas: plan.work.iter().map(schema).collect(), ..State::default() };
+        let state = LoaderState { schemas: plan.work.iter().map(schema).collect(), ..LoaderState::default() };
         let (progress, changed) = (LoadProgress::default(), Condvar::new());
         Self { engine, plan, observer, progress, state: Mutex::new(state), changed }
     }
@@ -388,7 +388,7 @@ impl<'a> Loader<'a> {
                 return Err(if state.touched {
                     self.plan.cut_off(&error, state.rows_in_place)
                 } else {
-                    RunError::while_preparing(&error)
+                    RunError::while_preparing(error)
                 });
             }
             None if is_whole || !stop.load(Ordering::Relaxed) => {}
@@ -412,8 +412,9 @@ impl<'a> Loader<'a> {
     }
 }
 
-impl State {
-    /// Without parallel slices, a schema has one stream.
+impl LoaderState {
+    /// Begins the next possible step: of the first schema that no stream is busy with, or with parallel slices of the first
+    /// one that has slices left.
     fn pick(&mut self, parallel_slices: bool) -> Option<(usize, Step)> {
         let is_possible = |schema: &SchemaProgress| match schema.steps.front() {
             Some(Step::Load(_)) => !schema.exclusive && (schema.busy == 0 || parallel_slices),
@@ -469,11 +470,11 @@ pub struct Loaded {
 impl Loaded {
     /// `None` if nothing is loaded, or if the engine stores no data.
     pub fn at(engine: &dyn Engine) -> Result<Option<Self>, RunError> {
-        let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
+        let server = engine.server().map_err(RunError::while_preparing)?;
         if !server.capabilities.stores_data {
             return Ok(None);
         }
-        let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
+        let states = engine.schemas().map_err(RunError::while_preparing)?;
         Ok(Self::of(&states, server.block_bytes))
     }
 

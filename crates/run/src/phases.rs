@@ -16,8 +16,7 @@ use crate::assemble::assemble;
 use crate::events::{Phase, RunEvent, Tick};
 use crate::run::Timeline;
 use crate::sampler::{Sample, Sampler};
-use crate::sessions::SessionEnd;
-use crate::sessions::{EarlyEnd, PhaseEnd, Sessions};
+use crate::sessions::{EarlyEnd, PhaseEnd, SessionEnd, Sessions};
 use crate::tally::{Drain, GrowingSeries};
 
 /// A common start waits for a sample.
@@ -79,18 +78,8 @@ impl<'a, 'b> Phases<'a, 'b> {
     /// The sessions are connected and rest.
     pub(crate) fn new(timeline: &'b mut Timeline<'a>, sampler: &'b mut Sampler, sessions: Sessions) -> Self {
         let measured = Measurements { started: Timestamp::now(), ..Measurements::default() };
-        let (phase, until) = (Phase::WarmUp, None);
-        Self {
-            timeline,
-            sampler,
-            sessions,
-            measured,
-            last_sample: None,
-            steady: None,
-            step: None,
-            phase,
-            until,
-        }
+        let (phase, steady, step, until) = (Phase::WarmUp, None, None, None);
+        Self { timeline, sampler, sessions, measured, last_sample: None, steady, step, phase, until }
     }
 
     pub(crate) fn carry_out(mut self) -> Measurements {
@@ -105,7 +94,8 @@ impl<'a, 'b> Phases<'a, 'b> {
 
     /// Returns the end of the last phase, and the reason if it ended early.
     fn work(&mut self) -> (PhaseEnd, Option<EarlyEnd>) {
-        let mut end = PhaseEnd::before_the_start(&self.timeline.tally.clock);
+        let start = self.timeline.tally.clock.moment(Duration::ZERO);
+        let mut end = PhaseEnd { closed: start, last_work: start, stragglers: EdgeRecord::default() };
         let mut reason = None;
         let warmup = Some(Phase::WarmUp).filter(|_| !self.timeline.context.spec.warmup.is_zero());
         for (number, phase) in warmup.into_iter().chain([Phase::Window]).enumerate() {
@@ -268,17 +258,13 @@ impl<'a, 'b> Phases<'a, 'b> {
                 return reason;
             }
             let is_shown = self.timeline.observer.wants_the_record() && self.is_time_to_show();
-            if is_shown {
-                let sample = self.sampler.sample(true, |_| ());
-                self.add_sample(sample.clone());
-                self.note_step(&sample, false);
-                self.tick();
+            let sample = self.sampler.sample(is_shown, |_| ());
+            self.note_step(&sample, false);
+            let shown = is_shown.then(|| sample.clone());
+            self.add_sample(sample);
+            self.tick();
+            if let Some(sample) = shown {
                 self.show(sample);
-            } else {
-                let sample = self.sampler.sample(false, |_| ());
-                self.note_step(&sample, false);
-                self.add_sample(sample);
-                self.tick();
             }
         }
     }

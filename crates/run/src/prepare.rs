@@ -43,14 +43,14 @@ impl Prepared {
 
 /// Fails with [`crate::RunErrorKind::Usage`] and the remedy if the run is impossible.
 pub fn prepare(engine: &dyn Engine, spec: &RunSpec) -> Result<Prepared, RunError> {
-    let server = engine.server().map_err(|error| RunError::while_preparing(&error))?;
+    let server = engine.server().map_err(RunError::while_preparing)?;
     check_block_size(spec.block_sz, server.block_bytes)?;
     let schema_count = schema_count(spec.workload.schemas.get())?;
     let seed = spec.seed.unwrap_or_else(fresh_seed);
     let workload = spec.workload(server.block_bytes, seed, fresh_seed());
     workload.check().map_err(|error| RunError::usage(error.to_string()))?;
     let schemas = if server.capabilities.stores_data {
-        let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
+        let states = engine.schemas().map_err(RunError::while_preparing)?;
         usable_schemas(states, schema_count, &workload)?
     } else {
         Vec::new()
@@ -222,7 +222,7 @@ fn write_down(
             engine.scheme
         ))
     })?;
-    script(scripts).map_err(|error| RunError::while_preparing(&error))
+    script(scripts).map_err(RunError::while_preparing)
 }
 
 fn planned(spec: &LoadSpec) -> Result<(Load, Vec<SchemaNo>), RunError> {

@@ -25,10 +25,8 @@ use crate::journal::Journal;
 use crate::phases::{Measurements, Phases};
 use crate::prepare::Prepared;
 use crate::rendezvous::Rendezvous;
-use crate::sampler::Sampler;
-use crate::sampler::{Hosts, Topology};
-use crate::sessions::Sessions;
-use crate::sessions::{BatchSize, ConnectLimit, Message, SessionEnd, Shared, Worker};
+use crate::sampler::{Hosts, Sampler, Topology};
+use crate::sessions::{BatchSize, ConnectLimit, Message, SessionEnd, Sessions, Shared, Worker};
 use crate::tally::{RunClock, Tally};
 use crate::turns::{self, Turns};
 use crate::{RunError, RunErrorKind, verify};
@@ -76,7 +74,7 @@ pub fn run(
         scans: prepared.workload.scans(),
         stop: Some(context.stop),
     };
-    let notes = context.engine.before_run(&plan).map_err(|error| RunError::while_preparing(&error))?;
+    let notes = context.engine.before_run(&plan).map_err(RunError::while_preparing)?;
     let journal = context.journal.map(|path| Journal::create(path, prepared)).transpose()?;
     // Nothing was updated: the next try may use the name.
     let remove_journal = || context.journal.map(std::fs::remove_file);
@@ -254,7 +252,7 @@ impl Timeline<'_> {
                     ready += 1;
                     sessions.cancellers.extend(canceller.map(|canceller| (number, canceller)));
                 }
-                Ok(Message::Ended(end)) => return Err(connection_error(&end)),
+                Ok(Message::Ended(end)) => return Err(connection_error(*end)),
                 // No session works yet.
                 Ok(Message::DoneAll(_)) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
@@ -319,8 +317,8 @@ pub fn turns_advice(topology: &Topology, server: &Server, sessions: u32) -> Opti
     shared_cpus(topology, server, sessions).and_then(|cpus| turns::advice(sessions, cpus))
 }
 
-fn connection_error(end: &SessionEnd) -> RunError {
-    let Some(error) = &end.error else {
+fn connection_error(end: SessionEnd) -> RunError {
+    let Some(error) = end.error else {
         return RunError::failed(format!("session {} ended before the start", end.session));
     };
     let error = RunError::while_preparing(error);

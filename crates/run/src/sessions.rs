@@ -14,11 +14,10 @@ use slob_method::{Action, Batch, Op, Planner};
 use slob_record::{EdgeRecord, LossRecord, error_of_session};
 use slob_spec::SessionLoss;
 
-use crate::conflicts::Conflicts;
 use crate::journal::Journal;
 use crate::lock;
 use crate::rendezvous::{Participant, Rendezvous};
-use crate::tally::{RunClock, SessionTotals, Tally, seconds};
+use crate::tally::{SessionTotals, Tally, seconds};
 use crate::turns::Turns;
 
 /// A session that lost its database waits before it connects again.
@@ -109,6 +108,30 @@ impl SessionEnd {
 
     fn current_loss(&mut self) -> Option<&mut LossRecord> {
         self.losses.last_mut().filter(|_| self.unlisted_losses == 0)
+    }
+}
+
+/// More retries in a row are a failure.
+const MOST_RETRIES: u32 = 100;
+
+/// Conflicts with other sessions, such as deadlocks: the server rolled an operation back, and it is repeated.
+#[derive(Debug, Default)]
+pub(crate) struct Conflicts {
+    /// The key is the server's code.
+    pub(crate) by_code: BTreeMap<String, u64>,
+    /// Consecutive conflicts of the same operation.
+    tries: u32,
+}
+
+impl Conflicts {
+    /// `done` operations precede it. False for another error, and after too many retries.
+    fn may_retry(&mut self, error: &EngineError, done: usize) -> bool {
+        if error.kind() != ErrorKind::Retryable || self.tries >= MOST_RETRIES {
+            return false;
+        }
+        self.tries = if done > 0 { 1 } else { self.tries + 1 };
+        *self.by_code.entry(error.code().unwrap_or("conflict").to_owned()).or_default() += 1;
+        true
     }
 }
 
@@ -287,7 +310,7 @@ impl Worker {
             end.operations += done as u64;
             shared.operations.fetch_add(done as u64, Ordering::Relaxed);
             match result {
-                Ok(()) => end.conflicts.end(),
+                Ok(()) => end.conflicts.tries = 0,
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Ok(()),
                 Err(error) if end.conflicts.may_retry(&error, done) => {
                     end.totals.was_busy_until(tally.clock.ns(begun + elapsed));
@@ -435,11 +458,6 @@ pub(crate) struct PhaseEnd {
 }
 
 impl PhaseEnd {
-    pub(crate) fn before_the_start(clock: &RunClock) -> Self {
-        let closed = clock.moment(Duration::ZERO);
-        Self { closed, last_work: closed, stragglers: EdgeRecord::default() }
-    }
-
     pub(crate) fn is_idle(&self) -> bool {
         self.stragglers == EdgeRecord::default()
     }

@@ -111,13 +111,9 @@ impl SessionTotals {
         }
     }
 
-    /// Ready for an operation that has not started.
-    fn dispatch_ns(&self, due_ns: u64, start_ns: u64) -> u64 {
-        start_ns.saturating_sub(self.ready_ns.max(due_ns))
-    }
-
-    /// From an operation's due time to its end; in a closed loop from the session's readiness. If the session was idle at the due
-    /// time, the delay is the timer's, and the duration counts.
+    /// Time from the intended start of an operation to its end; in a closed loop, from the moment at which the session was ready
+    /// for it. If the session was idle when the operation became due, the delay is the timer's and not the database's: the
+    /// response time is then the duration.
     fn response_ns(&self, due_ns: Option<u64>, end_ns: u64, done: &OpOutcome) -> u64 {
         match due_ns {
             Some(due_ns) if self.last_end_ns <= due_ns => done.duration_ns,
@@ -271,7 +267,7 @@ impl Tally {
                 totals.waited(&window, end_ns.min(window.end), due_ns);
             }
             if in_window && index == 0 {
-                shard.dispatch.record(totals.dispatch_ns(due_ns, start_ns));
+                shard.dispatch.record(start_ns.saturating_sub(totals.ready_ns.max(due_ns)));
             }
             totals.ready_after(end_ns, op.pause_us);
             if keeps {

@@ -100,7 +100,7 @@ pub fn verify(
 }
 
 fn complete_schemas(engine: &dyn Engine) -> Result<Vec<SchemaState>, RunError> {
-    let states = engine.schemas().map_err(|error| RunError::while_preparing(&error))?;
+    let states = engine.schemas().map_err(RunError::while_preparing)?;
     if states.is_empty() {
         return Err(RunError::usage(
             "there is nothing to verify: the target holds no schemas loaded by slob",

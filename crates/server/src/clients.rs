@@ -1,9 +1,9 @@
 //! Clients of a server, by the numbers that the server gives their connections.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
-use slob_engine::{Counters, Figures, Peer};
+use slob_engine::{Counters, Figures, Peer, lock};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionRole {
@@ -22,13 +22,9 @@ struct KnownClients {
 }
 
 impl Clients {
-    fn known(&self) -> MutexGuard<'_, KnownClients> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A number of a session stays one: queries to another server may have it too.
+    /// Questions to another server may have the number of a session of this one: it stays a session.
     pub fn add(&self, role: ConnectionRole, number: u64) {
-        let mut known = self.known();
+        let mut known = lock(&self.0);
         let (known_role, _) = known.ours.entry(number).or_insert_with(|| (role, Counters::default()));
         if role == ConnectionRole::Session {
             *known_role = role;
@@ -37,26 +33,26 @@ impl Clients {
 
     /// Includes closed connections.
     pub fn numbers(&self) -> Vec<u64> {
-        self.known().ours.keys().copied().collect()
+        lock(&self.0).ours.keys().copied().collect()
     }
 
     /// A closed connection keeps its last counters.
     pub fn count(&self, number: u64, counters: Counters) {
-        if let Some((_, known)) = self.known().ours.get_mut(&number) {
+        if let Some((_, known)) = lock(&self.0).ours.get_mut(&number) {
             *known = counters;
         }
     }
 
     /// Counts other clients that work now.
     pub fn saw(&self, peers: impl IntoIterator<Item = Peer>) {
-        let mut known = self.known();
+        let mut known = lock(&self.0);
         peers.into_iter().for_each(|peer| *known.peers.entry(peer).or_default() += 1);
     }
 
     /// Sets apart our sessions' share of `counters`; `all` minus theirs are other clients'.
     pub fn attribute(&self, counters: Counters, all: &Counters) -> Figures {
         let mut figures = Figures { counters, ..Figures::default() };
-        let known = self.known();
+        let known = lock(&self.0);
         let sum = |wanted| {
             // A session that was never counted has done nothing yet.
             let mut sum: Counters = all.iter().map(|(counter, _)| (counter, 0)).collect();

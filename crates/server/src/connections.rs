@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
-use slob_engine::{EngineError, ErrorKind, Result};
+use slob_engine::{EngineError, ErrorKind, Result, lock};
 
 use crate::{Endpoint, Host};
 
@@ -71,21 +71,17 @@ impl<K: Ord + Copy, C> Pool<K, C> {
         connect: impl FnOnce() -> Result<C>,
         work: impl FnOnce(&mut C) -> Result<T>,
     ) -> Result<T> {
-        // The lock is released during the query.
-        let idle = self.idle().get_mut(&purpose).and_then(Vec::pop);
+        // The lock is released while the server is asked.
+        let idle = lock(&self.0).get_mut(&purpose).and_then(Vec::pop);
         let usable = idle.and_then(|mut connection| is_usable(&mut connection).then_some(connection));
         let mut connection = usable.map_or_else(connect, Ok)?;
         let result = work(&mut connection)?;
-        self.idle().entry(purpose).or_default().push(connection);
+        lock(&self.0).entry(purpose).or_default().push(connection);
         Ok(result)
     }
 
     pub fn close(&self, purpose: K) {
-        self.idle().remove(&purpose);
-    }
-
-    fn idle(&self) -> MutexGuard<'_, BTreeMap<K, Vec<C>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).remove(&purpose);
     }
 }
 

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use slob_engine::{Result, WaitEvent};
+use slob_engine::{Result, WaitEvent, lock};
 
 const INTERVAL: Duration = Duration::from_millis(100);
 /// A failure precedes the new connection.
@@ -98,10 +98,6 @@ where
             return;
         }
     }
-}
-
-fn lock(times: &Mutex<Times>) -> MutexGuard<'_, Times> {
-    times.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Times {

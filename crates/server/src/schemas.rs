@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use slob_engine::{
     EngineError, ErrorKind, Layout, Load, LoadProgress, LoadState, Result, SchemaState, SessionPlan, Slice,
-    only_damaged,
+    lock, only_damaged,
 };
 use slob_method::{ROW_BYTES, RowContent, Scatter, SchemaNo, Table};
 
@@ -127,8 +127,8 @@ impl LoadedSchemas {
         name: impl Fn(SchemaNo) -> N,
         look: impl Fn(SchemaNo) -> Result<Vec<SchemaState>>,
     ) -> Result<()> {
-        // Other sessions that open now need the same answer.
-        let mut complete = self.lock();
+        // Held while a server is asked: sessions that are opened at the same time need the same answer.
+        let mut complete = lock(&self.0);
         for (schema, _) in homes(plan.home, plan.hot_schema) {
             if complete.contains_key(&schema) {
                 continue;
@@ -153,7 +153,7 @@ impl LoadedSchemas {
 
     /// The schema's procedure has the texts of its load. Other texts are an error of [`ErrorKind::Usage`].
     pub fn check_update_text(&self, plan: &SessionPlan, step: &str) -> Result<()> {
-        let load = self.lock().get(&plan.home).copied();
+        let load = lock(&self.0).get(&plan.home).copied();
         if load.is_none_or(|load| load.content().update_text() == *plan.update_text) {
             return Ok(());
         }
@@ -162,11 +162,7 @@ impl LoadedSchemas {
     }
 
     pub fn forget(&self, schema: SchemaNo) {
-        self.lock().remove(&schema);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SchemaNo, Load>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).remove(&schema);
     }
 }
 

@@ -1,10 +1,10 @@
 //! The servers behind the endpoints.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use slob_engine::{
     Clues, EngineError, ErrorKind, Figures, Result, RunPlan, ServerLocation, ServerSnapshot, SessionPlan,
-    Snapshot, WaitEvent,
+    Snapshot, WaitEvent, lock,
 };
 
 use crate::{Clients, ConnectionRole, Connector, Pool, Row, Sampler, Task, schema_name};
@@ -115,13 +115,12 @@ impl<C: Monitored> Servers<C> {
     }
 
     pub fn begin_run(&self, run: &RunPlan<'_>) {
-        let names = run.schemas.iter().map(|schema| schema_name(*schema)).collect();
-        *self.schemas_of_run.lock().unwrap_or_else(PoisonError::into_inner) = names;
+        *lock(&self.schemas_of_run) = run.schemas.iter().map(|schema| schema_name(*schema)).collect();
     }
 
     /// Tables in these schemas count as the run's; none before a run.
     pub fn schemas_of_run(&self) -> Vec<String> {
-        self.schemas_of_run.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.schemas_of_run).clone()
     }
 
     pub fn clients(&self, endpoint: usize) -> &Arc<Clients> {
@@ -160,7 +159,7 @@ impl<C: Monitored> Servers<C> {
     /// The window excludes the time before the first sample.
     fn sampled(&self, endpoint: usize) -> Vec<WaitEvent> {
         let Server { sampler, clients, .. } = &self.servers[endpoint];
-        let mut sampler = sampler.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sampler = lock(sampler);
         let start = || C::sampler(Arc::clone(&self.connector), endpoint, Arc::clone(clients));
         sampler.get_or_insert_with(start).events()
     }

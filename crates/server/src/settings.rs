@@ -3,15 +3,17 @@
 use slob_engine::{Capabilities, SchemaState, Setting};
 use slob_spec::{EngineOptions, Group, Kind, Param};
 
+use crate::errors::table;
+
 #[derive(Clone, Debug, Default)]
 pub struct ServerSettings(pub Vec<Setting>);
 
 impl ServerSettings {
-    /// `names` gives the order.
-    pub fn in_order(settings: impl IntoIterator<Item = (String, String)>, names: &[&str]) -> Self {
+    /// Names and values as a server gave them, in the order of `names`, which blanks separate.
+    pub fn in_order(settings: impl IntoIterator<Item = (String, String)>, names: &str) -> Self {
         let mut settings: Vec<Setting> =
             settings.into_iter().map(|(name, value)| Setting::new(name, value)).collect();
-        settings.sort_by_key(|setting| names.iter().position(|name| *name == setting.name));
+        settings.sort_by_key(|setting| names.split(' ').position(|name| name == setting.name));
         Self(settings)
     }
 
@@ -23,17 +25,16 @@ impl ServerSettings {
         self.get(name)?.parse().ok()
     }
 
-    /// `known` holds names, values and advice.
-    pub fn advice(&self, known: &[(&str, &str, &str)]) -> impl Iterator<Item = String> {
-        known
-            .iter()
-            .filter(|(name, value, _)| self.get(name) == Some(*value))
-            .map(|(.., text)| (*text).into())
+    /// The advice of a table of names, values and advice, for each setting with such a value.
+    pub fn advice(&self, text: &'static str) -> impl Iterator<Item = String> {
+        let is_set = |name, value| self.get(name).is_some_and(|set| set.eq_ignore_ascii_case(value));
+        table(text).filter(move |[name, value, _]| is_set(name, value)).map(|[.., advice]| advice.to_owned())
     }
 }
 
-pub fn literals(names: &[&str]) -> String {
-    names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
+/// Names as a list of SQL literals.
+pub fn literals<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    names.into_iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -123,11 +124,10 @@ mod tests {
     #[test]
     fn settings_are_read_in_their_order() {
         let given = [("b", "2"), ("a", "x")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let found = ServerSettings::in_order(given, &["a", "b"]);
+        let found = ServerSettings::in_order(given, "a b");
         assert_eq!(found.0[0].name, "a");
         assert_eq!((found.get("a"), found.number("a"), found.number("b")), (Some("x"), None, Some(2)));
-        let known = [("a", "x", "a is x"), ("b", "x", "b is x")];
-        assert_eq!(found.advice(&known).collect::<Vec<_>>(), ["a is x"]);
+        assert_eq!(found.advice("a | X | a is x\nb | x | b is x").collect::<Vec<_>>(), ["a is x"]);
     }
 
     #[test]

@@ -48,9 +48,16 @@ impl Environment<'_> {
 
 #[derive(Clone, Copy)]
 pub struct Keywords {
-    pub names: &'static [(&'static str, Option<&'static str>)],
-    /// Corrects a name of a target's query.
+    pub names: &'static str,
+    /// Brings a name of a target's query into the client's spelling.
     pub spelling: fn(&str) -> String,
+}
+
+impl Keywords {
+    fn all(&self) -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+        let with_variable = |(name, variable)| (name, Some(variable));
+        self.names.split(' ').map(move |word| word.split_once('=').map_or((word, None), with_variable))
+    }
 }
 
 pub struct Parameters<'a> {
@@ -63,7 +70,7 @@ pub struct Parameters<'a> {
 impl<'a> Parameters<'a> {
     /// Knows no file yet. An unknown parameter of the query is an error of [`ErrorKind::Usage`].
     pub fn new(keywords: Keywords, target: &'a Target, environment: &'a Environment<'a>) -> Result<Self> {
-        let known: Vec<&str> = keywords.names.iter().map(|(name, _)| *name).collect();
+        let known: Vec<&str> = keywords.all().map(|(name, _)| name).collect();
         let is_unknown = |name: &str| !known.contains(&(keywords.spelling)(name).as_str());
         if let Some((name, _)) = target.query().iter().find(|(name, _)| is_unknown(name)) {
             return Err(unusable(format!("'{name}' in its query is not a parameter of a connection"))
@@ -75,8 +82,8 @@ impl<'a> Parameters<'a> {
     pub fn get(&self, name: &str) -> Option<String> {
         let query = self.query(name).map(str::to_owned);
         let variable = || {
-            let (_, variable) = self.keywords.names.iter().find(|(known, _)| *known == name)?;
-            self.environment.variable((*variable)?)
+            let (_, variable) = self.keywords.all().find(|(known, _)| *known == name)?;
+            self.environment.variable(variable?)
         };
         let value = query.or_else(|| self.file.get(name).cloned()).or_else(variable);
         value.filter(|value| !value.is_empty())
@@ -163,10 +170,8 @@ pub fn host_and_port(host: &str, port: u16) -> String {
 mod tests {
     use super::*;
 
-    const KEYWORDS: Keywords = Keywords {
-        names: &[("port", Some("DBPORT")), ("ssl-mode", None)],
-        spelling: |name| name.replace('_', "-"),
-    };
+    const KEYWORDS: Keywords =
+        Keywords { names: "port=DBPORT ssl-mode", spelling: |name| name.replace('_', "-") };
 
     #[test]
     fn an_unknown_parameter_is_named_with_the_known_ones() {

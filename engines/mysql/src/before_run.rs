@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
-use slob_engine::{EngineError, ErrorKind, Result, RunPlan};
+use slob_engine::{EngineError, ErrorKind, Result, RunPlan, lock};
 use slob_method::SchemaNo;
 use slob_server::{Connector as _, INDEX, Kind, Task, schema_name};
 
@@ -35,7 +35,7 @@ pub(crate) fn prepare(databases: &Databases, run: &RunPlan<'_>) -> Result<Vec<St
                 check_plans(conn, *schema, databases.joined_keys())?;
             }
             let (switched, said) = globals::switch_off(conn, connector, endpoint)?;
-            databases.keep_changed(switched);
+            lock(&databases.changed).push(switched);
             notes.extend(said);
             notes.extend(globals::flush(conn, connector, endpoint, run)?);
             Ok(())

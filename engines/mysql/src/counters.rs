@@ -33,58 +33,52 @@ const PEERS_WITHOUT_PROGRAMS: &str = "SELECT ID, USER, DB, NULL FROM information
     WHERE USER NOT IN ('system user', 'event_scheduler', 'unauthenticated user') AND COMMAND NOT IN ('Daemon', 'Binlog Dump', 'Binlog Dump GTID')
       AND (COMMAND <> 'Sleep' OR TIME <= 1)";
 
-type Source = (Counter, &'static [&'static str]);
+/// A counter, and the server's variables that make it up, all of which must be there.
+type Source = (Counter, &'static str);
 
 const COMMON: &[Source] = &[
-    (Counter::LogicalReads, &["Innodb_buffer_pool_read_requests"]),
+    (Counter::LogicalReads, "Innodb_buffer_pool_read_requests"),
     // Includes pages of read-ahead.
-    (Counter::PhysicalReads, &["Innodb_pages_read"]),
-    (Counter::PhysicalReadsAhead, &["Innodb_buffer_pool_read_ahead"]),
-    (Counter::PhysicalReadRequests, &["Innodb_data_reads"]),
-    (Counter::PhysicalReadBytes, &["Innodb_data_read"]),
-    (Counter::PhysicalWrites, &["Innodb_pages_written"]),
+    (Counter::PhysicalReads, "Innodb_pages_read"),
+    (Counter::PhysicalReadsAhead, "Innodb_buffer_pool_read_ahead"),
+    (Counter::PhysicalReadRequests, "Innodb_data_reads"),
+    (Counter::PhysicalReadBytes, "Innodb_data_read"),
+    (Counter::PhysicalWrites, "Innodb_pages_written"),
     // Whole blocks, the last of which is written again: used where the log's position is invisible.
-    (Counter::RedoBytes, &["Innodb_os_log_written"]),
-    (Counter::RedoWrites, &["Innodb_log_writes"]),
+    (Counter::RedoBytes, "Innodb_os_log_written"),
+    (Counter::RedoWrites, "Innodb_log_writes"),
     // Absent in MariaDB since 10.8.
-    (Counter::RedoSyncs, &["Innodb_os_log_fsyncs"]),
-    (Counter::Commits, &["Com_commit"]),
+    (Counter::RedoSyncs, "Innodb_os_log_fsyncs"),
+    (Counter::Commits, "Com_commit"),
 ];
 /// MySQL counts rows of temporary tables among its handlers', but InnoDB's apart. It shows its log's position since 8.0.30.
 const MYSQL: &[Source] = &[
-    (Counter::RedoBytes, &["Innodb_redo_log_current_lsn"]),
-    (Counter::RowsRead, &["Innodb_rows_read"]),
-    (Counter::RowsChanged, &["Innodb_rows_inserted", "Innodb_rows_updated", "Innodb_rows_deleted"]),
+    (Counter::RedoBytes, "Innodb_redo_log_current_lsn"),
+    (Counter::RowsRead, "Innodb_rows_read"),
+    (Counter::RowsChanged, "Innodb_rows_inserted Innodb_rows_updated Innodb_rows_deleted"),
 ];
 /// MariaDB counts them the other way round.
 const MARIADB: &[Source] = &[
-    (Counter::RedoBytes, &["Innodb_lsn_current"]),
-    (Counter::RowsRead, &["Rows_read"]),
-    (Counter::RowsChanged, &["Handler_write", "Handler_update", "Handler_delete"]),
+    (Counter::RedoBytes, "Innodb_lsn_current"),
+    (Counter::RowsRead, "Rows_read"),
+    (Counter::RowsChanged, "Handler_write Handler_update Handler_delete"),
 ];
 
 /// Variables that also sum up all sessions. Pages and log are only counted for the whole server. MySQL's sessions count a read
 /// that finds no further row too.
 const MYSQL_SESSION: &[Source] = &[
-    (Counter::Commits, &["Com_commit"]),
+    (Counter::Commits, "Com_commit"),
     (
         Counter::RowsRead,
-        &[
-            "Handler_read_first",
-            "Handler_read_key",
-            "Handler_read_last",
-            "Handler_read_next",
-            "Handler_read_prev",
-            "Handler_read_rnd",
-            "Handler_read_rnd_next",
-        ],
+        "Handler_read_first Handler_read_key Handler_read_last Handler_read_next Handler_read_prev Handler_read_rnd \
+         Handler_read_rnd_next",
     ),
-    (Counter::RowsChanged, &["Handler_update", "Handler_delete"]),
+    (Counter::RowsChanged, "Handler_update Handler_delete"),
 ];
 const MARIADB_SESSION: &[Source] = &[
-    (Counter::Commits, &["Com_commit"]),
-    (Counter::RowsRead, &["Rows_read"]),
-    (Counter::RowsChanged, &["Handler_write", "Handler_update", "Handler_delete"]),
+    (Counter::Commits, "Com_commit"),
+    (Counter::RowsRead, "Rows_read"),
+    (Counter::RowsChanged, "Handler_write Handler_update Handler_delete"),
 ];
 
 fn sources_of_session(is_mariadb: bool) -> &'static [Source] {
@@ -93,8 +87,8 @@ fn sources_of_session(is_mariadb: bool) -> &'static [Source] {
 
 pub(crate) fn count_own(conn: &mut Conn, is_mariadb: bool, clients: &Clients) -> Result<()> {
     let sources = sources_of_session(is_mariadb);
-    let names: Vec<&str> = sources.iter().flat_map(|(_, names)| *names).copied().collect();
-    let sql = format!("SHOW SESSION STATUS WHERE Variable_name IN ({})", literals(&names));
+    let names: Vec<&str> = sources.iter().flat_map(|(_, names)| names.split(' ')).collect();
+    let sql = format!("SHOW SESSION STATUS WHERE Variable_name IN ({})", literals(names));
     let status = conn.rows("reading the counters of a session", &sql)?;
     clients.count(conn.connection_id().into(), sums(&numbers(&status), sources));
     Ok(())
@@ -114,7 +108,7 @@ pub(crate) fn read(
     }
     let status = conn.rows("reading counters", STATUS_QUERY)?;
     let values = numbers(&status);
-    let counters = counters(&values, &data_reads(conn), product.is_mariadb);
+    let counters = counters(&values, &conn.row(READS, READS_QUERY).unwrap_or_default(), product.is_mariadb);
     see_peers(conn, clients);
     let mut all = sums(&values, sources_of_session(product.is_mariadb));
     // MySQL's handlers count the rows of SHOW STATUS.
@@ -179,18 +173,13 @@ fn see_peers(conn: &mut Conn, clients: &Clients) {
     }));
 }
 
-/// Empty if the role may not see it.
-fn data_reads(conn: &mut Conn) -> Row {
-    conn.row(READS, READS_QUERY).unwrap_or_default()
-}
-
 pub(crate) fn numbers(status: &[Row]) -> BTreeMap<&str, u64> {
     status.iter().filter_map(|row| Some((row.0.first()?.as_deref()?, row.get(1)?))).collect()
 }
 
 fn sums(values: &BTreeMap<&str, u64>, sources: &[Source]) -> Counters {
     let sum = |(counter, names): &Source| {
-        let parts: Option<Vec<u64>> = names.iter().map(|name| values.get(name).copied()).collect();
+        let parts: Option<Vec<u64>> = names.split(' ').map(|name| values.get(name).copied()).collect();
         Some((*counter, parts?.iter().sum()))
     };
     sources.iter().filter_map(sum).collect()
@@ -233,7 +222,7 @@ pub(crate) fn server_totals(conn: &mut Conn, product: &Product) -> Result<Server
     let db_time_ns = conn.row("reading time", DB_TIME_QUERY).unwrap_or_default().get(0);
     let values = numbers(&status);
     let mut workload = profile(&values, db_time_ns);
-    let counted = counters(&values, &data_reads(conn), product.is_mariadb);
+    let counted = counters(&values, &conn.row(READS, READS_QUERY).unwrap_or_default(), product.is_mariadb);
     for (counter, value) in counted.iter().filter(|(counter, _)| *counter != Counter::Commits) {
         workload.counters.set(counter, value);
     }
@@ -284,7 +273,7 @@ fn profile(values: &BTreeMap<&str, u64>, db_time_ns: Option<u64>) -> ServerTotal
 
 /// Only numbers of the status: its texts are addresses of nodes and keys.
 pub(crate) fn capture(conn: &mut Conn) -> Result<Vec<CapturedAnswer>> {
-    let settings = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES));
+    let settings = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES.split(' ')));
     let mut ask = |name: &str, sql: &str| CapturedAnswer::ask(name, sql, |sql| conn.texts(sql));
     let mut all = vec![
         ask(VERSION, "SELECT VERSION()"),

@@ -1,13 +1,13 @@
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use mysql::Conn;
 use slob_engine::{
     CapturedAnswer, Engine, EngineError, EngineKind, ErrorKind, Facts, Layout, Load, LoadProgress, OpenSpec,
     Result, RunPlan, SchemaState, Server, ServerLocation, ServerTotals, Session, SessionPlan, Slice,
-    Snapshot, TargetLock,
+    Snapshot, TargetLock, lock,
 };
 use slob_method::{RowView, SchemaNo};
-use slob_server::{Clients, Connector as _, Environment, LoadedSchemas, LoopPlace, Servers, Task};
+use slob_server::{Connector as _, Environment, LoadedSchemas, LoopPlace, Servers, Task};
 
 use crate::connect::Connector;
 use crate::globals::Globals;
@@ -71,7 +71,8 @@ pub(crate) struct Databases {
     pub(crate) product: Product,
     pub(crate) loop_place: LoopPlace,
     pub(crate) loaded: LoadedSchemas,
-    changed: Mutex<Vec<Globals>>,
+    /// The end of the run restores it.
+    pub(crate) changed: Mutex<Vec<Globals>>,
 }
 
 impl Databases {
@@ -91,11 +92,6 @@ impl Databases {
     /// Consecutive SELECTs of up to so many keys are one statement.
     pub(crate) fn joined_keys(&self) -> u16 {
         widest_stretch(&self.product, self.loop_place)
-    }
-
-    /// The end of the run restores it.
-    pub(crate) fn keep_changed(&self, changed: Globals) {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
     }
 }
 
@@ -143,9 +139,7 @@ impl Engine for MysqlEngine {
 
     fn snapshot(&self) -> Result<Snapshot> {
         let schemas = self.0.servers.schemas_of_run();
-        let read =
-            |conn: &mut Conn, clients: &Clients| counters::read(conn, &self.0.product, &schemas, clients);
-        self.0.servers.snapshot(read)
+        self.0.servers.snapshot(|conn, clients| counters::read(conn, &self.0.product, &schemas, clients))
     }
 
     fn server_totals(&self) -> Result<Option<ServerTotals>> {
@@ -169,7 +163,7 @@ impl Engine for MysqlEngine {
     }
 
     fn after_run(&self) -> Vec<String> {
-        let changed = std::mem::take(&mut *self.0.changed.lock().unwrap_or_else(PoisonError::into_inner));
+        let changed = std::mem::take(&mut *lock(&self.0.changed));
         changed.into_iter().flat_map(|of_server| of_server.put_back(None)).collect()
     }
 

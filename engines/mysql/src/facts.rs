@@ -22,7 +22,7 @@ pub(crate) fn facts(conn: &mut Conn, product: &Product) -> Result<Facts> {
     let mut rows = Vec::new();
     for (kind, names) in [("VARIABLES", [CACHE, DEPTH, INSTANCES]), ("STATUS", [PAGE, DATA, FREE])] {
         rows.extend(
-            conn.rows(STEP, &format!("SHOW GLOBAL {kind} WHERE Variable_name IN ({})", literals(&names)))?,
+            conn.rows(STEP, &format!("SHOW GLOBAL {kind} WHERE Variable_name IN ({})", literals(names)))?,
         );
     }
     let values = numbers(&rows);

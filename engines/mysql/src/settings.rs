@@ -11,59 +11,20 @@ use crate::statement::widest_stretch;
 
 const REDO_ENABLED: &str = "Innodb_redo_log_enabled";
 /// The report has this order.
-pub(crate) const NAMES: &[&str] = &[
-    "innodb_buffer_pool_size",
-    "innodb_buffer_pool_instances",
-    "large_pages",
-    "innodb_page_size",
-    "innodb_flush_method",
-    "innodb_dedicated_server",
-    "innodb_data_file_buffering",
-    "innodb_log_file_buffering",
-    "innodb_use_native_aio",
-    "innodb_read_io_threads",
-    "innodb_write_io_threads",
-    "innodb_io_capacity",
-    "innodb_io_capacity_max",
-    "innodb_flush_neighbors",
-    "innodb_doublewrite",
-    "innodb_doublewrite_files",
-    "innodb_doublewrite_pages",
-    "innodb_doublewrite_dir",
-    "innodb_flush_log_at_trx_commit",
-    "sync_binlog",
-    "log_bin",
-    "binlog_format",
-    "binlog_group_commit_sync_delay",
-    "binlog_transaction_compression",
-    "innodb_log_file_size",
-    "innodb_redo_log_capacity",
-    REDO_ENABLED,
-    "innodb_log_buffer_size",
-    "innodb_log_writer_threads",
-    "innodb_max_dirty_pages_pct",
-    "innodb_max_dirty_pages_pct_lwm",
-    "innodb_lru_scan_depth",
-    "innodb_adaptive_hash_index",
-    "innodb_change_buffering",
-    "innodb_random_read_ahead",
-    "innodb_read_ahead_threshold",
-    "innodb_checksum_algorithm",
-    "innodb_encrypt_tables",
-    "innodb_lock_wait_timeout",
-    "innodb_snapshot_isolation",
-    "query_cache_type",
-    "performance_schema",
-    "userstat",
-    "thread_handling",
-    "max_connections",
-    "wsrep_on",
-    "wsrep_cluster_name",
-    "group_replication_group_name",
-    "group_replication_single_primary_mode",
-    "group_replication_consistency",
-    "group_replication_flow_control_mode",
-];
+pub(crate) const NAMES: &str = "\
+    innodb_buffer_pool_size innodb_buffer_pool_instances large_pages innodb_page_size innodb_flush_method \
+    innodb_dedicated_server innodb_data_file_buffering innodb_log_file_buffering innodb_use_native_aio \
+    innodb_read_io_threads innodb_write_io_threads innodb_io_capacity innodb_io_capacity_max \
+    innodb_flush_neighbors innodb_doublewrite innodb_doublewrite_files innodb_doublewrite_pages \
+    innodb_doublewrite_dir innodb_flush_log_at_trx_commit sync_binlog log_bin binlog_format \
+    binlog_group_commit_sync_delay binlog_transaction_compression innodb_log_file_size \
+    innodb_redo_log_capacity Innodb_redo_log_enabled innodb_log_buffer_size innodb_log_writer_threads \
+    innodb_max_dirty_pages_pct innodb_max_dirty_pages_pct_lwm innodb_lru_scan_depth \
+    innodb_adaptive_hash_index innodb_change_buffering innodb_random_read_ahead innodb_read_ahead_threshold \
+    innodb_checksum_algorithm innodb_encrypt_tables innodb_lock_wait_timeout innodb_snapshot_isolation \
+    query_cache_type performance_schema userstat thread_handling max_connections wsrep_on wsrep_cluster_name \
+    group_replication_group_name group_replication_single_primary_mode group_replication_consistency \
+    group_replication_flow_control_mode";
 
 /// Later MariaDB has a switch of its own.
 fn direct_io(found: &ServerSettings) -> Option<bool> {
@@ -88,7 +49,7 @@ fn checks_blocks(found: &ServerSettings) -> Option<bool> {
 
 pub(crate) fn describe(conn: &mut Conn, product: &Product, loop_place: LoopPlace) -> Result<Server> {
     let step = "asking for the server's settings";
-    let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES));
+    let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", literals(NAMES.split(' ')));
     let mut rows = conn.rows(step, &sql)?;
     // MySQL shows this log only in its status.
     rows.extend(conn.rows(step, &format!("SHOW GLOBAL STATUS LIKE '{REDO_ENABLED}'"))?);
@@ -125,44 +86,7 @@ fn advice(found: &ServerSettings, sizes: Sizes) -> Vec<String> {
     fits.chain(found.advice(ADVICE)).chain(log).collect()
 }
 
-const ADVICE: &[(&str, &str, &str)] = &[
-    (
-        "innodb_flush_log_at_trx_commit",
-        "0",
-        "innodb_flush_log_at_trx_commit is 0: commits do not wait for the log, so redo latency is not measured.",
-    ),
-    (
-        "innodb_flush_log_at_trx_commit",
-        "2",
-        "innodb_flush_log_at_trx_commit is 2: commits wait for the page cache, not for the device.",
-    ),
-    (
-        "innodb_doublewrite",
-        "OFF",
-        "innodb_doublewrite is off: there are fewer writes than a server that survives torn pages must make.",
-    ),
-    (
-        "innodb_doublewrite",
-        "DETECT_ONLY",
-        "innodb_doublewrite is DETECT_ONLY: there are fewer writes than a server that survives torn pages must make.",
-    ),
-    (
-        REDO_ENABLED,
-        "OFF",
-        "The redo log is disabled: commits wait for nothing, and a crash loses the data (ALTER INSTANCE ENABLE INNODB REDO_LOG).",
-    ),
-    (
-        "innodb_dedicated_server",
-        "ON",
-        "innodb_dedicated_server is ON: the sizes of the buffer pool and of the redo log follow from this machine's memory. Set them to compare machines.",
-    ),
-    (
-        "innodb_use_native_aio",
-        "OFF",
-        "innodb_use_native_aio is off: pages are written by a few threads only.",
-    ),
-    ("query_cache_type", "ON", "query_cache_type is on: it may answer SELECTs without reading the data."),
-];
+const ADVICE: &str = include_str!("advice.txt");
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Error, Value};
 use slob_engine::{Answer, EngineError, ErrorKind, Result};
 use slob_method::{SchemaNo, Table};
-use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED};
+use slob_server::errors::{LOST, known_error};
 use slob_server::{Row, column_list, schema_name};
 
 pub(crate) fn database(schema: SchemaNo) -> String {
@@ -81,11 +81,14 @@ impl<T> InStep<T> for Result<T, Error> {
     }
 }
 
+const ERRORS: &str = include_str!("errors.txt");
+
 pub(crate) fn failed(step: &str, error: &Error) -> EngineError {
     let lost = |message| EngineError::new(ErrorKind::Connection, step, message).with_advice(LOST);
     match error {
         Error::MySqlError(server) => {
-            let (kind, advice) = meaning(server.code);
+            let known = known_error(ERRORS, &server.code.to_string());
+            let (kind, advice) = known.unwrap_or((ErrorKind::Fatal, None));
             let failure = EngineError::new(kind, step, server.message.clone());
             failure.with_code(format!("error {}", server.code)).advised(advice)
         }
@@ -106,65 +109,27 @@ pub(crate) fn code_of(error: &Error) -> Option<u16> {
 }
 
 pub(crate) fn is_denied(error: &Error) -> bool {
-    code_of(error).is_some_and(|code| meaning(code).0 == ErrorKind::Privilege)
-}
-
-fn meaning(code: u16) -> (ErrorKind, Option<&'static str>) {
-    match code {
-        // KILL QUERY, and time limits of statements.
-        1317 | 1969 | 3024 => (ErrorKind::Cancelled, None),
-        1205 => (
-            ErrorKind::Retryable,
-            Some(
-                "another session holds a lock on our rows or tables: see SHOW ENGINE INNODB STATUS, and end it",
-            ),
-        ),
-        // Deadlock, which Galera also reports for a COMMIT that lost against another node; the last is group replication's.
-        1213 | 3101 | 3572 => (ErrorKind::Retryable, None),
-        // Shutdown, KILL CONNECTION, gone away.
-        1053 | 1927 | 2013 => (ErrorKind::Connection, Some(STOPPED)),
-        1152 | 1158..=1161 | 1184 | 2006 | 4031 => (ErrorKind::Connection, None),
-        // Nodes that left their cluster, and primaries that became replicas. Another endpoint may serve.
-        1047 => (
-            ErrorKind::Connection,
-            Some("this node has left its cluster: see its log and wsrep_cluster_status"),
-        ),
-        1180 => (
-            ErrorKind::Connection,
-            Some(
-                "this node lost its cluster, or can't write its log: see the server's log and wsrep_cluster_status",
-            ),
-        ),
-        1290 | 1792 | 1836 => (ErrorKind::Connection, Some(READ_ONLY)),
-        1021 | 1114 => (ErrorKind::Space, Some(NO_ROOM)),
-        1041 => (ErrorKind::Space, None),
-        1044 | 1142 | 1143 | 1227 | 1370 | 1410 => (
-            ErrorKind::Privilege,
-            Some("the role needs all rights on its databases: GRANT ALL ON `slob%`.* TO it"),
-        ),
-        1045 | 1698 => (ErrorKind::Privilege, None),
-        1040 | 1203 | 1226 => (
-            ErrorKind::Usage,
-            Some("raise max_connections (or max_user_connections), or use fewer schemas or threads"),
-        ),
-        1007 | 1008 | 1046 | 1049 | 1050 | 1051 | 1146 | 1305 => (ErrorKind::Usage, None),
-        1712 | 1815 | 1877 => (ErrorKind::Data, Some(DAMAGED)),
-        1034 | 1194 => (ErrorKind::Data, None),
-        1153 => (ErrorKind::Fatal, Some("raise max_allowed_packet on the server")),
-        _ => (ErrorKind::Fatal, None),
-    }
+    failed("", error).kind() == ErrorKind::Privilege
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use rstest::rstest;
+    use slob_server::errors::table as table_of_errors;
 
     #[test]
     fn names_are_quoted_and_a_load_fills_all_columns() {
         assert_eq!(table(SchemaNo::FIRST, Table::Main), "`slob1`.`cf1`");
         let columns = loaded_columns();
         assert!(columns.starts_with("pos, custid, c2, c3, ") && columns.ends_with(", c20, filler"));
+    }
+
+    #[test]
+    fn every_line_of_the_table_of_errors_is_read() {
+        for code in table_of_errors(ERRORS).flat_map(|[codes, ..]| codes.split(' ')) {
+            assert!(known_error(ERRORS, code.split(['-', '*']).next().unwrap()).is_some(), "{code}");
+        }
     }
 
     #[rstest]
@@ -188,7 +153,7 @@ mod tests {
     #[case(1877, ErrorKind::Data)]
     #[case(1064, ErrorKind::Fatal)]
     fn codes_have_their_kinds(#[case] code: u16, #[case] kind: ErrorKind) {
-        assert_eq!(meaning(code).0, kind);
+        assert_eq!(known_error(ERRORS, &code.to_string()).map_or(ErrorKind::Fatal, |(kind, _)| kind), kind);
     }
 
     /// A node of a cluster that does not serve must send a session to the next one, and say what to look at.

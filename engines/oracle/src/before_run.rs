@@ -1,8 +1,6 @@
 //! Before a run: room for its sessions, plans that read block by block, and a checkpoint.
 
-use std::sync::PoisonError;
-
-use slob_engine::{EngineError, ErrorKind, Result, RunPlan};
+use slob_engine::{EngineError, ErrorKind, Result, RunPlan, lock};
 use slob_method::SchemaNo;
 use slob_server::Limit;
 
@@ -30,20 +28,18 @@ pub(crate) fn prepare(database: &Database, run: &RunPlan<'_>) -> Result<Vec<Stri
         notes.extend(checkpoint(client));
         Ok(())
     })?;
-    let mut watched = database.watched.lock().unwrap_or_else(PoisonError::into_inner);
-    *watched = Unwanted::count(database).map(|unwanted| (unwanted, run.redo.is_some()));
-    drop(watched);
+    let unwanted = Unwanted::count(database).map(|unwanted| (unwanted, run.redo.is_some()));
+    *lock(&database.watched) = unwanted;
     Ok(notes)
 }
 
 pub(crate) fn look_back(database: &Database) -> Vec<String> {
-    let watched = database.watched.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let watched = lock(&database.watched).take();
     let notes = |(before, updates)| Some(Unwanted::count(database)?.notes_since(before, updates));
     watched.and_then(notes).unwrap_or_default()
 }
 
-/// V$RESOURCE_LIMIT has no rows in a pluggable database. Parameters, processes and sessions are visible there, without those
-/// of other containers.
+/// V$RESOURCE_LIMIT has no rows in a pluggable database, where parameters, processes and sessions are visible.
 fn check_limits(client: &mut dyn Client, database: &Database, run: &RunPlan<'_>) -> Result<Option<String>> {
     for sql in [include_str!("../sql/limits.sql"), include_str!("../sql/parameter_limits.sql")] {
         match client.query(&database.views.fill(sql), &[]) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slob_engine::{EngineError, ErrorKind, Result};
+use slob_server::errors::known_error;
 use slob_spec::{Secret, Target};
 
 use crate::load::SliceRows;
@@ -210,44 +211,16 @@ const ERRORS: &str = include_str!("errors.txt");
 
 pub(crate) fn failed(step: &str, fault: &Fault) -> EngineError {
     let message = fault.message.trim();
-    let message =
-        message.strip_prefix("OCI Error: ").or(message.strip_prefix("DPI Error: ")).unwrap_or(message);
+    let plain = message.strip_prefix("OCI Error: ").or(message.strip_prefix("DPI Error: "));
+    let message = plain.unwrap_or(message);
     let Some(code) = fault.code else {
         return match fault.remedy {
             Some(remedy) => EngineError::new(ErrorKind::Usage, step, message).with_advice(remedy),
             None => library_failed(step, message),
         };
     };
-    let (kind, advice) = known_error(code).unwrap_or((ErrorKind::Fatal, ""));
-    let error = EngineError::new(kind, step, message).with_code(format!("ORA-{code:05}"));
-    match fault.remedy.unwrap_or(advice) {
-        "" => error,
-        advice => error.with_advice(advice),
-    }
-}
-
-fn known_error(code: i32) -> Option<(ErrorKind, &'static str)> {
-    let mut rows = table(ERRORS);
-    let [_, kind, advice] = rows.find(|[numbers, ..]| numbers.split(' ').any(|range| holds(range, code)))?;
-    Some((error_kind(kind)?, advice))
-}
-
-pub(crate) fn table(text: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
-    text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
-        let mut columns = line.splitn(3, '|').map(str::trim);
-        Some([columns.next()?, columns.next()?, columns.next()?])
-    })
-}
-
-fn holds(range: &str, code: i32) -> bool {
-    let (first, last) = range.split_once('-').unwrap_or((range, range));
-    first.parse().is_ok_and(|first: i32| first <= code) && last.parse().is_ok_and(|last: i32| code <= last)
-}
-
-fn error_kind(name: &str) -> Option<ErrorKind> {
-    use ErrorKind::{Cancelled, Connection, Data, Fatal, Privilege, Retryable, Space, Usage};
-    let kinds = [Cancelled, Connection, Data, Fatal, Privilege, Retryable, Space, Usage];
-    kinds.into_iter().find(|kind| format!("{kind:?}") == name)
+    let (kind, advice) = known_error(ERRORS, &code.to_string()).unwrap_or((ErrorKind::Fatal, None));
+    EngineError::new(kind, step, message).with_code(format!("ORA-{code:05}")).advised(fault.remedy.or(advice))
 }
 
 const WITHOUT_LIBRARY: &str = if cfg!(feature = "thin") {
@@ -279,6 +252,7 @@ fn library_failed(step: &str, message: &str) -> EngineError {
 mod tests {
     use super::*;
     use rstest::rstest;
+    use slob_server::errors::table;
 
     #[rstest]
     #[case(1013, ErrorKind::Cancelled)]
@@ -341,12 +315,10 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_of_errors_is_read() {
-        assert_eq!(table(ERRORS).count(), ERRORS.lines().filter(|line| !line.starts_with('#')).count());
-        for [numbers, kind, _] in table(ERRORS) {
-            assert!(error_kind(kind).is_some(), "{kind}");
-            for range in numbers.split(' ') {
-                assert!(known_error(range.split('-').next().unwrap().parse().unwrap()).is_some(), "{range}");
-            }
+        let lines = ERRORS.lines().filter(|line| !line.starts_with('#'));
+        assert_eq!(table(ERRORS).count(), lines.count());
+        for code in table(ERRORS).flat_map(|[codes, ..]| codes.split(' ')) {
+            assert!(known_error(ERRORS, code.split('-').next().unwrap()).is_some(), "{code}");
         }
     }
 

@@ -9,12 +9,13 @@ use std::time::Duration;
 use slob_engine::{
     Counter, Counters, Figures, Latency, LatencyKind, Result, ServerSnapshot, Snapshot, WaitEvent, WaitTotal,
 };
+use slob_server::literals;
 use slob_stats::Histogram;
 
 use crate::client::{Client, During, Row, number, text};
 use crate::database::{Database, Role};
 use crate::release::{CONTAINERS, MICROSECOND_HISTOGRAMS, Scope, Version};
-use crate::statements::{fill, literals};
+use crate::statements::fill;
 
 const STATISTICS: &[(&str, Counter)] = &[
     ("session logical reads", Counter::LogicalReads),
@@ -41,7 +42,8 @@ pub(crate) struct Unwanted {
 
 impl Unwanted {
     pub(crate) fn count(database: &Database) -> Option<Self> {
-        let sql = unwanted_sql(database.views);
+        let sql = database.views.fill(include_str!("../sql/sysstat.sql"));
+        let sql = fill(&sql, &[("names", &literals([CLEANOUTS, LOB_WRITES]))]);
         let rows =
             database.with_counters(|client| client.query(&sql, &[]).during("counting cleanouts")).ok()?;
         let of = |name| {
@@ -70,11 +72,7 @@ impl Unwanted {
     }
 }
 
-pub(crate) fn unwanted_sql(views: Views) -> String {
-    fill(&views.fill(include_str!("../sql/sysstat.sql")), &[("names", &literals(&[CLEANOUTS, LOB_WRITES]))])
-}
-
-const READS: &[&str] = &[
+const READS: [&str; 7] = [
     "db file sequential read",
     "db file scattered read",
     "db file parallel read",
@@ -136,7 +134,10 @@ pub(crate) fn queries(views: Views, version: &Version) -> [String; 5] {
     let varieties: String = events.iter().map(|name| format!(" OR event LIKE '{name}: %'")).collect();
     let con_id = if version.has(CONTAINERS) { ", MAX(con_id) AS con_id" } else { "" };
     let query = |template, names: &[&str]| {
-        fill(&views.fill_with(template, con_id), &[("names", &literals(names)), ("varieties", &varieties)])
+        fill(
+            &views.fill_with(template, con_id),
+            &[("names", &literals(names.iter().copied())), ("varieties", &varieties)],
+        )
     };
     let histogram = if version.has(MICROSECOND_HISTOGRAMS) {
         include_str!("../sql/histogram_micro.sql")

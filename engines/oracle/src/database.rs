@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use slob_engine::{ErrorKind, OpenSpec, Result};
+use slob_engine::{ErrorKind, OpenSpec, Result, lock};
 use slob_method::SchemaNo;
 use slob_server::{LoadedSchemas, Pool};
 use slob_spec::Secret;
@@ -31,30 +31,9 @@ pub(crate) struct Connections {
     settings: OnceLock<Vec<&'static str>>,
     refused: Mutex<BTreeMap<&'static str, String>>,
     idle: Pool<Role, Box<dyn Client>>,
-    /// A load has thousands of slices.
-    pub(crate) loading: Marks,
+    /// Schemas known to carry our mark: a load has thousands of slices.
+    loading: Mutex<BTreeSet<SchemaNo>>,
     cancelling: Mutex<()>,
-}
-
-#[derive(Default)]
-pub(crate) struct Marks(Mutex<BTreeSet<SchemaNo>>);
-
-impl Marks {
-    fn known(&self) -> MutexGuard<'_, BTreeSet<SchemaNo>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn require(&self, schema: SchemaNo, look: impl FnOnce() -> Result<()>) -> Result<()> {
-        if !self.known().contains(&schema) {
-            look()?;
-            self.known().insert(schema);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn forget(&self, schema: SchemaNo) {
-        self.known().remove(&schema);
-    }
 }
 
 impl Connections {
@@ -63,8 +42,21 @@ impl Connections {
         self.idle.with(role, |_| true, || self.connect(role), |client| work(client.as_mut()))
     }
 
+    pub(crate) fn forget(&self, schema: SchemaNo) {
+        self.close(schema);
+        lock(&self.loading).remove(&schema);
+    }
+
     pub(crate) fn close(&self, schema: SchemaNo) {
         self.idle.close(Role::Schema(schema));
+    }
+
+    pub(crate) fn require_mark(&self, schema: SchemaNo, look: impl FnOnce() -> Result<()>) -> Result<()> {
+        if !lock(&self.loading).contains(&schema) {
+            look()?;
+            lock(&self.loading).insert(schema);
+        }
+        Ok(())
     }
 
     /// Sessions choose their own service.
@@ -110,18 +102,16 @@ impl Connections {
                     "figures rest on this setting: a lockdown profile or a trigger may refuse it; allow it to the account",
                 ));
             }
-            let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-            refused.insert(sql, fault.message.trim().to_owned());
+            lock(&self.refused).insert(sql, fault.message.trim().to_owned());
         }
         Ok(())
     }
 
     pub(crate) fn refused_settings(&self) -> Vec<String> {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let note = |(sql, why): (&&str, &String)| {
             format!("The server refuses {sql} ({why}); its own setting applies, and no figure rests on it.")
         };
-        refused.iter().map(note).collect()
+        lock(&self.refused).iter().map(note).collect()
     }
 
     /// One call at a time, so that hundreds of sessions need one connection. A failure leaves the call to its deadline.
@@ -130,7 +120,7 @@ impl Connections {
             Cancellation::Break(break_call) => return break_call(),
             Cancellation::Statement(sql) => sql,
         };
-        let _turn = self.cancelling.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.cancelling);
         let _ = self.with(Role::Admin, |client| {
             // Cancelling an idle session is an error, but the connection is good.
             let _ = client.execute(sql, &[]);
@@ -170,7 +160,7 @@ impl Database {
         let password_file = options.password_file.clone().or(password_file);
         let passwords = Passwords::new(password_file, &access.admin_service)?;
         let (settings, refused, idle) = (OnceLock::new(), Mutex::default(), Pool::default());
-        let (loading, cancelling) = (Marks::default(), Mutex::default());
+        let (loading, cancelling) = (Mutex::default(), Mutex::default());
         let connections =
             Connections { driver, access, options, passwords, settings, refused, idle, loading, cancelling };
         let (version, container, views) = connections.with(Role::Admin, |client| {

@@ -102,12 +102,10 @@ impl Engine for OracleEngine {
     }
 
     fn server_totals(&self) -> Result<Option<ServerTotals>> {
-        let counters = counters::snapshot(&self.0)?.total().counters;
-        let version = Some(format!("Oracle Database {}", self.0.version.text));
         Ok(Some(ServerTotals {
-            counters,
+            counters: counters::snapshot(&self.0)?.total().counters,
             uptime_s: None,
-            version,
+            version: Some(format!("Oracle Database {}", self.0.version.text)),
             block_bytes: None,
             not_counted: Vec::new(),
         }))

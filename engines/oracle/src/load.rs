@@ -3,7 +3,7 @@
 //! A slice and its mark are one transaction. A direct-path INSERT locks its table until the commit, so one stream loads each
 //! schema.
 
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, Result, Sl
 use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowView, SchemaNo, Table};
 use slob_server::{check_all_keys, chunks, column_list};
 
-use crate::client::{Bind, Cancellation, Client, During, Fault, failed, number, text};
+use crate::client::{Bind, Client, During, Fault, failed, number, text};
 use crate::database::{Connections, Role};
 use crate::options::Accounts;
 use crate::passwords::NewPassword;
@@ -153,14 +153,20 @@ pub(crate) fn load_slice(
     let sql = sql_of(connections, slice.schema);
     let step = format!("loading {}.{}", sql.user, slice.table.name());
     connections
-        .loading
-        .require(slice.schema, || schemas::one(client, connections, slice.schema, &step).map(drop))?;
+        .require_mark(slice.schema, || schemas::one(client, connections, slice.schema, &step).map(drop))?;
     let cancellation = client.cancellation();
     let mut rows = SliceRows::new(load, slice, progress);
     let inserted = thread::scope(|scope| {
-        let (done, is_done) = mpsc::channel();
+        let (done, is_done) = mpsc::channel::<()>();
         let cancellation = &cancellation;
-        scope.spawn(move || cancel_if_stopped(connections, cancellation, progress, &is_done));
+        // The server may be at work on thousands of rows.
+        scope.spawn(move || {
+            while is_done.recv_timeout(STOP_POLL) == Err(RecvTimeoutError::Timeout) {
+                if progress.stopped() {
+                    connections.cancel(cancellation);
+                }
+            }
+        });
         let inserted = insert(client, &sql, slice, &mut rows);
         drop(done);
         inserted
@@ -172,20 +178,6 @@ pub(crate) fn load_slice(
         }
         failed(&step, &fault)
     })
-}
-
-/// The server may be at work on thousands of rows.
-fn cancel_if_stopped(
-    connections: &Connections,
-    cancellation: &Cancellation,
-    progress: &LoadProgress,
-    is_done: &Receiver<()>,
-) {
-    while is_done.recv_timeout(STOP_POLL) == Err(RecvTimeoutError::Timeout) {
-        if progress.stopped() {
-            connections.cancel(cancellation);
-        }
-    }
 }
 
 fn insert(
@@ -335,8 +327,7 @@ pub(crate) fn drop_schema(connections: &Connections, schema: SchemaNo) -> Result
         }
         dropped => dropped?,
     }
-    connections.close(schema);
-    connections.loading.forget(schema);
+    connections.forget(schema);
     if made_user {
         connections.with(Role::Admin, |client| drop_user(client, &sql).during(&step))?;
         connections.passwords.remove(&sql.user)?;

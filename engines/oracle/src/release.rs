@@ -70,7 +70,7 @@ pub(crate) fn ask(client: &mut dyn Client) -> Result<(Version, Container)> {
         let full = client.value(include_str!("../sql/version_full.sql")).ok().flatten();
         version = full.map_or(version, |text| Version::parse(&text));
     }
-    let container = if version.has(CONTAINERS) { Container::ask(client)? } else { Container::default() };
+    let container = if version.has(CONTAINERS) { Container::ask(client)? } else { Container::of(None) };
     Ok((version, container))
 }
 
@@ -78,7 +78,6 @@ pub(crate) fn ask(client: &mut dyn Client) -> Result<(Version, Container)> {
 const ROOT: u64 = 1;
 const ASKING_CONTAINER: &str = "asking for the container";
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Container {
     name: String,
     /// 0 without containers; `None` before 12.1, or if it is invisible.

@@ -3,13 +3,13 @@
 use std::num::NonZeroU64;
 
 use slob_engine::{Capabilities, Result, Server, Setting};
-use slob_server::{ServerSettings, loaded_blocks};
+use slob_server::{ServerSettings, literals, loaded_blocks};
 
-use crate::client::{Bind, Client, Row, number, table, text};
+use crate::client::{Bind, Client, Row, number, text};
 use crate::counters::Views;
 use crate::database::Database;
 use crate::schemas;
-use crate::statements::{identifier, literals};
+use crate::statements::identifier;
 
 /// The report has this order. Hidden parameters are visible only if set.
 const PARAMETERS: &str = "\
@@ -33,15 +33,11 @@ const LONG_STEP_US: u64 = 100;
 /// At full load, smaller redo logs switch every few seconds.
 const SMALL_LOG_BYTES: u64 = 1 << 30;
 
-fn parameter_names() -> Vec<&'static str> {
-    PARAMETERS.split(' ').collect()
-}
-
 pub(crate) fn queries(views: Views) -> [(&'static str, String); 6] {
     [
         (
             "parameters",
-            include_str!("../sql/parameters.sql").replace("{names}", &literals(&parameter_names())),
+            include_str!("../sql/parameters.sql").replace("{names}", &literals(PARAMETERS.split(' '))),
         ),
         ("cache", views.fill(include_str!("../sql/cache.sql"))),
         ("database", include_str!("../sql/database.sql").to_owned()),
@@ -61,7 +57,7 @@ fn find(client: &mut dyn Client, views: Views) -> (ServerSettings, Vec<Row>) {
     let [_, _, database, logs, files, _] = &first;
     let [parameters, caches, .., tasks] = answers;
     let pair = |row: &Row| Some((text(row, 0)?.to_owned(), text(row, 1).unwrap_or_default().to_owned()));
-    let mut found = ServerSettings::in_order(parameters.iter().filter_map(pair), &parameter_names());
+    let mut found = ServerSettings::in_order(parameters.iter().filter_map(pair), PARAMETERS);
     add(&mut found, "log mode", text(database, 0));
     add(&mut found, "force logging", text(database, 1));
     add(&mut found, "database role", text(database, 2));
@@ -194,11 +190,7 @@ fn advice(found: &ServerSettings, data_bytes: Option<u64>) -> Vec<String> {
             "The server's clock steps by {step} us: shorter operations count as 0 or as a whole step."
         ));
     }
-    for [name, spoilt, text] in table(SPOILERS) {
-        if found.get(name).is_some_and(|value| value.eq_ignore_ascii_case(spoilt)) {
-            advice.push(text.into());
-        }
-    }
+    advice.extend(found.advice(SPOILERS));
     if found.get("resource_manager_plan").is_some_and(|plan| !plan.is_empty()) {
         advice.push("A resource_manager_plan is set: sessions may wait for CPU or I/O that the plan denies them (resmgr: events).".into());
     }

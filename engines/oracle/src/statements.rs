@@ -58,11 +58,6 @@ pub(crate) fn identifier(name: &str) -> String {
     if is_plain { name.to_ascii_uppercase() } else { format!("\"{}\"", name.replace('"', "")) }
 }
 
-pub(crate) fn literals(texts: &[&str]) -> String {
-    let quoted: Vec<String> = texts.iter().map(|text| format!("'{}'", text.replace('\'', "''"))).collect();
-    quoted.join(", ")
-}
-
 pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let replace = |sql: String, (name, value): &(&str, &str)| sql.replace(&format!("{{{name}}}"), value);
     values.iter().fold(template.trim_end().to_owned(), replace)

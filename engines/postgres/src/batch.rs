@@ -66,7 +66,7 @@ pub(crate) fn fill_bounds(batch: &Batch, joined: bool, bounds: &mut Vec<i32>) {
     let ops = batch.ops();
     let mut done = 0;
     if joined && batch.dues_ns().is_none() {
-        for run in ops.chunk_by(is_one) {
+        for run in ops.chunk_by(|op, next| can_join(op) && can_join(next) && op.schema == next.schema) {
             let begin = done;
             done += run.len();
             if run.len() >= SHORTEST && can_join(&run[0]) {
@@ -78,10 +78,6 @@ pub(crate) fn fill_bounds(batch: &Batch, joined: bool, bounds: &mut Vec<i32>) {
     if bounds.last() != Some(&rest) {
         bounds.push(rest);
     }
-}
-
-fn is_one(op: &Op, next: &Op) -> bool {
-    can_join(op) && can_join(next) && op.schema == next.schema
 }
 
 fn can_join(op: &Op) -> bool {

@@ -102,10 +102,9 @@ fn count_sessions(client: &mut Client, numbers: &str, clients: &Clients) -> Resu
 
 /// First the tables of the run, then those of all users.
 fn tables(client: &mut Client, version: u32, schemas: &[String]) -> Result<(Counters, Counters)> {
-    let names: Vec<&str> = schemas.iter().map(String::as_str).collect();
-    let ours = match names[..] {
+    let ours = match schemas {
         [] => "schemaname ~ '^slob[0-9]+$'".to_owned(),
-        _ => format!("schemaname IN ({})", literals(&names)),
+        _ => format!("schemaname IN ({})", literals(schemas.iter().map(String::as_str))),
     };
     let sql = of_version(include_str!("../sql/own_tables.sql"), version).replace("{ours}", &ours);
     let (columns, rows) = client.texts(&sql).in_step("reading counters of tables")?;
@@ -146,8 +145,10 @@ pub(crate) fn server_totals(client: &mut Client, version: u32) -> Result<ServerT
 
 pub(crate) fn capture(client: &mut Client, version: u32) -> Result<Vec<CapturedAnswer>> {
     const STEP: &str = "asking";
-    let settings =
-        format!("SELECT name, setting, unit, source FROM pg_settings WHERE name IN ({})", literals(NAMES));
+    let settings = format!(
+        "SELECT name, setting, unit, source FROM pg_settings WHERE name IN ({})",
+        literals(NAMES.split(' '))
+    );
     let mut ask =
         |name: &str, sql: &str| CapturedAnswer::ask(name, sql, |sql| client.texts(sql).in_step(STEP));
     let mut all = vec![

@@ -63,15 +63,12 @@ pub(crate) fn check_role(client: &mut Client, tablespace: Option<&str>) -> Resul
         Err(EngineError::new(ErrorKind::Privilege, step, message).with_advice(advice))
     };
     if may(2)? == Some(false) {
-        let message = format!("'{role}' may not make schemas in the database '{database}'");
-        return refused(
-            message,
-            format!("GRANT CREATE ON DATABASE {} TO {}", quoted(&database), quoted(&role)),
-        );
+        let grant = format!("GRANT CREATE ON DATABASE {} TO {}", quoted(&database), quoted(&role));
+        return refused(format!("'{role}' may not make schemas in the database '{database}'"), grant);
     }
     if let (Some(name), Some(false)) = (tablespace, may(3)?) {
-        let message = format!("'{role}' may not make tables in the tablespace '{name}'");
-        return refused(message, format!("GRANT CREATE ON TABLESPACE {} TO {}", quoted(name), quoted(&role)));
+        let grant = format!("GRANT CREATE ON TABLESPACE {} TO {}", quoted(name), quoted(&role));
+        return refused(format!("'{role}' may not make tables in the tablespace '{name}'"), grant);
     }
     Ok(())
 }
@@ -96,11 +93,8 @@ pub(crate) fn create(
     sql += &catalog::mark_begun(schema, load);
     client.batch_execute(&sql).map_err(|error| {
         let failure = failed(&format!("creating {}", namespace(schema)), &error);
-        if has_code(&error, "42P06") {
-            failure.with_advice("remove the schema with `slob drop`, or name another database with TARGET")
-        } else {
-            failure
-        }
+        let advice = "remove the schema with `slob drop`, or name another database with TARGET";
+        failure.advised(has_code(&error, "42P06").then_some(advice))
     })
 }
 
@@ -239,11 +233,8 @@ pub(crate) fn drop_schema(client: &mut Client, schema: SchemaNo) -> Result<()> {
     );
     client.batch_execute(&sql).map_err(|error| {
         let failure = failed(&step, &error);
-        if has_code(&error, "2BP01") {
-            failure.with_advice("it holds objects that slob did not make: move or drop them first")
-        } else {
-            failure
-        }
+        let advice = "it holds objects that slob did not make: move or drop them first";
+        failure.advised(has_code(&error, "2BP01").then_some(advice))
     })
 }
 

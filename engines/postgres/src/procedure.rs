@@ -35,19 +35,20 @@ fn branch(kind: Kind, schema: SchemaNo, updates: &UpdateText, commit: &str) -> S
     }
 }
 
-/// Operations `a` to `b` go into variables.
-fn stretch_into(schema: SchemaNo) -> String {
-    let sql = stretch(schema, [|at| format!("firsts[{at}]"), |at| format!("ends[{at}]")], ["a", "b"], "stop");
-    sql.replacen(" FROM ", " INTO last, rows_of, ends_of FROM ", 1)
-}
-
 fn body(load: &Load, schema: SchemaNo, version: u32) -> String {
     let updates = load.content().update_text();
     let (mut branches, mut stretches) = (String::new(), String::new());
     for (schema, hot) in homes(schema, true) {
         let word = if stretches.is_empty() { "IF" } else { "ELSIF" };
         stretches += &format!("      {word} kinds[a] = {} THEN\n", Kind::Select.number(hot));
-        stretches += &format!("        {};\n", stretch_into(schema));
+        // The results of a stretch, from operation `a` to `b`, go into variables.
+        let at = [|at: &str| format!("firsts[{at}]"), |at: &str| format!("ends[{at}]")];
+        let into = stretch(schema, at, ["a", "b"], "stop").replacen(
+            " FROM ",
+            " INTO last, rows_of, ends_of FROM ",
+            1,
+        );
+        stretches += &format!("        {into};\n");
         for kind in Kind::ALL {
             let word = if branches.is_empty() { "IF" } else { "ELSIF" };
             branches += &format!("      {word} kinds[i] = {} THEN\n", kind.number(hot));

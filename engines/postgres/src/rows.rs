@@ -82,15 +82,9 @@ pub(crate) fn read_rows(
             for chunk in chunks(positions, load.rows(table), CHUNK) {
                 let most = most(chunk.end - chunk.start);
                 let keys: Vec<i64> = chunk.map(|position| scatter.key_at(position).cast_signed()).collect();
-                let position_of = |custid| scatter.position_of_any(custid);
-                visit_rows(
-                    client,
-                    &format!("{select} = ANY ($1)"),
-                    &[&keys],
-                    (&step, most),
-                    position_of,
-                    visit,
-                )?;
+                let (sql, position_of) =
+                    (format!("{select} = ANY ($1)"), |custid| scatter.position_of_any(custid));
+                visit_rows(client, &sql, &[&keys], (&step, most), position_of, visit)?;
             }
             Ok(())
         }

@@ -102,14 +102,11 @@ pub(crate) fn with_figures(servers: &Servers<Connector>, error: EngineError) -> 
     if !error.code().is_some_and(|code| code.contains("53300")) {
         return error;
     }
-    let step = "counting connections";
-    let figures: Result<String, _> = servers.with(Task::Read, |client| {
-        client.row(step, include_str!("../sql/too_many_connections.sql"))?.need(0, step)
+    let figures = servers.with(Task::Read, |client| {
+        let step = "counting connections";
+        client.row(step, include_str!("../sql/too_many_connections.sql"))?.need::<String>(0, step)
     });
-    match figures {
-        Ok(figures) => error.with_advice(figures),
-        Err(_) => error,
-    }
+    error.advised(figures.ok().as_deref())
 }
 
 /// Lock holders are, as a rule, still there. Without `patience` it is that of sessions.

@@ -63,7 +63,7 @@ pub(crate) fn process(client: &mut Client, step: &str) -> Result<u64> {
 /// Returns when the counters include all work of the connection.
 pub(crate) fn publish(client: &mut Client, version: u32) -> Result<()> {
     if version >= CAN_FLUSH {
-        return flush(client, version);
+        return flush(client);
     }
     thread::sleep(OLD_INTERVAL);
     client.run(PUBLISHING, "SELECT 1")?;
@@ -71,9 +71,8 @@ pub(crate) fn publish(client: &mut Client, version: u32) -> Result<()> {
     Ok(())
 }
 
-/// Before version 15 it does nothing.
-fn flush(client: &mut Client, version: u32) -> Result<()> {
-    if version >= CAN_FLUSH { client.run(PUBLISHING, "SELECT pg_stat_force_next_flush()") } else { Ok(()) }
+fn flush(client: &mut Client) -> Result<()> {
+    client.run(PUBLISHING, "SELECT pg_stat_force_next_flush()")
 }
 
 struct CancelRequest {
@@ -158,7 +157,7 @@ impl Statements for ClientStatements {
 
     fn batch_done(&mut self) -> Result<()> {
         self.end("COMMIT").in_step("ending a batch")?;
-        flush(&mut self.client, self.database.version)
+        if self.database.version >= CAN_FLUSH { flush(&mut self.client) } else { Ok(()) }
     }
 
     fn publish(&mut self) -> Result<()> {

@@ -8,47 +8,19 @@ use crate::catalog;
 use crate::sql::Ask;
 
 /// The report has this order.
-pub(crate) const NAMES: &[&str] = &[
-    "shared_buffers",
-    "huge_pages",
-    "huge_pages_status",
-    "block_size",
-    "io_method",
-    "io_workers",
-    "debug_io_direct",
-    "effective_io_concurrency",
-    "io_combine_limit",
-    "data_checksums",
-    "fsync",
-    "synchronous_commit",
-    "full_page_writes",
-    "wal_level",
-    "wal_compression",
-    "wal_sync_method",
-    "wal_buffers",
-    "wal_segment_size",
-    "commit_delay",
-    "max_wal_size",
-    "checkpoint_timeout",
-    "checkpoint_completion_target",
-    "checkpoint_flush_after",
-    "backend_flush_after",
-    "bgwriter_delay",
-    "bgwriter_lru_maxpages",
-    "autovacuum",
-    "track_io_timing",
-    "track_wal_io_timing",
-    "shared_preload_libraries",
-    "synchronous_standby_names",
-    "max_connections",
-    "server_encoding",
-];
+pub(crate) const NAMES: &str = "\
+    shared_buffers huge_pages huge_pages_status block_size io_method io_workers debug_io_direct \
+    effective_io_concurrency io_combine_limit data_checksums fsync synchronous_commit full_page_writes \
+    wal_level wal_compression wal_sync_method wal_buffers wal_segment_size commit_delay max_wal_size \
+    checkpoint_timeout checkpoint_completion_target checkpoint_flush_after backend_flush_after \
+    bgwriter_delay bgwriter_lru_maxpages autovacuum track_io_timing track_wal_io_timing \
+    shared_preload_libraries synchronous_standby_names max_connections server_encoding";
 
 pub(crate) fn describe(client: &mut Client, version: u32, loop_place: LoopPlace) -> Result<Server> {
     let step = "asking for the server's settings";
     let sql = format!(
         "SELECT name, pg_catalog.current_setting(name) FROM pg_catalog.pg_settings WHERE name IN ({})",
-        literals(NAMES)
+        literals(NAMES.split(' '))
     );
     let rows = client.rows(step, &sql)?;
     let found =
@@ -107,36 +79,13 @@ fn checks_blocks(found: &ServerSettings) -> Option<bool> {
 }
 
 fn advice(found: &ServerSettings, sizes: Sizes) -> Vec<String> {
-    let sizes = sizes.advice("shared_buffers").into_iter();
-    let mut advice: Vec<String> = sizes.chain(found.advice(ADVICE)).collect();
-    // Two settings may have the same advice.
-    advice.dedup();
-    advice
+    // The second one, known since 17, says if `try` succeeded.
+    let small_pages = ["huge_pages", "huge_pages_status"].iter().any(|name| found.get(name) == Some("off"));
+    let small_pages = small_pages.then(|| SMALL_PAGES.to_owned());
+    sizes.advice("shared_buffers").into_iter().chain(found.advice(ADVICE)).chain(small_pages).collect()
 }
 
-const ADVICE: &[(&str, &str, &str)] = &[
-    ("fsync", "off", "fsync is off: nothing waits for the device, so figures of updates mean little."),
-    (
-        "synchronous_commit",
-        "off",
-        "synchronous_commit is off: commits do not wait for the log, so redo latency is not measured.",
-    ),
-    (
-        "full_page_writes",
-        "off",
-        "full_page_writes is off: there is less redo than a server that survives torn blocks must write.",
-    ),
-    ("track_io_timing", "off", "track_io_timing is off: the server does not measure the time of its reads."),
-    (
-        "data_checksums",
-        "on",
-        "data_checksums is on (the default of initdb from 18 on): the server's CPU sums up each block that it reads, which the device's ceiling \
-         does not contain. pg_checksums --disable, with the server stopped, switches it off.",
-    ),
-    ("huge_pages", "off", SMALL_PAGES),
-    // Since 17, it says if `try` succeeded.
-    ("huge_pages_status", "off", SMALL_PAGES),
-];
+const ADVICE: &str = include_str!("advice.txt");
 
 /// docs/evidence.md has the measurements.
 pub(crate) const SMALL_PAGES: &str = "shared_buffers lies in pages of 4 KiB: a visit of a cached block waits for the processor's address tables. With huge pages \

@@ -7,7 +7,7 @@ use std::iter;
 use postgres::{GenericClient, SimpleQueryMessage};
 use slob_engine::{Answer, EngineError, ErrorKind, Result};
 use slob_method::{SchemaNo, Table};
-use slob_server::errors::{DAMAGED, LOST, NO_ROOM, READ_ONLY, STOPPED};
+use slob_server::errors::{LOST, known_error};
 use slob_server::{Row, schema_name};
 
 pub(crate) fn namespace(schema: SchemaNo) -> String {
@@ -71,6 +71,8 @@ impl<T> InStep<T> for Result<T, postgres::Error> {
     }
 }
 
+const ERRORS: &str = include_str!("errors.txt");
+
 pub(crate) fn failed(step: &str, error: &postgres::Error) -> EngineError {
     let Some(db) = error.as_db_error() else {
         let is_lost = causes(error).any(|cause| cause.is::<io::Error>()) || error.is_closed();
@@ -78,7 +80,7 @@ pub(crate) fn failed(step: &str, error: &postgres::Error) -> EngineError {
         return EngineError::new(kind, step, with_causes(error)).advised(is_lost.then_some(LOST));
     };
     let code = db.code().code();
-    let (kind, advice) = meaning(code);
+    let (kind, advice) = known_error(ERRORS, code).unwrap_or((ErrorKind::Fatal, None));
     let mut message = db.message().to_owned();
     for (name, text) in [("detail", db.detail()), ("hint", db.hint())] {
         if let Some(text) = text {
@@ -86,33 +88,6 @@ pub(crate) fn failed(step: &str, error: &postgres::Error) -> EngineError {
         }
     }
     EngineError::new(kind, step, message).with_code(format!("SQLSTATE {code}")).advised(advice)
-}
-
-fn meaning(code: &str) -> (ErrorKind, Option<&'static str>) {
-    match code {
-        "57014" => (ErrorKind::Cancelled, None),
-        "40001" | "40P01" => (ErrorKind::Retryable, None),
-        "57P01" | "57P02" | "57P03" | "57P05" => (ErrorKind::Connection, Some(STOPPED)),
-        "53100" => (ErrorKind::Space, Some(NO_ROOM)),
-        "53200" => (
-            ErrorKind::Fatal,
-            Some("the server is short of memory: use fewer sessions, or lower its settings"),
-        ),
-        "53300" => (ErrorKind::Usage, Some("raise max_connections, or use fewer schemas or threads")),
-        "55P03" => {
-            (ErrorKind::Fatal, Some("another session holds a lock on our tables: see pg_locks, and end it"))
-        }
-        "42501" => (
-            ErrorKind::Privilege,
-            Some("the role must own the schemas, and have CREATE on the database to load them"),
-        ),
-        "25006" => (ErrorKind::Fatal, Some(READ_ONLY)),
-        "3D000" | "42P06" | "2BP01" | "3F000" | "42P01" => (ErrorKind::Usage, None),
-        "XX001" | "XX002" => (ErrorKind::Data, Some(DAMAGED)),
-        code if code.starts_with("08") => (ErrorKind::Connection, None),
-        code if code.starts_with("28") => (ErrorKind::Privilege, None),
-        _ => (ErrorKind::Fatal, None),
-    }
 }
 
 pub(crate) fn has_code(error: &postgres::Error, code: &str) -> bool {
@@ -138,11 +113,19 @@ pub(crate) fn with_causes(error: &postgres::Error) -> String {
 mod tests {
     use super::*;
     use rstest::rstest;
+    use slob_server::errors::table as table_of_errors;
 
     #[test]
     fn quotes_cannot_be_escaped_from() {
         assert_eq!(quoted("fast disks"), "\"fast disks\"");
         assert_eq!(quoted("a\"; DROP TABLE x; --"), "\"a\"\"; DROP TABLE x; --\"");
+    }
+
+    #[test]
+    fn every_line_of_the_table_of_errors_is_read() {
+        for code in table_of_errors(ERRORS).flat_map(|[codes, ..]| codes.split(' ')) {
+            assert!(known_error(ERRORS, code.split(['-', '*']).next().unwrap()).is_some(), "{code}");
+        }
     }
 
     #[rstest]
@@ -158,6 +141,6 @@ mod tests {
     #[case("XX001", ErrorKind::Data)]
     #[case("42601", ErrorKind::Fatal)]
     fn codes_have_their_kinds(#[case] code: &str, #[case] kind: ErrorKind) {
-        assert_eq!(meaning(code).0, kind);
+        assert_eq!(known_error(ERRORS, code).map_or(ErrorKind::Fatal, |(kind, _)| kind), kind);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::{fs, io};
 
 use slob_engine::{
     BlockReader, Capabilities, Counter, Counters, Engine, EngineKind, Figures, LatencyKind, Layout, Load,
     LoadProgress, OpenSpec, Result, SchemaState, Server, ServerLocation, Session, SessionPlan, Setting,
-    Slice, Snapshot, TargetLock, WaitEvent,
+    Slice, Snapshot, TargetLock, WaitEvent, lock,
 };
 use slob_method::{RowView, SchemaNo};
 
@@ -53,46 +53,38 @@ pub(crate) struct Inner {
 
 impl Inner {
     pub(crate) fn write_turn(&self, schema: SchemaNo) -> Arc<WriteTurn> {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(turns.entry(schema).or_default())
+        Arc::clone(lock(&self.turns).entry(schema).or_default())
     }
 }
 
 struct SqliteEngine(Arc<Inner>);
 
-impl SqliteEngine {
-    fn settings(&self) -> Vec<Setting> {
-        let Place { buffered, cache_blocks, .. } = self.0.place;
-        let cache_mb = cache_blocks / ((1 << 20) / BLOCK_BYTES);
-        vec![
-            Setting::new("data file I/O", if buffered { "buffered" } else { "direct" }),
-            Setting::new("page_size", format!("{BLOCK_BYTES} bytes")),
-            Setting::new("cache of each session", format!("{cache_mb} MiB")),
-            Setting::new("journal_mode", "WAL"),
-            Setting::new("synchronous", "FULL"),
-            Setting::new("wal_autocheckpoint", format!("{CHECKPOINT_PAGES} pages")),
-        ]
-    }
-}
-
 impl Engine for SqliteEngine {
     fn server(&self) -> Result<Server> {
-        let place = &self.0.place;
+        let Place { buffered, cache_blocks, .. } = self.0.place;
+        let cache_mb = cache_blocks / ((1 << 20) / BLOCK_BYTES);
         Ok(Server {
             product: "SQLite".into(),
             version: rusqlite::version().into(),
             block_bytes: BLOCK_BYTES,
-            settings: self.settings(),
+            settings: vec![
+                Setting::new("data file I/O", if buffered { "buffered" } else { "direct" }),
+                Setting::new("page_size", format!("{BLOCK_BYTES} bytes")),
+                Setting::new("cache of each session", format!("{cache_mb} MiB")),
+                Setting::new("journal_mode", "WAL"),
+                Setting::new("synchronous", "FULL"),
+                Setting::new("wal_autocheckpoint", format!("{CHECKPOINT_PAGES} pages")),
+            ],
             advice: Vec::new(),
             checks_blocks: Some(false),
             cache_bytes: None,
-            direct_io_advice: place.buffered.then(|| "Leave out --buffered (BUFFERED=FALSE).".to_owned()),
+            direct_io_advice: buffered.then(|| "Leave out --buffered (BUFFERED=FALSE).".to_owned()),
             clock_step_ns: None,
             capabilities: Capabilities {
                 stores_data: true,
                 embedded: true,
                 cancel: true,
-                direct_io: Some(!place.buffered),
+                direct_io: Some(!buffered),
                 ..Capabilities::default()
             },
         })
@@ -127,9 +119,8 @@ impl Engine for SqliteEngine {
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
-        let io = self.0.session_meter.totals();
-        let sums = self.0.tally.sums();
-        let counters: Counters = [
+        let (io, sums) = (self.0.session_meter.totals(), self.0.tally.sums());
+        let counters = Counters::from([
             (Counter::LogicalReads, sums.logical_reads),
             (Counter::PhysicalReads, io.page_reads.count()),
             (Counter::PhysicalReadRequests, io.page_reads.count()),
@@ -144,9 +135,7 @@ impl Engine for SqliteEngine {
             (Counter::RowsRead, sums.rows_read),
             (Counter::RowsChanged, sums.rows_changed),
             (Counter::Checkpoints, sums.checkpoints),
-        ]
-        .into_iter()
-        .collect();
+        ]);
         let events = events(&io, &sums);
         let latencies = [
             (LatencyKind::PhysicalRead, io.page_reads.ns),
@@ -253,18 +242,14 @@ struct State {
 }
 
 impl Tally {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn open(&self) -> Arc<SessionCounts> {
         let counts = Arc::<SessionCounts>::default();
-        self.lock().working.push(Arc::clone(&counts));
+        lock(&self.0).working.push(Arc::clone(&counts));
         counts
     }
 
     pub(crate) fn close(&self, counts: &Arc<SessionCounts>) {
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         if let Some(at) = state.working.iter().position(|working| Arc::ptr_eq(working, counts)) {
             state.working.swap_remove(at);
             state.ended.add(counts);
@@ -272,7 +257,7 @@ impl Tally {
     }
 
     fn sums(&self) -> Counts<u64> {
-        let state = self.lock();
+        let state = lock(&self.0);
         let mut sums = state.ended;
         state.working.iter().for_each(|counts| sums.add(counts));
         sums

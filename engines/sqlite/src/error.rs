@@ -34,12 +34,11 @@ pub(crate) fn failed(step: impl Into<String>, error: &rusqlite::Error, meter: &M
         }
         _ => error.to_string(),
     };
-    let result = EngineError::new(kind, step, message);
-    let result = match extended {
+    let result = EngineError::new(kind, step, message).advised(advice(kind));
+    match extended {
         Some(extended) => result.with_code(format!("SQLite result code {extended}")),
         None => result,
-    };
-    result.advised(advice(kind))
+    }
 }
 
 fn from_fault(step: impl Into<String>, fault: &IoFault) -> EngineError {

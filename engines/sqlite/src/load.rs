@@ -7,9 +7,10 @@ use std::{fs, io};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use slob_engine::{EngineError, ErrorKind, Layout, Load, LoadProgress, LoadState, Result, Slice};
 use slob_method::{SchemaNo, Table};
+use slob_server::{SliceRows, in_strides};
 
 use crate::error::os_failed;
-use crate::rows::RowBuffer;
+use crate::rows::{FILLER_BYTES, values};
 use crate::schema_file::{Claim, SchemaFile, claim, signed};
 use crate::statement::{Statement, Value};
 use crate::target::{BLOCK_BYTES, Place, SCHEME, companions, remove_draft};
@@ -98,43 +99,29 @@ fn insert_rows(
     // SAFETY: dropped at the end of this function, used by this thread only, as is the connection.
     let insert = unsafe { Statement::prepare(&file.connection, sql) };
     let mut insert = insert.map_err(|error| file.failed("loading", &error))?;
-    let scatter = load.scatter(slice.schema);
-    let mut row = RowBuffer::new(load, slice.schema);
+    let mut rows = SliceRows::new(load, slice, FILLER_BYTES);
     let mut written_back = file_bytes(file)?;
-    let mut position = slice.positions.start;
-    while position < slice.positions.end {
-        if progress.stopped() {
-            let step = format!("loading {}", file.path.display());
-            return Err(EngineError::new(ErrorKind::Cancelled, step, "the load was stopped"));
+    let step = format!("loading {}", file.path.display());
+    in_strides(slice, STRIDE_ROWS, progress, &step, |positions| {
+        for position in positions {
+            let custid = rows.fill(position);
+            let inserted = insert.run(&values(&rows, signed(position), custid));
+            inserted.map_err(|error| file.failed("loading", &error))?;
         }
-        let end = slice.positions.end.min(position + STRIDE_ROWS);
-        for position in position..end {
-            let custid = match slice.table {
-                Table::Main => scatter.key_at(position),
-                Table::Scan => position,
-            };
-            let values = row.fill(slice.table, signed(position), custid);
-            insert.run(&values).map_err(|error| file.failed("loading", &error))?;
-        }
-        progress.add(end - position);
-        position = end;
         if buffered {
-            written_back = write_back(file, written_back)?;
+            // The device works while rows are made.
+            let to = file_bytes(file)?;
+            start_write_back(&file.connection, written_back..to)
+                .map_err(|error| file.failed("writing back", &error))?;
+            written_back = to;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn file_bytes(file: &SchemaFile<'_>) -> Result<u64> {
     let pages: u32 = file.value("loading", "PRAGMA page_count")?;
     Ok(u64::from(pages) * u64::from(BLOCK_BYTES))
-}
-
-/// The device then works while rows are made.
-fn write_back(file: &SchemaFile<'_>, from: u64) -> Result<u64> {
-    let to = file_bytes(file)?;
-    start_write_back(&file.connection, from..to).map_err(|error| file.failed("writing back", &error))?;
-    Ok(to)
 }
 
 pub(crate) fn finish(place: &Place, load: &Load, schema: SchemaNo, meter: &Meter) -> Result<Layout> {

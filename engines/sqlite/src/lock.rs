@@ -24,15 +24,13 @@ impl FolderLock {
         loop {
             let Ok(file) = open(folder) else { return Ok(Box::new(())) };
             match file.try_lock() {
-                Err(TryLockError::WouldBlock) => {
-                    return Err(target_in_use(folder.display(), holder(&file)));
-                }
-                Err(TryLockError::Error(_)) => {
+                Err(TryLockError::WouldBlock) => return Err(target_in_use(folder.display(), holder(&file))),
+                // The one that had it has removed its file since.
+                Ok(()) if !leads_to(folder, &file) => {}
+                // Without locks the file goes at the end all the same.
+                Ok(()) | Err(TryLockError::Error(_)) => {
                     return Ok(Box::new(Self { file, folder: folder.to_owned(), made_folder }));
                 }
-                // Its last holder has removed the file.
-                Ok(()) if !leads_to(folder, &file) => {}
-                Ok(()) => return Ok(Box::new(Self { file, folder: folder.to_owned(), made_folder })),
             }
         }
     }

@@ -2,8 +2,9 @@
 
 use rusqlite::types::ValueRef;
 use rusqlite::{ErrorCode, Row};
-use slob_engine::{Load, Result, Slice};
-use slob_method::{COLUMN_BYTES, COLUMNS, ROW_BYTES, RowContent, RowView, SchemaNo, Table};
+use slob_engine::{Result, Slice};
+use slob_method::{COLUMN_BYTES, COLUMNS, RowView, Table};
+use slob_server::SliceRows;
 
 use crate::schema_file::{SchemaFile, signed};
 use crate::statement::Value;
@@ -11,31 +12,14 @@ use crate::statement::Value;
 /// Two rows of a page have payloads of at most 4,081 bytes, one row up to 8,157. With this filler a payload has about 4,180.
 pub(crate) const FILLER_BYTES: usize = 1700;
 
-const PARAMETERS: usize = COLUMNS + 3;
-
-pub(crate) struct RowBuffer {
-    content: RowContent,
-    schema: SchemaNo,
-    columns: Box<[u8; ROW_BYTES]>,
-    filler: [u8; FILLER_BYTES],
-}
-
-impl RowBuffer {
-    pub(crate) fn new(load: &Load, schema: SchemaNo) -> Self {
-        let columns = Box::new([0; ROW_BYTES]);
-        Self { content: load.content(), schema, columns, filler: [0; FILLER_BYTES] }
-    }
-
-    pub(crate) fn fill(&mut self, table: Table, position: i64, custid: u64) -> [Value<'_>; PARAMETERS] {
-        self.content.fill_row(table, self.schema, custid, &mut self.columns);
-        self.content.fill_filler(table, self.schema, custid, &mut self.filler);
-        let (columns, _) = self.columns.as_chunks::<COLUMN_BYTES>();
-        std::array::from_fn(|i| match i {
-            0 => Value::Int(position),
-            1 => Value::Int(custid.cast_signed()),
-            i => columns.get(i - 2).map_or(Value::Blob(&self.filler), |column| Value::Text(column)),
-        })
-    }
+/// The parameters of the INSERT: id, custid, c2 to c20, filler.
+pub(crate) fn values(rows: &SliceRows, position: i64, custid: u64) -> [Value<'_>; COLUMNS + 3] {
+    let (columns, _) = rows.text.as_chunks::<COLUMN_BYTES>();
+    std::array::from_fn(|i| match i {
+        0 => Value::Int(position),
+        1 => Value::Int(custid.cast_signed()),
+        i => columns.get(i - 2).map_or(Value::Blob(&rows.filler), |column| Value::Text(column)),
+    })
 }
 
 pub(crate) fn read_rows(

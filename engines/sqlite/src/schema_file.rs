@@ -46,9 +46,9 @@ impl<'a> SchemaFile<'a> {
         if !create && !path.exists() {
             return Err(not_loaded(schema, path));
         }
-        let opened = Location { path, io, meter }
-            .open(create)
-            .and_then(|connection| connection.busy_timeout(BUSY_WAIT).map(|()| connection));
+        let connection = Location { path, io, meter }.open(create);
+        let opened =
+            connection.and_then(|connection| connection.busy_timeout(BUSY_WAIT).map(|()| connection));
         match opened {
             Ok(connection) => Ok(Self { schema, path: path.to_owned(), connection, meter }),
             Err(error) => Err(failed(step(path), &error, meter)),
@@ -61,7 +61,8 @@ impl<'a> SchemaFile<'a> {
             .open_read_only()
             .map_err(|error| failed(step(path), &error, meter))?;
         let file = Self { schema, path: path.to_owned(), connection, meter };
-        if is_wal(&file.header()?) {
+        // A file with a write-ahead log has both format versions, at bytes 18 and 19, as 2.
+        if file.header()?.get(18..20) == Some(&[2, 2]) {
             return Ok(file);
         }
         Err(EngineError::new(ErrorKind::Space, step(path), "no room is left for its rollback journal")
@@ -255,10 +256,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 fn is_ours(header: &[u8]) -> bool {
     header.get(68..72) == Some(&APPLICATION_ID.to_be_bytes())
-}
-
-fn is_wal(header: &[u8]) -> bool {
-    header.get(18..20) == Some(&[2, 2])
 }
 
 #[derive(Debug, PartialEq, Eq)]

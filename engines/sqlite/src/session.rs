@@ -11,9 +11,11 @@ use rusqlite::ffi::{
 };
 use rusqlite::{Connection, ErrorCode, InterruptHandle};
 use slob_engine::{
-    Cancel, CancelToken, EngineError, ErrorKind, Outcome, Perform, Result, Session, SessionPlan, execute_each,
+    Cancel, CancelToken, EngineError, ErrorKind, Outcome, Perform, Result, Session, SessionPlan,
+    execute_each, lock,
 };
 use slob_method::{Action, Batch, COLUMN_BYTES, COLUMNS, KeyRange, Op, SchemaNo, Stamp, UpdateText};
+use slob_server::{Kind, homes};
 use slob_spec::RedoStress;
 use slob_stats::nanoseconds;
 
@@ -54,21 +56,15 @@ impl SqliteSession {
         let canceller = Arc::new(Canceller { alarm: CancelToken::default(), running: Vec::new() });
         let inner = Arc::clone(inner);
         let mut session = Self { links: Vec::new(), counts, canceller, published: Instant::now(), inner };
-        session.link(plan.home, plan)?;
-        if plan.hot_schema && plan.home != SchemaNo::FIRST {
-            session.link(SchemaNo::FIRST, plan)?;
+        for (schema, _) in homes(plan.home, plan.hot_schema) {
+            let Inner { place, session_meter, .. } = &*session.inner;
+            let turn = session.inner.write_turn(schema);
+            let link = Link::open(place, schema, plan, session_meter, &session.counts, turn)?;
+            session.links.push((schema, link));
         }
         let running = session.links.iter().map(|(_, link)| link.connection.get_interrupt_handle()).collect();
         session.canceller = Arc::new(Canceller { alarm: CancelToken::default(), running });
         Ok(session)
-    }
-
-    fn link(&mut self, schema: SchemaNo, plan: &SessionPlan) -> Result<()> {
-        let Inner { place, session_meter, .. } = &*self.inner;
-        let turn = self.inner.write_turn(schema);
-        let link = Link::open(place, schema, plan, session_meter, &self.counts, turn)?;
-        self.links.push((schema, link));
-        Ok(())
     }
 
     fn failed(&self, op: &Op, error: &rusqlite::Error) -> EngineError {
@@ -106,14 +102,11 @@ impl Perform for SqliteSession {
             (Some(link), Action::Scan) => link.scan(),
             (None, _) => Ok(None),
         };
-        match result {
-            Ok(Some(rows)) => Ok(rows),
-            Ok(None) => {
-                let message = "the session was not opened for such an operation";
-                Err(EngineError::new(ErrorKind::Usage, op.to_string(), message))
-            }
-            Err(error) => Err(self.failed(op, &error)),
-        }
+        let rows = result.map_err(|error| self.failed(op, &error))?;
+        rows.ok_or_else(|| {
+            let message = "the session was not opened for such an operation";
+            EngineError::new(ErrorKind::Usage, op.to_string(), message)
+        })
     }
 
     fn performed(&mut self, ended: Instant) {
@@ -162,7 +155,7 @@ pub(crate) struct WriteTurn {
 
 impl WriteTurn {
     fn take(self: &Arc<Self>, counts: &SessionCounts) -> HeldTurn {
-        let mut is_taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_taken = lock(&self.is_taken);
         if *is_taken {
             let start = Instant::now();
             let waited = self.freed.wait_while(is_taken, |is_taken| *is_taken);
@@ -179,7 +172,7 @@ struct HeldTurn(Arc<WriteTurn>);
 
 impl Drop for HeldTurn {
     fn drop(&mut self) {
-        *self.0.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        *lock(&self.0.is_taken) = false;
         self.0.freed.notify_one();
     }
 }
@@ -217,13 +210,10 @@ impl Link {
         // during the test.
         let mode: String = pcache::populating(pages, || file.value("opening", "PRAGMA journal_mode = WAL"))?;
         if mode != "wal" {
-            let step = format!("opening {}", file.path.display());
-            return Err(EngineError::new(
-                ErrorKind::Fatal,
-                step,
-                format!("its journal mode is {mode}, not WAL"),
-            )
-            .with_advice("put the data on a local file system with shared memory maps"));
+            let (step, message) =
+                (format!("opening {}", file.path.display()), format!("its journal mode is {mode}, not WAL"));
+            return Err(EngineError::new(ErrorKind::Fatal, step, message)
+                .with_advice("put the data on a local file system with shared memory maps"));
         }
         let failed = |error: rusqlite::Error| file.failed("preparing statements for", &error);
         // SAFETY: the statements, the connection and the counts become fields of one Link, which drops them in the order that
@@ -321,10 +311,6 @@ struct Update {
     columns: &'static [usize],
 }
 
-const LITE: &[usize] = &[0, COLUMNS - 1];
-const HEAVY: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
-const _: () = assert!(HEAVY.len() == COLUMNS);
-
 impl Update {
     /// # Safety
     /// See [`Statement::prepare`].
@@ -333,13 +319,13 @@ impl Update {
         redo: RedoStress,
         text: &Arc<UpdateText>,
     ) -> rusqlite::Result<Self> {
-        let (sql, columns) = match redo {
-            RedoStress::Lite => (include_str!("../sql/update_lite.sql"), LITE),
-            RedoStress::Heavy => (include_str!("../sql/update_heavy.sql"), HEAVY),
+        let sql = match redo {
+            RedoStress::Lite => include_str!("../sql/update_lite.sql"),
+            RedoStress::Heavy => include_str!("../sql/update_heavy.sql"),
         };
         // SAFETY: as required of our caller.
         let statement = unsafe { Statement::prepare(connection, sql)? };
-        Ok(Self { statement, text: Arc::clone(text), columns })
+        Ok(Self { statement, text: Arc::clone(text), columns: Kind::of_redo(redo).updated_columns() })
     }
 
     fn run(&mut self, range: KeyRange, stamp: Stamp) -> rusqlite::Result<u64> {

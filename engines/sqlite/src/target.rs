@@ -4,6 +4,7 @@ use std::{fs, io};
 
 use slob_engine::{EngineError, ErrorKind, OpenSpec, Purpose, Result, SchemaState, only_damaged};
 use slob_method::SchemaNo;
+use slob_server::{schema_name, schema_of_name};
 use slob_spec::{Group, Kind, Param, Target};
 
 use crate::error::os_failed;
@@ -51,7 +52,7 @@ impl Place {
     }
 
     pub(crate) fn file(&self, schema: SchemaNo) -> PathBuf {
-        self.folder.join(format!("slob{schema}.db"))
+        self.folder.join(format!("{}.db", schema_name(schema)))
     }
 
     pub(crate) fn draft(&self, schema: SchemaNo) -> PathBuf {
@@ -89,10 +90,7 @@ fn parent(folder: &Path) -> &Path {
 }
 
 fn schema_of(path: &Path) -> Option<SchemaNo> {
-    let number = path.file_name()?.to_str()?.strip_prefix("slob")?.strip_suffix(".db")?;
-    let schema = number.parse().ok().and_then(SchemaNo::new)?;
-    // slob01.db and slob+1.db are not ours.
-    (schema.to_string() == number).then_some(schema)
+    schema_of_name(path.file_name()?.to_str()?.strip_suffix(".db")?)
 }
 
 pub(crate) fn companions(file: &Path) -> impl Iterator<Item = PathBuf> + '_ {

@@ -15,7 +15,7 @@ use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
 use mysql::{Conn, DriverError, Error, OptsBuilder};
 use slob_engine::{EngineError, ErrorKind, Result, within};
-use slob_server::errors::{refused, unanswered};
+use slob_server::errors::{refusal, refused, unanswered};
 use slob_server::{
     CONNECT_TIMEOUT, Connector as _, Endpoint, Environment, Host, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL,
     KEEPALIVE_PROBES, Keywords, LOGIN_TIMEOUT, Parameters, Task, USER_TIMEOUT, port, unusable,
@@ -46,20 +46,8 @@ const SOCKETS: [&str; 3] = ["/var/lib/mysql/mysql.sock", "/run/mysqld/mysqld.soc
 
 /// The servers' clients have the same. Underscores are as good as hyphens.
 const KEYWORDS: Keywords = Keywords {
-    names: &[
-        ("connect-timeout", None),
-        ("defaults-file", None),
-        ("host", Some("MYSQL_HOST")),
-        ("password", Some("MYSQL_PWD")),
-        ("port", Some("MYSQL_TCP_PORT")),
-        ("protocol", None),
-        ("socket", Some("MYSQL_UNIX_PORT")),
-        ("ssl-ca", None),
-        ("ssl-cert", None),
-        ("ssl-key", None),
-        ("ssl-mode", None),
-        ("user", None),
-    ],
+    names: "connect-timeout defaults-file host=MYSQL_HOST password=MYSQL_PWD port=MYSQL_TCP_PORT protocol \
+            socket=MYSQL_UNIX_PORT ssl-ca ssl-cert ssl-key ssl-mode user",
     spelling: |name| name.replace('_', "-"),
 };
 
@@ -209,6 +197,7 @@ fn connect_timeout(parameters: &Parameters<'_>) -> Result<Duration> {
     })
 }
 
+const REFUSALS: &str = include_str!("refusals.txt");
 /// The resolver's kind of error has no name.
 const NO_SUCH_NAME: &str = "failed to lookup address information";
 const NAME: &str = "check the host's name in the target, or give its address";
@@ -221,7 +210,8 @@ const NO_TLS: &str = "switch TLS on in the server, or use ?ssl-mode=preferred in
 fn explain(step: String, error: &Error, hint: Option<&str>) -> EngineError {
     let (message, advice) = match error {
         Error::MySqlError(server) => {
-            let failure = refused(refusal(server.code), step, server.message.clone(), hint);
+            let failure =
+                refused(refusal(REFUSALS, &server.code.to_string()), step, server.message.clone(), hint);
             return failure.with_code(format!("error {}", server.code));
         }
         Error::TlsError(tls) => (format!("{tls:?}"), TLS),
@@ -240,26 +230,6 @@ fn explain(step: String, error: &Error, hint: Option<&str>) -> EngineError {
         other => (other.to_string(), "see the server's log"),
     };
     refused((ErrorKind::Connection, advice), step, message, hint)
-}
-
-fn refusal(code: u16) -> (ErrorKind, &'static str) {
-    match code {
-        1045 | 1698 => (
-            ErrorKind::Privilege,
-            "give the password in MYSQL_PWD, in [client] of ~/.my.cnf (mode 0600) or in the target, and check the user's name and host",
-        ),
-        1044 => (ErrorKind::Privilege, "GRANT the role rights on that database, or name none in the target"),
-        1049 => (ErrorKind::Usage, "name no database in the target: each schema is a database"),
-        1040 | 1203 | 1226 => (
-            ErrorKind::Usage,
-            "raise max_connections (or max_user_connections), or use fewer schemas or threads",
-        ),
-        1129 | 1130 => (
-            ErrorKind::Privilege,
-            "the server does not let this host in: see the user's host, and empty performance_schema.host_cache (MariaDB: FLUSH HOSTS)",
-        ),
-        _ => (ErrorKind::Connection, "see the server's log"),
-    }
 }
 
 fn network(kind: io::ErrorKind) -> &'static str {

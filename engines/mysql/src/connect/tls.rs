@@ -29,7 +29,11 @@ impl Tls {
     /// The files must exist.
     pub(super) fn new(parameters: &Parameters<'_>) -> Result<Self> {
         let mode = parameters.get("ssl-mode").map(|text| read_mode(&text)).transpose()?;
-        let file = |keyword| parameters.get(keyword).map(|path| existing(&path)).transpose();
+        let existing = |path: String| match std::fs::File::open(&path) {
+            Ok(_) => Ok(PathBuf::from(path)),
+            Err(error) => Err(usage(format!("{path}: {error}"))),
+        };
+        let file = |keyword| parameters.get(keyword).map(existing).transpose();
         let identity = match (file("ssl-cert")?, file("ssl-key")?) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
@@ -76,14 +80,6 @@ fn read_mode(text: &str) -> Result<Mode> {
         "verify_identity" => Mode::VerifyIdentity,
         _ => return Err(usage(format!("ssl-mode={text} is not known"))),
     })
-}
-
-fn existing(path: &str) -> Result<PathBuf> {
-    let path = PathBuf::from(path);
-    match std::fs::File::open(&path) {
-        Ok(_) => Ok(path),
-        Err(error) => Err(usage(format!("{}: {error}", path.display()))),
-    }
 }
 
 fn usage(message: String) -> EngineError {

@@ -17,7 +17,7 @@ use std::time::Duration;
 use postgres::config::{SslMode, SslNegotiation};
 use postgres::{CancelToken, Client, Config};
 use slob_engine::{EngineError, ErrorKind, Result, within};
-use slob_server::errors::{refused, unanswered};
+use slob_server::errors::{refusal, refused, unanswered};
 use slob_server::{
     CONNECT_TIMEOUT, Connector as _, Endpoint, Environment, Host, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL,
     KEEPALIVE_PROBES, Keywords, LOGIN_TIMEOUT, Parameters, Task, USER_TIMEOUT, port, unusable,
@@ -40,22 +40,9 @@ const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 /// libpq has the same.
 const KEYWORDS: Keywords = Keywords {
-    names: &[
-        ("connect_timeout", Some("PGCONNECT_TIMEOUT")),
-        ("dbname", Some("PGDATABASE")),
-        ("host", Some("PGHOST")),
-        ("options", Some("PGOPTIONS")),
-        ("passfile", Some("PGPASSFILE")),
-        ("password", Some("PGPASSWORD")),
-        ("port", Some("PGPORT")),
-        ("service", Some("PGSERVICE")),
-        ("ssl", None),
-        ("sslcert", Some("PGSSLCERT")),
-        ("sslkey", Some("PGSSLKEY")),
-        ("sslmode", Some("PGSSLMODE")),
-        ("sslrootcert", Some("PGSSLROOTCERT")),
-        ("user", Some("PGUSER")),
-    ],
+    names: "connect_timeout=PGCONNECT_TIMEOUT dbname=PGDATABASE host=PGHOST options=PGOPTIONS passfile=PGPASSFILE \
+            password=PGPASSWORD port=PGPORT service=PGSERVICE ssl sslcert=PGSSLCERT sslkey=PGSSLKEY \
+            sslmode=PGSSLMODE sslrootcert=PGSSLROOTCERT user=PGUSER",
     spelling: str::to_owned,
 };
 
@@ -234,7 +221,10 @@ fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoin
     let named = target.endpoints();
     let hosts: Vec<(String, Option<u16>)> = match (named, parameters.get("host")) {
         ([], Some(text)) => text.split(',').map(|host| (host.trim().to_owned(), None)).collect(),
-        ([], None) => vec![(default_folder().to_owned(), None)],
+        ([], None) => {
+            let there = SOCKET_FOLDERS.into_iter().find(|folder| Path::new(folder).is_dir());
+            vec![(there.unwrap_or(SOCKET_FOLDERS[0]).to_owned(), None)]
+        }
         _ => named.iter().map(|end| (end.host.clone(), end.port)).collect(),
     };
     let ports = match parameters.get("port") {
@@ -251,11 +241,6 @@ fn endpoints(target: &Target, parameters: &Parameters<'_>) -> Result<Vec<Endpoin
     Ok(hosts.iter().zip(ports).map(|((host, own), port)| Endpoint::new(host, own.unwrap_or(*port))).collect())
 }
 
-fn default_folder() -> &'static str {
-    SOCKET_FOLDERS.into_iter().find(|folder| Path::new(folder).is_dir()).unwrap_or(SOCKET_FOLDERS[0])
-}
-
-/// Also returns advice for a refused password.
 fn password_in(
     file: &Path,
     endpoint: &Endpoint,
@@ -309,24 +294,11 @@ fn explain(step: String, error: &postgres::Error, hint: Option<&str>) -> EngineE
         return refused(of_client(error, &message), step, message, hint);
     };
     let code = db.code().code();
-    let reason = match code {
-        "28P01" => (ErrorKind::Privilege, PASSWORD),
-        "28000" => {
-            (ErrorKind::Privilege, "check the user's name, and pg_hba.conf for this host, user and database")
-        }
-        "3D000" => {
-            (ErrorKind::Usage, "create the database with CREATE DATABASE, or name another one in the target")
-        }
-        "42501" => (ErrorKind::Privilege, "GRANT CONNECT ON DATABASE to the role"),
-        "53300" => (ErrorKind::Usage, "raise max_connections, or use fewer schemas or threads"),
-        "57P03" => (ErrorKind::Connection, "the server is starting or stopping: wait, then try again"),
-        _ => (ErrorKind::Connection, "see the server's log"),
-    };
-    refused(reason, step, db.message().to_owned(), hint).with_code(format!("SQLSTATE {code}"))
+    refused(refusal(REFUSALS, code), step, db.message().to_owned(), hint)
+        .with_code(format!("SQLSTATE {code}"))
 }
 
-const PASSWORD: &str =
-    "give the password in PGPASSWORD, ~/.pgpass (mode 0600) or the target, and check the user's name";
+const REFUSALS: &str = include_str!("refusals.txt");
 const TLS: &str = "the server's certificate must come from an authority in sslrootcert (or the system's store) and, \
                    for verify-full, have the host as a subject alternative name; ?sslmode=require in the target (or \
                    PGSSLMODE) encrypts without verifying the server";
@@ -346,7 +318,7 @@ fn of_client(error: &postgres::Error, message: &str) -> (ErrorKind, &'static str
         return (ErrorKind::Connection, NO_TLS);
     }
     if message.contains("password missing") {
-        return (ErrorKind::Privilege, PASSWORD);
+        return refusal(REFUSALS, "28P01");
     }
     let advice = match io_errors().next().map(io::Error::kind) {
         Some(io::ErrorKind::ConnectionRefused) => {

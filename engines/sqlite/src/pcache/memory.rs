@@ -145,9 +145,8 @@ impl Memory {
             let bytes =
                 if missing >= HUGE { missing - missing % HUGE } else { missing.next_multiple_of(MAP_ALIGN) };
             let map = Map::new(bytes)?;
-            match POPULATED_PAGES.get() {
-                0 => {}
-                pages => map.populate(pages as usize * page_bytes),
+            if POPULATED_PAGES.get() > 0 {
+                map.populate(POPULATED_PAGES.get() as usize * page_bytes);
             }
             self.maps.push(map);
             self.map_used = 0;

@@ -45,61 +45,53 @@ unsafe extern "C" fn create(page_bytes: c_int, extra_bytes: c_int, purgeable: c_
     Box::into_raw(Box::new(cache)).cast()
 }
 
-/// # Safety
-/// `handle` must come from [`create`], not have been destroyed, and not be in use. SQLite calls under the connection's mutex, or
-/// relies on the caller to use one thread at a time.
-unsafe fn cache<'a>(handle: *mut sqlite3_pcache) -> &'a mut PageCache {
-    // SAFETY: as required above.
-    unsafe { &mut *handle.cast::<PageCache>() }
+/// Defines functions for a cache that get its handle. Handles come from [`create`], and live until [`destroy`].
+macro_rules! of_cache {
+    ($($name:ident($cache:ident $(, $arg:ident: $type:ty)*) $(-> $result:ty)? $body:block)*) => {$(
+        unsafe extern "C" fn $name(handle: *mut sqlite3_pcache $(, $arg: $type)*) $(-> $result)? {
+            // SAFETY: SQLite passes a live handle, one call at a time: it makes the calls for one cache under the connection's
+            // mutex, or relies on the caller to use a connection from one thread at a time.
+            let $cache = unsafe { &mut *handle.cast::<PageCache>() };
+            $body
+        }
+    )*};
 }
 
-unsafe extern "C" fn cache_size(handle: *mut sqlite3_pcache, pages: c_int) {
-    // SAFETY: SQLite passes a live handle, one call at a time.
-    unsafe { cache(handle) }.set_limit(u32::try_from(pages).unwrap_or(0));
-}
+of_cache! {
+    cache_size(cache, pages: c_int) {
+        cache.set_limit(u32::try_from(pages).unwrap_or(0));
+    }
 
-unsafe extern "C" fn page_count(handle: *mut sqlite3_pcache) -> c_int {
-    // SAFETY: SQLite passes a live handle, one call at a time.
-    c_int::try_from(unsafe { cache(handle) }.len()).unwrap_or(c_int::MAX)
-}
+    page_count(cache) -> c_int {
+        c_int::try_from(cache.len()).unwrap_or(c_int::MAX)
+    }
 
-unsafe extern "C" fn fetch(
-    handle: *mut sqlite3_pcache,
-    key: c_uint,
-    create_flag: c_int,
-) -> *mut sqlite3_pcache_page {
-    let create = match create_flag {
-        0 => Create::No,
-        1 => Create::IfEasy,
-        _ => Create::Yes,
-    };
-    // SAFETY: SQLite passes a live handle, one call at a time.
-    unsafe { cache(handle) }.fetch(key, create).map_or(null_mut(), |page| page.as_ptr())
-}
+    fetch(cache, key: c_uint, create_flag: c_int) -> *mut sqlite3_pcache_page {
+        let create = match create_flag {
+            0 => Create::No,
+            1 => Create::IfEasy,
+            _ => Create::Yes,
+        };
+        cache.fetch(key, create).map_or(null_mut(), |page| page.as_ptr())
+    }
 
-unsafe extern "C" fn unpin(handle: *mut sqlite3_pcache, page: *mut sqlite3_pcache_page, discard: c_int) {
-    // SAFETY: SQLite passes a live handle, one call at a time, and a page that this cache returned.
-    unsafe { cache(handle).unpin(slot_number(page), discard != 0) }
-}
+    unpin(cache, page: *mut sqlite3_pcache_page, discard: c_int) {
+        // SAFETY: SQLite passes a page that this cache returned.
+        cache.unpin(unsafe { slot_number(page) }, discard != 0);
+    }
 
-unsafe extern "C" fn rekey(
-    handle: *mut sqlite3_pcache,
-    page: *mut sqlite3_pcache_page,
-    _old_key: c_uint,
-    new_key: c_uint,
-) {
-    // SAFETY: SQLite passes a live handle, one call at a time, and a page that this cache returned.
-    unsafe { cache(handle).rekey(slot_number(page), new_key) }
-}
+    rekey(cache, page: *mut sqlite3_pcache_page, _old_key: c_uint, new_key: c_uint) {
+        // SAFETY: SQLite passes a page that this cache returned.
+        cache.rekey(unsafe { slot_number(page) }, new_key);
+    }
 
-unsafe extern "C" fn truncate(handle: *mut sqlite3_pcache, first: c_uint) {
-    // SAFETY: SQLite passes a live handle, one call at a time.
-    unsafe { cache(handle) }.truncate(first);
-}
+    truncate(cache, first: c_uint) {
+        cache.truncate(first);
+    }
 
-unsafe extern "C" fn shrink(handle: *mut sqlite3_pcache) {
-    // SAFETY: SQLite passes a live handle, one call at a time.
-    unsafe { cache(handle) }.shrink();
+    shrink(cache) {
+        cache.shrink();
+    }
 }
 
 unsafe extern "C" fn destroy(handle: *mut sqlite3_pcache) {

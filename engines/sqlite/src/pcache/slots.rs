@@ -1,4 +1,4 @@
-//! Bookkeeping of the slots of a page cache: which slot holds a page, and which page leaves next.
+//! Bookkeeping of the slots of a page cache.
 
 /// SQLite numbers pages from 1; 0 is an empty entry.
 #[derive(Clone, Copy, Default)]

@@ -142,7 +142,7 @@ pub(super) static MAIN: sqlite3_io_methods = sqlite3_io_methods {
 };
 
 pub(super) static WAL: sqlite3_io_methods =
-    sqlite3_io_methods { xRead: Some(read_wal), xWrite: Some(write_wal), ..MAIN };
+    sqlite3_io_methods { xRead: Some(forward_read), xWrite: Some(write_wal), ..MAIN };
 
 unsafe extern "C" fn read_main(
     file: *mut sqlite3_file,
@@ -216,15 +216,6 @@ unsafe extern "C" fn write_main(
     rc
 }
 
-unsafe extern "C" fn read_wal(
-    file: *mut sqlite3_file,
-    buffer: *mut c_void,
-    amount: c_int,
-    offset: sqlite3_int64,
-) -> c_int {
-    forward!(file, xRead, buffer, amount, offset)
-}
-
 unsafe extern "C" fn write_wal(
     file: *mut sqlite3_file,
     data: *const c_void,
@@ -262,32 +253,26 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     if settled == SQLITE_OK { closed } else { settled }
 }
 
-unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
-    settle_and_forward!(file, xTruncate, size)
+/// Defines methods that only call those of SQLite's own file object.
+macro_rules! forwarders {
+    ($($forward:ident! $name:ident = $method:ident($($arg:ident: $type:ty),*);)*) => {$(
+        unsafe extern "C" fn $name(file: *mut sqlite3_file $(, $arg: $type)*) -> c_int {
+            $forward!(file, $method $(, $arg)*)
+        }
+    )*};
 }
 
-unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
-    settle_and_forward!(file, xFileSize, size)
-}
-
-unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
-    forward!(file, xLock, level)
-}
-
-unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
-    settle_and_forward!(file, xUnlock, level)
-}
-
-unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, held: *mut c_int) -> c_int {
-    forward!(file, xCheckReservedLock, held)
-}
-
-unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
-    forward!(file, xSectorSize)
-}
-
-unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
-    forward!(file, xDeviceCharacteristics)
+forwarders! {
+    forward! forward_read = xRead(buffer: *mut c_void, amount: c_int, offset: sqlite3_int64);
+    settle_and_forward! truncate = xTruncate(size: sqlite3_int64);
+    settle_and_forward! file_size = xFileSize(size: *mut sqlite3_int64);
+    forward! lock = xLock(level: c_int);
+    settle_and_forward! unlock = xUnlock(level: c_int);
+    forward! check_reserved_lock = xCheckReservedLock(held: *mut c_int);
+    forward! sector_size = xSectorSize();
+    forward! device_characteristics = xDeviceCharacteristics();
+    forward! shm_lock = xShmLock(offset: c_int, n: c_int, flags: c_int);
+    forward! shm_unmap = xShmUnmap(delete: c_int);
 }
 
 unsafe extern "C" fn shm_map(
@@ -307,10 +292,6 @@ unsafe extern "C" fn shm_map(
     rc
 }
 
-unsafe extern "C" fn shm_lock(file: *mut sqlite3_file, offset: c_int, n: c_int, flags: c_int) -> c_int {
-    forward!(file, xShmLock, offset, n, flags)
-}
-
 unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
     // SAFETY: the inner object was opened by the VFS that it belongs to and is passed to its own method.
     unsafe {
@@ -319,10 +300,6 @@ unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
             method(inner);
         }
     }
-}
-
-unsafe extern "C" fn shm_unmap(file: *mut sqlite3_file, delete: c_int) -> c_int {
-    forward!(file, xShmUnmap, delete)
 }
 
 /// Codes above 100 are the application's.

@@ -6,10 +6,11 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
 use rustix::io::Errno;
+use slob_engine::lock;
 
 use super::pages::{AlignedBuffer, copy_in, write_full};
 
@@ -130,7 +131,7 @@ impl Gather {
 /// Reused memory saves a fault for each page.
 fn idle() -> MutexGuard<'static, Vec<Piece>> {
     static IDLE: Mutex<Vec<Piece>> = Mutex::new(Vec::new());
-    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&IDLE)
 }
 
 struct Writer {

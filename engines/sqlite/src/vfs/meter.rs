@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use rustix::io::Errno;
+use slob_engine::lock;
 use slob_stats::{Histogram, SharedHistogram};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -118,21 +119,17 @@ pub(super) struct Shared(Arc<Mutex<State>>);
 static METERS: Mutex<BTreeMap<i64, Shared>> = Mutex::new(BTreeMap::new());
 static NEXT_ID: AtomicI64 = AtomicI64::new(1);
 
-fn meters() -> MutexGuard<'static, BTreeMap<i64, Shared>> {
-    METERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Default for Meter {
     fn default() -> Self {
         let (id, state) = (NEXT_ID.fetch_add(1, Relaxed), Shared::default());
-        meters().insert(id, state.clone());
+        lock(&METERS).insert(id, state.clone());
         Self { id, state }
     }
 }
 
 impl Meter {
     pub fn totals(&self) -> IoTotals {
-        let state = self.state.lock();
+        let state = lock(&self.state.0);
         let mut totals = state.closed.clone();
         state.open.iter().for_each(|file| totals.add(file));
         totals
@@ -140,34 +137,30 @@ impl Meter {
 
     /// Faults are kept by thread.
     pub fn take_fault(&self) -> Option<IoFault> {
-        self.state.lock().faults.remove(&thread::current().id())
+        lock(&self.state.0).faults.remove(&thread::current().id())
     }
 }
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        meters().remove(&self.id);
+        lock(&METERS).remove(&self.id);
     }
 }
 
 impl Shared {
     /// Without a meter of that number, a file counts for itself.
     pub(super) fn find(id: i64) -> Self {
-        meters().get(&id).cloned().unwrap_or_default()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&METERS).get(&id).cloned().unwrap_or_default()
     }
 
     pub(super) fn open(&self, file: FileMeter) -> Arc<FileMeter> {
         let file = Arc::new(file);
-        self.lock().open.push(Arc::clone(&file));
+        lock(&self.0).open.push(Arc::clone(&file));
         file
     }
 
     pub(super) fn close(&self, file: &Arc<FileMeter>) {
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         if let Some(at) = state.open.iter().position(|open| Arc::ptr_eq(open, file)) {
             state.open.swap_remove(at);
             state.closed.add(file);
@@ -175,7 +168,7 @@ impl Shared {
     }
 
     pub(super) fn set_fault(&self, fault: IoFault) {
-        self.lock().faults.insert(thread::current().id(), fault);
+        lock(&self.0).faults.insert(thread::current().id(), fault);
     }
 }
 

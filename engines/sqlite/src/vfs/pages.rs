@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rustix::fs::{Mode, OFlags, open, stat};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
@@ -63,7 +63,7 @@ static FILES: Mutex<Files> = Mutex::new(Files(BTreeMap::new()));
 
 /// A connection opens and closes SQLite's descriptor and ours under one lock, so that both have the same last connection.
 pub(super) fn lock() -> MutexGuard<'static, Files> {
-    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+    slob_engine::lock(&FILES)
 }
 
 /// `work` may open and close the file: no lock can be lost.
