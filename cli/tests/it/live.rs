@@ -112,7 +112,6 @@ fn a_run_is_shown_ends_with_q_and_gives_the_terminal_back(#[case] size: (u16, u1
     assert_is_given_back(&tmux);
 }
 
-/// Typed letters are echoed, and the cursor is there.
 fn assert_is_given_back(tmux: &Tmux<'_>) {
     tmux.say("clear; stty -a | grep -ow -e '-*echo'; echo $((6 * 7)) again");
     let screen = tmux.until("shell", |screen| screen.contains("42 again"));
