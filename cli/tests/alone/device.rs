@@ -45,8 +45,7 @@ fn reads_of_postgresql_that_the_page_cache_serves_are_called_so() {
     }
     let Some(bench) = postgres(Version::V15, &[("shared_buffers", "2MB")]) else { return };
     bench.setup(1, "64M");
-    let report = bench.folder.slob(format!("run --strict {READS}")).exits(1);
-    assert!(report.stdout.contains("page cache served"), "{}", report.stdout);
+    bench.folder.slob(format!("run --strict {READS}")).prints_and_exits(1, &["page cache served"]);
     let (device, database) = read_bytes(&bench.folder.last_record(), 8192);
     assert!(device * 2 < database, "the device read {device} bytes of {database}");
 }
@@ -88,10 +87,7 @@ fn are_called_physical(folder: &Folder, flags: &str, block: u64) {
     // Others may use the device too: it can only have read more.
     assert!(device * 100 >= database * 98, "the device read {device} bytes of {database}");
     let own = fetched(&record);
-    assert!(
-        own * 100 >= database * 95,
-        "{own} bytes fetched for the server's processes, {database} asked for"
-    );
+    assert!(own * 100 >= database * 95, "{own} bytes fetched for the server's processes, of {database}");
     let report = folder.slob("report").success().stdout;
     let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
     // Others' reads of the same device make it harder to tell.

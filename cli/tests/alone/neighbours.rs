@@ -9,20 +9,14 @@ use crate::common::{Folder, Throttle, is_full};
 const PLAN: &str = r#"
 directory = "c"
 settings = { RUN_TIME = 4, WARMUP = 1, UPDATE_PCT = 0, WORK_UNIT = 8, CACHE_MB = 1 }
-[[neighbour]]
-name = "shop"
-target = "sqlite:./shop"
-settings = { THREADS_PER_SCHEMA = 4, EXTERNAL_SCRIPT = "./shop.sh" }
-[[neighbour]]
-name = "report"
-target = "sqlite:./report"
-settings = { THREADS_PER_SCHEMA = 12, EXTERNAL_SCRIPT = "./report.sh" }
-[[variant]]
-name = "free"
-bounce = "ln -sf shop.group report.group"
-[[variant]]
-name = "limited"
-bounce = "ln -sf limited.group report.group"
+neighbour = [
+  { name = "shop", target = "sqlite:./shop", settings = { THREADS_PER_SCHEMA = 4, EXTERNAL_SCRIPT = "./shop.sh" } },
+  { name = "report", target = "sqlite:./report", settings = { THREADS_PER_SCHEMA = 12, EXTERNAL_SCRIPT = "./report.sh" } },
+]
+variant = [
+  { name = "free", bounce = "ln -sf shop.group report.group" },
+  { name = "limited", bounce = "ln -sf limited.group report.group" },
+]
 "#;
 
 #[test]
@@ -58,8 +52,6 @@ fn a_limit_on_the_aggressor_gives_the_victim_back_what_it_lost() {
     println!("beside the other, shop keeps {free:.3} of its rate alone, and {limited:.3} if that is limited");
     assert!((free / 0.25 - 1.0).abs() < 0.1 && (limited - 1.0).abs() < 0.1, "{found:#}");
     let protection = found["protection"].as_array().unwrap();
-    assert!(
-        protection.iter().any(|one| one["sentence"].as_str().unwrap().ends_with("it protects.")),
-        "{found:#}"
-    );
+    let protects = |one: &Value| one["sentence"].as_str().unwrap().ends_with("it protects.");
+    assert!(protection.iter().any(protects), "{found:#}");
 }

@@ -84,12 +84,17 @@ impl Called {
         self
     }
 
-    /// Fails with this exit code, and says all these words.
     #[track_caller]
     pub(crate) fn fails(self, code: i32, words: &[&str]) -> Self {
         let called = self.exits(code);
         assert_contains(&called.stderr, words);
         called
+    }
+
+    #[track_caller]
+    pub(crate) fn silently(self) -> Self {
+        assert_eq!(self.stdout, "", "{}", self.stderr);
+        self
     }
 
     /// Fails as bad input does: before anything is touched.
@@ -104,10 +109,14 @@ impl Called {
         self.fails(0, words)
     }
 
-    /// Succeeds, and prints all these words.
     #[track_caller]
     pub(crate) fn prints(self, words: &[&str]) -> Self {
-        let called = self.success();
+        self.prints_and_exits(0, words)
+    }
+
+    #[track_caller]
+    pub(crate) fn prints_and_exits(self, code: i32, words: &[&str]) -> Self {
+        let called = self.exits(code);
         assert_contains(&called.stdout, words);
         called
     }
@@ -261,6 +270,16 @@ fn shows_operations(line: &str) -> bool {
     let rate =
         line.split_once(" op/s").and_then(|(before, _)| before.rsplit(' ').next()?.parse::<f64>().ok());
     rate.is_some_and(|rate| rate > 0.0)
+}
+
+/// Waits until it is so, for two minutes at most.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let limit = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < limit, "{what}");
+        thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// A command that was started and ends within a minute.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, until};
 
-use crate::common::{Folder, Signal, assert_contains, kill, postgres, signal, unwrapped};
+use crate::common::{Called, Folder, Signal, assert_contains, kill, postgres, signal, unwrapped};
 
 fn state(folder: &Folder, campaign: &str) -> Option<Value> {
     let path = folder.path().join(campaign).join("state.json");
@@ -23,6 +23,11 @@ pub(crate) fn attempts(folder: &Folder, campaign: &str) -> Vec<Value> {
 
 fn start(folder: &Folder) -> Child {
     folder.start("campaign plan.toml")
+}
+
+fn carry_out(folder: &Folder, plan: &str) -> Called {
+    folder.write("plan.toml", plan);
+    folder.slob("campaign plan.toml")
 }
 
 /// Waits until a run is being made and so many are done.
@@ -41,14 +46,9 @@ sessions = ["1x1", "1x2", "1x4"]
 models = ["read"]
 repeats = 2
 settings = { RUN_TIME = 1, WARMUP = 0 }
-[[variant]]
-name = "direct"
-[[variant]]
-name = "buffered"
-settings = { BUFFERED = true }
+variant = [{ name = "direct" }, { name = "buffered", settings = { BUFFERED = true } }]
 "#;
 
-/// Two variants, three numbers of sessions, two repeats; killed twice in the middle of a run.
 #[test]
 fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
     let folder = Folder::loaded(1, "16M");
@@ -90,8 +90,8 @@ fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
 }
 
 fn a_changed_plan_is_refused_unless_it_is_amended(folder: &Folder) {
-    folder.write("plan.toml", &CACHES.replace("\"1x1\", \"1x2\", \"1x4\"", "\"1x1\", \"1x2\""));
-    folder.slob("campaign plan.toml").refused(&["buffered/read/1x4 is no longer in it"]);
+    carry_out(folder, &CACHES.replace("\"1x1\", \"1x2\", \"1x4\"", "\"1x1\", \"1x2\""))
+        .refused(&["buffered/read/1x4 is no longer in it"]);
     folder.slob("campaign plan.toml --amend").success();
     let state = state(folder, "c").unwrap();
     assert_eq!(state["superseded"].as_array().unwrap().iter().filter(|one| !one["run"].is_null()).count(), 4);
@@ -105,8 +105,7 @@ const SHORT: &str = "directory = \"c\"\nsettings = { TARGET = \"null:\", RUN_TIM
 #[test]
 fn the_same_thing_twice_shows_the_noise_of_the_machine() {
     let folder = Folder::new();
-    folder.write("plan.toml", &format!("noise = true\n{SHORT}[[variant]]\nname = \"null\"\n"));
-    folder.slob("campaign plan.toml").success();
+    carry_out(&folder, &format!("noise = true\n{SHORT}[[variant]]\nname = \"null\"\n")).success();
     let json = folder.slob("analyze c --json").json();
     let pairs = json["tables"][0]["pairs"].as_array().unwrap();
     assert_eq!(pairs.len(), 1);
@@ -124,23 +123,17 @@ fn hooks_switch_variants_and_a_failed_one_stops_its_variant_alone() {
              before_run = \"{log} before >> log\"\nafter_run = \"{log} after >> log\"\n"
         )
     };
-    let plan = format!(
-        "repeats = 1\nwarmup_runs = 1\norder = \"blocked\"\n{SHORT}{}{}",
-        variant("a", "test -f mended"),
-        variant("b", "true")
-    );
-    folder.write("plan.toml", &plan);
-    folder.slob("campaign plan.toml").fails(3, &["variant a was left out: its hook bounce"]);
+    let variants = variant("a", "test -f mended") + &variant("b", "true");
+    let plan = format!("repeats = 1\nwarmup_runs = 1\norder = \"blocked\"\n{SHORT}{variants}");
+    carry_out(&folder, &plan).fails(3, &["variant a was left out: its hook bounce"]);
     let log = |folder: &Folder| folder.read("log");
     let b = "b prepare\nb bounce\nb before\nb after\nb before\nb after\n";
     assert_eq!(log(&folder), format!("a prepare\na bounce\n{b}"));
     folder.write("mended", "");
     folder.slob("campaign plan.toml").success();
     // Prepared once, switched to again.
-    assert_eq!(
-        log(&folder),
-        format!("a prepare\na bounce\n{b}a bounce\na before\na after\na before\na after\n")
-    );
+    let a = "a bounce\na before\na after\na before\na after\n";
+    assert_eq!(log(&folder), format!("a prepare\na bounce\n{b}{a}"));
     assert_eq!(state(&folder, "c").unwrap()["hook_failures"].as_array().unwrap().len(), 1);
     // Runs to throw away are kept apart.
     let info = folder.slob("info c --columns name --csv").success().stdout;
@@ -152,8 +145,7 @@ fn a_failed_run_is_made_again_and_stays_visible() {
     let folder = Folder::new();
     folder.script("once.sh", "#!/bin/sh\n[ \"$1\" != post ] || [ -f second ] || { touch second; exit 1; }\n");
     let short = SHORT.replace("WARMUP = 0", "WARMUP = 0, EXTERNAL_SCRIPT = \"./once.sh\"");
-    folder.write("plan.toml", &format!("repeats = 1\nretries = 1\n{short}[[variant]]\nname = \"a\"\n"));
-    folder.slob("campaign plan.toml").success();
+    carry_out(&folder, &format!("repeats = 1\nretries = 1\n{short}[[variant]]\nname = \"a\"\n")).success();
     let how: Vec<_> = attempts(&folder, "c").iter().map(|one| one["ended"]["how"].clone()).collect();
     assert_eq!(how, ["failed", "completed"]);
     let info = folder.slob("info c --columns status --csv").success().stdout;
@@ -161,8 +153,8 @@ fn a_failed_run_is_made_again_and_stays_visible() {
     // Without retries it is given up, and tried again on request.
     std::fs::remove_file(folder.at("second")).unwrap();
     let none = folder.read("plan.toml");
-    folder.write("plan.toml", &none.replace("retries = 1", "retries = 0").replace("\"c\"", "\"e\""));
-    folder.slob("campaign plan.toml").fails(3, &["a/all/1x1/1 failed as often as the plan allows"]);
+    carry_out(&folder, &none.replace("retries = 1", "retries = 0").replace("\"c\"", "\"e\""))
+        .fails(3, &["a/all/1x1/1 failed as often as the plan allows"]);
     folder.slob("campaign plan.toml").exits(3);
     assert_eq!(attempts(&folder, "e").len(), 1);
     folder.slob("campaign plan.toml --retry-failed").success();
@@ -176,15 +168,12 @@ fn a_campaign_in_slots_goes_on_after_a_kill_and_shows_what_it_missed() {
     let short = SHORT.replace("RUN_TIME = 1", "WORK_LOOP = 10");
     folder.write("plan.toml", &format!("{short}[[variant]]\nname = \"a\"\n"));
     let line = "campaign plan.toml --every 1s --for 6s";
-    let listing = folder.slob(format!("{line} --dry-run")).success().stdout;
-    assert!(listing.contains("6 runs into c: 6 slots, one every 1 s"), "{listing}");
+    folder.slob(format!("{line} --dry-run")).prints(&["6 runs into c: 6 slots, one every 1 s"]);
     let child = folder.start(line);
     until(|| ensure(attempts(&folder, "c").iter().any(|one| !one["run"].is_null()), || "no run".into()));
     kill(child);
     thread::sleep(Duration::from_millis(2500));
-    let called = folder.slob(line).exits(3);
-    assert!(called.stderr.contains("was missed: the campaign was not at work"), "{}", called.stderr);
-    assert!(called.stderr.contains("`slob trend c` shows them"), "{}", called.stderr);
+    folder.slob(line).fails(3, &["was missed: the campaign was not at work", "`slob trend c` shows them"]);
     let done: Vec<_> = attempts(&folder, "c");
     let of = |how: &str| done.iter().filter(|one| one["ended"]["how"] == how).count();
     assert!(of("missed") >= 1 && of("completed") >= 2 && of("missed") + of("completed") == 6, "{done:#?}");
@@ -195,8 +184,7 @@ fn a_campaign_in_slots_goes_on_after_a_kill_and_shows_what_it_missed() {
     let trend = folder.slob("trend c --json").json();
     let history = &trend["histories"][0];
     assert_eq!(history["missed"].as_array().unwrap().len(), of("missed"), "{history:#}");
-    let text = folder.slob("trend c").success().stdout;
-    assert!(text.contains("Trend: a/all/1x1") && text.contains("(the campaign was not at work)"), "{text}");
+    folder.slob("trend c").prints(&["Trend: a/all/1x1", "(the campaign was not at work)"]);
     folder.slob("trend c --fail-on-change").exits(4);
     folder.slob("trend c --html").success();
     assert!(folder.read("trend.html").contains("missed: the campaign was not at work"));
@@ -221,45 +209,32 @@ fn slots_that_cannot_hold_their_runs_are_refused() {
 #[test]
 fn nothing_is_touched_by_a_plan_that_is_wrong() {
     let folder = Folder::new();
+    let variant = "[[variant]]\nname = \"a\"\n";
+    let plan = format!("{SHORT}{variant}");
     for (wrong, expected) in [
-        ("sessions = [70000]", "SCHEMAS is '70000' (plan.toml, a/all/70000x1)"),
-        ("sessions = [\"300x300\"]", "at most 65535 are possible"),
-        ("repeets = 3", "there is no key 'repeets'; did you mean repeats?"),
+        (format!("sessions = [70000]\n{plan}"), "SCHEMAS is '70000' (plan.toml, a/all/70000x1)"),
+        (format!("sessions = [\"300x300\"]\n{plan}"), "at most 65535 are possible"),
+        (format!("repeets = 3\n{plan}"), "there is no key 'repeets'; did you mean repeats?"),
+        (
+            format!("{plan}settings = {{ WORK_UNITS = 3 }}\n"),
+            "plan.toml, variant 'a': there is no parameter WORK_UNITS; did you mean WORK_UNIT?",
+        ),
+        (
+            plan.replace("operations_per_s", "operation_per_s"),
+            "no metric 'operation_per_s' (did you mean operations_per_s",
+        ),
+        (plan.replace("null:", "nothing:x"), "no engine of that name"),
     ] {
-        folder.write("plan.toml", &format!("{wrong}\n{SHORT}[[variant]]\nname = \"a\"\n"));
-        folder.slob("campaign plan.toml").refused(&[expected]);
+        carry_out(&folder, &wrong).refused(&[expected]);
     }
-    folder
-        .write("plan.toml", &format!("{SHORT}[[variant]]\nname = \"a\"\nsettings = {{ WORK_UNITS = 3 }}\n"));
-    let called = folder.slob("campaign plan.toml");
-    assert!(
-        called
-            .stderr
-            .contains("plan.toml, variant 'a': there is no parameter WORK_UNITS; did you mean WORK_UNIT?")
-    );
-    folder.write("plan.toml", &SHORT.replace("operations_per_s", "operation_per_s"));
-    let text = folder.read("plan.toml") + "[[variant]]\nname = \"a\"\n";
-    folder.write("plan.toml", &text);
-    let called = folder.slob("campaign plan.toml");
-    assert!(
-        called.stderr.contains("no metric 'operation_per_s' (did you mean operations_per_s"),
-        "{}",
-        called.stderr
-    );
-    folder.write(
-        "plan.toml",
-        &text.replace("null:", "nothing:x").replace("operation_per_s", "operations_per_s"),
-    );
-    let called = folder.slob("campaign plan.toml");
-    assert!(called.stderr.contains("no engine of that name"), "{}", called.stderr);
     assert!(!folder.at("c").exists());
 }
 
 #[test]
 fn a_dry_run_lists_every_run_and_the_time_they_take() {
     let folder = Folder::new();
-    folder
-        .write("plan.toml", &format!("repeats = 30\nsessions = [1, 2]\n{SHORT}[[variant]]\nname = \"a\"\n"));
+    let plan = format!("repeats = 30\nsessions = [1, 2]\n{SHORT}[[variant]]\nname = \"a\"\n");
+    folder.write("plan.toml", &plan);
     let listing = folder.slob("campaign plan.toml --dry-run").success().stdout;
     assert_eq!(listing.lines().count(), 61);
     assert!(listing.contains("60 runs into c: at least 1 min 00 s"), "{listing}");
@@ -277,8 +252,7 @@ fn a_variant_whose_preparation_changed_is_prepared_and_measured_again() {
         )
     };
     let log = || folder.read("log");
-    folder.write("plan.toml", &plan("xfs", "true"));
-    folder.slob("campaign plan.toml").success();
+    carry_out(&folder, &plan("xfs", "true")).success();
     assert_eq!((log().as_str(), attempts(&folder, "c").len()), ("xfs\n", 2));
     // What comes after a run changes nothing about it.
     folder.write("plan.toml", &plan("xfs", "sleep 0"));
@@ -295,13 +269,9 @@ fn a_variant_whose_preparation_changed_is_prepared_and_measured_again() {
 #[test]
 fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
     let folder = Folder::new();
-    folder.write(
-        "plan.toml",
-        &format!(
-            "{}[[variant]]\nname = \"a\"\nafter_run = \"sleep 1; touch back\"\n",
-            SHORT.replace("RUN_TIME = 1", "RUN_TIME = 60")
-        ),
-    );
+    let long = SHORT.replace("RUN_TIME = 1", "RUN_TIME = 60");
+    let variant = "[[variant]]\nname = \"a\"\nafter_run = \"sleep 1; touch back\"\n";
+    folder.write("plan.toml", &format!("{long}{variant}"));
     let child = start(&folder);
     let is_under_way = || {
         let runs = std::fs::read_dir(folder.at("c")).into_iter().flatten().flatten();
@@ -337,18 +307,13 @@ fn all_models_have_their_figures(folder: &Folder) {
         folder.slob(line).success();
         folder.slob(format!("{line} --strict")).exits(1);
     }
-    let metrics = folder
-        .slob("analyze c --metric physical_reads_per_s,operation_p99_us --latency operation --json")
-        .json();
-    assert_eq!(
-        (&metrics["tables"][0]["latency"], metrics["tables"].as_array().unwrap().len()),
-        (&"operation".into(), 8)
-    );
+    let metrics = "analyze c --metric physical_reads_per_s,operation_p99_us --latency operation --json";
+    let metrics = folder.slob(metrics).json()["tables"].as_array().unwrap().clone();
+    assert_eq!((&metrics[0]["latency"], metrics.len()), (&"operation".into(), 8));
     folder.slob("analyze c --html -o c.html").success();
     let page = folder.read("c.html");
     (1..=4).for_each(|place| assert!(page.contains(&format!("data-chart=\"means-{place}\"")), "{place}"));
-    let csv = folder.slob("analyze c --csv").success().stdout;
-    assert!(csv.contains("physical reads and writes per second (in blocks),a,Overall,4,"), "{csv}");
+    folder.slob("analyze c --csv").prints(&["physical reads and writes per second (in blocks),a,Overall,4,"]);
 }
 
 #[test]
@@ -384,8 +349,7 @@ fn a_bad_run_of_a_campaign_is_named_and_made_again() {
     let folder = Folder::new();
     let short = SHORT.replace("RUN_TIME = 1", "WORK_LOOP = 10");
     let plan = format!("{short}[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n");
-    folder.write("plan.toml", &plan);
-    folder.slob("campaign plan.toml").success();
+    carry_out(&folder, &plan).success();
     let bad = completed(&folder)["b/all/1x1/2"].clone();
     spoil(&folder, &bad);
     let named = format!("(1 of 3 runs: {bad}): No: of 100 sampled rows");
@@ -394,8 +358,7 @@ fn a_bad_run_of_a_campaign_is_named_and_made_again() {
     let text = unwrapped(&analysis.stdout);
     assert_contains(&text, &["b can't be compared with a", &named, "--retry-bad"]);
 
-    let again = folder.slob("campaign plan.toml --retry-bad").success();
-    assert_contains(&again.stderr, &["to make again: ", "b/all/1x1/2"]);
+    folder.slob("campaign plan.toml --retry-bad").says(&["to make again: ", "b/all/1x1/2"]);
     assert_ne!(completed(&folder)["b/all/1x1/2"], bad);
     assert!(folder.at("c").join(&bad).is_dir(), "the old run keeps its folder");
     assert!(!folder.slob("analyze c").success().stdout.contains("planted"));
@@ -412,8 +375,7 @@ fn a_bad_run_of_a_campaign_is_named_and_made_again() {
 fn a_run_whose_folder_is_gone_is_missing_and_made_again() {
     let folder = Folder::new();
     let short = SHORT.replace("RUN_TIME = 1", "WORK_LOOP = 10");
-    folder.write("plan.toml", &format!("{short}[[variant]]\nname = \"a\"\n"));
-    folder.slob("campaign plan.toml").success();
+    carry_out(&folder, &format!("{short}[[variant]]\nname = \"a\"\n")).success();
     let gone = completed(&folder)["a/all/1x1/2"].clone();
     std::fs::rename(folder.at("c").join(&gone), folder.at("elsewhere")).unwrap();
     let missing = "runs that are no longer there: a/all/1x1/2";

@@ -34,7 +34,6 @@ fn doctor(folder: &Folder, sshd: Option<&Sshd>, flags: impl AsRef<str>) -> Calle
     folder.slob_with_env(format!("doctor {}", flags.as_ref()), &[("PATH", &path)])
 }
 
-/// The page's part of the database's host.
 fn of_host(page: &str) -> &str {
     page.split_once("The database's host").unwrap_or_else(|| panic!("{page}")).1
 }
@@ -57,15 +56,8 @@ fn the_doctor_sees_a_server_in_a_container_as_a_run_does() {
     {
         let page = doctor(&bench.folder, Some(&sshd), format!("--observe {observe}")).success().stdout;
         let seen = of_host(&page);
-        assert_contains(
-            seen,
-            &[
-                found,
-                &format!("'postgres', {found}"),
-                "free on the file system of the data",
-                &format!("OBSERVE={observe}"),
-            ],
-        );
+        let (process, by) = (format!("'postgres', {found}"), format!("OBSERVE={observe}"));
+        assert_contains(seen, &[&process, "free on the file system of the data", &by]);
         assert!(page.contains("a run can start") && !seen.contains("CPU frequency"), "{page}");
         assert_eq!(seen.contains("answers on localhost"), observe.starts_with("ssh"), "{page}");
     }
@@ -89,11 +81,8 @@ fn what_this_machine_is_like_is_not_told_of_a_host_elsewhere() {
     let page = doctor(&bench.folder, Some(&sshd), &far).success().stdout;
     let seen = of_host(&page);
     assert!(seen.starts_with(", elsewhere (OBSERVE=ssh:localhost)"), "{page}");
-    for words in
-        [&format!("slob {release} answers"), "it was not found: no process named", "the governor 'powersave'"]
-    {
-        assert!(seen.contains(words), "{words}: {page}");
-    }
+    let answers = format!("slob {release} answers");
+    assert_contains(seen, &[&answers, "it was not found: no process named", "the governor 'powersave'"]);
     // The server is here, but the observer says that it is not there.
     assert!(!page.contains("Device") && page.contains("whether there is room"), "{page}");
     elsewhere(&sshd, "9.9");
@@ -110,12 +99,8 @@ fn a_host_that_can_not_be_seen_is_a_warning_with_its_remedy() {
     far("ssh:localhost").prints(&["WARNING  Observer", "--observe-copy"]);
     let closed = far("ssh:localhost:1").success().stdout;
     assert!(of_host(&closed).contains("`ssh -p 1 localhost true` must work"), "{closed}");
-    for (observe, words) in
-        [("pid:4194303", "no process 4194303"), ("auto,none", "2 observers for 1 endpoints")]
-    {
-        let refused = far(observe);
-        assert!(refused.code == 1 && refused.stdout.contains(words), "{} {}", refused.stdout, refused.stderr);
-    }
+    far("pid:4194303").prints_and_exits(1, &["no process 4194303"]);
+    far("auto,none").prints_and_exits(1, &["2 observers for 1 endpoints"]);
 }
 
 /// Its process has some number there too, which is another's.
@@ -127,12 +112,8 @@ fn an_embedded_database_is_not_looked_for_on_another_host() {
     let run = "run --run-time 1 --observe ssh:localhost";
     let said = folder.slob_with_env(run, &[("PATH", &sshd.search_path())]).success();
     let record = folder.last_record();
-    assert!(
-        record["notes"].to_string().contains("a part of this program"),
-        "{} {}",
-        record["notes"],
-        said.stdout
-    );
+    let notes = record["notes"].to_string();
+    assert!(notes.contains("a part of this program"), "{notes} {}", said.stdout);
     assert_ne!(record["host"]["info"]["hostname"], "elsewhere");
 }
 
@@ -140,30 +121,24 @@ fn an_embedded_database_is_not_looked_for_on_another_host() {
 #[test]
 fn a_remedy_keeps_the_flags_of_the_call() {
     let folder = Folder::new();
-    let page = folder.slob("doctor --target sqlite:./d --scale 1M -s 3 --results-dir r").success().stdout;
-    assert_contains(
-        &page,
-        &["`slob setup --target sqlite:./d --scale 1M --results-dir r 3`", "`slob probe --results-dir r "],
-    );
-    let plain = folder.slob("doctor").success().stdout;
-    assert_contains(&plain, &["`slob setup 4`"]);
+    folder.slob("doctor --target sqlite:./d --scale 1M -s 3 --results-dir r").prints(&[
+        "`slob setup --target sqlite:./d --scale 1M --results-dir r 3`",
+        "`slob probe --results-dir r ",
+    ]);
+    folder.slob("doctor").prints(&["`slob setup 4`"]);
     folder.slob("doctor --tablespace IOPS").fails(1, &[]);
     let json = folder.slob("doctor --json --target sqlite:./d -s 3").json();
     let checks = json[0]["checks"].as_array().unwrap();
     let data = checks.iter().find(|check| check["subject"] == "Data").unwrap();
-    assert_eq!(
-        (&data["grade"], &data["remedy"]),
-        (&"warning".into(), &"`slob setup --target sqlite:./d 3`".into())
-    );
+    let remedy = "`slob setup --target sqlite:./d 3`".into();
+    assert_eq!((&data["grade"], &data["remedy"]), (&"warning".into(), &remedy));
 }
 
 #[test]
 fn an_account_that_may_not_load_is_a_problem_with_the_statement_that_helps() {
     let Some(bench) = mariadb(&[]) else { return };
     let problem = |target: &str, words: &[&str]| {
-        let called = bench.folder.slob(format!("doctor --target '{target}'"));
-        assert_eq!(called.code, 1, "{}", called.stdout);
-        assert_contains(&called.stdout, words);
+        bench.folder.slob(format!("doctor --target '{target}'")).prints_and_exits(1, words);
     };
     let server: &MariaDb = &bench.server;
     server.sql("CREATE USER poor@'127.0.0.1'");
@@ -180,21 +155,14 @@ fn an_account_that_may_not_load_is_a_problem_with_the_statement_that_helps() {
 fn a_role_and_a_database_that_are_missing_come_with_their_statements() {
     let Some(bench) = small() else { return };
     let problem = |from: &str, to: &str, words: &[&str]| {
-        let called = doctor(&bench.folder, None, format!("--target {}", bench.target.replace(from, to)));
-        assert_eq!(called.code, 1, "{}", called.stdout);
-        assert_contains(&called.stdout, words);
+        let target = bench.target.replace(from, to);
+        doctor(&bench.folder, None, format!("--target {target}")).prints_and_exits(1, words);
     };
-    problem(
-        "/slob",
-        "/postgres",
-        &["PROBLEM  Account", "GRANT CREATE ON DATABASE \"postgres\" TO \"plain\""],
-    );
+    let grant = "GRANT CREATE ON DATABASE \"postgres\" TO \"plain\"";
+    problem("/slob", "/postgres", &["PROBLEM  Account", grant]);
     problem("/slob", "/none", &["CREATE DATABASE \"none\" OWNER \"plain\""]);
-    problem(
-        "plain@",
-        "nobody@",
-        &["CREATE ROLE \"nobody\" LOGIN", "CREATE DATABASE \"slob\" OWNER \"nobody\""],
-    );
+    let statements = ["CREATE ROLE \"nobody\" LOGIN", "CREATE DATABASE \"slob\" OWNER \"nobody\""];
+    problem("plain@", "nobody@", &statements);
     let page = doctor(&bench.folder, None, format!("--target {}", bench.target)).success().stdout;
     assert!(page.contains("ok       Account"), "{page}");
     // A scratch file among the server's own files would be in its backups.
@@ -211,8 +179,8 @@ fn a_server_without_direct_io_has_one_remedy_before_and_after_a_run() {
     }
     let remedy = "PostgreSQL 15 has no direct I/O, 16 and later have. Without it: limit the server's memory to 320 MiB";
     bench.setup(1, "32M");
-    let said = bench.folder.slob("setup 2").success().stderr;
-    assert_contains(&said, &["warning: of a test of these data, reads pass through the page cache", remedy]);
+    let called = bench.folder.slob("setup 2");
+    called.says(&["warning: of a test of these data, reads pass through the page cache", remedy]);
     doctor(&bench.folder, None, "").prints(&["WARNING  Page cache", remedy]);
     let run = bench.folder.slob("run --run-time 2 --update-pct 0 --plain").success();
     assert_contains(&run.stderr, &["warning: reads pass through the page cache", remedy]);
@@ -236,9 +204,6 @@ fn the_doctor_sees_a_memory_limit_that_is_there() {
     if !container.limit_memory(512 << 20) {
         return;
     }
-    let page = doctor(&bench.folder, None, "").success().stdout;
-    assert_contains(
-        &page,
-        &["its limit of 512 MiB of memory", "the server may use 512 MiB of memory: load "],
-    );
+    doctor(&bench.folder, None, "")
+        .prints(&["its limit of 512 MiB of memory", "the server may use 512 MiB of memory: load "]);
 }

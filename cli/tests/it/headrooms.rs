@@ -14,9 +14,7 @@ repeats = 2
 noise = true
 demand = { profile = "run.json", calibration = "2s", limits = ["mean=10s"], most = 16, repeats = 1, max_sessions = 2, count_cached = true }
 settings = { RUN_TIME = 1, WARMUP = 0 }
-[[variant]]
-name = "buffered"
-settings = { BUFFERED = true }
+variant = [{ name = "buffered", settings = { BUFFERED = true } }]
 "#;
 
 #[test]
@@ -50,9 +48,8 @@ fn what_a_campaign_of_searches_found_is_the_same_in_every_form_and_after_a_kill(
                 assert_eq!(search[name].as_f64(), cell.parse().ok(), "{name} in {csv}");
             }
             let is_number = search["unknown"].is_null();
-            assert!(
-                !is_number || text.contains(search["limit"].as_str().unwrap().split(':').next().unwrap())
-            );
+            let limit = || search["limit"].as_str().unwrap().split(':').next().unwrap();
+            assert!(!is_number || text.contains(limit()));
             found += usize::from(is_number);
         }
     }
@@ -80,10 +77,8 @@ fn it_goes_on_from_its_records(folder: &Folder, first: &str) {
     folder.write("c/state.json", &state.to_string());
     assert_eq!(folder.slob("campaign plan.toml").success().stdout, first);
     assert_eq!(runs(), made);
-    folder.write(
-        "plan.toml",
-        &ENDED.replace("RUN_TIME = 1", "RUN_TIME = 3").replace("noise", "seed = 3\nnoise"),
-    );
+    let other = ENDED.replace("RUN_TIME = 1", "RUN_TIME = 3").replace("noise", "seed = 3\nnoise");
+    folder.write("plan.toml", &other);
     folder.slob("campaign plan.toml --amend").refused(&["Name another directory"]);
     folder.write("plan.toml", ENDED);
 }
@@ -96,12 +91,7 @@ directory = "c"
 repeats = 1
 demand = { profile = "commits.json", by = "commits", calibration = "2s", limits = ["mean=10s"], most = 64, repeats = 1, max_sessions = 2 }
 settings = { RUN_TIME = 1, WARMUP = 0, SCALE = "16M" }
-[[variant]]
-name = "slow"
-target = "SLOW"
-[[variant]]
-name = "quick"
-target = "QUICK"
+variant = [{ name = "slow", target = "SLOW" }, { name = "quick", target = "QUICK" }]
 "#;
 
 /// Two sessions commit seven times a second with waits of 300 ms, and up to two hundred times with 10: noise does not make both

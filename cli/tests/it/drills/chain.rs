@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use rstest::rstest;
 use serde_json::Value;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within};
@@ -13,15 +14,12 @@ struct Place {
     folder: Folder,
     /// Absent for SQLite.
     bench: Option<Bench>,
-    /// Flags of a run that can be relied on.
     sound: &'static str,
-    /// Flags of a run whose reads the page cache serves.
     cached: &'static str,
     /// The setting in which a throttled run differs.
     limit: &'static str,
 }
 
-/// The figure that is followed.
 const FIGURE: &str = "operations_per_s";
 const MISSED: &str = "Complete? is BAD: No: the rate was not met";
 const MISSED_OF: &str = "is BAD: No: the rate was not met";
@@ -164,7 +162,6 @@ impl Place {
     }
 }
 
-/// Folders by name.
 type Runs = Vec<(&'static str, String)>;
 
 fn runs(place: &Place) -> Runs {
@@ -196,11 +193,8 @@ fn skip(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-/// Fails with all answers that are wrong.
 fn ask(place: &Place, runs: &Runs, stations: &[Station]) {
-    let good = &runs[0].1;
-    let expected = read_json(place.folder.at(good).join("run.json"));
-    let expected = operations_per_s(&expected);
+    let expected = operations_per_s(&read_json(place.folder.at(&runs[0].1).join("run.json")));
     let mut wrong = Vec::new();
     for station in stations {
         let filled = |text: &str| {
@@ -236,13 +230,8 @@ fn ask(place: &Place, runs: &Runs, stations: &[Station]) {
             wrong.push(format!("slob {line}: {}\n{}", faults.join("; "), called.all()));
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} of {} answers are wrong:\n{}",
-        wrong.len(),
-        stations.len(),
-        wrong.join("\n")
-    );
+    let (count, all) = (wrong.len(), stations.len());
+    assert!(count == 0, "{count} of {all} answers are wrong:\n{}", wrong.join("\n"));
 }
 
 fn operations_per_s(record: &Value) -> f64 {
@@ -268,10 +257,7 @@ fn searched(place: &Place) {
         let (why, runs) = (&found["unknown"], &found["plan"]["runs"]);
         match called.code {
             0 | 1 => assert!(why.is_null() && found["refused"].is_null(), "{line}: {found:#}"),
-            4 => assert!(
-                found["carries"].is_null() || why.is_string() || !found["runs"].is_null(),
-                "{line}: {found:#}"
-            ),
+            4 if found["carries"].is_null() || why.is_string() || !found["runs"].is_null() => {}
             code => panic!("{line}: exit code {code}: {}", called.all()),
         }
         assert!(!runs.as_array().unwrap().is_empty(), "it was measured: {found:#}");
@@ -339,34 +325,15 @@ fn the_chain_of_the_device() {
     device(&Place::sqlite());
 }
 
-const SMALL_CACHE: [&str; 1] = ["shared_buffers=8MB"];
-
-#[test]
-fn the_chain_on_postgresql_18() {
-    if let Some(place) = Place::of(Product::Postgres(Version::V18), &SMALL_CACHE) {
-        walk(&place);
-        searched(&place);
+#[rstest]
+#[case::postgresql_18(Product::Postgres(Version::V18), &["shared_buffers=8MB"])]
+#[case::postgresql_15(Product::Postgres(Version::V15), &["shared_buffers=8MB"])]
+#[case::mariadb(Product::MariaDb, &["innodb-buffer-pool-size=24M", "innodb-flush-method=fsync"])]
+fn the_chain_on(#[case] product: Product, #[case] settings: &[&str]) {
+    if product != Product::Postgres(Version::V18) && !is_full() {
+        return skip("PostgreSQL 18 has its own; DRILLS=full walks it on others too");
     }
-}
-
-#[test]
-fn the_chain_on_postgresql_15() {
-    if !is_full() {
-        return skip("PostgreSQL 18 has its own; DRILLS=full walks it on 15 too");
-    }
-    if let Some(place) = Place::of(Product::Postgres(Version::V15), &SMALL_CACHE) {
-        walk(&place);
-        searched(&place);
-    }
-}
-
-#[test]
-fn the_chain_on_mariadb() {
-    if !is_full() {
-        return skip("PostgreSQL has its own; DRILLS=full walks it on MariaDB too");
-    }
-    let settings = ["innodb-buffer-pool-size=24M", "innodb-flush-method=fsync"];
-    if let Some(place) = Place::of(Product::MariaDb, &settings) {
+    if let Some(place) = Place::of(product, settings) {
         walk(&place);
         searched(&place);
     }

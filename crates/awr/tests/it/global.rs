@@ -1,7 +1,7 @@
 //! Reports of a cluster: of one instance and of several, with I/O in rows and in columns.
 
-use crate::common::{event, report_of as report, text, value};
-use slob_awr::info::{Head, Named, Row, Value, columns};
+use crate::common::{cell, event, report_of as report, row, text, value};
+use slob_awr::info::{Head, Named, Value};
 use slob_awr::{Report, ShareOf};
 
 /// Bars separate rows of headings with the columns that they span, and rows of cells.
@@ -17,86 +17,23 @@ fn table(title: &str, heads: &[&str], rows: &[&str]) -> String {
     format!("<h3 class=\"awr\">{title}</h3>\n<table summary=\"{title}\">{heads}{rows}</table><p />\n")
 }
 
-const WAITS: [&str; 2] =
-    ["|Wait x2|Event x2|Wait Time x3", "I#|Class|Event|Waits|%Timeouts|Total(s)|Avg Wait|%DB time"];
-
-fn page(tables: &[String]) -> String {
+fn page(tables: &str) -> String {
     format!(
         "<html><head><title>AWR RAC Report</title></head><body>\n<h1 class=\"awr\">\nWORKLOAD REPOSITORY REPORT (RAC)\n</h1>\n\
-         {}<p />End of Report\n</body></html>\n",
-        tables.concat()
+         {tables}<p />End of Report\n</body></html>\n"
     )
 }
 
 /// In 12.2 no row of a single instance's report is called `Sum`.
 fn of_one_instance() -> String {
-    page(&[
-        table(
-            "Database Summary",
-            &[
-                "Database x4|Snapshot Ids x2|Number of Instances x2|Report Total (minutes) x2",
-                "Id|Name|RAC|Block Size|Begin|End|In Report|Total|DB time|Elapsed time",
-            ],
-            &["1234567890|TEST|NO|8192|10|11|1|2|1,200.00|20.00"],
-        ),
-        table(
-            "Database Instances Included In Report",
-            &[
-                "I#|Instance|Host|Startup|Begin Snap Time|End Snap Time|Release|Elapsed Time(min)|DB time(min)",
-            ],
-            &["1|test1|box1|01-Mar-24 07:15|01-Mar-24 10:00|01-Mar-24 10:20|12.2.0.1.0|20.00|1,200.00"],
-        ),
-        table(
-            "Time Model",
-            &["I#|DB time (s)|DB CPU (s)|bg time (s)|bg CPU (s)"],
-            &["1|72,000.50|480.00|60.00|48.00"],
-        ),
-        table(
-            "Foreground Wait Classes",
-            &["I#|User I/O(s)|Sys I/O(s)|DB CPU (s)|DB time"],
-            &["1|24,000.25|0.06|480.00|72,000.50"],
-        ),
-        table(
-            "Top Timed Events",
-            &WAITS,
-            &[
-                "*|User I/O|direct path read|6,000,000|0.00|24,000.00|4.00ms|33.33",
-                "||DB CPU|||480.00||0.67",
-                "1|User I/O|direct path read|6,000,000|0.00|24,000.00|4.00ms|33.33",
-            ],
-        ),
-        table(
-            "Top Timed Background Events",
-            &WAITS,
-            &["*|System I/O|log file parallel write|1,000|0.00|0.60|600.00us|1.00"],
-        ),
-        table(
-            "System Statistics - Per Second",
-            &["I#|Logical Reads/s|Physical Reads/s|Execs/s"],
-            &["1|60,000.25|50,000.50|6.19"],
-        ),
-        table(
-            "System Statistics (Global)",
-            &["Statistic|Total|per Second|per Trans"],
-            &[
-                "physical read IO requests|7,200,000|6,000.00|1.00",
-                "physical read total IO requests|7,224,000|6,020.00|1.00",
-                "physical read total bytes|629,145,600,000|524,288,000.00|1.00",
-            ],
-        ),
-        table(
-            "IOStat by Function",
-            &[
-                "||Requests x4|MB x4||",
-                "I#|Function Name|Total|IOs/s|Reads/s|Writes/s|Total|IO MB/s|Read MB/s|Write MB/s|Waits: Count|Avg   Time",
-            ],
-            &[
-                "*|Total|7,226,400|6,022.00|6,020.00|2.00|600,060|500.05|500.00|0.05|700|400.00us",
-                "|Direct Reads|7,200,000|6,000.00|6,000.00|0.00|600,000|500.00|500.00|0.00|600|",
-                "1|Total|7,226,400|6,022.00|6,020.00|2.00|600,060|500.05|500.00|0.05|700|400.00us",
-            ],
-        ),
-    ])
+    let table = |text: &str| {
+        let (title, lines) = text.split_once('\n').unwrap();
+        let (heads, rows): (Vec<&str>, Vec<&str>) = lines.lines().partition(|line| line.starts_with("# "));
+        let heads: Vec<&str> = heads.iter().map(|line| &line[2..]).collect();
+        table(title, &heads, &rows)
+    };
+    let tables = include_str!("../fixtures/parts/one_instance.tables");
+    page(&tables.split("= ").skip(1).map(table).collect::<String>())
 }
 
 #[test]
@@ -109,7 +46,7 @@ fn a_global_report_of_one_instance_has_no_sum() {
     assert_eq!(own.interval.begin.as_ref().unwrap().time.unwrap().to_string(), "2024-03-01T10:00:00");
     assert_eq!((own.top_events.len(), own.io_by_function.len()), (2, 2));
     assert_eq!(value(own.io_by_function[0].average_us), 400.0);
-    let row = Row::of(&Named::new("x", own));
+    let row = row(own);
     let figures = [Head::Reads, Head::ReadMib, Head::DbTime].map(|head| row.figure(head).unwrap());
     assert_eq!((figures[0], figures[1], figures[2].round()), (6000.0, 500.0, 60.0));
 }
@@ -125,13 +62,10 @@ fn shares_of_background_events_are_of_background_time() {
 fn every_cell_of_a_global_report_is_in_its_json() {
     let html = of_one_instance();
     let json = serde_json::to_value(report(&html)).unwrap();
-    let sheets = json["tables"].as_array().unwrap();
-    let cells: Vec<&str> = sheets
-        .iter()
-        .flat_map(|sheet| sheet["rows"].as_array().unwrap())
-        .flat_map(|row| row.as_array().unwrap())
-        .map(|cell| cell.as_str().unwrap())
-        .collect();
+    let all = |json: &serde_json::Value| json.as_array().unwrap().clone();
+    let rows = all(&json["tables"]).into_iter().flat_map(|sheet| all(&sheet["rows"]));
+    let cells: Vec<String> =
+        rows.flat_map(|row| all(&row)).map(|cell| cell.as_str().unwrap().into()).collect();
     let printed: Vec<&str> =
         html.split("<td align=\"right\">").skip(1).map(|rest| rest.split('<').next().unwrap()).collect();
     assert_eq!(cells, printed);
@@ -139,9 +73,8 @@ fn every_cell_of_a_global_report_is_in_its_json() {
 
 #[test]
 fn instances_of_a_cluster_are_counted() {
-    let column = columns().into_iter().find(|column| column.name == "Instances").unwrap();
-    let own = Named::new("x", report(&of_one_instance()));
-    assert_eq!(column.value(&own), Some(Value::Number(1.0)));
+    let instances = |text: &str| cell(&Named::new("x", report(text)), "Instances");
+    assert_eq!(instances(&of_one_instance()), Some(Value::Number(1.0)));
     // A report of one instance has the number of instances in another section.
     let text = text("awr_12201.txt");
     let text = text.replace(
@@ -152,8 +85,7 @@ fn instances_of_a_cluster_are_counted() {
          \x20          Number of Instances:             4     4\n\n\
          Time Model Statistics                          DB/Inst",
     );
-    let own = Named::new("x", report(&text));
-    assert_eq!(column.value(&own), Some(Value::Number(4.0)));
+    assert_eq!(instances(&text), Some(Value::Number(4.0)));
 }
 
 /// 11.2 has a column for each function and type of file, and a row for each instance.
@@ -179,10 +111,8 @@ fn io_in_columns_is_that_of_all_instances() {
         |own: &Report, name: &str| own.io_by_function.iter().find(|line| line.name == name).unwrap().clone();
     let total = line(&own, "TOTAL:");
     assert_eq!((value(total.reads_per_s), value(total.writes_per_s)), (40.0, 28.0));
-    assert_eq!(
-        (value(total.read_bytes_per_s), value(total.written_bytes_per_s)),
-        (4.0 * 1_048_576.0, 3.0 * 1_048_576.0)
-    );
+    let expected = (4.0 * 1_048_576.0, 3.0 * 1_048_576.0);
+    assert_eq!((value(total.read_bytes_per_s), value(total.written_bytes_per_s)), expected);
     let direct = line(&own, "Direct Reads");
     assert_eq!((value(direct.reads_per_s), direct.writes_per_s), (26.0, None));
     assert_eq!(value(line(&own, "DBWR").writes_per_s), 17.0);
