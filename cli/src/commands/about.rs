@@ -109,6 +109,11 @@ fn again(matches: &ArgMatches, settings: &Settings, target: String) -> Result<Op
 
 /// Show every parameter: its value, where it came from, what it means
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob conf                            each parameter, its value, and where that comes from
+  slob conf --update-pct 20 --json     with flags, as for a run
+  slob conf --init                     writes a commented slob.conf")]
 pub(super) struct ConfArgs {
     /// Write a commented slob.conf to the current folder
     #[arg(long)]
@@ -147,7 +152,8 @@ pub(super) fn conf(args: &ConfArgs, matches: &ArgMatches) -> Outcome {
             let param = entry.param();
             [param.key.to_owned(), value, entry.origin().to_string(), param.meaning.to_owned()]
         };
-        let columns = ["KEY", "VALUE", "FROM", "MEANING"].map(Column::left);
+        let mut columns = ["KEY", "VALUE", "FROM", "MEANING"].map(Column::left);
+        columns[0] = Column::left("KEY").at_most(usize::MAX);
         Table::new(columns).with_rows(settings.entries().map(row)).terminal(output::width())
     })
 }
@@ -157,7 +163,10 @@ fn init(name: &str) -> Result<(), Failure> {
         io::ErrorKind::AlreadyExists => {
             usage!("{name} already exists; move it away first, it will not be overwritten")
         }
-        _ => usage!("writing {name}: {error}"),
+        io::ErrorKind::NotFound => {
+            usage!("writing {name}: {error}; make its folder first, or name another file with --conf")
+        }
+        _ => usage!("writing {name}: {error}; name another file with --conf"),
     };
     let text = init_text(&registry::table());
     // Users add passwords.

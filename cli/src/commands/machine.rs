@@ -14,6 +14,7 @@ use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use slob_engine::{Engine, Purpose, Server};
 use slob_facts::format::{fixed, limits, percent};
+use slob_facts::table::wrapped;
 use slob_facts::thresholds::FOREIGN_CPU;
 use slob_host::{
     CpuTimes, Device, DeviceCounters, HostInfo, MachineSettings, ProbeEvent, ProbePlan, free_space, run_probe,
@@ -232,10 +233,13 @@ fn page(sections: &[Section]) -> String {
                 Grade::Warning => "WARNING",
                 Grade::Problem => "PROBLEM",
             };
-            let _ = writeln!(text, "  {grade:<7}  {:<width$}  {}", check.subject, check.finding);
-            let remedy = check.remedy.iter().flat_map(|remedy| remedy.lines());
-            for (line, head) in remedy.zip(iter::once("->").chain(iter::repeat("  "))) {
-                let _ = writeln!(text, "  {:<7}  {:<width$}  {head} {line}", "", "");
+            hang(&mut text, &format!("  {grade:<7}  {:<width$}  ", check.subject), &check.finding);
+            let mut remedy = check.remedy.iter().flat_map(|remedy| remedy.lines());
+            let head = |head: &str| format!("  {:<7}  {:<width$}  {head} ", "", "");
+            remedy.next().into_iter().for_each(|way| hang(&mut text, &head("->"), way));
+            // Commands can be copied.
+            for command in remedy {
+                let _ = writeln!(text, "{}{command}", head("  "));
             }
         }
     }
@@ -251,6 +255,18 @@ fn page(sections: &[Section]) -> String {
         ),
     };
     text
+}
+
+/// A line, whose words go on below themselves in a narrow terminal.
+fn hang(text: &mut String, head: &str, words: &str) {
+    let lines = match output::width() {
+        Some(columns) => wrapped(words, columns.saturating_sub(head.len()).max(20)),
+        None => vec![words.to_owned()],
+    };
+    let indent = head.len();
+    for (line, head) in lines.iter().zip(iter::once(head).chain(iter::repeat(""))) {
+        let _ = writeln!(text, "{head:<indent$}{line}");
+    }
 }
 
 fn build() -> Check {
@@ -344,9 +360,14 @@ fn data(
         let said = format!("nothing is loaded; {room} for the {gb:.2} GB that are configured");
         // As many as were asked for, and some for a first test.
         let schemas = if settings::is_set(settings, "SCHEMAS") { load.schemas.get() } else { 4 };
-        let cached = PageCache::of(server, topology, &load.target, bytes, bytes).map(through);
-        let lacking = Check::warning("Data", said, format!("`slob setup {schemas}`"));
-        return Ok([lacking].into_iter().chain(cached).collect());
+        let page_cache = PageCache::of(server, topology, &load.target, bytes, bytes);
+        // What the page cache can hold is no test of the storage: two loads that contradict each other are not offered.
+        let remedy = match page_cache.as_ref().is_some_and(|page_cache| page_cache.warning().is_some()) {
+            true => format!("as 'Page cache' says; `slob setup {schemas}` for a first look"),
+            false => format!("`slob setup {schemas}`"),
+        };
+        let lacking = Check::warning("Data", said, remedy);
+        return Ok([lacking].into_iter().chain(page_cache.map(through)).collect());
     };
     let spec = RunSpec::from_settings(&settings::of_run_as_loaded(settings)?)?.spec;
     let prepared = prepare(engine, &spec)?;

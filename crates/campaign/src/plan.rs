@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use slob_demand::{Options, parse_time};
-use slob_spec::{Kind, SpecErrors};
+use slob_spec::{Kind, SpecErrors, Table};
 use strum::VariantArray;
 
 use crate::hook::{CommandLine, Hook, Moment};
@@ -712,20 +712,36 @@ fn keys<T: Default + Serialize>() -> Vec<String> {
 
 fn unknown_of(table: &toml::Table, known: &[String], place: &str) -> Vec<PlanError> {
     let error = |key: &String| {
-        let hint = nearest(key, known).map(|key| format!("; did you mean {key}?")).unwrap_or_default();
+        let hint = advice_on(key, known);
         PlanError::UnknownKey { place: place.to_owned(), key: key.clone(), hint }
     };
     table.keys().filter(|key| !known.contains(key)).map(error).collect()
 }
 
-fn nearest(key: &str, known: &[String]) -> Option<String> {
-    let alike = |name: &&String| strsim::jaro_winkler(&key.to_lowercase(), name);
-    let best = known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
-    // Parameters belong in the settings; writing them at the top is a common slip.
-    if key.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_') {
-        return Some(format!("settings.{key}"));
+/// Where an unknown key belongs, or the likely one.
+fn advice_on(key: &str, known: &[String]) -> String {
+    let sections = [
+        ("at the top of the plan", keys::<RawPlan>()),
+        ("in [[variant]]", keys::<RawVariant>()),
+        ("in [[model]]", keys::<RawModel>()),
+        ("in [[neighbour]]", keys::<RawNeighbour>()),
+        ("in [demand]", keys::<Options>()),
+        ("in a hook such as variant.prepare", HOOK_KEYS.map(str::to_owned).to_vec()),
+    ];
+    let places = sections.iter().filter(|(_, keys)| keys.iter().any(|known| known == key));
+    let places: Vec<&str> = places.map(|(place, _)| *place).collect();
+    if !places.is_empty() {
+        return format!("; it belongs {}", places.join(", or "));
     }
-    (alike(&best) >= ALIKE).then(|| best.clone())
+    // Writing a parameter at the top is a common slip.
+    let is_parameter = |name: &str| Table::new("", &[]).params().iter().any(|param| param.key == name);
+    let upper = key.to_uppercase();
+    if key == upper || is_parameter(&upper) {
+        return format!("; a parameter belongs in settings: settings.{upper}");
+    }
+    let alike = |name: &&String| strsim::jaro_winkler(&key.to_lowercase(), name);
+    let best = known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|best| alike(best) >= ALIKE);
+    best.map(|key| format!("; did you mean {key}?")).unwrap_or_default()
 }
 
 #[derive(Debug, thiserror::Error)]

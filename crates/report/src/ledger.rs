@@ -328,7 +328,7 @@ impl Serialize for Ledger {
 }
 
 impl Answer for Ledger {
-    const NAME: &'static str = "ledger";
+    const NAME: &'static str = "compare";
 
     fn write(&self, page: &mut Page) {
         for (title, write) in PARTS {

@@ -262,7 +262,7 @@ impl Serialize for Rungs {
 }
 
 impl Answer for Rungs {
-    const NAME: &'static str = "ladder";
+    const NAME: &'static str = "probe";
 
     fn write(&self, page: &mut Page) {
         page.section("The ladder");

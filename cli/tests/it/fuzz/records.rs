@@ -25,8 +25,7 @@ fn fixtures() -> Vec<PathBuf> {
 
 fn use_all(record: &Record, good: &Record, random: &mut Random) {
     assert!(!text_report(record).is_empty() && !compact_summary(record).is_empty());
-    let _ =
-        (compare_probe_text(record), verdicts(record), hlog(record), series_csv(record));
+    let _ = (compare_probe_text(record), verdicts(record), hlog(record), series_csv(record));
     let columns: Vec<_> = info::all_columns().collect();
     let rows = [record, good].map(|record| info::cells(&Run::of(record), &columns));
     let table = info::table(columns.iter().map(|column| column.name), &columns, rows);

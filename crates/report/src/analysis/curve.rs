@@ -225,7 +225,7 @@ fn levels<'a>(points: impl Iterator<Item = &'a CurvePoint>) -> Vec<(String, Grou
 }
 
 impl Answer for Curve {
-    const NAME: &'static str = "saturate";
+    const NAME: &'static str = "search";
 
     fn write(&self, page: &mut Page) {
         page.section("Knee");

@@ -493,7 +493,7 @@ fn price(name: &str, baseline: &Matrix, matrix: &Matrix) -> Option<String> {
 }
 
 impl Answer for Neighbours {
-    const NAME: &'static str = "analysis";
+    const NAME: &'static str = "compare";
 
     fn write(&self, page: &mut Page) {
         page.section("Neighbours");

@@ -226,7 +226,7 @@ impl Group {
 }
 
 impl Answer for Diff {
-    const NAME: &'static str = "diff";
+    const NAME: &'static str = "compare";
 
     fn write(&self, page: &mut Page) {
         page.section("Comparison");

@@ -278,7 +278,7 @@ fn sentence(
 }
 
 impl Answer for Headrooms {
-    const NAME: &'static str = "analysis";
+    const NAME: &'static str = "compare";
 
     fn write(&self, page: &mut Page) {
         page.section("Headroom compared");

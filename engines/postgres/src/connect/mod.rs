@@ -130,10 +130,15 @@ impl Connector {
     fn with_statement(&self, error: EngineError) -> EngineError {
         let (user, database) = (quoted(&self.user), quoted(&self.database));
         let create = format!("CREATE DATABASE {database} OWNER {user}");
+        let role = || format!("CREATE ROLE {user} LOGIN PASSWORD '...', then {create}");
+        let said = error.to_string();
         let statement = match error.code() {
             Some("SQLSTATE 3D000") => create,
-            Some("SQLSTATE 28000") if error.to_string().contains("does not exist") => {
-                format!("CREATE ROLE {user} LOGIN PASSWORD '...', then {create}")
+            Some("SQLSTATE 28000") if said.contains("does not exist") => role(),
+            // The server does not tell a role that is missing from a wrong password.
+            code if code == Some("SQLSTATE 28P01") || said.contains(NO_PASSWORD) => {
+                return error
+                    .or_advice(&format!("an administrator makes a role that is missing with {}", role()));
             }
             _ => return error,
         };
@@ -299,6 +304,7 @@ fn explain(step: String, error: &postgres::Error, hint: Option<&str>) -> EngineE
 }
 
 const REFUSALS: &str = include_str!("refusals.txt");
+const NO_PASSWORD: &str = "password missing";
 const TLS: &str = "the server's certificate must come from an authority in sslrootcert (or the system's store) and, \
                    for verify-full, have the host as a subject alternative name; ?sslmode=require in the target (or \
                    PGSSLMODE) encrypts without verifying the server";
@@ -317,7 +323,7 @@ fn of_client(error: &postgres::Error, message: &str) -> (ErrorKind, &'static str
     if message.contains("does not support TLS") {
         return (ErrorKind::Connection, NO_TLS);
     }
-    if message.contains("password missing") {
+    if message.contains(NO_PASSWORD) {
         return refusal(REFUSALS, "28P01");
     }
     let advice = match io_errors().next().map(io::Error::kind) {
