@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use rustix::process::Signal;
+use slob_testing::evidence::shows;
 
 use crate::common::{Folder, ended, signal};
 
@@ -214,5 +215,8 @@ fn one_sigterm_ends_any_command_whatever_a_peer_does(#[case] scheme: &str, #[cas
     for (command, (took, peak_mib)) in ending.map(|thread| thread.join().unwrap()) {
         assert!(took < MOST, "{command}: {took:?}, {peak_mib} MiB");
         assert!(peak_mib < MOST_MIB, "{command}: {peak_mib} MiB");
+        let name = command.split(' ').next().unwrap();
+        let result = format!("after {:.1} s, {peak_mib} MiB", took.as_secs_f64());
+        shows(&format!("one SIGTERM ends `slob {name}` at a hostile peer"), result);
     }
 }
