@@ -8,7 +8,7 @@ fn a_script_with_old_names_passes_unchanged() {
     for name in ["a", "b"] {
         folder.run_json(format!("--run-time 1 --warmup 0 --run-name {name}"));
     }
-    let script = "set -e
+    let script = "set -e; slob() { \"$0\" \"$@\"; }
         slob info runs --columns name,iops --csv
         slob show latest --field figures.operations_per_s
         slob export latest --series -o series.csv
