@@ -318,7 +318,7 @@ fn sessions_on_a_server_end_with_the_program(
     }
     shows(
         "sessions of a killed program leave the server",
-        format!("after {:.1} s at most, {repeats} kills", longest.as_secs_f64()),
+        format!("after {:.1} s at most; kills: {repeats}", longest.as_secs_f64()),
     );
 }
 
@@ -394,7 +394,7 @@ fn assert_durable<S: TestServer>(mut bench: Bench<S>, once: impl FnOnce(&mut S),
     assert!((0..LUCKY).any(loses));
     shows(
         "no acknowledged update is lost (`--durability`), and a careless server's loss is found",
-        format!("{crashes} crashes, none lost; the loss is named row by row"),
+        format!("lost in 0 of {crashes}; the careless loss is named row by row"),
     );
 }
 
