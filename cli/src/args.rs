@@ -356,6 +356,57 @@ mod tests {
         }
     }
 
+    /// The words of each `slob` command in the shell blocks of a page.
+    fn commands_of(page: &str) -> Vec<Vec<String>> {
+        let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+        let lines = blocks.flat_map(|block| {
+            let joined = block.replace("\\\n", " ");
+            joined.lines().map(str::to_owned).collect::<Vec<_>>()
+        });
+        let parts = lines.flat_map(|line| {
+            let line = line.split(" # ").next().unwrap_or_default().replace("&&", "|").replace(';', "|");
+            line.split('|').map(str::to_owned).collect::<Vec<_>>()
+        });
+        let words = parts.filter_map(|part| {
+            let words = shlex::split(part.split(['>', '<']).next()?)?;
+            let is_before =
+                |word: &String| ["sudo", "-E", "-n"].contains(&word.as_str()) || word.contains('=');
+            let words: Vec<String> = words.into_iter().skip_while(is_before).collect();
+            (words.first().is_some_and(|first| first == "slob")).then_some(words)
+        });
+        words.collect()
+    }
+
+    /// People copy these: each command and flag of the documents exists.
+    #[test]
+    fn commands_of_the_documents_are_understood() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut folders = vec![root.join("docs")];
+        let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false if path.extension().is_some_and(|ending| ending == "md") => pages.push(path),
+                    false => {}
+                }
+            }
+        }
+        let (mut count, mut wrong) = (0, Vec::new());
+        for page in pages {
+            for words in commands_of(&std::fs::read_to_string(&page).unwrap()) {
+                count += 1;
+                if let Err(error) = command().try_get_matches_from(&words)
+                    && error.use_stderr()
+                {
+                    wrong.push(format!("{}: {}: {error}", page.display(), words.join(" ")));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        assert!(count > 50, "{count} commands");
+    }
+
     #[test]
     fn every_command_is_in_one_group_and_on_one_line() {
         let command = command();

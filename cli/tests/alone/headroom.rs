@@ -1,5 +1,6 @@
 //! A host carries its own load: its headroom is 1 at least. A host that is throttled to half carries half.
 
+use slob_testing::evidence::shows;
 use slob_testing::postgres::Version;
 
 use crate::alone;
@@ -21,6 +22,7 @@ fn assert_host_carries_its_own_load(folder: &Folder) {
     // Three steps at 1x decided it, and the limits name their origin.
     let counted = found["steps"].as_array().unwrap().iter().filter(|step| step["not_counted"].is_null());
     assert_eq!(counted.filter(|step| step["factor"] == 1.0).count(), 3, "{}", why());
+    shows("a host carries the load of its own run", format!("1.0 times at least: {}", found["subject"]));
     let basis = &found["limits"][0]["basis"];
     assert!(basis["production_us"].is_number() && basis["low_load_us"].is_number(), "{}", why());
 }
@@ -86,7 +88,6 @@ fn a_host_that_is_throttled_to_half_has_half_of_the_headroom() {
              --cache-mb 1 --max-sessions 4 --limit mean=10s --json"
         );
         let found = throttle.slob(&folder, &line).json();
-        println!("{reads_per_s} reads/s: {} times, less than {}", found["carries"], found["less_than"]);
         Ok(found["carries"].as_f64().unwrap())
     };
     let ratios =
@@ -97,4 +98,5 @@ fn a_host_that_is_throttled_to_half_has_half_of_the_headroom() {
     };
     ratios.sort_by(f64::total_cmp);
     assert!((0.425..=0.575).contains(&ratios[1]), "{ratios:?}");
+    shows("a disk throttled to half carries half", format!("{:.2} (median of three pairs)", ratios[1]));
 }

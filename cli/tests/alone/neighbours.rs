@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::alone;
 use crate::common::{Folder, Throttle, is_full};
+use slob_testing::evidence::shows;
 
 /// The disk serves its queue in order, so that the shares of closed loops are those of their sessions: 4 of 16.
 const PLAN: &str = r#"
@@ -49,8 +50,11 @@ fn a_limit_on_the_aggressor_gives_the_victim_back_what_it_lost() {
         1.0 + cells.iter().find(is_it).unwrap()["change"]["percent"].as_f64().unwrap() / 100.0
     };
     let (free, limited) = (kept(0), kept(1));
-    println!("beside the other, shop keeps {free:.3} of its rate alone, and {limited:.3} if that is limited");
     assert!((free / 0.25 - 1.0).abs() < 0.1 && (limited - 1.0).abs() < 0.1, "{found:#}");
+    shows(
+        "shares of a disk: 4 of 16 sessions keep 25 %, and all beside a limited neighbour",
+        format!("{:.0} and {:.0} %", 100.0 * free, 100.0 * limited),
+    );
     let protection = found["protection"].as_array().unwrap();
     let protects = |one: &Value| one["sentence"].as_str().unwrap().ends_with("it protects.");
     assert!(protection.iter().any(protects), "{found:#}");

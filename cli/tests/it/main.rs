@@ -31,6 +31,7 @@ mod marks;
 mod neighbours;
 mod next_steps;
 mod observe;
+mod old_names;
 mod plans;
 mod postgres_load;
 mod profiles;

@@ -5,6 +5,7 @@
 
 mod container;
 pub mod damage;
+pub mod evidence;
 mod galera;
 pub mod jobs;
 pub mod mariadb;

@@ -12,6 +12,7 @@ use slob_record::{Record, read_record};
 
 use crate::alone;
 use crate::common::{Folder, Random, is_full};
+use slob_testing::evidence::shows;
 
 /// Repeats of a case with `DRILLS=full`.
 const FULL: u32 = 20;
@@ -58,7 +59,6 @@ fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String>
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "the table is for docs/evidence.md")]
 fn lies_are_found_and_honest_runs_are_not_accused() {
     let _alone = alone();
     let mut random = Random::new();
@@ -67,23 +67,17 @@ fn lies_are_found_and_honest_runs_are_not_accused() {
     let wanted = std::env::var("DRILLS_CASE").unwrap_or_default();
     cases.retain(|case| case.name.contains(&wanted));
     random.shuffle(&mut cases);
-    let (mut table, mut wrong) = (Vec::new(), Vec::new());
+    let mut wrong = Vec::new();
     for case in &cases {
         let outcomes: Vec<Result<(), String>> =
             (0..times).map_while(|_| (case.carry_out)(&mut random)).collect();
         let errors: Vec<&String> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).collect();
         let sort = if case.sort == Sort::Lie { "missed" } else { "accused" };
-        table.push(format!(
-            "| {} | {} | {} | {} of {} {sort} |",
-            case.name,
-            case.witness,
-            case.expected,
-            errors.len(),
-            outcomes.len()
-        ));
+        shows(
+            &format!("{} (witness: {}): {}", case.name, case.witness, case.expected),
+            format!("{} of {} {sort}", errors.len(), outcomes.len()),
+        );
         wrong.extend(errors.into_iter().map(|error| format!("{}: {error}", case.name)));
     }
-    table.sort();
-    eprintln!("| case | witness | expected | seen |\n| --- | --- | --- | --- |\n{}", table.join("\n"));
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rstest::rstest;
+use slob_testing::evidence::shows;
 use slob_testing::jobs::TestServer;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within, until};
@@ -29,18 +30,13 @@ fn took(folder: &Folder, line: &str) -> Duration {
     begun.elapsed()
 }
 
-#[allow(clippy::print_stdout, reason = "for docs/evidence.md")]
-fn report(line: &str) {
-    println!("{line}");
-}
-
 #[test]
 fn a_load_that_is_killed_at_any_moment_resumes() {
     let setup = "setup --target sqlite:./d --scale 32M --scan-table-sz 1M 2";
     let whole = took(&Folder::new(), setup);
     let folder = Folder::new();
-    let mut random = Random::new();
-    for _ in 0..times(4, 100) {
+    let (mut random, kills) = (Random::new(), times(4, 100));
+    for _ in 0..kills {
         kill_within(folder.start(setup), whole, &mut random);
         // The data can be verified, or the message says what to do.
         let verified = folder.slob("verify --target sqlite:./d");
@@ -49,6 +45,7 @@ fn a_load_that_is_killed_at_any_moment_resumes() {
         folder.slob("verify --target sqlite:./d").success();
         folder.slob("drop --target sqlite:./d --yes").success();
     }
+    shows("a killed load on SQLite resumes", format!("{kills} of {kills} resumed and verified"));
 }
 
 /// Kills a load of `./d` once its files hold so many bytes; if it ended before, drops it and tries again.
@@ -79,6 +76,7 @@ fn a_load_that_is_killed_at_four_sizes_resumes() {
     let sound = "98688 rows read back, 0 of them updated since the load, 0 faulty";
     folder.slob("verify --target sqlite:./d").prints(&[sound]);
     folder.slob(setup).says(&["nothing to do"]);
+    shows("a load killed four times on its way has each row once", "98,688 rows, 0 faulty");
 }
 
 /// A power loss can leave marks of slices without their rows.
@@ -100,6 +98,7 @@ fn a_load_that_was_cut_off_before_a_reboot_is_not_trusted() {
     let loaded = folder.slob(setup).says(&["restarted since"]).stderr;
     assert!(!loaded.contains("resuming an earlier load"), "{loaded}");
     folder.slob("verify --target sqlite:./d").success();
+    shows("a load that lost 1 MiB in a restart of the machine is not trusted", "loaded again, and verified");
 }
 
 /// One more run than before may be listed; each is complete.
@@ -116,15 +115,19 @@ fn a_run_that_is_killed_at_any_moment_leaves_whole_records_only() {
     let folder = Folder::loaded(2, "8M");
     let run = "run 2 --run-time 1 --warmup 1 --update-pct 50";
     let whole = took(&folder, run);
-    let mut random = Random::new();
+    let (mut random, kills) = (Random::new(), times(4, 100));
     let mut kept = 1;
-    for _ in 0..times(4, 100) {
+    for _ in 0..kills {
         kill_within(folder.start(run), whole + whole / 10, &mut random);
         kept = whole_runs(&folder, kept);
         folder.slob("report latest").success();
     }
     folder.slob(run).success();
     folder.slob("verify").success();
+    shows(
+        "a killed run leaves whole records",
+        format!("{kills} kills, {} whole records, no half one", kept - 1),
+    );
 }
 
 #[test]
@@ -156,7 +159,10 @@ fn a_run_that_is_killed_while_it_writes_its_record_leaves_a_whole_one_or_none() 
         serde_json::from_slice::<serde_json::Value>(&fs::read(path.join("run.json")).unwrap()).is_err()
     });
     assert_eq!(halves.count(), 0, "the next run removes half records");
-    report(&format!("{half} kills before the record had its name, {kept} after it"));
+    shows(
+        "a run that is killed while it writes its record leaves a whole one or none",
+        format!("{half} kills before the record had its name, {kept} after it"),
+    );
 }
 
 const CAMPAIGN: &str = r#"
@@ -188,7 +194,7 @@ fn a_campaign_that_is_killed_at_any_moment_makes_each_run_once() {
     assert_eq!(steps.len(), repeats, "{attempts:?}");
     let info = folder.slob("info c --columns name,status --csv").success().stdout;
     assert_eq!(info.lines().filter(|line| line.ends_with(",completed")).count(), repeats, "{info}");
-    report(&format!("{} attempts for {repeats} runs", attempts.len()));
+    shows("a killed campaign makes each run once", format!("{repeats} runs in {} attempts", attempts.len()));
 }
 
 /// The command failed after its server was killed and says why, or had ended before.
@@ -224,9 +230,9 @@ fn loads_and_runs_on_a_server_resume_after_kills(#[case] product: Product) {
     let setup = bench.load_line("--scale 4096 2");
     let work = "-s 2 -t 2 --scale 4096 --update-pct 30 --warmup 1 --run-time 1";
     let run = format!("run --target {} {work}", bench.target);
-    let mut random = Random::new();
+    let (mut random, rounds) = (Random::new(), times(1, 50));
     let (load_time, run_time) = (took(&bench.folder, &setup), took(&bench.folder, &run));
-    for _ in 0..times(1, 50) {
+    for _ in 0..rounds {
         bench.folder.slob(format!("drop --target {} --yes", bench.target)).success();
         kill_one_of_both(&mut bench, &setup, load_time, &mut random);
         bench.folder.slob(&setup).success();
@@ -236,6 +242,10 @@ fn loads_and_runs_on_a_server_resume_after_kills(#[case] product: Product) {
     }
     bench.folder.slob(run).success();
     bench.verify().success();
+    shows(
+        &format!("loads and runs resume when slob or the server is killed: {product:?}"),
+        format!("{rounds} of {rounds}"),
+    );
 }
 
 fn loading<S: TestServer>(bench: &Bench<S>) -> Child {
@@ -281,8 +291,8 @@ fn sessions_on_a_server_end_with_the_program(
     bench.load("--scale 512 2");
     let mut random = Random::new();
     let count = || bench.server.number(&format!("SELECT COUNT(*) FROM {sessions}"));
-    let mut longest = Duration::ZERO;
-    for _ in 0..times(short, 100) {
+    let (mut longest, repeats) = (Duration::ZERO, times(short, 100));
+    for _ in 0..repeats {
         let run =
             bench.folder.start(format!("run --target {} -s 2 -t 4 --scale 512 --run-time 600", bench.target));
         until(|| ensure(count() >= 8, || format!("{} of eight sessions came", count())));
@@ -291,7 +301,10 @@ fn sessions_on_a_server_end_with_the_program(
         until(|| ensure(count() == 0, || format!("{} sessions stay behind", count())));
         longest = longest.max(killed.elapsed());
     }
-    report(&format!("sessions were gone after {longest:?} at most"));
+    shows(
+        "sessions of a killed program leave the server",
+        format!("after {:.1} s at most; kills: {repeats}", longest.as_secs_f64()),
+    );
 }
 
 /// Two sessions on one schema, whose updates cross, with a journal.
@@ -351,7 +364,8 @@ fn crash<S: TestServer>(bench: &mut Bench<S>, random: &mut Random) {
 fn assert_durable<S: TestServer>(mut bench: Bench<S>, once: impl FnOnce(&mut S), be_careless: impl Fn(&S)) {
     let mut random = Random::new();
     bench.load("--scale 512 1");
-    for _ in 0..times(1, 100) {
+    let crashes = times(1, 100);
+    for _ in 0..crashes {
         crash(&mut bench, &mut random);
         assert_all_there(&bench.folder, &bench.target);
     }
@@ -362,6 +376,10 @@ fn assert_durable<S: TestServer>(mut bench: Bench<S>, once: impl FnOnce(&mut S),
         has_lost(&bench.folder, &bench.target)
     };
     assert!((0..LUCKY).any(loses));
+    shows(
+        "no acknowledged update is lost (`--durability`), and a careless server's loss is found",
+        format!("lost in 0 of {crashes}; the careless loss is named row by row"),
+    );
 }
 
 #[test]
@@ -403,7 +421,8 @@ fn what_mariadb_acknowledged_outlives_its_crash() {
 fn what_sqlite_acknowledged_outlives_the_program_and_files_put_back_are_found() {
     let (folder, target, mut random) = (Folder::new(), "sqlite:./d", Random::new());
     folder.slob(format!("setup --target {target} {LOAD}")).success();
-    for _ in 0..times(2, 100) {
+    let kills = times(2, 100);
+    for _ in 0..kills {
         kill(start_and_wait(&folder, target, &mut random));
         assert_all_there(&folder, target);
     }
@@ -420,6 +439,10 @@ fn what_sqlite_acknowledged_outlives_the_program_and_files_put_back_are_found() 
     let called = verify(&folder, target).exits(1);
     let (lost, rows) = losses(&called);
     assert_eq!(lost, rows, "{}", called.stdout);
+    shows(
+        "no acknowledged update of SQLite is lost, and files put back are found (`--durability`)",
+        format!("{kills} kills, none lost; {lost} of {rows} rows put back are named"),
+    );
 }
 
 fn copy_folder(from: &Path, to: &Path) {

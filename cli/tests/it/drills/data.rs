@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::times;
 use crate::common::{Folder, Random, mariadb, postgres};
+use slob_testing::evidence::shows;
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::Version;
 
@@ -45,6 +46,7 @@ fn a_flipped_byte_of_sqlite_is_found() {
     }
     assert!(hits > 10, "{hits} hits");
     folder.slob("verify").success();
+    shows("`slob verify` names a flipped byte: SQLite", format!("{hits} of {hits} that changed a row"));
 }
 
 /// By SQLite's own reads; `None` if they fail.
@@ -125,6 +127,10 @@ fn flipped_bytes_of_postgresql_without_checksums_are_found() {
     let called = bench.verify().exits(1);
     let last = called.stdout.lines().last().unwrap();
     assert!(last.ends_with(&format!(", {} faulty", scale / 2)), "{}{}", called.stdout, called.stderr);
+    shows(
+        "`slob verify` names a flipped byte: PostgreSQL without checksums",
+        format!("{0} of {0} in rows, none of {0} beside them", scale / 2),
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use rustix::process::Signal;
+use slob_testing::evidence::shows;
 
 use crate::common::{Folder, ended, signal};
 
@@ -211,8 +212,19 @@ fn one_sigterm_ends_any_command_whatever_a_peer_does(#[case] scheme: &str, #[cas
             move || (command, ends(&scheme, peer, command))
         })
     });
-    for (command, (took, peak_mib)) in ending.map(|thread| thread.join().unwrap()) {
+    let ended = ending.map(|thread| thread.join().unwrap());
+    for (command, (took, peak_mib)) in ended {
         assert!(took < MOST, "{command}: {took:?}, {peak_mib} MiB");
         assert!(peak_mib < MOST_MIB, "{command}: {peak_mib} MiB");
     }
+    let (slowest, largest) = ended
+        .map(|(_, figures)| figures)
+        .into_iter()
+        .fold((Duration::ZERO, 0), |(took, peak), (next_took, next_peak)| {
+            (took.max(next_took), peak.max(next_peak))
+        });
+    shows(
+        "one SIGTERM ends run, verify and setup at a hostile peer",
+        format!("after {:.1} s, {largest} MiB at most", slowest.as_secs_f64()),
+    );
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
+use slob_testing::evidence::shows;
 use slob_testing::postgres::{Cluster, Version};
 use slob_testing::tries::{ensure, until};
 
@@ -72,6 +73,10 @@ fn a_record_can_be_checked_against_its_plan() {
     record["sessions"][1]["before_window"] = (u64::MAX - 1).into();
     fs::write(&file, record.to_string()).unwrap();
     folder.slob("verify --run latest").exits(1);
+    shows(
+        "operations, kinds and rows of each session are those of the plan, replayed from the record",
+        "equal: mixed work, hot spot, think time, open loop, with a warm-up; one edited count is found",
+    );
 }
 
 fn operations_of(session: &Value) -> u64 {
@@ -142,4 +147,11 @@ fn a_server_and_its_log_and_the_kernel_agree_with_the_record() {
     // run's part.
     let all = after.cpu_s - before.cpu_s;
     assert!(db <= all + 0.05 && db >= 0.5 * all, "{db} s of DB CPU, the kernel says {all} s");
+    shows(
+        "rows, commits, redo and DB CPU are those of PostgreSQL, its log and the kernel",
+        format!(
+            "rows equal, commits {counted} of {commits}, redo {:.1} % of the log, CPU {db:.2} of {all:.2} s",
+            100.0 * redo / log
+        ),
+    );
 }

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 
 use slob_engine::{EngineKind, OpenSpec, Purpose, TargetLock};
 use slob_spec::EngineOptions;
+use slob_testing::evidence::shows;
 use slob_testing::postgres::Version;
 
 use super::times;
@@ -78,7 +79,8 @@ fn a_target_that_another_program_loads_is_refused_and_not_touched() {
 #[test]
 fn of_two_loads_at_once_one_loads_and_the_other_refuses() {
     for place in places() {
-        for _ in 0..times(3, 30) {
+        let pairs = times(3, 30);
+        for _ in 0..pairs {
             let both = [(); 2].map(|()| spawned(&mut place.folder.command(place.setup())));
             let both = both.map(|child| Called::from(child.wait_with_output().unwrap()));
             let said: Vec<String> = both.iter().map(Called::all).collect();
@@ -95,5 +97,10 @@ fn of_two_loads_at_once_one_loads_and_the_other_refuses() {
         let left: Vec<_> =
             left.flat_map(|entry| fs::read_dir(entry.path()).into_iter().flatten()).flatten().collect();
         assert!(left.iter().all(|entry| !entry.file_name().to_string_lossy().contains("lock")), "{left:?}");
+        let scheme = place.target.split(':').next().unwrap();
+        shows(
+            &format!("of two loads at once one loads and the other refuses: {scheme}"),
+            format!("{pairs} of {pairs}"),
+        );
     }
 }
