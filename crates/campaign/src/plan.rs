@@ -726,7 +726,7 @@ fn advice_on(key: &str, known: &[String]) -> String {
         ("in [[model]]", keys::<RawModel>()),
         ("in [[neighbour]]", keys::<RawNeighbour>()),
         ("in [demand]", keys::<Options>()),
-        ("in a hook such as variant.prepare", HOOK_KEYS.map(str::to_owned).to_vec()),
+        ("in a hook such as variant.prepare", ["run", "timeout"].map(str::to_owned).to_vec()),
     ];
     let places = sections.iter().filter(|(_, keys)| keys.iter().any(|known| known == key));
     let places: Vec<&str> = places.map(|(place, _)| *place).collect();
