@@ -82,6 +82,7 @@ impl Forms {
                 .map_err(|error| Failure::failed(format!("writing {} as JSON: {error}", A::NAME)))?,
             () if csv => answer.csv(),
             () if markdown => answer.markdown(),
+            () if file.is_some() => answer.text_of_file(),
             () => answer.text(),
         };
         match file {

@@ -195,7 +195,7 @@ pub(crate) fn is_given(matches: &ArgMatches, flag: &str) -> bool {
 
 /// Help and versions go to stdout, mistakes to stderr with exit code 2.
 pub(crate) fn exit_with(error: clap::Error) -> ExitCode {
-    let error = with_own_tips(error);
+    let error = with_example(with_own_tips(error));
     // A closed pipe behind --help is no error.
     let _ = error.print();
     ExitCode::from(u8::from(error.use_stderr()) * 2)
@@ -219,10 +219,16 @@ fn with_own_tips(mut error: clap::Error) -> clap::Error {
             }
         }
         ErrorKind::UnknownArgument => {
-            let typed = text(ContextKind::InvalidArg);
+            let (typed, guess) = (text(ContextKind::InvalidArg), text(ContextKind::SuggestedArg));
             error.remove(ContextKind::Suggested);
             let takers = takers_of(&typed);
-            if !takers.is_empty() {
+            let meant = command_of(&error).and_then(|(sub, _)| flag_meant(&typed, &sub));
+            if strsim::damerau_levenshtein(&typed, &guess) > 2 && !guess.starts_with(&typed) {
+                error.remove(ContextKind::SuggestedArg);
+            }
+            if let Some(flag) = meant {
+                error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
+            } else if !takers.is_empty() {
                 error.remove(ContextKind::SuggestedArg);
                 let tip = format!("{typed} is a flag of {}", takers.join(", ")).into();
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
@@ -235,6 +241,71 @@ fn with_own_tips(mut error: clap::Error) -> clap::Error {
             }
         }
         _ => {}
+    }
+    error
+}
+
+/// Words of other tools, and the flags that have their meaning here.
+const OTHER_WORDS: [(&str, &str); 20] = [
+    ("sessions", "threads"),
+    ("clients", "threads"),
+    ("users", "threads"),
+    ("concurrency", "threads"),
+    ("jobs", "threads"),
+    ("size", "scale"),
+    ("tables", "schemas"),
+    ("seconds", "run-time"),
+    ("runtime", "run-time"),
+    ("qps", "rate"),
+    ("tps", "rate"),
+    ("iops", "rate"),
+    ("label", "name"),
+    ("out", "results-dir"),
+    ("output-dir", "results-dir"),
+    ("url", "target"),
+    ("dsn", "target"),
+    ("host", "target"),
+    ("password", "ask-password"),
+    ("config", "conf"),
+];
+
+/// The flag of a command that is spelled or called otherwise: `--UPDATE_PCT`, `--users`.
+fn flag_meant(typed: &str, sub: &Command) -> Option<String> {
+    let plain = typed.strip_prefix("--")?.to_lowercase().replace('_', "-");
+    let other = OTHER_WORDS.iter().find(|(word, _)| *word == plain).map(|(_, flag)| *flag);
+    let has_it = |flag: &&str| sub.get_arguments().any(|own| own.get_long() == Some(flag));
+    [Some(plain.as_str()), other].into_iter().flatten().find(has_it).map(|flag| format!("--{flag}"))
+}
+
+/// The command of a mistake and its name, which its usage begins with.
+fn command_of(error: &clap::Error) -> Option<(Command, String)> {
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return None };
+    let usage = usage.to_string();
+    let words = usage.split_whitespace().skip_while(|word| *word != "slob").skip(1);
+    let (mut sub, mut name) = (command(), "slob".to_owned());
+    for word in words {
+        let Some(below) = sub.find_subcommand(word).cloned() else { break };
+        (sub, name) = (below, format!("{name} {word}"));
+    }
+    Some((sub, name))
+}
+
+/// The usage without the flag that the library would have guessed, and the first example of the command.
+fn with_example(mut error: clap::Error) -> clap::Error {
+    if !matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::MissingRequiredArgument) {
+        return error;
+    }
+    let Some((sub, name)) = command_of(&error) else { return error };
+    let help = sub.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+    let example = help.lines().skip_while(|line| *line != "Examples:").nth(1).unwrap_or_default();
+    let example = example.trim_start().split("  ").next().unwrap_or_default();
+    if error.get(ContextKind::Suggested).is_none() && !example.is_empty() {
+        let tip = format!("for example `{example}`; `{name} -h` has more").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    if error.kind() == ErrorKind::UnknownArgument {
+        let mut sub = sub.bin_name(name);
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(sub.render_usage()));
     }
     error
 }

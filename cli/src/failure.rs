@@ -103,7 +103,12 @@ impl Failure {
 
 impl From<SpecErrors> for Failure {
     fn from(errors: SpecErrors) -> Self {
-        Self { code: USAGE, messages: errors.errors().iter().map(ToString::to_string).collect() }
+        // The parameters know no engine.
+        let with_forms = |error: &String| match error.contains("does not begin with a scheme") {
+            true => format!("{error} This build knows {}.", crate::registry::target_forms()),
+            false => error.clone(),
+        };
+        Self { code: USAGE, messages: errors.errors().iter().map(with_forms).collect() }
     }
 }
 

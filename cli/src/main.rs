@@ -26,6 +26,7 @@ fn main() -> ExitCode {
     }
     raise_file_limit();
     leave_no_core();
+    output::width().into_iter().for_each(slob_report::fit_into);
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return args::exit_with(error),

@@ -106,9 +106,12 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(stderr, "{}", with_hidden_shown(line));
 }
 
+/// Columns of the terminal that stdout is. Pipes have no width: programs read them, and people can scroll.
 pub(crate) fn width() -> Option<usize> {
-    let size = || crossterm::terminal::size().ok();
-    io::stdout().is_terminal().then(size).flatten().map(|(columns, _)| usize::from(columns))
+    let named = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let size = || crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns));
+    let known = io::stdout().is_terminal().then(|| named().or_else(size)).flatten();
+    known.filter(|columns| *columns > 0)
 }
 
 pub(crate) fn is_interactive() -> bool {

@@ -49,6 +49,20 @@ pub(crate) fn open(settings: &Settings) -> Result<(LoadSpec, Box<dyn Engine>), F
     Ok((spec, engine))
 }
 
+/// Schemes of the addresses of other programs.
+const SCHEMES_ELSEWHERE: [(&str, &EngineKind); 5] = [
+    ("postgresql", &slob_engine_postgres::KIND),
+    ("pg", &slob_engine_postgres::KIND),
+    ("mariadb", &slob_engine_mysql::KIND),
+    ("sqlite3", &slob_engine_sqlite::KIND),
+    ("file", &slob_engine_sqlite::KIND),
+];
+
+/// The forms of targets of this build.
+pub(crate) fn target_forms() -> String {
+    ENGINES.iter().map(|engine| engine.target_form).collect::<Vec<_>>().join(", ")
+}
+
 pub(crate) fn open_target(
     target: &Target,
     options: &EngineOptions,
@@ -76,8 +90,15 @@ pub(crate) fn engine_of(target: &Target) -> Result<&'static EngineKind> {
         Err(EngineError::new(ErrorKind::Usage, step, message).with_advice(advice))
     };
     let Some(engine) = ENGINES.iter().find(|engine| engine.scheme == target.scheme()) else {
-        let forms: Vec<&str> = ENGINES.iter().map(|engine| engine.target_form).collect();
-        return refused("no engine of that name", format!("this build knows {}", forms.join(", ")));
+        let meant =
+            SCHEMES_ELSEWHERE.iter().find(|(other, _)| *other == target.scheme()).map(|(_, engine)| engine);
+        return refused(
+            "no engine of that name",
+            match meant {
+                Some(engine) => format!("write {}", engine.target_form),
+                None => format!("this build knows {}", target_forms()),
+            },
+        );
     };
     let is_name = |c: char| c.is_alphanumeric() || "._-".contains(c);
     let name = target.path().strip_prefix('/').unwrap_or(target.path());

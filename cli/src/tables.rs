@@ -31,7 +31,7 @@ impl Form {
     pub(crate) fn text(self, table: &Table) -> String {
         match self {
             Self::Table if table.is_empty() => String::new(),
-            Self::Table => table.terminal(None),
+            Self::Table => table.terminal(output::width()),
             Self::Pipes => table.pipes(),
             Self::Csv => table.csv(),
             Self::Json => table.json(),

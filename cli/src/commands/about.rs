@@ -109,6 +109,11 @@ fn again(matches: &ArgMatches, settings: &Settings, target: String) -> Result<Op
 
 /// Show every parameter: its value, where it came from, what it means
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob conf                            each parameter, its value, and where that comes from
+  slob conf --update-pct 20 --json     with flags, as for a run
+  slob conf --init                     writes a commented slob.conf")]
 pub(super) struct ConfArgs {
     /// Write a commented slob.conf to the current folder
     #[arg(long)]
@@ -138,7 +143,10 @@ fn init(name: &str) -> Result<(), Failure> {
         io::ErrorKind::AlreadyExists => {
             Failure::usage(format!("{name} already exists; move it away first, it will not be overwritten"))
         }
-        _ => Failure::usage(format!("writing {name}: {error}")),
+        io::ErrorKind::NotFound => Failure::usage(format!(
+            "writing {name}: {error}; make its folder first, or name another file with --conf"
+        )),
+        _ => Failure::usage(format!("writing {name}: {error}; name another file with --conf")),
     };
     let text = init_text(&registry::table());
     // Users add passwords.
@@ -153,7 +161,8 @@ fn as_table(settings: &Settings) -> String {
         let value = entry.displayed().unwrap_or_default();
         [param.key.to_owned(), value, entry.origin().to_string(), param.meaning.to_owned()]
     };
-    let columns = ["KEY", "VALUE", "FROM", "MEANING"].map(Column::left);
+    let mut columns = ["KEY", "VALUE", "FROM", "MEANING"].map(Column::left);
+    columns[0] = Column::left("KEY").at_most(usize::MAX);
     Table::new(columns).with_rows(settings.entries().map(row)).terminal(output::width())
 }
 

@@ -240,7 +240,7 @@ fn info(args: &AwrInfoArgs) -> Outcome {
         Form::Table => {
             let read = ReadReports::read(paths, Scope::Row, |named| info_cells(&named))?;
             let code = read.exit_code();
-            (Table::new(info_columns()).with_rows(read.kept).terminal(None), code)
+            (Table::new(info_columns()).with_rows(read.kept).terminal(output::width()), code)
         }
         Form::Pipes => {
             let read = ReadReports::read(paths, Scope::Row, |named| Row::of(&named))?;
@@ -430,7 +430,7 @@ fn histogram_text(event: &str, points: &[Point], limit_us: f64) -> String {
         cells.into_iter().chain(shares).collect::<Vec<String>>()
     };
     let columns = heads.into_iter().chain(starts);
-    let rows = Table::new(columns).with_rows(points.iter().map(row)).terminal(None);
+    let rows = Table::new(columns).with_rows(points.iter().map(row)).terminal(output::width());
     let words: String =
         points.iter().filter_map(|point| Some(format!("  {}: {}.\n", point.file, point.words()?))).collect();
     format!("{event}: percent of waits by duration, each column from its head up to the next\n{rows}{words}")
@@ -582,7 +582,7 @@ fn pairs_table(pairs: &[&Pair]) -> String {
             pair.verdict.word().into(),
         ]
     };
-    Table::new(columns).with_rows::<Cell>(pairs.iter().map(row)).terminal(None)
+    Table::new(columns).with_rows::<Cell>(pairs.iter().map(row)).terminal(output::width())
 }
 
 fn rows_table(rows: &[Rows]) -> String {
@@ -597,7 +597,7 @@ fn rows_table(rows: &[Rows]) -> String {
         let [pairs, agree] = [rows.pairs, rows.agree].map(|count| count.to_string());
         [rows.what.to_owned(), rows.first_source.to_owned(), rows.second_source.to_owned(), pairs, agree]
     };
-    Table::new(columns).with_rows(rows.iter().map(row)).terminal(None)
+    Table::new(columns).with_rows(rows.iter().map(row)).terminal(output::width())
 }
 
 const MOST_ROWS: usize = 30;
@@ -677,7 +677,7 @@ fn diff_table(table: &DiffTable, all: bool) -> String {
         let change = row.change_percent.map_or_else(String::new, signed_percent);
         [row.name.clone(), side(&row.first), side(&row.second), change]
     };
-    let rows = Table::new(columns).with_rows(shown.iter().map(row)).terminal(None);
+    let rows = Table::new(columns).with_rows(shown.iter().map(row)).terminal(output::width());
     let more = match table.rows.len() - shown.len() {
         0 => String::new(),
         left => format!("  {left} smaller ones are left out: --all shows them\n"),
@@ -695,7 +695,7 @@ fn printed_table(sheet: &Sheet) -> String {
     format!(
         "\n{}\n{}",
         sheet.title,
-        Table::new(columns).with_rows(sheet.rows.iter().map(cells)).terminal(None)
+        Table::new(columns).with_rows(sheet.rows.iter().map(cells)).terminal(output::width())
     )
 }
 

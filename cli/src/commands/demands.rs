@@ -149,7 +149,10 @@ impl Runs for SearchRuns<'_> {
                 output::say(&format!("{name}: taken from {}", record.id));
                 Ok(record)
             }
-            None => self.make(name, pairs),
+            None => self.make(name, pairs).map_err(|failure| match self.longest.get().is_zero() {
+                true => failure,
+                false => failure.after_work(),
+            }),
         }
     }
 

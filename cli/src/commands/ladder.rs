@@ -32,7 +32,7 @@ Examples:
   slob ladder --repeats 5                each rung five times, in turns
   slob ladder /data                      without a database: the folder of a device
   slob ladder /pgdata --target ...       a folder beside the data, if those are not found
-  slob ladder --html                     a page with a chart, ladder.html
+  slob ladder --html                     a page with a chart, probe.html
 Reads random blocks, one at a time in each session, for --seconds on each rung, --repeats times in turns. Runs of the database are ordinary records, named
 ladder-cached and ladder-storage.")]
 pub(super) struct LadderArgs {
@@ -123,7 +123,7 @@ impl Database {
         let engine = registry::open_target(&spec.target, &spec.options, Purpose::Use, None)?;
         let prepared = prepare(engine.as_ref(), &spec)?;
         if !prepared.server.capabilities.stores_data {
-            let (target, example) = (&spec.target, "slob ladder /data");
+            let (target, example) = (&spec.target, "slob probe --ladder /data");
             return Err(Failure::usage(format!(
                 "{target} stores no blocks: name another target, or a folder: `{example}`"
             )));

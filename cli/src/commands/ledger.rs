@@ -25,7 +25,7 @@ use crate::{completing, settings};
 Examples:
   slob ledger runs                              the runs of a folder: IOPS per core; repeats are one row
   slob ledger latest awr_db1.txt sheets.toml    measured, reported and claimed in one table
-  slob ledger runs sheets.toml --html           as a page, in ledger.html
+  slob ledger runs sheets.toml --html           as a page, in compare.html
 
 sheets.toml holds what no run and no report knows, a [[platform]] each:
   [[platform]]

@@ -14,6 +14,7 @@ use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use slob_engine::{Engine, Purpose, Server};
 use slob_facts::format::{fixed, limits, percent};
+use slob_facts::table::wrapped;
 use slob_facts::thresholds::FOREIGN_CPU;
 use slob_host::{
     CpuTimes, Device, DeviceCounters, HostInfo, MachineSettings, ProbeEvent, ProbePlan, free_space, run_probe,
@@ -229,10 +230,13 @@ fn page(sections: &[Section]) -> String {
                 Grade::Warning => "WARNING",
                 Grade::Problem => "PROBLEM",
             };
-            let _ = writeln!(text, "  {grade:<7}  {:<width$}  {}", check.subject, check.finding);
-            let remedy = check.remedy.iter().flat_map(|remedy| remedy.lines());
-            for (line, head) in remedy.zip(iter::once("->").chain(iter::repeat("  "))) {
-                let _ = writeln!(text, "  {:<7}  {:<width$}  {head} {line}", "", "");
+            hang(&mut text, &format!("  {grade:<7}  {:<width$}  ", check.subject), &check.finding);
+            let mut remedy = check.remedy.iter().flat_map(|remedy| remedy.lines());
+            let head = |head: &str| format!("  {:<7}  {:<width$}  {head} ", "", "");
+            remedy.next().into_iter().for_each(|way| hang(&mut text, &head("->"), way));
+            // Commands can be copied.
+            for command in remedy {
+                let _ = writeln!(text, "{}{command}", head("  "));
             }
         }
     }
@@ -248,6 +252,18 @@ fn page(sections: &[Section]) -> String {
         ),
     };
     text
+}
+
+/// A line, whose words go on below themselves in a narrow terminal.
+fn hang(text: &mut String, head: &str, words: &str) {
+    let lines = match output::width() {
+        Some(columns) => wrapped(words, columns.saturating_sub(head.len()).max(20)),
+        None => vec![words.to_owned()],
+    };
+    let indent = head.len();
+    for (line, head) in lines.iter().zip(iter::once(head).chain(iter::repeat(""))) {
+        let _ = writeln!(text, "{head:<indent$}{line}");
+    }
 }
 
 fn build() -> Check {
@@ -387,9 +403,14 @@ fn not_loaded(
     let said = format!("nothing is loaded; {room} for the {:.2} GB that are configured", bytes as f64 / 1e9);
     // As many as were asked for, and some for a first test.
     let schemas = if settings::is_set(settings, "SCHEMAS") { load.schemas.get() } else { 4 };
-    let cached = PageCache::of(server, site.topology(), &load.target, bytes, bytes)
-        .map(|page_cache| through(&page_cache));
-    [Check::warning(subject, said, format!("`slob setup {schemas}`"))].into_iter().chain(cached).collect()
+    let page_cache = PageCache::of(server, site.topology(), &load.target, bytes, bytes);
+    // What the page cache can hold is no test of the storage: two loads that contradict each other are not offered.
+    let remedy = match page_cache.as_ref().is_some_and(|page_cache| page_cache.warning().is_some()) {
+        true => format!("as 'Page cache' says; `slob setup {schemas}` for a first look"),
+        false => format!("`slob setup {schemas}`"),
+    };
+    let cached = page_cache.as_ref().map(through);
+    [Check::warning(subject, said, remedy)].into_iter().chain(cached).collect()
 }
 
 fn device_below(settings: &Settings, here: &LocalData, server: &Server) -> Vec<Check> {

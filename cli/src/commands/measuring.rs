@@ -8,7 +8,7 @@ use slob_engine::Purpose;
 use slob_facts::{GroupVerdicts, Run, figure};
 use slob_record::{CONF_FILE, Record, RecordError, SigningKey, Status, Together};
 use slob_report::html::run_page;
-use slob_report::{HTML_REPORT, TEXT_REPORT, compact_summary, text_report, with_digest};
+use slob_report::{HTML_REPORT, TEXT_REPORT, compact_summary, printed_report, text_report, with_digest};
 use slob_run::{CommonStart, ExternalScript, RunContext, RunEvent, RunObserver, ScriptMoment, prepare};
 use slob_spec::{RunSpec, Settings, to_conf_text};
 
@@ -118,7 +118,7 @@ fn write_view(folder: &Path, name: &str, text: &str, command: &str) -> bool {
 }
 
 fn not_kept(error: &RecordError, record: &Record) -> Failure {
-    output::say(&format!("{}\n{}", text_report(record).trim_end(), compact_summary(record).trim_end()));
+    output::say(&format!("{}\n{}", printed_report(record).trim_end(), compact_summary(record).trim_end()));
     Failure::failed(format!(
         "the record of this run can't be saved: {error}; make room for RESULTS_DIR or name another folder: \
          everything that was measured is printed above"
@@ -134,7 +134,7 @@ pub(super) struct KeptRun {
 
 impl KeptRun {
     pub(super) fn print(&self, full: bool) -> Result<(), Failure> {
-        let text = if full { text_report(&self.record) } else { compact_summary(&self.record) };
+        let text = if full { printed_report(&self.record) } else { compact_summary(&self.record) };
         let printed = output::print(&text).map_err(Failure::after_work);
         output::say(&format!("\n{}", self.place()));
         printed

@@ -155,6 +155,11 @@ impl Inputs {
             self.runs.extend(runs);
         } else if !path.exists() && path.as_os_str() != "-" {
             let name = path.to_string_lossy();
+            if name.contains("://") {
+                let way =
+                    "a live server is named with --target, as in `slob profile --target \"$PROD\" --for 10m`";
+                return Err(Failure::usage(format!("this is an address, and no file or run: {way}")));
+            }
             let run = find_run(&settings::results_dir_of(matches)?, &name);
             self.runs.push(run.map_err(|why| {
                 Failure::usage(format!(

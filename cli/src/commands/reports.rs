@@ -30,7 +30,9 @@ use slob_report::info::{
     self, AWR_COLUMNS, Column, all_columns, cells, column, did_you_mean, status_word, table,
 };
 use slob_report::profiles::Headrooms;
-use slob_report::{Confidence, HTML_REPORT, compact_summary, compare_probe_text, text_report, with_digest};
+use slob_report::{
+    Confidence, HTML_REPORT, compact_summary, compare_probe_text, printed_report, with_digest,
+};
 
 use super::awr::{self, ReadReports};
 use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours, runs_of_campaign};
@@ -110,7 +112,7 @@ pub(super) fn report(args: &ReportArgs, matches: &ArgMatches) -> Outcome {
     } else if args.summary {
         compact_summary(&record)
     } else {
-        text_report(&record)
+        printed_report(&record)
     })
 }
 
@@ -309,6 +311,9 @@ const LIST_COLUMNS: [(&str, Column); 11] = {
     ]
 };
 
+/// Columns that a narrow terminal does not show, from the first: the id has the name too, and a verdict says how a run ended.
+const SPARED: &[&str] = &["NAME", "TARGET", "STATUS", "SESSIONS"];
+
 /// List the runs in the results folder, newest last
 #[derive(Args)]
 #[command(after_help = "\
@@ -383,7 +388,14 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
     let rows = rows.into_iter().map(|(_, cells, _)| cells);
     let table = table(heads, &columns, rows);
     let asked = [(args.csv, Form::Csv), (args.json, Form::Json)];
-    output::print(&Form::of(asked, Form::Table).text(&table))?;
+    let form = Form::of(asked, Form::Table);
+    let width = output::width().filter(|_| form == Form::Table);
+    let (table, left_out) = width.map_or((table.clone(), Vec::new()), |width| table.narrowed(width, SPARED));
+    output::print(&form.text(&table))?;
+    if !(table.is_empty() || left_out.is_empty()) {
+        let left_out = left_out.join(", ");
+        output::say(&format!("Not shown: {left_out}; --csv or a wider terminal has them"));
+    }
     if table.is_empty() {
         let what = if none_at_all { "no runs" } else { "no runs like that" };
         output::say(&format!("{} holds {what}", results.display()));
@@ -414,7 +426,7 @@ Examples:
   slob diff runs-ext4 runs-xfs runs-zfs         three or more, a column each: which is best, beyond noise?
   slob diff --first r1 r2 r3 --second r4 r5 r6  repeats: is the difference more than noise?
   slob diff --group r1 r2 --group r3 r4 --group r5 r6
-  slob diff latest~1 latest --html              the charts of both on top of each other, in diff.html
+  slob diff latest~1 latest --html              the charts of both on top of each other, in compare.html
 {NAMING}"))]
 #[command(group = ArgGroup::new("sides").args(["inputs", "first", "group"]).required(true))]
 pub(super) struct DiffArgs {
@@ -533,7 +545,10 @@ fn configured(runs: &[Record]) -> Result<Vec<Requirement>, Failure> {
     }
     let required = required(first)?;
     if required.is_empty() {
-        return Err(Failure::usage("nothing is required: use --require or --max-loss, or set GATE for runs"));
+        return Err(Failure::usage(
+            "nothing is required: name a verdict or a bound as in --require physical --require 'iops > 20000', use --max-loss, or set \
+             GATE for runs",
+        ));
     }
     Ok(required)
 }

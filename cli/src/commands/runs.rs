@@ -419,7 +419,13 @@ fn repeated(
     let mut records: Vec<Record> = Vec::new();
     for number in 1..=times {
         output::say(&format!("run {number} of {times}"));
-        let kept = measure(settings, watch, stop)?;
+        let kept = match measure(settings, watch, stop) {
+            Err(failure) if !records.is_empty() => {
+                output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
+                return Err(failure.after_work());
+            }
+            measured => measured?,
+        };
         output::say(kept.in_brief().trim_end());
         kept.end(stop)?;
         if kept.record.status != Status::Completed {
@@ -589,6 +595,10 @@ fn demo_parameters() -> Vec<(String, String)> {
 
 /// Remove the schemas that slob loaded, and nothing else
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  slob drop                            all schemas of the target; asks first
+  slob drop --yes                      without a question")]
 pub(super) struct DropArgs {
     /// Do not ask
     #[arg(long, short)]

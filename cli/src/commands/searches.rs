@@ -40,7 +40,7 @@ Examples:
   slob saturate -s 4 --run-time 20                      the best number of sessions on four schemas
   slob saturate -s 1 --run-time 20 --limit p99=2ms      the most that keep a latency limit
   slob saturate --max-sessions 64 --json
-  slob saturate -s 4 --run-time 20 --html               read latency against IOPS, in saturate.html
+  slob saturate -s 4 --run-time 20 --html               read latency against IOPS, in search.html
   slob saturate -s 1 -t 16 --by rate --limit response-p99=10ms   the highest rate that keeps a response time
   slob saturate -s 1 -t 16 --by rate --beside victim.conf --limit read-p99=2ms   the load at which the target of victim.conf breaks its limit
 The knee is the fewest sessions whose throughput is within --tolerance of the best. The search doubles the threads of each
@@ -112,7 +112,8 @@ pub(super) fn saturate(args: &SaturateArgs, matches: &ArgMatches) -> Outcome {
     match ended {
         Ok(_) => Ok(forms.exit_code(&curve, false)),
         Err(failure) if failure.is_interruption() => Ok(ExitCode::from(INTERRUPTED)),
-        Err(failure) => Err(failure),
+        // A server that is lost midway is no bad usage.
+        Err(failure) => Err(if curve.points.is_empty() { failure } else { failure.after_work() }),
     }
 }
 

@@ -168,9 +168,19 @@ fn an_account_that_may_not_load_is_a_problem_with_the_statement_that_helps() {
     let server: &MariaDb = &bench.server;
     server.sql("CREATE USER poor@'127.0.0.1'");
     problem(&server.target("poor"), &["PROBLEM  Account", "GRANT ALL ON `slob%`.* TO 'poor'@'127.0.0.1'"]);
+    server.sql("GRANT SELECT ON `slob%`.* TO poor@'127.0.0.1'");
+    problem(
+        &server.target("poor"),
+        &["CREATE command denied", "GRANT ALL ON `slob%`.* TO 'poor'@'127.0.0.1'"],
+    );
     server.sql("GRANT ALL ON `slob%`.* TO poor@'127.0.0.1'");
     problem(&server.target("poor"), &["GRANT SELECT ON mysql.innodb_index_stats TO 'poor'@'127.0.0.1'"]);
     doctor(&bench.folder, None, format!("--target '{}'", bench.target)).prints(&["ok       Account"]);
+    let missing = [
+        "PROBLEM  Target",
+        "CREATE USER 'nobody'@'%' IDENTIFIED BY '...'; GRANT ALL ON `slob%`.* TO 'nobody'@'%'",
+    ];
+    problem(&server.target("nobody"), &missing);
     server.sql("CREATE USER ''@'127.0.0.1'");
     let anonymous = ["PROBLEM  Account", "anonymous", "CREATE USER 'nobody'@'127.0.0.1' IDENTIFIED BY"];
     problem(&server.target("nobody"), &anonymous);

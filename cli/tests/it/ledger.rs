@@ -48,8 +48,8 @@ fn three_kinds_of_rows_are_never_mixed_silently() {
     folder.slob("ledger runs sheets.toml").prints(&["Measured by a run", "52,093", "a weblog (sheets.toml)"]);
     folder.slob("ledger sheets.toml --markdown").prints(&["| db1 | reported |"]);
     folder.slob("ledger sheets.toml --csv").prints(&["platform,basis,iops,", "db1,reported,1023.3,"]);
-    folder.slob("ledger sheets.toml --html").says(&["wrote ledger.html"]);
-    assert!(folder.read("ledger.html").contains("2 platforms"));
+    folder.slob("ledger sheets.toml --html").says(&["wrote compare.html"]);
+    assert!(folder.read("compare.html").contains("2 platforms"));
 }
 
 #[test]

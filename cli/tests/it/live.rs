@@ -136,6 +136,46 @@ fn a_run_is_shown_ends_with_q_and_gives_the_terminal_back(#[case] size: (u16, u1
     assert_is_given_back(&tmux);
 }
 
+/// `slob list` had 130 columns, `slob conf` 277, and reports 100 on every terminal. Pipes and files stay as they are.
+#[test]
+fn results_fit_a_narrow_terminal() {
+    if !tmux_is_installed() {
+        return;
+    }
+    let folder = Folder::loaded(2, "8M");
+    for name in ["a-first-run-with-a-long-name", "again"] {
+        folder.slob(format!("run --run-time 1 --warmup 0 --name {name} --plain")).success();
+    }
+    let tmux = Tmux::start(&folder, (80, 100));
+    let calls = [
+        "list",
+        "list --columns id,target,iops,read-p99,operations_per_s,p99,redo_mb_per_s,started",
+        "conf",
+        "report",
+        "report --summary",
+        "doctor",
+        "compare latest~1 latest",
+        "gate --require complete --require 'iops > 1'",
+    ];
+    for (number, call) in calls.iter().enumerate() {
+        let end = format!("ended {number}");
+        tmux.say(&format!("clear; {SLOB} {call}; echo en''ded {number}"));
+        tmux.until(&end, |screen| screen.contains(&end));
+        // Lines that the terminal broke are whole here.
+        let shown = tmux.call(&["capture-pane", "-p", "-J", "-S", "-"]);
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        let lines = shown.lines().map(str::trim_end).filter(|line| !line.contains("en''ded"));
+        let wide: Vec<&str> = lines.filter(|line| line.chars().count() > 80).collect();
+        assert!(wide.is_empty(), "{call}:\n{}", wide.join("\n"));
+        if *call == "list" {
+            assert!(shown.contains("Not shown: NAME, TARGET, STATUS, SESSIONS; --csv"), "{shown}");
+        }
+    }
+    let piped = folder.slob("list").success().stdout;
+    assert!(piped.contains("TARGET") && piped.lines().any(|line| line.chars().count() > 80), "{piped}");
+    assert!(folder.slob("report").success().stdout.contains(&"=".repeat(100)));
+}
+
 /// Typed letters are echoed, and the cursor is there.
 fn assert_is_given_back(tmux: &Tmux<'_>) {
     tmux.say("clear; stty -a | grep -ow -e '-*echo'; echo $((6 * 7)) again");

@@ -251,7 +251,7 @@ fn mistakes_have_messages_that_help() {
     folder.slob("run --target null: --run-time 1 --warmup 0 --name once").success();
     let runs =
         format!("{}/runs holds 1 run; `slob list`", fs::canonicalize(folder.path()).unwrap().display());
-    let mistakes: [(&str, i32, &[&str]); 28] = [
+    let mistakes: [(&str, i32, &[&str]); 100] = [
         ("rnu", 2, &["'run'"]),
         ("run --tablespace x", 2, &["--tablespace is a flag of ", "`slob setup`"]),
         ("drop --rate 5", 2, &["--rate is a flag of `slob run`"]),
@@ -280,12 +280,92 @@ fn mistakes_have_messages_that_help() {
         ("run --run-time '2 parsecs'", 2, &["RUN_TIME is '2 parsecs'", "90s, 15m, 8h"]),
         ("run --target postgres://u@127.0.0.1:1/d", 2, &["127.0.0.1:1", "nothing listens there"]),
         ("run --target mysql://u@127.0.0.1:1", 2, &["127.0.0.1:1", "nothing listens there"]),
+        // Flags and words of other tools.
+        ("run --sessions 4", 2, &["'--sessions'", "'--threads'", "slob run [OPTIONS]"]),
+        ("run --users 4", 2, &["'--threads'"]),
+        ("run --UPDATE_PCT 10", 2, &["'--update-pct'"]),
+        ("run --update_pct 10", 2, &["'--update-pct'"]),
+        ("run --seconds 10", 2, &["'--run-time'"]),
+        ("run --qps 10", 2, &["'--rate'"]),
+        ("run --password x", 2, &["'--ask-password'"]),
+        ("run --host h", 2, &["'--target'"]),
+        ("run --config c", 2, &["'--conf'"]),
+        ("run --html", 2, &["--html is a flag of `slob report`"]),
+        ("setup --size 4G", 2, &["'--scale'", "slob setup [OPTIONS]"]),
+        ("setup --force 1", 2, &["--force is a flag of `slob plan`", "slob setup [OPTIONS]"]),
+        ("setup -1", 2, &["'-1'", "for example `slob setup "]),
+        ("drop --all", 2, &["for example `slob drop", "`slob drop -h`"]),
+        ("drop 3", 2, &["'3'", "for example `slob drop"]),
+        ("verify nosuch", 2, &["for example `slob verify"]),
+        ("conf UPDATE_PCT", 2, &["for example `slob conf"]),
+        ("doctor extra", 2, &["for example `slob doctor"]),
+        ("demo --target x", 2, &["--target is a flag of `slob setup`, `slob run`"]),
+        ("--target null: run", 2, &["--target is a flag of `slob setup`, `slob run`"]),
+        ("list --sort iops", 2, &["for example `slob list`"]),
+        ("report --pdf", 2, &["for example `slob report`"]),
+        ("trend --figure x", 2, &["for example `slob trend"]),
+        ("probe . --size 1", 2, &["'--size-mb'"]),
+        // Something is missing.
+        ("compare", 2, &["were not provided", "for example `slob compare latest~1 latest`"]),
+        ("campaign", 2, &["PLAN.toml", "for example `slob campaign"]),
+        ("mark", 2, &["<TEXT>", "for example `slob mark"]),
+        ("awr info", 2, &["<FILE|FOLDER>", "for example `slob awr info"]),
+        ("gate once", 2, &["nothing is required", "--require physical"]),
+        ("gate --require", 2, &["--require <REQUIREMENT>"]),
+        ("profile", 2, &["say what to profile", "--target"]),
+        ("compare once", 2, &["nothing to compare", "`slob compare latest~1 latest`"]),
+        ("compare once nosuch", 2, &["there is no run 'nosuch'", &runs]),
+        ("mark hello", 2, &["no run is under way in runs", "--results-dir"]),
+        ("search nosuch.json --target null:", 2, &["nosuch.json", "`slob profile` makes one"]),
+        ("trend nosuch", 2, &["there is no run 'nosuch'", &runs]),
+        ("list nosuch", 2, &["there is no run 'nosuch'", &runs]),
+        ("report latest~99", 2, &["goes too far back", "1 run"]),
+        ("report --field nosuch", 2, &["no field 'nosuch'", "`slob report --json` shows all"]),
+        ("awr info nosuch.html", 2, &["nosuch.html"]),
+        ("conf --init --conf nosuch/s.conf", 2, &["nosuch/s.conf", "make its folder first"]),
+        ("profile postgres://u@127.0.0.1:1/d", 2, &["an address", "slob profile --target"]),
+        // Targets.
+        ("run --target /data/slob", 2, &["does not begin with a scheme", "sqlite:FOLDER"]),
+        ("doctor --target sqlite", 2, &["does not begin with a scheme", "sqlite:FOLDER"]),
+        ("run --target sqlite:", 2, &["write sqlite:FOLDER"]),
+        (
+            "run --target postgresql://u@h/d",
+            2,
+            &["no engine of that name", "write postgres://USER@HOST:PORT/DATABASE"],
+        ),
+        ("run --target mariadb://u@h", 2, &["no engine of that name", "write mysql://USER@HOST:PORT"]),
+        ("run --target https://h", 2, &["no engine of that name", "this build knows sqlite:FOLDER"]),
+        ("run --target postgres:/u@h/d", 2, &["'@' in the path", "'//'"]),
+        ("run --target postgres://u@nosuch.invalid/d", 2, &["nosuch.invalid", "check the host's name"]),
+        ("probe --ladder --target null:", 2, &["stores no blocks", "slob probe --ladder"]),
+        ("probe /nosuch", 2, &["/nosuch does not exist", "create it first"]),
+        ("probe /etc/passwd", 2, &["/etc/passwd is not a folder"]),
+        // Values.
+        ("run --target null: -t 0", 2, &["THREADS_PER_SCHEMA is '0'", "Correct --threads"]),
+        ("run --target null: latest", 2, &["SCHEMAS is 'latest'"]),
+        ("run --target null: 1 2 3", 2, &["unexpected value '3'"]),
+        ("run --target null: --time -5", 2, &["RUN_TIME is '-5'", "90s, 15m, 8h"]),
+        ("run --target null: --warmup never", 2, &["WARMUP is 'never'", "Correct --warmup"]),
+        ("run --target null: --rate fast", 2, &["RATE is 'fast'", "100@0s,400@60s"]),
+        ("run --target null: --name a/b", 2, &["RUN_NAME is 'a/b'", "letters a-z"]),
+        ("run --target null: --observe ssh:", 2, &["OBSERVE is 'ssh:'", "pid:N"]),
+        ("run --target null: --trace=sometimes", 2, &["'sometimes'", "after, window, off"]),
+        ("run --target null: --repeat 0", 2, &["'0'", "2..=100"]),
+        ("setup --scale 0 1", 2, &["SCALE is '0'", "80M"]),
+        ("setup 0 --target sqlite:./e", 2, &["SCHEMAS is '0'"]),
+        ("list --since yesterday", 2, &["'yesterday'", "2026-11-20"]),
+        ("list --status done", 2, &["'done'", "completed, interrupted, failed"]),
+        ("list --columns nosuch", 2, &["no column 'nosuch'", "--columns help"]),
+        ("gate once --require 'speed > 5'", 2, &["no figure 'speed'", "iops, read-p99"]),
+        ("gate once --max-loss 5 --baseline once", 2, &["'5' is no loss", "iops 3 %"]),
+        ("probe . --seconds -1", 2, &["'-1'", "for example `slob probe"]),
+        ("help nosuch", 2, &["nosuch"]),
     ];
     for (line, code, words) in mistakes {
         let called = folder.slob(line);
         assert_eq!(called.code, code, "{line}: {}", called.all());
         assert_contains(&called.stderr, words);
-        let misleading = ["1 of 1", "similar value", "use '-- --", "similar argument"];
+        let misleading = ["1 of 1", "similar value", "use '-- --", "--gate", "--oracle"];
         assert!(!misleading.iter().any(|words| called.stderr.contains(words)), "{line}: {}", called.stderr);
     }
 }

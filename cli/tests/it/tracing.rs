@@ -169,7 +169,7 @@ fn a_ladder_reads_the_same_blocks_by_each_path() {
         assert!(of("mean_us", storage) > of("mean_us", 2).max(of("mean_us", 4)), "{rungs:?}");
     }
     assert_eq!(folder.last_record()["name"], "ladder-storage");
-    let page = fs::read_to_string(folder.path().join("ladder.html")).unwrap();
+    let page = fs::read_to_string(folder.path().join("probe.html")).unwrap();
     assert_contains(&page, &["A read by each path", "past the buffer cache"]);
 }
 

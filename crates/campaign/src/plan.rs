@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use slob_demand::{Options, parse_time};
-use slob_spec::{Kind, SpecErrors};
+use slob_spec::{Kind, SpecErrors, Table};
 use strum::VariantArray;
 
 use crate::hook::{CommandLine, Hook, Moment};
@@ -767,27 +767,43 @@ fn unknown_of(table: &toml::Table, known: &[String], place: &str) -> Vec<PlanErr
     let error = |key: &String| PlanError::UnknownKey {
         place: place.to_owned(),
         key: key.clone(),
-        nearest: nearest(key, known),
+        advice: advice_on(key, known),
     };
     unknown.map(error).collect()
 }
 
-fn nearest(key: &str, known: &[String]) -> Option<String> {
-    let alike = |name: &&String| strsim::jaro_winkler(&key.to_lowercase(), name);
-    let best = known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
-    // Parameters belong in the settings; writing them at the top is a common slip.
-    if key.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_') {
-        return Some(format!("settings.{key}"));
+/// Where an unknown key belongs, or the likely one.
+fn advice_on(key: &str, known: &[String]) -> String {
+    let sections = [
+        ("at the top of the plan", keys::<RawPlan>()),
+        ("in [[variant]]", keys::<RawVariant>()),
+        ("in [[model]]", keys::<RawModel>()),
+        ("in [[neighbour]]", keys::<RawNeighbour>()),
+        ("in [demand]", keys::<Options>()),
+        ("in a hook such as variant.prepare", HOOK_KEYS.map(str::to_owned).to_vec()),
+    ];
+    let places = sections.iter().filter(|(_, keys)| keys.iter().any(|known| known == key));
+    let places: Vec<&str> = places.map(|(place, _)| *place).collect();
+    if !places.is_empty() {
+        return format!("; it belongs {}", places.join(", or "));
     }
-    (alike(&best) >= ALIKE).then(|| best.clone())
+    // Writing a parameter at the top is a common slip.
+    let is_parameter = |name: &str| Table::new("", &[]).params().iter().any(|param| param.key == name);
+    let upper = key.to_uppercase();
+    if key == upper || is_parameter(&upper) {
+        return format!("; a parameter belongs in settings: settings.{upper}");
+    }
+    let alike = |name: &&String| strsim::jaro_winkler(&key.to_lowercase(), name);
+    let best = known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|best| alike(best) >= ALIKE);
+    best.map(|key| format!("; did you mean {key}?")).unwrap_or_default()
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     #[error("{file}: {message}")]
     Toml { file: String, message: String },
-    #[error("{place}: there is no key '{key}'{}", did_you_mean(nearest.as_deref()))]
-    UnknownKey { place: String, key: String, nearest: Option<String> },
+    #[error("{place}: there is no key '{key}'{advice}")]
+    UnknownKey { place: String, key: String, advice: String },
     #[error("{place}: {key} is {value}; it must be {permitted}")]
     Value { place: String, key: &'static str, value: String, permitted: String },
     #[error("{place}: {what}")]
@@ -839,10 +855,6 @@ impl fmt::Display for PlanErrors {
 }
 
 impl std::error::Error for PlanErrors {}
-
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map(|key| format!("; did you mean {key}?")).unwrap_or_default()
-}
 
 #[cfg(test)]
 mod tests;

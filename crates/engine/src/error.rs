@@ -54,6 +54,12 @@ impl EngineError {
         self
     }
 
+    /// Adds another remedy to the one that is there.
+    pub fn or_advice(mut self, other: &str) -> Self {
+        let advice = self.advice.take().map(|advice| advice + "; ").unwrap_or_default();
+        self.with_advice(advice + other)
+    }
+
     /// Adds the remedy, if any.
     pub fn advised(self, advice: Option<&str>) -> Self {
         Self { advice: advice.map(str::to_owned).or(self.advice), ..self }

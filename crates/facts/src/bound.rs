@@ -26,7 +26,7 @@ fn plain(name: &str) -> String {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no figure '{name}'{near}: `slob list --columns help` lists them",
+#[error("there is no figure '{name}'{near}: `slob list --columns help` lists them, beside the short ones: iops, read-p99, p99",
     near = did_you_mean(name, figure::ALL.iter().map(|figure| figure.name)))]
 pub struct NoFigure {
     name: String,

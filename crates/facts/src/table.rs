@@ -114,6 +114,11 @@ impl Column {
         Self { most: Some(most), ..self }
     }
 
+    /// Numbers are never cut.
+    fn widest(&self, most: usize) -> usize {
+        self.most.unwrap_or(if self.is_of_numbers { usize::MAX } else { most })
+    }
+
     fn name(&self) -> &str {
         self.name.unwrap_or(&self.head)
     }
@@ -129,6 +134,10 @@ pub struct Table {
 }
 
 const WIDEST_ON_PAGE: usize = 60;
+/// Widest name of a row in a narrow terminal.
+const WIDEST_NAME: usize = 24;
+/// Words are not wrapped to less: a table gets parts below each other then.
+const LEAST_WORDS: usize = 12;
 const GAP: &str = "  ";
 
 impl Table {
@@ -170,13 +179,37 @@ impl Table {
         Self::new(places.iter().map(|at| self.columns[*at].clone())).with_rows(self.rows.iter().map(cells))
     }
 
+    /// The table for a terminal: no rule below the heads, each line indented by a blank. To fit into `width`, if one is given,
+    /// words are wrapped, or columns follow below.
     pub fn terminal(&self, width: Option<usize>) -> String {
-        let most = match width {
-            Some(width) => self.fitting(width.saturating_sub(GAP.len() * self.columns.len())),
-            None => usize::MAX,
+        let lines = match width.map(|width| width.saturating_sub(1)) {
+            None => self.lines(usize::MAX, false),
+            Some(width) => match self.fitting(width) {
+                Some(most) => self.lines(most, false),
+                None => self.page_lines(width),
+            },
         };
-        let lines = self.lines(most, false).into_iter();
-        lines.map(|line| format!(" {line}").trim_end().to_owned() + "\n").collect()
+        lines.into_iter().map(|line| format!(" {line}").trim_end().to_owned() + "\n").collect()
+    }
+
+    /// The table without as many of the columns `spared`, in their order, as `width` asks for, and their heads.
+    pub fn narrowed(&self, width: usize, spared: &[&str]) -> (Self, Vec<String>) {
+        let (mut table, mut left_out) = (self.clone(), Vec::new());
+        if table.lines(usize::MAX, false).iter().all(|line| line.width() < width) {
+            return (table, left_out);
+        }
+        // A name is not broken before others are left out.
+        table.columns.iter_mut().take(1).for_each(|names| names.most = Some(WIDEST_NAME));
+        for name in spared {
+            if table.fitting(width.saturating_sub(1)).is_some() {
+                break;
+            }
+            let (kept, gone): (Vec<usize>, Vec<usize>) =
+                (0..table.columns.len()).partition(|at| table.columns[*at].head != *name);
+            left_out.extend(gone.iter().map(|at| table.columns[*at].head.clone()));
+            table = table.of_columns(&kept);
+        }
+        (table, left_out)
     }
 
     /// Columns beyond `width` follow below, with the names of the rows again.
@@ -213,7 +246,7 @@ impl Table {
         let column = &self.columns[at];
         let cells =
             self.rows.iter().filter_map(|row| row.get(at)).map(Cell::show).chain([column.head.clone()]);
-        let lines = cells.flat_map(|text| wrapped(&text, column.most.unwrap_or(most)));
+        let lines = cells.flat_map(|text| wrapped(&text, column.widest(most)));
         lines.map(|line| line.width()).max().unwrap_or(0)
     }
 
@@ -223,7 +256,7 @@ impl Table {
                 None => column.head.clone(),
                 Some(row) => row.get(index).map(Cell::show).unwrap_or_default(),
             };
-            wrapped(&text, column.most.unwrap_or(most))
+            wrapped(&text, column.widest(most))
         };
         let rows: Vec<Vec<Vec<String>>> = std::iter::once(None)
             .chain(self.rows.iter().map(Some))
@@ -254,16 +287,16 @@ impl Table {
         lines
     }
 
-    /// The greatest width of cells with which all columns fit.
-    fn fitting(&self, width: usize) -> usize {
-        let column = |(index, column): (usize, &Column)| {
-            let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.show().width());
-            cells.chain([column.head.width()]).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = self.columns.iter().enumerate().map(column).collect();
-        let widest = widths.iter().copied().max().unwrap_or(1);
-        let fits = |most: &usize| widths.iter().map(|width| width.min(most)).sum::<usize>() <= width;
-        (1..=widest).rev().find(fits).unwrap_or(1)
+    /// The greatest width of words with which all columns fit into `width`; `None` if they would be cut too short.
+    fn fitting(&self, width: usize) -> Option<usize> {
+        let (fixed, words): (Vec<usize>, Vec<usize>) =
+            (0..self.columns.len()).partition(|at| self.columns[*at].widest(0) > 0);
+        let widths = |places: Vec<usize>| places.into_iter().map(move |at| self.width_of(at, usize::MAX));
+        let fixed = widths(fixed).sum::<usize>() + GAP.len() * self.columns.len().saturating_sub(1);
+        let words: Vec<usize> = widths(words).collect();
+        let widest = words.iter().copied().max().unwrap_or(0).max(LEAST_WORDS);
+        let fits = |most: &usize| fixed + words.iter().map(|own| own.min(most)).sum::<usize>() <= width;
+        (LEAST_WORDS..=widest).rev().find(fits)
     }
 
     /// RFC 4180 with line feeds.
@@ -380,6 +413,34 @@ mod tests {
             .with_rows([["a", "what it is, in more words than fit"]]);
         let lines = terminal.terminal(Some(24));
         assert!(lines.lines().all(|line| line.width() <= 24) && lines.contains("what it is"), "{lines}");
+    }
+
+    #[test]
+    fn a_terminal_cuts_no_number_and_may_be_spared_columns() {
+        let mut table = Table::new([
+            Column::left("ID"),
+            Column::left("TARGET"),
+            Column::right("IOPS"),
+            Column::left("VERDICTS"),
+        ]);
+        table.row([
+            Cell::from("20261120"),
+            Cell::from("db://host/base"),
+            Cell::Count(1_000_000),
+            Cell::from("all GOOD but one"),
+        ]);
+        let wide = |text: &str| text.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
+        let wrapped = table.terminal(Some(50));
+        assert!(
+            wide(&wrapped) <= 50 && wrapped.contains("1,000,000") && wrapped.lines().count() > 2,
+            "{wrapped}"
+        );
+        let below = table.terminal(Some(30));
+        assert!(wide(&below) <= 30 && below.matches("20261120").count() > 1, "{below}");
+        let (narrow, left_out) = table.narrowed(40, &["NAME", "TARGET", "IOPS"]);
+        assert_eq!((left_out, narrow.columns.len()), (vec!["TARGET".to_owned()], 3));
+        assert!(wide(&narrow.terminal(Some(40))) <= 40);
+        assert_eq!(table.narrowed(100, &["TARGET"]).1, Vec::<String>::new());
     }
 
     #[test]

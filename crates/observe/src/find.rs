@@ -145,13 +145,29 @@ impl Candidate {
         })
     }
 
-    /// Leaves out children, which serve sessions.
+    /// Leaves out children, which serve sessions, and scripts that start a server.
     fn named(names: &[String]) -> Vec<Self> {
         let is_named = |stat: &Stat| names.iter().any(|name| stat.comm.starts_with(name.as_str()));
         let named: Vec<Stat> = all_stats().filter(is_named).collect();
-        let is_child = |stat: &Stat| named.iter().any(|parent| parent.pid == stat.ppid);
-        named.iter().filter(|stat| !is_child(stat)).filter_map(Self::of).collect()
+        let all: Vec<Place<'_>> =
+            named.iter().map(|stat| (stat.pid, stat.ppid, stat.comm.as_str())).collect();
+        named
+            .iter()
+            .zip(&all)
+            .filter(|(_, place)| is_first(place, &all))
+            .filter_map(|(stat, _)| Self::of(stat))
+            .collect()
     }
+}
+
+/// A process, its parent, and its name.
+type Place<'a> = (i32, i32, &'a str);
+
+/// A child of the same name serves sessions. The parent of another name is a script that starts the server.
+fn is_first((pid, parent, name): &Place<'_>, all: &[Place<'_>]) -> bool {
+    let serves_sessions = all.iter().any(|other| other.0 == *parent && other.2 == *name);
+    let starts_server = all.iter().any(|other| other.1 == *pid && other.2 != *name);
+    !serves_sessions && !starts_server
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -283,4 +299,17 @@ pub(crate) fn stat(pid: u32) -> Option<Stat> {
 
 fn all_stats() -> impl Iterator<Item = Stat> {
     all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The script passed for the server, which was not found.
+    #[test]
+    fn a_script_that_starts_a_server_is_not_the_server() {
+        let all = [(10, 1, "db_safe"), (11, 10, "dbd"), (20, 1, "db"), (21, 20, "db"), (30, 1, "dbd")];
+        let first: Vec<i32> = all.iter().filter(|place| is_first(place, &all)).map(|place| place.0).collect();
+        assert_eq!(first, [11, 20, 30]);
+    }
 }

@@ -195,7 +195,9 @@ pub struct Pair {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnalysisError {
-    #[error("there is nothing to analyse: no run belongs to any of the variants {0}")]
+    #[error(
+        "there is nothing to compare: {0}; name two runs or groups (`slob compare latest~1 latest`), or say with --variants or --by what differs"
+    )]
     Nothing(String),
     #[error("{0}")]
     NoFigure(String),
@@ -226,7 +228,10 @@ impl Analysis {
         let tables: Vec<Table> =
             tables.iter().filter_map(|spec| Table::of(runs, variants, spec, options)).collect();
         if tables.is_empty() {
-            return Err(AnalysisError::Nothing(known()));
+            return Err(AnalysisError::Nothing(match known().as_str() {
+                "" => "these runs have no variants".to_owned(),
+                known => format!("no run belongs to any of the variants {known}"),
+            }));
         }
         if tables.iter().all(|table| table.rows.is_empty()) {
             let reasons: Vec<&str> =

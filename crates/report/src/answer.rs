@@ -5,7 +5,7 @@ use slob_facts::table::Table;
 use strum::IntoStaticStr;
 
 use crate::html::layout::View;
-use crate::page::Page;
+use crate::page::{Page, WIDTH};
 
 /// The order is a script's: what is not known must not pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr)]
@@ -34,8 +34,13 @@ pub trait Answer: Serialize {
         None
     }
 
+    /// As it is printed.
     fn text(&self) -> String {
         self.page().into_text()
+    }
+
+    fn text_of_file(&self) -> String {
+        self.page().of_width(WIDTH)
     }
 
     fn markdown(&self) -> String {

@@ -37,7 +37,11 @@ fn place(parent: &str) -> String {
 }
 
 fn hint(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) }
+    if near.is_empty() {
+        String::new()
+    } else {
+        format!("; there is {} (`slob report --json` shows all)", near.join(", "))
+    }
 }
 
 /// `null` if the field exists and is unknown.

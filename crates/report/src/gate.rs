@@ -235,6 +235,10 @@ impl Answer for Gate {
     }
 
     fn text(&self) -> String {
+        self.table().terminal(crate::page::narrow())
+    }
+
+    fn text_of_file(&self) -> String {
         self.table().terminal(None)
     }
 

@@ -347,7 +347,7 @@ impl Serialize for Ledger {
 }
 
 impl Answer for Ledger {
-    const NAME: &'static str = "ledger";
+    const NAME: &'static str = "compare";
 
     fn page(&self) -> Page {
         let mut page = Page::default();

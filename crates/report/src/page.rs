@@ -1,17 +1,36 @@
 //! A page as blocks, and its text. HTML shows the same blocks.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use slob_facts::table::wrapped;
 
 pub(crate) use slob_facts::table::{Column, Table};
 
+/// Of files and pipes, which do not depend on a terminal.
 pub(crate) const WIDTH: usize = 100;
+/// Narrower lines break words and numbers.
+const LEAST_WIDTH: usize = 60;
+/// Of what is printed.
+static PRINTED: AtomicUsize = AtomicUsize::new(WIDTH);
 const FACT_INDENT: usize = 15;
+
+/// Fits what is printed from now on into a terminal of so many columns.
+pub fn fit_into(columns: usize) {
+    PRINTED.store(columns.clamp(LEAST_WIDTH, WIDTH), Ordering::Relaxed);
+}
+
+/// The terminal's width, if it is less than that of files.
+pub(crate) fn narrow() -> Option<usize> {
+    Some(PRINTED.load(Ordering::Relaxed)).filter(|width| *width < WIDTH)
+}
 
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     Section(String),
     /// Text only.
     Line(String),
+    /// The left and the right end of a line, without a place in HTML.
+    Ends(String, String),
     /// Over the whole width; text only.
     Rule(char),
     Fact(String, String),
@@ -32,6 +51,10 @@ impl Page {
 
     pub(crate) fn line(&mut self, line: &str) {
         self.blocks.push(Block::Line(line.to_owned()));
+    }
+
+    pub(crate) fn ends(&mut self, left: &str, right: &str) {
+        self.blocks.push(Block::Ends(left.to_owned(), right.to_owned()));
     }
 
     pub(crate) fn rule(&mut self, character: char) {
@@ -59,7 +82,7 @@ impl Page {
     pub(crate) fn into_markdown(self) -> String {
         let block = |block: &Block| match block {
             Block::Section(title) => format!("## {title}\n\n"),
-            Block::Line(_) | Block::Rule(_) => String::new(),
+            Block::Line(_) | Block::Ends(..) | Block::Rule(_) => String::new(),
             Block::Fact(name, value) if name.trim().is_empty() => format!("- {value}\n"),
             Block::Fact(name, value) => format!("- **{name}**: {value}\n"),
             Block::Hanging(head, text) if head.trim().len() > 1 => format!("- {} {text}\n", head.trim()),
@@ -77,14 +100,19 @@ impl Page {
     }
 
     pub(crate) fn into_text(self) -> String {
-        let mut text = Text::default();
+        self.of_width(PRINTED.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn of_width(self, width: usize) -> String {
+        let mut text = Text { width, text: String::new(), after_table: false };
         self.blocks.iter().for_each(|block| text.block(block));
         text.text
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Text {
+    width: usize,
     text: String,
     /// A paragraph keeps a distance from a table.
     after_table: bool,
@@ -101,7 +129,10 @@ impl Text {
                 self.line(&"~".repeat(title.chars().count()));
             }
             Block::Line(line) => self.line(line),
-            Block::Rule(character) => self.line(&character.to_string().repeat(WIDTH)),
+            Block::Ends(left, right) => {
+                self.line(&format!("{left}{right:>width$}", width = self.width.saturating_sub(left.len())));
+            }
+            Block::Rule(character) => self.line(&character.to_string().repeat(self.width)),
             Block::Fact(name, value) => {
                 self.hanging(&format!("{name:<width$}", width = FACT_INDENT - 1), value);
             }
@@ -113,7 +144,7 @@ impl Text {
                 self.hanging(" ", text);
             }
             Block::Table(table) => {
-                table.page_lines(WIDTH - 2).iter().for_each(|line| self.line(&format!("  {line}")));
+                table.page_lines(self.width - 2).iter().for_each(|line| self.line(&format!("  {line}")));
                 self.after_table = true;
             }
         }
@@ -127,7 +158,7 @@ impl Text {
 
     fn hanging(&mut self, head: &str, text: &str) {
         let indent = head.chars().count() + 1;
-        for (index, line) in wrapped(text, WIDTH.saturating_sub(indent)).iter().enumerate() {
+        for (index, line) in wrapped(text, self.width.saturating_sub(indent)).iter().enumerate() {
             let head = if index == 0 { head } else { "" };
             self.line(&format!("{head:<indent$}{line}"));
         }
@@ -151,6 +182,25 @@ mod tests {
             page.into_markdown(),
             "## In short\n\n- **First**: a\n- b\n- device: d\n\nc\n\n| A |\n| --- |\n| x\\|y |\n"
         );
+    }
+
+    #[test]
+    fn a_page_fits_into_a_narrow_terminal() {
+        let mut page = Page::default();
+        page.ends("LEFT", "right");
+        page.rule('=');
+        page.paragraph(&"word ".repeat(30));
+        page.table(&Table::new(["A", "B", "C"].map(Column::right)).with_rows([[
+            "1".repeat(30),
+            "2".repeat(30),
+            "3".repeat(30),
+        ]]));
+        for width in [100, 80, 72] {
+            let text = page.clone().of_width(width);
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert_eq!(widest, Some(width), "{text}");
+            assert!(text.starts_with("LEFT ") && text.lines().next().unwrap().ends_with("right"));
+        }
     }
 
     #[test]

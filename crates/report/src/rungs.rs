@@ -281,7 +281,7 @@ impl Serialize for Rungs {
 }
 
 impl Answer for Rungs {
-    const NAME: &'static str = "ladder";
+    const NAME: &'static str = "probe";
 
     fn page(&self) -> Page {
         let mut page = Page::default();

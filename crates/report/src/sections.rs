@@ -86,11 +86,21 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section::new(Group::Sources, setup::sources),
 ];
 
+/// The report as its file holds it.
 pub fn text_report(record: &Record) -> String {
+    report(record).of_width(WIDTH)
+}
+
+/// The report as it is printed.
+pub fn printed_report(record: &Record) -> String {
+    report(record).into_text()
+}
+
+fn report(record: &Record) -> Page {
     let figures = Run::of(record);
     let mut page = Page::default();
     SECTIONS.iter().for_each(|section| section.write(&mut page, &figures));
-    page.into_text()
+    page
 }
 
 pub fn probe_text(probe: &SavedProbe) -> String {
@@ -110,8 +120,7 @@ pub fn probe_text(probe: &SavedProbe) -> String {
 
 fn title(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
-    let (left, right) = ("OPENSLOB RUN REPORT", format!("OpenSLOB {}", record.slob_version));
-    page.line(&format!("{left}{right:>width$}", width = WIDTH - left.len()));
+    page.ends("OPENSLOB RUN REPORT", &format!("OpenSLOB {}", record.slob_version));
     page.rule('=');
     page.fact("Run", &record.id);
     page.fact(
@@ -180,14 +189,18 @@ pub fn compact_summary(record: &Record) -> String {
     if figures.is_measured() {
         page.paragraph(&summarised_load(&figures));
         summarised_roles(&figures).into_iter().for_each(|roles| page.paragraph(&roles));
-        page.paragraph(&summarised_cost(&figures));
+        Some(summarised_cost(&figures))
+            .filter(|cost| !cost.is_empty())
+            .into_iter()
+            .for_each(|cost| page.paragraph(&cost));
     }
     // Without a window there is one verdict only.
     let is_shown = |question| figures.is_measured() || question == Question::Complete;
     for verdict in figures.verdicts().iter().filter(|verdict| is_shown(verdict.question)) {
         verdict_lines(&mut page, verdict);
         // The sentence may name its remedy.
-        let remedy = verdict.finding.remedy().filter(|_| verdict.answer == Grade::Bad);
+        let remedy =
+            verdict.finding.remedy().filter(|_| matches!(verdict.answer, Grade::Bad | Grade::Unknown));
         if let Some(remedy) = remedy.filter(|remedy| !verdict.sentence().contains(&**remedy)) {
             with_commands(&mut page, &format!("{:<24}->", ""), &remedy);
         }
@@ -196,43 +209,60 @@ pub fn compact_summary(record: &Record) -> String {
 }
 
 fn summarised_load(figures: &Run<'_>) -> String {
-    let show = |figure: &Figure| figure.show(figures);
     let by = if figure::PHYSICAL_READ_MEAN_US.is_kernels(figures) { ", by the kernel" } else { "" };
     let requested = OfferedLoad::of(figures.record).map(|load| format!("; RATE: {}", load.rates()));
+    let reads = match figure::PHYSICAL_READS_PER_S.of(figures) {
+        None => "physical reads are not counted".to_owned(),
+        Some(rate) => {
+            let times = times(figures, &figure::PHYSICAL_READ_MEAN_US, &figure::PHYSICAL_READ_P99_US, by);
+            let unknown = || " (the database does not time them: `slob doctor` says how)".to_owned();
+            let times = times.unwrap_or_else(|| if rate > 0.0 { unknown() } else { String::new() });
+            format!("{} physical reads/s{times}", figure::PHYSICAL_READS_PER_S.show(figures))
+        }
+    };
+    let times = times(figures, &figure::OPERATION_MEAN_US, &figure::OPERATION_P99_US, "");
     format!(
-        "{} physical reads/s (mean {}, p99 {}{by}); {} operations/s (mean {}, p99 {}){}",
-        show(&figure::PHYSICAL_READS_PER_S),
-        show(&figure::PHYSICAL_READ_MEAN_US),
-        show(&figure::PHYSICAL_READ_P99_US),
-        show(&figure::OPERATIONS_PER_S),
-        show(&figure::OPERATION_MEAN_US),
-        show(&figure::OPERATION_P99_US),
+        "{reads}; {} operations/s{}{}",
+        figure::OPERATIONS_PER_S.show(figures),
+        times.unwrap_or_default(),
         requested.unwrap_or_default(),
     )
+}
+
+/// The latencies that are known, in parentheses.
+fn times(figures: &Run<'_>, mean: &Figure, p99: &Figure, by: &str) -> Option<String> {
+    let known = |(name, of): (&str, &Figure)| of.of(figures).map(|_| format!("{name} {}", of.show(figures)));
+    let known: Vec<String> = [("mean", mean), ("p99", p99)].into_iter().filter_map(known).collect();
+    (!known.is_empty()).then(|| format!(" ({}{by})", known.join(", ")))
 }
 
 fn summarised_roles(figures: &Run<'_>) -> Option<String> {
     let roles = figures.record.workload.roles()?;
     let role = |sessions: u32, name: &str, [_, rate, mean, p99]: [&Figure; 4]| {
-        let [rate, mean, p99] = [rate, mean, p99].map(|figure| figure.show(figures));
-        format!("{}: {rate} operations/s (mean {mean}, p99 {p99})", plural(sessions.into(), name))
+        let times = times(figures, mean, p99, "").unwrap_or_default();
+        format!("{}: {} operations/s{times}", plural(sessions.into(), name), rate.show(figures))
     };
     let (readers, writers) = (figure::OF_READERS, figure::OF_WRITERS);
     Some(format!("{}; {}", role(roles.readers, "reader", readers), role(roles.writers, "writer", writers)))
 }
 
 fn summarised_cost(figures: &Run<'_>) -> String {
+    let known = |of: &Figure, unit: &str| of.of(figures).map(|_| format!("{} {unit}", of.show(figures)));
+    let is_device_seen = figure::DEVICE_READS_PER_S.of(figures).is_some();
     let ceiling = match figures.is_above_probe() {
-        true => format!("reads from the device: {}", ABOVE_PROBE.trim_end_matches('.')),
-        false => format!("{} % of the device's ceiling", figure::PERCENT_OF_CEILING.show(figures)),
+        true => Some(format!("reads from the device: {}", ABOVE_PROBE.trim_end_matches('.'))),
+        false => known(&figure::PERCENT_OF_CEILING, "% of the device's ceiling").or_else(|| {
+            is_device_seen.then(|| "the device was not probed: `slob doctor` says how".to_owned())
+        }),
     };
-    format!(
-        "{} logical reads/s; {} {}; {} redo MB/s; {ceiling}",
-        figure::LOGICAL_READS_PER_S.show(figures),
-        figure::PHYSICAL_READS_PER_DB_CPU_S.show(figures),
-        figure::PHYSICAL_READS_PER_DB_CPU_S.heading,
-        figure::REDO_MB_PER_S.show(figures),
-    )
+    let per_cpu = &figure::PHYSICAL_READS_PER_DB_CPU_S;
+    let parts = [
+        known(&figure::LOGICAL_READS_PER_S, "logical reads/s"),
+        known(per_cpu, per_cpu.heading),
+        known(&figure::REDO_MB_PER_S, "redo MB/s"),
+        ceiling,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ const WAITS: &str = "waits";
 const STATUS_QUERY: &str = "SHOW GLOBAL STATUS";
 /// MariaDB times reads only with performance_schema=ON. Untimed reads give no row: a constant sum would look like reads without
 /// time.
-const READS_QUERY: &str = include_str!("../sql/data_reads.sql");
+pub(crate) const READS_QUERY: &str = include_str!("../sql/data_reads.sql");
 /// Waits of our account's sessions only; background threads take no session's time. Waits for tables are sums of the others.
 /// Events without a clock have no time.
 const WAITS_QUERY: &str = include_str!("../sql/waits.sql");

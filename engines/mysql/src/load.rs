@@ -42,6 +42,11 @@ pub(crate) fn lock(servers: &Servers<Connector>) -> Result<TargetLock> {
     Ok(Box::new(conn))
 }
 
+/// The statements that let an account load and run.
+pub(crate) fn grants(to: &str) -> String {
+    format!("GRANT ALL ON `slob%`.* TO {to}; GRANT SELECT ON mysql.innodb_index_stats TO {to}")
+}
+
 /// Checks rights on our databases and on the statistics of layout. A lack is an error of [`ErrorKind::Privilege`] with the
 /// statements that help.
 pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
@@ -53,9 +58,6 @@ pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
     let account = |of: &str| match of.rsplit_once('@') {
         Some((user, host)) => format!("'{user}'@'{host}'"),
         None => format!("'{of}'"),
-    };
-    let grants = |to: &str| {
-        format!("GRANT ALL ON `slob%`.* TO {to}; GRANT SELECT ON mysql.innodb_index_stats TO {to}")
     };
     if current.starts_with('@') && !named.starts_with('@') {
         let own = account(&named);
@@ -69,8 +71,14 @@ pub(crate) fn check_account(conn: &mut Conn) -> Result<()> {
         )));
     }
     // A missing database is refused only to an account that may not create it.
+    // Rights come before tables: none of these exists, so nothing is made or changed.
     let last = SchemaNo::up_to(u16::MAX).last().map(database).unwrap_or_default();
-    let asked = [format!("USE {last}"), "SELECT 1 FROM mysql.innodb_index_stats LIMIT 0".to_owned()];
+    let asked = [
+        format!("USE {last}"),
+        format!("CREATE TABLE {last}.slob_asks LIKE {last}.slob_none"),
+        format!("INSERT INTO {last}.slob_none VALUES (1)"),
+        "SELECT 1 FROM mysql.innodb_index_stats LIMIT 0".to_owned(),
+    ];
     for question in asked {
         let Err(error) = conn.query_drop(question) else { continue };
         if code_of(&error).is_some_and(|code| REFUSED.contains(&code)) {

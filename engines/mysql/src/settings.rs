@@ -5,6 +5,7 @@ use slob_engine::{EngineError, ErrorKind, Result, Server};
 use slob_server::{LoopPlace, ServerSettings, Sizes, literals, loaded_blocks};
 
 use crate::catalog;
+use crate::counters::READS_QUERY;
 use crate::engine::Product;
 use crate::sql::Ask;
 use crate::statement::widest_stretch;
@@ -103,11 +104,16 @@ pub(crate) fn describe(conn: &mut Conn, product: &Product, loop_place: LoopPlace
         data: loaded_blocks(&catalog::schemas(conn)?).map(|blocks| blocks * u64::from(block_bytes)),
         cache: found.number("innodb_buffer_pool_size"),
     };
+    let mut advice = advice(&found, sizes);
+    let is_timed = found.get("performance_schema") == Some("ON");
+    if is_timed && conn.rows(step, READS_QUERY).is_err() {
+        advice.push(UNTIMED.to_owned());
+    }
     Ok(Server {
         product: product.name().into(),
         version: product.version.clone(),
         block_bytes,
-        advice: advice(&found, sizes),
+        advice,
         checks_blocks: checks_blocks(&found),
         cache_bytes: None,
         direct_io_advice: (direct_io(&found) == Some(false)).then(|| direct_io_advice(&found)),
@@ -125,7 +131,16 @@ fn advice(found: &ServerSettings, sizes: Sizes) -> Vec<String> {
     fits.chain(found.advice(ADVICE)).chain(log).collect()
 }
 
+const UNTIMED: &str = "this account may not read performance_schema: the time of the server's reads is unknown. An administrator allows it with \
+     GRANT SELECT ON performance_schema.* TO the account.";
+
 const ADVICE: &[(&str, &str, &str)] = &[
+    (
+        "performance_schema",
+        "OFF",
+        "performance_schema is off: the server does not measure the time of its reads. performance_schema=ON in the option file and a restart switch \
+         it on.",
+    ),
     (
         "innodb_flush_log_at_trx_commit",
         "0",

@@ -126,7 +126,12 @@ const ADVICE: &[(&str, &str, &str)] = &[
         "off",
         "full_page_writes is off: there is less redo than a server that survives torn blocks must write.",
     ),
-    ("track_io_timing", "off", "track_io_timing is off: the server does not measure the time of its reads."),
+    (
+        "track_io_timing",
+        "off",
+        "track_io_timing is off: the server does not measure the time of its reads. A superuser switches it on with \
+         ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf();",
+    ),
     (
         "data_checksums",
         "on",

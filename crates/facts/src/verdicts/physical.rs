@@ -65,7 +65,7 @@ findings! {
             "of {reads} reads {requests} at most caused a request: your OS page cache served the others. The storage \
              delivered as many bytes because the system read ahead.";
         /// Others' requests may replace those that the database's reads did not cause.
-        RequestsOfOthers { reads: Count } = UNKNOWN.remedy(TRACE) =>
+        RequestsOfOthers { reads: Count, is_timed: bool } = UNKNOWN.remedy(if *is_timed { TRACE } else { TRACE_OR_TIME }) =>
             "the kernel fetched enough bytes, but others read from the device too: how many of {reads} reads \
              caused a request is not counted.";
         TooFewReads { reads: Count } = UNKNOWN.by(&LEAST_READS) =>
@@ -124,6 +124,9 @@ fn traced_judgement(share: f64) -> Judgement {
 
 const COMPRESSED: &str =
     "Load with OBFUSCATE_COLUMNS=TRUE into a folder without compression (`chattr +C` before loading).";
+
+const TRACE_OR_TIME: &str = "`slob run --trace=after` as root tells it read by read; times of reads tell it too, if the server measures them: \
+     `slob doctor` says how.";
 
 const TRACE: &str = "`slob run --trace=after` as root tells it read by read.";
 
@@ -388,7 +391,7 @@ fn requests_missing(figures: &Figures<'_>) -> Option<PhysicalFinding> {
             too_fast(record, mean_us, device_us, ratio(mean_us, device_us)?)
         }
         Some((mean_us, device_us)) if mean_us >= MOSTLY_CACHED.share() * device_us => None,
-        _ => Some(PhysicalFinding::RequestsOfOthers { reads: Count(reads) }),
+        times => Some(PhysicalFinding::RequestsOfOthers { reads: Count(reads), is_timed: times.is_some() }),
     }
 }
 

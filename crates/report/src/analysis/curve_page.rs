@@ -11,7 +11,7 @@ use slob_facts::{Claim, Figure, GroupVerdicts, figure};
 use slob_stats::summary::mean;
 
 impl Answer for Curve {
-    const NAME: &'static str = "saturate";
+    const NAME: &'static str = "search";
 
     fn page(&self) -> Page {
         let mut page = Page::default();

@@ -522,7 +522,7 @@ fn price(name: &str, baseline: &Matrix, matrix: &Matrix) -> Option<String> {
 }
 
 impl Answer for Neighbours {
-    const NAME: &'static str = "analysis";
+    const NAME: &'static str = "compare";
 
     fn page(&self) -> Page {
         let mut page = Page::default();

@@ -14,7 +14,7 @@ use slob_facts::format::{capitalised, duration_us, fixed, or_absent, plural, sig
 use slob_facts::{Claim, Question};
 
 impl Answer for Analysis {
-    const NAME: &'static str = "analysis";
+    const NAME: &'static str = "compare";
 
     fn page(&self) -> Page {
         let mut page = Page::default();

@@ -238,7 +238,7 @@ impl Group {
 }
 
 impl Answer for Diff {
-    const NAME: &'static str = "diff";
+    const NAME: &'static str = "compare";
 
     fn page(&self) -> Page {
         let mut page = Page::default();

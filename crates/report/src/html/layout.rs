@@ -238,7 +238,7 @@ fn one(block: &Block) -> Markup {
         Block::Hanging(_, item) => html! { li { (markup(item)) } },
         Block::Paragraph(paragraph) => html! { p class="note" { (markup(paragraph)) } },
         Block::Table(table) => table_html(table),
-        Block::Line(_) | Block::Rule(_) => html! {},
+        Block::Line(_) | Block::Ends(..) | Block::Rule(_) => html! {},
     }
 }
 

@@ -305,7 +305,7 @@ fn sentence(
 }
 
 impl Answer for Headrooms {
-    const NAME: &'static str = "analysis";
+    const NAME: &'static str = "compare";
 
     fn page(&self) -> Page {
         let mut page = Page::default();

@@ -10,7 +10,7 @@ use crate::Answer;
 use crate::confidence::Confidence;
 use crate::diff::Diff;
 use crate::page::WIDTH;
-use slob_measure::{Counter, LatencyKind, OpKind};
+use slob_measure::{Counter, Latencies, LatencyKind, OpKind};
 use slob_stats::{Histogram, Series};
 use slob_testing::records;
 
@@ -190,6 +190,24 @@ fn section(write: fn(&mut Page, &Run<'_>), record: &Record) -> String {
 #[test]
 fn a_summary_of_a_good_run() {
     insta::assert_snapshot!(compact_summary(&records::direct_read_run()));
+}
+
+/// It said 'mean -, p99 -' and '- % of the device's ceiling'.
+#[test]
+fn a_summary_has_reasons_in_place_of_dashes() {
+    let mut record = records::direct_read_run();
+    record.latencies = Latencies::default();
+    record.probe = None;
+    let text = compact_summary(&record);
+    let head: Vec<&str> = text.lines().skip(1).take_while(|line| !line.contains("Physical?")).collect();
+    let head = head.join(" ");
+    assert!(!head.contains(" -") && !head.contains("-,"), "{head}");
+    for words in [
+        "reads/s (the database does not time them: `slob doctor`",
+        "the device was not probed: `slob doctor`",
+    ] {
+        assert!(head.contains(words), "{head}");
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ use slob_server::{
 };
 use slob_spec::{Secret, Target};
 
+use crate::load::grants;
 use crate::sql::InStep;
 use tls::Tls;
 
@@ -117,6 +118,20 @@ impl Connector {
     }
 }
 
+impl Connector {
+    /// Adds the statements that make a missing account: the server does not tell it from a wrong password.
+    fn with_statements(&self, error: EngineError) -> EngineError {
+        if !matches!(error.code(), Some("error 1045" | "error 1698")) {
+            return error;
+        }
+        let account = format!("'{}'@'%'", self.user);
+        error.or_advice(&format!(
+            "an administrator makes an account that is missing with CREATE USER {account} IDENTIFIED BY '...'; {}",
+            grants(&account)
+        ))
+    }
+}
+
 impl slob_server::Connector for Connector {
     type Connection = Conn;
 
@@ -139,7 +154,7 @@ impl slob_server::Connector for Connector {
             made => made,
         });
         made.map_err(|silence| unanswered(step(), &silence))?
-            .map_err(|error| explain(step(), &error, self.hint.as_deref()))
+            .map_err(|error| self.with_statements(explain(step(), &error, self.hint.as_deref())))
     }
 
     /// Readers may move to another node of a cluster, which has the same data. One node makes a load.

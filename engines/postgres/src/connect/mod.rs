@@ -143,10 +143,15 @@ impl Connector {
     fn with_statement(&self, error: EngineError) -> EngineError {
         let (user, database) = (quoted(&self.user), quoted(&self.database));
         let create = format!("CREATE DATABASE {database} OWNER {user}");
+        let role = || format!("CREATE ROLE {user} LOGIN PASSWORD '...', then {create}");
+        let said = error.to_string();
         let statement = match error.code() {
             Some("SQLSTATE 3D000") => create,
-            Some("SQLSTATE 28000") if error.to_string().contains("does not exist") => {
-                format!("CREATE ROLE {user} LOGIN PASSWORD '...', then {create}")
+            Some("SQLSTATE 28000") if said.contains("does not exist") => role(),
+            // The server does not tell a role that is missing from a wrong password.
+            code if code == Some("SQLSTATE 28P01") || said.contains(NO_PASSWORD) => {
+                return error
+                    .or_advice(&format!("an administrator makes a role that is missing with {}", role()));
             }
             _ => return error,
         };
@@ -325,6 +330,8 @@ fn explain(step: String, error: &postgres::Error, hint: Option<&str>) -> EngineE
     refused(reason, step, db.message().to_owned(), hint).with_code(format!("SQLSTATE {code}"))
 }
 
+/// The words of the client.
+const NO_PASSWORD: &str = "password missing";
 const PASSWORD: &str =
     "give the password in PGPASSWORD, ~/.pgpass (mode 0600) or the target, and check the user's name";
 const TLS: &str = "the server's certificate must come from an authority in sslrootcert (or the system's store) and, \
@@ -345,7 +352,7 @@ fn of_client(error: &postgres::Error, message: &str) -> (ErrorKind, &'static str
     if message.contains("does not support TLS") {
         return (ErrorKind::Connection, NO_TLS);
     }
-    if message.contains("password missing") {
+    if message.contains(NO_PASSWORD) {
         return (ErrorKind::Privilege, PASSWORD);
     }
     let advice = match io_errors().next().map(io::Error::kind) {

@@ -106,6 +106,8 @@ fn passwords_come_from_the_url_the_environment_and_a_private_file() {
     );
     let error = refused(&plain, &[]);
     assert!(error.kind() == ErrorKind::Privilege && error.to_string().contains(".pgpass"), "{error}");
+    let role = "CREATE ROLE \"app\" LOGIN PASSWORD '...', then CREATE DATABASE \"bench\" OWNER \"app\"";
+    assert!(message.contains(role) && error.to_string().contains(role), "{message}\n{error}");
 }
 
 #[test]

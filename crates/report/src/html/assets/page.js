@@ -4,7 +4,7 @@
   const root = document.documentElement;
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const coarse = matchMedia("(pointer: coarse)").matches;
-  const PRINT_WIDTH = 680;
+  const printWidth = (place) => parseInt(getComputedStyle(place).getPropertyValue("--print-width"));
   // As in the style sheet.
   const PRINT_HEIGHT = 195;
   let chosen = null;
@@ -347,12 +347,12 @@
     if (chart.traces.length < 2) return 0;
     const names = chart.traces.filter((trace) => trace.type !== "heat").map((trace) => trace.name);
     const longest = Math.max(...names.map((name) => name.length));
-    const room = (printing ? PRINT_WIDTH : place.clientWidth) - 90;
+    const room = (printing ? printWidth(place) : place.clientWidth) - 90;
     return Math.ceil(names.length / Math.max(1, Math.floor(room / (7 * longest + 60))));
   }
   function figure(chart, place, lines) {
     const isClosest = chart.traces.some((from) => from.type === "heat") || chart.traces.every((from) => from.type === "bars");
-    const across = (printing ? PRINT_WIDTH : place.clientWidth) - (chart.right ? 112 : 70);
+    const across = (printing ? printWidth(place) : place.clientWidth) - (chart.right ? 112 : 70);
     const height = printing ? PRINT_HEIGHT + LEGEND_LINE * Math.max(0, lines - 1) : place.clientHeight;
     const up = height - 70 - LEGEND_LINE * lines;
     const zoomed = printing ? undefined : ranges.get(place.dataset.chart);
@@ -408,7 +408,7 @@
       ],
     };
     if (chart.right) layout.yaxis2 = axis(chart.right, up, { overlaying: "y", side: "right", showgrid: false });
-    if (printing) Object.assign(layout, { autosize: false, width: PRINT_WIDTH, height });
+    if (printing) Object.assign(layout, { autosize: false, width: printWidth(place), height });
     // New marks leave what the reader hid, and the height that they chose; the range of time is always the one given.
     if (series) Object.assign(layout, { uirevision: "kept" }, { xaxis: { ...layout.xaxis, uirevision: String(range) } });
     return { traces, layout };
