@@ -409,7 +409,7 @@ fn pages_of_a_campaign_fit_wide_and_narrow_windows() {
     folder.slob("campaign plan.toml").success();
     folder.slob("trend c --metric operations_per_s --html").success();
     folder.slob("analyze c --html").success();
-    for (page, least) in [("trend", 1), ("analysis", 2)] {
+    for (page, least) in [("trend", 1), ("compare", 2)] {
         let path = folder.at(&format!("{page}.html"));
         for width in [1280, 400] {
             let charts = drawn(&mut browser, &path, (&format!("{page}-{width}"), width, false));
