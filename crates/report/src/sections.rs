@@ -248,11 +248,11 @@ fn summarised_roles(figures: &Run<'_>) -> Option<String> {
 
 fn summarised_cost(figures: &Run<'_>) -> String {
     let known = |of: &Figure, unit: &str| of.of(figures).map(|_| format!("{} {unit}", of.show(figures)));
-    let is_device_seen = figure::DEVICE_READS_PER_S.of(figures).is_some();
+    let is_to_be_probed = figures.record.probe.is_none() && figure::DEVICE_READS_PER_S.of(figures).is_some();
     let ceiling = match figures.is_above_probe() {
         true => Some(format!("reads from the device: {}", ABOVE_PROBE.trim_end_matches('.'))),
         false => known(&figure::PERCENT_OF_CEILING, "% of the device's ceiling").or_else(|| {
-            is_device_seen.then(|| "the device was not probed: `slob doctor` says how".to_owned())
+            is_to_be_probed.then(|| "the device was not probed: `slob doctor` says how".to_owned())
         }),
     };
     let per_cpu = &figure::PHYSICAL_READS_PER_DB_CPU_S;
