@@ -15,14 +15,14 @@ use slob_awr::info::{is_pipes, read_pipes};
 use slob_awr::{NamePattern, Scope};
 use slob_campaign::{Schedule, Sessions, State, read_campaign};
 use slob_facts::table::Cell;
-use slob_facts::{claim, figure, thresholds};
+use slob_facts::{figure, question, thresholds};
 use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
 use slob_report::analysis::{
     Analysis, Metric, Neighbours, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row,
     slob_r_tables, stem, variants_of,
 };
 use slob_report::diff::{Diff, NamedRuns};
-use slob_report::export::{hlog, prometheus};
+use slob_report::export::hlog;
 use slob_report::field::field;
 use slob_report::gate::{self, Gate, MaxLoss, Requirement};
 use slob_report::html::run_page;
@@ -95,7 +95,7 @@ pub(super) fn report(args: &ReportArgs, matches: &ArgMatches) -> Outcome {
         return output::done(&thresholds::markdown());
     }
     if args.claims {
-        return output::done(&claim::markdown());
+        return output::done(&question::markdown());
     }
     let path = Path::new(&args.saved.run);
     if awr::are_reports(path) {
@@ -165,15 +165,14 @@ pub(super) fn show(args: &ShowArgs, matches: &ArgMatches) -> Outcome {
     })
 }
 
-/// Export a run for other tools: CSV series, HdrHistogram log, Prometheus
+/// Export a run for other tools: CSV series, HdrHistogram log
 #[derive(Args)]
 #[command(after_help = format!("\
 Examples:
   slob export latest --series -o series.csv
   slob export latest --hlog -o run.hlog         for HdrHistogram's tools; values are nanoseconds
-  slob export latest --prometheus
 {NAMING}"))]
-#[command(group = ArgGroup::new("format").args(["series", "hlog", "prometheus"]).required(true))]
+#[command(group = ArgGroup::new("format").args(["series", "hlog"]).required(true))]
 pub(super) struct ExportArgs {
     #[command(flatten)]
     saved: SavedRun,
@@ -183,9 +182,6 @@ pub(super) struct ExportArgs {
     /// A histogram of operation latency per interval, as HdrHistogram log 1.3
     #[arg(long)]
     hlog: bool,
-    /// The run's figures in Prometheus' text format
-    #[arg(long)]
-    prometheus: bool,
     /// Write to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -195,8 +191,6 @@ pub(super) fn export(args: &ExportArgs, matches: &ArgMatches) -> Outcome {
     let (_, record) = args.saved.read(matches)?;
     let text = if args.hlog {
         hlog(&record).map_err(Failure::failed)?
-    } else if args.prometheus {
-        prometheus(&record)
     } else {
         series_csv(&record)
     };

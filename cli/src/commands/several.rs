@@ -95,7 +95,7 @@ Examples:
         let any = |flags: &[&str]| flags.iter().any(|flag| is_given(matches, flag));
         match () {
             () if any(&["json", "field"]) => "show",
-            () if any(&["series", "hlog", "prometheus"]) => "export",
+            () if any(&["series", "hlog"]) => "export",
             () => "text",
         }
     },

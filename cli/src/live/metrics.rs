@@ -1,5 +1,5 @@
-//! Live figures in Prometheus' text exposition format, over HTTP: GET /metrics, nothing else. Names are those of `slob export
-//! --prometheus`. Counters include the warm-up; gauges are of the last second.
+//! Live figures in Prometheus' text exposition format, over HTTP: GET /metrics, nothing else. Units are seconds and bytes.
+//! Counters include the warm-up; gauges are of the last second.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

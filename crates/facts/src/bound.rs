@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use itertools::Itertools;
 use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
 
 use crate::figure::{self, Figure};
 use crate::format::{Format, fixed, significant};
-use crate::names::did_you_mean;
 use crate::table::Cell;
 
 pub fn figure_named(name: &str) -> Result<&'static Figure, NoFigure> {
@@ -48,7 +48,6 @@ enum Side {
 pub struct Bound {
     pub figure: &'static Figure,
     side: Side,
-    /// In the unit of the figure.
     pub amount: f64,
 }
 
@@ -72,11 +71,6 @@ impl Bound {
             Side::Below => value < self.amount,
             Side::Above => value > self.amount,
         }
-    }
-
-    fn most_us(&self) -> Option<f64> {
-        let is_limit = self.figure.unit == "us" && matches!(self.side, Side::AtMost | Side::Below);
-        (is_limit && self.amount > 0.0).then_some(self.amount)
     }
 
     /// Shows enough digits to tell the value from the amount.
@@ -132,9 +126,10 @@ impl FromStr for LatencyLimit {
             Err(BadBound::Form(_)) => return Err(BadLimit::Form(text)),
             Err(error) => return Err(BadLimit::Bound(text, error)),
         };
-        match bound.most_us() {
-            Some(us) => Ok(Self { text, figure: bound.figure, us }),
-            None => Err(BadLimit::Form(text)),
+        let Bound { figure, side, amount: us } = bound;
+        match figure.unit == "us" && matches!(side, Side::AtMost | Side::Below) && us > 0.0 {
+            true => Ok(Self { text, figure, us }),
+            false => Err(BadLimit::Form(text)),
         }
     }
 }
@@ -179,6 +174,26 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.figure.name, <&str>::from(self.side), shown(self.figure, self.amount))
     }
+}
+
+/// The names most similar to `wanted`, the best first: those that contain it, then those with a similar spelling.
+pub fn similar_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    const MOST: usize = 5;
+    /// Least similarity (Jaro-Winkler, 0 to 1).
+    const SIMILAR: f64 = 0.75;
+    let similarity = |name: &str| {
+        let contains = !wanted.is_empty() && name.contains(wanted);
+        strsim::jaro_winkler(wanted, name) + if contains { 1.0 } else { 0.0 }
+    };
+    let similar = names.map(|name| (similarity(name), name)).filter(|(similarity, _)| *similarity >= SIMILAR);
+    let best_first = similar.sorted_by(|a, b| b.0.total_cmp(&a.0)).map(|(_, name)| name);
+    best_first.dedup().take(MOST).collect()
+}
+
+/// ` (did you mean sessions?)`; empty without similar names.
+pub fn did_you_mean(wanted: &str, names: impl Iterator<Item = &'static str>) -> String {
+    let near = similar_names(wanted, names).join(", ");
+    if near.is_empty() { String::new() } else { format!(" (did you mean {near}?)") }
 }
 
 #[cfg(test)]
@@ -256,5 +271,13 @@ mod tests {
             assert_eq!(figure_named(figure.name).unwrap().name, figure.name);
             assert_eq!(figure_named(&figure.short.to_uppercase()).unwrap().name, figure.name);
         }
+    }
+
+    #[test]
+    fn similar_names_come_first_and_others_not_at_all() {
+        let names = ["physical_reads_per_s", "physical_writes_per_s", "host", "redo_mb_per_s"];
+        assert_eq!(similar_names("physical_read_per_s", names.into_iter())[0], "physical_reads_per_s");
+        assert_eq!(similar_names("redo", names.into_iter()), ["redo_mb_per_s"]);
+        assert!(similar_names("zzz", names.into_iter()).is_empty());
     }
 }

@@ -29,19 +29,14 @@ pub enum Better {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Stable name for machines, with the unit.
     pub name: &'static str,
-    /// Name in tables of figures.
     pub title: &'static str,
-    /// Name with its unit, for key figures and cards.
     pub heading: &'static str,
-    /// Name for columns of tables of runs.
     pub short: &'static str,
     pub unit: &'static str,
     pub format: Format,
     pub better: Better,
     pub source: &'static str,
-    /// The verdicts that make it worthless if they are BAD.
     pub rests_on: &'static [Question],
     get: Get,
 }
@@ -62,7 +57,6 @@ enum Durations {
     Operations,
     /// An operation counts from the moment at which it was due or its session ready.
     Responses,
-    /// Waits for the first operation of a batch.
     Dispatch,
     OfRole(Role),
     Database(LatencyKind),
@@ -274,8 +268,7 @@ figures! {
     // Set.
     SESSIONS = "sessions", "Sessions", "", Neither, "schemas x threads", SET,
         Set(|record| Some(record.workload.sessions().into()));
-    SCHEMAS = "schemas", "Schemas", "", Neither, "SCHEMAS", SET,
-        Set(|record| Some(record.workload.schemas.get().into()));
+    SCHEMAS = "schemas", "Schemas", "", Neither, "SCHEMAS", SET, Set(|record| Some(record.workload.schemas.get().into()));
     THREADS_PER_SCHEMA = "threads_per_schema", "Threads on each schema", "", Neither, "THREADS_PER_SCHEMA", SET,
         Set(|record| Some(record.workload.threads_per_schema.get().into()));
     SCALE_BLOCKS = "scale_blocks", "Blocks of each schema", "blocks", Neither, "active data set of each schema", SET,
@@ -296,17 +289,13 @@ figures! {
         Set(|record| record.workload.roles().map(|roles| roles.readers.into())), short: "Readers";
     SCAN_PCT = "scan_pct", "Scans among the others (%)", "%", Neither, "of the others: short scans", SET,
         SetDecimal(|record| Some(record.workload.scan_pct.get()));
-    SEED = "seed", "Seed", "", Neither, "seed of the plan", SET,
-        Set(|record| Some(record.workload.seed));
-    RATE_PER_S = "rate_per_s", "Rate", "1/s", Neither, "RATE, in an open loop; of a schedule its mean", SET,
-        Set(mean_rate);
+    SEED = "seed", "Seed", "", Neither, "seed of the plan", SET, Set(|record| Some(record.workload.seed));
+    RATE_PER_S = "rate_per_s", "Rate", "1/s", Neither, "RATE, in an open loop; of a schedule its mean", SET, Set(mean_rate);
     WINDOW_S = "window_s", "Measured window (s)", "s", Neither,
         "length of the measured window, by which rates are divided", SET,
         Number(|run| Some(run.window_s));
-    WARMUP_S = "warmup_s", "Warm-up (s)", "s", Neither, "the record", SET,
-        SetNumber(|record| Some(record.workload.warmup_s));
-    LOAD_S = "load_s", "Load of the data (s)", "s", Neither, SAVED_LOAD, SET,
-        SetNumber(|record| Some(load(record)?.seconds));
+    WARMUP_S = "warmup_s", "Warm-up (s)", "s", Neither, "the record", SET, SetNumber(|record| Some(record.workload.warmup_s));
+    LOAD_S = "load_s", "Load of the data (s)", "s", Neither, SAVED_LOAD, SET, SetNumber(|record| Some(load(record)?.seconds));
     LOAD_MB = "load_mb", "Load of the data (MB)", "MB", Neither, SAVED_LOAD, SET,
         SetNumber(|record| Some(load(record)?.bytes as f64 / 1e6));
     LOAD_MB_PER_S = "load_mb_per_s", "Rate of the load (MB/s)", "MB/s", Neither, SAVED_LOAD, SET,
@@ -330,8 +319,7 @@ figures! {
         Number(|run| Some(run.per_s(run.durations_of(Role::Reader)?.count())));
     ROWS_PER_S = "rows_per_s", "Rows (one per block)", "1/s", Higher, "rows of these operations; each block holds one", WORK,
         Number(|run| Some(run.per_s(total_rows(run.record))));
-    COMMITS = "commits", "Transactions of the window", "", Neither, COMMITTED, COUNTS,
-        Count(|run| commits(run.record));
+    COMMITS = "commits", "Transactions of the window", "", Neither, COMMITTED, COUNTS, Count(|run| commits(run.record));
     COMMITS_PER_S = "commits_per_s", "Transactions", "1/s", Higher, COMMITTED, WORK,
         Number(|run| commits(run.record).map(|commits| run.per_s(commits)));
     // Visits of blocks in the buffer cache.
@@ -381,8 +369,7 @@ figures! {
         Number(|run| Some(db_time_s(run.record)? / run.window_s)), format: Format::Hundredths;
 
     // Latencies.
-    OPERATION_MEAN_US = "operation_mean_us", "Operation, mean", "us", Lower, TIMED, WORK,
-        Number(|run| mean_us(run.operations()));
+    OPERATION_MEAN_US = "operation_mean_us", "Operation, mean", "us", Lower, TIMED, WORK, Number(|run| mean_us(run.operations()));
     OPERATION_P50_US = "operation_p50_us", "Operation, p50", "us", Lower, TIMED, WORK, Percentile(Operations, 50.0);
     OPERATION_P90_US = "operation_p90_us", "Operation, p90", "us", Lower, TIMED, WORK, Percentile(Operations, 90.0);
     OPERATION_P95_US = "operation_p95_us", "Operation, p95", "us", Lower, TIMED, WORK, Percentile(Operations, 95.0);
@@ -398,8 +385,7 @@ figures! {
         Number(|run| mean_us(&run.durations_of(Role::Reader)?));
     READER_OPERATION_P99_US = "reader_operation_p99_us", "Operation of a reader, p99", "us", Lower, OF_ROLE, WORK,
         Percentile(OfRole(Role::Reader), 99.0);
-    RESPONSE_MEAN_US = "response_mean_us", "Response, mean", "us", Lower, RESPONSE, WORK,
-        Number(|run| mean_us(run.responses()));
+    RESPONSE_MEAN_US = "response_mean_us", "Response, mean", "us", Lower, RESPONSE, WORK, Number(|run| mean_us(run.responses()));
     RESPONSE_P50_US = "response_p50_us", "Response, p50", "us", Lower, RESPONSE, WORK, Percentile(Responses, 50.0);
     RESPONSE_P99_US = "response_p99_us", "Response, p99", "us", Lower, RESPONSE, WORK, Percentile(Responses, 99.0);
     RESPONSE_MAX_US = "response_max_us", "Response, max", "us", Lower, RESPONSE, WORK, Percentile(Responses, 100.0);
@@ -411,8 +397,7 @@ figures! {
         "time in which sessions were ready and no operation of theirs was at work", LOAD,
         Number(|run| {
             let waiting_s = outside_s(run.record, |session| session.waiting_us)?;
-            ratio(100.0 * waiting_s, run.window_s * run.record.sessions.len() as f64)
-        });
+            ratio(100.0 * waiting_s, run.window_s * run.record.sessions.len() as f64) });
     BACKLOG = "backlog", "Operations due and not done", "", Lower,
         "with RATE: operations that were due at the end of the window and not done", COUNTS,
         Count(|run| run.record.backlog);
@@ -480,8 +465,7 @@ figures! {
     DB_CPUS = "db_cpus", "DB CPU (s)", "", Neither,
         "DB CPU per second: CPUs that the database kept busy, on average", LOAD,
         Number(|run| ratio(run.db_cpu_s()?, run.observed_s())), format: Format::Hundredths;
-    DB_CPU_S = "db_cpu_s", "DB CPU of the window (s)", "s", Neither, DB_CPU, COUNTS,
-        Number(|run| run.db_cpu_s());
+    DB_CPU_S = "db_cpu_s", "DB CPU of the window (s)", "s", Neither, DB_CPU, COUNTS, Number(|run| run.db_cpu_s());
     DB_CPU_PERCENT_OF_HOST = "db_cpu_percent_of_host", "DB CPU (% of the host's CPUs)", "%", Neither, DB_CPU, LOAD,
         Number(|run| run.percent_of_host(run.db_cpu_s()?));
     DB_CPU_PERCENT_OF_DB_TIME = "db_cpu_percent_of_db_time", "DB CPU (% of DB time)", "%", Neither, DB_CPU, LOAD,
@@ -493,8 +477,7 @@ figures! {
     // The same time as `db_cpu_s` with an embedded database.
     CLIENT_CPU_S = "client_cpu_s", "CPU of this program (s)", "s", Neither, "CPU time of this program", COUNTS,
         Number(|run| run.client_cpu_s());
-    HOST_BUSY_PERCENT = "host_busy_percent", "Host CPU busy (%)", "%", Neither, HOST, LOAD,
-        Number(host_busy_percent);
+    HOST_BUSY_PERCENT = "host_busy_percent", "Host CPU busy (%)", "%", Neither, HOST, LOAD, Number(host_busy_percent);
     HOST_USER_PERCENT = "host_user_percent", "Host CPU user (%)", "%", Neither, HOST, LOAD,
         Number(|run| run.percent_of_cpus(|cpu| cpu.user_s + cpu.nice_s));
     HOST_SYSTEM_PERCENT = "host_system_percent", "Host CPU system (%)", "%", Neither, HOST, LOAD,
@@ -572,11 +555,9 @@ figures! {
         Number(foreign_read_mb_per_s);
 
     // The probe. The ceiling is the most random reads of one block per second of any step.
-    CEILING_IOPS = "ceiling_iops", "Ceiling of the device (IOPS)", "1/s", Neither, PROBE, SET,
-        Number(ceiling_iops);
+    CEILING_IOPS = "ceiling_iops", "Ceiling of the device (IOPS)", "1/s", Neither, PROBE, SET, Number(ceiling_iops);
     // A step with as many sessions as the run.
-    SYNC_IOPS = "sync_iops", "Synchronous reads of the device (IOPS)", "1/s", Neither, PROBE, SET,
-        Number(sync_iops);
+    SYNC_IOPS = "sync_iops", "Synchronous reads of the device (IOPS)", "1/s", Neither, PROBE, SET, Number(sync_iops);
     // Unknown for a run above the probe.
     PERCENT_OF_CEILING = "percent_of_ceiling", "Of the device's ceiling (%)", "%", Neither, PROBE, LOAD,
         Number(|run| percent_of_ceiling(run).filter(is_credible)),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
+use itertools::Itertools;
 use serde::Serialize;
 pub use slob_awr::info::plain_number;
 use slob_host::GroupLimits;
@@ -11,17 +12,11 @@ pub const ABSENT: &str = "-";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// `19,507`
     Whole,
-    /// `63.4`
     Tenths,
-    /// `0.83`
     Hundredths,
-    /// `1.000`
     Thousandths,
-    /// About four digits: `345.6`.
     Significant,
-    /// `99.98`
     Percent,
     /// `+1.2`
     SignedPercent,
@@ -47,7 +42,6 @@ impl Format {
     }
 }
 
-/// Types of numbers with their form in sentences. JSON holds plain numbers.
 macro_rules! numbers {
     ($($(#[$about:meta])* $name:ident($number:ty) = $show:expr;)*) => {$(
         $(#[$about])*
@@ -165,8 +159,8 @@ pub fn limits(group: &GroupLimits) -> String {
     let cpus = group.cpus.map(|cpus| format!("{} CPUs", fixed(cpus, 2)));
     let memory = group.memory_bytes.map(|bytes| format!("{} of memory", size(bytes)));
     let io = (!group.io.is_empty()).then(|| format!("I/O {}", group.io.join(", ")));
-    let all: Vec<String> = cpus.into_iter().chain(memory).chain(io).collect();
-    let all = if all.is_empty() { "none".to_owned() } else { all.join("; ") };
+    let all = cpus.into_iter().chain(memory).chain(io).join("; ");
+    let all = if all.is_empty() { "none" } else { &all };
     format!("{all}, of the control group {} (version {})", group.path, group.version)
 }
 

@@ -1,5 +1,6 @@
 //! The mean time of a read by the database's clock, split into what the kernel saw below.
 
+use itertools::Itertools;
 use slob_measure::{Counter, KernelTrace, LatencyKind, Span};
 use slob_record::{Record, TraceRecord};
 use slob_stats::Histogram;
@@ -13,7 +14,6 @@ pub struct Ladder<'a> {
     pub trace: &'a TraceRecord,
     /// Absent if the database has no clock.
     database_us: Option<f64>,
-    /// Present if the database keeps each duration.
     pub database: Option<&'a Histogram>,
     pub calls: Histogram,
     pub parts: Vec<Part>,
@@ -42,10 +42,7 @@ impl<'a> Ladder<'a> {
         let trace = record.trace.as_ref()?;
         let kernel = &trace.kernel;
         let cached = cached_share(trace)?;
-        let calls = match cached > 0.0 {
-            true => kernel.reads(),
-            false => waited(kernel),
-        };
+        let calls = if cached > 0.0 { kernel.reads() } else { waited(kernel) };
         let mean_of = |span: Span| kernel.span(span).and_then(mean_us).unwrap_or(0.0);
         let waited = waited(kernel);
         let cached_us = cached * mean_of(Span::ReadFromCache);
@@ -62,8 +59,7 @@ impl<'a> Ladder<'a> {
         if let Some(database_us) = database_us {
             parts.insert(0, Part { name: DATABASE, us: database_us - call_us });
         }
-        let latency =
-            trace.latencies.get(LatencyKind::PhysicalRead).filter(|latency| latency.exact.is_none());
+        let latency = trace.latencies.get(LatencyKind::PhysicalRead).filter(|own| own.exact.is_none());
         let database = latency.map(|latency| &latency.histogram).filter(|durations| !durations.is_empty());
         Some(Self { trace, database_us, database, calls, parts })
     }
@@ -75,14 +71,13 @@ impl<'a> Ladder<'a> {
     pub fn parts_words(&self) -> String {
         const LEAST: f64 = 0.01;
         let whole_us = self.whole_us();
-        let mut parts: Vec<&Part> = self.parts.iter().filter(|part| part.us > LEAST * whole_us).collect();
-        parts.sort_by(|a, b| b.us.total_cmp(&a.us));
-        let words = parts.iter().map(|part| {
+        let parts = self.parts.iter().filter(|part| part.us > LEAST * whole_us);
+        let words = |part: &Part| {
             let share = ratio(100.0 * part.us, whole_us).map(|share| format!(" ({} %)", Percent(share)));
             format!("{} took {}{}", part.name, duration_us(part.us), share.unwrap_or_default())
-        });
+        };
+        let parts = parts.sorted_by(|a, b| b.us.total_cmp(&a.us)).map(words).join(", ");
         let clock = if self.database_us.is_some() { "the database's clock" } else { "the kernel's clock" };
-        let parts = words.collect::<Vec<_>>().join(", ");
         format!("Of {} that a read takes by {clock}: {parts}.", duration_us(whole_us))
     }
 
@@ -112,10 +107,8 @@ impl<'a> Ladder<'a> {
 
     pub fn page_cache_words(&self) -> Option<String> {
         let cached = Some(100.0 * cached_share(self.trace)?).filter(|percent| *percent >= 1.0)?;
-        Some(format!(
-            "{} % of the reads came from the page cache, without a request to a device.",
-            Percent(cached)
-        ))
+        let cached = Percent(cached);
+        Some(format!("{cached} % of the reads came from the page cache, without a request to a device."))
     }
 
     pub fn neighbours_words(&self) -> Option<String> {
@@ -156,10 +149,8 @@ pub fn database_reads(trace: &TraceRecord) -> Option<u64> {
 
 fn database_us(trace: &TraceRecord) -> Option<f64> {
     let timed = trace.latencies.get(LatencyKind::PhysicalRead).and_then(|latency| latency.mean_us());
-    let counted = || {
-        ratio(trace.counters.get(Counter::PhysicalReadTimeNs)? as f64 / 1e3, database_reads(trace)? as f64)
-    };
-    timed.or_else(counted)
+    let time_us = || Some(trace.counters.get(Counter::PhysicalReadTimeNs)? as f64 / 1e3);
+    timed.or_else(|| ratio(time_us()?, database_reads(trace)? as f64))
 }
 
 #[cfg(test)]

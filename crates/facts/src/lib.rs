@@ -4,13 +4,11 @@
 
 mod bottleneck;
 pub mod bound;
-pub mod claim;
 pub mod figure;
 pub mod format;
 pub mod ladder;
 pub mod measured;
-pub mod names;
-mod question;
+pub mod question;
 mod run;
 pub mod table;
 pub mod thresholds;
@@ -18,8 +16,7 @@ pub mod verdicts;
 
 pub use bottleneck::{Bottleneck, bottleneck};
 pub use bound::{BadBound, BadLimit, Bound, LatencyLimit, figure_named};
-pub use claim::{CARRIED, Claim};
 pub use figure::{Figure, Figures};
-pub use question::{Grade, Question};
+pub use question::{CARRIED, Claim, Grade, Question};
 pub use run::{Run, Standing};
 pub use verdicts::{Finding, GroupVerdicts, Judged, Verdict, verdicts};

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 
+use itertools::Itertools;
 use slob_host::{CpuTimes, DeviceCounters, DeviceUse, ProcessIo};
 use slob_measure::{Counter, Counters, LatencyKind, OpKind, WaitEvent, WaitTotal};
 use slob_record::{Interval, Neighbour, NeighbourUse, ObservedRecord, Record, SessionRecord};
@@ -29,7 +30,6 @@ const MOST_OF_HOST: f64 = 1.1;
 #[derive(Debug)]
 pub struct Measured<'a> {
     pub record: &'a Record,
-    /// The divisor of rates.
     pub window_s: f64,
     operations: OnceCell<Histogram>,
     responses: OnceCell<Histogram>,
@@ -127,7 +127,6 @@ impl<'a> Measured<'a> {
         (cpu_s > MOST_OF_HOST * host_s + SLACK_S).then_some((cpu_s, host_s))
     }
 
-    /// CPU time of the whole database if sessions share processes.
     pub fn sessions_cpu_s(&self) -> Option<f64> {
         let db = self.record.db_cpu.as_ref().filter(|_| self.impossible_db_cpu().is_none())?;
         Some(db.sessions.unwrap_or(db.cpu).total_s())
@@ -148,9 +147,8 @@ impl<'a> Measured<'a> {
         let (record, embedded) = (self.record, self.record.server.embedded);
         let reads =
             counter(record, Counter::PhysicalReadRequests).or(counter(record, Counter::PhysicalReads));
-        let waited_for = reads.map(|reads| {
-            reads.saturating_sub(counter_of_all(record, Counter::PhysicalReadsAhead).unwrap_or(0)) as f64
-        });
+        let ahead = counter_of_all(record, Counter::PhysicalReadsAhead).unwrap_or(0);
+        let waited_for = reads.map(|reads| reads.saturating_sub(ahead) as f64);
         let timed = latency_sum_s(record, LatencyKind::PhysicalRead)
             .or_else(|| Some(self.counted(Counter::PhysicalReadTimeNs)? / 1e9));
         let by_device = || {
@@ -181,7 +179,6 @@ impl<'a> Measured<'a> {
         if elsewhere { Some(0.0) } else { self.client_cpu_s() }
     }
 
-    /// Absent if it is impossible.
     pub fn percent_of_host(&self, cpu_s: f64) -> Option<f64> {
         let share = ratio(cpu_s, self.observed_s() * f64::from(self.host_cpus()?))?;
         (share <= MOST_OF_HOST).then_some(100.0 * share)
@@ -203,7 +200,6 @@ pub fn bypasses_page_cache(record: &Record) -> bool {
     record.server.direct_io == Some(true) && compressing_file_system(record).is_none()
 }
 
-/// The device counts all programs of the host.
 pub fn device_counters(record: &Record) -> Option<DeviceCounters> {
     record.host.as_ref()?.device.as_ref()?.counters
 }
@@ -243,7 +239,6 @@ fn read_bytes(record: &Record, counter: fn(&Record, Counter) -> Option<u64>) -> 
     counter(record, Counter::PhysicalReadBytes).or_else(by_blocks)
 }
 
-/// An embedded database is this process.
 pub fn own_io(record: &Record) -> Option<ProcessIo> {
     record.window?;
     if record.server.embedded { record.client_io } else { record.db_io }
@@ -308,7 +303,7 @@ pub fn neighbours_count(record: &Record, counter: Counter) -> u64 {
 
 pub fn named_neighbours(record: &Record) -> String {
     let all = record.together.iter().flat_map(|together| &together.neighbours);
-    all.map(|neighbour| neighbour.name.as_str()).collect::<Vec<_>>().join(", ")
+    all.map(|neighbour| neighbour.name.as_str()).join(", ")
 }
 
 pub fn updates(record: &Record) -> Option<u64> {
@@ -392,7 +387,6 @@ pub fn distribution(histogram: &Histogram) -> [(&'static str, Cell); 8] {
     ]
 }
 
-/// `None` below the step of the clock that timed the operations.
 pub fn session_mean_us(record: &Record, session: &SessionRecord) -> Option<f64> {
     let step = record.operations.values().filter_map(|kind| kind.latency.clock_step()).max();
     let mean_us = ratio(session.busy_us as f64, session.operations() as f64)?;
@@ -418,7 +412,6 @@ pub fn kernels_reads(record: &Record) -> Option<Histogram> {
     Some(trace.kernel.reads()).filter(|reads| !reads.is_empty())
 }
 
-/// Exact total beside a coarse histogram.
 fn exact(record: &Record, kind: LatencyKind) -> Option<WaitTotal> {
     record.latencies.get(kind)?.exact
 }
@@ -518,7 +511,6 @@ fn measured_waits(record: &Record) -> Vec<TimedEvent> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// Seconds from the start of the sessions.
     pub start_s: f64,
     pub operations_per_s: f64,
 }
@@ -541,9 +533,8 @@ pub fn operation_rates(record: &Record) -> Vec<Rate> {
 
 pub fn is_measured(record: &Record, start_s: u64) -> bool {
     let (start_s, width_s) = (start_s as f64, record.series.width_s() as f64);
-    record.window.is_some_and(|window| {
-        start_s >= window.begin_s && start_s + width_s <= window.begin_s + window.seconds
-    })
+    let is_within = |begin_s, end_s| start_s >= begin_s && start_s + width_s <= end_s;
+    record.window.is_some_and(|window| is_within(window.begin_s, window.begin_s + window.seconds))
 }
 
 pub fn window_intervals(record: &Record) -> Vec<(u64, Option<&Interval>)> {
@@ -553,11 +544,8 @@ pub fn window_intervals(record: &Record) -> Vec<(u64, Option<&Interval>)> {
 
 pub fn intervals_touching(record: &Record) -> impl Iterator<Item = &Interval> {
     let width_s = record.series.width_s() as f64;
-    let overlaps = move |start_s: f64| {
-        record.window.is_some_and(|window| {
-            start_s < window.begin_s + window.seconds && start_s + width_s > window.begin_s
-        })
-    };
+    let (begin_s, end_s) = record.window.map_or((0.0, 0.0), |of| (of.begin_s, of.begin_s + of.seconds));
+    let overlaps = move |start_s: f64| start_s < end_s && start_s + width_s > begin_s;
     record.series.points().filter(move |point| overlaps(point.start_s as f64)).filter_map(|point| point.value)
 }
 
@@ -617,7 +605,6 @@ pub const BACKLOG_S: f64 = 0.5;
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct OfferedLoad {
     done: u64,
-    /// The mean of random arrivals.
     due: f64,
     /// Allowance for chance, and for operations under way at the edges.
     slack: f64,
@@ -654,8 +641,7 @@ impl OfferedLoad {
         let (rates, width_s) = (operation_rates(record), record.series.width_s() as f64);
         let step = |(from_s, to_s, _): (f64, f64, u32)| {
             let middle = |rate: &&Rate| rate.start_s + width_s / 2.0 - workload.warmup_s;
-            let own: Vec<&Rate> =
-                rates.iter().filter(|rate| (from_s..to_s).contains(&middle(rate))).collect();
+            let own = rates.iter().filter(|rate| (from_s..to_s).contains(&middle(rate))).collect_vec();
             let (begin_s, end_s) = (own.first()?.start_s, own.last()?.start_s + width_s);
             let done: f64 = own.iter().map(|rate| rate.operations_per_s * width_s).sum();
             let due = workload.due_between(begin_s, end_s)?;

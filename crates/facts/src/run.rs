@@ -5,9 +5,8 @@ use std::ops::Deref;
 
 use slob_record::Record;
 
-use crate::claim::Claim;
 use crate::figure::{Figure, Figures};
-use crate::question::{Grade, Question};
+use crate::question::{Claim, Grade, Question};
 use crate::verdicts::{Judged, Verdict, judge};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +15,6 @@ pub enum Standing {
     Invalid(Question),
 }
 
-/// Verdicts are made on first use.
 #[derive(Debug)]
 pub struct Run<'a> {
     figures: Figures<'a>,

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
+use itertools::Itertools;
 use serde_json::{Map, Value as Json, json};
+use slob_awr::info::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::format::{ABSENT, Format, count, plain_number};
@@ -67,11 +69,11 @@ impl From<&str> for Cell {
     }
 }
 
-impl From<slob_awr::info::Value> for Cell {
-    fn from(value: slob_awr::info::Value) -> Self {
+impl From<Value> for Cell {
+    fn from(value: Value) -> Self {
         match value {
-            slob_awr::info::Value::Text(text) => Self::Text(text),
-            slob_awr::info::Value::Number(number) => Self::Number(number, Format::Significant),
+            Value::Text(text) => Self::Text(text),
+            Value::Number(number) => Self::Number(number, Format::Significant),
         }
     }
 }
@@ -93,7 +95,6 @@ pub struct Column {
     name: Option<&'static str>,
     pub head: String,
     pub is_of_numbers: bool,
-    /// The width at which cells are wrapped.
     most: Option<usize>,
 }
 
@@ -124,7 +125,6 @@ impl Column {
     }
 }
 
-/// Missing cells at the end of a row stay empty.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub columns: Vec<Column>,
@@ -153,6 +153,16 @@ impl Table {
         Self::new(std::iter::once(first).chain(heads.into_iter().map(Column::right)))
     }
 
+    /// A row for each item, by a function for each column.
+    pub fn of<'a, T: 'a, const N: usize>(
+        items: impl IntoIterator<Item = &'a T>,
+        columns: [(Column, &dyn Fn(&T) -> Cell); N],
+    ) -> Self {
+        let cells = |item| columns.iter().map(move |(_, cell)| cell(item));
+        let rows = items.into_iter().map(|item| cells(item).collect()).collect();
+        Self { rows, ..Self::new(columns.iter().map(|(column, _)| column.clone())) }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -175,7 +185,7 @@ impl Table {
         let is_known = |at: &usize| self.rows.iter().any(|row| row[*at] != Cell::Absent);
         let places = place(names.start())..=place(names.end());
         let places: Vec<usize> = (0..first).chain(places.filter(is_known)).collect();
-        let cells = |row: &Vec<Cell>| places.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();
+        let cells = |row: &Vec<Cell>| places.iter().map(|at| row[*at].clone()).collect_vec();
         Self::new(places.iter().map(|at| self.columns[*at].clone())).with_rows(self.rows.iter().map(cells))
     }
 
@@ -215,8 +225,8 @@ impl Table {
     /// Columns beyond `width` follow below, with the names of the rows again.
     pub fn page_lines(&self, width: usize) -> Vec<String> {
         let names = 0..self.names.min(self.columns.len());
-        let widths: Vec<usize> =
-            (0..self.columns.len()).map(|at| self.width_of(at, WIDEST_ON_PAGE) + GAP.len()).collect();
+        let widths =
+            (0..self.columns.len()).map(|at| self.width_of(at, WIDEST_ON_PAGE) + GAP.len()).collect_vec();
         let first: usize = widths[names.clone()].iter().sum();
         let mut parts: Vec<(usize, Vec<usize>)> = vec![(first, names.clone().collect())];
         for (at, own) in widths.iter().enumerate().skip(names.end) {
@@ -231,7 +241,7 @@ impl Table {
             }
         }
         let lines = parts.iter().map(|(_, part)| self.of_columns(part).lines(WIDEST_ON_PAGE, true));
-        lines.collect::<Vec<_>>().join(&[String::new()][..])
+        lines.collect_vec().join(&[String::new()][..])
     }
 
     fn of_columns(&self, part: &[usize]) -> Self {
@@ -258,10 +268,8 @@ impl Table {
             };
             wrapped(&text, column.widest(most))
         };
-        let rows: Vec<Vec<Vec<String>>> = std::iter::once(None)
-            .chain(self.rows.iter().map(Some))
-            .map(|row| self.columns.iter().enumerate().map(|column| wrap(column, row)).collect())
-            .collect();
+        let wrapped_row = |row| self.columns.iter().enumerate().map(|column| wrap(column, row)).collect_vec();
+        let rows = std::iter::once(None).chain(self.rows.iter().map(Some)).map(wrapped_row).collect_vec();
         let width = |index: usize| rows.iter().flat_map(|row| &row[index]).map(|line| line.width()).max();
         let widths: Vec<usize> = (0..self.columns.len()).map(|index| width(index).unwrap_or(0)).collect();
         let pad = |((text, column), width): ((&str, &Column), &usize)| {
@@ -275,12 +283,10 @@ impl Table {
         let mut lines = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             let height = row.iter().map(Vec::len).max().unwrap_or(0);
-            lines.extend(
-                (0..height)
-                    .map(|part| line(&mut row.iter().map(|cell| cell.get(part).map_or("", String::as_str)))),
-            );
+            let part = |at| line(&mut row.iter().map(|cell| cell.get(at).map_or("", String::as_str)));
+            lines.extend((0..height).map(part));
             if at == 0 && has_rule {
-                let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+                let rule = widths.iter().map(|width| "-".repeat(*width)).collect_vec();
                 lines.push(line(&mut rule.iter().map(String::as_str)));
             }
         }
@@ -301,10 +307,9 @@ impl Table {
 
     /// RFC 4180 with line feeds.
     pub fn csv(&self) -> String {
-        let heads = self.columns.iter().map(|column| csv_cell(column.name())).collect::<Vec<_>>();
-        let row = |row: &Vec<Cell>| row.iter().map(|cell| csv_cell(&cell.plain())).collect::<Vec<_>>();
-        let lines = std::iter::once(heads).chain(self.rows.iter().map(row));
-        lines.map(|cells| cells.join(",") + "\n").collect()
+        let heads = self.columns.iter().map(|column| csv_cell(column.name())).join(",");
+        let row = |row: &Vec<Cell>| row.iter().map(|cell| csv_cell(&cell.plain())).join(",");
+        std::iter::once(heads).chain(self.rows.iter().map(row)).map(|line| line + "\n").collect()
     }
 
     /// The form of `awr_info`: each cell ends with a pipe.
@@ -317,10 +322,9 @@ impl Table {
 
     pub fn to_json(&self) -> Json {
         let object = |row: &Vec<Cell>| {
-            let members = self.columns.iter().zip(row);
-            Json::Object(
-                members.map(|(column, cell)| (column.name().to_owned(), cell.json())).collect::<Map<_, _>>(),
-            )
+            let members =
+                self.columns.iter().zip(row).map(|(column, cell)| (column.name().to_owned(), cell.json()));
+            Json::Object(members.collect::<Map<_, _>>())
         };
         Json::Array(self.rows.iter().map(object).collect())
     }
@@ -338,7 +342,6 @@ impl Table {
     }
 }
 
-/// Quoted by RFC 4180 if necessary.
 pub fn csv_cell(text: &str) -> String {
     let text = without_formula(text);
     if text.contains([',', '"', '\n', '\r']) {

@@ -30,7 +30,6 @@ pub struct Verdict {
     pub question: Question,
     pub answer: Grade,
     pub finding: Finding,
-    /// In the order of their weight.
     pub others: Vec<Finding>,
 }
 
@@ -145,7 +144,6 @@ findings! {
     }
 }
 
-/// Keeps the order of equals.
 fn worst_first<F>(mut findings: Vec<F>, judgement: fn(&F) -> Judgement) -> Vec<F> {
     let answer = |finding: &F| judgement(finding).answer();
     let worst = findings.iter().map(answer).max();
@@ -197,10 +195,7 @@ impl Judgement {
 
     /// The record's remedy for its own platform replaces the general one.
     fn own_remedy(self, remedy: Option<&String>) -> Self {
-        match remedy {
-            Some(remedy) => Self { remedy: Some(Cow::Owned(remedy.clone())), ..self },
-            None => self,
-        }
+        Self { remedy: remedy.map(|remedy| Cow::Owned(remedy.clone())).or(self.remedy), ..self }
     }
 
     fn advice(self, remedy: &'static str) -> Self {

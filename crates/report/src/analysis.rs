@@ -5,7 +5,6 @@
 //! (Bonferroni's inequality: Dunn, "Multiple comparisons among means", *JASA* 56 (1961) 52).
 
 mod curve;
-mod curve_page;
 mod neighbours;
 mod runs;
 #[cfg(test)]
@@ -15,6 +14,7 @@ mod views;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use serde::Serialize;
 use slob_stats::summary::{self, mean_interval, mean_without_extremes};
 use slob_stats::{Comparison, mean_over};
@@ -40,7 +40,6 @@ pub const RETRY_BAD: &str =
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Variant {
     pub name: String,
-    /// The identical variant, in an A/A pair.
     pub twin_of: Option<String>,
     /// False if the label only contains the name, as in SLOB.R.
     #[serde(skip)]
@@ -74,24 +73,15 @@ pub struct TableSpec {
 
 impl TableSpec {
     fn lacks(&self, variant: &Variant, runs: &[&Run], parts: &[Part]) -> String {
-        let own: Vec<_> = runs.iter().filter(|run| variant.has(run)).collect();
+        let own = runs.iter().filter(|run| variant.has(run)).collect_vec();
         let is_unknown = |part: &&Part| !own.iter().any(|run| run.figures.contains_key(part.name));
-        let unknown: Vec<&str> = parts.iter().filter(is_unknown).map(|part| part.name).collect();
-        let count = own.len();
-        format!(
-            "{}: {} has no {}: {}. Leave it out, or choose another figure with --metric.",
-            self.title,
-            variant.name,
-            self.metric.noun(),
-            match unknown.is_empty() {
-                true => format!("its {count} runs know reads or writes, but none knows both"),
-                false => format!(
-                    "nothing counted {} in its {}",
-                    unknown.join(" and "),
-                    plural(count as u64, "run")
-                ),
-            }
-        )
+        let unknown = parts.iter().filter(is_unknown).map(|part| part.name).join(" and ");
+        let why = match unknown.as_str() {
+            "" => format!("its {} runs know reads or writes, but none knows both", own.len()),
+            _ => format!("nothing counted {unknown} in its {}", plural(own.len() as u64, "run")),
+        };
+        let (title, name, noun) = (&self.title, &variant.name, self.metric.noun());
+        format!("{title}: {name} has no {noun}: {why}. Leave it out, or choose another figure with --metric.")
     }
 }
 
@@ -104,43 +94,38 @@ pub struct Options {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// Holds for all pairs of a table together.
     pub confidence: Confidence,
     pub scale: Option<String>,
     pub variants: Vec<Variant>,
-    pub tables: Vec<Table>,
+    pub tables: Vec<MetricTable>,
     pub notes: Vec<String>,
     /// True if the plan of their campaign can repeat the runs.
     #[serde(skip)]
     pub is_of_campaign: bool,
 }
 
-/// Rows are variants, columns numbers of sessions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Table {
+pub struct MetricTable {
     pub title: String,
     pub model: String,
     pub metric: String,
-    /// Sentences on variants that lack the figure.
     pub lacking: Vec<String>,
-    /// Absent if the runs know none.
     pub latency: Option<LatencyOf>,
-    /// Verdicts that make the figure worthless if they are BAD.
     pub rests_on: Vec<Question>,
     pub sessions: Vec<u32>,
-    pub rows: Vec<Row>,
-    pub pairs: Vec<Pair>,
+    pub rows: Vec<VariantRow>,
+    pub pairs: Vec<VariantPair>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct VariantRow {
     pub variant: String,
     pub verdicts: GroupVerdicts,
-    pub cells: Vec<Cell>,
-    pub overall: Cell,
+    pub cells: Vec<Repeats>,
+    pub overall: Repeats,
 }
 
-impl Row {
+impl VariantRow {
     fn label(&self, rests_on: &[Question]) -> String {
         match self.verdicts.against(rests_on, Claim::Storage) {
             Some(bad) => format!("{} ({} {})", self.variant, bad.question.title(), bad.answer.word()),
@@ -148,13 +133,13 @@ impl Row {
         }
     }
 
-    fn cell(&self, at: usize) -> &Cell {
+    fn cell(&self, at: usize) -> &Repeats {
         self.cells.get(at).unwrap_or(&self.overall)
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Cell {
+pub struct Repeats {
     pub runs: usize,
     pub runs_without: usize,
     /// Drops every value equal to the extremes. Reads and writes together are the sum of both means. Absent if nothing is left.
@@ -170,7 +155,6 @@ pub struct Cell {
     pub latency_us: Option<f64>,
     pub latency_p99_us: Option<f64>,
     pub values: Vec<f64>,
-    /// The most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub top_waits: Vec<TopWait>,
 }
@@ -182,7 +166,7 @@ pub struct TopWait {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pair {
+pub struct VariantPair {
     pub first: String,
     pub second: String,
     /// In an A/A pair a difference can only be noise.
@@ -212,21 +196,20 @@ impl Analysis {
         tables: &[TableSpec],
         options: &Options,
     ) -> Result<Self, AnalysisError> {
-        let known = || variants.iter().map(|variant| variant.name.as_str()).collect::<Vec<_>>().join(", ");
+        let known = || variants.iter().map(|variant| variant.name.as_str()).join(", ");
         // Names of files begin alike: the part that tells them apart is enough.
         let scale = options.scale.as_ref().map(|name| {
-            let is_part = |variant: &&Variant| variant.name.contains(name.as_str());
-            let parts: Vec<&Variant> = variants.iter().filter(is_part).collect();
-            let whole = parts
-                .iter()
-                .find(|variant| &variant.name == name)
-                .or(parts.first().filter(|_| parts.len() == 1));
+            let parts = variants.iter().filter(|variant| variant.name.contains(name.as_str())).collect_vec();
+            let whole = parts.iter().find(|variant| &variant.name == name).or(match parts.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            });
             let unknown = || AnalysisError::NoSuchVariant { name: name.clone(), known: known() };
             whole.map(|variant| variant.name.clone()).ok_or_else(unknown)
         });
         let options = &Options { scale: scale.transpose()?, ..options.clone() };
-        let tables: Vec<Table> =
-            tables.iter().filter_map(|spec| Table::of(runs, variants, spec, options)).collect();
+        let table = |spec| MetricTable::of(runs, variants, spec, options);
+        let tables: Vec<MetricTable> = tables.iter().filter_map(table).collect();
         if tables.is_empty() {
             return Err(AnalysisError::Nothing(match known().as_str() {
                 "" => "these runs have no variants".to_owned(),
@@ -234,53 +217,52 @@ impl Analysis {
             }));
         }
         if tables.iter().all(|table| table.rows.is_empty()) {
-            let reasons: Vec<&str> =
-                tables.iter().flat_map(|table| &table.lacking).map(String::as_str).collect();
-            return Err(AnalysisError::NoFigure(reasons.join(" ")));
+            return Err(AnalysisError::NoFigure(tables.iter().flat_map(|table| &table.lacking).join(" ")));
         }
-        let (confidence, scale) = (options.confidence, options.scale.clone());
         let compared = runs.iter().filter(|run| variants.iter().any(|variant| variant.has(run)));
-        let mut notes = unlike(&compared.collect::<Vec<_>>());
+        let mut notes = unlike(&compared.collect_vec());
         notes.extend(limits(runs, variants));
-        Ok(Self { confidence, scale, variants: variants.to_vec(), tables, notes, is_of_campaign: false })
+        let (confidence, scale, variants) = (options.confidence, options.scale.clone(), variants.to_vec());
+        Ok(Self { confidence, scale, variants, tables, notes, is_of_campaign: false })
+    }
+
+    pub fn answers(&self) -> impl Iterator<Item = String> {
+        let all = self.tables.iter().flat_map(|table| table.pairs.iter().map(move |pair| (table, pair)));
+        all.map(|(table, pair)| format!("{}: {}", table.title, pair.verdict))
     }
 }
 
 fn unlike(runs: &[&Run]) -> Vec<String> {
-    let products: BTreeSet<&str> = runs.iter().filter_map(|run| run.product.as_deref()).collect();
+    let products = runs.iter().filter_map(|run| run.product.clone()).sorted().dedup();
     let sizes = runs.iter().filter_map(|run| run.figures.get(figure::SCALE_BLOCKS.name));
-    let sizes: BTreeSet<u64> = sizes.map(|blocks| *blocks as u64).collect();
-    let sizes: Vec<String> = sizes.into_iter().map(count).collect();
-    let listed = |what: &str, values: Vec<&str>| {
+    let sizes = sizes.map(|blocks| *blocks as u64).sorted().dedup().map(count);
+    let listed = |(what, values): (&str, Vec<String>)| {
         let is_different = values.len() > 1;
         is_different.then(|| format!("Mind that these runs are of different {what}: {}.", values.join(", ")))
     };
-    let products = listed("products", products.into_iter().collect());
-    let sizes = listed("SCALE (blocks of each schema)", sizes.iter().map(String::as_str).collect());
-    products.into_iter().chain(sizes).collect()
+    let all = [("products", products.collect()), ("SCALE (blocks of each schema)", sizes.collect())];
+    all.into_iter().filter_map(listed).collect()
 }
 
 fn limits(runs: &[Run], variants: &[Variant]) -> Option<String> {
-    let of_variant = |variant: &Variant| -> BTreeSet<&str> {
+    let all = variants.iter().map(|variant| {
         let own = runs.iter().filter(|run| variant.has(run));
-        own.flat_map(|run| run.limits.iter().map(String::as_str)).collect()
-    };
-    let all: Vec<_> = variants.iter().map(|variant| (&variant.name, of_variant(variant))).collect();
-    if all.windows(2).all(|pair| pair[0].1 == pair[1].1) {
+        (&variant.name, own.flat_map(|run| &run.limits).sorted().dedup().join(", "))
+    });
+    let all = all.collect_vec();
+    if all.iter().map(|(_, limits)| limits).all_equal() {
         return None;
     }
     let limited = all.iter().filter(|(_, limits)| !limits.is_empty());
-    let limited: Vec<String> = limited
-        .map(|(name, limits)| format!("{name} has {}", Vec::from_iter(limits.iter().copied()).join(", ")))
-        .collect();
-    Some(format!("Mind that the variants have different limits: {}.", limited.join("; ")))
+    let limited = limited.map(|(name, limits)| format!("{name} has {limits}")).join("; ");
+    Some(format!("Mind that the variants have different limits: {limited}."))
 }
 
 pub(crate) fn number_or_empty(number: Option<f64>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
 }
 
-impl Table {
+impl MetricTable {
     fn of(runs: &[Run], variants: &[Variant], spec: &TableSpec, options: &Options) -> Option<Self> {
         let is_of_variant = |run: &Run| variants.iter().any(|variant| variant.has(run));
         let belongs = |run: &&Run| run.models.contains(&spec.model) && is_of_variant(run);
@@ -296,50 +278,39 @@ impl Table {
             let own: Vec<&Run> = runs.iter().copied().filter(|run| variant.has(run)).collect();
             let cell = |sessions: &u32| {
                 let repeats = own.iter().copied().filter(|run| run.sessions.contains(sessions));
-                Cell::of(&repeats.collect::<Vec<_>>(), &parts, latency, options.confidence)
+                Repeats::of(&repeats.collect_vec(), &parts, latency, options.confidence)
             };
-            let cells: Vec<Cell> = sessions.iter().map(cell).collect();
-            let all = Cell::of(&own, &parts, None, options.confidence);
+            let cells: Vec<Repeats> = sessions.iter().map(cell).collect();
+            let all = Repeats::of(&own, &parts, None, options.confidence);
             let overall = all.over(&cells, options.confidence);
             let mut repeats: BTreeMap<_, Vec<&Run>> = BTreeMap::new();
             own.iter().for_each(|run| repeats.entry(&run.sessions).or_default().push(run));
-            let judged = |runs: &Vec<&Run>| {
+            let verdicts = GroupVerdicts::joined(repeats.values().map(|runs| {
                 GroupVerdicts::of(runs.iter().map(|run| (run.id.as_str(), run.verdicts.as_slice())))
-            };
-            Row {
-                variant: variant.name.clone(),
-                verdicts: GroupVerdicts::joined(repeats.values().map(judged)),
-                cells,
-                overall,
-            }
+            }));
+            VariantRow { variant: variant.name.clone(), verdicts, cells, overall }
         };
-        let mut rows: Vec<Row> = variants.iter().map(row).collect();
-        let mut rests_on: Vec<Question> =
-            parts.iter().flat_map(|part| part.figure.rests_on).copied().collect();
-        rests_on.sort_unstable();
-        rests_on.dedup();
+        let mut rows: Vec<VariantRow> = variants.iter().map(row).collect();
+        let rests_on = parts.iter().flat_map(|part| part.figure.rests_on).copied();
+        let rests_on: Vec<Question> = rests_on.sorted().dedup().collect();
         let words = spec.metric.words_of_change();
         let pairs = pairs(variants, &rows, options.confidence, &rests_on, words);
-        let base =
-            options.scale.as_ref().and_then(|scale| rows.iter().find(|row| &row.variant == scale)).cloned();
-        if let Some(base) = base {
-            let is_sound = |row: &Row| row.verdicts.against(&rests_on, Claim::Compared).is_none();
+        if let Some(base) = rows.iter().find(|row| Some(&row.variant) == options.scale.as_ref()).cloned() {
+            let is_sound = |row: &VariantRow| row.verdicts.against(&rests_on, Claim::Compared).is_none();
             for row in rows.iter_mut().filter(|row| is_sound(row) && is_sound(&base)) {
                 row.overall.scale_by(&base.overall);
                 row.cells.iter_mut().zip(&base.cells).for_each(|(cell, base)| cell.scale_by(base));
             }
         }
-        let is_lacking = |(_, row): &(&Variant, &Row)| row.overall.runs == 0 && row.overall.runs_without > 0;
-        let lacking = variants.iter().zip(&rows).filter(is_lacking);
-        let mut lacking: Vec<String> =
-            lacking.map(|(variant, _)| spec.lacks(variant, &runs, &parts)).collect();
+        let is_lacking =
+            |(_, row): &(&Variant, &VariantRow)| row.overall.runs == 0 && row.overall.runs_without > 0;
+        let of_figure = variants.iter().zip(&rows).filter(is_lacking);
+        let of_figure = of_figure.map(|(variant, _)| spec.lacks(variant, &runs, &parts));
         let is_known = |of: &LatencyOf| runs.iter().any(|run| run.figures.contains_key(of.mean().name));
-        lacking.extend(
-            options
-                .latency
-                .filter(|of| !is_known(of))
-                .map(|of| format!("{}: none of these runs has the latency of a {}.", spec.title, of.noun())),
-        );
+        let of_latency = options.latency.filter(|of| !is_known(of));
+        let of_latency = of_latency
+            .map(|of| format!("{}: none of these runs has the latency of a {}.", spec.title, of.noun()));
+        let lacking = of_figure.chain(of_latency).collect();
         rows.retain(|row| row.overall.runs > 0);
         Some(Self {
             title: spec.title.clone(),
@@ -364,11 +335,9 @@ impl Table {
     }
 }
 
-impl Cell {
+impl Repeats {
     fn of(runs: &[&Run], parts: &[Part], latency: Option<LatencyOf>, confidence: Confidence) -> Self {
-        let known = |name: &str| -> Vec<f64> {
-            runs.iter().filter_map(|run| run.figures.get(name).copied()).collect()
-        };
+        let known = |name: &str| runs.iter().filter_map(|run| run.figures.get(name).copied()).collect_vec();
         let sum =
             |run: &&Run| parts.iter().map(|part| run.figures.get(part.name).copied()).sum::<Option<f64>>();
         let values: Vec<f64> = runs.iter().filter_map(sum).collect();
@@ -394,8 +363,7 @@ impl Cell {
 
     /// Runs with different numbers of sessions are no repeats: their spread is not noise.
     fn over(self, cells: &[Self], confidence: Confidence) -> Self {
-        let own: Vec<&[f64]> =
-            cells.iter().map(|cell| cell.values.as_slice()).filter(|own| !own.is_empty()).collect();
+        let own = cells.iter().map(|cell| cell.values.as_slice()).filter(|own| !own.is_empty()).collect_vec();
         // SLOB.R may count a run in two cells, which are not independent then.
         let are_apart = own.iter().map(|values| values.len()).sum::<usize>() == self.runs;
         let over = mean_over(&own, confidence.ratio()).filter(|_| are_apart);
@@ -410,14 +378,9 @@ impl Cell {
 }
 
 fn top_waits(runs: &[&Run]) -> Vec<TopWait> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for event in runs.iter().filter_map(|run| run.top_wait.as_deref()) {
-        *counts.entry(event).or_default() += 1;
-    }
-    let mut waits: Vec<TopWait> =
-        counts.into_iter().map(|(event, runs)| TopWait { event: event.to_owned(), runs }).collect();
-    waits.sort_by_key(|wait| Reverse(wait.runs));
-    waits
+    let waits = runs.iter().filter_map(|run| run.top_wait.clone()).counts().into_iter();
+    let waits = waits.map(|(event, runs)| TopWait { event, runs });
+    waits.sorted_by_key(|wait| (Reverse(wait.runs), wait.event.clone())).collect()
 }
 
 /// Every pair, but a twin with its original alone. `names` returns a name and the name of the original.
@@ -429,19 +392,16 @@ pub(crate) fn compared_places<T>(
         ((original, _), (_, Some(twin_of))) => twin_of == original,
         ((_, of_first), (_, None)) => of_first.is_none(),
     };
-    let all_pairs =
-        (0..all.len()).flat_map(|first| (first + 1..all.len()).map(move |second| (first, second)));
-    all_pairs.filter(is_compared).collect()
+    (0..all.len()).tuple_combinations().filter(is_compared).collect()
 }
 
-/// All statements together have this confidence; `words` are those for more and for less.
 fn pairs(
     variants: &[Variant],
-    rows: &[Row],
+    rows: &[VariantRow],
     confidence: Confidence,
     rests_on: &[Question],
     words: [&str; 2],
-) -> Vec<Pair> {
+) -> Vec<VariantPair> {
     let mut places = compared_places(variants, |variant| (&variant.name, variant.twin_of.as_deref()));
     places.retain(|&(first, second)| rows[first].overall.runs > 0 && rows[second].overall.runs > 0);
     let confidence = confidence.of_each(places.len());
@@ -450,43 +410,36 @@ fn pairs(
         let (first, second) = (&rows[first], &rows[second]);
         let both = [first, second].map(|row| (row.variant.as_str(), &row.verdicts));
         match refusal(&both, rests_on) {
-            Some(reason) => Pair::refused(first, second, same_thing, &reason),
-            None => Pair::of(first, second, same_thing, confidence, words),
+            Some(reason) => VariantPair::refused(first, second, same_thing, &reason),
+            None => VariantPair::of(first, second, same_thing, confidence, words),
         }
     };
     places.iter().map(pair).collect()
 }
 
-impl Analysis {
-    pub fn answers(&self) -> impl Iterator<Item = String> {
-        let of_table = |table: &'_ Table| {
-            let title = table.title.clone();
-            let answers = table.pairs.iter().map(move |pair| format!("{title}: {}", pair.verdict));
-            answers.collect::<Vec<_>>()
-        };
-        self.tables.iter().flat_map(of_table)
-    }
-}
-
-impl Pair {
-    fn refused(first: &Row, second: &Row, same_thing: bool, reason: &str) -> Self {
+impl VariantPair {
+    fn refused(first: &VariantRow, second: &VariantRow, same_thing: bool, reason: &str) -> Self {
         let (by_sessions, overall) = (vec![None; first.cells.len()], None);
         let (first, second) = (first.variant.clone(), second.variant.clone());
         let verdict = format!("{second} can't be compared with {first}. {reason}");
         Self { first, second, same_thing, overall, by_sessions, verdict }
     }
 
-    fn of(first: &Row, second: &Row, same_thing: bool, confidence: Confidence, words: [&str; 2]) -> Self {
+    fn of(
+        first: &VariantRow,
+        second: &VariantRow,
+        same_thing: bool,
+        confidence: Confidence,
+        words: [&str; 2],
+    ) -> Self {
         let cells = first.cells.iter().zip(&second.cells);
-        let values: Vec<(&[f64], &[f64])> =
-            cells.map(|(a, b)| (a.values.as_slice(), b.values.as_slice())).collect();
+        let values = cells.map(|(a, b)| (a.values.as_slice(), b.values.as_slice())).collect_vec();
         // The marks of all numbers of sessions hold together too.
         let of_each = confidence.of_each(values.len()).ratio();
         let by_sessions = values.iter().map(|(a, b)| Comparison::of(a, b, of_each)).collect();
         let over = |least: usize| {
-            let repeated: Vec<_> =
-                values.iter().copied().filter(|(a, b)| a.len().min(b.len()) >= least).collect();
-            Comparison::over(&repeated, confidence.ratio())
+            let repeated = values.iter().copied().filter(|(a, b)| a.len().min(b.len()) >= least);
+            Comparison::over(&repeated.collect_vec(), confidence.ratio())
         };
         // Single runs say nothing of noise, and count only where there are no repeats.
         let overall = over(2).or_else(|| over(1).map(|single| Comparison { interval: None, ..single }));

@@ -18,16 +18,20 @@ pub enum Outcome {
 }
 
 pub trait Answer: Serialize {
-    /// The page's file, without the ending.
     const NAME: &'static str;
 
-    fn page(&self) -> Page;
+    fn write(&self, page: &mut Page);
+
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        self.write(&mut page);
+        page
+    }
 
     fn view(&self) -> View;
 
     fn table(&self) -> Table;
 
-    /// True if every verdict that it rests on is good.
     fn are_good(&self) -> bool;
 
     fn outcome(&self) -> Option<Outcome> {

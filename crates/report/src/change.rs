@@ -1,11 +1,49 @@
-//! How much a figure differs between two groups of runs, in words.
+//! How much a figure of one group of runs differs from that of another, how sure that is, and the words for it.
 
+use std::str::FromStr;
+
+use serde::Serialize;
 use slob_facts::Figure;
 use slob_facts::figure::Better;
 use slob_facts::format::{fixed, signed_percent};
 use slob_stats::{Comparison, PercentInterval};
 
-use crate::Confidence;
+/// A ratio such as 0.95, from one half to one; read and shown in percent.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, derive_more::Display)]
+// Omits the digits that binary fractions add: `95 %`, `99.9 %`.
+#[display("{} %", (_0 * 1e10).round() / 1e8)]
+#[serde(transparent)]
+pub struct Confidence(f64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it must be more than 50 and less than 100, such as 95")]
+pub struct NoConfidence;
+
+impl Confidence {
+    pub fn ratio(self) -> f64 {
+        self.0
+    }
+
+    /// Bonferroni: each of so many statements that hold together.
+    pub(crate) fn of_each(self, statements: usize) -> Self {
+        Self(1.0 - (1.0 - self.0) / statements.max(1) as f64)
+    }
+}
+
+impl Default for Confidence {
+    fn default() -> Self {
+        Self(0.95)
+    }
+}
+
+impl FromStr for Confidence {
+    type Err = NoConfidence;
+
+    fn from_str(percent: &str) -> Result<Self, NoConfidence> {
+        let ratio = percent.parse::<f64>().map_err(|_| NoConfidence)? / 100.0;
+        if ratio > 0.5 && ratio < 1.0 { Ok(Self(ratio)) } else { Err(NoConfidence) }
+    }
+}
 
 pub(crate) fn compared(
     figure: &Figure,
@@ -28,7 +66,6 @@ pub(crate) struct Change<'a> {
     pub(crate) first: &'a str,
     pub(crate) second: &'a str,
     pub(crate) words: [&'a str; 2],
-    /// The direction that is called better.
     pub(crate) better: Better,
 }
 
@@ -38,14 +75,10 @@ impl Change<'_> {
         let word = |percent: f64| if percent > 0.0 { more } else { less };
         let Some(interval) = comparison.interval else {
             let size = shown_percent(comparison.percent.abs());
+            let word = word(comparison.percent);
             return match size.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
                 true => format!("{second} is the same as {first} (a side has a single run)."),
-                false => {
-                    format!(
-                        "{second} is {size} % {} than {first} (a side has a single run).",
-                        word(comparison.percent)
-                    )
-                }
+                false => format!("{second} is {size} % {word} than {first} (a side has a single run)."),
             };
         };
         if !interval.excludes_zero() {
@@ -84,4 +117,37 @@ pub(crate) fn range(interval: &PercentInterval) -> String {
 
 pub(crate) fn shown_percent(percent: f64) -> String {
     fixed(percent, if percent < 0.995 { 2 } else { 1 })
+}
+
+/// Sentences on titles: of those with the same sentence one, with all their titles.
+pub(crate) fn said_once<'a>(sentences: impl Iterator<Item = (&'a str, String)>) -> Vec<String> {
+    let mut said: Vec<(Vec<&str>, String)> = Vec::new();
+    for (title, sentence) in sentences {
+        match said.iter_mut().find(|(_, other)| *other == sentence) {
+            Some((titles, _)) => titles.push(title),
+            None => said.push((vec![title], sentence)),
+        }
+    }
+    said.into_iter().map(|(titles, sentence)| format!("{}: {sentence}", titles.join(", "))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_are_shown_as_they_were_typed() {
+        for percent in ["95", "97.5", "99", "99.9", "99.999", "60"] {
+            let confidence: Confidence = percent.parse().unwrap();
+            assert_eq!(confidence.to_string(), format!("{percent} %"));
+        }
+        assert_eq!(serde_json::to_string(&Confidence::default()).unwrap(), "0.95");
+    }
+
+    #[test]
+    fn what_is_no_level_is_refused() {
+        for percent in ["100", "50", "0.95", "-95", "NaN", "inf", "high", ""] {
+            assert_eq!(percent.parse::<Confidence>(), Err(NoConfidence), "{percent}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ mod views;
 
 use std::collections::BTreeMap;
 
+use itertools::Itertools;
 use serde::Serialize;
 use slob_measure::LatencyKind;
 use slob_record::{Record, Status};
@@ -14,7 +15,7 @@ use slob_stats::{Comparison, Histogram};
 use self::views::Charts;
 
 use crate::Confidence;
-use crate::change::{Change, compared, noise, range, shown_percent};
+use crate::change::{Change, compared, noise, range, said_once, shown_percent};
 use crate::group::Group as Runs;
 use crate::html::heat::octaves;
 use crate::settings::{DifferingSetting, PerGroup, differing};
@@ -33,7 +34,6 @@ pub struct Diff {
     pub confidence: Confidence,
     pub statements: Vec<String>,
     pub changes: Vec<DifferingSetting>,
-    /// All figures that a group knows, different or not.
     pub metrics: Vec<Metric>,
     pub distributions: Vec<Distribution>,
     pub events: Vec<Event>,
@@ -58,7 +58,6 @@ pub struct Metric {
     pub better: Better,
     #[serde(flatten)]
     pub means: PerGroup<Option<f64>>,
-    /// Names the BAD verdicts that it rests on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     #[serde(flatten)]
@@ -106,7 +105,6 @@ pub struct Distribution {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BelowClockStep {
-    /// The longest of all groups.
     pub step_us: f64,
     #[serde(flatten)]
     pub percents: PerGroup<Option<f64>>,
@@ -116,7 +114,6 @@ pub struct BelowClockStep {
 pub struct DistributionRow {
     pub from_us: f64,
     pub to_us: f64,
-    /// Absent for a group that did not count them.
     #[serde(flatten)]
     pub percents: PerGroup<Option<f64>>,
 }
@@ -134,7 +131,6 @@ pub struct EventShare {
     /// Seconds for each second of the window: the mean number of sessions in it.
     pub s_per_s: f64,
     pub percent_of_db_time: Option<f64>,
-    /// Absent if waits are not counted.
     pub mean_us: Option<f64>,
 }
 
@@ -150,26 +146,23 @@ impl Diff {
         let sides: Vec<Runs<'_>> = groups.iter().map(|(name, records)| Runs::of(name, records)).collect();
         let metrics = metrics(&sides, confidence);
         let names: Vec<&str> = groups.iter().map(|(name, _)| *name).collect();
-        let records: Vec<&[Record]> = groups.iter().map(|(_, records)| *records).collect();
+        let records = sides.iter().map(Runs::records).collect_vec();
         let changes = differing(&records);
         let mut statements = statements(&metrics, &sides, confidence);
         statements.extend(changes.iter().filter_map(|change| change.warning(&names)));
         let (events, distributions) = (events(&sides), distributions(&records));
-        let each = sides.into_iter().zip(records);
-        let groups = PerGroup(each.map(|(side, records)| Group::of(&side, records)).collect());
+        let groups = PerGroup(sides.iter().map(Group::of).collect());
         let charts = Charts::default();
         Ok(Self { groups, confidence, statements, changes, metrics, distributions, events, charts })
     }
 
-    /// `groups` must be those compared, with their series.
     pub fn with_charts(self, groups: &[NamedRuns<'_>]) -> Self {
         Self { charts: Charts::of(&self.distributions, groups), ..self }
     }
 }
 
 impl Group {
-    fn of(side: &Runs<'_>, records: &[Record]) -> Self {
-        let runs = records.iter().map(|record| record.id.clone()).collect();
+    fn of(side: &Runs<'_>) -> Self {
         let wrong = |record: &Record| match &record.status {
             Status::Failed { error } => Some(format!("{} failed: {error}", record.id)),
             Status::Interrupted => Some(format!("{} was interrupted", record.id)),
@@ -178,8 +171,8 @@ impl Group {
             }
             Status::Completed => None,
         };
-        let incomplete = records.iter().filter_map(wrong).chain(side.unlike()).collect();
-        Self { name: side.name.clone(), runs, incomplete, verdicts: side.verdicts.clone() }
+        let incomplete = side.runs.iter().filter_map(|run| wrong(run.record)).chain(side.unlike()).collect();
+        Self { name: side.name.clone(), runs: side.ids(), incomplete, verdicts: side.verdicts.clone() }
     }
 
     fn is_repeated(&self) -> bool {
@@ -187,77 +180,29 @@ impl Group {
     }
 }
 
-const SECTIONS: [(&str, &[Figure]); 3] = [
-    (
-        "Load profile (per second)",
-        &[
-            figure::AVERAGE_ACTIVE_SESSIONS,
-            figure::DB_CPUS,
-            figure::OPERATIONS_PER_S,
-            figure::SELECTS_PER_S,
-            figure::UPDATES_PER_S,
-            figure::SCANS_PER_S,
-            figure::ROWS_PER_S,
-            figure::LOGICAL_READS_PER_S,
-            figure::PHYSICAL_READS_PER_S,
-            figure::PHYSICAL_READ_MB_PER_S,
-            figure::PHYSICAL_WRITES_PER_S,
-            figure::PHYSICAL_WRITE_MB_PER_S,
-            figure::REDO_MB_PER_S,
-            figure::REDO_SYNCS_PER_S,
-            figure::COMMITS_PER_S,
-        ],
-    ),
-    (
-        "Latency (us)",
-        &[
-            figure::OPERATION_MEAN_US,
-            figure::OPERATION_P50_US,
-            figure::OPERATION_P90_US,
-            figure::OPERATION_P95_US,
-            figure::OPERATION_P99_US,
-            figure::OPERATION_P999_US,
-            figure::OPERATION_MAX_US,
-            figure::PHYSICAL_READ_MEAN_US,
-            figure::PHYSICAL_READ_P50_US,
-            figure::PHYSICAL_READ_P99_US,
-            figure::REDO_SYNC_MEAN_US,
-            figure::REDO_SYNC_P99_US,
-        ],
-    ),
-    (
-        "CPU and device",
-        &[
-            figure::HIT_PERCENT,
-            figure::HOST_BUSY_PERCENT,
-            figure::HOST_USER_PERCENT,
-            figure::HOST_SYSTEM_PERCENT,
-            figure::HOST_IO_WAIT_PERCENT,
-            figure::HOST_STEAL_PERCENT,
-            figure::HOST_LOAD,
-            figure::DB_CPU_PERCENT_OF_DB_TIME,
-            figure::PHYSICAL_READS_PER_DB_CPU_S,
-            figure::LOGICAL_READS_PER_DB_CPU_S,
-            figure::IOPS_PER_CORE,
-            figure::IOPS_PER_DB_CORE,
-            figure::DB_CPU_US_PER_PHYSICAL_READ,
-            figure::DEVICE_READS_PER_S,
-            figure::DEVICE_READ_MB_PER_S,
-            figure::DEVICE_READ_AWAIT_US,
-            figure::DEVICE_WRITES_PER_S,
-            figure::DEVICE_WRITE_MB_PER_S,
-            figure::DEVICE_WRITE_AWAIT_US,
-            figure::DEVICE_QUEUE,
-            figure::DEVICE_BUSY_PERCENT,
-            figure::PERCENT_OF_CEILING,
-        ],
-    ),
-];
+/// The figures of each section, by their names in [`figure`].
+macro_rules! sections {
+    ($($title:literal: $($figure:ident)*;)*) => { &[$(($title, &[$(figure::$figure),*])),*] };
+}
+
+const SECTIONS: &[(&str, &[Figure])] = sections! {
+    "Load profile (per second)":
+        AVERAGE_ACTIVE_SESSIONS DB_CPUS OPERATIONS_PER_S SELECTS_PER_S UPDATES_PER_S SCANS_PER_S ROWS_PER_S
+        LOGICAL_READS_PER_S PHYSICAL_READS_PER_S PHYSICAL_READ_MB_PER_S PHYSICAL_WRITES_PER_S PHYSICAL_WRITE_MB_PER_S
+        REDO_MB_PER_S REDO_SYNCS_PER_S COMMITS_PER_S;
+    "Latency (us)":
+        OPERATION_MEAN_US OPERATION_P50_US OPERATION_P90_US OPERATION_P95_US OPERATION_P99_US OPERATION_P999_US
+        OPERATION_MAX_US PHYSICAL_READ_MEAN_US PHYSICAL_READ_P50_US PHYSICAL_READ_P99_US REDO_SYNC_MEAN_US REDO_SYNC_P99_US;
+    "CPU and device":
+        HIT_PERCENT HOST_BUSY_PERCENT HOST_USER_PERCENT HOST_SYSTEM_PERCENT HOST_IO_WAIT_PERCENT HOST_STEAL_PERCENT HOST_LOAD
+        DB_CPU_PERCENT_OF_DB_TIME PHYSICAL_READS_PER_DB_CPU_S LOGICAL_READS_PER_DB_CPU_S IOPS_PER_CORE IOPS_PER_DB_CORE
+        DB_CPU_US_PER_PHYSICAL_READ DEVICE_READS_PER_S DEVICE_READ_MB_PER_S DEVICE_READ_AWAIT_US DEVICE_WRITES_PER_S
+        DEVICE_WRITE_MB_PER_S DEVICE_WRITE_AWAIT_US DEVICE_QUEUE DEVICE_BUSY_PERCENT PERCENT_OF_CEILING;
+};
 
 fn metrics(sides: &[Runs<'_>], confidence: Confidence) -> Vec<Metric> {
-    let all = SECTIONS
-        .into_iter()
-        .flat_map(|(section, figures)| figures.iter().map(move |figure| (section, figure)));
+    let all =
+        SECTIONS.iter().flat_map(|(section, figures)| figures.iter().map(move |figure| (*section, figure)));
     all.filter_map(|(section, figure)| Metric::of(section, figure, sides, confidence)).collect()
 }
 
@@ -272,7 +217,7 @@ impl Metric {
         if values.iter().all(Vec::is_empty) {
             return None;
         }
-        let verdicts: Vec<_> = sides.iter().map(|side| (side.name.as_str(), &side.verdicts)).collect();
+        let verdicts = sides.iter().map(|side| (side.name.as_str(), &side.verdicts)).collect_vec();
         // Nothing happened in any group: there is nothing to refuse.
         let is_idle = values.iter().flatten().all(|value| *value == 0.0);
         let refused = if is_idle { None } else { refusal(&verdicts, figure.rests_on) };
@@ -299,24 +244,22 @@ impl Metric {
 /// Operations are faster from a page cache too, but not better.
 fn unlike<'a>(sides: &'a [Runs<'_>]) -> Vec<&'a str> {
     let bad =
-        |side: &Runs<'_>| side.verdicts.against(&Question::ALL, Claim::Compared).map(|worst| worst.question);
-    match sides.windows(2).all(|pair| bad(&pair[0]) == bad(&pair[1])) {
-        true => Vec::new(),
-        false => sides.iter().filter(|side| bad(side).is_some()).map(|side| side.name.as_str()).collect(),
+        |side: &Runs<'_>| side.verdicts.against(&Question::ALL, Claim::Compared).map(|bad| bad.question);
+    if sides.iter().map(bad).all_equal() {
+        return Vec::new();
     }
+    sides.iter().filter(|side| bad(side).is_some()).map(|side| side.name.as_str()).collect()
 }
 
 impl Difference {
     fn of(figure: &Figure, sides: &[Runs<'_>], [a, b]: [&[f64]; 2], confidence: Confidence) -> Self {
-        let mut clocks = sides.iter().flat_map(|side| &side.runs).map(|run| figure.is_kernels(run));
-        let is_one_clock = clocks.next().is_none_or(|first| clocks.all(|clock| clock == first));
+        let is_one_clock =
+            sides.iter().flat_map(|side| &side.runs).map(|run| figure.is_kernels(run)).all_equal();
         let are_comparable = is_one_clock && sides.iter().all(|side| side.is_comparable(figure));
         let percent = |(first, second): (f64, f64)| 100.0 * (second - first) / first.abs();
+        let means = mean(a).zip(mean(b)).filter(|(first, _)| is_one_clock && *first != 0.0);
         Self {
-            difference_percent: mean(a)
-                .zip(mean(b))
-                .filter(|(first, _)| is_one_clock && *first != 0.0)
-                .map(percent),
+            difference_percent: means.map(percent),
             comparison: are_comparable.then(|| compared(figure, a, b, confidence)).flatten(),
         }
     }
@@ -325,10 +268,9 @@ impl Difference {
 impl Ranking {
     fn of(figure: &Figure, sides: &[Runs<'_>], values: &[Vec<f64>], confidence: Confidence) -> Self {
         let interval = |(side, values): (&Runs<'_>, &Vec<f64>)| {
-            let (low, high) =
-                mean_interval(values, confidence.ratio()).filter(|_| side.is_comparable(figure))?;
+            let interval = mean_interval(values, confidence.ratio()).filter(|_| side.is_comparable(figure));
             // The interval of two very different runs reaches below 0, which no rate or time does.
-            Some((low.max(0.0), high))
+            interval.map(|(low, high)| (low.max(0.0), high))
         };
         let intervals = sides.iter().zip(values).map(interval).collect();
         let is_invalid = |side: &&Runs<'_>| side.verdicts.against(figure.rests_on, Claim::Compared).is_some();
@@ -341,19 +283,19 @@ impl Ranking {
                 && !unlike.contains(&side.name.as_str())
         };
         let ranked = sides.iter().zip(values).filter(|(side, _)| is_ranked(side));
-        let mut ranked: Vec<(&str, &[f64], f64)> = ranked
-            .filter_map(|(side, values)| Some((side.name.as_str(), values.as_slice(), mean(values)?)))
-            .collect();
-        match figure.better {
-            Better::Higher => ranked.sort_by(|a, b| b.2.total_cmp(&a.2)),
-            Better::Lower => ranked.sort_by(|a, b| a.2.total_cmp(&b.2)),
+        let ranked =
+            ranked.filter_map(|(side, values)| Some((side.name.as_str(), values.as_slice(), mean(values)?)));
+        let ranked: Vec<(&str, &[f64], f64)> = match figure.better {
+            Better::Higher => ranked.sorted_by(|a, b| b.2.total_cmp(&a.2)).collect(),
+            Better::Lower => ranked.sorted_by(|a, b| a.2.total_cmp(&b.2)).collect(),
             Better::Neither => return alone,
-        }
+        };
         let [(_, best_values, best_mean), others @ ..] = ranked.as_slice() else { return alone };
         // The statements on the best and each other hold together.
         let confidence = confidence.of_each(others.len());
-        let comparisons: Vec<Option<Comparison>> =
-            others.iter().map(|(_, values, _)| compared(figure, values, best_values, confidence)).collect();
+        let compared =
+            |(_, values, _): &(&str, &[f64], f64)| compared(figure, values, best_values, confidence);
+        let comparisons = others.iter().map(compared).collect_vec();
         let is_told_apart = |other: &(&str, &[f64], f64), comparison: &Option<Comparison>| match comparison {
             Some(Comparison { interval: Some(interval), .. }) => interval.excludes_zero(),
             Some(_) => other.2 != *best_mean,
@@ -366,12 +308,10 @@ impl Ranking {
             Some(tied) => ranked[..=tied].iter().map(|(name, ..)| (*name).to_owned()).collect(),
         };
         let next = others.first().map(|(name, ..)| (*name).to_owned());
-        let lead = comparisons.first().copied();
-        Self { best, next, lead: lead.flatten(), ..alone }
+        Self { best, next, lead: comparisons.first().copied().flatten(), ..alone }
     }
 }
 
-/// Figure, its name in sentences, and the words for more and less.
 const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
     (figure::OPERATIONS_PER_S, "Operations/s", ["faster", "slower"]),
     (figure::PHYSICAL_READS_PER_S, "Physical reads/s", ["higher", "lower"]),
@@ -381,7 +321,6 @@ const SPOKEN: [(Figure, &str, [&str; 2]); 4] = [
 
 fn statements(metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) -> Vec<String> {
     let find = |figure: &Figure| metrics.iter().find(|metric| metric.name == figure.name);
-    // Operations are faster from a page cache too, but not better.
     let is_sound = metrics.iter().all(|metric| metric.refused.is_none());
     let spoken = SPOKEN.iter().filter_map(|(figure, title, words)| {
         let metric = find(figure)?;
@@ -395,11 +334,9 @@ fn statements(metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) ->
         };
         Some(format!("{title}: {sentence}"))
     });
-    // Figures that rest on the same verdicts share a sentence.
-    let mut refused: Vec<(Vec<&str>, String)> = Vec::new();
-    for (figure, title, _) in &SPOKEN {
-        let Some(metric) = find(figure) else { continue };
-        let Some(reason) = &metric.refused else { continue };
+    let refused = SPOKEN.iter().filter_map(|(figure, title, _)| {
+        let metric = find(figure)?;
+        let reason = metric.refused.as_deref()?;
         // More reasons fill a page, and the verdicts hold them too.
         const FEW: usize = 2;
         let sentence = match &metric.compared {
@@ -409,31 +346,24 @@ fn statements(metrics: &[Metric], sides: &[Runs<'_>], confidence: Confidence) ->
                 format!("{} can't be compared. {reason}", invalid.join(", "))
             }
         };
-        match refused.iter_mut().find(|(_, other)| *other == sentence) {
-            Some((titles, _)) => titles.push(title),
-            None => refused.push((vec![title], sentence)),
-        }
-    }
-    let refused = refused.into_iter().map(|(titles, sentence)| format!("{}: {sentence}", titles.join(", ")));
+        Some((*title, sentence))
+    });
+    let refused = said_once(refused);
     let unlike = unlike(sides);
     let unranked = (sides.len() > 2 && !unlike.is_empty())
         .then(|| format!("Not ranked, because a verdict is BAD: {}.", unlike.join(", ")));
-    refused.chain(spoken).chain(unranked).chain([repeats(sides, confidence)]).collect()
+    refused.into_iter().chain(spoken).chain(unranked).chain([repeats(sides, confidence)]).collect()
 }
 
 fn repeats(sides: &[Runs<'_>], confidence: Confidence) -> String {
-    let fewest = sides.iter().map(|side| side.runs.len()).min().unwrap_or(0);
-    match (sides, fewest) {
-        ([_, _], 0 | 1) => {
-            "A single run on a side can't show whether a difference is more than noise: repeat both sides, \
-                            three times or more."
-                .into()
-        }
-        (_, 0 | 1) => {
-            "A group of a single run can't show whether a difference is more than noise: repeat each, three \
-                       times or more."
-                .into()
-        }
+    let single = |side, each| {
+        format!(
+            "{side} can't show whether a difference is more than noise: repeat {each}, three times or more."
+        )
+    };
+    match (sides, sides.iter().map(|side| side.runs.len()).min()) {
+        ([_, _], None | Some(0 | 1)) => single("A single run on a side", "both sides"),
+        (_, None | Some(0 | 1)) => single("A group of a single run", "each"),
         ([first, second], _) => {
             let [first, second] = [first, second].map(|side| plural(side.runs.len() as u64, "run"));
             format!(
@@ -451,26 +381,22 @@ fn repeats(sides: &[Runs<'_>], confidence: Confidence) -> String {
 }
 
 impl Ranking {
-    /// `None` if fewer than two groups were ranked.
     fn statement(&self, [more, less]: [&str; 2]) -> Option<String> {
         let (lead, next) = (self.lead?, self.next.as_ref()?);
         let word = if lead.percent > 0.0 { more } else { less };
         Some(match (self.best.as_slice(), lead.interval) {
             ([], Some(interval)) => noise(&interval),
             ([], None) => "the same in all groups.".into(),
-            ([best], Some(interval)) => {
-                format!("{best} is best, {} {word} than {next}, the next.", range(&interval))
-            }
-            ([best], None) => {
-                format!("{best} is {} % {word} than {next}, the next.", shown_percent(lead.percent.abs()))
+            ([best], interval) => {
+                let single = || format!("{} %", shown_percent(lead.percent.abs()));
+                let size = interval.as_ref().map_or_else(single, range);
+                format!("{best} is best, {size} {word} than {next}, the next.")
             }
             ([firsts @ .., last], interval) => {
                 let noise = interval.map(|interval| shown_percent(interval.noise_percent()));
                 let noise = noise.map(|percent| format!(": the noise is {percent} %")).unwrap_or_default();
-                format!(
-                    "{} and {last} are best, without a difference between them{noise}.",
-                    firsts.join(", ")
-                )
+                let firsts = firsts.join(", ");
+                format!("{firsts} and {last} are best, without a difference between them{noise}.")
             }
         })
     }
@@ -478,7 +404,6 @@ impl Ranking {
 
 fn events(sides: &[Runs<'_>]) -> Vec<Event> {
     const MOST: usize = 10;
-    // Class of each event, and seconds and waits in each group.
     type Sum = Option<(f64, Option<u64>)>;
     let mut sums: BTreeMap<String, (String, Vec<Sum>)> = BTreeMap::new();
     for (place, side) in sides.iter().enumerate() {
@@ -510,16 +435,13 @@ fn events(sides: &[Runs<'_>]) -> Vec<Event> {
         class,
         shares: PerGroup(sums.into_iter().zip(&windows).map(share).collect()),
     };
-    let mut events: Vec<Event> = sums.into_iter().map(event).collect();
     let most = |event: &Event| event.shares.iter().flatten().map(|share| share.s_per_s).fold(0.0, f64::max);
-    events.sort_by(|a, b| most(b).total_cmp(&most(a)));
-    events.truncate(MOST);
-    events
+    sums.into_iter().map(event).sorted_by(|a, b| most(b).total_cmp(&most(a))).take(MOST).collect()
 }
 
 type Add = fn(&Record, &mut Histogram);
 
-fn distributions(groups: &[&[Record]]) -> Vec<Distribution> {
+fn distributions(groups: &[Vec<&Record>]) -> Vec<Distribution> {
     let operations: Add = |record, all| {
         let kinds = record.operations.values().filter(|_| record.window.is_some());
         kinds.for_each(|kind| all.merge(&kind.latency));
@@ -528,11 +450,10 @@ fn distributions(groups: &[&[Record]]) -> Vec<Distribution> {
         |record, all| latency(record, LatencyKind::PhysicalRead).into_iter().for_each(|own| all.merge(own));
     let traced: Add = |record, all| kernels_reads(record).into_iter().for_each(|own| all.merge(&own));
     // Durations by two clocks are not one distribution.
-    let are_traced =
-        groups.iter().flat_map(|group| group.iter()).all(|record| kernels_reads(record).is_some());
+    let are_traced = groups.iter().flatten().all(|record| kernels_reads(record).is_some());
     let reads = if are_traced { traced } else { own };
     let distribution = |(name, add): (&'static str, Add)| {
-        let of_group = |records: &&[Record]| {
+        let of_group = |records: &Vec<&Record>| {
             let mut all = Histogram::new();
             records.iter().for_each(|record| add(record, &mut all));
             (!all.is_empty()).then_some(all)
@@ -552,8 +473,8 @@ impl Distribution {
         };
         let counts: Vec<Option<BTreeMap<i32, u64>>> =
             histograms.iter().map(|own| own.as_ref().map(known)).collect();
-        let all = || counts.iter().flatten().flat_map(BTreeMap::keys);
-        let octaves = all().min().zip(all().max()).map_or(0..0, |(lowest, highest)| *lowest..highest + 1);
+        let octaves = counts.iter().flatten().flat_map(BTreeMap::keys).minmax().into_option();
+        let octaves = octaves.map_or(0..0, |(lowest, highest)| *lowest..highest + 1);
         let percents = |count: &dyn Fn(usize, &Histogram) -> u64| {
             let percent = |(group, own): (usize, &Option<Histogram>)| {
                 own.as_ref().map(|own| 100.0 * count(group, own) as f64 / own.count() as f64)
@@ -572,10 +493,9 @@ impl Distribution {
             step_us: step_ns as f64 / 1e3,
             percents: percents(&|_, own| own.below_clock_step().map_or(0, |(_, number)| number)),
         });
-        let counts_of = histograms.iter().map(|own| own.as_ref().map(Histogram::count));
-        let counts_of = PerGroup(counts_of.collect());
         let rows = octaves.map(row).collect();
-        Some(Self { name, counts: counts_of, below_clock_step, rows, histograms })
+        let counts = PerGroup(histograms.iter().map(|own| own.as_ref().map(Histogram::count)).collect());
+        Some(Self { name, counts, below_clock_step, rows, histograms })
     }
 }
 

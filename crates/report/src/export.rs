@@ -1,4 +1,6 @@
-//! A run as HdrHistogram interval log and in Prometheus' text exposition format.
+//! The HdrHistogram interval log of a run, and Prometheus' text exposition format, which a live run serves.
+//!
+//! The series as CSV is [`slob_record::series_csv`], which every run has beside its record.
 
 use std::fmt::{Display, Write};
 use std::num::NonZeroU64;
@@ -10,15 +12,12 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use slob_record::Record;
 use slob_stats::{Histogram, bucket_index, bucket_midpoint};
 
-use crate::info::status_word;
 use slob_facts::format::duration_us;
 use slob_facts::measured::is_measured;
-use slob_facts::{Run, figure};
 
 #[derive(Debug, thiserror::Error)]
 #[error("writing the histogram of second {second}: {reason}")]
 pub struct HlogError {
-    /// Seconds since the sessions' start.
     second: u64,
     reason: String,
 }
@@ -98,7 +97,6 @@ fn bounds_us() -> impl Iterator<Item = u64> {
     bounds.take_while(|us| *us <= 100_000_000)
 }
 
-/// Prometheus' text exposition format, version 0.0.4.
 #[derive(Debug, Default)]
 pub struct Metrics {
     text: String,
@@ -151,89 +149,11 @@ impl Metrics {
     }
 }
 
-fn name_of(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
-}
-
-/// The figures of a record for Prometheus. Names are stable; units are base units, as its conventions ask.
-/// There are no time stamps: a finished run is no moment.
-pub fn prometheus(record: &Record) -> String {
-    let mut metrics = Metrics::default();
-    let labels = [("run", record.id.as_str()), ("name", &record.name), ("target", &record.target)];
-    let figures = Run::of(record);
-    let more = [
-        ("product", record.server.product.as_str()),
-        ("version", &record.server.version),
-        ("slob_version", &record.slob_version),
-        ("status", status_word(&record.status)),
-    ];
-    let help = "A run of OpenSLOB; the value is always 1.";
-    metrics.one("slob_run_info", Kind::Gauge, help, &[&labels[..], &more].concat(), Some(1));
-    let (name, help) = ("slob_run_start_time_seconds", "When the sessions were started, since the epoch.");
-    metrics.one(name, Kind::Gauge, help, &labels, Some(record.started.as_millisecond() as f64 / 1e3));
-    // The seed tells runs apart and measures nothing.
-    for figure in figure::ALL.iter().filter(|figure| figure.name != figure::SEED.name) {
-        let (name, factor) = in_base_units(figure.name);
-        let value = figure.of(&figures).map(|value| value * factor);
-        metrics.one(&name, Kind::Gauge, &format!("Of a run: {}.", figure.source), &labels, value);
-    }
-    let (name, help) = ("slob_verdict", "A verdict; the label says which and what, the value is always 1.");
-    metrics.begin(name, Kind::Gauge, help);
-    for verdict in figures.verdicts() {
-        let question = verdict.question.title().trim_end_matches('?');
-        let more = [("question", question), ("answer", verdict.answer.word())];
-        metrics.sample(name, &[&labels[..], &more].concat(), 1);
-    }
-    if record.window.is_some() {
-        window(&mut metrics, record, &labels);
-    }
-    metrics.into_text()
-}
-
-pub(crate) fn in_base_units(figure: &str) -> (String, f64) {
-    const UNITS: [(&str, &str, f64); 6] = [
-        ("_us_per_physical_read", "_seconds_per_physical_read", 1e-6),
-        ("_mb_per_s", "_bytes_per_second", 1e6),
-        ("_per_s", "_per_second", 1.0),
-        ("_percent", "_ratio", 0.01),
-        ("_us", "_seconds", 1e-6),
-        ("_s", "_seconds", 1.0),
-    ];
-    let unit = UNITS.iter().find_map(|(end, base, factor)| Some((figure.strip_suffix(end)?, base, factor)));
-    unit.map_or_else(
-        || (format!("slob_{figure}"), 1.0),
-        |(stem, base, factor)| (format!("slob_{stem}{base}"), *factor),
-    )
-}
-
-fn window(metrics: &mut Metrics, record: &Record, labels: Labels<'_>) {
-    for (counter, value) in record.counters.iter() {
-        let counter = counter.name();
-        let name = format!("slob_db_{}_total", name_of(counter));
-        let help = format!("The database's counter {counter}, of the measured window.");
-        metrics.one(&name, Kind::Counter, &help, labels, Some(value));
-    }
-    let name = "slob_operation_duration_seconds";
-    metrics.begin(name, Kind::Histogram, "Durations of the operations that ended in the measured window.");
-    for (kind, figures) in &record.operations {
-        let kind = kind.name().to_lowercase();
-        metrics.histogram(name, &[labels, &[("operation", &kind)]].concat(), &figures.latency);
-    }
-    for (kind, values) in record.latencies.iter() {
-        let latency = kind.name();
-        let name = format!("slob_db_{}_duration_seconds", name_of(latency));
-        let help = format!("{latency}, as the database timed it in the measured window.");
-        metrics.begin(&name, Kind::Histogram, &help);
-        metrics.histogram(&name, labels, &values.histogram);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use proptest::prelude::*;
+    use slob_measure::OpKind;
     use slob_testing::records;
 
     #[test]
@@ -273,49 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn names_of_metrics_have_base_units() {
-        assert_eq!(in_base_units("operation_p99_us"), ("slob_operation_p99_seconds".into(), 1e-6));
-        assert_eq!(in_base_units("db_cpu_us_per_physical_read").0, "slob_db_cpu_seconds_per_physical_read");
-        assert_eq!(in_base_units("redo_mb_per_s"), ("slob_redo_bytes_per_second".into(), 1e6));
-        assert_eq!(in_base_units("operations_per_s"), ("slob_operations_per_second".into(), 1.0));
-        assert_eq!(in_base_units("host_busy_percent"), ("slob_host_busy_ratio".into(), 0.01));
-        assert_eq!(in_base_units("window_s"), ("slob_window_seconds".into(), 1.0));
-        assert_eq!(in_base_units("sessions"), ("slob_sessions".into(), 1.0));
-    }
-
-    #[test]
-    fn every_metric_is_begun_once_and_its_samples_follow() {
-        for record in [
-            records::direct_read_run(),
-            records::page_cache_run(),
-            records::update_run(),
-            records::failed_run(),
-        ] {
-            let text = prometheus(&record);
-            let mut begun = BTreeSet::new();
-            let mut last = String::new();
-            for line in text.lines() {
-                if let Some(rest) = line.strip_prefix("# TYPE ") {
-                    last = rest.split(' ').next().unwrap().to_owned();
-                    assert!(begun.insert(last.clone()), "{last} is begun twice");
-                } else if !line.starts_with('#') {
-                    let name = line.split(['{', ' ']).next().unwrap();
-                    let base = ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end));
-                    assert!(name == last || base == Some(last.as_str()), "{line} does not follow {last}");
-                }
-            }
-        }
-    }
-
-    #[test]
     fn buckets_are_cumulative_and_end_with_all() {
+        let mut metrics = Metrics::default();
         let record = records::update_run();
-        let text = prometheus(&record);
+        metrics.histogram("slob_durations", &[], &record.operations[&OpKind::Update].latency);
+        let text = metrics.into_text();
         let counts: Vec<u64> = text
             .lines()
-            .filter(|line| {
-                line.starts_with("slob_operation_duration_seconds_bucket") && line.contains("\"update\"")
-            })
+            .filter(|line| line.starts_with("slob_durations_bucket"))
             .map(|line| line.rsplit(' ').next().unwrap().parse().unwrap())
             .collect();
         assert_eq!(
@@ -328,14 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn unknown_figures_are_left_out_and_labels_do_not_break_a_line() {
-        let mut record = records::failed_run();
-        record.target = "a\"b\\c\nd".into();
-        let text = prometheus(&record);
-        assert!(
-            !text.contains("slob_physical_reads_per_second") && text.contains("status=\"failed\""),
-            "{text}"
-        );
-        assert!(text.contains(r#"target="a\"b\\c\nd""#), "{text}");
+    fn unknown_values_are_left_out_and_labels_do_not_break_a_line() {
+        let mut metrics = Metrics::default();
+        metrics.one("unknown", Kind::Gauge, "Not known.", &[], None::<u64>);
+        metrics.one("known", Kind::Gauge, "Known.", &[("target", "a\"b\\c\nd")], Some(1));
+        let text = metrics.into_text();
+        assert!(!text.contains("unknown") && text.contains(r#"known{target="a\"b\\c\nd"} 1"#), "{text}");
     }
 }

@@ -10,8 +10,8 @@ use slob_record::Record;
 use slob_stats::Histogram;
 
 use crate::info::all_columns;
+use slob_facts::bound::similar_names;
 use slob_facts::measured::{mean_us, percentile_us};
-use slob_facts::names::similar_names;
 use slob_facts::{Run, figure_named};
 
 const FIGURES: &str = "figures";
@@ -20,14 +20,7 @@ const VERDICTS: &str = "verdicts";
 #[derive(Debug, thiserror::Error)]
 pub enum FieldError {
     #[error("the record has no field '{path}': {} has no '{part}'{}", place(parent), hint(near))]
-    Unknown {
-        path: String,
-        /// The path up to the missing part; empty for the record itself.
-        parent: String,
-        part: String,
-        /// Similar names, or else the first names there.
-        near: Vec<String>,
-    },
+    Unknown { path: String, parent: String, part: String, near: Vec<String> },
     #[error("writing the record as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -44,7 +37,6 @@ fn hint(near: &[String]) -> String {
     }
 }
 
-/// `null` if the field exists and is unknown.
 pub fn field(record: &Record, path: &str) -> Result<Value, FieldError> {
     let mut at = match path.split('.').next() {
         Some(FIGURES) => json!({ FIGURES: figures(record) }),
@@ -91,10 +83,8 @@ fn step(at: &mut Value, part: &str) -> Option<Value> {
             members.get_mut(part).map(Value::take).or_else(|| of_histogram(members, part))
         }
         Value::Array(elements) => {
-            let index = part
-                .parse()
-                .ok()
-                .or_else(|| elements.iter().position(|element| title(element) == Some(part)));
+            let index = part.parse().ok();
+            let index = index.or_else(|| elements.iter().position(|element| title(element) == Some(part)));
             elements.get_mut(index?).map(Value::take)
         }
         _ => None,
@@ -135,9 +125,7 @@ fn near(at: &Value, part: &str, at_top: bool) -> Vec<String> {
     const FEW: usize = 8;
     let mut names: Vec<String> = match at {
         Value::Object(members) => members.keys().cloned().collect(),
-        Value::Array(elements) => {
-            elements.iter().filter_map(|element| title(element).map(str::to_owned)).collect()
-        }
+        Value::Array(elements) => elements.iter().filter_map(title).map(str::to_owned).collect(),
         _ => Vec::new(),
     };
     if at_top {
@@ -146,9 +134,12 @@ fn near(at: &Value, part: &str, at_top: bool) -> Vec<String> {
     if at.as_object().is_some_and(is_histogram) {
         names.extend(["mean_us", "p50_us", "p99_us", "p999_us", "max_us"].map(str::to_owned));
     }
-    let alike: Vec<String> =
-        similar_names(part, names.iter().map(String::as_str)).into_iter().map(str::to_owned).collect();
-    if alike.is_empty() { names.into_iter().take(FEW).collect() } else { alike }
+    let alike = similar_names(part, names.iter().map(String::as_str));
+    if alike.is_empty() {
+        names.into_iter().take(FEW).collect()
+    } else {
+        alike.into_iter().map(str::to_owned).collect()
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use itertools::Itertools;
 use slob_record::{
     RUN_FILE, Record, RecordError, SIGNATURE_FILE, SignatureError, Signer, Signers, digest_of_text,
     file_digest, read_digests, read_operations, read_record, run_folder, with_hidden_shown,
@@ -38,7 +39,6 @@ pub fn check_run(path: &Path, signers: Option<&Signers>) -> Result<(Record, Vec<
 }
 
 fn check_digest(record: &Record, own: &str, saved: Option<String>) -> Recheck {
-    /// Hexadecimal digits in older releases.
     const SHORTEST: usize = 16;
     let Some(saved) = saved else {
         // Older releases did not note the files either.
@@ -70,11 +70,8 @@ fn check_files(record: &Record, folder: &Path) -> Result<Vec<Recheck>, RecordErr
     };
     let entries = fs::read_dir(folder).map_err(RecordError::io("reading", folder))?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut others: Vec<String> = names.filter(|name| !known(name)).collect();
-    others.sort();
-    lines.extend(
-        others.into_iter().map(|name| Recheck::unknown(format!("{name} is not known to the record"))),
-    );
+    let others = names.filter(|name| !known(name)).sorted();
+    lines.extend(others.map(|name| Recheck::unknown(format!("{name} is not known to the record"))));
     Ok(lines)
 }
 
@@ -106,10 +103,7 @@ fn check_view(record: &Record, digest: &str, path: &Path) -> Option<Recheck> {
     if has_digest && with_digest(view) != saved {
         return differs("was edited: its digest is another one");
     }
-    let made = match is_page {
-        true => run_page(record),
-        false => with_hidden_shown(&text_report(record)).into_owned(),
-    };
+    let made = if is_page { run_page(record) } else { with_hidden_shown(&text_report(record)).into_owned() };
     // `slob report` prints a view without its digest.
     if made == if has_digest { view } else { &saved } {
         return Some(Recheck::new(true, format!("{name} is what the record says")));
@@ -147,10 +141,8 @@ fn check_signature(path: &Path, signers: Option<&Signers>) -> Result<Option<Rech
                 (Some(_), true) => "as it must be",
                 (Some(_), false) => "and by none that --signed-by names",
             };
-            Recheck::new(
-                agrees,
-                format!("the record is signed with the key {}, {whose}", signer.fingerprint()),
-            )
+            let key = signer.fingerprint();
+            Recheck::new(agrees, format!("the record is signed with the key {key}, {whose}"))
         }
     }))
 }

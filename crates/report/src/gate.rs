@@ -13,7 +13,7 @@ use slob_stats::{Comparison, PercentInterval};
 use slob_facts::bound::{NoFigure, shown};
 use slob_facts::figure::Better;
 use slob_facts::format::{percent, plural, signed_percent};
-use slob_facts::table::{Cell, Column, Table};
+use slob_facts::table::{Column, Table};
 use slob_facts::{BadBound, Bound, Figure, Grade, Question, figure_named};
 
 use crate::change::compared;
@@ -107,7 +107,6 @@ impl fmt::Display for MaxLoss {
 pub struct Check {
     pub requirement: String,
     pub outcome: Outcome,
-    /// The mean of the runs, or the difference in percent from the baseline.
     pub found: Option<f64>,
     pub reason: String,
 }
@@ -129,12 +128,10 @@ pub struct Gate {
     are_good: bool,
 }
 
-/// Semicolons separate requirements, as in GATE.
 pub fn requirements(text: &str) -> Result<Vec<Requirement>, BadRequirement> {
     text.split(';').map(str::trim).filter(|text| !text.is_empty()).map(str::parse).collect()
 }
 
-/// Empty without GATE.
 pub fn required_of(record: &Record) -> &str {
     let entry = record.configuration.iter().find(|entry| entry.key == "GATE");
     entry.map_or("", |entry| &entry.value)
@@ -154,11 +151,11 @@ impl Gate {
         baseline: &[Record],
         confidence: Confidence,
     ) -> Self {
-        let limits = match (losses, baseline) {
-            ([], _) | (_, []) => String::new(),
-            _ => differing_limits(&[baseline, runs]).map_or_else(String::new, |limits| format!("; {limits}")),
-        };
         let (side, baseline) = (Group::of("the runs", runs), Group::of("the baseline", baseline));
+        let limits = (!losses.is_empty() && !baseline.runs.is_empty())
+            .then(|| differing_limits(&[baseline.records(), side.records()]))
+            .flatten();
+        let limits = limits.map(|limits| format!("; {limits}")).unwrap_or_default();
         let required = requirements.iter().map(|one| Check::new(one, one.found(&side, confidence)));
         let lost = losses.iter().map(|one| {
             let (outcome, found, reason) = one.found(&baseline, &side, confidence);
@@ -197,11 +194,9 @@ impl Gate {
 impl Answer for Gate {
     const NAME: &'static str = "gate";
 
-    fn page(&self) -> Page {
-        let mut page = Page::default();
+    fn write(&self, page: &mut Page) {
         page.section("Gate");
         page.table(&self.table());
-        page
     }
 
     fn view(&self) -> View {
@@ -209,7 +204,6 @@ impl Answer for Gate {
             title: "OpenSLOB gate".into(),
             heading: <&str>::from(self.outcome).into(),
             lead: lead(&plural(self.runs.len() as u64, "run")),
-            has_links: false,
             sections: vec![
                 Section::new("gate", "").part("What was required", |page| page.table(&self.table())),
             ],
@@ -221,9 +215,9 @@ impl Answer for Gate {
         let heads = ["Result", "Requirement", "Found"].map(Column::left);
         let row = |check: &Check| {
             let result = <&str>::from(check.outcome).to_uppercase();
-            [result.into(), check.requirement.as_str().into(), check.reason.as_str().into()]
+            [result, check.requirement.clone(), check.reason.clone()]
         };
-        Table::new(heads).with_rows(self.checks.iter().map(row).map(|row: [Cell; 3]| row.to_vec()))
+        Table::new(heads).with_rows(self.checks.iter().map(row))
     }
 
     fn are_good(&self) -> bool {
@@ -295,10 +289,8 @@ fn within(bound: Bound, values: &[f64], confidence: Confidence) -> Found {
 }
 
 fn advice(needed: Option<usize>) -> String {
-    match needed {
-        Some(runs) => format!("about {} would tell", plural(runs as u64, "run")),
-        None => "no number of runs would tell, it lies at the threshold".into(),
-    }
+    let none = || "no number of runs would tell, it lies at the threshold".into();
+    needed.map_or_else(none, |runs| format!("about {} would tell", plural(runs as u64, "run")))
 }
 
 impl MaxLoss {
@@ -307,11 +299,10 @@ impl MaxLoss {
             (Ok(first), Ok(second)) => (first, second),
             (Err(reason), _) | (_, Err(reason)) => return not_known(reason),
         };
-        let Some(Comparison { percent: change, interval, .. }) =
-            compared(self.figure, &first, &second, confidence)
-        else {
+        let Some(comparison) = compared(self.figure, &first, &second, confidence) else {
             return not_known(format!("{} is 0 or less in a run, or there is no baseline", self.figure.name));
         };
+        let Comparison { percent: change, interval, .. } = comparison;
         let words = format!("{} % against the baseline", signed_percent(change));
         let Some(interval) = interval else {
             let words = format!("{words}: two or more runs of each are needed to tell it from noise");
@@ -323,20 +314,15 @@ impl MaxLoss {
             Better::Higher => (-high, -low),
             Better::Lower | Better::Neither => (low, high),
         };
-        if most <= self.percent {
-            return (Outcome::Passed, Some(change), words);
-        }
-        if least > self.percent {
-            return (Outcome::Failed, Some(change), words);
+        if most <= self.percent || least > self.percent {
+            let outcome = if most <= self.percent { Outcome::Passed } else { Outcome::Failed };
+            return (outcome, Some(change), words);
         }
         let distance = (0.5 * (least + most) - self.percent).abs();
         let n = first.len().min(second.len());
         let needed = runs_to_tell(n, interval.noise_percent(), distance, confidence.ratio());
-        (
-            Outcome::NotKnown,
-            Some(change),
-            format!("{words}: noise reaches over the limit; {} of each", advice(needed)),
-        )
+        let words = format!("{words}: noise reaches over the limit; {} of each", advice(needed));
+        (Outcome::NotKnown, Some(change), words)
     }
 }
 

@@ -1,13 +1,16 @@
 //! Groups of runs that are judged and compared together.
 
+use itertools::Itertools;
 use jiff::Timestamp;
+use slob_facts::format::fixed;
 use slob_facts::verdicts::{Worst, refusal};
 use slob_facts::{Figure, Grade, GroupVerdicts, Judged, Question, Run, figure};
 use slob_record::Record;
+use slob_stats::summary::{coefficient_of_variation, maximum, mean, mean_interval, minimum};
 
+use crate::change::{Confidence, shown_percent};
 use crate::page::{Column, Page, Table};
 
-/// The record has no series.
 #[derive(Clone, Debug)]
 pub struct JudgedRun {
     pub(crate) record: Record,
@@ -71,21 +74,20 @@ impl<'a> Group<'a> {
     pub(crate) fn unlike(&self) -> Option<String> {
         let set = figure::ALL.iter().filter(|figure| figure.is_of_workload());
         let differs = |figure: &Figure| {
-            let mut values: Vec<String> = Vec::new();
-            for value in self.runs.iter().map(|run| figure.cell(run).show()) {
-                if !values.contains(&value) {
-                    values.push(value);
-                }
-            }
+            let values = self.runs.iter().map(|run| figure.cell(run).show()).unique().collect_vec();
             (values.len() > 1).then(|| format!("{} ({})", figure.name, values.join(", ")))
         };
-        let differing: Vec<String> = set.filter_map(differs).collect();
-        (!differing.is_empty()).then(|| format!("{} differ in {}", self.name, differing.join(", ")))
+        let differing = set.filter_map(differs).join(", ");
+        (!differing.is_empty()).then(|| format!("{} differ in {differing}", self.name))
     }
 
     /// A mean over some of the runs must not look like one over all, nor equal bounds of buckets like no noise.
     pub(crate) fn is_comparable(&self, figure: &Figure) -> bool {
         self.runs.iter().all(|run| figure.of(run).is_some() && !figure.is_bound(run))
+    }
+
+    pub(crate) fn records(&self) -> Vec<&'a Record> {
+        self.runs.iter().map(|run| run.record).collect()
     }
 
     pub(crate) fn ids(&self) -> Vec<String> {
@@ -106,8 +108,63 @@ pub(crate) fn write_verdicts(page: &mut Page, groups: &[(&str, &GroupVerdicts)])
     }
     page.table(&table);
     for answer in [Grade::Bad, Grade::Doubt] {
-        for (name, verdicts) in judged() {
-            verdicts.of_answer(answer).for_each(|worst| page.hanging("  -", &worst.words(name)));
-        }
+        judged().for_each(|(name, verdicts)| {
+            page.list(verdicts.of_answer(answer).map(|worst| worst.words(name)))
+        });
+    }
+}
+
+/// A figure that a BAD verdict forbids has the reason instead of a mean.
+pub fn repeats_text(name: &str, records: &[Record]) -> String {
+    let group = Group::of(name, records);
+    let mut page = Page::default();
+    page.section(&format!("{} runs of {name}", records.len()));
+    write_verdicts(&mut page, &[(name, &group.verdicts)]);
+    let heads = ["Mean", "Smallest", "Largest", "CV %", "Noise %"];
+    let mut table = Table::of_numbers(Column::left("Figure"), heads);
+    let mut refused = Vec::new();
+    for figure in figure::KEY_IN_ROWS {
+        let values = match group.known(figure) {
+            Ok(values) => values,
+            Err(why) => {
+                refused.push(format!("{}: {why}.", figure.heading));
+                continue;
+            }
+        };
+        let Some(mean) = mean(&values) else { continue };
+        let shown = |value: Option<f64>| value.map(|value| figure.in_unit(value)).unwrap_or_default();
+        let interval = mean_interval(&values, Confidence::default().ratio());
+        let noise = interval.map(|(low, high)| 100.0 * (high - low) / 2.0 / mean);
+        table.row([
+            figure.heading.to_owned(),
+            shown(Some(mean)),
+            shown(minimum(&values)),
+            shown(maximum(&values)),
+            coefficient_of_variation(&values).map(|cv| fixed(100.0 * cv, 1)).unwrap_or_default(),
+            noise.filter(|noise| noise.is_finite()).map(shown_percent).unwrap_or_default(),
+        ]);
+    }
+    page.table(&table);
+    page.list(refused);
+    page.paragraph(&format!(
+        "The mean of more such runs lies within the noise of this one, at {} % confidence. Compare: `slob compare {name} OTHER`.",
+        fixed(100.0 * Confidence::default().ratio(), 0)
+    ));
+    page.into_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slob_testing::records;
+
+    #[test]
+    fn repeats_have_a_mean_a_spread_and_a_noise_and_bad_ones_a_reason() {
+        let good = [records::direct_read_run(), records::direct_read_run()];
+        let text = repeats_text("raw", &good);
+        assert!(text.contains("2 runs of raw") && text.contains("Noise %"), "{text}");
+        let bad = [records::direct_read_run(), records::page_cache_run()];
+        let text = repeats_text("raw", &bad);
+        assert!(text.contains("Physical? of raw is BAD (1 of 2 runs"), "{text}");
     }
 }

@@ -10,7 +10,6 @@ use slob_facts::{Claim, Figure, GroupVerdicts, Question, Run, Standing, figure, 
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// Stable name for machines; that of a figure carries the unit.
     pub name: &'static str,
     pub unit: &'static str,
     pub source: &'static str,
@@ -127,9 +126,7 @@ impl Column {
             },
         }
     }
-}
 
-impl Column {
     /// Parentheses mark figures that a BAD verdict forbids.
     pub fn shown(&self, run: &Run<'_>) -> Cell {
         let Get::Figure(figure) = self.get else { return self.cell(run) };
@@ -148,16 +145,15 @@ pub fn all_columns() -> impl Iterator<Item = Column> {
 
 pub fn column(name: &str) -> Option<Column> {
     let by_figure = || figure_named(name).ok().map(Column::figure);
-    let asks = |question, column: &Column| matches!(column.get, Get::Verdict(asked) if asked == question);
     let by_question = || {
         let question = Question::named(name)?;
-        VERDICTS.into_iter().find(|column| asks(question, column))
+        VERDICTS.into_iter().find(|column| matches!(column.get, Get::Verdict(asked) if asked == question))
     };
     all_columns().find(|column| column.name == name).or_else(by_figure).or_else(by_question)
 }
 
 pub fn did_you_mean(name: &str) -> String {
-    slob_facts::names::did_you_mean(name, all_columns().map(|column| column.name))
+    slob_facts::bound::did_you_mean(name, all_columns().map(|column| column.name))
 }
 
 pub fn cells(figures: &Run<'_>, columns: &[Column]) -> Vec<Cell> {

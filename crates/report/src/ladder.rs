@@ -1,5 +1,8 @@
 //! The ladder of a read: its time by the database's clock, split into what the kernel saw below.
 
+use std::cmp::Reverse;
+
+use itertools::Itertools;
 use slob_measure::{KernelTrace, Span};
 use slob_record::Record;
 use slob_spec::TraceWhen;
@@ -9,7 +12,7 @@ use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, 
 use crate::html::heat::shares;
 use crate::page::{Column, Page};
 use slob_facts::Run;
-use slob_facts::format::{Duration, Format, duration_us, seconds};
+use slob_facts::format::{Duration, Format, count, duration_us, seconds, size};
 use slob_facts::ladder::{DATABASE, Ladder, REST};
 use slob_facts::measured::{mean_us, percentile_us, ratio};
 use slob_facts::table::{Cell, Table};
@@ -37,16 +40,10 @@ pub(crate) fn section(page: &mut Page, figures: &Run<'_>) {
     let mut table = Table::of_numbers(Column::left(""), heads);
     let mut row = |name: &str, durations: &Histogram| {
         let at = |percent| Format::Micros.cell(percentile_us(durations, percent));
-        table.row([
-            name.into(),
-            Cell::from(durations.count()),
-            Format::Whole.cell(ratio(durations.count() as f64, trace.seconds)),
-            Format::Micros.cell(mean_us(durations)),
-            at(50.0),
-            at(99.0),
-            at(99.9),
-            at(100.0),
-        ]);
+        let per_s = Format::Whole.cell(ratio(durations.count() as f64, trace.seconds));
+        let begin =
+            [name.into(), Cell::from(durations.count()), per_s, Format::Micros.cell(mean_us(durations))];
+        table.row(begin.into_iter().chain([50.0, 99.0, 99.9, 100.0].map(at)));
     };
     let ladder = Ladder::of(figures.record);
     if let Some(durations) = ladder.as_ref().and_then(|ladder| ladder.database) {
@@ -83,19 +80,13 @@ pub(crate) fn section(page: &mut Page, figures: &Run<'_>) {
 fn requests_words(trace: &KernelTrace) -> Option<String> {
     const SHOWN: usize = 4;
     let is_read = |requests: &&slob_measure::Requests| requests.span == Span::ReadInDevice.name();
-    let mut requests: Vec<_> = trace.requests.iter().filter(is_read).collect();
-    requests.sort_by_key(|requests| std::cmp::Reverse(requests.requests));
-    let words = requests.iter().take(SHOWN).map(|one| {
+    let own = trace.requests.iter().filter(is_read).sorted_by_key(|requests| Reverse(requests.requests));
+    let mut words = own.take(SHOWN).map(|one| {
         let mean_us = ratio(one.time_ns as f64 / 1e3, one.requests as f64).unwrap_or_default();
-        let size = slob_facts::format::size(one.bytes);
-        format!(
-            "{} of {size} to {} ({} each)",
-            slob_facts::format::count(one.requests),
-            one.device,
-            Duration(mean_us)
-        )
+        let (number, size) = (count(one.requests), size(one.bytes));
+        format!("{number} of {size} to {} ({} each)", one.device, Duration(mean_us))
     });
-    let words = words.collect::<Vec<_>>().join(", ");
+    let words = words.join(", ");
     (!words.is_empty()).then(|| format!("Read requests by size: {words}."))
 }
 
@@ -117,14 +108,10 @@ pub(crate) fn charts(record: &Record) -> Vec<Chart> {
     let source = "the kernel's trace of the server's processes, and the database's clock".to_owned();
     let bars = ladder.parts.iter().enumerate().map(|(place, part)| {
         let hover = format!("{}: {}", part.name, duration_us(part.us));
-        let at = -(place as f64);
-        let bar = Bar { at, width: 0.7, length: part.us / 1e6, error: None, cut: None, hover };
-        Trace::Bars(Bars { is_horizontal: true, ..Bars::new(part.name, colour(part.name), vec![bar]) })
+        Bars::new(part.name, colour(part.name), vec![Bar::new(-(place as f64), 0.7, part.us / 1e6, hover)])
     });
-    let names = ladder.parts.iter().enumerate().map(|(place, part)| (-(place as f64), part.name.to_owned()));
-    let y = Axis::linear("", Unit::Plain).named(names);
-    let height_px = 90 + 32 * ladder.parts.len() as u32;
-    let bars = Drawing::new(Axis::linear("mean time of a read", Unit::Seconds), y, bars.collect());
+    let names = ladder.parts.iter().map(|part| part.name.to_owned()).collect();
+    let bars = Drawing::of_rows(Axis::linear("mean time of a read", Unit::Seconds), names, 32, bars);
     let in_device = ladder.trace.kernel.span(Span::ReadInDevice);
     let lines = [
         ("by the database", Colour::Database, Stroke::Solid, ladder.database),
@@ -143,7 +130,7 @@ pub(crate) fn charts(record: &Record) -> Vec<Chart> {
             title: "Where a read's time goes".into(),
             about: ladder.parts_words(),
             source: source.clone(),
-            body: Ok(Drawing { height_px, ..bars }),
+            body: Ok(bars),
         },
         Chart {
             id: "ladder-durations".into(),

@@ -1,18 +1,18 @@
 //! The ledger: platforms in one table, per core, per licence and per price. Ranks compare rows of one basis and one currency;
 //! figures that rest on a BAD verdict are left out.
 
-use crate::Answer;
-use crate::group::{Group, JudgedRun};
-use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt::Display;
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use itertools::Itertools;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use slob_awr::Rates;
 use slob_awr::info::{Head, Named, Row};
 use slob_spec::Amount;
 use toml::Spanned;
 
+use crate::Answer;
+use crate::group::{Group, JudgedRun};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use slob_facts::format::{Format, plural, significant};
@@ -33,11 +33,8 @@ fn without_repeat(name: &str) -> &str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 enum Basis {
-    /// A run of this program.
     Measured,
-    /// The database's own tool.
     Reported,
-    /// A data sheet or a text.
     #[default]
     Claimed,
 }
@@ -47,14 +44,11 @@ pub struct Platform {
     name: String,
     basis: Basis,
     source: String,
-    /// Physical reads and writes.
     io_per_s: Option<f64>,
     writes_percent: Option<f64>,
     read_us: Option<f64>,
     cores: Option<f64>,
-    /// A claim may know the quotient only.
     stated_per_core: Option<f64>,
-    /// Cores that the database kept busy.
     db_cores: Option<f64>,
     licensed_cores: Option<f64>,
     cost_per_hour: Option<Amount>,
@@ -68,17 +62,11 @@ impl Platform {
             let (name, workload) = (without_repeat(&record.name).to_owned(), &record.workload);
             (name, record.target.clone(), workload.sessions(), workload.update_pct.to_string())
         };
-        let mut groups: Vec<Vec<JudgedRun>> = Vec::new();
-        for run in runs {
-            match groups.iter_mut().find(|group| key(&group[0]) == key(&run)) {
-                Some(group) => group.push(run),
-                None => groups.push(vec![run]),
-            }
-        }
-        groups.iter().map(|group| Self::of_repeats(group)).collect()
+        let keys = runs.iter().map(key).unique().collect_vec();
+        let mut groups = runs.into_iter().into_group_map_by(key);
+        keys.iter().filter_map(|key| groups.remove(key)).map(|group| Self::of_repeats(&group)).collect()
     }
 
-    /// Needs one run at least.
     fn of_repeats(repeats: &[JudgedRun]) -> Self {
         let (first, last) = (&repeats[0].record, &repeats[repeats.len() - 1].record);
         let name = if repeats.len() > 1 { without_repeat(&first.name) } else { &first.name };
@@ -112,7 +100,6 @@ impl Platform {
         }
     }
 
-    /// Requests of the application, or blocks if the report has no requests.
     pub fn of_report(named: &Named) -> Self {
         let (report, rates, file) = (&named.report, Rates::of(&named.report), named.label());
         let written = report.statistic_per_s("physical write IO requests").and_then(|writes| writes.known());
@@ -149,7 +136,6 @@ impl Platform {
         figure::cost_per_million_iops_hours(self.cost_per_hour.as_ref()?, self.io_per_s?)
     }
 
-    /// True if figures have one basis and prices one unit.
     fn is_peer(&self, other: &Self) -> bool {
         let [own, others] = [self, other].map(|one| one.cost_per_hour.as_ref().map(Amount::unit));
         self.basis == other.basis && own == others
@@ -192,15 +178,13 @@ pub struct Typed {
 }
 
 fn positive<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    let number = f64::deserialize(from)?;
-    let is_good = number.is_finite() && number > 0.0;
-    if is_good { Ok(Some(number)) } else { Err(D::Error::custom("it must be a number above 0")) }
+    let number = Some(f64::deserialize(from)?).filter(|number| number.is_finite() && *number > 0.0);
+    number.map(Some).ok_or(D::Error::custom("it must be a number above 0"))
 }
 
 fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    let share = f64::deserialize(from)?;
-    let is_good = (0.0..=100.0).contains(&share);
-    if is_good { Ok(Some(share)) } else { Err(D::Error::custom("it must be a number from 0 to 100")) }
+    let share = Some(f64::deserialize(from)?).filter(|share| (0.0..=100.0).contains(share));
+    share.map(Some).ok_or(D::Error::custom("it must be a number from 0 to 100"))
 }
 
 #[derive(Clone, Debug)]
@@ -219,13 +203,11 @@ pub fn read_sheet(file: &str, text: &str) -> Result<Vec<Entry>, SheetError> {
     };
     let sheet: Sheet = toml::from_str(text)
         .map_err(|error| at(error.span().map_or(0, |span| span.start), &error.message()))?;
-    let entries = sheet.platform.into_iter();
-    entries
-        .map(|typed| {
-            let place = typed.span().start;
-            typed.into_inner().entry(file).map_err(|message| at(place, &message))
-        })
-        .collect()
+    let entry = |typed: Spanned<Typed>| {
+        let place = typed.span().start;
+        typed.into_inner().entry(file).map_err(|message| at(place, &message))
+    };
+    sheet.platform.into_iter().map(entry).collect()
 }
 
 impl Typed {
@@ -248,7 +230,6 @@ impl Typed {
     }
 
     fn claim(self, file: &str) -> Result<Platform, String> {
-        /// Data sheets round.
         const ROUNDING: f64 = 0.01;
         let told = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let (Some(name), Some(source), Some(iops)) = (told(self.name), told(self.source), self.iops) else {
@@ -318,7 +299,7 @@ impl Ledger {
              reads and writes: mind their share of writes and the mean read.",
         );
         let left_out = self.platforms.iter().filter_map(|platform| platform.left_out.as_ref());
-        left_out.for_each(|why| page.hanging("  -", &format!("Left out: {why}")));
+        page.list(left_out.map(|why| format!("Left out: {why}")));
     }
 
     fn write_prices(&self, page: &mut Page) {
@@ -349,8 +330,7 @@ impl Serialize for Ledger {
 impl Answer for Ledger {
     const NAME: &'static str = "compare";
 
-    fn page(&self) -> Page {
-        let mut page = Page::default();
+    fn write(&self, page: &mut Page) {
         for (title, write) in PARTS {
             let mut part = Page::default();
             write(self, &mut part);
@@ -359,7 +339,6 @@ impl Answer for Ledger {
                 page.blocks.append(&mut part.blocks);
             }
         }
-        page
     }
 
     fn view(&self) -> View {
@@ -370,56 +349,41 @@ impl Answer for Ledger {
             title: "OpenSLOB ledger".into(),
             heading: "Platforms".into(),
             lead: lead(&plural(self.platforms.len() as u64, "platform")),
-            has_links: false,
             sections: vec![parts],
             source: "From saved records, reports, and what was typed in, as each row says.".into(),
         }
     }
 
     fn table(&self) -> Table {
-        let columns = [
-            Column::left("Platform").named("platform").at_most(18),
-            Column::left("Basis").named("basis"),
-            Column::right("IOPS").named("iops"),
-            Column::right("Writes %").named("writes_percent"),
-            Column::right("Read us").named("read_mean_us"),
-            Column::right("IOPS/core").named("iops_per_core"),
-            Column::right("IOPS/DB core").named("iops_per_db_core"),
-            Column::left("Verdicts").named("verdicts").at_most(13),
-            Column::right("Cores").named("cores"),
-            Column::right("Licensed").named("licensed_cores"),
-            Column::right("IOPS/licensed").named("iops_per_licensed_core"),
-            Column::right("Cost/hour").named("cost_per_hour"),
-            Column::right("Cost/M IOPS-h").named("cost_per_million_iops_hours"),
-            Column::right("Rank").named("price_rank"),
-            Column::left("Source").named("source"),
-        ];
-        let row = |platform: &Platform| {
-            let basis: &str = platform.basis.into();
-            let rate = |number: Option<f64>| Format::Significant.cell(number);
-            let cores = |number: Option<f64>| match number.filter(|number| number.fract() == 0.0) {
-                Some(whole) => Cell::Count(whole as u64),
-                None => rate(number),
-            };
-            [
-                Cell::from(platform.name.as_str()),
-                basis.into(),
-                rate(platform.io_per_s),
-                Format::Percent.cell(platform.writes_percent),
-                Format::Micros.cell(platform.read_us),
-                rate(platform.per_core()),
-                rate(platform.per(platform.db_cores)),
-                platform.verdicts.in_short().into(),
-                cores(platform.cores),
-                cores(platform.licensed_cores),
-                rate(platform.per(platform.licensed_cores)),
-                platform.cost_per_hour.as_ref().map(ToString::to_string).into(),
-                rate(platform.cost_per_million_iops_hours()),
-                self.rank(platform).into(),
-                platform.source.as_str().into(),
-            ]
+        let rate = |number: Option<f64>| Format::Significant.cell(number);
+        let cores = |number: Option<f64>| match number.filter(|number| number.fract() == 0.0) {
+            Some(whole) => Cell::Count(whole as u64),
+            None => rate(number),
         };
-        Table::new(columns).with_rows(self.platforms.iter().map(row))
+        let left = |head, name| Column::left(head).named(name);
+        let right = |head, name| Column::right(head).named(name);
+        let columns: [(Column, &dyn Fn(&Platform) -> Cell); 15] = [
+            (left("Platform", "platform").at_most(18), &|one| one.name.as_str().into()),
+            (left("Basis", "basis"), &|one| <&str>::from(one.basis).into()),
+            (right("IOPS", "iops"), &|one| rate(one.io_per_s)),
+            (right("Writes %", "writes_percent"), &|one| Format::Percent.cell(one.writes_percent)),
+            (right("Read us", "read_mean_us"), &|one| Format::Micros.cell(one.read_us)),
+            (right("IOPS/core", "iops_per_core"), &|one| rate(one.per_core())),
+            (right("IOPS/DB core", "iops_per_db_core"), &|one| rate(one.per(one.db_cores))),
+            (left("Verdicts", "verdicts").at_most(13), &|one| one.verdicts.in_short().into()),
+            (right("Cores", "cores"), &|one| cores(one.cores)),
+            (right("Licensed", "licensed_cores"), &|one| cores(one.licensed_cores)),
+            (right("IOPS/licensed", "iops_per_licensed_core"), &|one| rate(one.per(one.licensed_cores))),
+            (right("Cost/hour", "cost_per_hour"), &|one| {
+                one.cost_per_hour.as_ref().map(ToString::to_string).into()
+            }),
+            (right("Cost/M IOPS-h", "cost_per_million_iops_hours"), &|one| {
+                rate(one.cost_per_million_iops_hours())
+            }),
+            (right("Rank", "price_rank"), &|one| self.rank(one).into()),
+            (left("Source", "source"), &|one| one.source.as_str().into()),
+        ];
+        Table::of(&self.platforms, columns)
     }
 
     fn are_good(&self) -> bool {

@@ -5,7 +5,6 @@
 pub mod analysis;
 mod answer;
 mod change;
-mod confidence;
 pub mod diff;
 pub mod export;
 pub mod field;
@@ -19,7 +18,6 @@ pub mod ledger;
 mod page;
 pub mod profiles;
 mod recheck;
-mod repeats;
 pub mod rungs;
 mod sections;
 pub mod settings;
@@ -28,12 +26,11 @@ mod tests;
 pub mod trend;
 
 pub use answer::{Answer, Outcome};
-pub use confidence::{Confidence, NoConfidence};
+pub use change::{Confidence, NoConfidence};
 pub use folder::{HTML_REPORT, TEXT_REPORT, check_run, with_digest};
-pub use group::JudgedRun;
+pub use group::{JudgedRun, repeats_text};
 pub use page::fit_into;
 pub use recheck::Recheck;
-pub use repeats::repeats_text;
 pub use sections::{
     NoComparison, compact_summary, compare_probe_text, printed_report, probe_text, text_report,
 };

@@ -27,11 +27,8 @@ pub(crate) fn narrow() -> Option<usize> {
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
     Section(String),
-    /// Text only.
     Line(String),
-    /// The left and the right end of a line, without a place in HTML.
     Ends(String, String),
-    /// Over the whole width; text only.
     Rule(char),
     Fact(String, String),
     Hanging(String, String),
@@ -47,6 +44,17 @@ pub struct Page {
 impl Page {
     pub(crate) fn section(&mut self, title: &str) {
         self.blocks.push(Block::Section(title.to_owned()));
+    }
+
+    pub(crate) fn table_under(&mut self, title: &str, table: &Table) {
+        if !table.is_empty() {
+            self.section(title);
+            self.table(table);
+        }
+    }
+
+    pub(crate) fn list(&mut self, items: impl IntoIterator<Item = impl AsRef<str>>) {
+        items.into_iter().for_each(|item| self.hanging("  -", item.as_ref()));
     }
 
     pub(crate) fn line(&mut self, line: &str) {

@@ -10,6 +10,7 @@ pub use self::headrooms::{Headrooms, Platform, SearchResult};
 pub use self::plan::{PlanView, plan_conf, plan_table};
 pub use self::replay::Replay;
 
+use itertools::Itertools;
 use jiff::civil::{DateTime, Weekday};
 use slob_demand::{
     Change, Figure, FigureSummary, Interval, NotModelled, Place, Profile, Source, Subject, Summary, diff,
@@ -74,20 +75,18 @@ fn write_profile(page: &mut Page, profile: &Profile) {
         page.section("Worst intervals");
         page.table(&worst_intervals(&summary));
     }
-    let hours: Vec<String> = (0..24).map(|hour| format!("{hour:02}:00")).collect();
-    write_by_time(page, &summary, "By hour of the day (means)", "Hour", &hours, |own| &own.by_hour);
-    let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-    let days = days.map(str::to_owned);
-    write_by_time(page, &summary, "By day of the week (means)", "Day", &days, |own| &own.by_weekday);
+    let hours = (0..24).map(|hour| format!("{hour:02}:00")).collect_vec();
+    page.table_under("By hour of the day (means)", &by_time(&summary, "Hour", &hours, |own| &own.by_hour));
+    let days =
+        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"].map(str::to_owned);
+    page.table_under("By day of the week (means)", &by_time(&summary, "Day", &days, |own| &own.by_weekday));
     page.section("What this does not show");
-    summary.hides.iter().for_each(|sentence| page.hanging("  -", sentence));
+    page.list(&summary.hides);
     let reads = |interval: &&Interval| interval.figures.reads().unwrap_or(0.0);
     let peak = whole.intervals.iter().max_by(|one, other| reads(one).total_cmp(&reads(other)));
     let not_modelled = peak.map(|peak| not_modelled(&peak.figures, profile.subject.block_bytes));
-    if let Some(list) = not_modelled.filter(|list| !list.is_empty()) {
-        page.section("Not in a test that is made from this (at the peak of reads)");
-        page.table(&not_modelled_table(&list));
-    }
+    let title = "Not in a test that is made from this (at the peak of reads)";
+    page.table_under(title, &not_modelled_table(&not_modelled.unwrap_or_default()));
 }
 
 fn write_facts(page: &mut Page, profile: &Profile, whole: &Profile, summary: Option<&Summary>) {
@@ -152,8 +151,7 @@ fn known_facts(profile: &Profile) -> Option<String> {
         facts.cache_bytes.map(|bytes| format!("{} of cache", size(bytes))),
         hits.map(|hits| format!("{} % of the logical reads hit", percent(hits))),
     ];
-    let known: Vec<String> = facts.into_iter().flatten().collect();
-    (!known.is_empty()).then(|| known.join(", "))
+    Some(facts.into_iter().flatten().join(", ")).filter(|known| !known.is_empty())
 }
 
 fn working_set(of: &WorkingSet) -> Option<String> {
@@ -166,12 +164,11 @@ fn working_set(of: &WorkingSet) -> Option<String> {
 /// The physical reads of a plan are misses, so its data must exceed the cache.
 fn to_load(set: Option<&WorkingSet>) -> String {
     const WHY: &str = "physical reads of a plan are blocks that the cache lacks";
-    match set.and_then(working_set) {
-        Some(set) => {
-            format!("SCALE x schemas of {set}; more if that fits into the target's cache, since {WHY}")
-        }
-        None => format!("SCALE x schemas of more than the target's cache, since {WHY}"),
-    }
+    let size = match set.and_then(working_set) {
+        Some(set) => format!("{set}; more if that fits into"),
+        None => "more than".to_owned(),
+    };
+    format!("SCALE x schemas of {size} the target's cache, since {WHY}")
 }
 
 fn page_cache_sentence(profile: &Profile) -> Option<String> {
@@ -185,7 +182,6 @@ fn page_cache_sentence(profile: &Profile) -> Option<String> {
     })
 }
 
-/// Intervals whose reads the page cache served, and those whose mean read is known.
 pub fn page_cache_intervals(profile: &Profile) -> Option<(usize, usize)> {
     let known = profile.intervals.iter().filter_map(|interval| interval.figures.get(Figure::ReadUs));
     let (cached, known) =
@@ -196,13 +192,10 @@ pub fn page_cache_intervals(profile: &Profile) -> Option<(usize, usize)> {
 /// Short enough for a line of a terminal.
 pub fn interval_words(interval: &Interval) -> String {
     let per_s = |name: &str, value: Option<f64>| Some(format!("{name} {}/s", significant(value?)));
-    let redo = interval
-        .figures
-        .get(Figure::RedoBytes)
-        .map(|redo| format!("redo {}", with_unit(Figure::RedoBytes, redo)));
+    let redo = interval.figures.get(Figure::RedoBytes);
+    let redo = redo.map(|redo| format!("redo {}", with_unit(Figure::RedoBytes, redo)));
     let commits = per_s("commits", interval.figures.get(Figure::Commits));
-    let known = [per_s("reads", interval.figures.reads()), redo, commits];
-    known.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    [per_s("reads", interval.figures.reads()), redo, commits].into_iter().flatten().join(", ")
 }
 
 fn write_list(page: &mut Page, name: &str, lines: impl ExactSizeIterator<Item = String>, noun: &str) {
@@ -218,21 +211,18 @@ const FIGURE_HEAD: &str = "Per second, or mean";
 fn write_figures(page: &mut Page, summary: &Summary) {
     page.section("Figures");
     if summary.intervals == 1 {
-        let mut table = Table::of_numbers(Column::left(FIGURE_HEAD), ["Of the one interval"]);
-        for own in &summary.figures {
-            table.row([own.figure.title().to_owned(), with_unit(own.figure, own.peak.value)]);
-        }
-        return page.table(&table);
+        let row =
+            |own: &FigureSummary| [own.figure.title().to_owned(), with_unit(own.figure, own.peak.value)];
+        let table = Table::of_numbers(Column::left(FIGURE_HEAD), ["Of the one interval"]);
+        return page.table(&table.with_rows(summary.figures.iter().map(row)));
     }
-    let numbers = ["Median", "p95", "Peak"].map(Column::right);
-    let [first, last] = [FIGURE_HEAD, "Peak at"].map(|head| vec![Column::left(head)]);
-    let mut table = Table::new([first, numbers.into(), last].concat());
-    for own in &summary.figures {
+    let [median, p95, peak] = ["Median", "p95", "Peak"].map(Column::right);
+    let table = Table::new([Column::left(FIGURE_HEAD), median, p95, peak, Column::left("Peak at")]);
+    page.table(&table.with_rows(summary.figures.iter().map(|own| {
         let [median, p95, peak] =
-            [&own.median, &own.p95, &own.peak].map(|place| with_unit(own.figure, place.value));
-        table.row([own.figure.title().to_owned(), median, p95, peak, begin_of(&own.peak)]);
-    }
-    page.table(&table);
+            [&own.median, &own.p95, &own.peak].map(|of| with_unit(own.figure, of.value));
+        [own.figure.title().to_owned(), median, p95, peak, begin_of(&own.peak)]
+    })));
     page.paragraph(
         "Each figure has its own median, 95th percentile and peak, possibly from different intervals.",
     );
@@ -250,12 +240,8 @@ fn worst_intervals(summary: &Summary) -> Table {
         Some(_) => Figure::ReadRequests,
         None => Figure::ReadBlocks,
     };
-    let mut table = Table::new([
-        Column::left("By"),
-        Column::right("Value"),
-        Column::left("Begin"),
-        Column::left("From").at_most(44),
-    ]);
+    let [by, begin, from] = ["By", "Begin", "From"].map(Column::left);
+    let mut table = Table::new([by, Column::right("Value"), begin, from.at_most(44)]);
     let figures = [reads, Figure::RedoBytes, Figure::Commits, Figure::DbTime];
     for own in figures.into_iter().filter_map(|figure| summary.figure(figure)) {
         for place in &own.worst {
@@ -266,14 +252,12 @@ fn worst_intervals(summary: &Summary) -> Table {
     table
 }
 
-fn write_by_time(
-    page: &mut Page,
+fn by_time(
     summary: &Summary,
-    title: &str,
     first: &str,
     names: &[String],
     of: fn(&FigureSummary) -> &[Option<f64>],
-) {
+) -> Table {
     let figures = [
         (Figure::ReadRequests, "Reads/s"),
         (Figure::WriteRequests, "Writes/s"),
@@ -283,31 +267,26 @@ fn write_by_time(
     ];
     let known = figures.into_iter().filter_map(|(figure, head)| Some((summary.figure(figure)?, head)));
     let (figures, heads): (Vec<&FigureSummary>, Vec<&str>) = known.unzip();
-    let mut table = Table::of_numbers(Column::left(first), &heads);
-    for (at, name) in names.iter().enumerate() {
-        let values: Vec<Option<f64>> = figures.iter().map(|own| of(own).get(at).copied().flatten()).collect();
-        if values.iter().all(Option::is_none) {
-            continue;
-        }
-        let cells = figures.iter().zip(values).map(|(own, value)| {
+    let row = |(at, name): (usize, &String)| {
+        let values = figures.iter().map(|own| of(own).get(at).copied().flatten()).collect_vec();
+        let cells = figures.iter().zip(&values).map(|(own, value)| {
             let scale = if own.figure.unit() == "bytes/s" { 1e-6 } else { 1.0 };
-            or_absent(value, |value| fixed(value * scale, 1))
+            or_absent(*value, |value| fixed(value * scale, 1))
         });
-        table.row([name.clone()].into_iter().chain(cells));
-    }
-    if table.rows.len() > 1 {
-        page.section(title);
-        page.table(&table);
-    }
+        let is_known = values.iter().any(Option::is_some);
+        is_known.then(|| [name.clone()].into_iter().chain(cells).collect_vec())
+    };
+    let rows = names.iter().enumerate().filter_map(row).collect_vec();
+    let table = Table::of_numbers(Column::left(first), &heads);
+    if rows.len() > 1 { table.with_rows(rows) } else { table }
 }
 
 fn not_modelled_table(list: &[NotModelled]) -> Table {
-    let mut table = Table::new([Column::left("What"), Column::right("Amount"), Column::left("Share")]);
-    for line in list {
+    let columns = [Column::left("What"), Column::right("Amount"), Column::left("Share")];
+    Table::new(columns).with_rows(list.iter().map(|line| {
         let share = or_absent(line.percent, |share| format!("{} % of {}", percent(share), line.of));
-        table.row([line.what.to_owned(), amount(line.unit, line.amount), share]);
-    }
-    table
+        [line.what.to_owned(), amount(line.unit, line.amount), share]
+    }))
 }
 
 pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
@@ -325,8 +304,7 @@ pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
     page.section("Facts");
     let mut table = Table::new(["", "First", "Second"].map(Column::left));
     for (name, of) in FACTS {
-        let known =
-            [(one, &first), (other, &second)].map(|(profile, summary)| of(&profile.subject, Some(summary)));
+        let known = [(one, &first), (other, &second)].map(|(own, summary)| of(&own.subject, Some(summary)));
         if known.iter().any(Option::is_some) {
             let [one, other] = known.map(|value| value.unwrap_or_else(|| NOT_KNOWN.into()));
             table.row([name.to_owned(), one, other]);
@@ -334,10 +312,8 @@ pub fn profile_diff_text(one: &Profile, other: &Profile) -> String {
     }
     page.table(&table);
     page.section("Figures");
-    let mut table = Table::of_numbers(
-        Column::left(FIGURE_HEAD),
-        ["p95", "p95, second", "%", "Peak", "Peak, second", "%"],
-    );
+    let heads = ["p95", "p95, second", "%", "Peak", "Peak, second", "%"];
+    let mut table = Table::of_numbers(Column::left(FIGURE_HEAD), heads);
     for change in diff(&first, &second) {
         let pair = |of: [f64; 2]| {
             let [one, other] = of.map(|value| with_unit(change.figure, value));
@@ -361,30 +337,29 @@ const OVER_TIME: [(Figure, Colour); 7] = [
 const BY_HOUR: [Figure; 3] = [Figure::ReadRequests, Figure::RedoBytes, Figure::Commits];
 
 pub fn profile_page(profiles: &[Profile]) -> String {
-    let names: Vec<String> = profiles.iter().map(|profile| profile.subject.words()).collect();
+    let names = profiles.iter().map(|profile| profile.subject.words()).join(", ");
     let (heading, lead) = match profiles {
         [only] => (title(only), String::new()),
         many => {
-            let names = format!("{}: {}", plural(many.len() as u64, "database"), names.join(", "));
+            let names = format!("{}: {names}", plural(many.len() as u64, "database"));
             ("Profiles".to_owned(), lead(&names))
         }
     };
     let section = |(profile, nth): (&Profile, u32)| {
         let whole = profile.together();
-        // A single profile has the page's heading.
         let title = if profiles.len() > 1 { profile.subject.words() } else { String::new() };
         let maps: String = BY_HOUR.iter().filter_map(|figure| week_map(&whole, *figure)).collect();
         let maps = if maps.is_empty() { maps } else { format!("<div class=\"part\">\n{maps}</div>\n") };
         Section::new(format!("profile-{nth}"), title)
+            .linked_as("")
             .part("", |page| write_profile(page, profile))
             .raw(&maps)
             .charts(charts(&whole, nth))
     };
     View {
-        title: format!("Profile: {}", names.join(", ")),
+        title: format!("Profile: {names}"),
         heading,
         lead,
-        has_links: false,
         sections: profiles.iter().zip(1..).map(section).collect(),
         source: "From the intervals of the profile alone.".into(),
     }
@@ -392,16 +367,16 @@ pub fn profile_page(profiles: &[Profile]) -> String {
 }
 
 fn charts(profile: &Profile, nth: u32) -> Vec<Chart> {
-    let is_known =
-        |figure: Figure| profile.intervals.iter().any(|interval| interval.figures.get(figure).is_some());
-    let over_time = OVER_TIME.iter().filter(|(figure, _)| is_known(*figure));
+    let is_known = |(figure, _): &&(Figure, Colour)| {
+        profile.intervals.iter().any(|own| own.figures.get(*figure).is_some())
+    };
+    let over_time = OVER_TIME.iter().filter(is_known);
     let over_time = over_time.map(|(figure, colour)| over_time_chart(profile, *figure, *colour, nth));
     let summary = Summary::of(profile);
     let by_hour = BY_HOUR.iter().filter_map(|figure| by_hour_chart(summary.as_ref()?, *figure, nth));
     over_time.chain(by_hour).collect()
 }
 
-/// The factor converts its values.
 fn axis(figure: Figure) -> (Axis, f64) {
     match figure.unit() {
         "us" => (Axis::linear("mean", Unit::Seconds), 1e-6),
@@ -411,7 +386,6 @@ fn axis(figure: Figure) -> (Axis, f64) {
     }
 }
 
-/// The line breaks at gaps.
 fn over_time_chart(profile: &Profile, figure: Figure, colour: Colour, nth: u32) -> Chart {
     let first = profile.intervals.first().map(|first| first.begin);
     let hours = |at: DateTime| first.map_or(0.0, |first| at.duration_since(first).as_secs_f64() / 3600.0);
@@ -429,9 +403,8 @@ fn over_time_chart(profile: &Profile, figure: Figure, colour: Colour, nth: u32) 
     let (first, last) = (profile.intervals.first(), profile.intervals.last());
     let ticks = first.zip(last).map(|(first, last)| ticks(first.begin, last.end())).unwrap_or_default();
     let labels = ticks.into_iter().map(|(at, label)| (hours(at), label));
-    let line = Line::new(figure.title(), colour, x, y);
-    let x_axis = Axis::linear("begin", Unit::Plain).named(labels);
-    let drawing = Drawing::new(x_axis, y_axis, vec![Trace::Line(line)]);
+    let line = Trace::Line(Line::new(figure.title(), colour, x, y));
+    let drawing = Drawing::new(Axis::linear("begin", Unit::Plain).named(labels), y_axis, vec![line]);
     Chart {
         id: format!("over-time-{}-{nth}", figure.name()),
         title: figure.title().to_owned(),
@@ -446,15 +419,12 @@ fn ticks(from: DateTime, to: DateTime) -> Vec<(DateTime, String)> {
     const MINUTE: i32 = 60;
     const HOUR: i32 = 60 * MINUTE;
     const DAY: i32 = 24 * HOUR;
-    let steps =
-        [1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR]
-            .into_iter()
-            .chain([2, 3, 6, 12].map(|hours| hours * HOUR))
-            .chain((0..12).map(|doubled| DAY << doubled));
+    let parts = [1, 2, 5, 10, 15, 30];
+    let hours = [1, 2, 3, 6, 12].map(|hours| hours * HOUR);
+    let days = (0..12).map(|doubled| DAY << doubled);
+    let mut steps = parts.into_iter().chain(parts.map(|minutes| minutes * MINUTE)).chain(hours).chain(days);
     let seconds = to.duration_since(from).as_secs_f64();
-    let Some(step) = steps.into_iter().find(|step| seconds / f64::from(*step) <= MOST) else {
-        return Vec::new();
-    };
+    let Some(step) = steps.find(|step| seconds / f64::from(*step) <= MOST) else { return Vec::new() };
     let form = match step {
         ..MINUTE => "%H:%M:%S",
         MINUTE..HOUR => "%H:%M",
@@ -472,14 +442,8 @@ fn by_hour_chart(summary: &Summary, figure: Figure, nth: u32) -> Option<Chart> {
     let (y, scale) = axis(figure);
     let bar = |(hour, value): (u32, &Option<f64>)| {
         let value = (*value)?;
-        Some(Bar {
-            at: f64::from(hour) + 0.5,
-            width: 0.9,
-            length: value * scale,
-            error: None,
-            cut: None,
-            hover: format!("{hour:02}:00 to {:02}:00: {}", hour + 1, with_unit(figure, value)),
-        })
+        let hover = format!("{hour:02}:00 to {:02}:00: {}", hour + 1, with_unit(figure, value));
+        Some(Bar::new(f64::from(hour) + 0.5, 0.9, value * scale, hover))
     };
     let bars: Vec<Bar> = (0..).zip(&summary.figure(figure)?.by_hour).filter_map(bar).collect();
     let x = Axis::linear("hour of the day", Unit::Plain).ranging(0.0, 24.0);
@@ -511,11 +475,10 @@ fn week_map(profile: &Profile, figure: Figure) -> Option<String> {
     }
     let cell = |value: &Option<f64>| match value {
         None => "<td></td>".to_owned(),
-        Some(value) => format!(
-            "<td class=\"heat h{}\" title=\"{}\"></td>",
-            (5.0 * value / most).ceil().clamp(0.0, 5.0),
-            escape::text(&with_unit(figure, *value))
-        ),
+        Some(value) => {
+            let (shade, title) = ((5.0 * value / most).ceil().clamp(0.0, 5.0), with_unit(figure, *value));
+            format!("<td class=\"heat h{shade}\" title=\"{}\"></td>", escape::text(&title))
+        }
     };
     let row = |(name, day): (&str, &[Option<f64>; 24])| {
         format!("<tr><th>{name}</th>{}</tr>\n", day.iter().map(cell).collect::<String>())

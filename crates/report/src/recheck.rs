@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use itertools::Itertools;
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -50,7 +51,6 @@ impl From<Pair> for Recheck {
     }
 }
 
-/// Samples and counters of the same thing may differ by this share.
 const TOLERANCE: f64 = 0.01;
 /// CPU times are read at slightly different moments: seconds, and a share.
 const CPU_SLACK_S: f64 = 0.01;
@@ -59,7 +59,6 @@ const CPU_TOLERANCE: f64 = 0.02;
 const HOST_TOLERANCE: f64 = 0.1;
 /// Ticks are lost while a hypervisor delays a virtual machine silently: 15 % of them were, on a busy host.
 const LOST_TICKS: f64 = 0.25;
-/// Seconds that sampling adds to the window.
 const SAMPLING_S: f64 = 1.0;
 /// A completed window is not shorter than planned by more than this share.
 const WINDOW_TOLERANCE: f64 = 0.01;
@@ -184,7 +183,6 @@ fn between(
     show: fn(f64) -> String,
 ) -> Option<Recheck> {
     let within: f64 = window_intervals(record).into_iter().filter_map(|(_, interval)| of(interval?)).sum();
-    // A failed sample leaves a hole.
     let touching: Vec<f64> = touching.map(of).collect::<Option<_>>()?;
     let all: f64 = touching.iter().sum();
     let agrees = within <= total + slack && all + slack >= total;
@@ -199,8 +197,8 @@ fn sampled(record: &Record) -> impl Iterator<Item = &Interval> {
 fn series_in_itself(record: &Record) -> Option<Recheck> {
     let intervals: Vec<&Interval> = record.series.points().filter_map(|point| point.value).collect();
     let differ = intervals.iter().filter(|interval| interval.ops.total() != interval.latency.count()).count();
-    let words =
-        format!("operations and durations of {} intervals of the series; {differ} differ", intervals.len());
+    let count = intervals.len();
+    let words = format!("operations and durations of {count} intervals of the series; {differ} differ");
     (!intervals.is_empty()).then_some(Recheck::new(differ == 0, words))
 }
 
@@ -211,9 +209,8 @@ fn time_within_window(record: &Record) -> Option<Recheck> {
     let longest_s = record.operations.values().filter_map(|kind| kind.latency.max()).max()? as f64 / 1e9;
     let busy_s = record.sessions.iter().map(|session| session.busy_us as f64 / 1e6).sum::<f64>();
     let available_s = sessions * window_s;
-    let words = format!(
-        "seconds of all operations {busy_s:.3}, at most sessions times seconds of the window {available_s:.3}"
-    );
+    let most = format!("sessions times seconds of the window {available_s:.3}");
+    let words = format!("seconds of all operations {busy_s:.3}, at most {most}");
     Some(Recheck::new(busy_s <= available_s + sessions * longest_s, words))
 }
 
@@ -244,8 +241,8 @@ fn host_cpu(record: &Record) -> Option<Recheck> {
     // Its edges can be late on a busy host: its own clock counts.
     let (cpus, seconds) = (f64::from(host.info.cpus_online?), Measured::of(record)?.observed_s());
     let (sampled_s, available_s) = (host.cpu?.total_s(), cpus * seconds);
-    let words =
-        format!("s of the host's CPUs in all modes {sampled_s:.2}, CPUs times seconds {available_s:.2}");
+    let modes = "s of the host's CPUs in all modes";
+    let words = format!("{modes} {sampled_s:.2}, CPUs times seconds {available_s:.2}");
     // Each CPU may be a tick behind.
     let agrees = sampled_s >= available_s * (1.0 - LOST_TICKS) - cpus * CPU_SLACK_S
         && sampled_s <= available_s * (1.0 + HOST_TOLERANCE) + cpus * SAMPLING_S;
@@ -273,11 +270,9 @@ fn rows_read_back(record: &Record) -> Option<Recheck> {
     let most = Verification::SAMPLED_ROWS;
     let is_whole = verification.unread.is_none() && verification.faults.is_empty();
     let least = if is_whole { most } else { 0 };
-    let words = format!(
-        "rows read back {}, of which {} updated, {most} to be read",
-        verification.rows, verification.updated
-    );
-    let agrees = (least..=most).contains(&verification.rows) && verification.updated <= verification.rows;
+    let (rows, updated) = (verification.rows, verification.updated);
+    let words = format!("rows read back {rows}, of which {updated} updated, {most} to be read");
+    let agrees = (least..=most).contains(&rows) && updated <= rows;
     Some(Recheck::new(agrees, words))
 }
 
@@ -291,14 +286,10 @@ fn name_and_date(record: &Record) -> Option<Recheck> {
 }
 
 pub(crate) fn recheck_operations(record: &Record, operations: &[KeptOperation]) -> Vec<Recheck> {
-    let mut checks: Vec<Recheck> = OpKind::ALL
-        .iter()
-        .filter_map(|kind| Some((*kind, record.operations.get(kind)?)))
-        .flat_map(|(kind, of_record)| kind_against_list(kind, of_record, operations))
-        .collect();
-    checks.extend(sessions_against_list(record, operations));
-    checks.extend(intervals_against_list(record, operations));
-    checks
+    let kinds = OpKind::ALL.iter().filter_map(|kind| Some((*kind, record.operations.get(kind)?)));
+    let kinds = kinds.flat_map(|(kind, of_record)| kind_against_list(kind, of_record, operations));
+    let sessions = sessions_against_list(record, operations);
+    kinds.chain(sessions).chain(intervals_against_list(record, operations)).collect()
 }
 
 fn kind_against_list(kind: OpKind, of_record: &KindRecord, operations: &[KeptOperation]) -> Vec<Recheck> {
@@ -329,12 +320,9 @@ fn percentile(name: &str, p: f64, histogram: &Histogram, sorted: &[u64]) -> Opti
 }
 
 fn sessions_against_list(record: &Record, operations: &[KeptOperation]) -> Option<Recheck> {
-    let mut listed: BTreeMap<u32, u64> = BTreeMap::new();
-    for operation in operations.iter().filter(|operation| operation.in_window) {
-        *listed.entry(operation.session).or_default() += 1;
-    }
-    let differs =
-        |session: &&SessionRecord| listed.get(&session.session).copied().unwrap_or(0) != session.operations();
+    let listed = operations.iter().filter(|operation| operation.in_window).counts_by(|one| one.session);
+    let count = |session: &SessionRecord| listed.get(&session.session).map_or(0, |count| *count as u64);
+    let differs = |session: &&SessionRecord| count(session) != session.operations();
     let (sessions, differ) = (record.sessions.len(), record.sessions.iter().filter(differs).count());
     let words = format!("operations of {sessions} sessions, and the list; {differ} differ");
     (sessions > 0).then_some(Recheck::new(differ == 0, words))
@@ -360,8 +348,8 @@ fn intervals_against_list(record: &Record, operations: &[KeptOperation]) -> Opti
     let intervals = points.len();
     for point in points {
         let of_record = point.value.map_or(0, |interval| interval.ops.total());
-        *differences.entry(point.start_s / record.series.width_s().max(1)).or_default() -=
-            i128::from(of_record);
+        let place = point.start_s / record.series.width_s().max(1);
+        *differences.entry(place).or_default() -= i128::from(of_record);
     }
     let differ = differences.values().filter(|difference| **difference != 0).count();
     let words = format!("operations of {intervals} intervals of the series, and the list; {differ} differ");
@@ -377,7 +365,6 @@ pub(crate) fn digest_words(record: &Record) -> String {
     )
 }
 
-/// Lines may break within the digest.
 pub(crate) fn digest_in_report(text: &str) -> Option<&str> {
     let name: Vec<&str> = DIGEST_NAME.split(' ').collect();
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -1,11 +1,12 @@
 //! The rungs from a device up to a database: the same blocks, read by each path.
 
-use crate::Answer;
+use itertools::Itertools;
 use serde::{Serialize, Serializer};
 use slob_host::{ProbeStep, ReadPath};
 use slob_record::Record;
 
-use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
+use crate::Answer;
+use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Unit};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use slob_facts::format::{Format, duration_us, percent, plural, significant};
@@ -17,7 +18,6 @@ use slob_stats::summary;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     Without(ReadPath),
-    /// The database's own reads, past its buffer cache.
     PastCache,
     BufferCache,
     Storage,
@@ -36,15 +36,12 @@ impl Path {
     }
 }
 
-/// The cost of reads by one path, or the reason why they are not possible.
 #[derive(Clone, Debug)]
 pub struct Rung {
     path: Path,
     repeats: Vec<Reads>,
     remarks: Vec<String>,
-    /// Verdicts of each run by its id.
     verdicts: Vec<(String, Vec<Judged>)>,
-    /// The reason why these are not the reads of its path.
     doubt: Option<String>,
 }
 
@@ -79,7 +76,6 @@ impl Rung {
         }
     }
 
-    /// Each operation must read one block.
     pub fn of_run(path: Path, record: &Record) -> Self {
         let figures = Run::of(record);
         let value = |of: &figure::Figure| of.of(&figures);
@@ -108,16 +104,13 @@ impl Rung {
     fn add(&mut self, repeat: Self) {
         self.repeats.extend(repeat.repeats);
         self.verdicts.extend(repeat.verdicts);
-        let new = repeat.remarks.into_iter().filter(|remark| !self.remarks.contains(remark));
-        let new: Vec<String> = new.collect();
-        self.remarks.extend(new);
+        self.remarks = self.remarks.drain(..).chain(repeat.remarks).unique().collect();
         self.doubt = self.doubt.take().or(repeat.doubt);
     }
 
     fn reads(&self) -> Option<Reads> {
         let mean = |of: fn(&Reads) -> Option<f64>| {
-            let known: Option<Vec<f64>> = self.repeats.iter().map(of).collect();
-            summary::mean(&known?)
+            summary::mean(&self.repeats.iter().map(of).collect::<Option<Vec<f64>>>()?)
         };
         Some(Reads {
             per_s: mean(|reads| Some(reads.per_s))?,
@@ -128,7 +121,6 @@ impl Rung {
         })
     }
 
-    /// In percent of their mean.
     fn spread_percent(&self) -> Option<f64> {
         let means: Vec<f64> = self.repeats.iter().map(|reads| reads.mean_us).collect();
         let spread = summary::maximum(&means)? - summary::minimum(&means)?;
@@ -141,8 +133,7 @@ impl Rung {
     }
 
     fn remarks(&self) -> Option<String> {
-        let all: Vec<&str> = self.remarks.iter().chain(&self.doubt).map(String::as_str).collect();
-        (!all.is_empty()).then(|| all.join("; "))
+        Some(self.remarks.iter().chain(&self.doubt).join("; ")).filter(|all| !all.is_empty())
     }
 }
 
@@ -167,8 +158,7 @@ fn doubt(path: Path, figures: &Run<'_>, judged: &[Judged], per_s: f64) -> Option
         question => judged.answer == Grade::Bad && figure::OPERATION_MEAN_US.rests_on.contains(&question),
     };
     let verdict = judged.iter().find(doubts).map(Judged::words);
-    let parts: Vec<String> = share.into_iter().chain(verdict).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+    Some(share.into_iter().chain(verdict).join("; ")).filter(|parts| !parts.is_empty())
 }
 
 #[derive(Clone, Debug)]
@@ -199,14 +189,11 @@ impl Rungs {
         let ends = self.rung(Path::Without(ReadPath::Device)).zip(self.rung(Path::Storage));
         let Some(((lowest, device), (storage, database))) = ends else { return self.about.clone() };
         if let Some(doubt) = &storage.doubt {
-            let doubt = doubt.trim_end_matches('.');
-            return format!(
-                "{} What the database adds to a read of the device is not known: {doubt}.",
-                self.about
-            );
+            let (about, doubt) = (&self.about, doubt.trim_end_matches('.'));
+            return format!("{about} What the database adds to a read of the device is not known: {doubt}.");
         }
-        let times =
-            |of: Option<f64>| of.map(|times| format!(" ({} times)", significant(times))).unwrap_or_default();
+        let in_words = |times| format!(" ({} times)", significant(times));
+        let times = |of: Option<f64>| of.map(in_words).unwrap_or_default();
         let cpu = device.cpu_us.zip(database.cpu_us).map(|(device, database)| {
             let (more, of, to) = (times(ratio(database, device)), significant(device), significant(database));
             format!(", and {to} us of CPU{more} instead of {of} us")
@@ -230,7 +217,7 @@ impl Rungs {
         )
     }
 
-    fn write(&self, page: &mut Page) {
+    fn write_rungs(&self, page: &mut Page) {
         page.table(&self.table().part(1, "reads_per_s"..="verdict"));
         for (rung, remarks) in self.rungs.iter().filter_map(|rung| Some((rung, rung.remarks()?))) {
             page.hanging(&format!("{}:", rung.path.name()), &remarks);
@@ -247,29 +234,23 @@ impl Rungs {
             let bars = measured().enumerate().filter_map(|(place, (path, reads))| {
                 let us = of(&reads)?;
                 let hover = format!("{path}, {name}: {}", duration_us(us));
-                let at = beside - place as f64;
-                Some(Bar { at, width: 0.38, length: us / 1e6, error: None, cut: None, hover })
+                Some(Bar::new(beside - place as f64, 0.38, us / 1e6, hover))
             });
-            Trace::Bars(Bars { is_horizontal: true, ..Bars::new(name, colour, bars.collect()) })
+            Bars::new(name, colour, bars.collect())
         };
-        let bars = vec![
+        let bars = [
             bars("mean time", Colour::Device, 0.2, |reads| Some(reads.mean_us)),
             bars("CPU time", Colour::User, -0.2, |reads| reads.cpu_us),
         ];
-        let names = measured().enumerate().map(|(place, (path, _))| (-(place as f64), path));
-        let y = Axis::linear("", Unit::Plain).named(names);
-        let height_px = 90 + 52 * measured().count() as u32;
-        let drawing = Drawing::new(Axis::linear("time of a read", Unit::Seconds), y, bars);
+        let names = measured().map(|(path, _)| path).collect();
+        let drawing = Drawing::of_rows(Axis::linear("time of a read", Unit::Seconds), names, 52, bars);
         Chart {
             id: "rungs".into(),
             title: "A read by each path".into(),
             about: "The mean time that its reader waits, and the CPU time in it.".into(),
             source: "reads of one block, timed by their reader; CPU time of this program, or of the server"
                 .into(),
-            body: match measured().next() {
-                Some(_) => Ok(Drawing { height_px, ..drawing }),
-                None => Err("nothing was measured".into()),
-            },
+            body: measured().next().map(|_| drawing).ok_or("nothing was measured".into()),
         }
     }
 }
@@ -283,12 +264,10 @@ impl Serialize for Rungs {
 impl Answer for Rungs {
     const NAME: &'static str = "probe";
 
-    fn page(&self) -> Page {
-        let mut page = Page::default();
+    fn write(&self, page: &mut Page) {
         page.section("The ladder");
         page.paragraph(&self.words());
-        self.write(&mut page);
-        page
+        self.write_rungs(page);
     }
 
     fn view(&self) -> View {
@@ -296,9 +275,10 @@ impl Answer for Rungs {
             title: "OpenSLOB ladder".into(),
             heading: "The ladder".into(),
             lead: lead(&self.words()),
-            has_links: false,
             sections: vec![
-                Section::new("ladder", "").charts(vec![self.chart()]).part("Rungs", |page| self.write(page)),
+                Section::new("ladder", "")
+                    .charts(vec![self.chart()])
+                    .part("Rungs", |page| self.write_rungs(page)),
             ],
             source:
                 "Measured one rung after the other, in turns; the runs of the database are saved records."
@@ -307,34 +287,25 @@ impl Answer for Rungs {
     }
 
     fn table(&self) -> Table {
-        let columns = [
-            Column::left("Rung").named("rung"),
-            Column::right("Reads/s").named("reads_per_s"),
-            Column::right("CPU us/read").named("cpu_us_per_read"),
-            Column::right("Mean us").named("mean_us"),
-            Column::right("p50 us").named("p50_us"),
-            Column::right("p99 us").named("p99_us"),
-            Column::right("Spread %").named("spread_percent"),
-            Column::left("Verdict").named("verdict"),
-            Column::left("Remarks").named("remarks"),
-        ];
-        let row = |rung: &Rung| {
-            let reads = rung.reads();
-            let cell =
-                |format: Format, of: fn(&Reads) -> Option<f64>| format.cell(reads.as_ref().and_then(of));
-            [
-                Cell::from(rung.path.name()),
-                cell(Format::Whole, |reads| Some(reads.per_s)),
-                cell(Format::Significant, |reads| reads.cpu_us),
-                cell(Format::Micros, |reads| Some(reads.mean_us)),
-                cell(Format::Micros, |reads| reads.p50_us),
-                cell(Format::Micros, |reads| reads.p99_us),
-                Format::Percent.cell(rung.spread_percent()),
-                rung.verdict().into(),
-                rung.remarks().into(),
-            ]
+        let (left, right) =
+            (|head, name| Column::left(head).named(name), |head, name| Column::right(head).named(name));
+        let of = |rung: &Rung, format: Format, of: fn(&Reads) -> Option<f64>| {
+            format.cell(rung.reads().as_ref().and_then(of))
         };
-        Table::new(columns).with_rows(self.rungs.iter().map(row))
+        let columns: [(Column, &dyn Fn(&Rung) -> Cell); 9] = [
+            (left("Rung", "rung"), &|rung| rung.path.name().into()),
+            (right("Reads/s", "reads_per_s"), &|rung| of(rung, Format::Whole, |reads| Some(reads.per_s))),
+            (right("CPU us/read", "cpu_us_per_read"), &|rung| {
+                of(rung, Format::Significant, |reads| reads.cpu_us)
+            }),
+            (right("Mean us", "mean_us"), &|rung| of(rung, Format::Micros, |reads| Some(reads.mean_us))),
+            (right("p50 us", "p50_us"), &|rung| of(rung, Format::Micros, |reads| reads.p50_us)),
+            (right("p99 us", "p99_us"), &|rung| of(rung, Format::Micros, |reads| reads.p99_us)),
+            (right("Spread %", "spread_percent"), &|rung| Format::Percent.cell(rung.spread_percent())),
+            (left("Verdict", "verdict"), &|rung| rung.verdict().into()),
+            (left("Remarks", "remarks"), &|rung| rung.remarks().into()),
+        ];
+        Table::of(&self.rungs, columns)
     }
 
     fn are_good(&self) -> bool {

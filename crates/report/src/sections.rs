@@ -49,7 +49,6 @@ impl Section {
         }
     }
 
-    /// Empty if the record has nothing for it.
     pub(crate) fn blocks(&self, figures: &Run<'_>) -> Vec<Block> {
         let mut page = Page::default();
         self.write(&mut page, figures);
@@ -123,17 +122,16 @@ fn title(page: &mut Page, figures: &Run<'_>) {
     page.ends("OPENSLOB RUN REPORT", &format!("OpenSLOB {}", record.slob_version));
     page.rule('=');
     page.fact("Run", &record.id);
-    page.fact(
-        "Status",
-        &match &record.status {
-            Status::Completed => "completed".into(),
-            Status::Interrupted if record.window.is_none() => {
-                "*** INTERRUPTED *** by the user before the measured window: nothing was measured".into()
-            }
-            Status::Interrupted => "*** INTERRUPTED *** by the user; the results up to then are valid".into(),
-            Status::Failed { error } => format!("*** FAILED *** {error}"),
-        },
-    );
+    let interrupted = "*** INTERRUPTED *** by the user";
+    let status = match (&record.status, record.window) {
+        (Status::Completed, _) => "completed".into(),
+        (Status::Interrupted, None) => {
+            format!("{interrupted} before the measured window: nothing was measured")
+        }
+        (Status::Interrupted, Some(_)) => format!("{interrupted}; the results up to then are valid"),
+        (Status::Failed { error }, _) => format!("*** FAILED *** {error}"),
+    };
+    page.fact("Status", &status);
     page.fact("Target", &record.target);
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
+use itertools::Itertools;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use slob_host::GroupLimits;
@@ -45,17 +46,15 @@ pub struct DifferingSetting {
     pub values: PerGroup<Option<String>>,
 }
 
-/// Consecutive SELECTs are one statement, or one statement each.
 const SELECTS: &str = "consecutive SELECTs";
 const LIMITS: &str = "limits";
 const PRODUCT: &str = "product";
 
 impl DifferingSetting {
-    /// A limit's name includes its values.
     pub(crate) fn in_short(&self) -> String {
-        let values = self.values.iter().map(|value| value.as_deref().unwrap_or(NO_LIMIT));
+        let mut values = self.values.iter().map(|value| value.as_deref().unwrap_or(NO_LIMIT));
         match self.of {
-            LIMITS => format!("{} ({})", self.name, values.collect::<Vec<_>>().join(", then ")),
+            LIMITS => format!("{} ({})", self.name, values.join(", then ")),
             _ => self.name.clone(),
         }
     }
@@ -64,10 +63,7 @@ impl DifferingSetting {
     pub(crate) fn warning(&self, names: &[&str]) -> Option<String> {
         let known: Option<Vec<&String>> = self.values.iter().map(Option::as_ref).collect();
         let known = known?;
-        let of_each = || {
-            let each = names.iter().zip(&known).map(|(name, value)| format!("{name} {value}"));
-            each.collect::<Vec<_>>().join(", ")
-        };
+        let of_each = || names.iter().zip(&known).map(|(name, value)| format!("{name} {value}")).join(", ");
         match (self.name.as_str(), known.as_slice()) {
             (SELECTS, [first, second]) => Some(format!(
                 "The two sides executed their SELECTs differently ({first}; {second}), so CPU and rates of cached reads \
@@ -87,10 +83,10 @@ impl DifferingSetting {
 type Settings = Vec<(String, String)>;
 
 /// Parameters first; of each kind by name.
-pub(crate) fn differing(groups: &[&[Record]]) -> Vec<DifferingSetting> {
+pub(crate) fn differing(groups: &[Vec<&Record>]) -> Vec<DifferingSetting> {
     let mut values: BTreeMap<(usize, &'static str, String), Vec<BTreeSet<String>>> = BTreeMap::new();
     for (group, records) in groups.iter().enumerate() {
-        for record in *records {
+        for record in records {
             let kinds = [
                 ("parameter", parameters(record)),
                 ("server", server_settings(record)),
@@ -99,16 +95,14 @@ pub(crate) fn differing(groups: &[&[Record]]) -> Vec<DifferingSetting> {
             ];
             for (place, (of, settings)) in kinds.into_iter().enumerate() {
                 for (name, value) in settings {
-                    let of_all = values
-                        .entry((place, of, name))
-                        .or_insert_with(|| vec![BTreeSet::new(); groups.len()]);
-                    of_all[group].insert(value);
+                    let none = || vec![BTreeSet::new(); groups.len()];
+                    values.entry((place, of, name)).or_insert_with(none)[group].insert(value);
                 }
             }
         }
     }
-    let differing = values.into_iter().filter(|(_, all)| all.windows(2).any(|pair| pair[0] != pair[1]));
-    let words = |values: BTreeSet<String>| (!values.is_empty()).then(|| Vec::from_iter(values).join(" / "));
+    let differing = values.into_iter().filter(|(_, all)| !all.iter().all_equal());
+    let words = |values: BTreeSet<String>| (!values.is_empty()).then(|| values.iter().join(" / "));
     let change = |((_, of, name), all): ((usize, &'static str, String), Vec<BTreeSet<String>>)| {
         DifferingSetting { of, name, values: PerGroup(all.into_iter().map(words).collect()) }
     };
@@ -119,10 +113,10 @@ pub(crate) fn differing(groups: &[&[Record]]) -> Vec<DifferingSetting> {
 }
 
 /// `they differ in I/O limit (none, then 8:0 riops=1000)`
-pub(crate) fn differing_limits(groups: &[&[Record]]) -> Option<String> {
+pub(crate) fn differing_limits(groups: &[Vec<&Record>]) -> Option<String> {
     let limits = differing(groups).into_iter().filter(|differing| differing.of == LIMITS);
-    let limits: Vec<String> = limits.map(|limit| limit.in_short()).collect();
-    (!limits.is_empty()).then(|| format!("they differ in {}", limits.join(", ")))
+    let limits = limits.map(|limit| limit.in_short()).join(", ");
+    (!limits.is_empty()).then(|| format!("they differ in {limits}"))
 }
 
 fn parameters(record: &Record) -> Settings {
@@ -167,7 +161,6 @@ fn limits(record: &Record) -> Settings {
     all.flat_map(of_server).collect()
 }
 
-/// `I/O limit 8:0 riops=100`
 pub(crate) fn set_limits(record: &Record) -> Vec<String> {
     let set = limits(record).into_iter().filter(|(_, value)| value != NO_LIMIT);
     set.map(|(name, value)| format!("{name} {value}")).collect()

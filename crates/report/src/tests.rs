@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::analysis::Metric;
-use crate::export::{in_base_units, prometheus};
 use crate::field::field;
 use crate::html::run_page;
 use crate::info::{all_columns, cells, table};
@@ -20,7 +19,7 @@ fn every_figure_is_in_every_view() {
             table(columns.iter().map(|column| column.name), &columns, [cells(&Run::of(&record), &columns)]);
         let (csv, json) = (runs.csv(), serde_json::from_str::<Value>(&runs.json()).unwrap());
         let heads: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
-        let (page, metrics) = (run_page(&record), prometheus(&record));
+        let page = run_page(&record);
         let fields = field(&record, "figures").unwrap();
         for figure in figure::ALL {
             let name = figure.name;
@@ -37,9 +36,6 @@ fn every_figure_is_in_every_view() {
             // Parameters are among the facts of the run.
             let in_page = page.contains(&format!("<code>{name}</code>"));
             assert_eq!(in_page, figure.is_measured(), "HTML: {name}");
-            let sample = format!("\n{}{{", in_base_units(name).0);
-            let is_sampled = value.is_some() && name != figure::SEED.name;
-            assert_eq!(metrics.contains(&sample), is_sampled, "Prometheus: {name}");
         }
     }
 }

@@ -9,7 +9,7 @@ use slob_record::{Record, SeriesWanted, list_runs, read_record_with, series_csv}
 use slob_report::Answer;
 use slob_report::analysis::{Analysis, Options, run_of, slob_r_tables, variants_of};
 use slob_report::diff::Diff;
-use slob_report::export::{hlog, prometheus};
+use slob_report::export::hlog;
 use slob_report::field::field;
 use slob_report::html::run_page;
 use slob_report::info;
@@ -29,7 +29,7 @@ fn fixtures() -> Vec<PathBuf> {
 fn use_all(record: &Record, good: &Record, random: &mut Random) {
     assert!(!text_report(record).is_empty() && !compact_summary(record).is_empty());
     let _ =
-        (compare_probe_text(record), verdicts(record), hlog(record), prometheus(record), series_csv(record));
+        (compare_probe_text(record), verdicts(record), hlog(record), series_csv(record));
     let columns: Vec<_> = info::all_columns().collect();
     let rows = [record, good].map(|record| info::cells(&Run::of(record), &columns));
     let table = info::table(columns.iter().map(|column| column.name), &columns, rows);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use itertools::Itertools;
 use serde::Serialize;
 use slob_measure::{Counter, OpKind, Peer, Span};
 use slob_record::{EdgeRecord, ObservedRecord, Record, SessionRecord};
@@ -45,11 +46,8 @@ pub struct Pair {
     pub rule: Rule,
     pub left: Counted,
     pub right: Counted,
-    /// Share of the larger count.
     tolerance: f64,
-    /// Further allowed difference, in the counters' unit.
     slack: f64,
-    /// Further allowed excess of the left count, in its unit.
     incidental: f64,
 }
 
@@ -130,7 +128,7 @@ findings! {
             work.percent(), work.what, Count(work.others), Count(work.all);
         OfAllClients { counters: Vec<OthersWork> } = OBSERVATION =>
             "Of this run, and of all clients: {}.",
-            listed(counters.iter().map(|work| work.beside()));
+            counters.iter().map(|work| work.beside()).join("; ");
         /// Counters that the server does not attribute.
         OnTotals { counters: Vec<&'static str> } = OBSERVATION =>
             "Counted for the whole server, other clients included: {}.",
@@ -186,12 +184,8 @@ fn named(peers: &[Peer]) -> String {
     let more = (more > 0).then(|| format!("{more} more"));
     match peers.len() {
         0 => "no other client was seen at work".to_owned(),
-        _ => listed(names.chain(more)),
+        _ => names.chain(more).join("; "),
     }
-}
-
-fn listed(parts: impl Iterator<Item = String>) -> String {
-    parts.collect::<Vec<_>>().join("; ")
 }
 
 fn checks(pairs: usize) -> String {
@@ -322,10 +316,8 @@ fn of_all_clients(record: &Record) -> Option<AccountedFinding> {
 }
 
 fn on_totals(record: &Record) -> Option<AccountedFinding> {
-    let is_total = |(of, _): &(Counter, &str)| {
-        counter(record, *of).is_some() && record.server_counters.get(*of).is_none()
-    };
-    let counters: Vec<_> = OF_FIGURES.into_iter().filter(is_total).map(|(_, what)| what).collect();
+    let is_total = |of| counter(record, of).is_some() && record.server_counters.get(of).is_none();
+    let counters = OF_FIGURES.into_iter().filter(|(of, _)| is_total(*of)).map(|(_, what)| what).collect_vec();
     (!record.server.embedded && !counters.is_empty()).then_some(AccountedFinding::OnTotals { counters })
 }
 
@@ -383,14 +375,8 @@ fn independent_pairs(record: &Record) -> Vec<Pair> {
         let rows = ("rows of operations", total_rows(record));
         Pair::new(Rule::AtLeast, ("rows read in the run's tables", read), rows).with_slack(edge_blocks)
     });
-    let traced = traced_pair(record);
-    logical
-        .into_iter()
-        .chain(rows)
-        .chain(commits)
-        .chain(read_pairs(record, edge_bytes))
-        .chain(traced)
-        .collect()
+    let reads = read_pairs(record, edge_bytes);
+    logical.into_iter().chain(rows).chain(commits).chain(reads).chain(traced_pair(record)).collect()
 }
 
 /// One of each session if they did not rest at the edge.
@@ -460,7 +446,6 @@ fn traced_pair(record: &Record) -> Option<Pair> {
     })
 }
 
-/// Bytes that the kernel may fetch on top of physical reads.
 pub(super) fn incidental_bytes(record: &Record) -> f64 {
     let redo = counter(record, Counter::RedoBytes).unwrap_or(0);
     INCIDENTAL_READS.value * f64::from(1 << 20) + LOG_READ_BACK.share() * redo as f64
@@ -488,9 +473,7 @@ fn own_pairs(record: &Record) -> Vec<Pair> {
     }
     // Little's law: throughput times the mean of response and think time is the number of sessions.
     let whole = || record.sessions.iter().filter(|session| session.whole_window);
-    let spent_us = |session: &SessionRecord| {
-        Some(saturating_sum([session.busy_us, session.idle_us?, session.waiting_us?]))
-    };
+    let spent_us = |one: &SessionRecord| Some(saturating_sum([one.busy_us, one.idle_us?, one.waiting_us?]));
     let spent: Option<Vec<u64>> = whole().map(spent_us).collect();
     if let Some((spent, window)) = spent.filter(|spent| !spent.is_empty()).zip(record.window) {
         let all = (window.seconds * 1e6 * spent.len() as f64) as u64;

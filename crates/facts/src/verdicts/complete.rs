@@ -23,8 +23,7 @@ findings! {
             "Each block holds one row ({} checked).", plural(*schemas, "schema");
         InterruptedInWindow { measured_s: Seconds } = DOUBT =>
             "the run was interrupted; what was measured in {measured_s} is valid.";
-        InterruptedBeforeWindow = DOUBT =>
-            "the run was interrupted before its measured window; nothing was measured.";
+        InterruptedBeforeWindow = DOUBT => "the run was interrupted before its measured window; nothing was measured.";
         Failed { error: String } = BAD => "the run failed: {error}.";
         SessionsLost { lost: Count, sessions: u64, error: Option<String> } = DOUBT =>
             "{lost} of {} did not work through the whole window.{}",
@@ -142,10 +141,8 @@ fn window(record: &Record) -> Option<CompleteFinding> {
     // With UNTIL_STEADY the planned time is the longest.
     let is_steady = record.until_steady.as_ref().is_some_and(|until| until.reached);
     if seconds < planned_s * (1.0 - SHORT_WINDOW.share()) && !is_steady {
-        return Some(CompleteFinding::ShortWindow {
-            seconds: Seconds(seconds),
-            planned_s: Seconds(planned_s),
-        });
+        let (seconds, planned_s) = (Seconds(seconds), Seconds(planned_s));
+        return Some(CompleteFinding::ShortWindow { seconds, planned_s });
     }
     let is_late = seconds > planned_s * (1.0 + LATE.share()) && seconds > planned_s + LATE_SECONDS.value;
     let sessions_at_work = record.edges.map(|edges| u64::from(edges.end.sessions_at_work));
@@ -166,9 +163,9 @@ fn rate_not_met(record: &Record) -> Option<CompleteFinding> {
 /// A late sample leaves the intervals before it without one.
 fn samples_missing(record: &Record) -> Option<CompleteFinding> {
     let intervals = window_intervals(record);
-    let is_sampled =
-        |interval: Option<&Interval>| interval.is_some_and(|interval| interval.sampled_s.is_some());
-    let missing = intervals.iter().filter(|(_, interval)| !is_sampled(*interval)).count();
+    let is_missing =
+        |(_, interval): &&(u64, Option<&Interval>)| interval.is_none_or(|own| own.sampled_s.is_none());
+    let missing = intervals.iter().filter(is_missing).count();
     let share = ratio(missing as f64, intervals.len() as f64)?;
     let missing_s = missing as f64 * record.series.width_s() as f64;
     (share > LATE.share() && missing_s > LATE_SECONDS.value).then_some(CompleteFinding::SamplesMissing {
@@ -195,10 +192,6 @@ fn wrong_layout(record: &Record) -> Option<CompleteFinding> {
         .filter_map(|schema| Some((schema.schema, ratio(schema.rows as f64, schema.row_blocks as f64)?)))
         .filter(|(_, per_block)| (per_block - 1.0).abs() > ROWS_PER_BLOCK.share())
         .collect();
-    let &(first, rows_per_block) = wrong.first()?;
-    Some(CompleteFinding::WrongLayout {
-        schemas: wrong.len() as u64,
-        first,
-        rows_per_block: Hundredths(rows_per_block),
-    })
+    let (first, rows_per_block) = wrong.first().map(|(first, rows)| (*first, Hundredths(*rows)))?;
+    Some(CompleteFinding::WrongLayout { schemas: wrong.len() as u64, first, rows_per_block })
 }

@@ -40,8 +40,7 @@ findings! {
             "{server}{device}: both near their limits.";
         Confined { server: ConfinedServer, device: DeviceLoad } = BAD.by(&CPU_FULL).remedy(MORE_CPUS) =>
             "{server}{device}: the figures show that limit, not the storage.";
-        Throttled { server: ConfinedServer, device: DeviceLoad } = DOUBT.by(&THROTTLED).remedy(MORE_CPUS) =>
-            "{server}{device}.";
+        Throttled { server: ConfinedServer, device: DeviceLoad } = DOUBT.by(&THROTTLED).remedy(MORE_CPUS) => "{server}{device}.";
         // CPUs of the host were free.
         Free { busy: Percent, device: DeviceLoad } = GOOD.by(&CPU_FULL) => "CPUs {busy} % busy{device}.";
         CachedSessions { sessions: SessionsCpu, busy: Percent } = GOOD.by(&SESSIONS_ON_CPU) =>
@@ -55,8 +54,7 @@ findings! {
             "{limit}: the figures show that limit, not the storage; CPUs {busy} % busy.";
         IoLimitFree { limit: IoLimit } = OBSERVATION.by(&IO_LIMIT) => "I/O is limited: {limit}.";
         // All CPUs of the host were busy.
-        CachedTest { busy: Percent } = GOOD.by(&CPU_FULL) =>
-            "a test of cached reads measures the CPU: CPUs {busy} % busy.";
+        CachedTest { busy: Percent } = GOOD.by(&CPU_FULL) => "a test of cached reads measures the CPU: CPUs {busy} % busy.";
         AtCeiling { busy: Percent, ceiling: Percent } = DOUBT.by(&DEVICE_FULL) =>
             "CPUs {busy} % busy, but the device also delivered {ceiling} % of its ceiling, others' reads \
              included.";
@@ -98,12 +96,10 @@ const MORE_CPUS: &str = "Give it more CPUs, or compare only runs that are held s
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SessionsCpu {
-    /// This is at most what waits left.
     of_db_time: Percent,
     waited: Option<Percent>,
     /// False if background threads are included.
     only_sessions: bool,
-    /// RATE sets the load.
     open_loop: bool,
 }
 
@@ -149,13 +145,9 @@ pub struct IoLimit {
 impl IoLimit {
     fn worst(figures: &Figures<'_>) -> Option<Self> {
         let lines = |server: &ObservedRecord| server.limits.clone().map_or_else(Vec::new, |limits| limits.io);
-        let of_server = |server| {
-            lines(server)
-                .iter()
-                .filter_map(|line| Self::of_line(figures.record, server, line))
-                .reduce(Self::fuller)
-        };
-        figures.record.observed.iter().filter_map(of_server).reduce(Self::fuller)
+        let all = figures.record.observed.iter();
+        let all = all.flat_map(|server| lines(server).into_iter().map(move |line| (server, line)));
+        all.filter_map(|(server, line)| Self::of_line(figures.record, server, &line)).reduce(Self::fuller)
     }
 
     fn fuller(self, other: Self) -> Self {
@@ -204,10 +196,8 @@ impl fmt::Display for IoLimit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = self.endpoint.as_ref().map(|endpoint| format!(" of {endpoint}")).unwrap_or_default();
         let Self { what, most_per_s, used, .. } = self;
-        write!(
-            out,
-            "the control group of the server{server} may do {most_per_s} {what}, of which it used {used} %"
-        )
+        let limit = format!("{most_per_s} {what}");
+        write!(out, "the control group of the server{server} may do {limit}, of which it used {used} %")
     }
 }
 
@@ -247,7 +237,6 @@ pub struct ConfinedServer {
     cpus: f64,
     by_quota: bool,
     used: Percent,
-    /// Periods in which its quota throttled it.
     throttled: Option<Percent>,
     throttled_s: Option<Seconds>,
 }
@@ -301,10 +290,7 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
         servers.map(|server| CpuFinding::ServerNotSeen { reason: server.found.clone() })
     };
     let Some(busy) = figure::HOST_BUSY_PERCENT.of(figures).map(Percent) else {
-        return std::iter::once(CpuFinding::NotSampled)
-            .chain(not_seen())
-            .chain(observations(figures))
-            .collect();
+        return [CpuFinding::NotSampled].into_iter().chain(not_seen()).chain(observations(figures)).collect();
     };
     let site = Site::of(record);
     let io_limit = IoLimit::worst(figures);
@@ -318,12 +304,8 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<CpuFinding> {
         Site::Unseen if busy.0 >= CPU_FULL.value => CpuFinding::UnseenAndFull { busy },
         Site::Unseen => CpuFinding::Unseen { busy },
     };
-    let beside: Vec<CpuFinding> = stolen(figures)
-        .into_iter()
-        .chain(impossible_cpu(record))
-        .chain(fullest_host(record))
-        .chain(full_client(record))
-        .collect();
+    let beside = [stolen(figures), impossible_cpu(record), fullest_host(record), full_client(record)];
+    let beside: Vec<CpuFinding> = beside.into_iter().flatten().collect();
     let of_site = match site {
         Site::Seen => Vec::new(),
         _ => servers_account(figures).into_iter().chain(not_seen()).collect(),
@@ -408,7 +390,6 @@ fn device_limit(figures: &Figures<'_>) -> Limit {
     }
 }
 
-/// In percent of the host.
 enum CpuUser {
     ThisRun(Percent),
     Others(Percent),
@@ -469,10 +450,10 @@ fn observations(figures: &Figures<'_>) -> impl Iterator<Item = CpuFinding> {
     let outside =
         of_db_time.filter(|share| *share > 100.0).map(|_| CpuFinding::OutsideOperations { embedded });
     let client_s = figure::CLIENT_CPU_S.of(figures).filter(|_| !embedded);
-    let cpus = client_s
+    let client = client_s
         .zip(figure::WINDOW_S.of(figures))
-        .map(|(client_s, window_s)| Hundredths(client_s / window_s));
-    database.into_iter().chain(outside).chain(cpus.map(|cpus| CpuFinding::ClientUsed { cpus }))
+        .map(|(client_s, window_s)| CpuFinding::ClientUsed { cpus: Hundredths(client_s / window_s) });
+    [database, outside, client].into_iter().flatten()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

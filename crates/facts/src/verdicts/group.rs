@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
+use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 
 use super::Verdict;
-use crate::claim::{Claim, LIMITS};
 use crate::format::plural;
-use crate::question::{Grade, Question};
+use crate::question::{Claim, Grade, LIMITS, Question};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
@@ -44,7 +44,6 @@ pub struct Worst {
     pub ids: Vec<String>,
     /// A limit of the platform speaks only if all runs with this answer have one.
     pub sentence: String,
-    /// False if only some repeats have this answer.
     #[serde(skip)]
     is_of_all: bool,
 }
@@ -169,21 +168,20 @@ impl GroupVerdicts {
     /// `BAD: Physical?, Steady?`; `GOOD` if all are.
     pub fn in_short(&self) -> Option<String> {
         let worst = self.0.iter().map(|worst| worst.answer).max()?;
-        let titles: Vec<&str> =
-            self.0.iter().filter(|one| one.answer == worst).map(|one| one.question.title()).collect();
+        let titles =
+            self.0.iter().filter(|one| one.answer == worst).map(|one| one.question.title()).join(", ");
         Some(match worst {
             Grade::Good => worst.word().to_owned(),
-            _ => format!("{}: {}", worst.word(), titles.join(", ")),
+            _ => format!("{}: {titles}", worst.word()),
         })
     }
 }
 
 pub fn refusal(groups: &[(&str, &GroupVerdicts)], rests_on: &[Question]) -> Option<String> {
-    let against =
-        |verdicts: &GroupVerdicts, name: &str| Some(verdicts.against(rests_on, Claim::Compared)?.words(name));
-    let bad = groups.iter().filter_map(|(name, verdicts)| against(verdicts, name));
-    let bad: Vec<String> = bad.collect();
-    (!bad.is_empty()).then(|| bad.join(" "))
+    let mut against = groups
+        .iter()
+        .filter_map(|(name, verdicts)| Some(verdicts.against(rests_on, Claim::Compared)?.words(name)));
+    Some(against.join(" ")).filter(|bad| !bad.is_empty())
 }
 
 #[cfg(test)]

@@ -154,12 +154,10 @@ fn write_test(reads: Option<&PhysicalFinding>) -> Judgement {
 }
 
 fn hits_words(hits: Option<&Hits>) -> String {
-    match hits {
-        Some(Hits { visits, percent }) => {
-            format!("of {visits} block visits, {percent} % hit the buffer cache")
-        }
-        None => "the buffer cache requested no physical reads".into(),
-    }
+    let none = || "the buffer cache requested no physical reads".into();
+    hits.map_or_else(none, |Hits { visits, percent }| {
+        format!("of {visits} block visits, {percent} % hit the buffer cache")
+    })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, derive_more::Display)]
@@ -192,9 +190,7 @@ pub struct Hits {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Writes {
     redo_mb_per_s: Option<Tenths>,
-    /// DB time in writes and log flushes.
     percent_of_db_time: Option<Percent>,
-    /// Sessions of an embedded database write pages too.
     embedded: bool,
 }
 
@@ -266,12 +262,8 @@ fn hardly_reads(figures: &Figures<'_>) -> bool {
 fn writes(figures: &Figures<'_>) -> Option<Writes> {
     let embedded = figures.record.server.embedded;
     // A server's own processes write its pages, which is not DB time.
-    let kinds: &[LatencyKind] = if embedded {
-        &[LatencyKind::PhysicalWrite, LatencyKind::RedoSync]
-    } else {
-        &[LatencyKind::RedoSync]
-    };
-    let seconds = kinds.iter().filter_map(|kind| latency_sum_s(figures.record, *kind)).reduce(|a, b| a + b);
+    let kinds = embedded.then_some(LatencyKind::PhysicalWrite).into_iter().chain([LatencyKind::RedoSync]);
+    let seconds = kinds.filter_map(|kind| latency_sum_s(figures.record, kind)).reduce(|a, b| a + b);
     let db_time_s = figure::DB_TIME_S.of(figures);
     let percent_of_db_time = seconds.zip(db_time_s).and_then(|(seconds, all)| ratio(100.0 * seconds, all));
     let redo_mb_per_s = figure::REDO_MB_PER_S.of(figures);
@@ -331,10 +323,7 @@ fn delivered(figures: &Figures<'_>, blocks: Count, bytes: u64) -> Vec<PhysicalFi
     if let Some(traced) = traced {
         return worst_first([traced].into_iter().chain(below).collect(), PhysicalFinding::judgement);
     }
-    let main = match first.allowed > EXCESS.share() {
-        true => excess(record, first),
-        false => all_there(&all, blocks),
-    };
+    let main = if first.allowed > EXCESS.share() { excess(record, first) } else { all_there(&all, blocks) };
     let is_total_alone = first.witness != Witness::Kernel;
     let by_times = is_total_alone.then(|| behind_the_total(figures)).flatten();
     let doubts = requests_missing(figures).into_iter().chain(by_times).chain(below);
@@ -355,8 +344,8 @@ fn excess(record: &Record, Seen { witness, share, .. }: Seen) -> PhysicalFinding
 /// request.
 fn requests_missing(figures: &Figures<'_>) -> Option<PhysicalFinding> {
     let record = figures.record;
-    let all = counter_of_all(record, Counter::PhysicalReadRequests)
-        .or_else(|| counter_of_all(record, Counter::PhysicalReads))?;
+    let blocks = || counter_of_all(record, Counter::PhysicalReads);
+    let all = counter_of_all(record, Counter::PhysicalReadRequests).or_else(blocks)?;
     if (all as f64) < LEAST_READS.value {
         return Some(PhysicalFinding::TooFewReads { reads: Count(all) });
     }
@@ -404,11 +393,11 @@ fn joinable_reads(record: &Record) -> u64 {
 }
 
 fn read_by_read(record: &Record) -> Option<PhysicalFinding> {
-    let trace =
-        record.trace.as_ref().filter(|trace| trace.kernel.reads().count() as f64 >= LEAST_READS.value)?;
+    let trace = record.trace.as_ref()?;
+    let reads = Some(trace.kernel.reads().count()).filter(|reads| *reads as f64 >= LEAST_READS.value)?;
     let share = Share(1.0 - cached_share(trace)?);
     let remedy = record.server.page_cache_remedy.clone().filter(|_| share.0 < DELIVERED.share());
-    Some(PhysicalFinding::ReadByRead { reads: Count(trace.kernel.reads().count()), share, remedy })
+    Some(PhysicalFinding::ReadByRead { reads: Count(reads), share, remedy })
 }
 
 /// The kernel's count comes first: others' reads must not hide what a cache served.

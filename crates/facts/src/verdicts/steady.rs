@@ -1,5 +1,6 @@
 //! Steady? Was the load even over window and sessions, and alone on host and device?
 
+use itertools::Itertools;
 use slob_measure::Counter;
 use slob_record::{Interval, LongestWait, Record, SessionRecord};
 use slob_stats::{Steadiness, nearest_rank};
@@ -113,14 +114,9 @@ pub(super) fn judge(figures: &Figures<'_>) -> Vec<SteadyFinding> {
     };
     let still = standstill(figures).or_else(|| short_stalls(figures));
     let is_even = uneven.is_empty() && still.is_none();
-    let beside = still
-        .into_iter()
-        .chain(no_operation(record))
-        .chain(behind(record))
-        .chain(waiting(figures))
-        .chain(foreign_cpu(figures))
-        .chain(foreign_reads(figures))
-        .chain(foreign_writes(figures));
+    let of_sessions = [still, no_operation(record), behind(record), waiting(figures)];
+    let of_others = [foreign_cpu(figures), foreign_reads(figures), foreign_writes(figures)];
+    let beside = of_sessions.into_iter().chain(of_others).flatten();
     let mut findings = worst_first(uneven.into_iter().chain(beside).collect(), SteadyFinding::judgement);
     findings.extend(is_even.then_some(even));
     findings.extend(neighbours(record));
@@ -135,9 +131,8 @@ fn as_asked(record: &Record, rates: Vec<Rate>, width_s: f64) -> Vec<Rate> {
     if workload.rate_per_s.as_ref().is_none_or(|rate| rate.only().is_some()) {
         return rates;
     }
-    let due = |rate: &Rate| {
-        workload.due_between(rate.start_s, rate.start_s + width_s).unwrap_or_default() / width_s
-    };
+    let due_between = |from_s, to_s| workload.due_between(from_s, to_s).unwrap_or_default();
+    let due = |rate: &Rate| due_between(rate.start_s, rate.start_s + width_s) / width_s;
     let mean = ratio(rates.iter().map(due).sum(), rates.len() as f64).unwrap_or_default();
     let scaled = |rate: Rate| {
         let due = due(&rate);
@@ -265,8 +260,7 @@ fn behind_others(sessions: &[&SessionRecord]) -> Option<SteadyFinding> {
     if sessions.len() < 3 {
         return None;
     }
-    let mut done: Vec<u64> = sessions.iter().map(|session| session.operations()).collect();
-    done.sort_unstable();
+    let done = sessions.iter().map(|session| session.operations()).sorted_unstable().collect_vec();
     let median = done[nearest_rank(50.0, done.len() as u64) as usize - 1];
     let whole = sessions.iter().filter(|session| session.whole_window);
     let least = whole.min_by_key(|session| session.operations())?;
@@ -335,9 +329,9 @@ fn own_write_bytes(record: &Record) -> Option<u64> {
 
 fn neighbours_cpu_percent(figures: &Figures<'_>) -> f64 {
     // Members on one server each report all of its CPU time.
-    let share = Measured::of(figures.record).and_then(|run| {
-        ratio(neighbours_cpu_s(figures.record), run.observed_s() * f64::from(run.host_cpus()?))
-    });
+    let host_s =
+        Measured::of(figures.record).and_then(|run| Some(run.observed_s() * f64::from(run.host_cpus()?)));
+    let share = host_s.and_then(|host_s| ratio(neighbours_cpu_s(figures.record), host_s));
     100.0 * share.unwrap_or(0.0).min(1.0)
 }
 
@@ -358,8 +352,8 @@ fn started_together(figures: &Figures<'_>) -> Option<SteadyFinding> {
 fn others_unknown(figures: &Figures<'_>) -> Option<SteadyFinding> {
     let all = [(&figure::FOREIGN_CPU_PERCENT, "CPU use"), (&figure::FOREIGN_READ_MB_PER_S, "device reads")];
     let unknown = all.into_iter().filter(|(figure, _)| figure.of(figures).is_none());
-    let unknown: Vec<&str> = unknown.map(|(_, what)| what).collect();
-    (!unknown.is_empty()).then(|| SteadyFinding::OthersUnknown { what: unknown.join(" and ") })
+    let what = unknown.map(|(_, what)| what).join(" and ");
+    (!what.is_empty()).then_some(SteadyFinding::OthersUnknown { what })
 }
 
 fn neighbours(record: &Record) -> impl Iterator<Item = SteadyFinding> {

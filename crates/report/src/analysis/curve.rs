@@ -1,17 +1,20 @@
 //! Throughput and latency over sessions or rates, from a search for the knee.
 
-use std::collections::BTreeMap;
 use std::ops::Deref;
 
+use itertools::Itertools;
 use serde::Serialize;
 use slob_demand::{CurvePoint, KneeResult};
 use slob_stats::summary;
 
+use crate::Answer;
 use crate::group::write_verdicts;
+use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Unit, known};
+use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use slob_facts::format::{duration_us, fixed, or_absent, percent, plural};
 use slob_facts::verdicts::refusal;
-use slob_facts::{Figure, GroupVerdicts, figure};
+use slob_facts::{Claim, Figure, GroupVerdicts, figure};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -37,8 +40,12 @@ impl Curve {
         self.points.iter().any(|point| point.rate_per_s.is_some())
     }
 
-    pub(super) fn verdicts(&self) -> Vec<(String, GroupVerdicts)> {
+    fn verdicts(&self) -> Vec<(String, GroupVerdicts)> {
         levels(self.points.iter())
+    }
+
+    fn sorted(&self) -> Vec<&CurvePoint> {
+        self.points.iter().sorted_by_key(|point| (point.sessions, point.rate_per_s)).collect()
     }
 
     /// Beyond the limit a rate is missed, which is the answer; the closed loop before a search by rate only sets its steps.
@@ -52,17 +59,14 @@ impl Curve {
         let verdicts = levels(self.decisive());
         let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
         let refused = |figure: &Figure| refusal(&groups, figure.rests_on);
-        let operations = refused(&figure::OPERATIONS_PER_S);
-        match operations {
-            Some(why) => vec![format!("This knee can't be relied on: its rates can't be compared. {why}")],
-            None => refused(&figure::PHYSICAL_READS_PER_S)
-                .map(|why| format!("These physical reads can't be compared. {why}"))
-                .into_iter()
-                .collect(),
+        if let Some(why) = refused(&figure::OPERATIONS_PER_S) {
+            return vec![format!("This knee can't be relied on: its rates can't be compared. {why}")];
         }
+        let reads = refused(&figure::PHYSICAL_READS_PER_S);
+        reads.map(|why| format!("These physical reads can't be compared. {why}")).into_iter().collect()
     }
 
-    pub(super) fn write_verdicts(&self, page: &mut Page) {
+    fn write_verdicts(&self, page: &mut Page) {
         let verdicts = self.verdicts();
         let groups: Vec<_> = verdicts.iter().map(|(level, verdicts)| (level.as_str(), verdicts)).collect();
         write_verdicts(page, &groups);
@@ -85,7 +89,7 @@ impl Curve {
         ))
     }
 
-    pub(super) fn sentences(&self) -> Vec<String> {
+    fn sentences(&self) -> Vec<String> {
         let mut sentences = self.refusals();
         let place = match (self.knee_rate_per_s, self.knee_sessions) {
             (Some(rate), _) => format!("A rate of {rate}/s"),
@@ -136,7 +140,7 @@ impl Curve {
         sentences
     }
 
-    pub(super) fn points_table(&self) -> Table {
+    fn points_table(&self) -> Table {
         let is_open = self.is_open();
         let [raised, checked] = if is_open { ["Rate/s", "p99 response"] } else { ["Sessions", "Little %"] };
         let numbers = [raised, "Op/s", "Reads/s", "Read mean", "p99", "Op mean", "p99", checked];
@@ -147,9 +151,7 @@ impl Curve {
         let of_victim = ["Victim op/s", limited].map(|head| Column::right(head).at_most(9));
         let of_victim = if has_victim { &of_victim[..] } else { &[] };
         let mut table = Table::new([numbers.as_slice(), of_victim, &words].concat());
-        let mut points: Vec<&CurvePoint> = self.points.iter().collect();
-        points.sort_by_key(|point| (point.sessions, point.rate_per_s));
-        for point in points {
+        for point in self.sorted() {
             let marks =
                 [self.is_knee(point).then_some("<- knee"), point.over_limit.then_some("over the limit")];
             let victim = point.victim.as_deref();
@@ -178,15 +180,14 @@ impl Curve {
                     false => or_absent(point.little_percent, percent),
                 },
             ];
-            let words =
-                [point.bottleneck.to_string(), marks.into_iter().flatten().collect::<Vec<_>>().join(", ")];
+            let words = [point.bottleneck.to_string(), marks.into_iter().flatten().join(", ")];
             let of_victim = of_victim.into_iter().filter(|_| has_victim);
             table.row(numbers.into_iter().chain(of_victim).chain(words));
         }
         table
     }
 
-    pub(super) fn little(&self) -> String {
+    fn little(&self) -> String {
         const TOLERANCE_PERCENT: f64 = 5.0;
         if self.is_open() {
             return "Response time counts from the moment at which an operation was due: it grows where the rate is not kept."
@@ -197,24 +198,20 @@ impl Curve {
         }
         let is_off = |share: f64| (share - 100.0).abs() > TOLERANCE_PERCENT;
         let off = self.points.iter().filter(|point| point.little_percent.is_some_and(is_off));
-        let off: Vec<String> = off.map(|point| point.sessions.to_string()).collect();
+        let off = off.map(|point| point.sessions).join(", ");
         let law = "Little's law: throughput x mean latency must be the number of sessions";
         match off.is_empty() {
             true => format!("{law}; it is, within {TOLERANCE_PERCENT} %, at every point."),
             false => format!(
-                "{law}. It is not at {} sessions: these spent time outside of operations (think time, a client short \
-                 of CPU), or some were not at work throughout.",
-                off.join(", ")
+                "{law}. It is not at {off} sessions: these spent time outside of operations (think time, a client short \
+                 of CPU), or some were not at work throughout."
             ),
         }
     }
 }
 
 fn levels<'a>(points: impl Iterator<Item = &'a CurvePoint>) -> Vec<(String, GroupVerdicts)> {
-    let mut levels: BTreeMap<_, Vec<&CurvePoint>> = BTreeMap::new();
-    for point in points {
-        levels.entry((point.sessions, point.rate_per_s)).or_default().push(point);
-    }
+    let levels = points.into_group_map_by(|point| (point.sessions, point.rate_per_s));
     let of = |name: String, points: &[&CurvePoint]| {
         (name, GroupVerdicts::of(points.iter().map(|point| (point.run.as_str(), point.verdicts.as_slice()))))
     };
@@ -224,7 +221,112 @@ fn levels<'a>(points: impl Iterator<Item = &'a CurvePoint>) -> Vec<(String, Grou
         let of_victims = (!victims.is_empty()).then(|| of(format!("the victim beside {name}"), &victims));
         std::iter::once(of(name, &points)).chain(of_victims)
     };
-    levels.into_values().flat_map(judged).collect()
+    levels.into_iter().sorted_by_key(|(level, _)| *level).flat_map(|(_, points)| judged(points)).collect()
+}
+
+impl Answer for Curve {
+    const NAME: &'static str = "search";
+
+    fn write(&self, page: &mut Page) {
+        page.section("Knee");
+        self.sentences().iter().for_each(|sentence| page.paragraph(sentence));
+        page.section("Verdicts");
+        self.write_verdicts(page);
+        page.section("Curve");
+        page.table(&self.points_table());
+        page.paragraph(&self.little());
+    }
+
+    fn view(&self) -> View {
+        let points = self.sorted();
+        let charts = vec![
+            chart(
+                "read-latency",
+                "Read latency",
+                &points,
+                (&figure::PHYSICAL_READS_PER_S, |point| point.physical_reads_per_s),
+                [
+                    (&figure::PHYSICAL_READ_MEAN_US, |point| point.physical_read_mean_us),
+                    (&figure::PHYSICAL_READ_P99_US, |point| point.physical_read_p99_us),
+                ],
+            ),
+            chart(
+                "operation-latency",
+                "Operation latency",
+                &points,
+                (&figure::OPERATIONS_PER_S, |point| Some(point.operations_per_s)),
+                [
+                    (&figure::OPERATION_MEAN_US, |point| point.operation_mean_us),
+                    (&figure::OPERATION_P99_US, |point| point.operation_p99_us),
+                ],
+            ),
+        ];
+        let sentences = self.sentences();
+        let knee = Section::new("knee", "Knee")
+            .part("", |page| sentences.iter().for_each(|sentence| page.paragraph(sentence)))
+            .part("Verdicts", |page| self.write_verdicts(page))
+            .charts(charts)
+            .part("Curve", |page| {
+                page.table(&self.points_table());
+                page.paragraph(&self.little());
+            });
+        View {
+            title: "OpenSLOB saturation".into(),
+            heading: "Saturation".into(),
+            lead: lead(&self.why),
+            sections: vec![knee],
+            source: "From the saved records of the search's runs.".into(),
+        }
+    }
+
+    fn table(&self) -> Table {
+        self.points_table()
+    }
+
+    fn are_good(&self) -> bool {
+        self.verdicts().iter().all(|(_, verdicts)| verdicts.are_good())
+    }
+}
+
+type Of = (&'static Figure, fn(&CurvePoint) -> Option<f64>);
+
+/// A point for each level: a line through repeats would zigzag.
+fn chart(id: &str, title: &str, points: &[&CurvePoint], (rate, rate_of): Of, latencies: [Of; 2]) -> Chart {
+    let line = |((figure, of), stroke): (Of, Stroke)| {
+        let levels = points.chunk_by(|a, b| (a.sessions, a.rate_per_s) == (b.sessions, b.rate_per_s));
+        let point = |level: &[&CurvePoint]| {
+            let known = level.iter().filter_map(|point| Some((rate_of(point)?, of(point)? / 1e6)));
+            let (rates, latencies): (Vec<f64>, Vec<f64>) = known.unzip();
+            let first = level.first()?;
+            let label = first.rate_per_s.unwrap_or(first.sessions).to_string();
+            Some(((summary::mean(&rates)?, summary::mean(&latencies)), label))
+        };
+        let (points, labels): (Vec<_>, Vec<_>) = levels.filter_map(point).unzip();
+        Line { labels, stroke, ..Line::through(figure.title, Colour::Variant(0), points) }
+    };
+    let verdicts =
+        GroupVerdicts::of(points.iter().map(|point| (point.run.as_str(), point.verdicts.as_slice())));
+    let bad = verdicts.against(rate.rests_on, Claim::Storage);
+    let mark =
+        bad.map(|bad| format!(" ({} {})", bad.question.title(), bad.answer.word())).unwrap_or_default();
+    let names = latencies.map(|(figure, _)| figure.name).join(", ");
+    let lines = known(latencies.into_iter().zip([Stroke::Solid, Stroke::Dot]).map(line));
+    let (x, y) = (Axis::linear(rate.heading, Unit::Count), Axis::linear("latency", Unit::Seconds));
+    Chart {
+        id: id.into(),
+        title: format!("{title}{mark}"),
+        about: format!(
+            "Against {}: a point for each {}, which it is labelled with, the mean of its runs. Where the line turns up, more \
+             load only waits.",
+            rate.heading,
+            match points.iter().any(|point| point.rate_per_s.is_some()) {
+                true => "rate of operations",
+                false => "number of sessions",
+            }
+        ),
+        source: format!("the runs of the search: {}, {names}", rate.name),
+        body: Drawing::new(x, y, lines).tall(380).or("the target does not measure it"),
+    }
 }
 
 #[cfg(test)]

@@ -4,23 +4,23 @@
 //! to alone differ from the baseline's. Fairness is Jain's index: Jain, Chiu and Hawe, "A quantitative measure of fairness and
 //! discrimination for resource allocation in shared computer systems", DEC-TR-301, 1984.
 
-use crate::Answer;
 use std::collections::BTreeMap;
 
+use itertools::Itertools;
 use serde::Serialize;
 use slob_record::Status;
 use slob_stats::Comparison;
 use slob_stats::summary::{maximum, mean, mean_interval};
 
 use super::{RETRY_BAD, number_or_empty};
-use crate::Confidence;
 use crate::change::{noise, signed_range};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
+use crate::{Answer, Confidence};
 use slob_facts::figure::{self, Better};
-use slob_facts::format::{ABSENT, fixed, plural, signed_percent};
+use slob_facts::format::{ABSENT, fixed, or_absent, plural, signed_percent};
 use slob_facts::{Claim, Figure, GroupVerdicts, Judged, Run};
 
 const FIGURES: [&Figure; 4] = [
@@ -41,7 +41,6 @@ pub struct Taking {
     pub run: String,
     pub step: String,
     pub name: String,
-    /// Names of those at work beside it.
     beside: Vec<String>,
     values: [Option<f64>; FIGURES.len()],
     late_ms: f64,
@@ -64,9 +63,7 @@ impl Taking {
             judged: figures.judged().iter().filter(|judged| judged.cause != MISSED_RATE).cloned().collect(),
         })
     }
-}
 
-impl Taking {
     fn verdicts<'a>(repeats: impl IntoIterator<Item = &'a Self>) -> GroupVerdicts {
         GroupVerdicts::of(repeats.into_iter().map(|run| (run.run.as_str(), run.judged.as_slice())))
     }
@@ -97,13 +94,13 @@ pub struct Neighbours {
 #[derive(Clone, Debug, Serialize)]
 struct Matrix {
     variant: String,
-    cells: Vec<Cell>,
+    cells: Vec<Beside>,
     fairness: Vec<Fairness>,
     verdicts: BTreeMap<String, GroupVerdicts>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Cell {
+struct Beside {
     figure: &'static str,
     of: String,
     beside: Vec<String>,
@@ -114,7 +111,6 @@ struct Cell {
     change: Option<Comparison>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hole: Option<Hole>,
-    /// Rate beside others by rate alone, in each round.
     #[serde(skip)]
     ratios: Vec<f64>,
 }
@@ -127,7 +123,7 @@ struct Hole {
     in_short: String,
 }
 
-impl Cell {
+impl Beside {
     fn is_clear(&self) -> bool {
         self.change.and_then(|change| change.interval).is_some_and(|interval| interval.excludes_zero())
     }
@@ -162,7 +158,6 @@ impl Cell {
 struct Fairness {
     company: Vec<String>,
     index: f64,
-    /// Absent with fewer than two rounds.
     low: Option<f64>,
     high: Option<f64>,
 }
@@ -173,7 +168,6 @@ struct Protection {
     figure: &'static str,
     of: String,
     beside: Vec<String>,
-    /// Rate beside others by rate alone.
     baseline_ratio: f64,
     variant_ratio: f64,
     change: Comparison,
@@ -194,25 +188,21 @@ impl Neighbours {
         of: usize,
         confidence: Confidence,
     ) -> Self {
-        let known = (0..FIGURES.len())
-            .filter(|at| rounds.iter().flat_map(|round| &round.runs).any(|run| run.values[*at].is_some()));
-        let known: Vec<usize> = known.collect();
+        let takings = rounds.iter().flat_map(|round| &round.runs);
+        let is_known = |at: &usize| takings.clone().any(|run| run.values[*at].is_some());
+        let known = (0..FIGURES.len()).filter(is_known).collect_vec();
         let each = confidence.of_each(places(names, rounds).len().max(1));
         let matrix = |variant: &String| {
-            let own: Vec<&Round> = rounds.iter().filter(|round| &round.variant == variant).collect();
+            let own = rounds.iter().filter(|round| &round.variant == variant).collect_vec();
             Matrix::of(variant, names, &own, rounds, &known, (confidence, each))
         };
         let variants: Vec<Matrix> = variants.iter().map(matrix).collect();
         let spread = |round: &Round| {
-            let late = || round.runs.iter().map(|run| run.late_ms);
-            (round.runs.len() > 1).then(|| late().fold(f64::MIN, f64::max) - late().fold(f64::MAX, f64::min))
+            let ends = round.runs.iter().map(|run| run.late_ms).minmax().into_option();
+            ends.filter(|_| round.runs.len() > 1).map(|(first, last)| last - first)
         };
-        let spreads: Vec<f64> = rounds.iter().filter_map(spread).collect();
-        let mut holes: Vec<String> = Vec::new();
-        for round in rounds {
-            let missing = round.error.as_ref().map(|error| format!("{}: {error}.", round.words()));
-            holes.extend(missing.filter(|hole| !holes.contains(hole)));
-        }
+        let spreads = rounds.iter().filter_map(spread).collect_vec();
+        let missing = |round: &Round| Some(format!("{}: {}.", round.words(), round.error.as_ref()?));
         Self {
             name: name.to_owned(),
             confidence,
@@ -222,8 +212,12 @@ impl Neighbours {
             start_spread_ms: maximum(&spreads),
             protection: protection(&variants, each),
             variants,
-            holes,
+            holes: rounds.iter().filter_map(missing).unique().collect(),
         }
+    }
+
+    fn prefix(&self, matrix: &Matrix) -> String {
+        if self.variants.len() > 1 { format!("{}: ", matrix.variant) } else { String::new() }
     }
 
     fn lead(&self) -> String {
@@ -233,69 +227,62 @@ impl Neighbours {
         )
     }
 
-    fn tables<'a>(&'a self) -> impl Iterator<Item = (String, Table)> + 'a {
-        let of_matrix = move |matrix: &'a Matrix| {
-            let figures = FIGURES
-                .into_iter()
-                .filter(|figure| matrix.cells.iter().any(|cell| cell.figure == figure.name));
-            figures.map(move |figure| {
-                let variant =
-                    if self.variants.len() > 1 { format!("{}: ", matrix.variant) } else { String::new() };
-                (format!("{variant}{} ({})", figure.title, figure.unit), self.matrix_table(matrix, figure))
-            })
+    fn tables(&self) -> Vec<(String, Table)> {
+        let of_matrix = |matrix| {
+            let titled = move |figure: &'static Figure| {
+                let title = format!("{}{} ({})", self.prefix(matrix), figure.title, figure.unit);
+                Some((title, self.matrix_table(matrix, figure)?))
+            };
+            FIGURES.into_iter().filter_map(titled)
         };
-        self.variants.iter().flat_map(of_matrix)
+        self.variants.iter().flat_map(of_matrix).collect()
     }
 
-    fn matrix_table(&self, matrix: &Matrix, figure: &Figure) -> Table {
-        let cells: Vec<&Cell> = matrix.cells.iter().filter(|cell| cell.figure == figure.name).collect();
-        let mut heads: Vec<String> = self.names.clone();
-        for cell in &cells {
-            let head = self.head(cell);
-            if !heads.contains(&head) {
-                heads.push(head);
-            }
-        }
+    fn matrix_table(&self, matrix: &Matrix, figure: &Figure) -> Option<Table> {
+        let cells = matrix.cells.iter().filter(|cell| cell.figure == figure.name).collect_vec();
+        cells.first()?;
+        let heads = self.names.iter().cloned().chain(cells.iter().map(|cell| self.head(cell)));
+        let heads = heads.unique().collect_vec();
         let beside = heads.iter().map(|head| Column::right(format!("beside {head}")));
-        let mut table =
-            Table::new([Column::left("Target"), Column::right("alone")].into_iter().chain(beside));
-        for name in &self.names {
+        let columns = [Column::left("Target"), Column::right("alone")].into_iter().chain(beside);
+        let row = |name: &String| {
             let own = || cells.iter().filter(|cell| &cell.of == name);
-            let alone = own().find_map(|cell| cell.alone);
-            let alone = alone.map_or_else(|| ABSENT.to_owned(), |value| figure.format.show(value));
-            let words = heads.iter().map(|head| {
+            let alone = or_absent(own().find_map(|cell| cell.alone), |value| figure.format.show(value));
+            let words = |head| {
                 own().find(|cell| &self.head(cell) == head).map_or_else(String::new, |cell| cell.words())
-            });
-            table.row([name.clone(), alone].into_iter().chain(words));
-        }
-        table
+            };
+            [name.clone(), alone].into_iter().chain(heads.iter().map(words)).collect_vec()
+        };
+        Some(Table::new(columns).with_rows(self.names.iter().map(row)))
     }
 
-    fn head(&self, cell: &Cell) -> String {
+    fn cells(&self) -> impl Iterator<Item = (&Matrix, &Beside)> {
+        self.variants.iter().flat_map(|matrix| matrix.cells.iter().map(move |cell| (matrix, cell)))
+    }
+
+    fn head(&self, cell: &Beside) -> String {
         let is_all = cell.beside.len() > 1 && cell.beside.len() + 1 == self.names.len();
         if is_all { ALL_OTHERS.to_owned() } else { cell.beside.join(", ") }
     }
 
     fn write_statements(&self, page: &mut Page) {
         self.protection.iter().for_each(|protection| page.paragraph(&protection.sentence));
-        for matrix in &self.variants {
-            let variant =
-                if self.variants.len() > 1 { format!("{}: ", matrix.variant) } else { String::new() };
-            for fairness in &matrix.fairness {
-                let interval = fairness.low.zip(fairness.high);
-                let interval =
-                    interval.map(|(low, high)| format!(" ({low:.2} to {high:.2})")).unwrap_or_default();
-                page.paragraph(&format!(
-                    "{variant}fairness of {} together: {:.2}{interval}; 1 is even, 1/{} is one target alone.",
-                    fairness.company.join(", "),
-                    fairness.index,
-                    fairness.company.len()
-                ));
-            }
+        for (matrix, fairness) in
+            self.variants.iter().flat_map(|one| one.fairness.iter().map(move |fair| (one, fair)))
+        {
+            let interval = fairness.low.zip(fairness.high);
+            let interval =
+                interval.map(|(low, high)| format!(" ({low:.2} to {high:.2})")).unwrap_or_default();
+            page.paragraph(&format!(
+                "{}fairness of {} together: {:.2}{interval}; 1 is even, 1/{} is one target alone.",
+                self.prefix(matrix),
+                fairness.company.join(", "),
+                fairness.index,
+                fairness.company.len()
+            ));
         }
         let mut holes: Vec<&String> = self.holes.iter().collect();
-        let cells = || self.variants.iter().flat_map(|matrix| &matrix.cells);
-        for Hole { why, .. } in cells().filter_map(|cell| cell.hole.as_ref()) {
+        for Hole { why, .. } in self.cells().filter_map(|(_, cell)| cell.hole.as_ref()) {
             if !holes.iter().any(|hole| hole.contains(why.as_str())) {
                 holes.push(why);
             }
@@ -305,15 +292,15 @@ impl Neighbours {
             page.paragraph(RETRY_BAD);
         }
         for matrix in &self.variants {
-            for (name, verdicts) in &matrix.verdicts {
-                if let Some(short) = verdicts.in_short() {
-                    page.paragraph(&format!("Verdicts of {name} ({}): {short}.", matrix.variant));
-                }
-            }
+            let short =
+                matrix.verdicts.iter().filter_map(|(name, verdicts)| Some((name, verdicts.in_short()?)));
+            short.for_each(|(name, short)| {
+                page.paragraph(&format!("Verdicts of {name} ({}): {short}.", matrix.variant))
+            });
         }
         if let Some(spread) = self.start_spread_ms {
-            let late =
-                if spread > COMMON_START_MS { "; that is too far apart: repeat these runs" } else { "" };
+            let is_late = spread > COMMON_START_MS;
+            let late = if is_late { "; that is too far apart: repeat these runs" } else { "" };
             page.paragraph(&format!("Starts of a company were at most {} ms apart{late}.", fixed(spread, 1)));
         }
         if let Some(left) = self.of.checked_sub(self.done).filter(|left| *left > 0) {
@@ -329,23 +316,20 @@ impl Round {
 }
 
 fn places(names: &[String], rounds: &[Round]) -> Vec<(String, Vec<String>)> {
-    let mut places: Vec<(String, Vec<String>)> = Vec::new();
-    let mut add = |of: &String, company: &[String]| {
-        let beside: Vec<String> =
-            names.iter().filter(|name| *name != of && company.contains(name)).cloned().collect();
-        let place = (of.clone(), beside);
-        if !place.1.is_empty() && !places.contains(&place) {
-            places.push(place);
-        }
-    };
-    for round in rounds {
-        round.company.iter().for_each(|name| add(name, &round.company));
-        round.runs.iter().for_each(|run| add(&run.name, &run.beside));
-    }
+    let all = rounds.iter().flat_map(|round| {
+        let planned = round.company.iter().map(|name| (name, &round.company));
+        planned.chain(round.runs.iter().map(|run| (&run.name, &run.beside)))
+    });
+    let places = all.map(|(of, company)| {
+        let beside = names.iter().filter(|name| *name != of && company.contains(name));
+        (of.clone(), beside.cloned().collect_vec())
+    });
+    let places = places.filter(|(_, beside)| !beside.is_empty()).unique();
     let order = |name: &String| names.iter().position(|other| other == name);
-    places
-        .sort_by_key(|(of, beside)| (order(of), beside.len(), beside.iter().map(order).collect::<Vec<_>>()));
-    places
+    let key = |(of, beside): &(String, Vec<String>)| {
+        (order(of), beside.len(), beside.iter().map(order).collect_vec())
+    };
+    places.sorted_by_key(key).collect()
 }
 
 impl Matrix {
@@ -359,36 +343,34 @@ impl Matrix {
     ) -> Self {
         let runs = || own.iter().flat_map(|round| round.runs.iter().map(move |run| (round.repeat, run)));
         let verdicts = names.iter().map(|name| {
-            let mut companies: BTreeMap<_, Vec<&Taking>> = BTreeMap::new();
             let own = runs().map(|(_, run)| run).filter(|run| &run.name == name);
-            own.for_each(|run| companies.entry(&run.beside).or_default().push(run));
-            (name.clone(), GroupVerdicts::joined(companies.into_values().map(Taking::verdicts)))
+            let companies = own.into_group_map_by(|run| &run.beside).into_iter();
+            let companies =
+                companies.sorted_by_key(|(beside, _)| *beside).map(|(_, runs)| Taking::verdicts(runs));
+            (name.clone(), GroupVerdicts::joined(companies))
         });
-        let verdicts: BTreeMap<String, GroupVerdicts> = verdicts.collect();
+        let verdicts = verdicts.collect();
         let cell = |at: usize, of: &str, beside: &[String]| {
             let wanted = |beside: &[String]| -> Vec<(u32, &Taking)> {
-                let same = |run: &Taking| {
-                    run.name == of
-                        && run.beside.len() == beside.len()
-                        && beside.iter().all(|one| run.beside.contains(one))
+                let is_beside = |run: &Taking| {
+                    run.beside.len() == beside.len() && beside.iter().all(|one| run.beside.contains(one))
                 };
-                runs().filter(|(_, run)| same(run)).collect()
+                runs().filter(|(_, run)| run.name == of && is_beside(run)).collect()
             };
             let has_none = wanted(&[]).is_empty() || wanted(beside).is_empty();
-            let values = |beside: &[String]| -> Vec<(u32, f64)> {
-                wanted(beside)
-                    .into_iter()
-                    .filter_map(|(repeat, run)| Some((repeat, run.values[at]?)))
-                    .collect()
+            let values = |beside: &[String]| {
+                let known =
+                    wanted(beside).into_iter().filter_map(|(repeat, run)| Some((repeat, run.values[at]?)));
+                known.collect_vec()
             };
             let (alone, together) = (values(&[]), values(beside));
-            let plain = |values: &[(u32, f64)]| values.iter().map(|(_, value)| *value).collect::<Vec<f64>>();
+            let plain = |values: &[(u32, f64)]| values.iter().map(|(_, value)| *value).collect_vec();
             let ratios = together.iter().filter_map(|(repeat, value)| {
                 let (_, alone) = alone.iter().find(|(other, _)| other == repeat)?;
                 (*alone > 0.0).then(|| value / alone)
             });
             let bad = || {
-                let in_words = [beside, &[]].map(|beside| {
+                [beside, &[]].into_iter().find_map(|beside| {
                     let verdicts = Taking::verdicts(wanted(beside).into_iter().map(|(_, run)| run));
                     let worst = verdicts.against(FIGURES[at].rests_on, Claim::Compared)?;
                     let name = match beside {
@@ -397,8 +379,7 @@ impl Matrix {
                     };
                     let in_short = format!("{} {}", worst.question.title(), worst.answer.word());
                     Some(Hole { why: worst.words(&name), in_short })
-                });
-                in_words.into_iter().flatten().next()
+                })
             };
             let missing = || {
                 let concerns = |round: &&&Round| {
@@ -410,7 +391,7 @@ impl Matrix {
             };
             let hole = if has_none { missing() } else { bad() };
             let change = Comparison::of(&plain(&alone), &plain(&together), each.ratio());
-            Cell {
+            Beside {
                 figure: FIGURES[at].name,
                 of: of.to_owned(),
                 beside: beside.to_vec(),
@@ -423,12 +404,12 @@ impl Matrix {
             }
         };
         let places = places(names, rounds);
-        let cells =
-            known.iter().flat_map(|at| places.iter().map(|(of, beside)| cell(*at, of, beside))).collect();
+        let cells = known.iter().cartesian_product(&places).map(|(at, (of, beside))| cell(*at, of, beside));
+        let cells = cells.collect();
         Self { variant: variant.to_owned(), cells, fairness: fairness(own, confidence), verdicts }
     }
 
-    fn cell(&self, like: &Cell) -> Option<&Cell> {
+    fn cell(&self, like: &Beside) -> Option<&Beside> {
         self.cells
             .iter()
             .find(|cell| (cell.figure, &cell.of, &cell.beside) == (like.figure, &like.of, &like.beside))
@@ -440,25 +421,22 @@ fn fairness(own: &[&Round], confidence: Confidence) -> Vec<Fairness> {
         let runs = own.iter().flat_map(|round| &round.runs);
         let rates =
             runs.filter(|run| run.name == name && run.beside.is_empty()).filter_map(|run| run.values[0]);
-        mean(&rates.collect::<Vec<_>>()).filter(|rate| *rate > 0.0)
+        mean(&rates.collect_vec()).filter(|rate| *rate > 0.0)
     };
-    let mut by_company: BTreeMap<(usize, Vec<String>), Vec<f64>> = BTreeMap::new();
-    for round in own.iter().filter(|round| round.runs.len() > 1) {
-        let shares: Option<Vec<f64>> =
-            round.runs.iter().map(|run| Some(run.values[0]? / alone(&run.name)?)).collect();
-        if let Some(index) = shares.and_then(|shares| jain(&shares)) {
-            let is_there = |name: &&String| round.runs.iter().any(|run| run.name == **name);
-            let names: Vec<String> = round.company.iter().filter(is_there).cloned().collect();
-            by_company.entry((names.len(), names)).or_default().push(index);
-        }
-    }
-    let company = |((_, company), indices): ((usize, Vec<String>), Vec<f64>)| {
-        let interval = mean_interval(&indices, confidence.ratio());
-        let low = interval.map(|(low, _)| low.max(1.0 / company.len() as f64));
-        let high = interval.map(|(_, high)| high.min(1.0));
-        Some(Fairness { index: mean(&indices)?, low, high, company })
+    let index = |round: &&Round| {
+        let shares = round.runs.iter().map(|run| Some(run.values[0]? / alone(&run.name)?));
+        let index = jain(&shares.collect::<Option<Vec<f64>>>()?)?;
+        let is_there = |name: &&String| round.runs.iter().any(|run| run.name == **name);
+        Some((round.company.iter().filter(is_there).cloned().collect_vec(), index))
     };
-    by_company.into_iter().filter_map(company).collect()
+    let together = own.iter().filter(|round| round.runs.len() > 1).filter_map(index);
+    let by_company = together.into_group_map().into_iter();
+    let company = |(company, indices): (Vec<String>, Vec<f64>)| {
+        let (low, high) = mean_interval(&indices, confidence.ratio()).unzip();
+        let low = low.map(|low| low.max(1.0 / company.len() as f64));
+        Some(Fairness { index: mean(&indices)?, low, high: high.map(|high| high.min(1.0)), company })
+    };
+    by_company.sorted_by_key(|(names, _)| (names.len(), names.clone())).filter_map(company).collect()
 }
 
 /// `(Σx)² / (n Σx²)`
@@ -471,7 +449,7 @@ fn jain(shares: &[f64]) -> Option<f64> {
 fn protection(variants: &[Matrix], confidence: Confidence) -> Vec<Protection> {
     let Some((baseline, others)) = variants.split_first() else { return Vec::new() };
     let losses = || baseline.cells.iter().filter(|cell| cell.is_loss());
-    let pair = |matrix: &Matrix, without: &Cell| {
+    let pair = |matrix: &Matrix, without: &Beside| {
         let with = matrix.cell(without).filter(|cell| cell.hole.is_none())?;
         let change = Comparison::of(&without.ratios, &with.ratios, confidence.ratio())?;
         let (baseline_ratio, variant_ratio) = (mean(&without.ratios)?, mean(&with.ratios)?);
@@ -492,16 +470,9 @@ fn protection(variants: &[Matrix], confidence: Confidence) -> Vec<Protection> {
             matrix.variant,
             without.beside.iter().filter_map(|name| price(name, baseline, matrix)).collect::<String>()
         );
-        Some(Protection {
-            variant: matrix.variant.clone(),
-            figure: figure.name,
-            of: without.of.clone(),
-            beside: without.beside.clone(),
-            baseline_ratio,
-            variant_ratio,
-            change,
-            sentence,
-        })
+        let (variant, of, beside) = (matrix.variant.clone(), without.of.clone(), without.beside.clone());
+        let figure = figure.name;
+        Some(Protection { variant, figure, of, beside, baseline_ratio, variant_ratio, change, sentence })
     };
     others.iter().flat_map(|matrix| losses().filter_map(move |cell| pair(matrix, cell))).collect()
 }
@@ -509,8 +480,8 @@ fn protection(variants: &[Matrix], confidence: Confidence) -> Vec<Protection> {
 fn price(name: &str, baseline: &Matrix, matrix: &Matrix) -> Option<String> {
     let rate = FIGURES[0];
     let [without, with] = [baseline, matrix].map(|matrix| {
-        let own = matrix.cells.iter().filter(|cell| cell.figure == rate.name && cell.of == name);
-        own.filter_map(|cell| cell.alone).next()
+        let mut own = matrix.cells.iter().filter(|cell| cell.figure == rate.name && cell.of == name);
+        own.find_map(|cell| cell.alone)
     });
     let (without, with) = (without.filter(|rate| *rate > 0.0)?, with?);
     let percent = signed_percent(100.0 * (with / without - 1.0));
@@ -524,8 +495,7 @@ fn price(name: &str, baseline: &Matrix, matrix: &Matrix) -> Option<String> {
 impl Answer for Neighbours {
     const NAME: &'static str = "compare";
 
-    fn page(&self) -> Page {
-        let mut page = Page::default();
+    fn write(&self, page: &mut Page) {
         page.section("Neighbours");
         page.paragraph(&self.lead());
         for (title, table) in self.tables() {
@@ -533,8 +503,7 @@ impl Answer for Neighbours {
             page.table(&table);
         }
         page.section("What follows");
-        self.write_statements(&mut page);
-        page
+        self.write_statements(page);
     }
 
     fn view(&self) -> View {
@@ -548,40 +517,24 @@ impl Answer for Neighbours {
             title: format!("{}: neighbours", self.name),
             heading: format!("{}: neighbours", self.name),
             lead: format!("{}<p class=\"id\">{}</p>\n", lead(&self.lead()), escape::text(&counted)),
-            has_links: true,
             sections: vec![matrix, follows],
             source: "From the runs of the campaign; each has its own page in its folder.".into(),
         }
     }
 
     fn table(&self) -> Table {
-        let heads = [
-            "variant",
-            "figure",
-            "of",
-            "beside",
-            "runs",
-            "alone",
-            "mean",
-            "change_percent",
-            "low",
-            "high",
-            "hole",
-        ];
-        let mut lines = Table::new(heads.map(Column::left));
-        for (matrix, cell) in
-            self.variants.iter().flat_map(|matrix| matrix.cells.iter().map(move |cell| (matrix, cell)))
-        {
-            let interval = cell.change.and_then(|change| change.interval);
-            let numbers = [cell.alone, cell.mean, cell.change.map(|change| change.percent)];
-            let ends = [interval.map(|interval| interval.low), interval.map(|interval| interval.high)];
+        let heads = "variant figure of beside runs alone mean change_percent low high hole";
+        let row = |(matrix, cell): (&Matrix, &Beside)| {
+            let (low, high) =
+                cell.change.and_then(|change| change.interval).map(|all| (all.low, all.high)).unzip();
+            let numbers = [cell.alone, cell.mean, cell.change.map(|change| change.percent), low, high];
+            let hole = cell.hole.as_ref().map_or_else(String::new, |hole| hole.why.clone());
             let names =
                 [matrix.variant.clone(), cell.figure.to_owned(), cell.of.clone(), cell.beside.join(" ")];
-            let numbers = numbers.into_iter().chain(ends).map(number_or_empty);
-            let hole = cell.hole.as_ref().map_or_else(String::new, |hole| hole.why.clone());
-            lines.row(names.into_iter().chain([cell.runs.to_string()]).chain(numbers).chain([hole]));
-        }
-        lines
+            let numbers = [cell.runs.to_string()].into_iter().chain(numbers.map(number_or_empty));
+            names.into_iter().chain(numbers).chain([hole]).collect_vec()
+        };
+        Table::new(heads.split(' ').map(Column::left)).with_rows(self.cells().map(row))
     }
 
     fn are_good(&self) -> bool {
@@ -590,30 +543,26 @@ impl Answer for Neighbours {
 }
 
 fn chart(neighbours: &Neighbours) -> Chart {
-    let rates = |matrix: &'_ Matrix| -> Vec<Cell> {
+    let rates = |matrix: &Matrix| -> Vec<Beside> {
         matrix.cells.iter().filter(|cell| cell.figure == FIGURES[0].name).cloned().collect()
     };
     let count = neighbours.variants.len().max(1) as f64;
     let traces = neighbours.variants.iter().enumerate().filter_map(|(nth, matrix)| {
-        let bar = |(at, cell): (usize, &Cell)| {
+        let bar = |(at, cell): (usize, &Beside)| {
             let change = cell.change?;
             let kept = |percent: f64| 100.0 + percent;
             let interval = change.interval.map(|interval| (kept(interval.low), kept(interval.high)));
             let at = at as f64 + (nth as f64 + 0.5) / count * 0.8 - 0.4;
             let hover = format!("{} beside {}: {}", cell.of, cell.beside.join(", "), cell.words());
-            let bar =
-                Bar { at, width: 0.7 / count, length: kept(change.percent), error: None, cut: None, hover };
-            Some(bar.with_interval(interval))
+            Some(Bar::new(at, 0.7 / count, kept(change.percent), hover).with_interval(interval))
         };
         let bars: Vec<Bar> = rates(matrix).iter().enumerate().filter_map(bar).collect();
         (!bars.is_empty()).then(|| Trace::Bars(Bars::new(&matrix.variant, Colour::Variant(nth), bars)))
     });
-    let traces: Vec<Trace> = traces.collect();
+    let traces = traces.collect();
     let cells = neighbours.variants.first().map(rates).unwrap_or_default();
-    let names = cells
-        .iter()
-        .enumerate()
-        .map(|(at, cell)| (at as f64, format!("{} beside {}", cell.of, neighbours.head(cell))));
+    let names = cells.iter().map(|cell| format!("{} beside {}", cell.of, neighbours.head(cell)));
+    let names = names.enumerate().map(|(at, name)| (at as f64, name));
     let x = Axis::linear("target", Unit::Plain).ranging(-0.5, cells.len() as f64 - 0.5);
     let y = Axis::linear("% of the rate alone", Unit::Plain);
     Chart {
@@ -621,10 +570,9 @@ fn chart(neighbours: &Neighbours) -> Chart {
         title: "What is left of the rate alone".into(),
         about: "100 is the rate alone; the line at a bar's end is its interval.".into(),
         source: "the runs of the campaign".into(),
-        body: match traces.is_empty() {
-            true => Err("no target was measured both alone and beside others".into()),
-            false => Ok(Drawing::new(x.named(names), y, traces).following_bars(|value| fixed(value, 0))),
-        },
+        body: Drawing::new(x.named(names), y, traces)
+            .following_bars(|value| fixed(value, 0))
+            .or("no target was measured both alone and beside others"),
     }
 }
 

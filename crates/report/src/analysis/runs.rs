@@ -15,7 +15,6 @@ use slob_facts::{Figure, Judged, figure, figure_named};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// A record's id, or the FILE of a row.
     pub id: String,
     pub label: String,
     /// A run with readers and writers belongs to two models of SLOB.R.
@@ -24,7 +23,6 @@ pub struct Run {
     pub sessions: BTreeSet<u32>,
     /// Names are those of `slob info`; PREADS and PWRITES, requests, and redo in bytes have own names.
     pub figures: BTreeMap<String, f64>,
-    /// Empty for rows and reports, which hold too little to judge.
     pub verdicts: Vec<Judged>,
     pub product: Option<String>,
     pub limits: Vec<String>,
@@ -193,7 +191,6 @@ impl Metric {
     }
 }
 
-/// SLOB.R's assumption.
 const BLOCK_BYTES: f64 = 8192.0;
 const READS_MODEL: &str = "READS";
 const REDO_MODEL: &str = "REDO";
@@ -230,11 +227,8 @@ fn models(figures: &BTreeMap<String, f64>, writers_and_readers: Option<[u32; 2]>
 
 fn write_model(figures: &BTreeMap<String, f64>, writes: &str, block_bytes: f64) -> &'static str {
     let is_redo = |(redo, writes): (&f64, &f64)| *redo > 2.0 * writes * block_bytes;
-    if figures.get(REDO_BYTES).zip(figures.get(writes)).is_some_and(is_redo) {
-        REDO_MODEL
-    } else {
-        WRITES_MODEL
-    }
+    let is_redo = figures.get(REDO_BYTES).zip(figures.get(writes)).is_some_and(is_redo);
+    if is_redo { REDO_MODEL } else { WRITES_MODEL }
 }
 
 /// The record needs its series. `None` unless the run completed.
@@ -253,7 +247,7 @@ pub fn run_of(all: &slob_facts::Run<'_>) -> Option<Run> {
         Some(_) => write_model(&figures, BLOCKS.writes.name, f64::from(record.server.block_bytes)),
     };
     let blocks = [BLOCKS.reads, BLOCKS.writes].map(|part| figures.get(part.name).copied());
-    extend(&mut figures, [(UNKNOWN.reads.name, blocks[0]), (UNKNOWN.writes.name, blocks[1])]);
+    figures.extend(if_known([(UNKNOWN.reads.name, blocks[0]), (UNKNOWN.writes.name, blocks[1])]));
     Some(Run {
         id: record.id.clone(),
         label: record.name.clone(),
@@ -267,8 +261,8 @@ pub fn run_of(all: &slob_facts::Run<'_>) -> Option<Run> {
     })
 }
 
-fn extend<const N: usize>(figures: &mut BTreeMap<String, f64>, more: [(&str, Option<f64>); N]) {
-    figures.extend(more.into_iter().filter_map(|(name, figure)| Some((name.to_owned(), figure?))));
+fn if_known<const N: usize>(figures: [(&str, Option<f64>); N]) -> impl Iterator<Item = (String, f64)> {
+    figures.into_iter().filter_map(|(name, figure)| Some((name.to_owned(), figure?)))
 }
 
 pub fn run_of_row(row: &Row) -> Run {
@@ -281,7 +275,7 @@ pub fn run_of_row(row: &Row) -> Run {
         .into_iter()
         .filter_map(|(head, column)| Some((name(head, column.name).to_owned(), row.figure(head)?)));
     let mut figures: BTreeMap<String, f64> = known.collect();
-    extend(&mut figures, [(REDO_BYTES, row.figure(Head::RedoMib).map(|mib| mib * 1_048_576.0))]);
+    figures.extend(if_known([(REDO_BYTES, row.figure(Head::RedoMib).map(|mib| mib * 1_048_576.0))]));
     let sessions: Vec<u32> = match row.writers_and_readers {
         Some(counts) => counts.into(),
         None => row.figure(Head::Sessions).map(|sessions| sessions as u32).into_iter().collect(),
@@ -322,10 +316,9 @@ pub fn run_of_report(named: &Named, pattern: Option<&NamePattern>) -> Run {
     let mut run = run_of_row(&Row::of(named));
     let rates = Rates::of(&named.report);
     let [reads, writes] = [UNKNOWN.reads, UNKNOWN.writes].map(|part| run.figures.get(part.name).copied());
-    let requests = [(REQUESTS.reads.name, reads), (REQUESTS.writes.name, writes)];
+    run.figures.extend(if_known([(REQUESTS.reads.name, reads), (REQUESTS.writes.name, writes)]));
     let blocks = [(BLOCKS.reads.name, rates.physical_reads), (BLOCKS.writes.name, rates.physical_writes)];
-    extend(&mut run.figures, requests);
-    extend(&mut run.figures, blocks);
+    run.figures.extend(if_known(blocks));
     let name = match pattern {
         Some(pattern) => {
             run.sessions.clear();

@@ -1,49 +1,47 @@
 //! An analysis as text and as a page with charts.
 
-use super::number_or_empty;
-use crate::Answer;
+use itertools::Itertools;
 use slob_stats::Comparison;
 
-use super::{Analysis, Cell, LatencyOf, Pair, RETRY_BAD, Row, Table};
+use super::{Analysis, LatencyOf, MetricTable, RETRY_BAD, Repeats, VariantPair, VariantRow, number_or_empty};
+use crate::Answer;
 use crate::change::shown_percent;
 use crate::group::write_verdicts;
-use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, known};
 use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table as Grid};
+use crate::page::{Column, Page, Table};
 use slob_facts::format::{capitalised, duration_us, fixed, or_absent, plural, signed_percent, significant};
 use slob_facts::{Claim, Question};
 
 impl Answer for Analysis {
     const NAME: &'static str = "compare";
 
-    fn page(&self) -> Page {
-        let mut page = Page::default();
+    fn write(&self, page: &mut Page) {
         for table in &self.tables {
             page.section(&heading(table));
-            figures(&mut page, self, table);
-            waits(&mut page, table);
+            figures(page, self, table);
+            waits(page, table);
             page.line("");
-            judged(&mut page, self, table);
+            judged(page, self, table);
             if !table.pairs.is_empty() {
                 page.line("");
-                verdicts(&mut page, table);
-                differences(&mut page, table);
+                verdicts(page, table);
+                differences(page, table);
             }
         }
         page.section("How to read this");
         notes(self).iter().for_each(|note| page.paragraph(note));
-        page
     }
 
     fn view(&self) -> View {
-        let names: Vec<&str> = self.variants.iter().map(|variant| variant.name.as_str()).collect();
-        let runs = |table: &Table| table.rows.iter().map(|row| row.overall.runs).sum::<usize>();
+        let names = self.variants.iter().map(|variant| variant.name.as_str()).join(", ");
+        let runs = |table: &MetricTable| table.rows.iter().map(|row| row.overall.runs).sum::<usize>();
         let most = match self.tables.iter().map(runs).max().unwrap_or(0) {
             0 => String::new(),
             runs => format!("; up to {} a table", plural(runs as u64, "run")),
         };
-        let counted = format!("{}: {}{most}", plural(names.len() as u64, "variant"), names.join(", "));
-        let section = |(table, place): (&Table, u32)| {
+        let counted = format!("{}: {names}{most}", plural(self.variants.len() as u64, "variant"));
+        let section = |(table, place): (&MetricTable, u32)| {
             Section::new(format!("table-{place}"), heading(table))
                 .linked_as(&table.title)
                 .part("Differences", |page| verdicts(page, table))
@@ -59,44 +57,28 @@ impl Answer for Analysis {
             title: "OpenSLOB analysis".into(),
             heading: "Analysis".into(),
             lead: lead(&counted),
-            has_links: true,
             sections: self.tables.iter().zip(1..).map(section).chain([reading]).collect(),
             source: "From the saved figures of the runs alone.".into(),
         }
     }
 
-    fn table(&self) -> Grid {
-        let heads = ["table", "model", "metric", "variant", "sessions", "runs", "slob_r_mean", "scaled"];
-        let heads = heads.into_iter().chain([
-            "mean",
-            "low",
-            "high",
-            "median",
-            "cv_percent",
-            "latency_us",
-            "latency_p99_us",
-            "latency_of",
-            "verdicts",
-        ]);
-        let mut lines = Grid::new(heads.map(Column::left));
-        for table in &self.tables {
-            for row in &table.rows {
-                let cells = row.cells.iter().chain([&row.overall]);
-                for (sessions, cell) in table.sessions_and_overall().zip(cells) {
-                    let names = [&table.title, &table.model, &table.metric, &row.variant].map(String::clone);
-                    let figures = [cell.slob_r_mean, cell.scaled, cell.mean, cell.low, cell.high];
-                    let figures = figures.into_iter().chain([
-                        cell.median,
-                        cell.cv_percent,
-                        cell.latency_us,
-                        cell.latency_p99_us,
-                    ]);
-                    let counts = [sessions, cell.runs.to_string()];
-                    let verdicts = row.verdicts.in_short().unwrap_or_default();
-                    let latency = table.latency.map_or("", LatencyOf::noun).to_owned();
-                    let figures = figures.map(number_or_empty).chain([latency, verdicts]);
-                    lines.row(names.into_iter().chain(counts).chain(figures));
-                }
+    fn table(&self) -> Table {
+        let heads = "table model metric variant sessions runs slob_r_mean scaled mean low high median cv_percent \
+                     latency_us latency_p99_us latency_of verdicts";
+        let mut lines = Table::new(heads.split(' ').map(Column::left));
+        for (table, row) in
+            self.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)))
+        {
+            for (sessions, cell) in table.sessions_and_overall().zip(row.cells.iter().chain([&row.overall])) {
+                let names = [&table.title, &table.model, &table.metric, &row.variant].map(String::clone);
+                let of_rate = [cell.slob_r_mean, cell.scaled, cell.mean, cell.low, cell.high];
+                let of_rest = [cell.median, cell.cv_percent, cell.latency_us, cell.latency_p99_us];
+                let figures = of_rate.into_iter().chain(of_rest).map(number_or_empty);
+                let latency = table.latency.map_or("", LatencyOf::noun).to_owned();
+                let words = [latency, row.verdicts.in_short().unwrap_or_default()];
+                lines.row(
+                    names.into_iter().chain([sessions, cell.runs.to_string()]).chain(figures).chain(words),
+                );
             }
         }
         lines
@@ -107,11 +89,11 @@ impl Answer for Analysis {
     }
 }
 
-fn heading(table: &Table) -> String {
+fn heading(table: &MetricTable) -> String {
     format!("{}: {}", table.title, table.metric)
 }
 
-fn figures(page: &mut Page, analysis: &Analysis, table: &Table) {
+fn figures(page: &mut Page, analysis: &Analysis, table: &MetricTable) {
     table.lacking.iter().for_each(|reason| page.paragraph(reason));
     if table.rows.is_empty() {
         return;
@@ -123,13 +105,11 @@ fn figures(page: &mut Page, analysis: &Analysis, table: &Table) {
             "SLOB.R's mean: of the runs of a cell, every value equal to the smallest or largest is dropped.",
         );
         if let Some(scale) = &analysis.scale {
+            let show =
+                |ratios: &[Option<f64>]| ratios.iter().map(|ratio| or_absent(*ratio, as_ratio)).collect();
             page.line("");
             page.paragraph(&format!("Relative to {scale}:"));
-            page.table(&grid(
-                table,
-                |cell| cell.scaled,
-                |ratios| ratios.iter().map(|ratio| or_absent(*ratio, |ratio| fixed(ratio, 3))).collect(),
-            ));
+            page.table(&grid(table, |cell| cell.scaled, show));
         }
     } else {
         let most = table.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.runs).max().unwrap_or(0);
@@ -146,20 +126,15 @@ fn figures(page: &mut Page, analysis: &Analysis, table: &Table) {
     page.table(&details(analysis, table));
 }
 
-/// SLOB.R's `waits()`.
-fn waits(page: &mut Page, table: &Table) {
-    let heads = [
-        Column::left("Variant"),
-        Column::right("Sessions"),
-        Column::left("Top wait events (runs)").at_most(60),
-    ];
-    let mut grid = Grid::new(heads).named_by(2);
+fn waits(page: &mut Page, table: &MetricTable) {
+    let events = Column::left("Top wait events (runs)").at_most(60);
+    let mut grid = Table::new([Column::left("Variant"), Column::right("Sessions"), events]).named_by(2);
     for row in &table.rows {
         for (sessions, cell) in table.sessions.iter().zip(&row.cells) {
-            let events: Vec<String> =
-                cell.top_waits.iter().map(|wait| format!("{} ({})", wait.event, wait.runs)).collect();
+            let events =
+                cell.top_waits.iter().map(|wait| format!("{} ({})", wait.event, wait.runs)).join(", ");
             if !events.is_empty() {
-                grid.row([row.variant.clone(), sessions.to_string(), events.join(", ")]);
+                grid.row([row.variant.clone(), sessions.to_string(), events]);
             }
         }
     }
@@ -169,13 +144,13 @@ fn waits(page: &mut Page, table: &Table) {
     }
 }
 
-/// `show` gets the values of a column.
-fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) -> Vec<String>) -> Grid {
-    let column = |at: usize| {
-        let cell = |row: &Row| of(row.cell(at));
-        show(&table.rows.iter().map(cell).collect::<Vec<_>>())
-    };
-    let columns: Vec<Vec<String>> = (0..=table.sessions.len()).map(column).collect();
+fn grid(
+    table: &MetricTable,
+    of: fn(&Repeats) -> Option<f64>,
+    show: fn(&[Option<f64>]) -> Vec<String>,
+) -> Table {
+    let column = |at: usize| show(&table.rows.iter().map(|row| of(row.cell(at))).collect_vec());
+    let columns = (0..=table.sessions.len()).map(column).collect_vec();
     let mut grid = by_sessions("Sessions", table);
     for (at, row) in table.rows.iter().enumerate() {
         let cells = columns.iter().map(|column| column[at].clone());
@@ -184,8 +159,12 @@ fn grid(table: &Table, of: fn(&Cell) -> Option<f64>, show: fn(&[Option<f64>]) ->
     grid
 }
 
-fn by_sessions(first: &str, table: &Table) -> Grid {
-    Grid::of_numbers(Column::left(first), table.sessions_and_overall())
+fn by_sessions(first: &str, table: &MetricTable) -> Table {
+    Table::of_numbers(Column::left(first), table.sessions_and_overall())
+}
+
+fn as_ratio(ratio: f64) -> String {
+    fixed(ratio, 3)
 }
 
 /// R's `print` shows a matrix so: seven significant digits, and as many decimals as the number that needs most.
@@ -206,7 +185,7 @@ fn decimals_in_r(value: f64) -> usize {
     (significant - 1 - exponent).max(0) as usize
 }
 
-fn details(analysis: &Analysis, table: &Table) -> Grid {
+fn details(analysis: &Analysis, table: &MetricTable) -> Table {
     let interval = format!("{} interval", analysis.confidence);
     let of_latency = |figure: &str| match table.latency {
         Some(of) => format!("{} {figure}", capitalised(of.noun())),
@@ -215,17 +194,16 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
     let [mean, p99] = ["mean", "p99"].map(of_latency);
     let heads = ["Sessions", "Runs", "Mean", &interval, "Median", "CV %", &mean, &p99];
     let heads = &heads[..if table.latency.is_some() { heads.len() } else { heads.len() - 2 }];
-    let mut grid = Grid::of_numbers(Column::left("Variant"), heads).named_by(2);
+    let mut grid = Table::of_numbers(Column::left("Variant"), heads).named_by(2);
     for row in &table.rows {
         for (sessions, cell) in table.sessions.iter().zip(&row.cells).filter(|(_, cell)| cell.runs > 0) {
+            let to = |(low, high)| format!("{} to {}", significant(low), significant(high));
             let cells = [
                 row.variant.clone(),
                 sessions.to_string(),
                 cell.runs.to_string(),
                 or_absent(cell.mean, significant),
-                or_absent(cell.low.zip(cell.high), |(low, high)| {
-                    format!("{} to {}", significant(low), significant(high))
-                }),
+                or_absent(cell.low.zip(cell.high), to),
                 or_absent(cell.median, significant),
                 or_absent(cell.cv_percent, |cv| fixed(cv, 1)),
                 or_absent(cell.latency_us, duration_us),
@@ -237,20 +215,19 @@ fn details(analysis: &Analysis, table: &Table) -> Grid {
     grid
 }
 
-fn judged(page: &mut Page, analysis: &Analysis, table: &Table) {
-    let groups: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.verdicts)).collect();
-    write_verdicts(page, &groups);
-    let is_bad = |row: &Row| row.verdicts.against(&Question::ALL, Claim::Compared).is_some();
+fn judged(page: &mut Page, analysis: &Analysis, table: &MetricTable) {
+    write_verdicts(page, &table.rows.iter().map(|row| (row.variant.as_str(), &row.verdicts)).collect_vec());
+    let is_bad = |row: &VariantRow| row.verdicts.against(&Question::ALL, Claim::Compared).is_some();
     if analysis.is_of_campaign && table.rows.iter().any(is_bad) {
         page.paragraph(RETRY_BAD);
     }
 }
 
-fn verdicts(page: &mut Page, table: &Table) {
+fn verdicts(page: &mut Page, table: &MetricTable) {
     table.pairs.iter().for_each(|pair| page.hanging("  *", &pair.verdict));
 }
 
-fn differences(page: &mut Page, table: &Table) {
+fn differences(page: &mut Page, table: &MetricTable) {
     if table.sessions.len() < 2 || table.pairs.is_empty() {
         return;
     }
@@ -294,7 +271,7 @@ fn notes(analysis: &Analysis) -> Vec<String> {
     notes
 }
 
-fn charts(analysis: &Analysis, table: &Table, place: u32) -> Vec<Chart> {
+fn charts(analysis: &Analysis, table: &MetricTable, place: u32) -> Vec<Chart> {
     if table.rows.is_empty() {
         return Vec::new();
     }
@@ -303,7 +280,7 @@ fn charts(analysis: &Analysis, table: &Table, place: u32) -> Vec<Chart> {
 }
 
 /// A single variant is named here, as there is no legend.
-fn titled(title: &str, table: &Table, rests_on: &[Question]) -> String {
+fn titled(title: &str, table: &MetricTable, rests_on: &[Question]) -> String {
     match table.rows.as_slice() {
         [only] => format!("{title}: {}", only.label(rests_on)),
         _ => title.to_owned(),
@@ -314,26 +291,23 @@ type Estimate = (f64, Option<(f64, f64)>);
 
 /// `of` returns the estimate and the end of its text.
 fn bars(
-    table: &Table,
+    table: &MetricTable,
     y: Axis,
     show: fn(f64) -> String,
-    of: impl Fn(&Row, usize) -> Option<(Estimate, String)>,
+    of: impl Fn(&VariantRow, usize) -> Option<(Estimate, String)>,
 ) -> Drawing {
-    /// Room of the bars above a number of sessions.
     const ROOM: f64 = 0.8;
     let room = ROOM / table.rows.len().max(1) as f64;
     let several = usize::from(table.sessions.len() > 1);
     let groups: Vec<String> = table.sessions_and_overall().take(table.sessions.len() + several).collect();
-    let trace = |(place, row): (usize, &Row)| {
+    let trace = |(place, row): (usize, &VariantRow)| {
         let bar = |(at, sessions): (usize, &String)| {
             let ((length, interval), more) = of(row, at)?;
             let within = interval.map(|(low, high)| format!(", {} to {}", show(low), show(high)));
             let (name, within) = (&row.variant, within.unwrap_or_default());
             let hover = format!("{name}, {sessions}: {}{within}{more}", show(length));
             let at = at as f64 - ROOM / 2.0 + room * (place as f64 + 0.5);
-            Some(
-                Bar { at, width: 0.92 * room, length, error: None, cut: None, hover }.with_interval(interval),
-            )
+            Some(Bar::new(at, 0.92 * room, length, hover).with_interval(interval))
         };
         let bars = groups.iter().enumerate().filter_map(bar).collect();
         Trace::Bars(Bars::new(row.label(&table.rests_on), Colour::Variant(place), bars))
@@ -343,7 +317,7 @@ fn bars(
     Drawing::new(x, y, table.rows.iter().enumerate().map(trace).collect()).following_bars(show)
 }
 
-fn means(analysis: &Analysis, table: &Table, place: u32) -> Chart {
+fn means(analysis: &Analysis, table: &MetricTable, place: u32) -> Chart {
     let y = Axis::linear(table.metric.as_str(), Unit::Count);
     Chart {
         id: format!("means-{place}"),
@@ -361,12 +335,11 @@ fn means(analysis: &Analysis, table: &Table, place: u32) -> Chart {
     }
 }
 
-fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
+fn ratios(analysis: &Analysis, table: &MetricTable, place: u32) -> Chart {
     let chosen = analysis.scale.as_ref().filter(|scale| table.rows.iter().any(|row| row.variant == **scale));
     let base = chosen.or(table.rows.first().map(|row| &row.variant)).map_or("", String::as_str);
     let y = Axis::linear(format!("ratio to {base}"), Unit::Plain);
-    let show = |ratio| fixed(ratio, 3);
-    let is_refused = |row: &Row| row.verdicts.against(&table.rests_on, Claim::Compared).is_some();
+    let is_refused = |row: &VariantRow| row.verdicts.against(&table.rests_on, Claim::Compared).is_some();
     Chart {
         id: format!("ratios-{place}"),
         title: format!("Relative to {base}"),
@@ -383,16 +356,16 @@ fn ratios(analysis: &Analysis, table: &Table, place: u32) -> Chart {
             _ if table.rows.iter().all(|row| row.variant == base || is_refused(row)) => {
                 Err("a verdict on each other variant is BAD, so none can be compared".into())
             }
-            _ => Ok(bars(table, y, show, |row, at| Some((ratio(table, base, row, at)?, String::new())))),
+            _ => Ok(bars(table, y, as_ratio, |row, at| Some((ratio(table, base, row, at)?, String::new())))),
         },
     }
 }
 
-fn ratio(table: &Table, base: &str, row: &Row, at: usize) -> Option<Estimate> {
+fn ratio(table: &MetricTable, base: &str, row: &VariantRow, at: usize) -> Option<Estimate> {
     if row.variant == base {
         return (row.cell(at).runs > 0).then_some((1.0, None));
     }
-    let estimate = |pair: &Pair| {
+    let estimate = |pair: &VariantPair| {
         let comparison = pair.by_sessions.get(at).copied().unwrap_or(pair.overall)?;
         let ratio = |percent: f64| 1.0 + percent / 100.0;
         let interval = comparison.interval.map(|interval| (ratio(interval.low), ratio(interval.high)));
@@ -408,27 +381,21 @@ fn inverse((value, interval): Estimate) -> Estimate {
     (1.0 / value, interval.map(|(low, high)| (1.0 / high, 1.0 / low)))
 }
 
-fn latency(table: &Table, place: u32) -> Chart {
+fn latency(table: &MetricTable, place: u32) -> Chart {
     let noun = table.latency.map_or("", LatencyOf::noun);
+    let name = table.latency.map_or("", |of| of.mean().name);
     let rests_on = table.rests_on_with_latency();
-    let mut traces = Vec::new();
-    for (at, row) in table.rows.iter().enumerate() {
-        let line = |name: String, stroke, of: fn(&Cell) -> Option<f64>| {
+    let lines = table.rows.iter().enumerate().flat_map(|(at, row)| {
+        let line = |name: &str, stroke, of: fn(&Repeats) -> Option<f64>| {
             let points = row.cells.iter().filter_map(|cell| Some((cell.mean?, Some(of(cell)? / 1e6))));
-            let (x, y): (Vec<f64>, Vec<Option<f64>>) = points.unzip();
-            Line { has_markers: true, stroke, ..Line::new(name, Colour::Variant(at), x, y) }
+            let name = format!("{}: {name}", row.label(&rests_on));
+            Line { stroke, ..Line::through(name, Colour::Variant(at), points) }
         };
-        let label = row.label(&rests_on);
-        let lines = [
-            line(format!("{label}: mean"), Stroke::Solid, |cell| cell.latency_us),
-            line(format!("{label}: p99"), Stroke::Dot, |cell| cell.latency_p99_us),
-        ];
-        traces.extend(lines.into_iter().filter(Line::is_known).map(Trace::Line));
-    }
-    let (x, y) = (
-        Axis::linear(table.metric.as_str(), Unit::Count),
-        Axis::linear(format!("{noun} latency"), Unit::Seconds),
-    );
+        let p99 = line("p99", Stroke::Dot, |cell| cell.latency_p99_us);
+        [line("mean", Stroke::Solid, |cell| cell.latency_us), p99]
+    });
+    let x = Axis::linear(table.metric.as_str(), Unit::Count);
+    let y = Axis::linear(format!("{noun} latency"), Unit::Seconds);
     Chart {
         id: format!("latency-{place}"),
         title: titled(format!("{} latency", capitalised(noun)).trim_start(), table, &rests_on),
@@ -437,34 +404,25 @@ fn latency(table: &Table, place: u32) -> Chart {
              p99, where it was measured.",
             table.metric
         ),
-        source: format!(
-            "the runs of the analysis: {} and p99, means of the repeats",
-            table.latency.map_or("", |of| of.mean().name)
-        ),
-        body: match traces.is_empty() {
-            true => Err("these runs have no such latency".into()),
-            false => Ok(Drawing { height_px: 380, ..Drawing::new(x, y, traces) }),
-        },
+        source: format!("the runs of the analysis: {name} and p99, means of the repeats"),
+        body: Drawing::new(x, y, known(lines)).tall(380).or("these runs have no such latency"),
     }
 }
 
-fn sweep(table: &Table, place: u32) -> Chart {
+fn sweep(table: &MetricTable, place: u32) -> Chart {
     let x: Vec<f64> = table.sessions.iter().map(|sessions| f64::from(*sessions)).collect();
     let noun = table.latency.map_or("", LatencyOf::noun);
     let rests_on = table.rests_on_with_latency();
-    let (mut traces, mut latencies) = (Vec::new(), Vec::new());
-    for (at, row) in table.rows.iter().enumerate() {
-        let line = |name: &str, of: fn(&Cell) -> Option<f64>| {
+    let lines = |more: &str, of: fn(&Repeats) -> Option<f64>| {
+        let line = |(at, row): (usize, &VariantRow)| {
             let y = row.cells.iter().map(of).collect();
+            let name = format!("{}{more}", row.label(&rests_on));
             Line { has_markers: true, ..Line::new(name, Colour::Variant(at), x.clone(), y) }
         };
-        traces.push(Trace::Line(line(&row.label(&rests_on), |cell| cell.mean)));
-        let latency =
-            line(&format!("{}: {noun} latency", row.label(&rests_on)), |cell| Some(cell.latency_us? / 1e6));
-        if latency.is_known() {
-            latencies.push(Trace::Line(Line { stroke: Stroke::Dot, on_right: true, ..latency }));
-        }
-    }
+        table.rows.iter().enumerate().map(line).collect_vec()
+    };
+    let latencies = lines(&format!(": {noun} latency"), |cell| Some(cell.latency_us? / 1e6)).into_iter();
+    let latencies = known(latencies.map(|line| Line { stroke: Stroke::Dot, on_right: true, ..line }));
     let latency = match latencies.is_empty() {
         false => format!(
             " Dotted, on the right: mean latency of a {noun}. Where the solid lines go flat and the dotted ones turn up, more \
@@ -473,11 +431,11 @@ fn sweep(table: &Table, place: u32) -> Chart {
         true => " These runs have no latency figures.".to_owned(),
     };
     let right = (!latencies.is_empty()).then(|| Axis::linear(format!("mean {noun} latency"), Unit::Seconds));
-    traces.extend(latencies);
+    let means = lines("", |cell| cell.mean).into_iter().map(Trace::Line);
     // Sweeps double, so each step has the same room.
-    let axis =
-        Axis::log("sessions", Unit::Plain).named(x.iter().map(|sessions| (*sessions, sessions.to_string())));
-    let drawing = Drawing::new(axis, Axis::linear(table.metric.as_str(), Unit::Count), traces);
+    let axis = Axis::log("sessions", Unit::Plain).named(x.iter().map(|at| (*at, at.to_string())));
+    let y = Axis::linear(table.metric.as_str(), Unit::Count);
+    let drawing = Drawing::new(axis, y, means.chain(latencies).collect()).tall(380);
     Chart {
         id: format!("sweep-{place}"),
         title: titled("Over the number of sessions", table, &rests_on),
@@ -485,7 +443,7 @@ fn sweep(table: &Table, place: u32) -> Chart {
         source: "the runs of the analysis".into(),
         body: match x.len() {
             ..2 => Err("all runs have the same number of sessions".into()),
-            _ => Ok(Drawing { right, height_px: 380, ..drawing }),
+            _ => Ok(Drawing { right, ..drawing }),
         },
     }
 }

@@ -1,12 +1,13 @@
 //! A comparison as text and as a page with charts.
 
-use crate::Answer;
+use itertools::Itertools;
 use slob_facts::table::Cell;
 use slob_record::Record;
 
 use super::{
     Compared, Diff, Difference, Distribution, EventShare, Group, Metric, NamedRuns, Ranking, SECTIONS,
 };
+use crate::Answer;
 use crate::group::write_verdicts;
 use crate::html::chart::{Axis, COLOURS, Chart, Colour, Drawing, Line, STROKES, Trace, Unit};
 use crate::html::escape;
@@ -33,12 +34,8 @@ impl Diff {
     }
 
     fn write_verdicts(&self, page: &mut Page) {
-        let groups: Vec<_> = self.groups.iter().map(|group| (group.name.as_str(), &group.verdicts)).collect();
-        write_verdicts(page, &groups);
-    }
-
-    fn write_statements(&self, page: &mut Page) {
-        self.statements.iter().for_each(|statement| page.hanging("  -", statement));
+        let groups = self.groups.iter().map(|group| (group.name.as_str(), &group.verdicts));
+        write_verdicts(page, &groups.collect_vec());
     }
 
     fn write_tables(&self, page: &mut Page) {
@@ -48,25 +45,20 @@ impl Diff {
             false => page.table(&self.changes_table()),
         }
         for (section, _) in SECTIONS {
-            let metrics: Vec<&Metric> =
-                self.metrics.iter().filter(|metric| metric.section == section).collect();
-            if !metrics.is_empty() {
-                page.section(section);
-                page.table(&if self.is_pair() {
-                    self.pair_table(&metrics)
-                } else {
-                    self.ranked_table(&metrics)
-                });
-            }
+            let metrics = self.metrics.iter().filter(|metric| metric.section == *section).collect_vec();
+            page.table_under(
+                section,
+                &match self.is_pair() {
+                    true => self.pair_table(&metrics),
+                    false => self.ranked_table(&metrics),
+                },
+            );
         }
         for distribution in &self.distributions {
-            page.section(&format!("How long {} took (% of them)", distribution.name));
-            page.table(&self.distribution_table(distribution));
+            let title = format!("How long {} took (% of them)", distribution.name);
+            page.table_under(&title, &self.distribution_table(distribution));
         }
-        if !self.events.is_empty() {
-            page.section("Top timed events");
-            page.table(&self.events_table());
-        }
+        page.table_under("Top timed events", &self.events_table());
         page.line("");
         page.rule('-');
         match self.is_pair() {
@@ -119,34 +111,30 @@ impl Diff {
     }
 
     fn pair_table(&self, metrics: &[&Metric]) -> Table {
-        let numbers = ["First", "Second", "Difference %"].map(Column::right);
-        let interval = [Column::right("Interval %")];
-        let interval = if self.are_repeated() { &interval[..] } else { &[] };
         let is_marked = self.are_repeated() || metrics.iter().any(|metric| metric.refused.is_some());
-        let mark = [Column::left("")];
-        let mark = if is_marked { &mark[..] } else { &[] };
-        let mut table = Table::new([&[Column::left("").at_most(30)], &numbers[..], interval, mark].concat());
-        for metric in metrics {
-            let Compared::Pair(difference) = &metric.compared else { continue };
-            let mut row = vec![metric.title.to_owned()];
-            row.extend(metric.means.iter().map(|mean| or_absent(*mean, significant)));
-            row.push(or_absent(difference.difference_percent, signed_percent));
+        let interval = self.are_repeated().then(|| Column::right("Interval %"));
+        let numbers = ["First", "Second", "Difference %"].map(Column::right).into_iter().chain(interval);
+        let mark = is_marked.then(|| Column::left(""));
+        let row = |metric: &&Metric| {
+            let Compared::Pair(difference) = &metric.compared else { return Vec::new() };
+            let means = metric.means.iter().map(|mean| or_absent(*mean, significant));
             let interval = difference.comparison.and_then(|comparison| comparison.interval);
-            if self.are_repeated() {
-                row.push(or_absent(interval, |interval| {
-                    format!("{} to {}", signed_percent(interval.low), signed_percent(interval.high))
-                }));
-            }
-            let excludes_zero = interval.is_some_and(|interval| interval.excludes_zero());
-            let mark = match (&metric.refused, excludes_zero) {
+            let shown = || {
+                or_absent(interval.as_ref(), |all| {
+                    format!("{} to {}", signed_percent(all.low), signed_percent(all.high))
+                })
+            };
+            let mark = match (&metric.refused, interval.is_some_and(|interval| interval.excludes_zero())) {
                 (Some(_), _) => Grade::Bad.word(),
                 (None, true) => "*",
                 (None, false) => "",
             };
-            row.extend(is_marked.then(|| mark.to_owned()));
-            table.row(row);
-        }
-        table
+            let row = [metric.title.to_owned()].into_iter().chain(means);
+            let row = row.chain([or_absent(difference.difference_percent, signed_percent)]);
+            row.chain(self.are_repeated().then(shown)).chain(is_marked.then(|| mark.to_owned())).collect_vec()
+        };
+        let columns = [Column::left("").at_most(30)].into_iter().chain(numbers).chain(mark);
+        Table::new(columns).with_rows(metrics.iter().map(row))
     }
 
     fn ranked_table(&self, metrics: &[&Metric]) -> Table {
@@ -240,41 +228,37 @@ impl Group {
 impl Answer for Diff {
     const NAME: &'static str = "compare";
 
-    fn page(&self) -> Page {
-        let mut page = Page::default();
+    fn write(&self, page: &mut Page) {
         page.section("Comparison");
         for (group, head) in self.groups.iter().zip(self.heads()) {
             page.fact(&head, &group.words());
             group.incomplete.iter().for_each(|wrong| page.fact("", &format!("Caution: {wrong}.")));
         }
         page.section("Verdicts");
-        self.write_verdicts(&mut page);
+        self.write_verdicts(page);
         page.section("In short");
-        self.write_statements(&mut page);
-        self.write_tables(&mut page);
-        page
+        page.list(&self.statements);
+        self.write_tables(page);
     }
 
     fn view(&self) -> View {
         let keys = self.groups.iter().zip(self.heads()).enumerate();
-        let keys: Vec<String> = keys
-            .map(|(place, (group, head))| key(place, &head, group, self.charts.drawn.get(place)))
-            .collect();
-        let cautions: String = self
-            .groups
-            .iter()
-            .flat_map(|group| &group.incomplete)
+        let key = |(place, (group, head)): (usize, (_, String))| {
+            key(place, &head, group, self.charts.drawn.get(place))
+        };
+        let keys = keys.map(key).join("<br>");
+        let cautions = self.groups.iter().flat_map(|group| &group.incomplete);
+        let cautions: String = cautions
             .map(|wrong| format!("<p class=\"banner doubt\">Caution: {}.</p>\n", escape::text(wrong)))
             .collect();
         let summary = Section::new("summary", "In short")
-            .part("", |page| self.write_statements(page))
+            .part("", |page| page.list(&self.statements))
             .part("Verdicts", |page| self.write_verdicts(page));
         let figures = Section::new("figures", "Figures").part("", |page| self.write_tables(page));
         View {
             title: "OpenSLOB comparison".into(),
             heading: "Comparison".into(),
-            lead: format!("<p class=\"lead\">{}</p>\n{cautions}", keys.join("<br>")),
-            has_links: true,
+            lead: format!("<p class=\"lead\">{keys}</p>\n{cautions}"),
             sections: [summary].into_iter().chain(self.charts.sections.clone()).chain([figures]).collect(),
             source: "From the saved records of the runs alone.".into(),
         }
@@ -290,17 +274,12 @@ impl Answer for Diff {
                     _ => Difference::default(),
                 };
                 let interval = pair.comparison.and_then(|comparison| comparison.interval);
-                table.row([
-                    Cell::from(metric.name),
-                    metric.unit.into(),
-                    group.name.as_str().into(),
-                    Cell::Count(group.runs.len() as u64),
-                    Format::Significant.cell(*mean),
-                    Format::Significant.cell(pair.difference_percent),
-                    Format::Significant.cell(interval.map(|interval| interval.low)),
-                    Format::Significant.cell(interval.map(|interval| interval.high)),
-                    metric.refused.clone().into(),
-                ]);
+                let (low, high) = interval.map(|interval| (interval.low, interval.high)).unzip();
+                let names = [metric.name, metric.unit, &group.name].map(Cell::from);
+                let numbers =
+                    [*mean, pair.difference_percent, low, high].map(|of| Format::Significant.cell(of));
+                let names = names.into_iter().chain([Cell::Count(group.runs.len() as u64)]);
+                table.row(names.chain(numbers).chain([metric.refused.clone().into()]));
             }
         }
         table
@@ -311,7 +290,6 @@ impl Answer for Diff {
     }
 }
 
-/// Repeated runs are drawn as the one with the median rate of operations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Charts {
     sections: Vec<Section>,
@@ -325,23 +303,18 @@ impl Charts {
             record.map(|record| run_charts::groups(record, &Run::of(record))).unwrap_or_default()
         };
         let of_groups: Vec<Vec<Section>> = medians.iter().map(charts).collect();
+        let names = groups.iter().map(|(name, _)| *name).collect_vec();
         let section = |(place, first): (usize, &Section)| {
-            let runs = groups.iter().zip(&of_groups);
-            let runs: Vec<(&str, Vec<Chart>)> = runs
-                .filter_map(|((name, _), sections)| Some((*name, sections.get(place)?.charts.clone())))
-                .collect();
-            let names: Vec<&str> = groups.iter().map(|(name, _)| *name).collect();
-            let own =
-                if first.id == "latency" { distribution_charts(&names, distributions) } else { Vec::new() };
-            let charts = own.into_iter().chain(Chart::overlay_all(&runs)).collect();
+            let runs = names.iter().zip(&of_groups);
+            let runs = runs.filter_map(|(name, sections)| Some((*name, sections.get(place)?.charts.clone())));
+            let is_latency = first.id == "latency";
+            let own = if is_latency { distribution_charts(&names, distributions) } else { Vec::new() };
+            let charts = own.into_iter().chain(Chart::overlay_all(&runs.collect_vec())).collect();
             Section::new(first.id.as_str(), first.title.as_str()).charts(charts)
         };
         let sections = of_groups.first().into_iter().flatten().enumerate().map(section);
-        let drawn = medians.iter().map(|run| run.map(|run| run.id.clone()).unwrap_or_default());
-        Self {
-            sections: sections.filter(|section| !section.charts.is_empty()).collect(),
-            drawn: drawn.collect(),
-        }
+        let drawn = medians.iter().map(|run| run.map(|run| run.id.clone()).unwrap_or_default()).collect();
+        Self { sections: sections.filter(|section| !section.charts.is_empty()).collect(), drawn }
     }
 }
 
@@ -391,7 +364,6 @@ fn distribution_charts(names: &[&str], distributions: &[Distribution]) -> Vec<Ch
 
 pub(super) fn median(records: &[Record]) -> Option<&Record> {
     let rate = |record| figure::OPERATIONS_PER_S.of(&Run::of(record)).unwrap_or_default();
-    let mut rated: Vec<(f64, &Record)> = records.iter().map(|record| (rate(record), record)).collect();
-    rated.sort_by(|a, b| a.0.total_cmp(&b.0));
-    rated.get(rated.len().saturating_sub(1) / 2).map(|(_, record)| *record)
+    let rated = records.iter().map(|record| (rate(record), record)).sorted_by(|a, b| a.0.total_cmp(&b.0));
+    rated.map(|(_, record)| record).nth(records.len().saturating_sub(1) / 2)
 }

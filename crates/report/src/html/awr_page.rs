@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use itertools::Itertools;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use slob_awr::histogram::Point;
@@ -27,7 +28,6 @@ pub struct AwrInterval {
 }
 
 impl AwrInterval {
-    /// `points` has an entry for each event of the page.
     pub fn of(named: &Named, points: Vec<Option<Point>>) -> Self {
         Self { words: subject_words(&named.report), trend: Trend::of(named), points }
     }
@@ -46,7 +46,7 @@ pub fn awr_page(reports: Vec<AwrInterval>, events: &[&str], begins: Begins) -> S
     for report in reports {
         groups.entry(report.trend.subject.clone()).or_default().push(report);
     }
-    let groups: Vec<Group> = groups.into_values().map(Group::of).collect();
+    let groups = groups.into_values().map(Group::of).collect_vec();
     let (title, about) = match &groups[..] {
         [only] => (only.title.clone(), format!("{count} report{}", if count == 1 { "" } else { "s" })),
         _ => (
@@ -58,7 +58,6 @@ pub fn awr_page(reports: Vec<AwrInterval>, events: &[&str], begins: Begins) -> S
         title: title.clone(),
         heading: title,
         lead: lead(&about),
-        has_links: false,
         sections: groups
             .iter()
             .zip(1..)
@@ -94,11 +93,11 @@ impl Group {
             body,
         };
         let trends: Vec<&Trend> = self.reports.iter().map(|report| &report.trend).collect();
-        let lines =
-            time_charts(&trends).into_iter().chain(rate_charts(&trends)).zip(1..).map(|(lines, nth)| {
-                let body = lines.drawing(&self.intervals);
-                chart(format!("line{suffix}-{nth}"), lines.title, lines.about, body)
-            });
+        let lines = time_charts(&trends).into_iter().chain(rate_charts(&trends)).zip(1..);
+        let lines = lines.map(|(lines, nth)| {
+            let body = lines.drawing(&self.intervals);
+            chart(format!("line{suffix}-{nth}"), lines.title, lines.about, body)
+        });
         let points = |at: usize| self.reports.iter().map(move |report| report.points.get(at)?.as_ref());
         let known = (0..events.len()).filter(|at| points(*at).any(|point| point.is_some()));
         let heats = known.zip(1..).map(|(at, nth)| {
@@ -113,12 +112,13 @@ impl Group {
         let (file, figures) = (Head::ALL[0], &Head::ALL[1..]);
         let mut table = Table::of_numbers(Column::left(file.text()), figures.iter().map(|head| head.text()));
         trends.iter().for_each(|trend| table.row(trend.row.cells()));
-        let figures = Section::new(format!("table{suffix}"), format!("All figures: {}", self.title));
+        let figures =
+            Section::new(format!("table{suffix}"), format!("All figures: {}", self.title)).linked_as("");
         let figures = match trends.len() {
             ..=MOST_ROWS => figures.part("", |page| page.table(&table)),
             count => figures.folded(&format!("{count} reports"), |page| page.table(&table)),
         };
-        [Section::new(format!("charts{suffix}"), &self.title).charts(charts), figures]
+        [Section::new(format!("charts{suffix}"), &self.title).linked_as("").charts(charts), figures]
     }
 }
 
@@ -128,12 +128,11 @@ fn titled(words: &str, trends: &[&Trend]) -> String {
     let day = |moment: DateTime| moment.strftime("%Y-%m-%d %H:%M").to_string();
     let times = times.map(|(begin, end)| format!("{} to {}", day(begin), day(end)));
     let parts = [Some(words.to_owned()).filter(|words| !words.is_empty()), times];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
+    parts.into_iter().flatten().join(": ")
 }
 
 /// The hosts' clocks decide; where they are absent or overlap, reports stay in a row.
 fn intervals(trends: &[&Trend]) -> Intervals {
-    /// A shorter overlap is the clock's.
     const OVERLAP_S: i64 = 36;
     let second = |moment: DateTime| Some(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second());
     let span = |trend: &&Trend| {
@@ -164,7 +163,6 @@ fn short_name(trend: &Trend) -> String {
     }
 }
 
-/// A value for each interval; absent values are gaps.
 type NamedValues = (String, Vec<Option<f64>>);
 
 struct LineChart {
@@ -204,11 +202,8 @@ impl LineChart {
         };
         let known =
             self.lines.iter().enumerate().filter(|(_, (_, values))| values.iter().any(Option::is_some));
-        let traces: Vec<Trace> = known.map(levels).collect();
-        if traces.is_empty() {
-            return Err("the reports do not say".into());
-        }
-        Ok(Drawing::over(intervals.clone(), self.y.clone(), traces))
+        Drawing::over(intervals.clone(), self.y.clone(), known.map(levels).collect())
+            .or("the reports do not say")
     }
 }
 
@@ -252,16 +247,15 @@ fn largest(trends: &[&Trend], of: fn(&Trend) -> &BTreeMap<String, f64>) -> Vec<N
     for (name, value) in trends.iter().flat_map(|trend| of(trend)) {
         *sums.entry(name).or_default() += value;
     }
-    let mut names: Vec<(&str, f64)> = sums.into_iter().filter(|(_, sum)| *sum > 0.0).collect();
-    names.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let names =
+        sums.into_iter().filter(|(_, sum)| *sum > 0.0).sorted_by(|one, other| other.1.total_cmp(&one.1));
     // A report that has others of its kind had none of this one, or none that it shows.
     let value = |trend: &&Trend, name: &str| {
         let own = of(trend);
         (!own.is_empty()).then(|| own.get(name).copied().unwrap_or(0.0))
     };
-    let line =
-        |(name, _): (&str, f64)| (name.to_owned(), trends.iter().map(|trend| value(trend, name)).collect());
-    names.into_iter().take(MOST_LINES).map(line).collect()
+    let values = |name| trends.iter().map(|trend| value(trend, name)).collect();
+    names.take(MOST_LINES).map(|(name, _)| (name.to_owned(), values(name))).collect()
 }
 
 fn rate_charts(trends: &[&Trend]) -> [LineChart; 4] {
@@ -313,9 +307,9 @@ type Cells = Vec<(i32, i32, f64)>;
 
 fn heat_drawing(intervals: &Arc<Intervals>, points: &[Option<&Point>]) -> Result<Drawing, String> {
     let columns: Vec<Cells> = points.iter().map(|point| point.map(cells).unwrap_or_default()).collect();
-    let heat = heat(&columns).ok_or("no report has a histogram of it")?;
-    let durations: Vec<Durations> =
-        points.iter().map(|point| point.map(durations).unwrap_or_default()).collect();
+    let heat = Heat::of("waits", Vec::new(), &columns, |row| f64::from(row).exp2() / 1e6);
+    let heat = heat.ok_or("no report has a histogram of it")?;
+    let durations = points.iter().map(|point| point.map(durations).unwrap_or_default()).collect_vec();
     let may_be_a_cache = points.iter().flatten().any(|point| {
         point.event.contains(" read") && point.two_peaks.is_some_and(|peaks| peaks.may_be_a_caches())
     });
@@ -324,8 +318,7 @@ fn heat_drawing(intervals: &Arc<Intervals>, points: &[Option<&Point>]) -> Result
         Trace::Levels(Levels { name, colour, y, is_stacked: false, stroke, is_hidden: false })
     });
     let traces = [Trace::Heat(heat)].into_iter().chain(lines).collect();
-    let waits = Axis::log("wait", Unit::Seconds);
-    Ok(Drawing { height_px: 420, ..Drawing::over(intervals.clone(), waits, traces) })
+    Ok(Drawing::over(intervals.clone(), Axis::log("wait", Unit::Seconds), traces).tall(420))
 }
 
 fn about_heat_map(points: &[Option<&Point>]) -> String {
@@ -335,10 +328,6 @@ fn about_heat_map(points: &[Option<&Point>]) -> String {
         0 => about.to_owned(),
         peaks => format!("{about} In {peaks} of {} intervals one mean hides two peaks.", points.len()),
     }
-}
-
-fn heat(columns: &[Cells]) -> Option<Heat> {
-    Heat::of("waits", Vec::new(), columns, |row| f64::from(row).exp2() / 1e6)
 }
 
 fn cells(point: &Point) -> Cells {
@@ -427,7 +416,8 @@ mod tests {
     #[test]
     fn every_wait_is_in_a_cell_of_its_interval() {
         let column = vec![(-1, 3, 4.0), (3, 5, 10.0), (5, 6, 2.0)];
-        let heat = heat(&[column, Vec::new()]).unwrap();
+        let heat =
+            Heat::of("waits", Vec::new(), &[column, Vec::new()], |row| f64::from(row).exp2() / 1e6).unwrap();
         let column = |at: usize| heat.percents.iter().map(|row| row[at]).sum::<f64>();
         assert_eq!((column(0), column(1)), (100.0, 0.0));
         assert_eq!(

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use itertools::Itertools;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -10,12 +11,10 @@ use super::escape;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
-    /// Unique within the page.
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) about: String,
     pub(crate) source: String,
-    /// The drawing, or the reason why there is none.
     pub(crate) body: Result<Drawing, String>,
 }
 
@@ -75,14 +74,12 @@ fn for_script(value: Value) -> Value {
 
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Drawing {
-    /// Later ones are drawn over earlier ones.
     pub(crate) traces: Vec<Trace>,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) right: Option<Axis>,
     /// True if `x` is the time of the run: such charts zoom together.
     pub(crate) is_timeline: bool,
-    /// Ranges of `x` outside the measurement.
     pub(crate) shades: Vec<(f64, f64)>,
     pub(crate) marks: Vec<(f64, String)>,
     /// Present if the traces have a value or a column for each interval.
@@ -96,15 +93,36 @@ pub(crate) struct Drawing {
 pub(crate) struct Intervals {
     /// Seconds of Unix time by the host's clock, or places in a row.
     pub(crate) spans: Vec<(i64, i64)>,
-    /// Empty for times.
     pub(crate) names: Vec<String>,
 }
 
 impl Drawing {
     pub(crate) fn new(x: Axis, y: Axis, traces: Vec<Trace>) -> Self {
-        let (shades, marks) = (Vec::new(), Vec::new());
-        let (is_timeline, intervals) = (false, None);
+        let (is_timeline, shades, marks, intervals) = (false, Vec::new(), Vec::new(), None);
         Self { traces, x, y, right: None, is_timeline, shades, marks, intervals, height_px: 320 }
+    }
+
+    pub(crate) fn tall(self, height_px: u32) -> Self {
+        Self { height_px, ..self }
+    }
+
+    /// Fails with this reason if there is nothing to draw.
+    pub(crate) fn or(self, reason: &str) -> Result<Self, String> {
+        if self.traces.is_empty() { Err(reason.to_owned()) } else { Ok(self) }
+    }
+
+    /// Horizontal bars in named rows of this height, the first on top.
+    pub(crate) fn of_rows(
+        x: Axis,
+        names: Vec<String>,
+        row_px: u32,
+        bars: impl IntoIterator<Item = Bars>,
+    ) -> Self {
+        let height_px = 90 + row_px * names.len() as u32;
+        let y = Axis::linear("", Unit::Plain)
+            .named(names.into_iter().enumerate().map(|(row, name)| (-(row as f64), name)));
+        let bars = bars.into_iter().map(|bars| Trace::Bars(Bars { is_horizontal: true, ..bars }));
+        Self::new(x, y, bars.collect()).tall(height_px)
     }
 
     pub(crate) fn over(intervals: Arc<Intervals>, y: Axis, traces: Vec<Trace>) -> Self {
@@ -157,10 +175,8 @@ impl Drawing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
-    /// Labels have the prefix that fits: 150 µs, 2 ms.
     Seconds,
     Count,
-    /// 0 to 100.
     Percent,
     Plain,
 }
@@ -170,9 +186,7 @@ pub(crate) struct Axis {
     pub(crate) title: String,
     pub(crate) unit: Unit,
     pub(crate) is_log: bool,
-    /// Absent if the data decide the ends.
     pub(crate) range: Option<(f64, f64)>,
-    /// Labels at values, instead of numbers.
     pub(crate) names: Vec<(f64, String)>,
 }
 
@@ -218,7 +232,6 @@ pub(crate) enum Colour {
     System,
     Interrupts,
     Stolen,
-    /// CPUs idle while I/O was outstanding.
     Waiting,
     Database,
     Text,
@@ -246,7 +259,6 @@ pub(crate) enum Fill {
     Stacked,
 }
 
-/// The names are those of the chart library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Stroke {
@@ -257,7 +269,6 @@ pub(crate) enum Stroke {
     LongDash,
 }
 
-/// The line breaks where a value is absent.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Line {
     pub(crate) name: String,
@@ -269,16 +280,27 @@ pub(crate) struct Line {
     pub(crate) stroke: Stroke,
     pub(crate) has_markers: bool,
     pub(crate) labels: Vec<String>,
-    /// Appears only after a click on its name.
     pub(crate) is_hidden: bool,
+}
+
+pub(crate) fn known(lines: impl IntoIterator<Item = Line>) -> Vec<Trace> {
+    lines.into_iter().filter(Line::is_known).map(Trace::Line).collect()
 }
 
 impl Line {
     pub(crate) fn new(name: impl Into<String>, colour: Colour, x: Vec<f64>, y: Vec<Option<f64>>) -> Self {
-        let (name, fill, stroke) = (name.into(), Fill::Nothing, Stroke::Solid);
+        let (name, fill, stroke, labels) = (name.into(), Fill::Nothing, Stroke::Solid, Vec::new());
         let (on_right, has_markers, is_hidden) = (false, false, false);
-        let labels = Vec::new();
         Self { name, colour, x, y, fill, on_right, stroke, has_markers, labels, is_hidden }
+    }
+
+    pub(crate) fn through(
+        name: impl Into<String>,
+        colour: Colour,
+        points: impl IntoIterator<Item = (f64, Option<f64>)>,
+    ) -> Self {
+        let (x, y) = points.into_iter().unzip();
+        Self { has_markers: true, ..Self::new(name, colour, x, y) }
     }
 
     pub(crate) fn is_known(&self) -> bool {
@@ -290,7 +312,6 @@ impl Line {
     }
 }
 
-/// A value for each of the drawing's [`Intervals`].
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Levels {
     pub(crate) name: String,
@@ -312,20 +333,21 @@ pub(crate) struct Bars {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Bar {
-    /// The middle of its foot.
     pub(crate) at: f64,
     pub(crate) width: f64,
     pub(crate) length: f64,
-    /// Distances of the ends of the confidence interval, below and above.
     pub(crate) error: Option<(f64, f64)>,
-    /// The end of the interval in words, where the axis cuts it.
     pub(crate) cut: Option<String>,
     pub(crate) hover: String,
 }
 
 impl Bar {
+    pub(crate) fn new(at: f64, width: f64, length: f64, hover: String) -> Self {
+        Self { at, width, length, error: None, cut: None, hover }
+    }
+
     pub(crate) fn between(low: f64, high: f64, length: f64, hover: String) -> Self {
-        Self { at: f64::midpoint(low, high), width: high - low, length, error: None, cut: None, hover }
+        Self::new(f64::midpoint(low, high), high - low, length, hover)
     }
 
     pub(crate) fn with_interval(self, interval: Option<(f64, f64)>) -> Self {
@@ -345,7 +367,6 @@ impl Bars {
 pub(crate) struct Heat {
     /// One more than there are columns; empty if the columns are the drawing's [`Intervals`].
     pub(crate) x_edges: Vec<f64>,
-    /// Seconds; one more than there are rows.
     pub(crate) y_edges: Vec<f64>,
     /// Cells of a column add up to 100, or to 0 if it counted nothing.
     pub(crate) percents: Vec<Vec<f64>>,
@@ -383,38 +404,27 @@ type Run<'a> = (usize, &'a str);
 impl Chart {
     /// Charts with the same id overlap as far as they fit. With more than two runs each line gets a chart, and bars are left out.
     pub(crate) fn overlay_all(runs: &[(&str, Vec<Self>)]) -> Vec<Self> {
-        let mut ids: Vec<&str> = Vec::new();
-        for chart in runs.iter().flat_map(|(_, charts)| charts) {
-            if !ids.contains(&chart.id.as_str()) {
-                ids.push(&chart.id);
-            }
-        }
+        let ids = runs.iter().flat_map(|(_, charts)| charts).map(|chart| chart.id.as_str()).unique();
         let with_id = |id: &str| -> Vec<(Run<'_>, &Self)> {
             let own = runs.iter().enumerate().filter_map(|(place, (name, charts))| {
                 Some(((place, *name), charts.iter().find(|chart| chart.id == id)?))
             });
             own.collect()
         };
-        ids.into_iter().flat_map(|id| Self::overlay(&with_id(id), runs.len())).collect()
+        ids.flat_map(|id| Self::overlay(&with_id(id), runs.len())).collect()
     }
 
-    /// Equal reasons for no drawing appear once.
     fn overlay(charts: &[(Run<'_>, &Self)], of: usize) -> Vec<Self> {
-        let drawn: Vec<(Run<'_>, &Self, &Drawing)> = charts
-            .iter()
-            .filter_map(|(run, chart)| Some((*run, *chart, chart.body.as_ref().ok()?)))
-            .collect();
+        let drawn = charts.iter().filter_map(|(run, chart)| Some((*run, *chart, chart.body.as_ref().ok()?)));
+        let drawn: Vec<(Run<'_>, &Self, &Drawing)> = drawn.collect();
         let missing = || charts.iter().filter(|(_, chart)| chart.body.is_err());
-        let reasons = || missing().map(|(_, chart)| chart.body.as_ref().err());
         if let ([(_, first), ..], true) = (charts, missing().count() == of)
-            && reasons().all(|reason| reason == first.body.as_ref().err())
+            && missing().map(|(_, chart)| chart.body.as_ref().err()).all_equal()
         {
             return vec![(*first).clone()];
         }
-        let has_bars = drawn
-            .iter()
-            .any(|(.., drawing)| drawing.traces.iter().any(|trace| matches!(trace, Trace::Bars(_))));
-        if of > 2 && has_bars {
+        let mut traces = drawn.iter().flat_map(|(.., drawing)| &drawing.traces);
+        if of > 2 && traces.any(|trace| matches!(trace, Trace::Bars(_))) {
             return Vec::new();
         }
         let fit = drawn.windows(2).all(|pair| pair[0].2.fits(pair[1].2));
@@ -444,8 +454,7 @@ impl Chart {
 
     fn line_by_line(&self, all: &[(Run<'_>, &Drawing)]) -> Vec<Self> {
         let chart = |(nth, name): (usize, &str)| {
-            let own =
-                |drawing: &Drawing| drawing.traces.iter().find_map(|trace| trace.line_named(name)).cloned();
+            let own = |drawing: &Drawing| drawing.traces.iter().find_map(|trace| trace.line_named(name));
             let lines: Vec<(Run<'_>, Line)> =
                 all.iter().filter_map(|(run, drawing)| Some((*run, own(drawing)?))).collect();
             let on_right = lines.first().is_some_and(|(_, line)| line.on_right);
@@ -476,15 +485,11 @@ impl Chart {
 }
 
 fn line_names<'a>(all: &[(Run<'_>, &'a Drawing)]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for trace in all.iter().flat_map(|(_, drawing)| &drawing.traces) {
-        if let Trace::Line(line) = trace
-            && !names.contains(&line.name.as_str())
-        {
-            names.push(&line.name);
-        }
-    }
-    names
+    let names = all.iter().flat_map(|(_, drawing)| &drawing.traces).filter_map(|trace| match trace {
+        Trace::Line(line) => Some(line.name.as_str()),
+        _ => None,
+    });
+    names.unique().collect()
 }
 
 impl Drawing {
@@ -505,21 +510,15 @@ impl Drawing {
     fn around(all: &[(Run<'_>, &Self)], traces: Vec<Trace>, y: fn(&Self) -> &Axis) -> Self {
         let room = |axis: fn(&Self) -> &Axis| {
             let axes = all.iter().map(|(_, drawing)| axis(drawing).clone());
-            axes.reduce(|room, axis| room.with_room_for(&axis))
-                .unwrap_or_else(|| Axis::linear("", Unit::Plain))
+            axes.reduce(|room, axis| room.with_room_for(&axis)).unwrap_or(Axis::linear("", Unit::Plain))
         };
-        let mut shades: Vec<(f64, f64)> = Vec::new();
-        for shade in all.iter().flat_map(|(_, drawing)| &drawing.shades) {
-            if !shades.contains(shade) {
-                shades.push(*shade);
-            }
-        }
+        let shades = all.iter().flat_map(|(_, drawing)| drawing.shades.iter().copied());
         let marks = all.iter().flat_map(|((_, run), drawing)| {
             drawing.marks.iter().map(move |(at, text)| (*at, format!("{run}: {text}")))
         });
         Self {
             is_timeline: all.iter().all(|(_, drawing)| drawing.is_timeline),
-            shades,
+            shades: shades.unique_by(|(from, to)| (from.to_bits(), to.to_bits())).collect(),
             marks: marks.collect(),
             height_px: all.iter().map(|(_, drawing)| drawing.height_px).max().unwrap_or(0),
             ..Self::new(room(|drawing| &drawing.x), room(y), traces)
@@ -528,9 +527,9 @@ impl Drawing {
 }
 
 impl Trace {
-    fn line_named(&self, name: &str) -> Option<&Line> {
+    fn line_named(&self, name: &str) -> Option<Line> {
         match self {
-            Self::Line(line) if line.name == name => Some(line),
+            Self::Line(line) if line.name == name => Some(line.clone()),
             _ => None,
         }
     }
@@ -556,10 +555,8 @@ impl Trace {
 impl Axis {
     fn with_room_for(&self, other: &Self) -> Self {
         let range = match (self.range, other.range) {
-            (Some((low, high)), Some((other_low, other_high))) => {
-                Some((low.min(other_low), high.max(other_high)))
-            }
-            (range, other) => range.or(other),
+            (Some(own), Some(other)) => Some((own.0.min(other.0), own.1.max(other.1))),
+            (own, other) => own.or(other),
         };
         let names = if self.names.len() >= other.names.len() { &self.names } else { &other.names };
         Self { range, names: names.clone(), ..self.clone() }

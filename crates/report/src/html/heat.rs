@@ -11,9 +11,7 @@ use slob_facts::measured::ratio;
 
 #[derive(Default)]
 pub(super) struct Durations {
-    /// From, up to, and the number.
     pub(super) buckets: Vec<(f64, f64, f64)>,
-    /// Durations below the step of the clock are in no bucket.
     pub(super) has_unknown: bool,
     pub(super) mean_s: Option<f64>,
     pub(super) border_s: Option<f64>,
@@ -54,7 +52,6 @@ pub(super) fn counts_of_rows(histogram: &Histogram) -> BTreeMap<i32, u64> {
     counts
 }
 
-/// Middles in seconds and shares in percent, from an empty row to an empty row.
 pub(crate) fn shares(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
     let counts = counts_of_rows(histogram);
     let (first, last) =

@@ -32,7 +32,6 @@ pub struct IndexRow {
     pub id: String,
     name: String,
     status: String,
-    /// UTC, to the minute.
     started: String,
     target: String,
     host: Option<String>,
@@ -47,12 +46,10 @@ pub struct IndexRow {
 struct IndexNumber {
     value: Option<f64>,
     shown: String,
-    /// The BAD verdict that makes it worthless.
     invalid: Option<Question>,
 }
 
 impl IndexRow {
-    /// The record needs its series.
     pub fn of(record: &Record) -> Self {
         let figures = Run::of(record);
         let host = record.host.as_ref();
@@ -242,7 +239,6 @@ fn made_here() -> &'static str {
     concat!("Made by OpenSLOB ", env!("CARGO_PKG_VERSION"), " from")
 }
 
-/// Empty unless this release made the page.
 pub fn rows_of_page(page: &str) -> Vec<IndexRow> {
     let rows = || {
         let (_, rest) = page.split_once(ROWS.0).filter(|_| page.contains(&format!("<p>{}", made_here())))?;

@@ -13,7 +13,6 @@ const SCRIPT: &str = include_str!("assets/page.js");
 const SCRIPT_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/page.sha256"));
 const INDEX_SCRIPT: &str = include_str!("assets/index.js");
 const INDEX_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/index.sha256"));
-/// plotly.js (MIT licence), as zlib data in base64.
 const LIBRARY: &str = include_str!(concat!(env!("OUT_DIR"), "/library.b64"));
 const LIBRARY_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/library.sha256"));
 
@@ -27,7 +26,6 @@ pub(crate) struct Document<'a> {
     pub(crate) main: String,
     pub(crate) said: String,
     pub(crate) slob_version: &'a str,
-    /// An element with the data of the page, or nothing.
     pub(crate) holds: String,
     pub(crate) charts: Vec<&'a Chart>,
 }
@@ -112,15 +110,15 @@ pub struct View {
     pub(crate) title: String,
     pub(crate) heading: String,
     pub(crate) lead: String,
-    pub(crate) has_links: bool,
     pub(crate) sections: Vec<Section>,
     pub(crate) source: String,
 }
 
 impl View {
     pub(crate) fn html(&self) -> String {
-        let links = links(self.sections.iter().map(|section| (section.id.as_str(), section.link.as_str())));
-        let links = if self.has_links { links } else { String::new() };
+        let linked = self.sections.iter().filter(|section| !section.link.is_empty());
+        let linked: Vec<_> = linked.map(|section| (section.id.as_str(), section.link.as_str())).collect();
+        let links = if linked.len() > 1 { links(linked.into_iter()) } else { String::new() };
         let first_charts = self.sections.iter().position(|section| !section.charts.is_empty());
         let section = |(at, section): (usize, &Section)| {
             let notice = if first_charts == Some(at) { NO_CHARTS } else { "" };
@@ -146,7 +144,6 @@ pub(crate) fn lead(text: &str) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub(crate) id: String,
-    /// Empty for a section without a heading.
     pub(crate) title: String,
     link: String,
     html: String,

@@ -1,5 +1,6 @@
 //! The charts of a run.
 
+use itertools::Itertools;
 use slob_host::{CpuTimes, DeviceUse};
 use slob_measure::{LatencyKind, OpCounts, OpKind};
 use slob_record::{Interval, Record, SessionRecord};
@@ -23,23 +24,20 @@ pub(crate) fn groups(record: &Record, figures: &Run<'_>) -> Vec<Section> {
     let latency = latency.chain([percentiles(record), read_histogram(record)]).collect();
     let waits = [top_events(figures)].into_iter().chain(sessions(record)).collect();
     let group = |id: &str, title: &str, charts| Section::new(id, title).charts(charts);
-    let ladder = crate::ladder::charts(record);
-    let mut groups = vec![
+    let ladder = group("ladder-of-a-read", "Where a read's time goes", crate::ladder::charts(record));
+    let groups = [
         group("latency", "Latency", latency),
+        ladder,
         group("throughput", "Throughput", vec![reads(&time), operations(&time)]),
         group("cpu", "CPU", vec![host_cpu(&time), database_cpu(&time, figures)]),
         group("device", "Device", device(&time).into()),
         group("waits", "Waits and sessions", waits),
     ];
-    if !ladder.is_empty() {
-        groups.insert(1, group("ladder-of-a-read", "Where a read's time goes", ladder));
-    }
-    groups
+    groups.into_iter().filter(|group| !group.charts.is_empty()).collect()
 }
 
 struct Timeline<'a> {
     record: &'a Record,
-    /// Seconds in a unit of the axis.
     unit_s: f64,
     unit: &'static str,
     width_s: f64,
@@ -52,7 +50,6 @@ impl<'a> Timeline<'a> {
         Self { record, unit_s, unit, width_s: series.width_s() as f64 }
     }
 
-    /// One more than there are intervals.
     fn edges(&self) -> Vec<f64> {
         let series = &self.record.series;
         let edge = |at: usize| (series.start_s() as f64 + at as f64 * self.width_s) / self.unit_s;
@@ -104,7 +101,6 @@ impl<'a> Timeline<'a> {
 
     /// `None` if sessions stopped within it: that would look like a fall of the rate.
     fn whole(&self, point: &Point<'a, Interval>) -> Option<&'a Interval> {
-        /// A window may end some milliseconds before a full second.
         const SLACK: f64 = 0.02;
         let ended_s = || self.record.ended.duration_since(self.record.started).as_secs_f64();
         let stopped_s = self.record.window.map_or_else(ended_s, |window| window.begin_s + window.seconds);
@@ -126,11 +122,10 @@ impl<'a> Timeline<'a> {
     fn drawing(&self, y: Axis, traces: Vec<Trace>) -> Drawing {
         let edges = self.edges();
         let (begin, end) = (edges.first().copied().unwrap_or(0.0), edges.last().copied().unwrap_or(0.0));
-        let shades = match self.record.window {
+        let window = self.record.window.map(|window| [window.begin_s, window.begin_s + window.seconds]);
+        let shades = match window.map(|ends| ends.map(|at_s| at_s / self.unit_s)) {
             None => vec![(begin, end)],
-            Some(window) => {
-                let from = window.begin_s / self.unit_s;
-                let to = (window.begin_s + window.seconds) / self.unit_s;
+            Some([from, to]) => {
                 [(begin, from), (to, end)].into_iter().filter(|(from, to)| from < to).collect()
             }
         };
@@ -139,10 +134,6 @@ impl<'a> Timeline<'a> {
         let x = Axis::linear(format!("{} from the start of the sessions", self.unit), Unit::Plain);
         Drawing { is_timeline: true, shades, marks, ..Drawing::new(x.ranging(begin, end), y, traces) }
     }
-}
-
-fn with_height(height_px: u32, body: Result<Drawing, String>) -> Result<Drawing, String> {
-    body.map(|drawing| Drawing { height_px, ..drawing })
 }
 
 /// False for lines that stay at zero, which only crowd a legend.
@@ -233,7 +224,7 @@ fn latency_bands(time: &Timeline<'_>) -> Chart {
                 upper bands show."
             .into(),
         source: "the clock around each operation; a histogram for each interval".into(),
-        body: with_height(360, time.lines(Axis::log("latency", Unit::Seconds), NO_OPERATION, bands)),
+        body: time.lines(Axis::log("latency", Unit::Seconds), NO_OPERATION, bands).map(|body| body.tall(360)),
     }
 }
 
@@ -249,13 +240,11 @@ fn heat_map(time: &Timeline<'_>) -> Chart {
             let own = |latency: Option<&Histogram>| {
                 latency.map(|latency| Durations { border_s, ..durations(latency) }).unwrap_or_default()
             };
-            let durations: Vec<Durations> = time.latencies().map(own).collect();
-            let may_be_a_cache = peaks.is_some_and(|peaks| peaks.may_be_a_caches());
-            let lines = heat::lines(&durations, may_be_a_cache)
-                .map(|(name, stroke, y)| Trace::Line(Line { stroke, ..time.line(name, Colour::Text, y) }));
-            let traces = [Trace::Heat(heat)].into_iter().chain(lines);
-            let drawing = time.drawing(y, traces.collect());
-            Ok(Drawing { height_px: 420, shades: Vec::new(), ..drawing })
+            let durations = time.latencies().map(own).collect_vec();
+            let lines = heat::lines(&durations, peaks.is_some_and(|peaks| peaks.may_be_a_caches()));
+            let lines = lines.map(|(name, stroke, y)| Line { stroke, ..time.line(name, Colour::Text, y) });
+            let traces = [Trace::Heat(heat)].into_iter().chain(lines.map(Trace::Line));
+            Ok(Drawing { shades: Vec::new(), ..time.drawing(y, traces.collect()).tall(420) })
         }
     };
     let peaks = peaks.map(|peaks| {
@@ -357,20 +346,20 @@ fn percentile_curves(record: &Record) -> Result<Drawing, String> {
         (read, Colour::Device, Stroke::Dot, reads.as_deref()),
         ("redo sync", Colour::Redo, Stroke::Dot, latency(record, LatencyKind::RedoSync)),
     ];
-    let (mut traces, mut most) = (Vec::new(), 0);
-    for (name, colour, stroke, histogram) in histograms {
-        let Some(histogram) = histogram.filter(|histogram| !histogram.is_empty()) else { continue };
+    let known = histograms.into_iter().filter_map(|(name, colour, stroke, histogram)| {
+        Some((name, colour, stroke, histogram.filter(|histogram| !histogram.is_empty())?))
+    });
+    let known = known.collect_vec();
+    let most = known.iter().map(|(.., histogram)| histogram.count()).max();
+    let most = most.ok_or("no operation ended within the window")?;
+    let traces = known.into_iter().map(|(name, colour, stroke, histogram)| {
         let (x, y) = percentile_curve(histogram);
-        traces.push(Trace::Line(Line { stroke, ..Line::new(name, colour, x, y) }));
-        most = most.max(histogram.count());
-    }
-    if traces.is_empty() {
-        return Err("no operation ended within the window".into());
-    }
+        Trace::Line(Line { stroke, ..Line::new(name, colour, x, y) })
+    });
     // The scale of the axis: of so many operations one is slower.
     let labels = LABELLED.map(|percent| (100.0 / (100.0 - percent), percent.to_string()));
     let x = Axis::log("percentile", Unit::Plain).ranging(1.0, most as f64).named(labels);
-    Ok(Drawing::new(x, Axis::log("latency", Unit::Seconds), traces))
+    Ok(Drawing::new(x, Axis::log("latency", Unit::Seconds), traces.collect()))
 }
 
 /// The scale is that of HdrHistogram's percentile plots.
@@ -385,21 +374,15 @@ fn percentile_curve(histogram: &Histogram) -> (Vec<f64>, Vec<Option<f64>>) {
 }
 
 fn read_histogram(record: &Record) -> Chart {
-    let (about, source) = if is_coarse(record, LatencyKind::PhysicalRead) {
-        (
-            "Physical reads of the window by the upper bound of the bucket in which the database counts each.",
-            "the database's own histogram of its waits",
-        )
-    } else if kernels_reads(record).is_some() {
-        (
-            "Read calls of the server's processes by how long each took: the database does not time its reads.",
-            "the kernel's trace",
-        )
-    } else {
-        (
-            "Physical reads of the window by how long each took, from the call to its return.",
-            "the database's clock around each read",
-        )
+    let bounds =
+        "Physical reads of the window by the upper bound of the bucket in which the database counts each.";
+    let calls =
+        "Read calls of the server's processes by how long each took: the database does not time its reads.";
+    let reads = "Physical reads of the window by how long each took, from the call to its return.";
+    let (about, source) = match is_coarse(record, LatencyKind::PhysicalRead) {
+        true => (bounds, "the database's own histogram of its waits"),
+        false if kernels_reads(record).is_some() => (calls, "the kernel's trace"),
+        false => (reads, "the database's clock around each read"),
     };
     let histogram = wait_times(record, LatencyKind::PhysicalRead);
     let body = match (record.window, histogram.as_deref()) {
@@ -414,14 +397,13 @@ fn read_histogram(record: &Record) -> Chart {
         }
     };
     let mean = histogram.as_deref().and_then(Histogram::mean);
-    let mean = mean.map(|ns| format!(" The dashed line is the mean, {}.", duration_us(ns / 1e3)));
+    let mean = mean
+        .map(|ns| format!(" The dashed line is the mean, {}.", duration_us(ns / 1e3)))
+        .unwrap_or_default();
     Chart {
         id: "read-histogram".into(),
         title: "Physical read latency".into(),
-        about: format!(
-            "{about}{} A peak far on the left is a cache's, not the device's.",
-            mean.unwrap_or_default()
-        ),
+        about: format!("{about}{mean} A peak far on the left is a cache's, not the device's."),
         source: source.into(),
         body,
     }
@@ -443,7 +425,6 @@ fn histogram_bars(histogram: &Histogram) -> Vec<Bar> {
     counts.into_iter().map(bar).collect()
 }
 
-/// The lowest layer of the stack comes first.
 type Mode = (&'static str, Colour, fn(&CpuTimes) -> f64);
 const MODES: [Mode; 5] = [
     ("user", Colour::User, |cpu| cpu.user_s + cpu.nice_s),
@@ -511,7 +492,7 @@ fn device(time: &Timeline<'_>) -> [Chart; 3] {
         title: title.into(),
         about: about.into(),
         source: source.clone(),
-        body: with_height(240, time.lines(y, reason, lines)),
+        body: time.lines(y, reason, lines).map(|body| body.tall(240)),
     };
     let read = |of: &DeviceUse, _| ratio(of.read_time_ms as f64 / 1e3, of.reads as f64);
     let write = |of: &DeviceUse, _| ratio(of.write_time_ms as f64 / 1e3, of.writes as f64);
@@ -547,19 +528,13 @@ fn top_events(figures: &Run<'_>) -> Chart {
     const MOST: usize = 10;
     let mut events = timed_events(figures.record);
     events.truncate(MOST);
-    let bar = |(place, event): (u32, &TimedEvent)| Bar {
-        at: -f64::from(place),
-        width: 0.7,
-        length: event.time_s,
-        error: None,
-        cut: None,
-        hover: event_words(event, figure::DB_TIME_S.of(figures)),
+    let db_time_s = figure::DB_TIME_S.of(figures);
+    let bar = |(place, event): (u32, &TimedEvent)| {
+        Bar::new(-f64::from(place), 0.7, event.time_s, event_words(event, db_time_s))
     };
     let bars = Bars::new("time", Colour::Reads, (0..).zip(&events).map(bar).collect());
-    let names = (0..).zip(&events).map(|(place, event)| (-f64::from(place), shortened(&event.name)));
-    let y = Axis::linear("", Unit::Plain).named(names);
-    let bars = Trace::Bars(Bars { is_horizontal: true, ..bars });
-    let drawing = Drawing::new(Axis::linear("seconds, all sessions", Unit::Plain), y, vec![bars]);
+    let names = events.iter().map(|event| shortened(&event.name)).collect();
+    let drawing = Drawing::of_rows(Axis::linear("seconds, all sessions", Unit::Plain), names, 32, [bars]);
     Chart {
         id: "top-events".into(),
         title: "Top timed events".into(),
@@ -568,9 +543,9 @@ fn top_events(figures: &Run<'_>) -> Chart {
             true => "the clock around each read, write and sync".into(),
             false => "the database's wait events".into(),
         },
-        body: match events.len() as u32 {
-            0 => Err("this database reports no wait events, or the run ended before its window".into()),
-            bars => Ok(Drawing { height_px: 90 + 32 * bars, ..drawing }),
+        body: match events.is_empty() {
+            true => Err("this database reports no wait events, or the run ended before its window".into()),
+            false => Ok(drawing),
         },
     }
 }
@@ -603,11 +578,10 @@ fn sessions(record: &Record) -> [Chart; 2] {
         source: "this program's count and clock for each session; the whole window".into(),
         body,
     };
-    let operations =
-        per_session(record, "operations", Unit::Count, |session| Some(session.operations() as f64));
-    let latencies = per_session(record, "mean latency", Unit::Seconds, |session| {
-        Some(session_mean_us(record, session)? / 1e6)
-    });
+    let operations = |session: &SessionRecord| Some(session.operations() as f64);
+    let operations = per_session(record, "operations", Unit::Count, operations);
+    let mean_s = |session: &SessionRecord| Some(session_mean_us(record, session)? / 1e6);
+    let latencies = per_session(record, "mean latency", Unit::Seconds, mean_s);
     [
         chart("session-operations", "Operations of the sessions", operations),
         chart("session-latency", "Mean latency of the sessions", latencies),
@@ -638,22 +612,22 @@ fn per_session(
     } else {
         let bar = |(session, value): &(u32, f64)| {
             let hover = format!("session {session}: {}", shown(*value));
-            Bar { at: f64::from(*session), width: 0.8, length: *value, error: None, cut: None, hover }
+            Bar::new(f64::from(*session), 0.8, *value, hover)
         };
         let named = values.iter().step_by(values.len().div_ceil(MOST_NAMES));
         let named = named.map(|(session, _)| (f64::from(*session), session.to_string()));
         let sessions = Axis::linear("session", Unit::Plain).named(named);
         Drawing::new(sessions, axis, trace(values.iter().map(bar).collect()))
     };
-    Ok(Drawing { height_px: 260, ..drawing })
+    Ok(drawing.tall(260))
 }
 
 fn distribution(values: impl Iterator<Item = f64> + Clone, shown: impl Fn(f64) -> String) -> Vec<Bar> {
     let least = values.clone().fold(f64::INFINITY, f64::min);
     let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
     // If all are the same, one bar around that value is wide enough to be seen.
-    let width =
-        if most > least { (most - least) / BINS as f64 } else { (most.abs() / 100.0).max(f64::MIN_POSITIVE) };
+    let same = (most.abs() / 100.0).max(f64::MIN_POSITIVE);
+    let width = if most > least { (most - least) / BINS as f64 } else { same };
     let mut counts = [0_u64; BINS];
     values.for_each(|value| counts[(((value - least) / width) as usize).min(BINS - 1)] += 1);
     let bar = |(bin, n): (u32, &u64)| {

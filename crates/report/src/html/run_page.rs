@@ -197,48 +197,22 @@ fn cards(figures: &Run<'_>) -> [Markup; 5] {
         None => "The device was not probed: `slob probe` shows what it can do.",
         Some(_) => "The probe does not fit this run: see the section on it.",
     };
+    let logical = beside(&figure::LOGICAL_READS_PER_S, |rate| format!("; {rate} logical"));
+    let each = beside(&figure::DB_CPU_US_PER_PHYSICAL_READ, |us| format!(": {us} us for each read"));
+    let syncs = beside(&figure::REDO_SYNCS_PER_S, |rate| format!("; flushed to storage {rate} times/s"));
+    let ceiling = beside(&figure::CEILING_IOPS, |iops| format!(" of {iops} IOPS"));
+    let reads = format!("Blocks per second that the buffer cache asked for{logical}");
+    let per_cpu = format!("Physical reads for each second of the database's CPU time{each}");
+    let redo = format!("Log written; MB are 10\u{2076} bytes{syncs}");
+    let percent = format!("The run's reads from the device, in percent{ceiling} without a database");
+    let no_reads = "The database does not count its physical reads.";
+    let card = |figure, missing, about: String, source| figure_card(figure, figures, missing, &about, source);
     [
-        figure_card(
-            &figure::PHYSICAL_READS_PER_S,
-            figures,
-            "The database does not count its physical reads.",
-            &format!(
-                "Blocks per second that the buffer cache asked for{}",
-                beside(&figure::LOGICAL_READS_PER_S, |rate| format!("; {rate} logical"))
-            ),
-            COUNTERS,
-        ),
+        card(&figure::PHYSICAL_READS_PER_S, no_reads, reads, COUNTERS),
         read_latency(figures),
-        figure_card(
-            &figure::PHYSICAL_READS_PER_DB_CPU_S,
-            figures,
-            no_cpu,
-            &format!(
-                "Physical reads for each second of the database's CPU time{}",
-                beside(&figure::DB_CPU_US_PER_PHYSICAL_READ, |us| format!(": {us} us for each read"))
-            ),
-            "the database's counters; /proc",
-        ),
-        figure_card(
-            &figure::REDO_MB_PER_S,
-            figures,
-            no_redo,
-            &format!(
-                "Log written; MB are 10\u{2076} bytes{}",
-                beside(&figure::REDO_SYNCS_PER_S, |rate| format!("; flushed to storage {rate} times/s"))
-            ),
-            COUNTERS,
-        ),
-        figure_card(
-            &figure::PERCENT_OF_CEILING,
-            figures,
-            no_ceiling,
-            &format!(
-                "The run's reads from the device, in percent{} without a database",
-                beside(&figure::CEILING_IOPS, |iops| format!(" of {iops} IOPS"))
-            ),
-            "the kernel's counters; the saved probe",
-        ),
+        card(&figure::PHYSICAL_READS_PER_DB_CPU_S, no_cpu, per_cpu, "the database's counters; /proc"),
+        card(&figure::REDO_MB_PER_S, no_redo, redo, COUNTERS),
+        card(&figure::PERCENT_OF_CEILING, no_ceiling, percent, "the kernel's counters; the saved probe"),
     ]
 }
 
@@ -249,21 +223,14 @@ fn read_latency(figures: &Run<'_>) -> Markup {
         let operation = figure::OPERATION_P99_US
             .of(figures)
             .map(|_| format!("; p99 of a whole operation {}", figure::OPERATION_P99_US.show(figures)));
+        let bound = "Upper bound of the bucket in which the database counts such a read";
         let (about, source) = match (figure.is_bound(figures), figure.is_kernels(figures)) {
-            (true, _) => (
-                "Upper bound of the bucket in which the database counts such a read",
-                "the database's own histogram of its waits",
-            ),
+            (true, _) => (bound, "the database's own histogram of its waits"),
             (_, true) => ("Each read call of the server: it does not time its reads", "the kernel's trace"),
             _ => ("Each single read, from call to return", "the database's clock around each read"),
         };
-        return figure_card(
-            figure,
-            figures,
-            "",
-            &format!("{about}{}", operation.unwrap_or_default()),
-            source,
-        );
+        let about = format!("{about}{}", operation.unwrap_or_default());
+        return figure_card(figure, figures, "", &about, source);
     }
     let blocks = record.workload.work_unit.get();
     let select = record.window.and_then(|_| record.operations.get(&OpKind::Select));
@@ -282,11 +249,8 @@ fn read_latency(figures: &Run<'_>) -> Markup {
 fn tables_of((group, title, id): &(Group, &str, &str), figures: &Run<'_>) -> Markup {
     let beside_probe = (*group == Group::Probe).then(|| beside_probe(figures));
     let sections = SECTIONS.iter().filter(|section| section.group == *group);
-    let parts: Vec<_> = beside_probe
-        .into_iter()
-        .chain(sections.map(|section| section.blocks(figures)))
-        .filter(|blocks| !blocks.is_empty())
-        .collect();
+    let parts = beside_probe.into_iter().chain(sections.map(|section| section.blocks(figures)));
+    let parts: Vec<_> = parts.filter(|blocks| !blocks.is_empty()).collect();
     html! {
         section id=(id) {
             h2 { (title) }
@@ -298,9 +262,8 @@ fn tables_of((group, title, id): &(Group, &str, &str), figures: &Run<'_>) -> Mar
 
 fn all_figures(figures: &Run<'_>) -> Table {
     let record = figures.record;
-    let columns =
-        [Column::left("Figure"), Column::left("What it is"), Column::right("Value"), Column::left("Source")];
-    let mut table = Table::new(columns);
+    let [figure, what, source] = ["Figure", "What it is", "Source"].map(Column::left);
+    let mut table = Table::new([figure, what, Column::right("Value"), source]);
     let mut row = |name: &str, title: &str, value: &Cell, source: &str| {
         table.row([&format!("`{name}`"), title, &value.plain(), source]);
     };

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use itertools::Itertools;
 use serde::Serialize;
 use slob_demand::{
     Break, Bucket, Environment, Figure, Fit, FitLine, HeadroomLimit, HeadroomResult, HeadroomStep,
@@ -10,7 +11,7 @@ use slob_demand::{
 use slob_spec::Amount;
 
 use super::{FIGURE_HEAD, PlanView, not_modelled_table, with_unit};
-use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, known};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
 use crate::{Answer, Outcome};
@@ -18,18 +19,14 @@ use slob_facts::format::{Percent, duration_us, fixed, or_absent, percent, plural
 use slob_facts::thresholds::LOAD_MADE;
 use slob_facts::{CARRIED, Grade, Judged};
 
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 pub struct Headroom {
-    /// The plan as it was calibrated at 1x.
     pub plan: PlanView,
     #[serde(flatten)]
     result: HeadroomResult,
-    /// The reason why the search says nothing of the platform.
-    #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     cost_per_hour: Option<Amount>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     licensed_cores: Option<Amount>,
 }
 
@@ -64,31 +61,29 @@ fn not_made(fit: &Fit, kept: f64, carries: Option<f64>) -> Option<String> {
         let is_far = line.must && !line.by_chance && decides && percent.abs() > LOAD_MADE.value;
         is_far.then(|| format!("{} {} % {side}", line.what.words(), Percent(percent.abs())))
     };
-    let parts: Vec<String> = fit.lines.iter().filter_map(part).collect();
+    let parts = fit.lines.iter().filter_map(part).join(", ");
     let why = "the test does not make this demand on this target";
-    (!parts.is_empty()).then(|| format!("{why}: {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("{why}: {parts}"))
 }
 
 impl PlanView {
     pub(super) fn ends(&self, measured: Option<&Environment>) -> [(&'static str, Option<String>); 2] {
-        let joined =
-            |parts: [Option<String>; 2], by| parts.into_iter().flatten().collect::<Vec<_>>().join(by);
+        let joined = |parts: [Option<String>; 2], by| parts.into_iter().flatten().join(by);
         let production = joined([Some(self.database.clone()), self.production.clone()], ", ");
         let platform = joined([self.target.clone(), measured.map(Environment::words)], ": ");
         [("Production", Some(production)), ("Platform", Some(platform))]
     }
 
-    /// A test that asks for less than production proves less.
     pub(super) fn shortfall(&self) -> Option<String> {
         let short = self.fit.lines.iter().filter(|line| line.must && !line.is_met());
-        let parts = short.filter_map(|line| {
+        let mut parts = short.filter_map(|line| {
             let percent = line.percent.filter(|percent| *percent < 0.0)?;
             let decimals = if percent > -99.0 { 0 } else { 1 };
             Some(format!("{} {} % below", line.what.words(), fixed(-percent, decimals)))
         });
-        let parts: Vec<String> = parts.collect();
+        let parts = parts.join(", ");
         let caution = "Mind that the test asks for less than production did, as it was calibrated";
-        (!parts.is_empty()).then(|| format!("{caution}: {}.", parts.join(", ")))
+        (!parts.is_empty()).then(|| format!("{caution}: {parts}."))
     }
 }
 
@@ -120,11 +115,11 @@ impl Headroom {
 
     /// Unknown if another load was made, no step counts, or a verdict forbids it.
     fn judged(self) -> Self {
-        let cached = || {
-            self.steps.iter().find_map(HeadroomStep::why_cached).map(|why| format!("no step counts: {why}"))
+        let uncounted = || match self.steps.iter().find_map(HeadroomStep::why_cached) {
+            Some(why) => format!("no step counts: {why}"),
+            None => "no step counts".to_owned(),
         };
-        let uncounted =
-            self.counted().next().is_none().then(|| cached().unwrap_or_else(|| "no step counts".to_owned()));
+        let uncounted = self.counted().next().is_none().then(uncounted);
         let at_one = self.steps.iter().rfind(|step| step.factor == 1.0);
         let kept = at_one.map_or(1.0, |step| step.kept_percent / 100.0);
         let of_demand = self.refused.clone();
@@ -153,10 +148,9 @@ impl Headroom {
     }
 
     fn provisos(&self) -> String {
-        let (spoiled, of) =
-            (self.counted().filter(|step| step.spoiled.is_some()).count(), self.counted().count());
-        let spoiled =
-            (spoiled > 0).then(|| format!("; others spoiled {spoiled} of {}", plural(of as u64, "step")));
+        let spoiled = self.counted().filter(|step| step.spoiled.is_some()).count();
+        let of = plural(self.counted().count() as u64, "step");
+        let spoiled = (spoiled > 0).then(|| format!("; others spoiled {spoiled} of {of}"));
         let bad = self.plan.demand.bad.iter();
         let bad = bad.map(|bad| format!("; {} of the profiled run is BAD", bad.question.title()));
         spoiled.into_iter().chain(bad).collect()
@@ -198,8 +192,7 @@ impl Headroom {
             figures.get(Figure::RedoBytes).map(|redo| format!("{} redo", with_unit(Figure::RedoBytes, redo))),
             figures.get(Figure::Commits).map(|commits| format!("{} commits/s", significant(commits))),
         ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        format!("{}; {}", self.plan.demand.point, parts.join(", "))
+        format!("{}; {}", self.plan.demand.point, parts.into_iter().flatten().join(", "))
     }
 
     fn mean_reads(&self) -> Option<String> {
@@ -216,31 +209,26 @@ impl Headroom {
             .then(|| "The least part of it that was tried is not carried either.".to_owned());
         let caution = self.limits.iter().find_map(HeadroomLimit::caution);
         let sentences = [unknown, nothing, price, self.plan.shortfall(), caution];
-        sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        sentences.into_iter().flatten().join(" ")
     }
 
     fn price(&self) -> Option<String> {
         let carries = self.carries?;
         let part = |amount: &Amount, of: &str| format!("{} {of}", significant(amount.number() / carries));
-        let cost = self
-            .cost_per_hour
-            .as_ref()
-            .map(|cost| part(cost, format!("{} per hour", cost.unit()).trim_start()));
+        let cost = self.cost_per_hour.as_ref();
+        let cost = cost.map(|cost| part(cost, format!("{} per hour", cost.unit()).trim_start()));
         let cores = self.licensed_cores.as_ref().map(|cores| part(cores, "licensed cores"));
-        let parts: Vec<String> = cost.into_iter().chain(cores).collect();
-        (!parts.is_empty())
-            .then(|| format!("Each time that it carries this demand takes {}.", parts.join(" and ")))
+        let parts = cost.into_iter().chain(cores).join(" and ");
+        (!parts.is_empty()).then(|| format!("Each time that it carries this demand takes {parts}."))
     }
 
     fn limits_in_words(&self) -> String {
-        let is_measured =
-            |limit: &HeadroomLimit| self.steps.iter().any(|step| step.latency(&limit.column).is_some());
-        let limit = |limit: &HeadroomLimit| match is_measured(limit) {
-            true => limit.words(),
-            false => format!("{} (this target does not measure it: it limits nothing)", limit.words()),
+        let limit = |limit: &HeadroomLimit| {
+            let is_measured = self.steps.iter().any(|step| step.latency(&limit.column).is_some());
+            let note = " (this target does not measure it: it limits nothing)";
+            limit.words() + if is_measured { "" } else { note }
         };
-        let kept = "the rate kept within 5 %".to_owned();
-        self.limits.iter().map(limit).chain([kept]).collect::<Vec<_>>().join(", ")
+        self.limits.iter().map(limit).chain(["the rate kept within 5 %".to_owned()]).join(", ")
     }
 
     fn steps_table(&self) -> Table {
@@ -272,13 +260,9 @@ impl Headroom {
         let repeated = |step: &&HeadroomStep| step.not_counted == Some(NotCounted::Repeated);
         let repeated: Vec<&HeadroomStep> = self.steps.iter().filter(repeated).collect();
         if let Some(why) = repeated.last().and_then(|step| step.spoiled.as_deref()) {
-            let mut at: Vec<String> = repeated.iter().map(|step| times(step.factor)).collect();
-            at.dedup();
-            page.paragraph(&format!(
-                "{} repeated, at {} times the demand. The last: {why}",
-                plural(repeated.len() as u64, "step"),
-                at.join(", ")
-            ));
+            let at = repeated.iter().map(|step| times(step.factor)).dedup().join(", ");
+            let steps = plural(repeated.len() as u64, "step");
+            page.paragraph(&format!("{steps} repeated, at {at} times the demand. The last: {why}"));
         }
     }
 
@@ -313,21 +297,19 @@ pub(super) const BESIDE: &str = "Production beside this platform";
 impl Answer for Headroom {
     const NAME: &'static str = "headroom";
 
-    fn page(&self) -> Page {
+    fn write(&self, page: &mut Page) {
         let plan = &self.plan;
-        let mut page = Page::default();
         page.section(&self.headline());
         page.paragraph(&self.answer());
         self.facts().iter().for_each(|(name, fact)| page.fact(name, fact));
         plan.demand.notes.iter().chain(&plan.notes).for_each(|note| page.fact("", note));
         page.section("Steps");
-        self.write_steps(&mut page);
+        self.write_steps(page);
         page.section(&format!("{BESIDE} at the same demand"));
         page.table(&self.beside_production());
         page.section("The plan, as it was calibrated");
-        plan.write_fit(&mut page);
-        plan.write_not_modelled(&mut page);
-        page
+        plan.write_fit(page);
+        plan.write_not_modelled(page);
     }
 
     fn view(&self) -> View {
@@ -348,21 +330,19 @@ impl Answer for Headroom {
             .part("Verdicts of each step", |page| self.write_verdicts(page));
         let fit = Section::new("plan", "The plan").part("Demanded and measured", |page| {
             plan.write_fit(page);
-            plan.notes.iter().chain(&plan.demand.notes).for_each(|note| page.hanging("  -", note));
+            page.list(plan.notes.iter().chain(&plan.demand.notes));
         });
         let not_modelled = Section::new("not-modelled", "Not modelled");
+        let nothing = "The profile does not tell of anything that is not modelled.";
+        let title = "With its share of what production did";
         let not_modelled = match plan.not_modelled.as_slice() {
-            [] => not_modelled.part("", |page| {
-                page.paragraph("The profile does not tell of anything that is not modelled.");
-            }),
-            list => not_modelled
-                .part("With its share of what production did", |page| page.table(&not_modelled_table(list))),
+            [] => not_modelled.part("", |page| page.paragraph(nothing)),
+            list => not_modelled.part(title, |page| page.table(&not_modelled_table(list))),
         };
         View {
             title: format!("Headroom: {}", plan.database),
             heading: self.headline(),
             lead: lead(&self.answer()),
-            has_links: true,
             sections: vec![answer, curve, beside, steps, fit, not_modelled],
             source: "From the profile and the records of the runs alone.".into(),
         }
@@ -420,7 +400,6 @@ pub(super) fn waits_chart(
     }
 }
 
-/// Ends in microseconds, and shares of all waits in percent.
 fn buckets_in_percent(buckets: &[Bucket]) -> Vec<(f64, f64, f64)> {
     let all: f64 = buckets.iter().map(|bucket| bucket.waits).sum();
     let of = |bucket: &Bucket| {
@@ -432,29 +411,22 @@ fn buckets_in_percent(buckets: &[Bucket]) -> Vec<(f64, f64, f64)> {
 }
 
 fn line(headroom: &Headroom, name: &str, colour: Colour, of: impl Fn(&HeadroomStep) -> Option<f64>) -> Line {
-    let mut steps: Vec<_> = headroom.counted().collect();
-    steps.sort_by(|one, other| one.factor.total_cmp(&other.factor));
-    let (x, y) = steps.into_iter().map(|step| (step.factor, of(step))).unzip();
-    Line { has_markers: true, ..Line::new(name, colour, x, y) }
+    let steps = headroom.counted().sorted_by(|one, other| one.factor.total_cmp(&other.factor));
+    Line::through(name, colour, steps.map(|step| (step.factor, of(step))))
 }
 
 fn marks(headroom: &Headroom) -> Vec<(f64, String)> {
     let broken = headroom.broken().map(|(step, _)| step.factor);
     let all = [(Some(1.0), "production"), (headroom.carries, "carried"), (broken, "breaks")];
-    let mut marks: Vec<(f64, String)> = Vec::new();
-    for (at, text) in all.into_iter().filter_map(|(at, text)| Some((at?, text))) {
-        match marks.iter_mut().find(|(other, _)| *other == at) {
-            Some((_, texts)) => *texts = format!("{texts}, {text}"),
-            None => marks.push((at, text.to_owned())),
-        }
-    }
-    marks
+    let known = || all.into_iter().filter_map(|(at, text)| Some((at?, text)));
+    let mark = |at| (at, known().filter(|(other, _)| *other == at).map(|(_, text)| text).join(", "));
+    known().map(|(at, _)| at).unique_by(|at| at.to_bits()).map(mark).collect()
 }
 
 fn rate_chart(headroom: &Headroom) -> Chart {
     let asked = line(headroom, "asked for", Colour::Logical, |step| Some(f64::from(step.rate)));
-    let done =
-        line(headroom, "done", Colour::Reads, |step| Some(f64::from(step.rate) * step.kept_percent / 100.0));
+    let done = |step: &HeadroomStep| Some(f64::from(step.rate) * step.kept_percent / 100.0);
+    let done = line(headroom, "done", Colour::Reads, done);
     let is_known = asked.is_known();
     let drawing = Drawing::new(
         Axis::linear("times the demand", Unit::Plain),
@@ -494,20 +466,14 @@ fn latency_chart(headroom: &Headroom) -> Chart {
         production("mean read in production", Colour::Reads, Figure::ReadUs),
         production("commit in production", Colour::Redo, Figure::CommitUs),
     ];
-    let traces: Vec<Trace> = lines.into_iter().filter(Line::is_known).map(Trace::Line).collect();
     let x = Axis::linear("times the demand", Unit::Plain);
+    let drawing = Drawing::new(x, Axis::log("mean", Unit::Seconds), known(lines));
     Chart {
         id: "latency".into(),
         title: "Latency on the way".into(),
         about: "Dotted: what production had at the demand itself. Dashed: the limits.".into(),
         source: "the databases' own clocks".into(),
-        body: match traces.is_empty() {
-            true => Err("no latency is known".into()),
-            false => {
-                let drawing = Drawing::new(x, Axis::log("mean", Unit::Seconds), traces);
-                Ok(Drawing { marks: marks(headroom), ..drawing })
-            }
-        },
+        body: Drawing { marks: marks(headroom), ..drawing }.or("no latency is known"),
     }
 }
 

@@ -1,40 +1,33 @@
 //! Several platforms compared by their headroom, as in an analysis. Steps of a search limit how exact its result is: every
 //! interval is widened by their distance.
 
-use crate::Answer;
+use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 use slob_demand::{HeadroomStep, times};
 use slob_stats::{Comparison, PercentInterval, summary};
 
 use super::headroom::{are_good, nearest_above, refused};
-use crate::Confidence;
 use crate::analysis::{compared_places, number_or_empty};
 use crate::change::{range, shown_percent};
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Trace, Unit};
 use crate::html::escape;
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
+use crate::{Answer, Confidence};
 use slob_facts::format::{or_absent, plural};
 
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SearchResult {
     #[serde(skip_deserializing)]
     folder: String,
-    /// Multiple of the demand.
-    #[serde(skip_serializing_if = "Option::is_none")]
     carries: Option<f64>,
-    /// Carried in every run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     at_least: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     less_than: Option<f64>,
     #[serde(default, skip_serializing)]
     steps: Vec<HeadroomStep>,
-    /// The limit that broke nearest above what is carried.
-    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_deserializing)]
     limit: Option<String>,
-    /// The reason why the result can't be compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<String>,
 }
 
@@ -79,24 +72,17 @@ impl SearchResult {
 }
 
 /// Numbers are absent if a search has none: those of some searches would mislead.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 pub struct Platform {
     name: String,
-    /// The identical platform, in an A/A pair.
-    #[serde(skip_serializing_if = "Option::is_none")]
     twin_of: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     median: Option<f64>,
     /// Absent with fewer than two searches.
-    #[serde(skip_serializing_if = "Option::is_none")]
     low: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     high: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     smallest: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     largest: Option<f64>,
-    /// In the order of the repeats.
     searches: Vec<SearchResult>,
 }
 
@@ -113,15 +99,10 @@ impl Platform {
         if !is_known {
             return unknown;
         }
-        let (values, interval) = (unknown.values(), unknown.interval(confidence));
-        Self {
-            median: summary::median(&values),
-            low: interval.map(|[low, _]| low),
-            high: interval.map(|[_, high]| high),
-            smallest: summary::minimum(&values),
-            largest: summary::maximum(&values),
-            ..unknown
-        }
+        let (low, high) = unknown.interval(confidence).map(|[low, high]| (low, high)).unzip();
+        let values = unknown.values();
+        let (smallest, largest) = (summary::minimum(&values), summary::maximum(&values));
+        Self { median: summary::median(&values), low, high, smallest, largest, ..unknown }
     }
 
     fn values(&self) -> Vec<f64> {
@@ -140,7 +121,6 @@ impl Platform {
         Some([low.exp() / down, high.exp() * up])
     }
 
-    /// `2.4 times (2.1 to 2.6)`
     fn words(&self, confidence: Confidence) -> Option<String> {
         let interval = self.interval(confidence);
         let within = interval.map(|[low, high]| format!(" ({} to {})", times(low), times(high)));
@@ -151,28 +131,21 @@ impl Platform {
 #[derive(Clone, Debug, Serialize)]
 pub struct Headrooms {
     demand: String,
-    /// Holds for all pairs together.
     confidence: Confidence,
     pub done: usize,
-    /// Searches of the campaign.
     of: usize,
     variants: Vec<Platform>,
-    pairs: Vec<Pair>,
+    pairs: Vec<PlatformPair>,
 }
 
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
-struct Pair {
+struct PlatformPair {
     first: String,
     second: String,
-    /// The second relative to the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
     percent: Option<f64>,
-    /// Absent without repeats.
-    #[serde(skip_serializing_if = "Option::is_none")]
     low_percent: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     high_percent: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     more_than_noise: Option<bool>,
     sentence: String,
 }
@@ -185,17 +158,21 @@ impl Headrooms {
         Self { demand, confidence, done, of, variants, pairs }
     }
 
+    fn searches(&self) -> impl Iterator<Item = (&str, usize, &SearchResult)> {
+        self.variants.iter().flat_map(|row| {
+            let numbered = row.searches.iter().zip(1..);
+            numbered.map(move |(search, number)| (row.name.as_str(), number, search))
+        })
+    }
+
     fn lead(&self) -> String {
         format!("How many times this demand is carried: {}.", self.demand)
     }
 
     fn write_statements(&self, page: &mut Page) {
-        for row in &self.variants {
-            for (search, number) in row.searches.iter().zip(1..) {
-                if let Some(why) = &search.unknown {
-                    page.paragraph(&format!("{}, search {number}: {why}.", row.name));
-                }
-            }
+        for (name, number, search) in self.searches() {
+            let why = search.unknown.iter();
+            why.for_each(|why| page.paragraph(&format!("{name}, search {number}: {why}.")));
         }
         self.pairs.iter().for_each(|pair| page.paragraph(&pair.sentence));
         page.paragraph(
@@ -209,26 +186,22 @@ impl Headrooms {
 
     fn platforms_table(&self) -> Table {
         let interval = format!("{} interval", self.confidence);
+        let to = |(low, high)| format!("{} to {}", times(low), times(high));
+        let row = |row: &Platform| {
+            let [median, smallest, largest] =
+                [row.median, row.smallest, row.largest].map(|number| or_absent(number, times));
+            let interval = or_absent(row.low.zip(row.high), to);
+            [row.name.clone(), row.searches.len().to_string(), median, interval, smallest, largest]
+        };
         let heads = ["Searches", "Median", &interval, "Smallest", "Largest"];
-        let mut table = Table::of_numbers(Column::left("Variant"), heads);
-        for row in &self.variants {
-            table.row([
-                row.name.clone(),
-                row.searches.len().to_string(),
-                or_absent(row.median, times),
-                or_absent(row.low.zip(row.high), |(low, high)| format!("{} to {}", times(low), times(high))),
-                or_absent(row.smallest, times),
-                or_absent(row.largest, times),
-            ]);
-        }
-        table
+        Table::of_numbers(Column::left("Variant"), heads).with_rows(self.variants.iter().map(row))
     }
 
     fn searches_table(&self) -> Table {
         let heads = ["Carries", "At least", "Less than"].map(Column::right);
         let limit = [Column::left("Beyond that").at_most(48)];
         let mut table = Table::new([&[Column::left("Folder")][..], &heads, &limit].concat());
-        for search in self.variants.iter().flat_map(|row| &row.searches) {
+        for (_, _, search) in self.searches() {
             let SearchResult { carries, at_least, less_than, folder, .. } = search;
             let numbers = [carries, at_least, less_than].map(|number| or_absent(*number, times));
             let limit = or_absent(search.limit.clone(), |limit| limit);
@@ -238,14 +211,15 @@ impl Headrooms {
     }
 }
 
-fn pairs(platforms: &[Platform], confidence: Confidence) -> Vec<Pair> {
+fn pairs(platforms: &[Platform], confidence: Confidence) -> Vec<PlatformPair> {
     let places = compared_places(platforms, |platform| (&platform.name, platform.twin_of.as_deref()));
     let each = confidence.of_each(places.len());
-    let pair = |(first, second): (usize, usize)| Pair::of(&platforms[first], &platforms[second], each);
+    let pair =
+        |(first, second): (usize, usize)| PlatformPair::of(&platforms[first], &platforms[second], each);
     places.into_iter().map(pair).collect()
 }
 
-impl Pair {
+impl PlatformPair {
     fn of(first: &Platform, second: &Platform, confidence: Confidence) -> Self {
         let are_known = first.median.is_some() && second.median.is_some();
         let compared = || Comparison::of(&first.values(), &second.values(), confidence.ratio());
@@ -276,8 +250,7 @@ fn sentence(
         (comparison, first.words(confidence), second.words(confidence))
     else {
         let unknown = [first, second].into_iter().filter(|platform| platform.median.is_none());
-        let unknown: Vec<&str> = unknown.map(|platform| platform.name.as_str()).collect();
-        let unknown = unknown.join(" and for ");
+        let unknown = unknown.map(|platform| platform.name.as_str()).join(" and for ");
         let why = if unknown.is_empty() { unknown } else { format!(": there is no number for {unknown}") };
         return format!("{} and {} can't be compared{why}.", first.name, second.name);
     };
@@ -307,22 +280,20 @@ fn sentence(
 impl Answer for Headrooms {
     const NAME: &'static str = "compare";
 
-    fn page(&self) -> Page {
-        let mut page = Page::default();
+    fn write(&self, page: &mut Page) {
         page.section("Headroom compared");
         page.paragraph(&self.lead());
         page.line("");
         page.table(&self.platforms_table());
         page.line("");
-        self.write_statements(&mut page);
+        self.write_statements(page);
         page.section("Searches");
         page.table(&self.searches_table());
-        page
     }
 
     fn view(&self) -> View {
-        let names: Vec<&str> = self.variants.iter().map(|row| row.name.as_str()).collect();
-        let counted = format!("{}: {}", plural(names.len() as u64, "variant"), names.join(", "));
+        let names = self.variants.iter().map(|row| row.name.as_str()).join(", ");
+        let counted = format!("{}: {names}", plural(self.variants.len() as u64, "variant"));
         let compared = Section::new("compared", "Compared")
             .part("What differs", |page| self.write_statements(page))
             .charts(vec![chart(self)])
@@ -333,7 +304,6 @@ impl Answer for Headrooms {
             title: "Headroom compared".into(),
             heading: "Headroom compared".into(),
             lead: format!("{}<p class=\"id\">{}</p>\n", lead(&self.lead()), escape::text(&counted)),
-            has_links: true,
             sections: vec![compared, searches],
             source: "From what each search of the campaign found; its own page is in its folder.".into(),
         }
@@ -341,26 +311,24 @@ impl Answer for Headrooms {
 
     fn table(&self) -> Table {
         let heads = ["variant", "search", "carries", "low", "high", "limit", "unknown", "folder"];
-        let mut lines = Table::new(heads.map(Column::left));
-        let mut line =
-            |variant: &str, search: String, numbers: [Option<f64>; 3], words: [Option<&str>; 3]| {
-                let words = words.map(|word| word.unwrap_or_default().to_owned());
-                lines
-                    .row([&[variant.to_owned(), search][..], &numbers.map(number_or_empty), &words].concat());
-            };
-        for row in &self.variants {
-            for (search, number) in row.searches.iter().zip(1..) {
-                let SearchResult { carries, at_least, less_than, folder, .. } = search;
-                let words = [search.limit.as_deref(), search.unknown.as_deref(), Some(folder)];
-                line(&row.name, format!("{number}"), [*carries, *at_least, *less_than], words);
-            }
-            line(&row.name, "all".to_owned(), [row.median, row.low, row.high], [None; 3]);
-        }
-        lines
+        let row = |name: &str, search: &str, numbers: [Option<f64>; 3], words: [Option<&str>; 3]| {
+            let words = words.map(|word| word.unwrap_or_default().to_owned());
+            [&[name.to_owned(), search.to_owned()][..], &numbers.map(number_or_empty), &words].concat()
+        };
+        let rows = self.variants.iter().flat_map(|platform| {
+            let name = platform.name.as_str();
+            let searches = platform.searches.iter().zip(1..).map(move |(search, number)| {
+                let numbers = [search.carries, search.at_least, search.less_than];
+                let words = [search.limit.as_deref(), search.unknown.as_deref(), Some(&*search.folder)];
+                row(name, &format!("{number}"), numbers, words)
+            });
+            searches.chain([row(name, "all", [platform.median, platform.low, platform.high], [None; 3])])
+        });
+        Table::new(heads.map(Column::left)).with_rows(rows)
     }
 
     fn are_good(&self) -> bool {
-        let searches = || self.variants.iter().flat_map(|row| &row.searches);
+        let searches = || self.searches().map(|(.., search)| search);
         searches().all(|search| search.unknown.is_none())
             && are_good(searches().flat_map(|search| &search.steps))
     }
@@ -373,11 +341,10 @@ fn chart(headrooms: &Headrooms) -> Chart {
         let within = interval.map(|(low, high)| format!(", {} to {}", times(low), times(high)));
         let (within, searches) = (within.unwrap_or_default(), plural(row.searches.len() as u64, "search"));
         let hover = format!("{}: {} times{within}; {searches}", row.name, times(length));
-        let bar =
-            Bar { at: at as f64, width: 0.6, length, error: None, cut: None, hover }.with_interval(interval);
+        let bar = Bar::new(at as f64, 0.6, length, hover).with_interval(interval);
         Some(Trace::Bars(Bars::new(&row.name, Colour::Variant(at), vec![bar])))
     };
-    let traces: Vec<Trace> = headrooms.variants.iter().enumerate().filter_map(bar).collect();
+    let traces = headrooms.variants.iter().enumerate().filter_map(bar).collect();
     let names = headrooms.variants.iter().enumerate().map(|(at, row)| (at as f64, row.name.clone()));
     let x = Axis::linear("variant", Unit::Plain).ranging(-0.5, headrooms.variants.len() as f64 - 0.5);
     let y = Axis::linear("times the demand", Unit::Plain);
@@ -388,10 +355,7 @@ fn chart(headrooms: &Headrooms) -> Chart {
                 not have."
             .into(),
         source: "the searches of the campaign".into(),
-        body: match traces.is_empty() {
-            true => Err("no variant has a number".into()),
-            false => Ok(Drawing::new(x.named(names), y, traces).following_bars(times)),
-        },
+        body: Drawing::new(x.named(names), y, traces).following_bars(times).or("no variant has a number"),
     }
 }
 
@@ -422,8 +386,8 @@ mod tests {
         new(name, searches.into_iter().map(SearchResult::judged).collect())
     }
 
-    fn pair(first: &Platform, second: &Platform) -> Pair {
-        Pair::of(first, second, Confidence::default())
+    fn pair(first: &Platform, second: &Platform) -> PlatformPair {
+        PlatformPair::of(first, second, Confidence::default())
     }
 
     #[test]

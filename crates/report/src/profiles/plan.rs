@@ -9,20 +9,17 @@ use super::{amount, known_facts, not_modelled_table};
 use crate::page::{Column, Page, Table};
 use slob_facts::format::{or_absent, signed_percent};
 
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanView {
     pub database: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub production: Option<String>,
     pub demand: Demand,
     pub plan: Planned,
     pub fit: Fit,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     pub runs: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_blocks: Option<u64>,
-    /// Parts of the demand that are not in the test.
     pub not_modelled: Vec<NotModelled>,
     pub notes: Vec<String>,
 }
@@ -50,7 +47,6 @@ fn reason(key: &str, parameters: &Parameters) -> &'static str {
     }
 }
 
-/// The plan as a file for `slob run`, with its reasons as comments.
 pub fn plan_conf(view: &PlanView) -> String {
     let mut conf = String::new();
     for line in plan_table(view).lines() {
@@ -112,15 +108,10 @@ impl PlanView {
         let heads = ["Demanded", "Planned", "Measured", "Difference %"];
         let mut table = Table::of_numbers(Column::left("Per second"), heads);
         for line in &self.fit.lines {
-            let cell = |value: Option<f64>| or_absent(value, |value| amount(line.unit, value));
-            let percent = line.percent;
-            table.row([
-                line.what.words().to_owned(),
-                cell(Some(line.demanded)),
-                cell(line.planned),
-                cell(line.measured),
-                or_absent(percent, signed_percent),
-            ]);
+            let amounts = [Some(line.demanded), line.planned, line.measured];
+            let amounts = amounts.map(|value| or_absent(value, |value| amount(line.unit, value)));
+            let percent = or_absent(line.percent, signed_percent);
+            table.row([line.what.words().to_owned()].into_iter().chain(amounts).chain([percent]));
         }
         page.table(&table);
         for line in &self.fit.lines {
@@ -146,9 +137,6 @@ impl PlanView {
     }
 
     pub(super) fn write_not_modelled(&self, page: &mut Page) {
-        if !self.not_modelled.is_empty() {
-            page.section("What the method does not model");
-            page.table(&not_modelled_table(&self.not_modelled));
-        }
+        page.table_under("What the method does not model", &not_modelled_table(&self.not_modelled));
     }
 }

@@ -1,20 +1,20 @@
 //! A stretch of production replayed on a platform: each interval beside production's own figures.
 
-use crate::{Answer, Outcome};
 use std::ops::Deref;
 
+use itertools::Itertools;
 use serde::Serialize;
-use slob_demand::{Figure, HeadroomStep, Histograms, RESPONSE, ReplayInterval, ReplayResult, length, times};
+use slob_demand::{Figure, Figures, RESPONSE, ReplayInterval, ReplayResult, length, times};
 
 use super::PlanView;
 use super::headroom::{BESIDE, waits_chart};
-use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit};
+use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Unit, known};
 use crate::html::layout::{Section, View, lead};
 use crate::page::{Column, Page, Table};
+use crate::{Answer, Outcome};
 use slob_facts::Grade;
 use slob_facts::format::{duration_us, fixed, or_absent, plural, significant};
 
-/// The plan of its mix was calibrated at 1x.
 #[derive(Clone, Debug, Serialize)]
 pub struct Replay {
     pub plan: PlanView,
@@ -64,14 +64,10 @@ impl Replay {
             times(self.compress),
             plural(all as u64, "interval")
         ));
-        let slower: Vec<&ReplayInterval> = self
-            .replayed()
-            .map(|(interval, _)| interval)
-            .filter(|interval| !interval.slower.is_empty())
-            .collect();
+        let slower = self.replayed().map(|(own, _)| own).filter(|own| !own.slower.is_empty()).collect_vec();
         let first = self.broken().next();
-        sentences
-            .extend(first.map(|first| format!("First at {}: {}.", first.slot.begin_words(), first.outcome)));
+        let first = first.map(|first| format!("First at {}: {}.", first.slot.begin_words(), first.outcome));
+        sentences.extend(first);
         sentences.push(match slower.first() {
             None => "Nowhere was this platform slower than production, as far as both measure latencies."
                 .to_owned(),
@@ -98,56 +94,36 @@ impl Replay {
         let mut table = Table::of_numbers(Column::left("Interval"), heads);
         for interval in &self.intervals {
             let production = interval.slot.production.as_ref().map(|own| own.figures.times(self.multiply));
-            let here = interval.step.as_ref().map(|step| &step.figures);
-            let reads = [here.and_then(|own| own.reads()), production.as_ref().and_then(|own| own.reads())];
-            let pair = |figure: Figure, unit: f64| {
-                [here.and_then(|own| own.get(figure)), production.as_ref().and_then(|own| own.get(figure))]
-                    .map(|value| or_absent(value, |value| significant(value / unit)))
+            let both = [interval.step.as_ref().map(|step| &step.figures), production.as_ref()];
+            let pair = |of: &dyn Fn(&Figures) -> Option<f64>| {
+                both.map(|own| or_absent(own.and_then(of), significant))
             };
-            let [reads, there] = reads.map(|value| or_absent(value, significant));
-            let ([redo, redo_there], [commits, commits_there]) =
-                (pair(Figure::RedoBytes, 1e6), pair(Figure::Commits, 1.0));
+            let pairs = [
+                pair(&|own| own.reads()),
+                pair(&|own| Some(own.get(Figure::RedoBytes)? / 1e6)),
+                pair(&|own| own.get(Figure::Commits)),
+            ];
             let kept = or_absent(interval.step.as_ref(), |step| fixed(step.kept_percent, 1));
-            let rate = fixed(f64::from(interval.rate), 0);
-            table.row([
-                interval.slot.begin_words(),
-                rate,
-                kept,
-                reads,
-                there,
-                redo,
-                redo_there,
-                commits,
-                commits_there,
-            ]);
+            let begin = [interval.slot.begin_words(), fixed(f64::from(interval.rate), 0), kept];
+            table.row(begin.into_iter().chain(pairs.into_iter().flatten()));
         }
         table
     }
 
     fn latencies(&self) -> Table {
         let heads = ["Read mean", "(prod.)", "Commit", "(prod.)", "Response p99"].map(Column::right);
-        let first = [Column::left("Interval")];
-        let last = [Column::left("Outcome").at_most(40)];
-        let mut table = Table::new([&first[..], &heads, &last].concat());
+        let outcome = Column::left("Outcome").at_most(40);
+        let mut table = Table::new([Column::left("Interval")].into_iter().chain(heads).chain([outcome]));
         for interval in &self.intervals {
             let pair = |figure: Figure| {
                 let here = interval.step.as_ref().and_then(|step| step.figures.get(figure));
                 let there = interval.slot.production.as_ref().and_then(|own| own.figures.get(figure));
                 [here, there].map(|us| or_absent(us, duration_us))
             };
-            let ([read, read_there], [commit, commit_there]) = (pair(Figure::ReadUs), pair(Figure::CommitUs));
             let response = interval.step.as_ref().and_then(|step| step.latency(RESPONSE));
-            let response = or_absent(response, duration_us);
-            let outcome = interval.outcome.clone();
-            table.row([
-                interval.slot.begin_words(),
-                read,
-                read_there,
-                commit,
-                commit_there,
-                response,
-                outcome,
-            ]);
+            let pairs = [pair(Figure::ReadUs), pair(Figure::CommitUs)].into_iter().flatten();
+            let end = [or_absent(response, duration_us), interval.outcome.clone()];
+            table.row([interval.slot.begin_words()].into_iter().chain(pairs).chain(end));
         }
         table
     }
@@ -162,17 +138,12 @@ impl Replay {
         }
         table
     }
-
-    fn peak(&self) -> Option<(&ReplayInterval, &HeadroomStep)> {
-        self.replayed().max_by_key(|(interval, _)| interval.rate)
-    }
 }
 
 impl Answer for Replay {
     const NAME: &'static str = "replay";
 
-    fn page(&self) -> Page {
-        let mut page = Page::default();
+    fn write(&self, page: &mut Page) {
         page.section(&self.headline());
         page.paragraph(&self.answer());
         self.facts().for_each(|(name, fact)| page.fact(name, &fact));
@@ -184,34 +155,26 @@ impl Answer for Replay {
         page.section("Verdicts of the run");
         page.table(&self.verdicts());
         page.section("The plan, as it was calibrated");
-        self.plan.write_fit(&mut page);
-        page
+        self.plan.write_fit(page);
     }
 
     fn view(&self) -> View {
         let answer = Section::new("answer", "At a glance").part("", |page| {
             self.facts().for_each(|(name, fact)| page.fact(name, &fact));
-            self.notes.iter().chain(&self.plan.notes).for_each(|note| page.hanging("  -", note));
+            page.list(self.notes.iter().chain(&self.plan.notes));
         });
-        let peak = self.peak();
-        let histograms =
-            |of: fn(&(&ReplayInterval, &HeadroomStep)) -> Option<Histograms>| peak.as_ref().and_then(of);
-        let (there, here) = (
-            histograms(|(interval, _)| Some(interval.slot.production.as_ref()?.histograms.clone()))
-                .unwrap_or_default(),
-            histograms(|(_, step)| Some(step.histograms.clone())).unwrap_or_default(),
-        );
-        let waits =
-            |name: &'static str, title: &str| waits_chart(name, title, there.get(name), here.get(name));
+        let peak = self.replayed().max_by_key(|(interval, _)| interval.rate);
+        let waits = |name: &'static str, title: &str| {
+            let there =
+                peak.and_then(|(interval, _)| interval.slot.production.as_ref()?.histograms.get(name));
+            waits_chart(name, title, there, peak.and_then(|(_, step)| step.histograms.get(name)))
+        };
+        let us = |figure| move |own: &Figures| Some(own.get(figure)? / 1e6);
         let rates = Section::new("rates", "Hour by hour").charts(vec![
             chart(self, "reads", "Reads per second", Unit::Count, |own| own.reads()),
             chart(self, "redo", "Redo, bytes per second", Unit::Plain, |own| own.get(Figure::RedoBytes)),
-            chart(self, "read-latency", "Read of a block, mean", Unit::Seconds, |own| {
-                Some(own.get(Figure::ReadUs)? / 1e6)
-            }),
-            chart(self, "commit-latency", "Wait for a commit, mean", Unit::Seconds, |own| {
-                Some(own.get(Figure::CommitUs)? / 1e6)
-            }),
+            chart(self, "read-latency", "Read of a block, mean", Unit::Seconds, us(Figure::ReadUs)),
+            chart(self, "commit-latency", "Wait for a commit, mean", Unit::Seconds, us(Figure::CommitUs)),
         ]);
         let beside = Section::new("beside", BESIDE)
             .part("Work of each interval", |page| page.table(&self.work()))
@@ -227,7 +190,6 @@ impl Answer for Replay {
             title: format!("Replay: {}", self.plan.database),
             heading: self.headline(),
             lead: lead(&self.answer()),
-            has_links: true,
             sections: vec![answer, rates, beside, verdicts, fit],
             source: "From the profile and the records of the runs alone.".into(),
         }
@@ -250,31 +212,17 @@ impl Answer for Replay {
     }
 }
 
-fn chart(
-    replay: &Replay,
-    id: &str,
-    title: &str,
-    unit: Unit,
-    of: impl Fn(&slob_demand::Figures) -> Option<f64>,
-) -> Chart {
+fn chart(replay: &Replay, id: &str, title: &str, unit: Unit, of: impl Fn(&Figures) -> Option<f64>) -> Chart {
     let hours = |interval: &ReplayInterval| (interval.slot.from_s + interval.slot.seconds / 2.0) / 3600.0;
     let x: Vec<f64> = replay.intervals.iter().map(hours).collect();
     let production =
         |interval: &ReplayInterval| of(&interval.slot.production.as_ref()?.figures.times(replay.multiply));
     let here = |interval: &ReplayInterval| of(&interval.step.as_ref()?.figures);
-    let lines = [
-        Line {
-            stroke: Stroke::Dash,
-            ..Line::new(
-                "production",
-                Colour::Variant(0),
-                x.clone(),
-                replay.intervals.iter().map(production).collect(),
-            )
-        },
-        Line::new("here", Colour::Variant(1), x, replay.intervals.iter().map(here).collect()),
-    ];
-    let traces: Vec<Trace> = lines.into_iter().filter(Line::is_known).map(Trace::Line).collect();
+    let line = |name: &str, place, of: &dyn Fn(&ReplayInterval) -> Option<f64>| {
+        Line::new(name, Colour::Variant(place), x.clone(), replay.intervals.iter().map(of).collect())
+    };
+    let production = Line { stroke: Stroke::Dash, ..line("production", 0, &production) };
+    let traces = known([production, line("here", 1, &here)]);
     let begin = replay.intervals.first().map(|first| first.slot.begin_words()).unwrap_or_default();
     let multiple = match replay.multiply {
         1.0 => String::new(),
@@ -287,9 +235,6 @@ fn chart(
         title: title.to_owned(),
         about: format!("Hours of production from {begin} on. Dashed: production{multiple}."),
         source: "the profile, and the samples of the run at the edges of each interval".into(),
-        body: match drawing.traces.is_empty() {
-            true => Err("neither production nor this platform measured it".into()),
-            false => Ok(Drawing { marks, ..drawing }),
-        },
+        body: Drawing { marks, ..drawing }.or("neither production nor this platform measured it"),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use itertools::Itertools;
 use slob_host::DeviceCounters;
 use slob_measure::Counter;
 use slob_record::{DeviceRecord, EndpointRecord, Interval, LossRecord, Mark, ObservedRecord, Record};
@@ -22,34 +23,29 @@ pub(super) fn endpoints(page: &mut Page, figures: &Run<'_>) {
     page.section("Endpoints");
     let (operations, redo) = (figure::OPERATIONS_PER_S.short, figure::REDO_MB_PER_S.short);
     let heads = ["Sessions", operations, "p50 us", "p99 us", "Logical/s", "Physical/s", redo];
-    let rows = record.endpoints.iter().map(|endpoint| endpoint_row(endpoint, window.seconds));
-    page.table(&Table::of_numbers(Column::left("Endpoint").at_most(32), heads).with_rows::<Cell>(rows));
-    for endpoint in &record.endpoints {
-        if let Some(first) = &endpoint.shares_with {
+    let row = |endpoint: &EndpointRecord| {
+        let latency = merged(endpoint.operations.values().map(|kind| &kind.latency));
+        let counted = |name| Some(endpoint.counters.as_ref()?.get(name)? as f64 / window.seconds);
+        [
+            endpoint.endpoint.as_str().into(),
+            u64::from(endpoint.sessions).into(),
+            Format::Whole.cell(latency.count() as f64 / window.seconds),
+            Format::Micros.cell(percentile_us(&latency, 50.0)),
+            Format::Micros.cell(percentile_us(&latency, 99.0)),
+            Format::Whole.cell(counted(Counter::LogicalReads)),
+            Format::Whole.cell(counted(Counter::PhysicalReads)),
+            Format::Tenths.cell(counted(Counter::RedoBytes).map(|bytes| bytes / 1e6)),
+        ]
+    };
+    let table = Table::of_numbers(Column::left("Endpoint").at_most(32), heads);
+    page.table(&table.with_rows::<Cell>(record.endpoints.iter().map(row)));
+    for EndpointRecord { endpoint, shares_with, .. } in &record.endpoints {
+        if let Some(first) = shares_with {
             page.paragraph(&format!(
-                "{} is the same server as {first}; its counters stand for both.",
-                endpoint.endpoint
+                "{endpoint} is the same server as {first}; its counters stand for both."
             ));
         }
     }
-}
-
-fn endpoint_row(endpoint: &EndpointRecord, seconds: f64) -> [Cell; 8] {
-    let latency = merged(endpoint.operations.values().map(|kind| &kind.latency));
-    let counted = |name| {
-        let value = endpoint.counters.as_ref().and_then(|counters| counters.get(name));
-        value.map(|value| value as f64 / seconds)
-    };
-    [
-        endpoint.endpoint.as_str().into(),
-        u64::from(endpoint.sessions).into(),
-        Format::Whole.cell(latency.count() as f64 / seconds),
-        Format::Micros.cell(percentile_us(&latency, 50.0)),
-        Format::Micros.cell(percentile_us(&latency, 99.0)),
-        Format::Whole.cell(counted(Counter::LogicalReads)),
-        Format::Whole.cell(counted(Counter::PhysicalReads)),
-        Format::Tenths.cell(counted(Counter::RedoBytes).map(|bytes| bytes / 1e6)),
-    ]
 }
 
 pub(super) fn hosts(page: &mut Page, figures: &Run<'_>) {
@@ -57,9 +53,11 @@ pub(super) fn hosts(page: &mut Page, figures: &Run<'_>) {
     if record.observed.len() < 2 {
         return;
     }
-    let mut servers: Vec<&ObservedRecord> = record.observed.iter().collect();
     // A server without figures comes last.
-    servers.sort_by(|a, b| limits(b).partial_cmp(&limits(a)).unwrap_or(Ordering::Equal));
+    let nearest = |a: &&ObservedRecord, b: &&ObservedRecord| {
+        limits(b).partial_cmp(&limits(a)).unwrap_or(Ordering::Equal)
+    };
+    let servers = record.observed.iter().sorted_by(nearest).collect_vec();
     let table = |page: &mut Page, heads: [&str; 7], cells: fn(&ObservedRecord) -> [Cell; 7]| {
         let row = |server: &&ObservedRecord| {
             let name = server.endpoint.as_deref().unwrap_or_default().into();
@@ -69,22 +67,16 @@ pub(super) fn hosts(page: &mut Page, figures: &Run<'_>) {
         page.table(&Table::of_numbers(name, heads).with_rows(servers.iter().map(row)));
     };
     page.section("Hosts of the endpoints");
-    table(
-        page,
-        ["Host CPU %", "Server CPUs", "May use", "Used %", "Held up %", "Held up s", "Trip ms"],
-        host_cpu_cells,
-    );
+    let heads = ["Host CPU %", "Server CPUs", "May use", "Used %", "Held up %", "Held up s", "Trip ms"];
+    table(page, heads, host_cpu_cells);
     page.paragraph(
         "The first one came nearest to a limit: of its host's CPUs, of those that the server may use, or of its device's \
          time. Held up: in percent of its quota's periods, and in seconds summed over CPUs (throttling). Trip: the host was looked at \
          within that time of each edge of the window.",
     );
     page.line("");
-    table(
-        page,
-        ["Reads/s", "Read MB/s", "Mean us", "Writes/s", "Busy %", "Log writes/s", "Log MB/s"],
-        host_device_cells,
-    );
+    let heads = ["Reads/s", "Read MB/s", "Mean us", "Writes/s", "Busy %", "Log writes/s", "Log MB/s"];
+    table(page, heads, host_device_cells);
     page.paragraph(
         "Reads and writes: of the device behind the data, for everybody on that host. Log: of the device behind the log, where \
          that is another one.",
@@ -138,9 +130,7 @@ fn device_busy(server: &ObservedRecord) -> Option<f64> {
 /// In percent, the highest first: servers of one host differ by the others.
 fn limits(server: &ObservedRecord) -> Vec<f64> {
     let shares = [host_busy(server), server_used_percent(server), device_busy(server)];
-    let mut shares: Vec<f64> = shares.into_iter().flatten().collect();
-    shares.sort_by(|a, b| b.total_cmp(a));
-    shares
+    shares.into_iter().flatten().sorted_by(|a, b| b.total_cmp(a)).collect()
 }
 
 pub(super) fn slices(page: &mut Page, figures: &Run<'_>) {
@@ -154,10 +144,9 @@ pub(super) fn slices(page: &mut Page, figures: &Run<'_>) {
     let device = figure::DEVICE_READS_PER_S.short;
     let heads = [operations, "p50 us", "p99 us", "Phys. reads/s", redo, "Host CPU %", device];
     let columns = heads.map(|head| Column::right(head).at_most(12));
-    let columns: Vec<Column> = std::iter::once(Column::left("From second")).chain(columns).collect();
+    let table = Table::new(std::iter::once(Column::left("From second")).chain(columns));
     let slices = intervals.chunks(intervals.len().div_ceil(SLICES));
-    let width_s = figures.record.series.width_s();
-    page.table(&Table::new(columns).with_rows(slices.map(|slice| slice_row(slice, width_s))));
+    page.table(&table.with_rows(slices.map(|slice| slice_row(slice, figures.record.series.width_s()))));
 }
 
 fn slice_row(intervals: &[(u64, Option<&Interval>)], width_s: u64) -> [Cell; 8] {
@@ -195,27 +184,23 @@ pub(super) fn sessions(page: &mut Page, figures: &Run<'_>) {
             Role::Reader => ", readers",
             Role::Writer => ", writers",
         });
-        let operations: Vec<f64> = sessions.iter().map(|session| session.operations() as f64).collect();
-        let means: Vec<f64> =
-            sessions.iter().filter_map(|session| session_mean_us(record, session)).collect();
+        let operations = sessions.iter().map(|session| session.operations() as f64).collect_vec();
+        let means = sessions.iter().filter_map(|session| session_mean_us(record, session)).collect_vec();
         table.row(spread_row(&format!("Operations{of_role}"), &operations, Format::Whole));
         table.row(spread_row(&format!("Mean latency (us){of_role}"), &means, Format::Micros));
         let window_us = figure::WINDOW_S.of(figures).map(|seconds| seconds * 1e6);
         let waiting =
             sessions.iter().filter_map(|session| ratio(100.0 * session.waiting_us? as f64, window_us?));
-        let waiting: Vec<f64> = waiting.collect();
+        let waiting = waiting.collect_vec();
         if !waiting.is_empty() {
-            table.row(spread_row(
-                &format!("Waiting outside operations (%){of_role}"),
-                &waiting,
-                Format::Percent,
-            ));
+            let name = format!("Waiting outside operations (%){of_role}");
+            table.row(spread_row(&name, &waiting, Format::Percent));
         }
         is_wide |= spread_percent(&means).is_some_and(|spread| spread > WIDE_PERCENT);
     }
     page.table(&table);
-    let by_mean =
-        record.sessions.iter().filter_map(|session| Some((session, session_mean_us(record, session)?)));
+    let sessions = || record.sessions.iter();
+    let by_mean = sessions().filter_map(|session| Some((session, session_mean_us(record, session)?)));
     let slowest = by_mean.max_by(|a, b| a.1.total_cmp(&b.1));
     if let Some((session, mean)) = slowest.filter(|_| is_wide) {
         page.paragraph(&format!(
@@ -226,8 +211,7 @@ pub(super) fn sessions(page: &mut Page, figures: &Run<'_>) {
             or_absent(session.max_us, duration_us)
         ));
     }
-    let failed =
-        || record.sessions.iter().filter_map(|session| Some((session.session, session.error.as_ref()?)));
+    let failed = || sessions().filter_map(|session| Some((session.session, session.error.as_ref()?)));
     for (session, error) in failed().take(ERRORS) {
         page.paragraph(&format!("Session {session} ended with an error: {error}"));
     }
@@ -243,7 +227,6 @@ fn spread_row(name: &str, values: &[f64], format: Format) -> [Cell; 5] {
     [name.into(), least, median, most, Format::Percent.cell(spread_percent(values))]
 }
 
-/// In percent of the median.
 fn spread_percent(values: &[f64]) -> Option<f64> {
     let (least, most) = (summary::minimum(values)?, summary::maximum(values)?);
     ratio(100.0 * (most - least), summary::median(values)?)
@@ -254,8 +237,7 @@ pub(super) fn losses(page: &mut Page, figures: &Run<'_>) {
     let record = figures.record;
     let Some(first) = record.losses.first() else { return };
     page.section("Lost sessions");
-    let back = record.losses.iter().filter_map(|loss| Some(loss.back_s? - loss.at_s));
-    let outages: Vec<f64> = back.collect();
+    let outages = record.losses.iter().filter_map(|loss| Some(loss.back_s? - loss.at_s)).collect_vec();
     page.paragraph(&format!(
         "{} {} of a session's database, the first {} s after the start; {} reconnected, after {} s at most. \
          Operations under way at that moment failed; sessions that reconnected repeated them.",
@@ -265,14 +247,9 @@ pub(super) fn losses(page: &mut Page, figures: &Run<'_>) {
         count(outages.len() as u64),
         fixed(outages.iter().copied().fold(0.0, f64::max), 2)
     ));
-    let columns = [
-        Column::right("At s"),
-        Column::right("Session"),
-        Column::left("Endpoint").at_most(24),
-        Column::right("Back after s"),
-        Column::left("On").at_most(24),
-        Column::left("Error").at_most(40),
-    ];
+    let [at, session, after] = ["At s", "Session", "Back after s"].map(Column::right);
+    let [endpoint, on] = ["Endpoint", "On"].map(|head| Column::left(head).at_most(24));
+    let columns = [at, session, endpoint, after, on, Column::left("Error").at_most(40)];
     let rows = record.losses.iter().take(SHOWN).map(|loss| loss_row(record, loss));
     page.table(&Table::new(columns).with_rows(rows));
     more_in_record(page, record.losses.len(), SHOWN);
@@ -348,17 +325,12 @@ pub(super) fn server_report(page: &mut Page, figures: &Run<'_>) {
         page.paragraph("Report and window cover different times: their figures are not compared.");
         return;
     }
-    let mut table =
-        Table::of_numbers(Column::left("Figure"), ["This run", "Server's report", "Difference %"]);
-    for pair in &report.pairs {
-        table.row([
-            pair.what.as_str().into(),
-            Format::Significant.cell(pair.ours),
-            Format::Significant.cell(pair.reported),
-            Format::SignedPercent.cell(pair.difference_percent()),
-        ]);
-    }
-    page.table(&table);
+    let table = Table::of_numbers(Column::left("Figure"), ["This run", "Server's report", "Difference %"]);
+    page.table(&table.with_rows(report.pairs.iter().map(|pair| {
+        let [ours, reported] = [pair.ours, pair.reported].map(|value| Format::Significant.cell(value));
+        let difference = Format::SignedPercent.cell(pair.difference_percent());
+        [pair.what.as_str().into(), ours, reported, difference]
+    })));
     let differs = |percent: Option<f64>| percent.is_none_or(|percent| percent.abs() > AGREE_PERCENT);
     let agreement = match report.pairs.iter().filter(|pair| differs(pair.difference_percent())).count() {
         0 => format!("All agree within {AGREE_PERCENT} %."),

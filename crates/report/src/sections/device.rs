@@ -81,10 +81,9 @@ pub(super) fn probe(page: &mut Page, figures: &Run<'_>) {
     }
     page.section("Device without a database (probe)");
     let Some(probe) = &record.probe else {
-        page.paragraph(
+        return page.paragraph(
             "The device has not been probed: `slob probe` shows what it can do without a database.",
         );
-        return;
     };
     steps(page, probe);
     if record.window.is_some() {
@@ -123,10 +122,9 @@ pub(super) fn steps(page: &mut Page, probe: &SavedProbe) {
     let rows = probe.result.steps.iter().map(row);
     page.table(&Table::of_numbers(Column::left("Step"), heads).with_rows::<Cell>(rows));
     for step in &probe.result.steps {
-        let remarks = [&step.error, &step.note].into_iter().flatten();
-        remarks.for_each(|remark| {
-            page.paragraph(&format!("{} {}: {remark}", step_name(step), step.sessions_or_depth));
-        });
+        let remarks = step.error.iter().chain(&step.note);
+        let name = format!("{} {}", step_name(step), step.sessions_or_depth);
+        remarks.for_each(|remark| page.paragraph(&format!("{name}: {remark}")));
     }
 }
 
@@ -142,20 +140,15 @@ fn step_name(step: &ProbeStep) -> &'static str {
 fn share_of_probe(figures: &Run<'_>) -> String {
     let reads = figure::DATABASE_READS_PER_S.of(figures).or(figure::PHYSICAL_READS_PER_S.of(figures));
     let (Some(reads), Some(ceiling)) = (reads, figure::CEILING_IOPS.of(figures)) else {
-        return match figure::CEILING_IOPS.of(figures) {
-            Some(_) => "This run's reads from the device are not known: there is nothing to compare.".into(),
-            None => {
-                "This probe is not a ceiling for this run: that needs direct I/O, the run's block size and a \
-                 completed step of random reads."
-                    .into()
-            }
-        };
+        let unknown = "This run's reads from the device are not known: there is nothing to compare.";
+        let no_ceiling = "This probe is not a ceiling for this run: that needs direct I/O, the run's block size and a \
+                          completed step of random reads.";
+        return if figure::CEILING_IOPS.of(figures).is_some() { unknown } else { no_ceiling }.into();
     };
     let (reads, ceiling) = (fixed(reads, 0), fixed(ceiling, 0));
     let Some(share) = figure::PERCENT_OF_CEILING.of(figures) else {
-        return format!(
-            "This run had {reads} reads/s from the device, {ABOVE_PROBE} Its best step had {ceiling} IOPS."
-        );
+        let best = format!("Its best step had {ceiling} IOPS.");
+        return format!("This run had {reads} reads/s from the device, {ABOVE_PROBE} {best}");
     };
     let sync = figure::PERCENT_OF_SYNC.of(figures).zip(figure::SYNC_IOPS.of(figures)).map(|(share, iops)| {
         format!(
@@ -166,13 +159,9 @@ fn share_of_probe(figures: &Run<'_>) -> String {
         )
     });
     // The ceiling does not include this work of a server.
-    let checks = match figures.record.server.checks_blocks {
-        Some(true) => {
-            " The server also verifies the checksum of each block it reads, which takes CPU time that the device's \
-             ceiling does not include."
-        }
-        _ => "",
-    };
+    let checks = " The server also verifies the checksum of each block it reads, which takes CPU time that the device's \
+                  ceiling does not include.";
+    let checks = if figures.record.server.checks_blocks == Some(true) { checks } else { "" };
     format!(
         "This run had {reads} reads/s from the device: {} % of its ceiling of {ceiling} IOPS{}.{checks}",
         percent(share),
@@ -235,10 +224,10 @@ impl<'a> Probed<'a> {
             return Err(NoComparison::Unlike { block_bytes });
         }
         let sessions = record.workload.sessions();
-        let queued =
-            completed(&probe.result, StepKind::AsyncRead).max_by(|a, b| a.1.iops.total_cmp(&b.1.iops));
-        let distance = |step: &ProbeStep| step.sessions_or_depth.abs_diff(sessions);
-        let sync = completed(&probe.result, StepKind::SyncRead).min_by_key(|(step, _)| distance(step));
+        let [queued, sync] =
+            [StepKind::AsyncRead, StepKind::SyncRead].map(|kind| completed(&probe.result, kind));
+        let queued = queued.max_by(|a, b| a.1.iops.total_cmp(&b.1.iops));
+        let sync = sync.min_by_key(|(step, _)| step.sessions_or_depth.abs_diff(sessions));
         if queued.is_none() && sync.is_none() {
             return Err(NoComparison::NoReads);
         }

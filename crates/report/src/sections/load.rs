@@ -1,5 +1,6 @@
 //! The load: amounts per second, CPU, latencies of operations and of the database's reads and writes, wait events.
 
+use itertools::Itertools;
 use slob_host::CpuSplit;
 use slob_measure::{Counter, OpKind};
 use slob_record::Record;
@@ -18,7 +19,6 @@ use slob_facts::measured::{
 use slob_facts::table::{Cell, Table};
 use slob_facts::{Figure, Run, figure};
 
-/// The load profile of AWR.
 pub(super) fn profile(page: &mut Page, figures: &Run<'_>) {
     page.section("Load profile");
     let heads = ["Per second", "Per operation", "Per transaction"];
@@ -68,12 +68,9 @@ fn blocks_per_request(record: &Record) -> Option<String> {
     let requests = counter(record, Counter::PhysicalReadRequests)? as f64;
     let each = ratio(blocks, requests)?;
     let scans = record.operations.get(&OpKind::Scan).is_some_and(|scans| scans.operations > 0);
-    let advice = if each > SINGLE_BLOCKS && !scans {
-        " That is not single-block I/O: the server read ahead, or combined blocks into larger reads. Check its \
-         read-ahead settings, or compare blocks per second, not requests."
-    } else {
-        ""
-    };
+    let advice = " That is not single-block I/O: the server read ahead, or combined blocks into larger reads. Check its \
+                  read-ahead settings, or compare blocks per second, not requests.";
+    let advice = if each > SINGLE_BLOCKS && !scans { advice } else { "" };
     Some(format!("Blocks per physical read request: {each:.2}.{advice}"))
 }
 
@@ -129,10 +126,9 @@ pub(super) fn cpu(page: &mut Page, figures: &Run<'_>) {
         figure::LOGICAL_READS_PER_DB_CPU_S.show(figures),
     ));
     let known = PER_CORE_AND_PRICE.iter().filter(|figure| figure.of(figures).is_some());
-    let known: Vec<String> =
-        known.map(|figure| format!("{}: {}", figure.title, figure.show(figures))).collect();
+    let known = known.map(|figure| format!("{}: {}", figure.title, figure.show(figures))).join("; ");
     if !known.is_empty() {
-        page.paragraph(&format!("Reads and writes together: {}.", known.join("; ")));
+        page.paragraph(&format!("Reads and writes together: {known}."));
     }
     let busy_s = figure::HOST_BUSY_S.of(figures);
     if busy_s.is_some_and(|busy_s| figure::DB_CPU_S.of(figures) > Some(busy_s)) {
@@ -171,10 +167,8 @@ pub(super) fn operations(page: &mut Page, figures: &Run<'_>) {
         ));
     }
     if all.beyond_range() > 0 {
-        page.paragraph(&format!(
-            "{} operations took longer than 73 minutes; they count as such.",
-            count(all.beyond_range())
-        ));
+        let many = count(all.beyond_range());
+        page.paragraph(&format!("{many} operations took longer than 73 minutes; they count as such."));
     }
 }
 
@@ -254,18 +248,13 @@ fn steps(page: &mut Page, record: &Record) {
     }
     page.line("");
     let heads = ["Rate/s", "Done/s", "Done %"];
-    let mut table = Table::of_numbers(Column::left("RATE from second"), heads);
-    for load in loads {
-        let (rate, done) = load.per_second();
-        let share = or_absent(load.share(), |share| percent(100.0 * share));
-        table.row([
-            plain_number(load.step_from_s.unwrap_or_default()),
-            fixed(rate, 1),
-            fixed(done, 1),
-            share,
-        ]);
-    }
-    page.table(&table);
+    page.table(&Table::of_numbers(Column::left("RATE from second"), heads).with_rows(loads.iter().map(
+        |load| {
+            let (rate, done) = load.per_second();
+            let share = or_absent(load.share(), |share| percent(100.0 * share));
+            [plain_number(load.step_from_s.unwrap_or_default()), fixed(rate, 1), fixed(done, 1), share]
+        },
+    )));
 }
 
 fn latency_row(name: &str, latency: &Histogram) -> Vec<Cell> {
@@ -284,22 +273,13 @@ pub(super) fn histograms(page: &mut Page, figures: &Run<'_>) {
         };
         let by = if is_kernels { ", by the kernel's trace" } else { "" };
         page.section(&format!("{} latency{by}", capitalised(name)));
+        let mean = Format::Micros.cell(latency_mean_us(record, kind)).show();
+        let [p50, p90, p99, p999, max] = [50.0, 90.0, 99.0, 99.9, 100.0].map(at);
         page.paragraph(&format!(
-            "Microseconds: mean {}, p50 {}, p90 {}, p99 {}, p99.9 {}, max {}.",
-            Format::Micros.cell(latency_mean_us(record, kind)).show(),
-            at(50.0),
-            at(90.0),
-            at(99.0),
-            at(99.9),
-            at(100.0)
+            "Microseconds: mean {mean}, p50 {p50}, p90 {p90}, p99 {p99}, p99.9 {p999}, max {max}."
         ));
-        let columns = [
-            Column::left("Latency"),
-            Column::right("Count"),
-            Column::right("%"),
-            Column::right("Cumulative %"),
-            Column::left(""),
-        ];
+        let [count, percent, cumulative] = ["Count", "%", "Cumulative %"].map(Column::right);
+        let columns = [Column::left("Latency"), count, percent, cumulative, Column::left("")];
         page.table(&Table::new(columns).with_rows(histogram_rows(&histogram, is_coarse)));
     }
 }
@@ -313,7 +293,6 @@ fn edges() -> impl Iterator<Item = (u64, String)> {
 
 /// One empty range is on either side.
 fn histogram_rows(histogram: &Histogram, is_coarse: bool) -> Vec<[String; 5]> {
-    /// Length of a bar for everything.
     const BAR: f64 = 40.0;
     let counts = counts_by_edge(histogram, is_coarse);
     let filled = |(_, n): &(String, u64)| *n > 0;
@@ -335,46 +314,32 @@ fn histogram_rows(histogram: &Histogram, is_coarse: bool) -> Vec<[String; 5]> {
 fn counts_by_edge(histogram: &Histogram, is_coarse: bool) -> Vec<(String, u64)> {
     // Bounds of databases are at an edge or just above it, as 2^20 us are above a second. They belong below it.
     let slack = if is_coarse { 1.06 } else { 1.0 };
-    let mut low = 0;
-    let mut counts = Vec::new();
-    for (high, name) in edges() {
-        let high = (high as f64 * slack) as u64;
-        counts.push((name, histogram.count_in(low, high)));
-        low = high;
-    }
-    counts.push(("> 1 s".to_owned(), histogram.count_in(low, u64::MAX)));
-    counts
+    let edges = edges().map(|(high, name)| ((high as f64 * slack) as u64, name));
+    let ends = [(0, String::new())].into_iter().chain(edges).chain([(u64::MAX, "> 1 s".to_owned())]);
+    ends.tuple_windows().map(|((low, _), (high, name))| (name, histogram.count_in(low, high))).collect()
 }
 
 pub(super) fn events(page: &mut Page, figures: &Run<'_>) {
     let (events, db_time_s) = (timed_events(figures.record), figure::DB_TIME_S.of(figures));
+    page.table_under("Top timed events", &event_table(&events, db_time_s));
     if !events.is_empty() {
-        page.section("Top timed events");
-        page.table(&event_table(&events, db_time_s));
         page.paragraph(&event_explanation(figures.record, &events, db_time_s));
     }
 }
 
 pub(super) fn background_events(page: &mut Page, figures: &Run<'_>) {
     let own = figures.record.events.iter().filter(|event| event.background);
-    let events: Vec<TimedEvent> = own.map(TimedEvent::of).collect();
-    if !events.is_empty() {
-        page.section("The server's own processes");
-        page.table(&event_table(&events, None));
-    }
+    page.table_under(
+        "The server's own processes",
+        &event_table(&own.map(TimedEvent::of).collect_vec(), None),
+    );
 }
 
 fn event_table(events: &[TimedEvent], db_time_s: Option<f64>) -> Table {
     const TOP: usize = 10;
-    let columns = [
-        Column::left("Event").at_most(38),
-        Column::left("Class").at_most(16),
-        Column::right("Waits"),
-        Column::right("Time s"),
-        Column::right("Mean us"),
-        Column::right("% DB time"),
-    ];
-    Table::new(columns).with_rows(events.iter().take(TOP).map(|event| {
+    let names = [Column::left("Event").at_most(38), Column::left("Class").at_most(16)];
+    let numbers = ["Waits", "Time s", "Mean us", "% DB time"].map(Column::right);
+    Table::new(names.into_iter().chain(numbers)).with_rows(events.iter().take(TOP).map(|event| {
         let mean_us = event.waits.and_then(|waits| ratio(event.time_s * 1e6, waits as f64));
         let share = db_time_s.and_then(|db_time_s| ratio(100.0 * event.time_s, db_time_s));
         [

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use itertools::Itertools;
 use slob_host::{Device, Disk};
 use slob_record::{
     ConfigEntry, HostRecord, LoadRecord, ObservedRecord, Record, SchemaRecord, ServerRecord, UntilSteady,
@@ -25,7 +26,7 @@ pub(super) fn test(page: &mut Page, figures: &Run<'_>) {
     match &record.host {
         Some(host) => self::host(page, host),
         None => {
-            page.fact("Host", "- (host counters were switched off, or the run ended before they were read)");
+            page.fact("Host", "- (host counters were switched off, or the run ended before they were read)")
         }
     }
     record.observed.iter().for_each(|server| observed(page, server));
@@ -60,10 +61,8 @@ fn host(page: &mut Page, host: &HostRecord) {
     let model = info.cpu_model.as_deref().unwrap_or(ABSENT);
     let kind = info.virtualisation.as_deref().map(|kind| format!("; virtual: {kind}")).unwrap_or_default();
     let os = info.os.as_deref().unwrap_or(ABSENT);
-    page.fact(
-        "Host",
-        &format!("{}; {os}, kernel {}, {}{kind}", info.hostname, info.kernel, info.architecture),
-    );
+    let (name, kernel) = (&info.hostname, &info.kernel);
+    page.fact("Host", &format!("{name}; {os}, kernel {kernel}, {}{kind}", info.architecture));
     let cores = info.cores.map(|n| format!(", {}", plural(u64::from(n), "core"))).unwrap_or_default();
     let sockets = info.sockets.map(|n| format!(" in {}", plural(u64::from(n), "socket"))).unwrap_or_default();
     page.fact("CPUs", &format!("{cpus}{usable}{cores}{sockets}; {model}"));
@@ -100,10 +99,9 @@ pub(super) fn device(page: &mut Page, device: &Device) {
             spins.map(str::to_owned),
             disk.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
         ];
-        let facts: Vec<String> = facts.into_iter().flatten().collect();
-        format!("{} ({})", disk.id.name, facts.join(", "))
+        format!("{} ({})", disk.id.name, facts.into_iter().flatten().join(", "))
     };
-    let disks = device.disks.iter().map(disk).collect::<Vec<_>>().join("; ");
+    let disks = device.disks.iter().map(disk).join("; ");
     // The counters are those of the device on top, so that it is named first.
     let top = device.top.as_ref().filter(|top| device.disks.iter().all(|disk| disk.id != **top));
     let name = match (top, disks.is_empty()) {
@@ -113,10 +111,8 @@ pub(super) fn device(page: &mut Page, device: &Device) {
         (None, true) => ABSENT.into(),
     };
     page.fact("Device", &name);
-    page.fact(
-        "File system",
-        &format!("{} on {}, of {}", device.file_system, device.mount_point.display(), device.mount_source),
-    );
+    let (place, source) = (device.mount_point.display(), &device.mount_source);
+    page.fact("File system", &format!("{} on {place}, of {source}", device.file_system));
     if !device.stack.is_empty() {
         page.fact("Stack", &device.stack.join(" > "));
     }
@@ -127,15 +123,10 @@ pub(super) fn device(page: &mut Page, device: &Device) {
 
 fn workload(page: &mut Page, record: &Record) {
     let workload = &record.workload;
-    page.fact(
-        "Sessions",
-        &format!(
-            "{} = {} x {}",
-            count(u64::from(workload.sessions())),
-            plural(u64::from(workload.schemas.get()), "schema"),
-            plural(u64::from(workload.threads_per_schema.get()), "thread")
-        ),
-    );
+    let sessions = count(u64::from(workload.sessions()));
+    let schemas = plural(u64::from(workload.schemas.get()), "schema");
+    let threads = plural(u64::from(workload.threads_per_schema.get()), "thread");
+    page.fact("Sessions", &format!("{sessions} = {schemas} x {threads}"));
     page.fact("Scale", &scale(workload, record.server.block_bytes));
     page.fact("Operations", &operations(workload));
     page.fact("Window", &window(record));
@@ -190,7 +181,7 @@ fn until_steady_words(until: &UntilSteady) -> String {
     let Some(since_s) = until.since_s else {
         return format!("not known: the run ended before there was enough to compare; {tolerance}");
     };
-    let each: Vec<String> = rates.iter().map(|rate| fixed(*rate, 0)).collect();
+    let each = rates.iter().map(|rate| fixed(*rate, 0)).join(", ");
     let ends = summary::minimum(rates).zip(summary::maximum(rates)).zip(summary::mean(rates));
     let spread = ends.and_then(|((low, high), mean)| ratio(100.0 * (high - low), mean));
     format!(
@@ -198,7 +189,7 @@ fn until_steady_words(until: &UntilSteady) -> String {
         if until.reached { "reached" } else { "NOT reached" },
         rates.len(),
         until.window_s,
-        each.join(", "),
+        each,
         or_absent(spread, |spread| fixed(spread, 1)),
     )
 }
@@ -219,15 +210,12 @@ fn window(record: &Record) -> String {
 
 pub(super) fn server(page: &mut Page, figures: &Run<'_>) {
     let server = &figures.record.server;
-    if !server.settings.is_empty() {
-        page.section("Settings that change results");
-        let columns = [Column::left("Setting").at_most(36), Column::left("Value").at_most(60)];
-        let rows = server.settings.iter().map(|setting| [setting.name.clone(), setting.value.clone()]);
-        page.table(&Table::new(columns).with_rows(rows));
-    }
+    let columns = [Column::left("Setting").at_most(36), Column::left("Value").at_most(60)];
+    let rows = server.settings.iter().map(|setting| [setting.name.clone(), setting.value.clone()]);
+    page.table_under("Settings that change results", &Table::new(columns).with_rows(rows));
     if !server.advice.is_empty() {
         page.section("Advice");
-        server.advice.iter().for_each(|advice| page.hanging("  -", advice));
+        page.list(&server.advice);
     }
 }
 
@@ -302,12 +290,9 @@ pub(super) fn configuration(page: &mut Page, figures: &Run<'_>) {
     }
     page.section("Configuration");
     let is_set = |entry: &&ConfigEntry| !entry.origin.starts_with("default");
-    let set: Vec<&ConfigEntry> = record.configuration.iter().filter(is_set).collect();
-    let columns = [
-        Column::left("Parameter").at_most(30),
-        Column::left("Value").at_most(36),
-        Column::left("Set by").at_most(26),
-    ];
+    let set = record.configuration.iter().filter(is_set).collect_vec();
+    let columns = [("Parameter", 30), ("Value", 36), ("Set by", 26)];
+    let columns = columns.map(|(head, most)| Column::left(head).at_most(most));
     let rows = set.iter().map(|entry| [entry.key.clone(), entry.value.clone(), entry.origin.clone()]);
     if !set.is_empty() {
         page.table(&Table::new(columns).with_rows(rows));
@@ -323,7 +308,7 @@ pub(super) fn notes(page: &mut Page, figures: &Run<'_>) {
     let notes = &figures.record.notes;
     if !notes.is_empty() {
         page.section("Notes");
-        notes.iter().for_each(|note| page.hanging("  -", note));
+        page.list(notes);
     }
 }
 
@@ -334,19 +319,14 @@ pub(super) fn sources(page: &mut Page, figures: &Run<'_>) {
 }
 
 pub(crate) fn source_words(record: &Record) -> String {
-    let clock = if record.server.batches_in_server && !record.server.embedded {
-        "the server's clock around each operation"
-    } else {
-        "this program's clock around each operation"
-    };
-    let coarse = if record.latencies.iter().all(|(_, latency)| latency.exact.is_none()) {
-        ""
-    } else {
-        ", but those marked '<=' are upper bounds: the database counts these latencies in buckets, each twice as \
-         wide as the one before; their mean is exact"
-    };
+    let in_server = record.server.batches_in_server && !record.server.embedded;
+    let whose = if in_server { "the server's" } else { "this program's" };
+    let coarse = ", but those marked '<=' are upper bounds: the database counts these latencies in buckets, each twice as \
+                  wide as the one before; their mean is exact";
+    let is_exact = record.latencies.iter().all(|(_, latency)| latency.exact.is_none());
+    let coarse = if is_exact { "" } else { coarse };
     format!(
-        "Operation latency: {clock}. Reads, writes, redo, commits, events: the database's own counters, between two \
+        "Operation latency: {whose} clock around each operation. Reads, writes, redo, commits, events: the database's own counters, between two \
          snapshots that bound the window. CPU: /proc. Device: the kernel's block statistics. Percentiles are within \
          0.8 % of the exact value{coarse}; '-' means not known. MB = 10^6 bytes, MiB = 2^20. {}.",
         digest_words(record)

@@ -1,6 +1,7 @@
 use crate::Answer;
 use jiff::SignedDuration;
 use slob_measure::OpKind;
+use slob_record::Record;
 
 use super::*;
 use slob_facts::figure;

@@ -1,9 +1,10 @@
 //! Trends as text and as a page with charts.
 
+use itertools::Itertools;
 use jiff::Timestamp;
 
 use super::{ChangePoint, Course, FigureTrend, Found, HistoryTrend, MissedSlot, RunAt, Trend};
-use crate::change::{range, shown_percent};
+use crate::change::{range, said_once, shown_percent};
 use crate::group::write_verdicts;
 use crate::html::chart::{Axis, Chart, Colour, Drawing, Line, Stroke, Trace, Unit, time_unit};
 use crate::html::layout::{Section, View, lead};
@@ -13,10 +14,10 @@ use slob_facts::figure::Better;
 use slob_facts::format::{ABSENT, Format, or_absent, plural, signed_percent};
 use slob_facts::table::Cell;
 use slob_facts::{Figure, Grade};
+use slob_stats::Comparison;
 
 use crate::Answer;
 
-/// The table of runs has the others.
 const MOST_MISSED: usize = 5;
 
 fn day_and_time(at: Timestamp) -> String {
@@ -28,7 +29,7 @@ const ABOUT: &str = "E-divisive with a permutation test: in a series without a c
                      95 % interval, of a day or more. Times are UTC.";
 
 impl HistoryTrend {
-    fn changes(&self) -> impl Iterator<Item = (&'static Figure, &ChangePoint)> {
+    pub(super) fn changes(&self) -> impl Iterator<Item = (&'static Figure, &ChangePoint)> {
         let known = self.figures.iter().filter_map(|trend| match &trend.found {
             Found::Known(course) => Some((trend.figure, course)),
             Found::NotKnown(_) => None,
@@ -37,13 +38,11 @@ impl HistoryTrend {
     }
 
     fn write(&self, page: &mut Page) {
-        let runs = plural(self.runs.len() as u64, "run");
+        let mut runs = plural(self.runs.len() as u64, "run");
         if let [first, .., last] = self.runs.as_slice() {
-            let [first, last] = [first, last].map(|run| day_and_time(run.started));
-            page.fact("Runs", &format!("{runs}, {first} to {last} UTC"));
-        } else {
-            page.fact("Runs", &runs);
+            runs += &format!(", {} to {} UTC", day_and_time(first.started), day_and_time(last.started));
         }
+        page.fact("Runs", &runs);
         if !self.missed.is_empty() {
             page.fact("Missed", &self.missed_words());
         }
@@ -54,36 +53,24 @@ impl HistoryTrend {
 
     fn missed_words(&self) -> String {
         let slot = |missed: &MissedSlot| format!("{} ({})", day_and_time(missed.begin), missed.why);
-        let few: Vec<String> = self.missed.iter().take(MOST_MISSED).map(slot).collect();
         let more = self.missed.len().saturating_sub(MOST_MISSED);
-        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        format!("{}: {}{more}", plural(self.missed.len() as u64, "slot"), few.join(", "))
+        let more = (more > 0).then(|| format!("and {more} more"));
+        let few = self.missed.iter().take(MOST_MISSED).map(slot).chain(more).join(", ");
+        format!("{}: {few}", plural(self.missed.len() as u64, "slot"))
     }
 
     fn write_changes(&self, page: &mut Page) {
-        let mut changes: Vec<(&FigureTrend, &ChangePoint)> = Vec::new();
-        // Figures of which the same is to be said have one sentence.
-        let mut notes: Vec<(Vec<&str>, String)> = Vec::new();
-        for figure in &self.figures {
+        let notes = self.figures.iter().flat_map(|figure| {
             let not_known = match &figure.found {
                 Found::NotKnown(why) => Some(format!("not known: {why}")),
-                Found::Known(course) => {
-                    changes.extend(course.changes.iter().map(|change| (figure, change)));
-                    None
-                }
+                Found::Known(_) => None,
             };
-            for note in figure.invalid_words().into_iter().chain(not_known) {
-                match notes.iter_mut().find(|(_, other)| *other == note) {
-                    Some((titles, _)) => titles.push(figure.figure.short),
-                    None => notes.push((vec![figure.figure.short], note)),
-                }
-            }
-        }
-        notes
-            .iter()
-            .for_each(|(titles, note)| page.hanging("  -", &format!("{}: {note}.", titles.join(", "))));
-        changes.sort_by_key(|(_, change)| change.since);
-        changes.iter().for_each(|(figure, change)| page.hanging("  -", &change.sentence(figure.figure)));
+            let notes = figure.invalid_words().into_iter().chain(not_known);
+            notes.map(|note| (figure.figure.short, format!("{note}.")))
+        });
+        page.list(said_once(notes));
+        let changes = self.changes().sorted_by_key(|(_, change)| change.since).collect_vec();
+        page.list(changes.iter().map(|(figure, change)| change.sentence(figure)));
         let is_known = |figure: &FigureTrend| matches!(figure.found, Found::Known(_));
         if changes.is_empty() && self.figures.iter().any(is_known) {
             page.hanging("  -", "No change found.");
@@ -124,13 +111,12 @@ impl HistoryTrend {
         let run = |(at, run): (usize, &RunAt)| {
             let figures = self.figures.iter().map(|trend| shown(trend, at));
             let verdict = run.verdict.clone().unwrap_or_default();
-            let cells = [run.id.clone()].into_iter().chain(figures).chain([verdict]).collect::<Vec<_>>();
+            let cells = [run.id.clone()].into_iter().chain(figures).chain([verdict]).collect_vec();
             (run.started, cells)
         };
         let missed = |slot: &MissedSlot| (slot.begin, vec![format!("missed: {}", slot.why)]);
         let runs = self.runs.iter().enumerate().map(run);
-        let mut rows: Vec<(Timestamp, Vec<String>)> = runs.chain(self.missed.iter().map(missed)).collect();
-        rows.sort_by_key(|(at, _)| *at);
+        let rows = runs.chain(self.missed.iter().map(missed)).sorted_by_key(|(at, _)| *at);
         let columns = self.figures.len() + 2;
         let mut table = Table::new(heads.chain([Column::left("Verdicts")])).named_by(2);
         for (at, mut cells) in rows {
@@ -169,7 +155,6 @@ impl HistoryTrend {
         let last = self.runs.last().map_or(begin, |run| run.started);
         let (unit_s, time) = time_unit(since_s(last));
         let since = |at: Timestamp| since_s(at) / unit_s;
-        // The chart writes seconds with the prefix that fits.
         let (unit, factor) = match trend.figure.unit {
             "us" => (Unit::Seconds, 1e-6),
             "%" => (Unit::Percent, 1.0),
@@ -182,25 +167,19 @@ impl HistoryTrend {
             };
             let runs = self.runs.iter().enumerate().map(|(at, run)| (since(run.started), own(at)));
             let gaps = self.missed.iter().map(|slot| (since(slot.begin), None));
-            let mut points: Vec<(f64, Option<f64>)> = runs.chain(gaps).collect();
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (x, y) = points.into_iter().unzip();
-            Line { has_markers: true, ..Line::new(name, colour, x, y) }
+            Line::through(name, colour, runs.chain(gaps).sorted_by(|a, b| a.0.total_cmp(&b.0)))
         };
-        let begins = [0].into_iter().chain(course.changes.iter().map(|change| change.at));
-        let begins: Vec<usize> = begins.collect();
-        let ends = begins.iter().skip(1).map(|at| at - 1).chain([self.runs.len() - 1]);
-        let (mut x, mut y) = (Vec::new(), Vec::new());
-        for ((begin, end), level) in begins.iter().zip(ends).zip(&course.levels) {
-            let [begin, end] = [*begin, end].map(|at| since(self.runs[at].started));
-            x.extend([begin, end, end]);
-            y.extend([Some(factor * level), Some(factor * level), None]);
-        }
+        let ends =
+            [0].into_iter().chain(course.changes.iter().map(|change| change.at)).chain([self.runs.len()]);
+        let levels = ends.tuple_windows().zip(&course.levels).flat_map(|((begin, end), level)| {
+            let [begin, end] = [begin, end - 1].map(|at| since(self.runs[at].started));
+            [(begin, Some(factor * level)), (end, Some(factor * level)), (end, None)]
+        });
+        let (x, y) = levels.unzip();
         let levels = Line { stroke: Stroke::Dash, ..Line::new("median", Colour::Text, x, y) };
         let bad = line(Grade::Bad.word(), Colour::Updates, true);
-        let lines = [line(trend.figure.short, Colour::Reads, false), levels]
-            .into_iter()
-            .chain(bad.is_known().then_some(bad));
+        let bad = bad.is_known().then_some(bad);
+        let lines = [line(trend.figure.short, Colour::Reads, false), levels].into_iter().chain(bad);
         let title = format!("{time} since {} UTC", day_and_time(begin));
         let x = Axis::linear(title, Unit::Plain);
         let mark = |change: &ChangePoint| {
@@ -220,18 +199,13 @@ impl ChangePoint {
         let comparison = &self.comparison;
         let word = if comparison.percent > 0.0 { "higher" } else { "lower" };
         let interval = comparison.interval.filter(|interval| interval.excludes_zero());
-        let interval = interval.map(|interval| range(&interval)).into_iter();
-        let judged = match (self.is_worse, figure.better) {
-            (_, Better::Neither) | (None, _) => None,
-            (Some(true), _) => Some("worse".to_owned()),
-            (Some(false), _) => Some("better".to_owned()),
-        };
-        let notes: Vec<String> = interval.chain(judged).collect();
-        let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
-        let differs: Vec<String> = self.differs.iter().map(DifferingSetting::in_short).collect();
-        let differs = match differs.as_slice() {
-            [] => "the records of before and after differ in nothing else".to_owned(),
-            names => format!("before and after differ also in: {}", names.join(", ")),
+        let judged = self.is_worse.filter(|_| figure.better != Better::Neither);
+        let judged = judged.map(|is_worse| if is_worse { "worse" } else { "better" }.to_owned());
+        let notes = interval.map(|interval| range(&interval)).into_iter().chain(judged).join("; ");
+        let notes = if notes.is_empty() { notes } else { format!(" ({notes})") };
+        let differs = match self.differs.iter().map(DifferingSetting::in_short).join(", ") {
+            names if names.is_empty() => "the records of before and after differ in nothing else".to_owned(),
+            names => format!("before and after differ also in: {names}"),
         };
         format!(
             "Since {} UTC ({}) {} is {} % {word}{notes}; {differs}.",
@@ -255,16 +229,14 @@ impl ChangePoint {
 impl Answer for Trend {
     const NAME: &'static str = "trend";
 
-    fn page(&self) -> Page {
-        let mut page = Page::default();
+    fn write(&self, page: &mut Page) {
         for history in &self.histories {
             page.section(&format!("Trend: {}", history.name));
-            history.write(&mut page);
+            history.write(page);
         }
         page.line("");
         page.rule('-');
         page.fact("Changes", ABOUT);
-        page
     }
 
     fn view(&self) -> View {
@@ -284,7 +256,6 @@ impl Answer for Trend {
             title: "OpenSLOB trend".into(),
             heading: "Trend".into(),
             lead: lead(&plural(runs as u64, "run")),
-            has_links: self.histories.len() > 1,
             sections: self.histories.iter().enumerate().map(section).collect(),
             source: format!("From the saved records of the runs alone. {ABOUT}"),
         }
@@ -292,22 +263,16 @@ impl Answer for Trend {
 
     fn table(&self) -> Table {
         let heads = ["history", "figure", "since", "run", "percent", "low", "high"].map(Column::left);
-        let mut table = Table::new(heads);
-        for history in &self.histories {
-            for (figure, change) in history.changes() {
-                let interval = change.comparison.interval;
-                table.row([
-                    Cell::from(history.name.as_str()),
-                    figure.name.into(),
-                    change.since.to_string().into(),
-                    change.run.as_str().into(),
-                    Format::Significant.cell(change.comparison.percent),
-                    Format::Significant.cell(interval.map(|interval| interval.low)),
-                    Format::Significant.cell(interval.map(|interval| interval.high)),
-                ]);
-            }
-        }
-        table
+        let all =
+            self.histories.iter().flat_map(|history| history.changes().map(move |change| (history, change)));
+        Table::new(heads).with_rows(all.map(|(history, (figure, change))| {
+            let Comparison { percent, interval, .. } = change.comparison;
+            let (low, high) = interval.map(|interval| (interval.low, interval.high)).unzip();
+            let numbers = [Some(percent), low, high].map(|number| Format::Significant.cell(number));
+            let names =
+                [history.name.as_str(), figure.name, &change.since.to_string(), &change.run].map(Cell::from);
+            names.into_iter().chain(numbers).collect_vec()
+        }))
     }
 
     fn are_good(&self) -> bool {
