@@ -1,5 +1,6 @@
 //! Tables of runs, and how the records for them are read.
 
+use crate::output;
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};

@@ -63,7 +63,7 @@ pub(super) fn measure_spec(
         )
     })?;
     let report = report_command(&folder);
-    let text = printed_report(&record);
+    let text = text_report(&record);
     write_view(&folder, TEXT_REPORT, &with_digest(&slob_record::with_hidden_shown(&text)), &report);
     let page = with_digest(&run_page(&record));
     let has_charts = write_view(&folder, HTML_REPORT, &page, &format!("{report} --html"));

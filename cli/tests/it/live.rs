@@ -115,14 +115,11 @@ fn a_run_is_shown_ends_with_q_and_gives_the_terminal_back(#[case] size: (u16, u1
 /// `slob list` had 130 columns, `slob conf` 277, and reports 100 on every terminal. Pipes and files stay as they are.
 #[test]
 fn results_fit_a_narrow_terminal() {
-    if !tmux_is_installed() {
-        return;
-    }
     let folder = Folder::loaded(2, "8M");
+    let Some(tmux) = Tmux::start_or_skip(&folder, (80, 100)) else { return };
     for name in ["a-first-run-with-a-long-name", "again"] {
         folder.slob(format!("run --run-time 1 --warmup 0 --name {name} --plain")).success();
     }
-    let tmux = Tmux::start(&folder, (80, 100));
     let calls = [
         "list",
         "list --columns id,target,iops,read-p99,operations_per_s,p99,redo_mb_per_s,started",
