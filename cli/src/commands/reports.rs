@@ -865,7 +865,14 @@ impl Inputs {
         };
         let tables = if metrics.is_empty() { tables } else { tables_of(&tables, metrics) };
         self.check_sessions()?;
-        let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(Failure::usage)?;
+        let is_one = self.runs.len() == 1 && metrics.is_empty();
+        let refused = |error| match is_one {
+            true => Failure::usage(
+                "one run is nothing to compare: name another, as in `slob compare latest~1 latest`",
+            ),
+            false => Failure::usage(error),
+        };
+        let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(refused)?;
         analysis.notes.append(&mut self.notes);
         analysis.is_of_campaign = is_of_campaign;
         Ok(analysis)
