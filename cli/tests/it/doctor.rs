@@ -237,6 +237,8 @@ fn a_server_that_can_bypass_the_page_cache_comes_with_the_setting() {
     let Some(bench) = mariadb(&["innodb-flush-method=fsync"]) else { return };
     let page = doctor(&bench.folder, None, format!("--target '{}'", bench.target)).success().stdout;
     assert_contains(&page, &["WARNING  Page cache", "reads then bypass the page cache."]);
+    // A probe with smaller blocks than the server's was asked for again and again.
+    assert!(!page.contains("slob probe") || page.contains("slob probe --block-bytes 16384 "), "{page}");
     assert!(page.contains("innodb_flush_method=O_DIRECT") || page.contains("innodb_data_file_buffering=OFF"));
 }
 
