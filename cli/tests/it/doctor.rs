@@ -245,12 +245,12 @@ fn a_server_that_can_bypass_the_page_cache_comes_with_the_setting() {
 #[test]
 fn the_doctor_sees_a_memory_limit_that_is_there() {
     let Some((bench, container)) = contained(Version::V15, &[("shared_buffers", "1MB")]) else { return };
-    if !container.limit_memory(512 << 20) {
+    if !container.limit_memory(256 << 20) {
         return;
     }
     let page = doctor(&bench.folder, None, "").success().stdout;
     assert_contains(
         &page,
-        &["its limit of 512 MiB of memory", "the server may use 512 MiB of memory: load "],
+        &["its limit of 256 MiB of memory", "the server may use 256 MiB of memory: load "],
     );
 }
