@@ -213,11 +213,12 @@ fn with_own_tips(mut error: clap::Error) -> clap::Error {
             let (typed, guess) = (text(ContextKind::InvalidArg), text(ContextKind::SuggestedArg));
             error.remove(ContextKind::Suggested);
             let takers = takers_of(&typed);
+            let is_begun = !guess.is_empty() && guess.starts_with(&typed);
             let meant = command_of(&error).and_then(|(sub, _)| flag_meant(&typed, &sub));
-            if strsim::damerau_levenshtein(&typed, &guess) > 2 && !guess.starts_with(&typed) {
+            if strsim::damerau_levenshtein(&typed, &guess) > 2 && !is_begun {
                 error.remove(ContextKind::SuggestedArg);
             }
-            if let Some(flag) = meant {
+            if let Some(flag) = meant.filter(|_| !is_begun) {
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
             } else if !takers.is_empty() {
                 error.remove(ContextKind::SuggestedArg);
@@ -290,7 +291,9 @@ fn with_example(mut error: clap::Error) -> clap::Error {
     let help = sub.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let example = help.lines().skip_while(|line| *line != "Examples:").nth(1).unwrap_or_default();
     let example = example.trim_start().split("  ").next().unwrap_or_default();
-    if error.get(ContextKind::Suggested).is_none() && !example.is_empty() {
+    let has_tip =
+        [ContextKind::Suggested, ContextKind::SuggestedArg].iter().any(|tip| error.get(*tip).is_some());
+    if !has_tip && !example.is_empty() {
         let tip = format!("for example `{example}`; `{name} -h` has more").into();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }

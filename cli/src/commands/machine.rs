@@ -391,8 +391,8 @@ fn device_below(settings: &Settings, here: &LocalData, server: &Server) -> Vec<C
     match &here.device {
         Ok(found) => {
             all.push(device("Device", found));
-            let command = format!("`slob probe {}`", output::quoted(&there.display().to_string()));
-            all.push(probe_of(settings, &HostInfo::read().hostname, found, server, command));
+            let there = output::quoted(&there.display().to_string());
+            all.push(probe_of(settings, &HostInfo::read().hostname, found, server, &there));
         }
         Err(why) => all.push(Check::warning("Device", why.as_str(), FEWER_COUNTERS)),
     }
@@ -409,12 +409,20 @@ fn device(subject: &'static str, device: &Device) -> Check {
     }
 }
 
-fn probe_of(settings: &Settings, host: &str, device: &Device, server: &Server, command: String) -> Check {
+/// Block size of a probe that is asked for no other.
+const PROBED_BLOCK: u32 = 8192;
+
+fn probe_of(settings: &Settings, host: &str, device: &Device, server: &Server, there: &str) -> Check {
     let probe = latest_probe(&settings::results_dir(settings), host, device, server.block_bytes);
     match probe.and_then(|probe| probe.result.ceiling_iops()) {
         Some(ceiling) => Check::good("Probe", format!("the device's ceiling is {} IOPS", fixed(ceiling, 0))),
         None => {
-            Check::warning("Probe", "the device has not been probed, so its ceiling is not known", command)
+            // A probe with blocks of another size does not count.
+            let blocks = Some(server.block_bytes).filter(|bytes| *bytes != PROBED_BLOCK);
+            let blocks = blocks.map(|bytes| format!("--block-bytes {bytes} ")).unwrap_or_default();
+            let of_blocks = if blocks.is_empty() { "" } else { " with its blocks" };
+            let finding = format!("the device has not been probed{of_blocks}, so its ceiling is not known");
+            Check::warning("Probe", finding, format!("`slob probe {blocks}{there}`"))
         }
     }
 }
@@ -547,9 +555,9 @@ fn server_devices(
         let is_mounted = data.path == data.mount_point;
         let beside = folder.parent().filter(|_| !is_mounted).unwrap_or(folder).display().to_string();
         let far = host.ssh.as_ref().map(|ssh| format!("--observe ssh:{ssh} ")).unwrap_or_default();
-        let command = format!("`slob probe {far}{}`", output::quoted(&beside));
+        let there = format!("{far}{}", output::quoted(&beside));
         let hostname = host.info().map(|info| info.hostname.as_str()).unwrap_or_default();
-        checks.push(probe_of(settings, hostname, data, server, command));
+        checks.push(probe_of(settings, hostname, data, server, &there));
     }
     checks.extend(found.log.as_ref().map(|log| device("Log's device", log)));
     checks.extend(found.free_bytes.map(|free_bytes| {

@@ -827,7 +827,14 @@ impl Inputs {
         let wanted: Vec<TableSpec> = models.into_iter().flat_map(of_model).collect();
         let tables = if wanted.is_empty() { tables } else { wanted };
         self.check_sessions()?;
-        let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(Failure::usage)?;
+        let is_one = self.runs.len() == 1 && metrics.is_empty();
+        let refused = |error| match is_one {
+            true => Failure::usage(
+                "one run is nothing to compare: name another, as in `slob compare latest~1 latest`",
+            ),
+            false => Failure::usage(error),
+        };
+        let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(refused)?;
         analysis.notes.append(&mut self.notes);
         analysis.is_of_campaign = is_of_campaign;
         Ok(analysis)

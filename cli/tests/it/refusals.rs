@@ -294,7 +294,7 @@ fn mistakes_have_messages_that_help() {
         ("list --sort iops", 2, &["for example `slob list`"]),
         ("report --pdf", 2, &["for example `slob report`"]),
         ("trend --figure x", 2, &["for example `slob trend"]),
-        ("probe . --size 1", 2, &["'--size'", "slob probe [OPTIONS]"]),
+        ("probe . --size 1", 2, &["'--size-mb'", "slob probe [OPTIONS]"]),
         // Something is missing.
         ("compare", 2, &["were not provided", "for example `slob compare latest~1 latest`"]),
         ("campaign", 2, &["PLAN.toml", "for example `slob campaign"]),
@@ -303,7 +303,7 @@ fn mistakes_have_messages_that_help() {
         ("gate once", 2, &["nothing is required", "--require physical"]),
         ("gate --require", 2, &["--require <REQUIREMENT>"]),
         ("profile", 2, &["say what to profile", "--target"]),
-        ("compare once", 2, &["once has no physical writes per second"]),
+        ("compare once", 2, &["one run is nothing to compare", "`slob compare latest~1 latest`"]),
         ("compare once nosuch", 2, &["there is no run 'nosuch'", &runs]),
         ("mark hello", 2, &["no run is under way in runs", "--results-dir"]),
         ("search nosuch.json --target null:", 2, &["nosuch.json", "`slob profile` makes one"]),

@@ -6,7 +6,7 @@
   const coarse = matchMedia("(pointer: coarse)").matches;
   const printWidth = (place) => parseInt(getComputedStyle(place).getPropertyValue("--print-width"));
   // As in the style sheet.
-  const PRINT_HEIGHT = 195;
+  const PRINT_HEIGHT = 148;
   let chosen = null;
   let printing = false;
 
