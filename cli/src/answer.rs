@@ -6,10 +6,9 @@ use std::process::ExitCode;
 use clap::{Args, ValueHint};
 use slob_report::{Answer, Outcome};
 
-use crate::failure::{Failure, JUDGED, NOT_KNOWN, PARTLY, judged};
+use crate::failure::{Failure, PARTLY, decided, judged};
 use crate::output;
 
-/// The form of an answer, its file, and what counts as success.
 #[derive(Args, Clone, Debug, Default)]
 #[group(skip)]
 pub(crate) struct Forms {
@@ -26,7 +25,6 @@ pub(crate) struct Forms {
     strict: bool,
 }
 
-/// What is printed: one of these, or else text.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[group(id = "form", multiple = false)]
 struct Form {
@@ -77,9 +75,7 @@ impl Forms {
             file = file.filter(|_| own.is_some());
         }
         let text = match () {
-            () if json => answer
-                .json()
-                .map_err(|error| Failure::failed(format!("writing {} as JSON: {error}", A::NAME)))?,
+            () if json => answer.json().map_err(|error| failed!("writing {} as JSON: {error}", A::NAME))?,
             () if csv => answer.csv(),
             () if markdown => answer.markdown(),
             () if file.is_some() => answer.text_of_file(),
@@ -91,13 +87,22 @@ impl Forms {
         }
     }
 
+    /// Writes an answer, and returns its exit code.
+    pub(crate) fn done<A: Answer>(&self, answer: &A, is_partial: bool) -> Result<ExitCode, Failure> {
+        self.write(answer)?;
+        Ok(self.exit_code(answer, is_partial))
+    }
+
     pub(crate) fn exit_code<A: Answer>(&self, answer: &A, is_partial: bool) -> ExitCode {
-        match answer.outcome() {
-            _ if is_partial => ExitCode::from(PARTLY),
-            Some(Outcome::Failed) => ExitCode::from(JUDGED),
-            Some(Outcome::NotKnown) => ExitCode::from(NOT_KNOWN),
-            Some(Outcome::Passed) | None => judged(self.strict, answer.are_good()),
-        }
+        if is_partial { ExitCode::from(PARTLY) } else { exit_code(answer, self.strict) }
+    }
+}
+
+/// The exit code of an answer: its decision, or else its verdicts if `strict`.
+pub(crate) fn exit_code<A: Answer>(answer: &A, strict: bool) -> ExitCode {
+    match answer.outcome() {
+        Some(Outcome::Passed) | None => judged(strict, answer.are_good()),
+        Some(outcome) => decided(outcome),
     }
 }
 

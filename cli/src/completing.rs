@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::Command;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
-use slob_campaign::{CAMPAIGN_FILE, read_campaign};
+use slob_campaign::{CAMPAIGN_FILE, Folder};
 use slob_record::{SeriesWanted, list_runs, read_record_with, runs_under_way};
 
 use crate::settings;
@@ -102,8 +102,8 @@ pub(crate) fn campaigns(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 pub(crate) fn variants(current: &OsStr) -> Vec<CompletionCandidate> {
-    let schedules = typed_words().into_iter().filter_map(|word| read_campaign(Path::new(&word)).ok()?);
-    let names = schedules.flat_map(|(schedule, _)| schedule.variants).map(|variant| variant.name);
+    let folders = typed_words().into_iter().filter_map(|word| Folder::read(Path::new(&word)).ok()?);
+    let names = folders.flat_map(|folder| folder.schedule.variants).map(|variant| variant.name);
     fitting(names.filter_map(|name| one_word(OsStr::new(&name))).map(CompletionCandidate::new), current)
 }
 

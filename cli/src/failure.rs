@@ -138,7 +138,7 @@ impl From<EngineError> for Failure {
 impl From<WatchError> for Failure {
     fn from(error: WatchError) -> Self {
         match error {
-            // What was watched until then is kept.
+            // The profile so far is kept.
             WatchError::Engine(error) if error.kind() == ErrorKind::Connection => Self::failed(error),
             WatchError::Engine(error) => error.into(),
             WatchError::NotCounted => Self::usage(error),

@@ -46,10 +46,7 @@ pub(crate) fn write(results: &Path) -> Result<Written, Failure> {
     }
     let page = index_page(&rows, &others(results), &where_else(results));
     output::write_whole(&path, &page).map_err(|error| {
-        Failure::usage(format!(
-            "writing {}: {error}; make room, or name another folder with --results-dir",
-            path.display()
-        ))
+        usage!("writing {}: {error}; make room, or name another folder with --results-dir", path.display())
     })?;
     Ok(Written { unread, are_good: rows.iter().all(IndexRow::is_good) })
 }
@@ -57,7 +54,7 @@ pub(crate) fn write(results: &Path) -> Result<Written, Failure> {
 /// A page that can't be written must not fail a run.
 pub(crate) fn keep(results: &Path) {
     if let Err(failure) = write(results) {
-        output::say(&format!("warning: {}; `slob list --html` writes it again", failure.text()));
+        say!("warning: {}; `slob list --html` writes it again", failure.text());
     }
 }
 

@@ -80,7 +80,7 @@ fn finish(signals: &mut Signals) {
 
 fn listen() -> Result<Signals, Failure> {
     let heard = [SIGINT, SIGTERM, SIGQUIT].into_iter().chain((!is_ignored(SIGHUP)).then_some(SIGHUP));
-    Signals::new(heard).map_err(|error| Failure::failed(format!("listening for Ctrl-C: {error}")))
+    Signals::new(heard).map_err(|error| failed!("listening for Ctrl-C: {error}"))
 }
 
 /// A signal during a question without echo restores the terminal first. After it, a signal ends the program until [`flag`]

@@ -1,6 +1,21 @@
 //! The binary `slob`.
 #![forbid(unsafe_code)]
 
+/// Says a line on stderr.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::output::say(&format!($($text)*)) };
+}
+/// [`failure::Failure`]s with a message.
+macro_rules! usage {
+    ($($text:tt)*) => { $crate::failure::Failure::usage(format_args!($($text)*)) };
+}
+macro_rules! failed {
+    ($($text:tt)*) => { $crate::failure::Failure::failed(format_args!($($text)*)) };
+}
+macro_rules! interrupted {
+    ($($text:tt)*) => { $crate::failure::Failure::interrupted(format_args!($($text)*)) };
+}
+
 mod answer;
 mod args;
 mod commands;
@@ -24,8 +39,12 @@ fn main() -> ExitCode {
     if let Some(code) = completing::answer(args::command) {
         return code;
     }
-    raise_file_limit();
-    leave_no_core();
+    // Each session needs some descriptors; the usual soft limit of 1,024 is too low. Errors appear later, with their names.
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    // A core dump would hold passwords. Only the soft limit is lowered, so that hooks can raise it with `ulimit -c`.
+    let limit = getrlimit(Resource::Core);
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit });
     output::width().into_iter().for_each(slob_report::fit_into);
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
@@ -35,22 +54,9 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             let of_command = matches.subcommand().map_or(&matches, |(_, of_command)| of_command);
-            let say =
-                |message: &str| output::say(&format!("slob: {}", commands::offered(message, of_command)));
+            let say = |message: &str| say!("slob: {}", commands::offered(message, of_command));
             failure.messages().for_each(say);
             failure.code()
         }
     }
-}
-
-/// Sessions need descriptors; the usual soft limit of 1,024 is too low. Errors appear later, with their names.
-fn raise_file_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-}
-
-/// A core dump would hold passwords. Hooks can raise the soft limit with `ulimit -c`.
-fn leave_no_core() {
-    let limit = getrlimit(Resource::Core);
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit });
 }

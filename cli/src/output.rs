@@ -14,7 +14,7 @@ use crate::failure::{Failure, Outcome};
 
 pub(crate) fn json(what: &str, value: &impl Serialize) -> Result<String, Failure> {
     let json = serde_json::to_string_pretty(value);
-    Ok(json.map_err(|error| Failure::failed(format!("writing {what} as JSON: {error}")))? + "\n")
+    Ok(json.map_err(|error| failed!("writing {what} as JSON: {error}"))? + "\n")
 }
 
 /// Shows hidden characters. A reader that has gone, as of `| head`, and a closed terminal are no errors.
@@ -26,7 +26,7 @@ fn print_as_it_is(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe && !is_closed_terminal(&stdout, &error) => {
-            Err(Failure::usage(format!("writing to stdout: {error}")))
+            Err(usage!("writing to stdout: {error}"))
         }
         _ => Ok(()),
     }
@@ -53,13 +53,12 @@ pub(crate) fn write_page(page: &str, path: &Path) -> Result<(), Failure> {
 }
 
 pub(crate) fn write_output(path: &Path, text: &str) -> Result<(), Failure> {
-    write_whole(path, text).map_err(|error| {
-        Failure::usage(format!("writing {}: {error}; name another file with -o", path.display()))
-    })
+    write_whole(path, text)
+        .map_err(|error| usage!("writing {}: {error}; name another file with -o", path.display()))
 }
 
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
-    write_whole(path, text).map_err(|error| Failure::usage(format!("writing {}: {error}", path.display())))
+    write_whole(path, text).map_err(|error| usage!("writing {}: {error}", path.display()))
 }
 
 pub(crate) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
@@ -120,13 +119,11 @@ pub(crate) fn is_interactive() -> bool {
 
 pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage(format!("{question} There is no terminal to ask on: use --yes")));
+        return Err(usage!("{question} There is no terminal to ask on: use --yes"));
     }
     let _ = write!(io::stderr().lock(), "{question} [y/N] ");
     let mut answer = String::new();
-    io::stdin()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::usage(format!("reading the answer: {error}")))?;
+    io::stdin().read_line(&mut answer).map_err(|error| usage!("reading the answer: {error}"))?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 

@@ -53,7 +53,7 @@ impl Progress {
         let Ok(mut last) = self.last_line.try_lock() else { return };
         if last.elapsed() >= LINE_EVERY {
             *last = Instant::now();
-            output::say(&format!("{}: {:.0} % {text}", self.what, 100.0 * done as f64 / of.max(1) as f64));
+            say!("{}: {:.0} % {text}", self.what, 100.0 * done as f64 / of.max(1) as f64);
         }
     }
 
@@ -73,10 +73,14 @@ impl Progress {
     }
 
     pub(crate) fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.bar.iter().for_each(ProgressBar::finish_and_clear);
     }
+}
+
+/// A line of the terminal that changes.
+pub(crate) fn line() -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::new_spinner().with_style(style)
 }
 
 /// `45 s`, `3 min 20 s`, `2 h 05 min`

@@ -11,7 +11,9 @@ use clap::ArgMatches;
 use slob_engine::Engine;
 use slob_record::ConfigEntry;
 use slob_run::Loaded;
-use slob_spec::{ConfFile, Entry, Kind, Observers, Origin, Param, RunSpec, Secret, Settings, Target, Value};
+use slob_spec::{
+    Checked, ConfFile, Entry, Kind, Observers, Origin, Param, RunSpec, Secret, Settings, Target, Value,
+};
 
 use crate::failure::Failure;
 use crate::interrupt::HiddenAnswer;
@@ -55,13 +57,13 @@ pub(crate) fn refuse_kit_without_target(settings: &Settings) -> Result<(), Failu
     };
     let found = settings.entries().find_map(of_kit);
     let Some((entry, file, form)) = found.filter(|_| !is_set(settings, "TARGET")) else { return Ok(()) };
-    Err(Failure::usage(format!(
+    Err(usage!(
         "{} sets {}, as files of another kit do, and nothing names the database: {} would be used. Nothing was touched; write \
          TARGET={form} in {file}, or set SLOB_TARGET={form}",
         entry.origin(),
         entry.param().key,
         shown(settings, "TARGET").unwrap_or_default(),
-    )))
+    ))
 }
 
 /// Quoted for a shell, without passwords.
@@ -122,10 +124,9 @@ pub(crate) fn resolve_with(
     matches: &ArgMatches,
     extra: &[(String, String)],
 ) -> Result<Settings, Failure> {
-    let environment: Vec<(String, String)> = env::vars_os()
-        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(key, _)| key != RUN_ID)
-        .collect();
+    let known =
+        env::vars_os().filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
+    let environment: Vec<(String, String)> = known.filter(|(key, _)| key != RUN_ID).collect();
     let mut pairs = extra.to_vec();
     pairs.extend(flags(matches));
     let resolved = Settings::resolve(&registry::table(), file, &environment, &pairs)?;
@@ -185,14 +186,14 @@ fn read_conf(asked: Option<&str>) -> Result<Option<ConfFile>, Failure> {
     let name = asked.unwrap_or(DEFAULT_CONF);
     match conf_text(name) {
         // A file without a key has the kit's defaults, which are others than those without a file.
-        Ok(text) if text.trim().is_empty() => Err(Failure::usage(format!(
+        Ok(text) if text.trim().is_empty() => Err(usage!(
             "the configuration file {name} is empty: remove it, and write a new one with `slob conf --init`"
-        ))),
+        )),
         Ok(text) => Ok(Some(ConfFile::parse(name, &text)?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound && asked.is_none() => Ok(None),
         Err(error) => {
             let advice = conf_advice(name, &error);
-            Err(Failure::usage(format!("reading the configuration file {name}: {error}; {advice}")))
+            Err(usage!("reading the configuration file {name}: {error}; {advice}"))
         }
     }
 }
@@ -234,12 +235,12 @@ fn ask_password(settings: Settings) -> Result<Settings, Failure> {
     let hidden = HiddenAnswer::begin()?;
     let password = rpassword::prompt_password(format!("Password for {target}: ")).map_err(|error| {
         if error.kind() == io::ErrorKind::Interrupted {
-            return Failure::interrupted(format!("asking for the password of {target} was interrupted"));
+            return interrupted!("asking for the password of {target} was interrupted");
         }
-        Failure::usage(format!(
+        usage!(
             "asking for the password of {target}: {error}; without a terminal, give it in the database's own password file \
              or in the environment"
-        ))
+        )
     })?;
     drop(hidden);
     Ok(settings.with_password(Secret::new(password)))
@@ -255,9 +256,9 @@ fn warn_of_readable_password(settings: &Settings) {
         let mode = fs::metadata(name).map_or(0, |about| about.mode() & 0o777);
         if mode & 0o077 != 0 {
             let key = entry.param().key;
-            output::say(&format!(
+            say!(
                 "warning: {name} has mode {mode:04o}, so others can read the password in {key}: chmod 0600 {name}"
-            ));
+            );
         }
     }
 }
@@ -274,28 +275,31 @@ fn check_target(settings: &Settings) -> Result<(), Failure> {
 fn refuse_visible_password(settings: &Settings) -> Result<(), Failure> {
     let target = settings.entry("TARGET").filter(|entry| *entry.origin() == Origin::Flag);
     match target.and_then(Entry::value) {
-        Some(Value::Target(target)) if target.password().is_some() => Err(Failure::usage(format!(
+        Some(Value::Target(target)) if target.password().is_some() => Err(usage!(
             "--target {target} came with a password (not shown), which everybody on this host can read in the list of \
              processes; change it, and give it in the database's own password file, in the environment (SLOB_TARGET may hold the \
              whole address), or in a slob.conf that only you can read"
-        ))),
+        )),
         _ => Ok(()),
     }
 }
 
 pub(crate) fn warn(warnings: &[String]) {
     for warning in warnings {
-        output::say(&format!("warning: {warning}"));
+        say!("warning: {warning}");
     }
+}
+
+/// Prints the warnings of a specification.
+pub(crate) fn warned<T>(checked: Checked<T>) -> T {
+    warn(&checked.warnings);
+    checked.spec
 }
 
 pub(crate) fn for_record(settings: &Settings) -> Vec<ConfigEntry> {
     let entry = |entry: &Entry| {
-        Some(ConfigEntry {
-            key: entry.param().key.to_owned(),
-            value: entry.displayed()?,
-            origin: entry.origin().to_string(),
-        })
+        let (key, origin) = (entry.param().key.to_owned(), entry.origin().to_string());
+        Some(ConfigEntry { key, value: entry.displayed()?, origin })
     };
     settings.entries().filter_map(entry).collect()
 }
@@ -315,7 +319,6 @@ pub(crate) fn observers(settings: &Settings) -> Observers {
     }
 }
 
-/// True where a remote observer is a copy of this program.
 pub(crate) fn copies_observer(settings: &Settings) -> bool {
     matches!(settings.entry("OBSERVE_COPY").and_then(Entry::value), Some(Value::Flag(true)))
 }
@@ -381,7 +384,7 @@ pub(crate) fn say_as_loaded(asked: &Settings, taken: &Settings) {
     let said: Vec<String> =
         differing.filter_map(|entry| Some(format!("{}={}", entry.param().key, entry.displayed()?))).collect();
     if !said.is_empty() {
-        output::say(&format!("as loaded: {}", said.join(", ")));
+        say!("as loaded: {}", said.join(", "));
     }
 }
 

@@ -5,13 +5,13 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use slob_campaign::read_campaign;
+use slob_campaign::Folder;
 use slob_facts::Run;
 use slob_facts::table::Table;
 use slob_record::{Record, RecordError, SeriesWanted, find_runs, on_all_cpus, read_records};
 
 use crate::failure::{Failure, PARTLY};
-use crate::{judged, output};
+use crate::judged;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -39,18 +39,45 @@ impl Form {
     }
 }
 
+/// Runs to read, and the number of names that stand for none.
+#[derive(Default)]
+pub(crate) struct Runs {
+    paths: Vec<PathBuf>,
+    unknown: usize,
+}
+
+impl From<Vec<PathBuf>> for Runs {
+    fn from(paths: Vec<PathBuf>) -> Self {
+        Self { paths, unknown: 0 }
+    }
+}
+
+impl Runs {
+    /// The runs that names stand for; of a campaign's folder those that are not set aside. Unknown names are said on stderr.
+    pub(crate) fn named<'a>(results: &Path, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut all = Self::default();
+        for name in names {
+            match find_runs(results, name) {
+                Ok(mut runs) => {
+                    if let Ok(Some(Folder { state, .. })) = Folder::read(Path::new(name)) {
+                        let is_set_aside = |run: &OsStr| state.is_set_aside(&run.to_string_lossy());
+                        runs.retain(|path| !path.file_name().is_some_and(is_set_aside));
+                    }
+                    all.paths.extend(runs);
+                }
+                Err(error) => {
+                    say!("slob: {error}");
+                    all.unknown += 1;
+                }
+            }
+        }
+        all
+    }
+}
+
 pub(crate) struct Records<T> {
     pub(crate) kept: Vec<T>,
     asked: usize,
-}
-
-/// A campaign's folder may hold runs that it has set aside.
-fn that_count(name: &str, mut runs: Vec<PathBuf>) -> Vec<PathBuf> {
-    if let Ok(Some((_, state))) = read_campaign(Path::new(name)) {
-        let is_set_aside = |run: &OsStr| state.is_set_aside(&run.to_string_lossy());
-        runs.retain(|path| !path.file_name().is_some_and(is_set_aside));
-    }
-    runs
 }
 
 impl<T> Records<Option<T>> {
@@ -60,74 +87,24 @@ impl<T> Records<Option<T>> {
 }
 
 impl<T: Send> Records<T> {
-    /// What can't be read is named on stderr and does not stop the others.
-    pub(crate) fn read<'a>(
-        results: &Path,
-        names: impl IntoIterator<Item = &'a str>,
-        series: SeriesWanted,
-        keep: impl Fn(Record) -> T + Sync,
-    ) -> Self {
-        Self::named(results, names, |paths| Self::read_paths(paths, series, keep))
+    /// Reads runs and keeps the results of `keep`. Errors are said on stderr and do not stop the others.
+    pub(crate) fn read(runs: &Runs, series: SeriesWanted, keep: impl Fn(Record) -> T + Sync) -> Self {
+        Self::of(runs, read_records(&runs.paths, series, keep).into_iter().map(|(_, record)| record))
     }
 
-    pub(crate) fn read_paths(
-        paths: &[PathBuf],
-        series: SeriesWanted,
-        keep: impl Fn(Record) -> T + Sync,
-    ) -> Self {
-        Self::of(read_records(paths, series, keep).into_iter().map(|(_, record)| record))
+    /// The same with figures and verdicts.
+    pub(crate) fn judged(runs: &Runs, keep: impl Fn(&Run<'_>) -> T + Sync) -> Self {
+        Self::of(runs, on_all_cpus(&runs.paths, |path| judged::read(path, &keep)))
     }
 
-    pub(crate) fn judged<'a>(
-        results: &Path,
-        names: impl IntoIterator<Item = &'a str>,
-        keep: impl Fn(&Run<'_>) -> T + Sync,
-    ) -> Self {
-        Self::named(results, names, |paths| Self::judged_paths(paths, keep))
-    }
-
-    pub(crate) fn judged_paths(paths: &[PathBuf], keep: impl Fn(&Run<'_>) -> T + Sync) -> Self {
-        Self::of(on_all_cpus(paths, |path| judged::read(path, &keep)))
-    }
-
-    pub(crate) fn named<'a>(
-        results: &Path,
-        names: impl IntoIterator<Item = &'a str>,
-        read: impl FnOnce(&[PathBuf]) -> Self,
-    ) -> Self {
-        let mut paths = Vec::new();
-        let mut unknown = 0;
-        for name in names {
-            match find_runs(results, name) {
-                Ok(runs) => paths.extend(that_count(name, runs)),
-                Err(error) => {
-                    output::say(&format!("slob: {error}"));
-                    unknown += 1;
-                }
-            }
-        }
-        let read = read(&paths);
-        Self { asked: read.asked + unknown, ..read }
-    }
-
-    fn of(read: impl IntoIterator<Item = Result<T, RecordError>>) -> Self {
-        let (mut kept, mut asked) = (Vec::new(), 0);
-        for record in read {
-            asked += 1;
-            match record {
-                Ok(record) => kept.push(record),
-                Err(error) => output::say(&format!("slob: {error}")),
-            }
-        }
-        Self { kept, asked }
+    fn of(runs: &Runs, read: impl IntoIterator<Item = Result<T, RecordError>>) -> Self {
+        let known = |record: Result<T, _>| record.inspect_err(|error| say!("slob: {error}")).ok();
+        Self { kept: read.into_iter().filter_map(known).collect(), asked: runs.paths.len() + runs.unknown }
     }
 
     /// Use it where a part makes no sense.
     pub(crate) fn all(self) -> Result<Vec<T>, Failure> {
-        if self.kept.len() == self.asked {
-            return Ok(self.kept);
-        }
-        Err(Failure::said())
+        if self.kept.len() == self.asked { Ok(self.kept) } else { Err(Failure::said()) }
     }
 
     /// 0 if all could be read, 1 if some, 2 if none.
@@ -136,7 +113,7 @@ impl<T: Send> Records<T> {
             (read, asked) if read == asked => Ok(ExitCode::SUCCESS),
             (0, _) => Err(Failure::usage("no record could be read")),
             (read, asked) => {
-                output::say(&format!("slob: {read} of {asked} records could be read"));
+                say!("slob: {read} of {asked} records could be read");
                 Ok(ExitCode::from(PARTLY))
             }
         }

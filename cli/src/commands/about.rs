@@ -135,48 +135,44 @@ pub(super) fn conf(args: &ConfArgs, matches: &ArgMatches) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let settings = settings::resolve_unconnected(matches, &[])?;
-    output::done(&if args.json { as_json(&settings) } else { as_table(&settings) })
+    output::done(&if args.json {
+        let entry = |entry: &Entry| {
+            json!({
+                "key": entry.param().key,
+                "value": entry.displayed(),
+                "origin": entry.origin().to_string(),
+                "changed_from_default": entry.changed_from_default(),
+                "meaning": entry.param().meaning,
+            })
+        };
+        format!("{:#}\n", serde_json::Value::Array(settings.entries().map(entry).collect()))
+    } else {
+        let row = |entry: &Entry| {
+            let value = entry.displayed().unwrap_or_default();
+            let param = entry.param();
+            [param.key.to_owned(), value, entry.origin().to_string(), param.meaning.to_owned()]
+        };
+        let mut columns = ["KEY", "VALUE", "FROM", "MEANING"].map(Column::left);
+        columns[0] = Column::left("KEY").at_most(usize::MAX);
+        Table::new(columns).with_rows(settings.entries().map(row)).terminal(output::width())
+    })
 }
 
 fn init(name: &str) -> Result<(), Failure> {
     let fail = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            Failure::usage(format!("{name} already exists; move it away first, it will not be overwritten"))
+            usage!("{name} already exists; move it away first, it will not be overwritten")
         }
-        io::ErrorKind::NotFound => Failure::usage(format!(
-            "writing {name}: {error}; make its folder first, or name another file with --conf"
-        )),
-        _ => Failure::usage(format!("writing {name}: {error}; name another file with --conf")),
+        io::ErrorKind::NotFound => {
+            usage!("writing {name}: {error}; make its folder first, or name another file with --conf")
+        }
+        _ => usage!("writing {name}: {error}; name another file with --conf"),
     };
     let text = init_text(&registry::table());
     // Users add passwords.
     durable_create(Path::new(name), 0o600, |file| file.write_all(text.as_bytes())).map_err(fail)?;
-    output::say(&format!("wrote {name}; `slob conf` shows the resulting configuration"));
+    say!("wrote {name}; `slob conf` shows the resulting configuration");
     Ok(())
-}
-
-fn as_table(settings: &Settings) -> String {
-    let row = |entry: &Entry| {
-        let param = entry.param();
-        let value = entry.displayed().unwrap_or_default();
-        [param.key.to_owned(), value, entry.origin().to_string(), param.meaning.to_owned()]
-    };
-    let mut columns = ["KEY", "VALUE", "FROM", "MEANING"].map(Column::left);
-    columns[0] = Column::left("KEY").at_most(usize::MAX);
-    Table::new(columns).with_rows(settings.entries().map(row)).terminal(output::width())
-}
-
-fn as_json(settings: &Settings) -> String {
-    let entry = |entry: &Entry| {
-        json!({
-            "key": entry.param().key,
-            "value": entry.displayed(),
-            "origin": entry.origin().to_string(),
-            "changed_from_default": entry.changed_from_default(),
-            "meaning": entry.param().meaning,
-        })
-    };
-    format!("{:#}\n", serde_json::Value::Array(settings.entries().map(entry).collect()))
 }
 
 const MAN_SECTION: &str = "1";
@@ -194,10 +190,9 @@ pub(super) fn man(args: &ManArgs, _: &ArgMatches) -> Outcome {
     // Names subcommands in full, such as slob-awr-info.
     command.build();
     match &args.folder {
-        Some(folder) if !folder.is_dir() => Err(Failure::usage(format!(
-            "{}: there is no such folder; make it first, or name another",
-            folder.display()
-        ))),
+        Some(folder) if !folder.is_dir() => {
+            Err(usage!("{}: there is no such folder; make it first, or name another", folder.display()))
+        }
         Some(folder) => {
             write_pages(&command, folder)?;
             Ok(ExitCode::SUCCESS)
@@ -214,38 +209,31 @@ fn write_pages(command: &Command, folder: &Path) -> Result<(), Failure> {
 }
 
 fn man_page(command: &Command) -> Result<String, Failure> {
-    rendered(command).map_err(|error| Failure::failed(format!("making the manual page: {error}")))
-}
-
-fn rendered(command: &Command) -> io::Result<String> {
     let mut page = Vec::new();
-    let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let man = Man::new(command.clone().name(full_name(command)))
         .section(MAN_SECTION)
         .manual("OpenSLOB")
         .source(concat!("slob ", env!("CARGO_PKG_VERSION")));
-    man.render_title(&mut page)?;
-    man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
-    man.render_description_section(&mut page)?;
-    man.render_options_section(&mut page)?;
-    if command.has_subcommands() {
-        man.render_subcommands_section(&mut page)?;
-    }
-    notes(&after).to_writer(&mut page)?;
-    Ok(String::from_utf8_lossy(&page).into_owned())
-}
-
-fn notes(text: &str) -> Roff {
-    let mut notes = Roff::new();
-    if !text.is_empty() {
-        notes.control("SH", ["NOTES"]).control("nf", []);
-        for line in text.lines() {
-            notes.text([roman(line)]);
+    let mut render = || {
+        man.render_title(&mut page)?;
+        man.render_name_section(&mut page)?;
+        man.render_synopsis_section(&mut page)?;
+        man.render_description_section(&mut page)?;
+        man.render_options_section(&mut page)?;
+        if command.has_subcommands() {
+            man.render_subcommands_section(&mut page)?;
         }
-        notes.control("fi", []);
-    }
-    notes
+        let mut notes = Roff::new();
+        let after = command.get_after_long_help().map(ToString::to_string);
+        if let Some(after) = after.filter(|after| !after.is_empty()) {
+            notes.control("SH", ["NOTES"]).control("nf", []);
+            after.lines().for_each(|line| _ = notes.text([roman(line)]));
+            notes.control("fi", []);
+        }
+        notes.to_writer(&mut page)
+    };
+    render().map_err(|error: io::Error| failed!("making the manual page: {error}"))?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
 fn full_name(command: &Command) -> String {

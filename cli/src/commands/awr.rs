@@ -94,7 +94,7 @@ impl<T: Send> ReadReports<T> {
     ) -> Result<Self, Failure> {
         let mut all = Self { kept: Vec::new(), asked: 0, whole: 0 };
         for file in on_all_cpus(&files_of(paths)?, |path| read_file(path, scope, &keep)) {
-            file.errors.iter().for_each(|error| output::say(&format!("slob: {error}")));
+            file.errors.iter().for_each(|error| say!("slob: {error}"));
             all.asked += file.reports;
             all.whole += file.reports - file.errors.len();
             all.kept.extend(file.kept);
@@ -108,10 +108,7 @@ impl<T: Send> ReadReports<T> {
             (whole, asked) if whole == asked => Ok(ExitCode::SUCCESS),
             (0, _) if self.kept.is_empty() => Err(Failure::usage("no report could be read")),
             (whole, asked) => {
-                output::say(&format!(
-                    "slob: {whole} of {} read to the end",
-                    output::plural(asked as u64, "report")
-                ));
+                say!("slob: {whole} of {} read to the end", output::plural(asked as u64, "report"));
                 Ok(ExitCode::from(PARTLY))
             }
         }
@@ -166,8 +163,7 @@ fn files_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<Path
             files.push(path.clone());
             continue;
         }
-        let entries =
-            fs::read_dir(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        let entries = fs::read_dir(path).map_err(|error| usage!("{}: {error}", path.display()))?;
         let is_hidden =
             |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         let mut inside: Vec<PathBuf> = entries
@@ -175,7 +171,7 @@ fn files_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Vec<Path
             .filter(|path| path.is_file() && !is_hidden(path))
             .collect();
         if inside.is_empty() {
-            return Err(Failure::usage(format!("{}: there are no files in this folder", path.display())));
+            return Err(usage!("{}: there are no files in this folder", path.display()));
         }
         inside.sort();
         files.extend(inside);
@@ -217,9 +213,10 @@ fn info(args: &AwrInfoArgs) -> Outcome {
     let (text, code) = match Form::of(asked, Form::Pipes) {
         Form::Json => {
             let read = ReadReports::read(paths, Scope::Tables, |named| json_of(&named))?;
+            let code = read.exit_code();
             let all =
-                read.kept.iter().cloned().collect::<Result<Vec<Json>, String>>().map_err(Failure::failed)?;
-            (format!("{:#}\n", Json::Array(all)), read.exit_code())
+                read.kept.into_iter().collect::<Result<Vec<Json>, String>>().map_err(Failure::failed)?;
+            (format!("{:#}\n", Json::Array(all)), code)
         }
         Form::Csv => match work(&args.of) {
             Some(work) => {
@@ -229,11 +226,11 @@ fn info(args: &AwrInfoArgs) -> Outcome {
             }
             None => {
                 let columns = columns();
-                let read = ReadReports::read(paths, Scope::All, |named| {
-                    columns.iter().map(|column| column.value(&named)).collect::<Vec<_>>()
-                })?;
-                let code = read.exit_code();
-                let heads = columns.iter().map(|column| Column::left(&column.name));
+                let row =
+                    |named: Named| columns.iter().map(|column| column.value(&named)).collect::<Vec<_>>();
+                let read = ReadReports::read(paths, Scope::All, row)?;
+                let (heads, code) =
+                    (columns.iter().map(|column| Column::left(&column.name)), read.exit_code());
                 (Table::new(heads).with_rows(read.kept).csv(), code)
             }
         },
@@ -244,7 +241,8 @@ fn info(args: &AwrInfoArgs) -> Outcome {
         }
         Form::Pipes => {
             let read = ReadReports::read(paths, Scope::Row, |named| Row::of(&named))?;
-            (pipes(&read.kept), read.exit_code())
+            let columns = Head::ALL.iter().map(|head| Column::left(head.text()));
+            (Table::new(columns).with_rows(read.kept.iter().map(Row::cells)).pipes(), read.exit_code())
         }
     };
     // Print what was read before failing because of the rest.
@@ -263,16 +261,9 @@ fn work(of: &str) -> Option<Work> {
 fn json_of(named: &Named) -> Result<Json, String> {
     let report = serde_json::to_value(&named.report)
         .map_err(|error| format!("writing {} as JSON: {error}", named.file))?;
-    Ok(
-        json!({ "file": part_of_file(&named.file, named.nth), "sessions": named.sessions(), "report": report }),
-    )
+    let file = part_of_file(&named.file, named.nth);
+    Ok(json!({ "file": file, "sessions": named.sessions(), "report": report }))
 }
-
-fn pipes(rows: &[Row]) -> String {
-    let columns = Head::ALL.iter().map(|head| Column::left(head.text()));
-    Table::new(columns).with_rows(rows.iter().map(Row::cells)).pipes()
-}
-
 fn info_columns() -> Vec<Column> {
     let column = |head: &Head| match head {
         Head::DbTime => Column::right("AAS"),
@@ -301,13 +292,6 @@ fn minute(moment: DateTime) -> String {
 
 const LONGEST_US: f64 = 86_400e6;
 const EVENTS_NAMED: usize = 12;
-
-/// Names its events if none of those asked for is among them.
-struct Histograms {
-    interval: AwrInterval,
-    points: Vec<Option<Point>>,
-    other_events: Vec<String>,
-}
 
 /// Show how long waits took, report by report: averages hide what a histogram shows
 #[derive(Args)]
@@ -340,38 +324,32 @@ fn histogram(args: &HistogramArgs) -> Outcome {
     let limit = args.over.as_str();
     let limit_us = duration_us(limit, None).map(|figure| figure.value);
     let limit_us = limit_us.filter(|us| *us > 0.0 && *us <= LONGEST_US).ok_or_else(|| {
-        Failure::usage(format!(
-            "--over {limit}: not a duration of up to a day; use a number with us, ms or s, such as 8ms"
-        ))
+        usage!("--over {limit}: not a duration of up to a day; use a number with us, ms or s, such as 8ms")
     })?;
     let of_report = |named: Named| {
         let points: Vec<_> = events.iter().map(|event| Point::of(&named, event, limit_us)).collect();
+        // A report names its events if none of those asked for is among them.
         let has_none = asked.iter().all(|event| Point::of(&named, event, 1.0).is_none());
         let known = named.report.histograms.iter().filter(|_| has_none).map(|own| own.event.clone());
-        Histograms {
-            interval: AwrInterval::of(&named, points.clone()),
-            points,
-            other_events: known.collect(),
-        }
+        (AwrInterval::of(&named, points.clone()), points, known.collect::<Vec<String>>())
     };
     let read = ReadReports::read(&args.reports.files, Scope::All, of_report)?;
     let code = read.exit_code()?;
     let points_of = |at: usize| {
-        let mut points: Vec<Point> =
-            read.kept.iter().filter_map(|report| report.points[at].clone()).collect();
+        let mut points: Vec<Point> = read.kept.iter().filter_map(|(_, all, _)| all[at].clone()).collect();
         sort(&mut points);
         points
     };
     let series = events.iter().enumerate().map(|(at, event)| (*event, points_of(at)));
     let series: Vec<(&str, Vec<Point>)> = series.filter(|(_, points)| !points.is_empty()).collect();
     if series.is_empty() {
-        let known = read.kept.iter().flat_map(|report| report.other_events.iter().map(String::as_str));
+        let known = read.kept.iter().flat_map(|(.., events)| events.iter().map(String::as_str));
         let known: Vec<&str> = known.take(EVENTS_NAMED).collect();
         let hint = match known.is_empty() {
             true => "the reports have no wait-event histograms".to_owned(),
             false => format!("there are {} ...", known.join(", ")),
         };
-        return Err(Failure::usage(format!("no histogram of {}: {hint}", events.join(", "))));
+        return Err(usage!("no histogram of {}: {hint}", events.join(", ")));
     }
     if args.json {
         let points: Vec<&Vec<Point>> = series.iter().map(|(_, points)| points).collect();
@@ -381,11 +359,10 @@ fn histogram(args: &HistogramArgs) -> Outcome {
         output::print(&texts.collect::<Vec<_>>().join("\n"))?;
     }
     if let Some(path) = &args.html {
-        let intervals = read.kept.into_iter().map(|report| report.interval).collect();
-        output::write_whole(path, &awr_page(intervals, &events, Begins::WithWaits)).map_err(|error| {
-            Failure::usage(format!("writing {}: {error}; name another file", path.display()))
-        })?;
-        output::say(&format!("wrote {}", path.display()));
+        let intervals = read.kept.into_iter().map(|(interval, ..)| interval).collect();
+        output::write_whole(path, &awr_page(intervals, &events, Begins::WithWaits))
+            .map_err(|error| usage!("writing {}: {error}; name another file", path.display()))?;
+        say!("wrote {}", path.display());
     }
     Ok(code)
 }
@@ -513,24 +490,22 @@ fn check(args: &CheckArgs) -> Outcome {
 
 fn check_text(check: &Checks, all: bool) -> String {
     let mut text = format!("{}: {}\n", check.file, check_summary(check));
+    let indented = |table: String| table.lines().map(|line| format!("  {line}\n")).collect::<String>();
     let shown: Vec<&Pair> = check.pairs.iter().filter(|pair| all || pair.verdict != Verdict::Agree).collect();
     let warnings: Vec<_> = check.warnings.iter().filter(|warning| !warning.is_general).collect();
     if !shown.is_empty() {
-        text.extend(pairs_table(&shown).lines().map(|line| format!("  {line}\n")));
+        text += &indented(pairs_table(&shown));
     }
     if all {
-        text.extend(rows_table(&check.rows).lines().map(|line| format!("  {line}\n")));
+        text += &indented(rows_table(&check.rows));
     }
-    for pair in &shown {
-        if let Some(note) = pair.note {
-            text.push_str(&format!(
-                "  {}, {} and {}: {note}.\n",
-                pair.what, pair.first_source, pair.second_source
-            ));
+    for Pair { what, first_source, second_source, note, .. } in &shown {
+        if let Some(note) = note {
+            text += &format!("  {what}, {first_source} and {second_source}: {note}.\n");
         }
     }
     for warning in &warnings {
-        text.push_str(&format!("  {}: {}.\n", warning.weight.word(), warning.text));
+        text += &format!("  {}: {}.\n", warning.weight.word(), warning.text);
     }
     if !shown.is_empty() || !warnings.is_empty() {
         text.push('\n');
@@ -645,18 +620,17 @@ fn diff(args: &AwrDiffArgs) -> Outcome {
             json!({ "first": first.label(), "second": second.label(), "tables": tables, "printed": sheets });
         output::print(&format!("{json:#}\n"))?;
     } else {
-        let head = format!("First:  {}\nSecond: {}\n", first.label(), second.label());
-        let all = args.all;
-        let text = tables.iter().fold(head, |text, table| text + &diff_table(table, all));
-        let others = sheets.clone().count();
-        output::print(&match (all, others) {
-            (true, _) => sheets.fold(text, |text, sheet| text + &printed_table(sheet)),
-            (false, 0) => text,
-            (false, _) => format!(
-                "{text}\n{} as printed: --all shows them\n",
-                output::plural(others as u64, "more table")
-            ),
-        })?;
+        let (head, all) = (format!("First:  {}\nSecond: {}\n", first.label(), second.label()), args.all);
+        let mut text = tables.iter().fold(head, |text, table| text + &diff_table(table, all));
+        match sheets.clone().count() {
+            _ if all => text.extend(sheets.map(printed_table)),
+            0 => {}
+            others => {
+                let others = output::plural(others as u64, "more table");
+                text += &format!("\n{others} as printed: --all shows them\n");
+            }
+        }
+        output::print(&text)?;
     }
     read.exit_code().or(Ok(ExitCode::from(PARTLY)))
 }

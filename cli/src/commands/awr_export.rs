@@ -10,7 +10,7 @@ use clap::Args;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql};
 use slob_awr::Scope;
-use slob_awr::info::{Named, Value};
+use slob_awr::info::Value;
 use slob_awr::relations::{RELATIONS, RelationColumn};
 use slob_facts::table::csv_cell;
 use slob_record::temporary_beside;
@@ -43,14 +43,11 @@ pub(super) struct AwrExportArgs {
 
 pub(super) fn export(args: &AwrExportArgs) -> Outcome {
     let path = args.output.as_deref().unwrap_or(Path::new("awr.sqlite"));
-    let failed = |error: Fault| {
-        Failure::usage(format!("writing {}: {error}; name another one with -o", path.display()))
-    };
+    let failed = |error: Fault| usage!("writing {}: {error}; name another one with -o", path.display());
     let target = if args.csv { Target::folder(path) } else { Target::database(path) };
-    let target = target.map_err(failed)?;
-    let writer = Mutex::new(Writer { target, reports: 0, error: None });
+    let writer = Mutex::new(Writer { target: target.map_err(failed)?, reports: 0, error: None });
     let read = ReadReports::read(&args.reports.files, Scope::All, |named| {
-        let rows = Rows::of(&named);
+        let rows: Vec<Vec<Cells>> = RELATIONS.iter().map(|table| table.rows(&named)).collect();
         if let Ok(mut writer) = writer.lock() {
             writer.add(&rows);
         }
@@ -60,19 +57,11 @@ pub(super) fn export(args: &AwrExportArgs) -> Outcome {
     };
     let count = writer.reports;
     writer.finish(path).map_err(failed)?;
-    output::say(&format!("wrote {} to {}", output::plural(count, "report"), path.display()));
+    say!("wrote {} to {}", output::plural(count, "report"), path.display());
     read.exit_code()
 }
 
 type Cells = Vec<Option<Value>>;
-
-struct Rows(Vec<Vec<Cells>>);
-
-impl Rows {
-    fn of(named: &Named) -> Self {
-        Self(RELATIONS.iter().map(|table| table.rows(named)).collect())
-    }
-}
 
 /// The first column is the report's number.
 fn tables() -> impl Iterator<Item = (&'static str, Vec<RelationColumn>)> {
@@ -153,7 +142,8 @@ impl ToSql for Stored<'_> {
 }
 
 impl Writer {
-    fn add(&mut self, rows: &Rows) {
+    /// Adds the rows of a report in all tables; its own row comes first.
+    fn add(&mut self, rows: &[Vec<Cells>]) {
         if self.error.is_some() {
             return;
         }
@@ -191,9 +181,9 @@ impl Writer {
     }
 }
 
-fn insert(database: &Connection, report: u64, rows: &Rows) -> rusqlite::Result<()> {
+fn insert(database: &Connection, report: u64, rows: &[Vec<Cells>]) -> rusqlite::Result<()> {
     let report = Some(Value::Number(report as f64));
-    for ((table, columns), rows) in tables().zip(&rows.0) {
+    for ((table, columns), rows) in tables().zip(rows) {
         let marks = vec!["?"; columns.len() + 1].join(", ");
         let mut statement = database.prepare_cached(&format!("INSERT INTO {table} VALUES ({marks})"))?;
         for row in rows {
@@ -204,8 +194,12 @@ fn insert(database: &Connection, report: u64, rows: &Rows) -> rusqlite::Result<(
     Ok(())
 }
 
-fn append(files: &mut [(BufWriter<File>, TempPath)], report: u64, rows: &Rows) -> std::io::Result<()> {
-    for ((file, _), rows) in files.iter_mut().zip(&rows.0) {
+fn append(
+    files: &mut [(BufWriter<File>, TempPath)],
+    report: u64,
+    rows: &[Vec<Cells>],
+) -> std::io::Result<()> {
+    for ((file, _), rows) in files.iter_mut().zip(rows) {
         for row in rows {
             write!(file, "{report}")?;
             for cell in row {

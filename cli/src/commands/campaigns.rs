@@ -12,21 +12,20 @@ use clap::{ArgMatches, Args};
 use jiff::Timestamp;
 use serde_json::json;
 use slob_campaign::{
-    Attempt, Campaign, Conductor, Ended, Event, Member, Moment, Order, Plan, Progress, Schedule, State, Step,
-    Store, carry_out,
+    Attempt, Campaign, Conductor, Ended, Event, Folder, Member, Moment, Order, Plan, Progress, Step, Store,
+    carry_out,
 };
 use slob_demand::{Goal, Options};
 use slob_facts::verdicts::Worst;
 use slob_facts::{Claim, GroupVerdicts, Judged, Question, Run};
 use slob_record::{SeriesWanted, read_record_with};
-use slob_report::Answer;
-use slob_report::Confidence;
 use slob_report::analysis::{Metric, Neighbours, RETRY_BAD, Round, Taking};
 use slob_report::profiles::{Headrooms, Platform, SearchResult};
+use slob_report::{Answer, Confidence};
 use slob_spec::{Entry, RunSpec, Settings};
 
 use super::demands::goal_of;
-use super::measuring::{Extras, Quiet, measure_spec};
+use super::measuring::{Extras, Quiet, ended_of, measure_member};
 use super::reports::analysis_of;
 use super::searches::{Pace, find_headroom};
 use super::together::{End, measure_together};
@@ -110,9 +109,15 @@ pub(super) struct CampaignArgs {
 pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
     let base = settings::resolve(matches, &[])?;
     let mut campaign = read(args, &base)?;
-    let goal = campaign.plan.demand.as_ref().map(|demand| goal(demand, &campaign.plan.file)).transpose()?;
+    let goal = |demand: &Options| {
+        goal_of(demand).map_err(|failure| usage!("{}, demand: {}", campaign.plan.file, failure.text()))
+    };
+    let goal = campaign.plan.demand.as_ref().map(goal).transpose()?;
     if let Some(goal) = &goal {
-        add_demand(&mut campaign.schedule, goal);
+        // A profile's name does not identify it.
+        let figures = json!(goal.demand.figures).to_string();
+        let pairs = [("database", &goal.database), ("point", &goal.demand.point), ("figures", &figures)];
+        campaign.schedule.demand.extend(pairs.map(|(key, value)| (key.to_owned(), value.clone())));
     }
     let said = args.directory.clone().or_else(|| campaign.plan.directory.clone());
     let directory = said.unwrap_or_else(|| Path::new("campaigns").join(&campaign.plan.name));
@@ -121,80 +126,80 @@ pub(super) fn campaign(args: &CampaignArgs, matches: &ArgMatches) -> Outcome {
     }
     settings::warn(&campaign.warnings);
     let mut store = Store::open(&directory, &campaign.schedule, args.amend)?;
-    if !store.state.missing.is_empty() {
-        output::say(&format!("{}; they are made again", missing(&store.state)));
+    let missing = &store.folder.state.missing;
+    if !missing.is_empty() {
+        say!("{}; they are made again", said_missing(missing));
     }
     if args.retry_bad {
-        make_bad_runs_again(&directory, &campaign.schedule, &mut store)?;
+        make_bad_runs_again(&mut store)?;
     }
     copy_probes(&settings::results_dir(&base), &directory);
     let stop = interrupt::flag()?;
     let mut conductor = Runs { stop: Arc::clone(&stop), search: goal.zip(campaign.plan.demand.clone()) };
     let end = carry_out(&campaign, &mut store, &mut conductor, &stop, args.retry_failed)?;
+    let folder = &store.folder;
     let mut are_good = true;
     if conductor.search.is_some() && end.done > 0 {
-        let compared =
-            compare_headrooms(&directory, &campaign.schedule, &store.state, Confidence::default())?;
+        let compared = compare_headrooms(folder, Confidence::default())?;
         output::print(&compared.text()).map_err(Failure::after_work)?;
         are_good = compared.are_good();
-    } else if are_neighbours(&campaign.schedule) {
-        if !store.state.attempts.is_empty() {
-            let compared =
-                compare_neighbours(&directory, &campaign.schedule, &store.state, Confidence::default())?;
+    } else if folder.schedule.has_neighbours() {
+        if !folder.state.attempts.is_empty() {
+            let compared = compare_neighbours(folder, Confidence::default());
             output::write_file(&directory.join(NEIGHBOURS_PAGE), &compared.html())
                 .map_err(Failure::after_work)?;
             output::print(&compared.text()).map_err(Failure::after_work)?;
             are_good = compared.are_good();
         }
     } else if end.done > 0 {
-        are_good = say_verdicts(&directory, &campaign.schedule, &store.state);
+        are_good = say_verdicts(folder);
         if end.done == campaign.schedule.steps.len() && campaign.schedule.variants.len() > 1 {
-            answer(&directory, &campaign.schedule, &store.state)?;
+            answer(folder)?;
         }
     }
     conclude(&campaign, &directory, &end)?;
     Ok(if end.interrupted { ExitCode::from(INTERRUPTED) } else { judged(args.strict, are_good) })
 }
 
-fn answer(directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
-    let analysis = match analysis_of(directory, schedule, state) {
+fn answer(folder: &Folder) -> Result<(), Failure> {
+    let analysis = match analysis_of(folder) {
         Ok(analysis) => analysis,
         Err(failure) => {
-            output::say(&format!("slob: {}", failure.text()));
+            say!("slob: {}", failure.text());
             return Ok(());
         }
     };
-    let page = directory.join(ANALYSIS_PAGE);
+    let page = folder.path.join(ANALYSIS_PAGE);
     output::write_file(&page, &analysis.html()).map_err(Failure::after_work)?;
     let answers: String = analysis.answers().map(|answer| format!("{answer}\n")).collect();
     output::print(&answers).map_err(Failure::after_work)?;
-    output::say(&format!("Charts:      {}", page.display()));
+    say!("Charts:      {}", page.display());
     Ok(())
 }
 
-fn missing(state: &State) -> String {
+fn said_missing(steps: &BTreeSet<String>) -> String {
     const MOST: usize = 3;
-    let named: Vec<&str> = state.missing.iter().take(MOST).map(String::as_str).collect();
-    let more = match state.missing.len().saturating_sub(MOST) {
+    let named: Vec<&str> = steps.iter().take(MOST).map(String::as_str).collect();
+    let more = match steps.len().saturating_sub(MOST) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     format!("runs that are no longer there: {}{more}", named.join(", "))
 }
 
-fn say_verdicts(directory: &Path, schedule: &Schedule, state: &State) -> bool {
-    let cells = judged_cells(directory, schedule, state);
+fn say_verdicts(folder: &Folder) -> bool {
+    let cells = judged_cells(folder);
     let mut groups: BTreeMap<(&str, &str), Vec<GroupVerdicts>> = BTreeMap::new();
-    for (cell, verdicts) in &cells {
-        groups.entry((cell.variant, cell.model)).or_default().push(verdicts.clone());
+    for ((variant, model, _), verdicts) in &cells {
+        groups.entry((variant, model)).or_default().push(verdicts.clone());
     }
     let mut are_good = true;
     for ((variant, model), cells) in groups {
         let verdicts = GroupVerdicts::joined(cells);
         are_good &= verdicts.are_good();
-        output::say(&format!("{variant}/{model}: {}", verdicts.in_short().unwrap_or_default()));
+        say!("{variant}/{model}: {}", verdicts.in_short().unwrap_or_default());
     }
-    let bad = cells.iter().flat_map(|(cell, verdicts)| bad(verdicts).map(|worst| worst.words(&cell.name)));
+    let bad = cells.iter().flat_map(|(cell, verdicts)| bad(verdicts).map(|worst| worst.words(&cell.2)));
     let bad: Vec<String> = bad.collect();
     bad.iter().for_each(|words| output::say(words));
     if !bad.is_empty() {
@@ -207,14 +212,14 @@ fn bad(verdicts: &GroupVerdicts) -> impl Iterator<Item = &Worst> {
     verdicts.all_against(&Question::ALL, Claim::Compared)
 }
 
-fn make_bad_runs_again(directory: &Path, schedule: &Schedule, store: &mut Store) -> Result<(), Failure> {
-    if !schedule.demand.is_empty() {
+fn make_bad_runs_again(store: &mut Store) -> Result<(), Failure> {
+    if !store.folder.schedule.demand.is_empty() {
         return Err(Failure::usage(
             "--retry-bad: a search for headroom repeats steps that others spoiled by itself: take it out",
         ));
     }
-    let runs = completed_runs(directory, schedule, &store.state);
-    let cells = judged_cells(directory, schedule, &store.state);
+    let runs = completed_runs(&store.folder);
+    let cells = judged_cells(&store.folder);
     let ids = cells.values().flat_map(bad).flat_map(|worst| &worst.ids);
     let steps: BTreeSet<String> = ids.filter_map(|id| Some(runs.get(id)?.key())).collect();
     match steps.len() {
@@ -222,54 +227,51 @@ fn make_bad_runs_again(directory: &Path, schedule: &Schedule, store: &mut Store)
         count => {
             let names: Vec<&str> = steps.iter().map(String::as_str).collect();
             let runs = output::plural(count as u64, "BAD run");
-            output::say(&format!("{runs} to make again: {}", names.join(", ")));
+            say!("{runs} to make again: {}", names.join(", "));
         }
     }
     Ok(store.make_again(&steps)?)
 }
 
-fn completed_runs<'a>(directory: &Path, schedule: &'a Schedule, state: &State) -> BTreeMap<String, &'a Step> {
-    let of_step = |step: &'a Step| {
-        let run = state.completed_run(step)?;
-        let beside = || company(directory, run).unwrap_or_default();
-        let runs = if are_neighbours(schedule) { beside() } else { vec![run.to_owned()] };
+fn completed_runs(folder: &Folder) -> BTreeMap<String, &Step> {
+    let of_step = |step| {
+        let run = folder.state.completed_run(step)?;
+        let runs = match folder.schedule.has_neighbours() {
+            true => company(&folder.path, run).unwrap_or_default(),
+            false => vec![run.to_owned()],
+        };
         Some(runs.into_iter().map(move |run| (run, step)))
     };
-    schedule.steps.iter().filter_map(of_step).flatten().collect()
+    folder.schedule.steps.iter().filter_map(of_step).flatten().collect()
 }
 
-fn read_runs<'a, T: Send>(
-    directory: &Path,
-    schedule: &'a Schedule,
-    state: &State,
-    keep: impl Fn(&Run<'_>) -> T + Sync,
-) -> Records<(&'a Step, T)> {
-    let steps = completed_runs(directory, schedule, state);
-    let paths: Vec<PathBuf> = steps.keys().map(|run| directory.join(run)).collect();
+/// Reads the completed runs and keeps of each what `keep` makes of it, with its step.
+fn read_runs<T: Send>(folder: &Folder, keep: impl Fn(&Run<'_>) -> T + Sync) -> Records<(&Step, T)> {
+    let steps = completed_runs(folder);
+    let paths: Vec<PathBuf> = steps.keys().map(|run| folder.path.join(run)).collect();
     let keep = |run: &Run<'_>| Some((*steps.get(&run.record.id)?, keep(run)));
-    Records::judged_paths(&paths, keep).known()
+    Records::judged(&paths.into(), keep).known()
 }
 
 type StepRuns<'a, T> = Vec<(&'a Step, T)>;
 
 /// True if all could be read; missing ones are named on stderr.
-pub(super) fn runs_of_campaign<'a, T: Send>(
-    directory: &Path,
-    schedule: &'a Schedule,
-    state: &State,
+pub(super) fn runs_of_campaign<T: Send>(
+    folder: &Folder,
     keep: impl Fn(&Run<'_>) -> T + Sync,
-) -> Result<(StepRuns<'a, T>, bool), Failure> {
-    if !schedule.demand.is_empty() {
-        let place = directory.display();
-        return Err(Failure::usage(format!(
+) -> Result<(StepRuns<'_, T>, bool), Failure> {
+    if !folder.schedule.demand.is_empty() {
+        let place = folder.path.display();
+        return Err(usage!(
             "{place} is a campaign of searches for headroom: `slob compare {place}` shows it alone"
-        )));
+        ));
     }
-    if !state.missing.is_empty() {
-        output::say(&format!("slob: {}", missing(state)));
+    let missing = &folder.state.missing;
+    if !missing.is_empty() {
+        say!("slob: {}", said_missing(missing));
     }
-    let read = read_runs(directory, schedule, state, keep);
-    let is_whole = read.exit_code()? == ExitCode::SUCCESS && state.missing.is_empty();
+    let read = read_runs(folder, keep);
+    let is_whole = read.exit_code()? == ExitCode::SUCCESS && missing.is_empty();
     Ok((read.kept, is_whole))
 }
 
@@ -279,26 +281,17 @@ fn company(directory: &Path, run: &str) -> Option<Vec<String>> {
     Some(others.map(|other| other.run).chain([run.to_owned()]).collect())
 }
 
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct JudgedCell<'a> {
-    variant: &'a str,
-    model: &'a str,
-    name: String,
-}
+/// Variant, model and name of a step's repeats by a target.
+type Cell<'a> = (&'a str, &'a str, String);
 
-fn judged_cells<'a>(
-    directory: &Path,
-    schedule: &'a Schedule,
-    state: &State,
-) -> BTreeMap<JudgedCell<'a>, GroupVerdicts> {
+fn judged_cells(folder: &Folder) -> BTreeMap<Cell<'_>, GroupVerdicts> {
     let keep = |run: &Run<'_>| match Taking::of(run) {
         Some(taking) => (taking.run, format!("/{}", taking.name), taking.judged),
         None => (run.record.id.clone(), String::new(), run.judged().to_vec()),
     };
-    let mut cells: BTreeMap<JudgedCell<'a>, Vec<(String, Vec<Judged>)>> = BTreeMap::new();
-    for (step, (id, target, judged)) in read_runs(directory, schedule, state, keep).kept {
-        let name = step.cell() + &target;
-        let cell = JudgedCell { variant: &step.variant, model: &step.model, name };
+    let mut cells: BTreeMap<Cell<'_>, Vec<(String, Vec<Judged>)>> = BTreeMap::new();
+    for (step, (id, target, judged)) in read_runs(folder, keep).kept {
+        let cell = (step.variant.as_str(), step.model.as_str(), step.cell() + &target);
         cells.entry(cell).or_default().push((id, judged));
     }
     let verdicts = |runs: Vec<(String, Vec<Judged>)>| {
@@ -308,15 +301,11 @@ fn judged_cells<'a>(
 }
 
 fn read(args: &CampaignArgs, base: &Settings) -> Result<Campaign, Failure> {
-    let path = &args.plan;
-    let text = fs::read_to_string(path)
-        .map_err(|error| {
-            Failure::usage(format!(
-                "reading the plan {}: {error}; a plan is a TOML file that you write: `slob campaign --help` shows one",
-                path.display()
-            ))
-        })?;
-    let mut plan = Plan::parse(&path.display().to_string(), &text).map_err(Failure::usage)?;
+    let path = args.plan.display().to_string();
+    let text = fs::read_to_string(&args.plan).map_err(|error| {
+        usage!("reading the plan {path}: {error}; a plan is a TOML file that you write: `slob campaign --help` shows one")
+    })?;
+    let mut plan = Plan::parse(&path, &text).map_err(Failure::usage)?;
     match args.order.as_deref() {
         Some("blocked") => plan.order = Order::Blocked,
         Some(_) => plan.order = Order::Interleaved,
@@ -328,9 +317,8 @@ fn read(args: &CampaignArgs, base: &Settings) -> Result<Campaign, Failure> {
     let campaign = Campaign::build(plan, base, &registry::table()).map_err(Failure::usage)?;
     let models = campaign.plan.demand.is_none().then_some(&campaign.plan.models);
     for model in models.into_iter().flatten() {
-        Metric::named(&model.metric).map_err(|why| {
-            Failure::usage(format!("{}, model '{}': {why}", campaign.plan.file, model.name))
-        })?;
+        Metric::named(&model.metric)
+            .map_err(|why| usage!("{}, model '{}': {why}", campaign.plan.file, model.name))?;
     }
     for step in campaign.schedule.steps.iter().filter(|step| step.repeat == 1) {
         for member in campaign.members(step, Path::new(".")).map_err(Failure::usage)? {
@@ -341,18 +329,26 @@ fn read(args: &CampaignArgs, base: &Settings) -> Result<Campaign, Failure> {
 }
 
 fn listing(campaign: &Campaign, directory: &Path) -> String {
-    let steps = &campaign.schedule.steps;
+    let Campaign { plan, schedule, .. } = campaign;
+    let steps = &schedule.steps;
+    let warm_ups =
+        (plan.warmup_runs > 0).then(|| output::plural(u64::from(plan.warmup_runs), "run") + " to discard");
+    let switching = |variant: &str| {
+        let bounce = plan.variant(variant).and_then(|variant| variant.hooks.get(&Moment::Bounce));
+        let bounce = bounce.map(|hook| format!("bounce: {}", hook.command));
+        bounce.into_iter().chain(warm_ups.clone()).collect::<Vec<_>>().join("; ")
+    };
     let mut text = String::new();
     let mut last = "";
-    for (index, step) in steps.iter().enumerate() {
-        let switch = if step.variant == last { String::new() } else { switching(campaign, &step.variant) };
+    for (step, number) in steps.iter().zip(1..) {
+        let switch = if step.variant == last { String::new() } else { switching(&step.variant) };
         last = &step.variant;
-        let _ = writeln!(text, "{:>4}  {:<40}  {switch}", index + 1, step.key());
+        let _ = writeln!(text, "{number:>4}  {:<40}  {switch}", step.key());
     }
-    let searches = campaign.plan.demand.is_some();
+    let searches = plan.demand.is_some();
     let time = match campaign.planned_time(steps) {
-        _ if let Some(every) = campaign.plan.every => {
-            let slots = output::plural(campaign.plan.repeats.get().into(), "slot");
+        _ if let Some(every) = plan.every => {
+            let slots = output::plural(plan.repeats.get().into(), "slot");
             format!("{slots}, one every {}", duration(every.as_secs_f64()))
         }
         Some(time) => {
@@ -365,14 +361,6 @@ fn listing(campaign: &Campaign, directory: &Path) -> String {
     let runs = output::plural(steps.len() as u64, if searches { "headroom search" } else { "run" });
     let _ = writeln!(text, "{runs} into {}: {time}", directory.display());
     text
-}
-
-fn switching(campaign: &Campaign, variant: &str) -> String {
-    let bounce = campaign.plan.variant(variant).and_then(|variant| variant.hooks.get(&Moment::Bounce));
-    let bounce = bounce.map(|hook| format!("bounce: {}", hook.command));
-    let warm_ups = campaign.plan.warmup_runs;
-    let warm_ups = (warm_ups > 0).then(|| output::plural(u64::from(warm_ups), "run") + " to discard");
-    bounce.into_iter().chain(warm_ups).collect::<Vec<_>>().join("; ")
 }
 
 /// The runs compare with these probes. A probe that can't be copied is left out.
@@ -397,14 +385,12 @@ impl Conductor for Runs {
             ([Member { name: None, settings }], Some((goal, demand))) => {
                 search(settings, goal, demand, &self.stop)
             }
-            ([Member { name: None, settings }], None) => self.measure_run(settings),
+            ([Member { name: None, settings }], None) => {
+                measure_member(settings, Extras::default(), &self.stop, &mut Quiet::new(), "")
+            }
             _ => return self.measure_together(step, members),
         };
-        match result {
-            Ok((id, ended)) => (Some(id), ended),
-            Err(failure) if failure.is_interruption() => (None, Ended::Interrupted),
-            Err(failure) => (None, Ended::Failed { error: failure.text() }),
-        }
+        ended_of(result)
     }
 
     fn on_event(&mut self, event: &Event<'_>) {
@@ -412,28 +398,28 @@ impl Conductor for Runs {
             Event::Waits { step, slot } => {
                 let wait = duration(slot.begin.duration_since(Timestamp::now()).as_secs_f64());
                 let begin = slot.begin.strftime("%a %F %T");
-                output::say(&format!("slot {} begins {begin} UTC, in {wait}", step.repeat));
+                say!("slot {} begins {begin} UTC, in {wait}", step.repeat);
             }
-            Event::Hook { variant, moment } => output::say(&format!("{variant}: {moment}")),
+            Event::Hook { variant, moment } => say!("{variant}: {moment}"),
             Event::WarmUp { step, number, of } => {
-                output::say(&format!("{}: run to discard, {number} of {of}", step.variant));
+                say!("{}: run to discard, {number} of {of}", step.variant);
             }
             Event::Begins { step, progress: Progress { done, of, left_s } } => {
                 let left = left_s.map(|left_s| format!(", about {} left", duration(left_s)));
                 let left = left.unwrap_or_default();
-                output::say(&format!("[{}/{of}{left}] {}", done + 1, step.key()));
+                say!("[{}/{of}{left}] {}", done + 1, step.key());
             }
             Event::Ended { step, attempt } => match &attempt.ended {
-                Ended::Failed { error } => output::say(&format!("{} failed: {error}", step.key())),
-                Ended::Interrupted => output::say(&format!("{} was interrupted", step.key())),
+                Ended::Failed { error } => say!("{} failed: {error}", step.key()),
+                Ended::Interrupted => say!("{} was interrupted", step.key()),
                 Ended::Missed { why } => {
                     let slot = attempt.began.strftime("%a %F %T");
-                    output::say(&format!("{} was missed: {why}; its slot began {slot} UTC", step.key()));
+                    say!("{} was missed: {why}; its slot began {slot} UTC", step.key());
                 }
                 Ended::Completed | Ended::Killed => {}
             },
             Event::VariantStopped { variant, error } => {
-                output::say(&format!("slob: variant {variant} is skipped from here on: {error}"));
+                say!("slob: variant {variant} is skipped from here on: {error}");
             }
         }
     }
@@ -463,16 +449,6 @@ impl Runs {
         };
         (run, ended)
     }
-
-    fn measure_run(&self, settings: &Settings) -> Result<(String, Ended), Failure> {
-        let settings = settings::of_run_as_loaded(settings)?;
-        let spec = RunSpec::from_settings(&settings)?.spec;
-        let kept = measure_spec(&settings, &spec, Extras::default(), &self.stop, &mut Quiet::new())?;
-        if let Err(failure) = kept.end(&self.stop) {
-            output::say(&format!("warning: {}", failure.text()));
-        }
-        Ok((kept.record.id, Ended::from(&kept.record.status)))
-    }
 }
 
 fn conclude(campaign: &Campaign, directory: &Path, end: &slob_campaign::End) -> Outcome {
@@ -480,39 +456,28 @@ fn conclude(campaign: &Campaign, directory: &Path, end: &slob_campaign::End) -> 
     let place = directory.display();
     let what = if campaign.plan.demand.is_some() { "searches" } else { "runs" };
     if done == of {
-        output::say(&format!("all {of} {what} are done; `slob compare {place}` shows the results"));
+        say!("all {of} {what} are done; `slob compare {place}` shows the results");
         return Ok(ExitCode::SUCCESS);
     }
     let again = "run the same command to continue";
     if end.interrupted {
-        output::say(&format!("stopped with {done} of {of} {what} done; {again}"));
+        say!("stopped with {done} of {of} {what} done; {again}");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     if done + end.missed == of {
-        return Err(Failure::failed(format!(
+        return Err(failed!(
             "{done} of {of} runs are done, and the slots of the other {} have passed; `slob trend {place}` shows them",
             end.missed
-        )));
+        ));
     }
     let stopped = end.stopped.iter();
     let mut reasons: Vec<String> =
         stopped.map(|(variant, error)| format!("variant {variant} was left out: {error}")).collect();
     reasons.extend(end.given_up.iter().map(|key| format!("{key} failed as often as the plan allows")));
-    Err(Failure::failed(format!(
+    Err(failed!(
         "{done} of {of} {what} are done; {}; {again}, --retry-failed retries those that failed",
         reasons.join("; ")
-    )))
-}
-
-fn goal(demand: &Options, file: &str) -> Result<Goal, Failure> {
-    goal_of(demand).map_err(|failure| Failure::usage(format!("{file}, demand: {}", failure.text())))
-}
-
-/// A profile's name does not identify the demand.
-fn add_demand(schedule: &mut Schedule, goal: &Goal) {
-    let figures = json!(goal.demand.figures).to_string();
-    let pairs = [("database", &goal.database), ("point", &goal.demand.point), ("figures", &figures)];
-    schedule.demand.extend(pairs.map(|(key, value)| (key.to_owned(), value.clone())));
+    ))
 }
 
 fn search(
@@ -532,7 +497,7 @@ fn search(
         demand,
         &directory,
         Some(json!(conditions)),
-        Pace::Thorough,
+        Pace::THOROUGH,
         stop,
     )?;
     if let Some(failure) = interruption {
@@ -544,64 +509,44 @@ fn search(
     Ok((id, Ended::Completed))
 }
 
-pub(super) fn compare_headrooms(
-    directory: &Path,
-    schedule: &Schedule,
-    state: &State,
-    confidence: Confidence,
-) -> Result<Headrooms, Failure> {
+pub(super) fn compare_headrooms(folder: &Folder, confidence: Confidence) -> Result<Headrooms, Failure> {
+    let Folder { path, schedule, state } = folder;
     let mut platforms = Vec::new();
-    let mut variants = schedule.variants.clone();
-    // The baseline comes first.
-    variants.sort_by_key(|variant| variant.name != schedule.baseline);
-    for variant in variants {
+    for variant in schedule.variants() {
         let mut steps: Vec<_> = schedule.steps.iter().filter(|step| step.variant == variant.name).collect();
         steps.sort_by_key(|step| step.repeat);
-        let folders = steps.into_iter().filter_map(|step| state.completed_run(step));
-        let searches = folders.map(|folder| search_result(directory, folder));
-        let searches = searches.collect::<Result<Vec<_>, Failure>>()?;
-        platforms.push(Platform::new(variant.name, variant.twin_of, searches, confidence));
+        let done = steps.into_iter().filter_map(|step| state.completed_run(step));
+        let searches = done.map(|run| search_result(path, run)).collect::<Result<Vec<_>, Failure>>()?;
+        let (name, twin_of) = (variant.name.clone(), variant.twin_of.clone());
+        platforms.push(Platform::new(name, twin_of, searches, confidence));
     }
     let part = |key: &str| schedule.demand.get(key).map_or("", String::as_str);
     let demand = format!("{}; {}", part("database"), part("point"));
     let compared = Headrooms::of(demand, platforms, schedule.steps.len(), confidence);
     if compared.done == 0 {
-        return Err(Failure::failed(format!("no search of {} is done yet", directory.display())));
+        return Err(failed!("no search of {} is done yet", path.display()));
     }
     Ok(compared)
 }
 
-pub(super) fn are_neighbours(schedule: &Schedule) -> bool {
-    schedule.models.iter().any(|model| !model.members.is_empty())
-}
-
-pub(super) fn compare_neighbours(
-    directory: &Path,
-    schedule: &Schedule,
-    state: &State,
-    confidence: Confidence,
-) -> Result<Neighbours, Failure> {
+pub(super) fn compare_neighbours(folder: &Folder, confidence: Confidence) -> Neighbours {
+    let Folder { path, schedule, state } = folder;
     let attempt = |step: &Step| {
         let all: Vec<&Attempt> = state.attempts_at(step).collect();
-        let completed = all.iter().find(|one| one.ended == Ended::Completed);
-        completed.or(all.last()).map(|one| (*one).clone())
+        all.iter().find(|one| one.ended == Ended::Completed).or(all.last()).copied()
     };
-    let attempts: Vec<(&Step, Option<Attempt>)> = schedule
-        .steps
-        .iter()
-        .map(|step| (step, attempt(step)))
-        .filter(|(step, attempt)| attempt.is_some() || state.missing.contains(&step.key()))
-        .collect();
-    let with_neighbours = |(step, attempt): &(&Step, Option<Attempt>)| {
-        let runs = company(directory, attempt.as_ref()?.run.as_ref()?)?;
+    let attempts = schedule.steps.iter().map(|step| (step, attempt(step)));
+    let attempts: Vec<(&Step, Option<&Attempt>)> =
+        attempts.filter(|(step, made)| made.is_some() || state.missing.contains(&step.key())).collect();
+    let with_neighbours = |(step, attempt): &(&Step, Option<&Attempt>)| {
+        let runs = company(path, attempt.as_ref()?.run.as_ref()?)?;
         Some(runs.into_iter().map(|run| (run, step.key())).collect::<Vec<_>>())
     };
     let runs: BTreeMap<String, String> = attempts.iter().filter_map(with_neighbours).flatten().collect();
     // A run that failed before its sessions started has no record.
-    let paths: Vec<PathBuf> =
-        runs.keys().map(|run| directory.join(run)).filter(|path| path.is_dir()).collect();
+    let paths: Vec<PathBuf> = runs.keys().map(|run| path.join(run)).filter(|path| path.is_dir()).collect();
     let mut takings: BTreeMap<&str, Vec<Taking>> = BTreeMap::new();
-    for taking in Records::judged_paths(&paths, Taking::of).kept.into_iter().flatten() {
+    for taking in Records::judged(&paths.into(), Taking::of).kept.into_iter().flatten() {
         if let Some(step) = runs.get(&taking.run) {
             takings.entry(step).or_default().push(taking);
         }
@@ -610,12 +555,12 @@ pub(super) fn compare_neighbours(
         let model = schedule.models.iter().find(|model| model.name == name);
         model.map_or_else(Vec::new, |model| model.members.clone())
     };
-    let round = |(step, attempt): &(&Step, Option<Attempt>)| Round {
+    let round = |(step, attempt): &(&Step, Option<&Attempt>)| Round {
         variant: step.variant.clone(),
         repeat: step.repeat,
         company: members(&step.model),
         runs: takings.remove(step.key().as_str()).unwrap_or_default(),
-        error: match attempt.as_ref().map(|attempt| &attempt.ended) {
+        error: match attempt.map(|attempt| &attempt.ended) {
             Some(Ended::Failed { error } | Ended::Missed { why: error }) => Some(error.clone()),
             Some(Ended::Interrupted) => Some("interrupted".to_owned()),
             Some(Ended::Killed) => Some("killed".to_owned()),
@@ -624,21 +569,15 @@ pub(super) fn compare_neighbours(
         },
     };
     let rounds: Vec<Round> = attempts.iter().map(round).collect();
-    let names: Vec<String> = schedule
-        .models
-        .iter()
-        .filter(|model| model.members.len() == 1)
-        .map(|model| model.name.clone())
-        .collect();
-    let mut variants: Vec<String> = schedule.variants.iter().map(|variant| variant.name.clone()).collect();
-    // The baseline comes first.
-    variants.sort_by_key(|variant| *variant != schedule.baseline);
-    Ok(Neighbours::of(&schedule.name, &names, &variants, &rounds, schedule.steps.len(), confidence))
+    let alone = schedule.models.iter().filter(|model| model.members.len() == 1);
+    let names: Vec<String> = alone.map(|model| model.name.clone()).collect();
+    let variants: Vec<String> = schedule.variants().iter().map(|variant| variant.name.clone()).collect();
+    Neighbours::of(&schedule.name, &names, &variants, &rounds, schedule.steps.len(), confidence)
 }
 
 fn search_result(directory: &Path, folder: &str) -> Result<SearchResult, Failure> {
     let path = directory.join(folder).join(HEADROOM_FILE);
-    let failed = |error: String| Failure::failed(format!("reading {}: {error}", path.display()));
+    let failed = |error: String| failed!("reading {}: {error}", path.display());
     let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
     SearchResult::read(folder, &text).map_err(|error| failed(error.to_string()))
 }

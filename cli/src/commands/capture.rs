@@ -46,13 +46,12 @@ impl Capture {
     ) -> Result<Self, Failure> {
         let name = file.to_string_lossy();
         if ![".tar.gz", ".tgz"].iter().any(|ending| name.ends_with(ending)) {
-            return Err(Failure::usage(format!("--capture {name}: name a file that ends in .tar.gz")));
+            return Err(usage!("--capture {name}: name a file that ends in .tar.gz"));
         }
         let host = HostInfo::read();
-        let configuration: Vec<Json> = settings::for_record(settings)
-            .into_iter()
-            .map(|entry| json!([entry.key, entry.value, entry.origin]))
-            .collect();
+        let entries = settings::for_record(settings).into_iter();
+        let configuration: Json =
+            entries.map(|entry| json!([entry.key, entry.value, entry.origin])).collect();
         let about = json!({
             "format": FORMAT,
             "slob": env!("CARGO_PKG_VERSION"),
@@ -72,9 +71,8 @@ impl Capture {
             recording: Recording::default(),
         };
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(|error| {
-            Failure::usage(format!("writing {name}: {error}; name another file with --capture"))
-        })?;
+        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
+            .map_err(|error| usage!("writing {name}: {error}; name another file with --capture"))?;
         Ok(capture)
     }
 
@@ -107,7 +105,13 @@ impl Capture {
         }
         match engine.capture() {
             Ok(said) => {
-                moment["said"] = said.iter().map(answer_to_json).collect();
+                let answer = |said: &CapturedAnswer| {
+                    json!({
+                        "name": said.name, "question": said.question, "columns": said.columns, "rows": said.rows,
+                        "took_us": micros(said.took), "fault": said.fault,
+                    })
+                };
+                moment["said"] = said.iter().map(answer).collect();
                 let figures = match self.kind.replay {
                     Some(replay) => replay(&said),
                     None => engine.snapshot().map(|snapshot| snapshot.total()),
@@ -125,7 +129,7 @@ impl Capture {
     /// The test goes on if writing fails.
     pub(super) fn keep(&self, report: &str) {
         if let Err(error) = self.save(report) {
-            output::say(&format!("warning: writing {}: {error}", self.file.display()));
+            say!("warning: writing {}: {error}", self.file.display());
         }
     }
 
@@ -133,7 +137,8 @@ impl Capture {
         let mut data = self.about.clone();
         data["moments"] = Json::Array(lock(&self.moments).clone());
         let (calls, others) = self.recording.calls();
-        data["calls"] = calls.iter().map(call_to_json).collect();
+        let call = |call: &Call| json!([call.at.as_secs_f64(), call.name, micros(call.took), call.error]);
+        data["calls"] = calls.iter().map(call).collect();
         data["calls_not_listed"] = json!(others);
         redact_all(&self.redaction, &mut data);
         let data = serde_json::to_string_pretty(&data)?;
@@ -149,17 +154,6 @@ impl Capture {
             archive.into_inner()?.finish().map(drop)
         })
     }
-}
-
-fn call_to_json(call: &Call) -> Json {
-    json!([call.at.as_secs_f64(), call.name, micros(call.took), call.error])
-}
-
-fn answer_to_json(said: &CapturedAnswer) -> Json {
-    json!({
-        "name": said.name, "question": said.question, "columns": said.columns, "rows": said.rows,
-        "took_us": micros(said.took), "fault": said.fault,
-    })
 }
 
 fn figures_of(figures: &Figures) -> Json {
@@ -179,26 +173,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 const MOST_BYTES: u64 = 1 << 28;
 
 pub(super) fn replay(file: &Path) -> Outcome {
-    let failed = |message: String| Failure::usage(format!("reading {}: {message}", file.display()));
+    let failed = |message: String| usage!("reading {}: {message}", file.display());
     let data = read(file).map_err(failed)?;
     let scheme = data["engine"].as_str().unwrap_or_default();
-    let kind = registry::ENGINES
-        .iter()
-        .find(|kind| kind.scheme == scheme)
-        .ok_or_else(|| failed(format!("this build has no engine '{scheme}'")))?;
-    let text = |value: &Json| value.as_str().unwrap_or("not told").to_owned();
-    let mut page = format!(
-        "# Capture of {scheme}\n\n- made by slob {}, {}\n",
-        text(&data["slob"]),
-        text(&data["begun"])
-    );
-    page.push_str(&format!("- library: {}\n", text(&data["library"])));
-    let empty = Vec::new();
-    let moments = data["moments"].as_array().unwrap_or(&empty);
-    let mut differing = 0;
-    for moment in moments {
-        differing += usize::from(!replay_moment(&mut page, kind, moment));
-    }
+    let kind = registry::ENGINES.iter().find(|kind| kind.scheme == scheme);
+    let kind = kind.ok_or_else(|| failed(format!("this build has no engine '{scheme}'")))?;
+    let [slob, begun, library] =
+        ["slob", "begun", "library"].map(|key| data[key].as_str().unwrap_or("not told"));
+    let mut page = format!("# Capture of {scheme}\n\n- made by slob {slob}, {begun}\n- library: {library}\n");
+    let moments = data["moments"].as_array().map_or(&[][..], Vec::as_slice);
+    let differing = moments.iter().filter(|moment| !replay_moment(&mut page, kind, moment)).count();
     if moments.is_empty() {
         page.push_str("\nIt holds no answers: the test ended before the server was asked.\n");
     }

@@ -78,10 +78,10 @@ pub(super) fn target_of(settings: &Settings, goal: &Goal) -> Result<Target, Fail
     let schemas = engine.schemas()?;
     let complete = schemas.iter().take_while(|state| state.state.layout().is_some()).count();
     let Some(first) = schemas.first().filter(|_| complete > 0) else {
-        return Err(Failure::usage(format!(
+        return Err(usage!(
             "{target} holds no schema: load some with `slob setup`, more than the database's cache holds, or the reads will \
              not be physical"
-        )));
+        ));
     };
     let loaded = LoadedTarget {
         name: target.to_string(),
@@ -96,9 +96,9 @@ pub(super) fn target_of(settings: &Settings, goal: &Goal) -> Result<Target, Fail
 /// The search chooses the number of sessions.
 pub(super) fn refuse_roles(settings: &Settings) -> Result<(), Failure> {
     match ["WRITERS", "READERS"].into_iter().find(|key| settings.value(key).is_some()) {
-        Some(key) => Err(Failure::usage(format!(
+        Some(key) => Err(usage!(
             "{key} says how many sessions there are, but the search finds that out itself: unset WRITERS and READERS"
-        ))),
+        )),
         None => Ok(()),
     }
 }
@@ -146,7 +146,7 @@ impl Runs for SearchRuns<'_> {
     fn run(&self, name: &str, pairs: &[(&str, String)]) -> Result<Record, Failure> {
         match self.trail.as_ref().and_then(|trail| trail.made(name)) {
             Some(record) => {
-                output::say(&format!("{name}: taken from {}", record.id));
+                say!("{name}: taken from {}", record.id);
                 Ok(record)
             }
             None => self.make(name, pairs).map_err(|failure| match self.longest.get().is_zero() {

@@ -124,9 +124,7 @@ impl Database {
         let prepared = prepare(engine.as_ref(), &spec)?;
         if !prepared.server.capabilities.stores_data {
             let (target, example) = (&spec.target, "slob probe --ladder /data");
-            return Err(Failure::usage(format!(
-                "{target} stores no blocks: name another target, or a folder: `{example}`"
-            )));
+            return Err(usage!("{target} stores no blocks: name another target, or a folder: `{example}`"));
         }
         Ok(Self { engine, settings, prepared })
     }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Args};
 use clap_complete::ArgValueCompleter;
 use slob_awr::Scope;
-use slob_campaign::read_campaign;
+use slob_campaign::Folder;
 use slob_report::JudgedRun;
 use slob_report::ledger::{Entry, Ledger, Platform, read_sheet};
 
@@ -16,7 +16,7 @@ use super::campaigns::runs_of_campaign;
 use crate::answer::Forms;
 use crate::args::NAMING;
 use crate::failure::{Failure, Outcome};
-use crate::tables::Records;
+use crate::tables::{Records, Runs};
 use crate::{completing, settings};
 
 /// Put platforms into one table: IOPS per core, per licensed core and per price
@@ -61,8 +61,7 @@ pub(super) fn ledger(args: &LedgerArgs, matches: &ArgMatches) -> Outcome {
         rows.add(input)?;
     }
     let ledger = Ledger::new(rows.platforms);
-    forms.write(&ledger)?;
-    Ok(forms.exit_code(&ledger, rows.unread))
+    forms.done(&ledger, rows.unread)
 }
 
 struct Rows<'a> {
@@ -79,8 +78,7 @@ impl Rows<'_> {
             self.platforms.extend(measured);
             return Ok(());
         }
-        let text =
-            fs::read_to_string(path).map_err(|error| Failure::usage(format!("reading {input}: {error}")))?;
+        let text = fs::read_to_string(path).map_err(|error| usage!("reading {input}: {error}"))?;
         for entry in read_sheet(input, &text).map_err(Failure::usage)? {
             match entry {
                 Entry::Claim(platform) => self.platforms.push(platform),
@@ -103,11 +101,11 @@ impl Rows<'_> {
                 ReadReports::read([&path.to_owned()], Scope::Row, |named| Platform::of_report(&named))?;
             let code = read.exit_code()?;
             (read.kept, code == ExitCode::SUCCESS)
-        } else if let Some((schedule, state)) = read_campaign(path)? {
-            let (runs, is_whole) = runs_of_campaign(path, &schedule, &state, JudgedRun::of)?;
+        } else if let Some(folder) = Folder::read(path)? {
+            let (runs, is_whole) = runs_of_campaign(&folder, JudgedRun::of)?;
             (Platform::of_runs(runs.into_iter().map(|(_, run)| run).collect()), is_whole)
         } else {
-            let read = Records::judged(self.results, [input], JudgedRun::of);
+            let read = Records::judged(&Runs::named(self.results, [input]), JudgedRun::of);
             let code = read.exit_code()?;
             (Platform::of_runs(read.kept), code == ExitCode::SUCCESS)
         };

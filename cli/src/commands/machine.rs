@@ -40,6 +40,7 @@ const LOG_BYTES: u64 = 256 << 20;
 const WATCHED: Duration = Duration::from_secs(1);
 const IO_BYTES_PER_S: u64 = 1_000_000;
 const FEWER_COUNTERS: &str = "'Physical?' will rest on fewer counters";
+const STOP_OTHERS: &str = "stop other programs, or expect 'Steady?' to name them";
 const LESS_KNOWN: &str = "'CPU to spare?' and 'Physical?' will know less";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -82,7 +83,7 @@ impl Check {
 pub(super) fn warn_of(checks: &[Check]) {
     for check in checks.iter().filter(|check| check.grade != Grade::Good) {
         let remedy = check.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
-        output::say(&format!("warning: {}: {}{remedy}", check.subject, check.finding));
+        say!("warning: {}: {}{remedy}", check.subject, check.finding);
     }
 }
 
@@ -93,11 +94,10 @@ pub(super) fn machine_checks() -> Vec<Check> {
 
 fn governor(machine: &MachineSettings) -> Check {
     match machine.slow_governor() {
-        Some(slow) => Check::warning(
-            "CPU frequency",
-            format!("the governor '{slow}' slows down CPUs that wait for I/O"),
-            "cpupower frequency-set -g performance",
-        ),
+        Some(slow) => {
+            let said = format!("the governor '{slow}' slows down CPUs that wait for I/O");
+            Check::warning("CPU frequency", said, "cpupower frequency-set -g performance")
+        }
         None if machine.governors.is_empty() => Check::good("CPU frequency", "not set by this kernel"),
         None => Check::good("CPU frequency", "governor 'performance'"),
     }
@@ -184,9 +184,12 @@ pub(super) fn doctor(args: &DoctorArgs, matches: &ArgMatches) -> Outcome {
     checks.extend(machine_checks());
     checks.push(results(&settings::results_dir(&settings)));
     let stop = interrupt::flag()?;
-    let mut at_target = at_target(&settings, &stop);
+    let mut at_target = AtTarget { checks: Vec::new(), server: None, site: Site::Nowhere };
+    if let Err(failure) = at_target.see(&settings, &stop) {
+        at_target.checks.push(Check::problem("Target", failure.text()));
+    }
     let interrupted = || match stop.load(Ordering::Relaxed) {
-        true => Err(Failure::interrupted(format!("looking at {target} was interrupted"))),
+        true => Err(interrupted!("looking at {target} was interrupted")),
         false => Ok(()),
     };
     interrupted()?;
@@ -277,15 +280,11 @@ fn cpu_use(used: &CpuTimes) -> Check {
     let subject = "Other programs";
     let stolen = 100.0 * used.steal_s / used.total_s().max(f64::MIN_POSITIVE);
     match used.busy_percent() {
-        Some(busy) if busy >= FOREIGN_CPU.value => Check::warning(
-            subject,
-            format!(
-                "the CPUs are {} % busy (stolen by the hypervisor: {} %)",
-                percent(busy),
-                percent(stolen)
-            ),
-            "stop other programs, or expect 'Steady?' to name them",
-        ),
+        Some(busy) if busy >= FOREIGN_CPU.value => {
+            let (busy, stolen) = (percent(busy), percent(stolen));
+            let said = format!("the CPUs are {busy} % busy (stolen by the hypervisor: {stolen} %)");
+            Check::warning(subject, said, STOP_OTHERS)
+        }
         Some(busy) => Check::good(subject, format!("the CPUs are {} % busy", percent(busy))),
         None => Check::warning(subject, "the CPU's clocks did not move", "try again"),
     }
@@ -296,7 +295,7 @@ fn device_use(used: &DeviceCounters) -> Check {
     let moved = used.used.read_bytes.saturating_add(used.used.write_bytes);
     let said = format!("other programs move {} MB/s", fixed(moved as f64 / 1e6 / WATCHED.as_secs_f64(), 1));
     if moved >= IO_BYTES_PER_S {
-        return Check::warning(subject, said, "stop other programs, or expect 'Steady?' to name them");
+        return Check::warning(subject, said, STOP_OTHERS);
     }
     Check::good(subject, said)
 }
@@ -307,43 +306,32 @@ struct AtTarget {
     site: Site,
 }
 
-fn at_target(settings: &Settings, stop: &AtomicBool) -> AtTarget {
-    let refused = |failure: Failure, server| AtTarget {
-        checks: vec![Check::problem("Target", failure.text())],
-        server,
-        site: Site::Nowhere,
-    };
-    let opened = LoadSpec::from_settings(settings).map_err(Failure::from).and_then(|load| {
-        let tablespace = load.spec.tablespace.clone();
-        let engine = registry::open_target(&load.spec.target, &load.spec.options, Purpose::Load, tablespace)?;
+impl AtTarget {
+    fn see(&mut self, settings: &Settings, stop: &AtomicBool) -> Result<(), Failure> {
+        let load = LoadSpec::from_settings(settings)?.spec;
+        let tablespace = load.tablespace.clone();
+        let engine = registry::open_target(&load.target, &load.options, Purpose::Load, tablespace)?;
         let server = engine.server()?;
-        refuse_tablespace(&load.spec, &server)?;
-        Ok((load.spec, engine, server))
-    });
-    let (load, engine, server) = match opened {
-        Ok(opened) => opened,
-        Err(failure) => return refused(failure, None),
-    };
-    let (observers, copy) = (settings::observers(settings), settings::copies_observer(settings));
-    let site = match Site::find(engine.as_ref(), &server, &observers, copy, stop) {
-        Ok(site) => site,
-        Err(error) => return refused(error.into(), Some(server)),
-    };
-    let place = if server.capabilities.embedded { "built in" } else { "reached" };
-    let mut checks = vec![Check::good("Target", format!("{} {}, {place}", server.product, server.version))];
-    match engine.check_account() {
-        Err(error) => checks.push(Check::problem("Account", error.to_string())),
-        Ok(()) if server.capabilities.embedded => {}
-        Ok(()) => checks.push(Check::good("Account", "may load, as far as the server says")),
+        refuse_tablespace(&load, &server)?;
+        let Self { checks, server: seen, site } = self;
+        let server = seen.insert(server);
+        let (observers, copy) = (settings::observers(settings), settings::copies_observer(settings));
+        *site = Site::find(engine.as_ref(), server, &observers, copy, stop)?;
+        let place = if server.capabilities.embedded { "built in" } else { "reached" };
+        checks.push(Check::good("Target", format!("{} {}, {place}", server.product, server.version)));
+        match engine.check_account() {
+            Err(error) => checks.push(Check::problem("Account", error.to_string())),
+            Ok(()) if server.capabilities.embedded => {}
+            Ok(()) => checks.push(Check::good("Account", "may load, as far as the server says")),
+        }
+        if server.capabilities.stores_data {
+            let found = data(settings, &load, engine.as_ref(), server, site);
+            checks.extend(found.unwrap_or_else(|failure| vec![Check::problem("Data", failure.text())]));
+        }
+        let remedy = "change it, or keep it the same in all runs";
+        checks.extend(server.advice.iter().map(|advice| Check::warning("Server", advice, remedy)));
+        Ok(())
     }
-    if server.capabilities.stores_data {
-        checks.extend(data(settings, &load, engine.as_ref(), &server, &site));
-    }
-    let advice = |advice: &String| {
-        Check::warning("Server", advice.clone(), "change it, or keep it the same in all runs")
-    };
-    checks.extend(server.advice.iter().map(advice));
-    AtTarget { checks, server: Some(server), site }
 }
 
 fn data(
@@ -352,65 +340,46 @@ fn data(
     engine: &dyn Engine,
     server: &Server,
     site: &Site,
-) -> Vec<Check> {
-    let subject = "Data";
-    let loaded = match Loaded::at(engine) {
-        Ok(Some(loaded)) => loaded,
-        Ok(None) => return not_loaded(settings, load, engine, server, site),
-        Err(error) => return vec![Check::problem(subject, error.to_string())],
-    };
-    let ready = settings::of_run_as_loaded(settings)
-        .and_then(|settings| Ok(prepare(engine, &RunSpec::from_settings(&settings)?.spec)?));
-    let prepared = match ready {
-        Ok(prepared) => prepared,
-        Err(failure) => return vec![Check::problem(subject, failure.text())],
-    };
+) -> Result<Vec<Check>, Failure> {
     let topology = site.topology();
+    let through = |page_cache: PageCache| match page_cache.warning() {
+        Some(warning) => Check::warning("Page cache", warning, page_cache.remedy()),
+        None => {
+            Check::good("Page cache", "reads pass through it, but it can hold only a small part of the data")
+        }
+    };
+    let Some(loaded) = Loaded::at(engine)? else {
+        let plan = LoadPlan::new(engine, load, server)?;
+        let (free_space, bytes) = (site.free_space(), plan.bytes());
+        free_space.as_ref().map_or(Ok(()), |(place, free_bytes)| plan.check_room(place, *free_bytes))?;
+        let room = match free_space {
+            Some(_) => "there is room",
+            None => "it is not seen whether there is room",
+        };
+        let gb = bytes as f64 / 1e9;
+        let said = format!("nothing is loaded; {room} for the {gb:.2} GB that are configured");
+        // As many as were asked for, and some for a first test.
+        let schemas = if settings::is_set(settings, "SCHEMAS") { load.schemas.get() } else { 4 };
+        let page_cache = PageCache::of(server, topology, &load.target, bytes, bytes);
+        // What the page cache can hold is no test of the storage: two loads that contradict each other are not offered.
+        let remedy = match page_cache.as_ref().is_some_and(|page_cache| page_cache.warning().is_some()) {
+            true => format!("as 'Page cache' says; `slob setup {schemas}` for a first look"),
+            false => format!("`slob setup {schemas}`"),
+        };
+        let lacking = Check::warning("Data", said, remedy);
+        return Ok([lacking].into_iter().chain(page_cache.map(through)).collect());
+    };
+    let spec = RunSpec::from_settings(&settings::of_run_as_loaded(settings)?)?.spec;
+    let prepared = prepare(engine, &spec)?;
     let schemas = output::plural(u64::from(loaded.schemas), "schema");
-    let good = Check::good(subject, format!("{schemas} of {}: a run can start", loaded.scale()));
-    let cached = prepared.page_cache(topology, &load.target).map(|page_cache| through(&page_cache));
-    let Site::Servers(_) = site else { return [good].into_iter().chain(cached).collect() };
-    let turns = turns_advice(topology, server, prepared.homes.len() as u32);
-    [good].into_iter().chain(cached).chain(turns.map(|advice| Check::advice("Sessions", advice))).collect()
-}
-
-fn through(page_cache: &PageCache) -> Check {
-    let subject = "Page cache";
-    match page_cache.warning() {
-        Some(warning) => Check::warning(subject, warning, page_cache.remedy()),
-        None => Check::good(subject, "reads pass through it, but it can hold only a small part of the data"),
-    }
-}
-
-fn not_loaded(
-    settings: &Settings,
-    load: &LoadSpec,
-    engine: &dyn Engine,
-    server: &Server,
-    site: &Site,
-) -> Vec<Check> {
-    let subject = "Data";
-    let planned = LoadPlan::new(engine, load, server).and_then(|plan| {
-        let room = site.free_space();
-        room.as_ref().map_or(Ok(()), |(place, free_bytes)| plan.check_room(place, *free_bytes))?;
-        Ok((plan.bytes(), room.is_some()))
-    });
-    let (bytes, is_seen) = match planned {
-        Ok(planned) => planned,
-        Err(error) => return vec![Check::problem(subject, error.to_string())],
+    let good = Check::good("Data", format!("{schemas} of {}: a run can start", loaded.scale()));
+    let cached = prepared.page_cache(topology, &load.target).map(through);
+    let turns = match site {
+        Site::Servers(_) => turns_advice(topology, server, prepared.homes.len() as u32),
+        Site::Here(_) | Site::Nowhere => None,
     };
-    let room = if is_seen { "there is room" } else { "it is not seen whether there is room" };
-    let said = format!("nothing is loaded; {room} for the {:.2} GB that are configured", bytes as f64 / 1e9);
-    // As many as were asked for, and some for a first test.
-    let schemas = if settings::is_set(settings, "SCHEMAS") { load.schemas.get() } else { 4 };
-    let page_cache = PageCache::of(server, site.topology(), &load.target, bytes, bytes);
-    // What the page cache can hold is no test of the storage: two loads that contradict each other are not offered.
-    let remedy = match page_cache.as_ref().is_some_and(|page_cache| page_cache.warning().is_some()) {
-        true => format!("as 'Page cache' says; `slob setup {schemas}` for a first look"),
-        false => format!("`slob setup {schemas}`"),
-    };
-    let cached = page_cache.as_ref().map(through);
-    [Check::warning(subject, said, remedy)].into_iter().chain(cached).collect()
+    let turns = turns.map(|advice| Check::advice("Sessions", advice));
+    Ok([good].into_iter().chain(cached).chain(turns).collect())
 }
 
 fn device_below(settings: &Settings, here: &LocalData, server: &Server) -> Vec<Check> {
@@ -433,11 +402,10 @@ fn device_below(settings: &Settings, here: &LocalData, server: &Server) -> Vec<C
 fn device(subject: &'static str, device: &Device) -> Check {
     match (&device.top, &device.note) {
         (Some(top), None) => Check::good(subject, format!("{} ({})", top.name, device.file_system)),
-        (_, note) => Check::warning(
-            subject,
-            note.clone().unwrap_or_else(|| "no block device".to_owned()),
-            format!("{FEWER_COUNTERS}; use a file system on a block device"),
-        ),
+        (_, note) => {
+            let remedy = format!("{FEWER_COUNTERS}; use a file system on a block device");
+            Check::warning(subject, note.as_deref().unwrap_or("no block device"), remedy)
+        }
     }
 }
 
@@ -503,10 +471,10 @@ fn server_sections(
 }
 
 fn heading(place: &ObservedServer, host: Option<&ObservedHost>) -> String {
-    let whose = place
-        .endpoint
-        .as_ref()
-        .map_or_else(|| "The database's host".to_owned(), |name| format!("The host of {name}"));
+    let whose = match &place.endpoint {
+        Some(name) => format!("The host of {name}"),
+        None => "The database's host".to_owned(),
+    };
     let which = match host {
         Some(host) if host.is_here && place.found.is_ok() => ", which is this one".to_owned(),
         Some(host) if host.ssh.is_some() => {
@@ -518,45 +486,37 @@ fn heading(place: &ObservedServer, host: Option<&ObservedHost>) -> String {
 }
 
 fn observer_and_server(place: &ObservedServer, host: Option<&ObservedHost>) -> Vec<Check> {
+    let subject = "Observer";
     if place.by == Observe::None.to_string() {
         return vec![Check::good(
-            "Observer",
+            subject,
             "none is wanted: the verdicts rest on what the server itself says",
         )];
     }
+    let ours = env!("CARGO_PKG_VERSION");
     let ssh = host.and_then(|host| Some((host.ssh.as_ref()?, host.hello.as_ref())));
-    let mut checks = Vec::new();
-    match (&place.found, ssh) {
+    let observer = match (&place.found, ssh) {
         (Err(lacking), Some((ssh, None))) => {
-            return vec![Check::warning(
-                "Observer",
-                format!("there is none on {ssh}: {lacking}"),
-                LESS_KNOWN,
-            )];
+            let said = format!("there is none on {ssh}: {lacking}");
+            return vec![Check::warning(subject, said, LESS_KNOWN)];
         }
-        (_, Some((ssh, Some(hello)))) => checks.push(observer(ssh, hello)),
-        _ => {}
-    }
-    checks.push(match &place.found {
-        Ok(found) => {
-            let FoundServer { pid, name, how, .. } = found.as_ref();
+        (_, Some((ssh, Some(Hello { version, .. })))) if version == ours => {
+            Some(Check::good(subject, format!("slob {ours} answers on {ssh}")))
+        }
+        (_, Some((ssh, Some(Hello { version, .. })))) => {
+            let said = format!("the slob on {ssh} is release {version}, this one {ours}");
+            let remedy = "install this release there, or let a copy be sent (--observe-copy)";
+            Some(Check::warning(subject, said, remedy))
+        }
+        _ => None,
+    };
+    let server = match place.found.as_deref() {
+        Ok(FoundServer { pid, name, how, .. }) => {
             Check::good("Server", format!("process {pid} '{name}', found {how}"))
         }
         Err(lacking) => Check::warning("Server", format!("it was not found: {lacking}"), LESS_KNOWN),
-    });
-    checks
-}
-
-fn observer(ssh: &SshHost, hello: &Hello) -> Check {
-    let (subject, theirs, ours) = ("Observer", &hello.version, env!("CARGO_PKG_VERSION"));
-    if theirs == ours {
-        return Check::good(subject, format!("slob {ours} answers on {ssh}"));
-    }
-    Check::warning(
-        subject,
-        format!("the slob on {ssh} is release {theirs}, this one {ours}"),
-        "install this release there, or let a copy be sent (--observe-copy)",
-    )
+    };
+    observer.into_iter().chain([server]).collect()
 }
 
 fn server_limits(place: &ObservedServer, host: &ObservedHost, found: &FoundServer) -> Vec<Check> {
@@ -565,14 +525,10 @@ fn server_limits(place: &ObservedServer, host: &ObservedHost, found: &FoundServe
     let Some(group) = &found.limits else { return checks };
     let of_host = host.info().and_then(|info| info.cpus_online).map(f64::from);
     let is_held = place.cpus(host).zip(of_host).is_some_and(|(cpus, of_host)| cpus < of_host);
-    checks.push(if is_held || !group.io.is_empty() {
-        Check::warning(
-            "Limits",
-            limits(group),
-            "the figures will be those of the limit: lift it, or keep it the same in all runs",
-        )
-    } else {
-        Check::good("Limits", limits(group))
+    let remedy = "the figures will be those of the limit: lift it, or keep it the same in all runs";
+    checks.push(match is_held || !group.io.is_empty() {
+        true => Check::warning("Limits", limits(group), remedy),
+        false => Check::good("Limits", limits(group)),
     });
     checks
 }
@@ -596,20 +552,15 @@ fn server_devices(
         checks.push(probe_of(settings, hostname, data, server, command));
     }
     checks.extend(found.log.as_ref().map(|log| device("Log's device", log)));
-    checks.extend(found.free_bytes.map(space));
+    checks.extend(found.free_bytes.map(|free_bytes| {
+        let (mb, gb) = (free_bytes / 1_000_000, free_bytes as f64 / 1e9);
+        if free_bytes >= LOG_BYTES {
+            return Check::good("Space", format!("{gb:.1} GB free on the file system of the data"));
+        }
+        let said = format!("only {mb} MB are free on the file system of the data");
+        Check::warning("Space", said, "make room there: a server that can't write its log ends")
+    }));
     checks
-}
-
-fn space(free_bytes: u64) -> Check {
-    let subject = "Space";
-    if free_bytes < LOG_BYTES {
-        return Check::warning(
-            subject,
-            format!("only {} MB are free on the file system of the data", free_bytes / 1_000_000),
-            "make room there: a server that can't write its log ends",
-        );
-    }
-    Check::good(subject, format!("{:.1} GB free on the file system of the data", free_bytes as f64 / 1e9))
 }
 
 /// Measure the device behind a folder, without a database
@@ -674,7 +625,7 @@ pub(super) fn probe(args: &ProbeArgs, matches: &ArgMatches) -> Outcome {
     }
     if !args.no_save {
         let path = save_probe(&results, &probe).map_err(Failure::failed)?;
-        output::say(&format!("saved in {}; later runs on this device are compared with it", path.display()));
+        say!("saved in {}; later runs on this device are compared with it", path.display());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -705,19 +656,18 @@ fn measure_remote(
     stop: &AtomicBool,
 ) -> Result<SavedProbe, Failure> {
     if !plan.dir.is_absolute() {
-        return Err(Failure::usage(format!(
+        return Err(usage!(
             "{} is no absolute path: name the folder on {host} from its root on",
             plan.dir.display()
-        )));
+        ));
     }
     let mut observer = Observer::remote(host.clone(), copy, stop);
-    let interrupted = |hostname: &str| {
-        Failure::interrupted(format!("probing {hostname} was interrupted; nothing of it is kept"))
-    };
+    let interrupted =
+        |hostname: &str| interrupted!("probing {hostname} was interrupted; nothing of it is kept");
     if stop.load(Ordering::Relaxed) {
         return Err(interrupted(&host.to_string()));
     }
-    let hello = observer.hello().map_err(|why| Failure::usage(format!("no observer on {host}: {why}")))?;
+    let hello = observer.hello().map_err(|why| usage!("no observer on {host}: {why}"))?;
     let hostname = hello.host.hostname.clone();
     let progress = Progress::new("probing");
     let taken = Timestamp::now();
@@ -730,14 +680,14 @@ fn measure_remote(
     if stop.load(Ordering::Relaxed) {
         return Err(interrupted(&hostname));
     }
-    let (result, device) = probed.map_err(|why| Failure::failed(format!("probing {hostname}: {why}")))?;
+    let (result, device) = probed.map_err(|why| failed!("probing {hostname}: {why}"))?;
     Ok(SavedProbe { taken, host: hostname, device, result })
 }
 
 fn probe_plan(args: &ProbeArgs) -> Result<ProbePlan, Failure> {
     let seconds_per_step = args.seconds;
     if !(0.1..=3600.0).contains(&seconds_per_step) {
-        return Err(Failure::usage(format!("--seconds is {seconds_per_step}; it must be 0.1 to 3600")));
+        return Err(usage!("--seconds is {seconds_per_step}; it must be 0.1 to 3600"));
     }
     Ok(ProbePlan {
         file_bytes: args.size_mb << 20,
@@ -766,12 +716,8 @@ pub(super) fn measure_device(plan: &ProbePlan, stop: &AtomicBool) -> Result<Save
     let taken = Timestamp::now();
     let result = run_probe(plan, &mut on_event, stop);
     progress.finish();
-    Ok(SavedProbe {
-        taken,
-        host: HostInfo::read().hostname,
-        device: Device::behind(folder).ok(),
-        result: result?,
-    })
+    let (host, device) = (HostInfo::read().hostname, Device::behind(folder).ok());
+    Ok(SavedProbe { taken, host, device, result: result? })
 }
 
 /// Watch this host for a run elsewhere: started here by `slob run --observe ssh:HOST`
@@ -788,9 +734,9 @@ pub(super) fn observe(_: &ObserveArgs, _: &ArgMatches) -> Outcome {
         Ok(()) => Ok(ExitCode::SUCCESS),
         // The run was killed.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(Failure::usage(format!(
+        Err(error) => Err(usage!(
             "observing: {error}; this command is started by `slob run --observe ssh:HOST`, and reads its questions from stdin"
-        ))),
+        )),
     }
 }
 

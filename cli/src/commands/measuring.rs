@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use slob_campaign::Ended;
 use slob_engine::Purpose;
 use slob_facts::{GroupVerdicts, Run, figure};
-use slob_record::{CONF_FILE, Record, RecordError, SigningKey, Status, Together};
+use slob_record::{CONF_FILE, Record, SigningKey, Status, Together};
 use slob_report::html::run_page;
 use slob_report::{HTML_REPORT, TEXT_REPORT, compact_summary, printed_report, text_report, with_digest};
 use slob_run::{CommonStart, ExternalScript, RunContext, RunEvent, RunObserver, ScriptMoment, prepare};
@@ -51,10 +52,16 @@ pub(super) fn measure_spec(
     let (mut record, directory) = (measured.record, measured.directory);
     record.together = extras.led.and_then(|led| led.conclude(&record));
     if let Err(error) = directory.write(CONF_FILE, &to_conf_text(settings)) {
-        output::say(&format!("warning: {error}; the record holds the configuration too"));
+        say!("warning: {error}; the record holds the configuration too");
     }
     // Views can be made again from the record.
-    let folder = directory.publish(&mut record, extras.key).map_err(|error| not_kept(&error, &record))?;
+    let folder = directory.publish(&mut record, extras.key).map_err(|error| {
+        say!("{}\n{}", printed_report(&record).trim_end(), compact_summary(&record).trim_end());
+        failed!(
+            "the record of this run can't be saved: {error}; make room for RESULTS_DIR or name another folder: \
+             everything that was measured is printed above"
+        )
+    })?;
     let report = report_command(&folder);
     let text = text_report(&record);
     write_view(&folder, TEXT_REPORT, &with_digest(&slob_record::with_hidden_shown(&text)), &report);
@@ -77,13 +84,36 @@ pub(super) fn measure_step(
     let id = &kept.record.id;
     match &kept.record.status {
         Status::Completed => Ok(kept.record),
-        Status::Interrupted => {
-            Err(Failure::interrupted(format!("run {id} was interrupted{}", resume(&kept.folder))))
-        }
-        Status::Failed { error } => Err(Failure::failed(format!("run {id} failed: {error}"))),
+        Status::Interrupted => Err(interrupted!("run {id} was interrupted{}", resume(&kept.folder))),
+        Status::Failed { error } => Err(failed!("run {id} failed: {error}")),
     }
 }
 
+/// Makes a run of a campaign and returns its id. Where EXTERNAL_SCRIPT fails at the end, a warning names `whose` it is.
+pub(super) fn measure_member(
+    settings: &Settings,
+    extras: Extras<'_>,
+    stop: &AtomicBool,
+    observer: &mut dyn RunObserver,
+    whose: &str,
+) -> Result<(String, Ended), Failure> {
+    let settings = settings::of_run_as_loaded(settings)?;
+    let spec = RunSpec::from_settings(&settings)?.spec;
+    let kept = measure_spec(&settings, &spec, extras, stop, observer)?;
+    if let Err(failure) = kept.end(stop) {
+        say!("warning: {whose}{}", failure.text());
+    }
+    Ok((kept.record.id, Ended::from(&kept.record.status)))
+}
+
+/// The id of a run of a campaign, if there is one, and its end.
+pub(super) fn ended_of(result: Result<(String, Ended), Failure>) -> (Option<String>, Ended) {
+    match result {
+        Ok((id, ended)) => (Some(id), ended),
+        Err(failure) if failure.is_interruption() => (None, Ended::Interrupted),
+        Err(failure) => (None, Ended::Failed { error: failure.text() }),
+    }
+}
 /// Seconds would fill a log, so only a terminal shows them.
 pub(super) struct Quiet(Option<RunTalk>);
 
@@ -110,19 +140,9 @@ pub(super) fn report_command(folder: &Path) -> String {
 fn write_view(folder: &Path, name: &str, text: &str, command: &str) -> bool {
     let written = output::write_whole(&folder.join(name), text);
     if let Err(error) = &written {
-        output::say(&format!(
-            "warning: writing {name} of the run: {error}; `{command}` recreates it from the record"
-        ));
+        say!("warning: writing {name} of the run: {error}; `{command}` recreates it from the record");
     }
     written.is_ok()
-}
-
-fn not_kept(error: &RecordError, record: &Record) -> Failure {
-    output::say(&format!("{}\n{}", printed_report(record).trim_end(), compact_summary(record).trim_end()));
-    Failure::failed(format!(
-        "the record of this run can't be saved: {error}; make room for RESULTS_DIR or name another folder: \
-         everything that was measured is printed above"
-    ))
 }
 
 pub(super) struct KeptRun {
@@ -136,7 +156,7 @@ impl KeptRun {
     pub(super) fn print(&self, full: bool) -> Result<(), Failure> {
         let text = if full { printed_report(&self.record) } else { compact_summary(&self.record) };
         let printed = output::print(&text).map_err(Failure::after_work);
-        output::say(&format!("\n{}", self.place()));
+        say!("\n{}", self.place());
         printed
     }
 

@@ -23,7 +23,6 @@ mod verify;
 
 use clap::{ArgMatches, Args, Command};
 use slob_campaign::is_set_by_plan;
-use slob_engine::EngineKind;
 use slob_spec::{Group, Param};
 
 use self::several::Several;
@@ -61,14 +60,6 @@ fn alone<A: Args + 'static>(name: &'static str, handler: fn(&A, &ArgMatches) -> 
         call: Box::new(move |matches| {
             handler(&A::from_arg_matches(matches).map_err(Failure::usage)?, matches)
         }),
-    }
-}
-
-fn of_engine(engine: &'static EngineKind) -> Entry {
-    Entry {
-        name: engine.scheme,
-        command: Box::new(|| runs::prepare_server(engine)),
-        call: Box::new(|matches| runs::init(engine, matches)),
     }
 }
 
@@ -117,7 +108,11 @@ fn all() -> Vec<Entry> {
         alone("completions", about::completions),
         alone("man", about::man),
     ];
-    let engines = ENGINES.iter().filter(|engine| engine.scripts.is_some()).map(of_engine);
+    let engines = ENGINES.iter().filter(|engine| engine.scripts.is_some()).map(|engine| Entry {
+        name: engine.scheme,
+        command: Box::new(|| runs::prepare_server(engine)),
+        call: Box::new(|matches| runs::init(engine, matches)),
+    });
     listed.into_iter().chain(hidden.into_iter().chain(engines).map(Entry::hidden)).collect()
 }
 
@@ -193,7 +188,7 @@ fn is_of_ladder(param: &Param) -> bool {
     is_common(param) || is_of_probe(param) || ["SCHEMAS", "THREADS_PER_SCHEMA", "SCALE"].contains(&param.key)
 }
 
-/// What is dropped does not depend on how it would be read.
+/// How data are read does not matter to a drop.
 fn is_of_drop(param: &Param) -> bool {
     is_common(param) && !["PREWARM", "CACHE_MB", "BUFFERED", "LOOP"].contains(&param.key)
 }

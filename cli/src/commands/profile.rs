@@ -68,7 +68,6 @@ pub(super) struct ProfileArgs {
     command: Option<ProfileCommand>,
 }
 
-/// Of which database, and in which form.
 #[derive(Args)]
 struct Shown {
     /// Of several databases, only this one, by its name or number
@@ -140,10 +139,13 @@ struct Inputs {
 
 impl Inputs {
     fn add(&mut self, matches: &ArgMatches, path: &Path) -> Result<(), Failure> {
-        let is_run = if path.is_dir() {
-            path.join(RUN_FILE).is_file()
-        } else {
-            path.file_name().is_some_and(|name| name == RUN_FILE) && path.exists()
+        let is_json = || {
+            path.extension().is_some_and(|ending| ending == "json")
+                && fs::read(path).is_ok_and(|text| text.trim_ascii_start().starts_with(b"{"))
+        };
+        let is_run = match path.is_dir() {
+            true => path.join(RUN_FILE).is_file(),
+            false => path.file_name().is_some_and(|name| name == RUN_FILE) && path.exists(),
         };
         if is_run {
             self.runs.push(path.to_owned());
@@ -162,22 +164,15 @@ impl Inputs {
             }
             let run = find_run(&settings::results_dir_of(matches)?, &name);
             self.runs.push(run.map_err(|why| {
-                Failure::usage(format!(
-                    "{name}: there is no such file or folder of AWR reports, and no run: {why}"
-                ))
+                usage!("{name}: there is no such file or folder of AWR reports, and no run: {why}")
             })?);
-        } else if is_json(path) {
+        } else if is_json() {
             self.profiles.push(read(path)?);
         } else {
             self.reports.push(path.to_owned());
         }
         Ok(())
     }
-}
-
-fn is_json(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "json")
-        && fs::read(path).is_ok_and(|text| text.trim_ascii_start().starts_with(b"{"))
 }
 
 fn read_inputs(paths: &[PathBuf], matches: &ArgMatches) -> Result<(Vec<Profile>, bool), Failure> {
@@ -197,7 +192,7 @@ fn read_inputs(paths: &[PathBuf], matches: &ArgMatches) -> Result<(Vec<Profile>,
         match sample {
             Ok(sample) => samples.push(sample),
             Err(error) => {
-                output::say(&format!("slob: {}: {error}", path.display()));
+                say!("slob: {}: {error}", path.display());
                 partly = true;
             }
         }
@@ -206,7 +201,7 @@ fn read_inputs(paths: &[PathBuf], matches: &ArgMatches) -> Result<(Vec<Profile>,
     let (known, empty): (Vec<_>, Vec<_>) =
         merge(profiles).into_iter().partition(|profile| !profile.intervals.is_empty());
     for LeftOut { source, why, .. } in empty.iter().flat_map(|profile| &profile.left_out) {
-        output::say(&format!("slob: left out: {source}: {why}"));
+        say!("slob: left out: {source}: {why}");
     }
     if known.is_empty() {
         return Err(Failure::usage("there is no interval to make a profile of"));
@@ -260,11 +255,11 @@ fn save_all(profiles: &[Profile], path: &Path) -> Result<(), Failure> {
     if let [only] = profiles {
         return save_over(only, path);
     }
-    output::say(&format!(
+    say!(
         "these are {} databases, each with its own profile: {}; --database NAME or NUMBER chooses one",
         profiles.len(),
         unique_names(profiles).join(", ")
-    ));
+    );
     let paths = file_names(profiles, path);
     profiles.iter().zip(paths).try_for_each(|(profile, path)| save_over(profile, &path))
 }
@@ -286,7 +281,7 @@ fn file_names(profiles: &[Profile], path: &Path) -> Vec<PathBuf> {
 
 /// Refuses to replace the profile of a live server, which can't be measured again, and other files.
 fn save_over(profile: &Profile, path: &Path) -> Result<(), Failure> {
-    let refuse = |why: &str| Failure::usage(format!("{} {why}: name another file with -o", path.display()));
+    let refuse = |why: &str| usage!("{} {why}: name another file with -o", path.display());
     match fs::read(path).ok().map(|text| Profile::read(&text).map(|there| there.source)) {
         Some(Ok(Source::Live | Source::Mixed))
             if [Source::Reports, Source::Runs].contains(&profile.source) =>
@@ -297,7 +292,7 @@ fn save_over(profile: &Profile, path: &Path) -> Result<(), Failure> {
         _ => {}
     }
     save(profile, path)?;
-    output::say(&format!("wrote {}", path.display()));
+    say!("wrote {}", path.display());
     Ok(())
 }
 
@@ -307,9 +302,9 @@ fn save(profile: &Profile, path: &Path) -> Result<(), Failure> {
 
 pub(super) fn read(path: &Path) -> Result<Profile, Failure> {
     let text = fs::read(path).map_err(|error| {
-        Failure::usage(format!("reading the profile {}: {error}; `slob profile` makes one", path.display()))
+        usage!("reading the profile {}: {error}; `slob profile` makes one", path.display())
     })?;
-    Profile::read(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+    Profile::read(&text).map_err(|error| usage!("{}: {error}", path.display()))
 }
 
 fn from_server(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
@@ -327,18 +322,18 @@ fn from_server(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
     let stop = interrupt::flag()?;
     let (spec, engine) = registry::open(&settings)?;
     let mut watch = Watch::begin(engine.as_ref(), &spec.target)?;
-    watch.profile.left_out.iter().for_each(|left| output::say(&format!("slob: not known: {}", left.why)));
+    watch.profile.left_out.iter().for_each(|left| say!("slob: not known: {}", left.why));
     if let Ok(text) = fs::read(path) {
         let subject = std::mem::take(&mut watch.profile.subject);
         watch.profile = earlier(&text, &subject, path)?;
         watch.profile.subject = subject.or(std::mem::take(&mut watch.profile.subject));
     }
     let pause = duration(every.as_secs_f64());
-    output::say(&format!(
+    say!(
         "asking {} every {pause} for {}; Ctrl-C ends it and keeps what there is; the same command resumes",
         watch.profile.subject.name,
         duration(length.as_secs_f64())
-    ));
+    );
     let bar = (output::is_interactive() && length > UNSEEN).then(|| Progress::new("watching"));
     let (mut unsaved, mut latest) = (0, String::new());
     let say = |line: &str| bar.as_ref().map_or_else(|| output::say(line), |bar| bar.say(line));
@@ -377,14 +372,13 @@ fn from_server(args: &ProfileArgs, matches: &ArgMatches) -> Outcome {
         return Err(if ended { Failure::failed(why) } else { Failure::interrupted(why) });
     }
     args.shown.print(std::slice::from_ref(&profile))?;
-    output::say(&format!("the profile is in {}", path.display()));
+    say!("the profile is in {}", path.display());
     Ok(if ended { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
 }
 
 fn time_given(name: &str, text: &str) -> Result<Duration, Failure> {
     const TIME: Kind = Kind::Duration { min_s: 1, max_s: 366 * 86_400 };
-    parse_time(TIME, text)
-        .ok_or_else(|| Failure::usage(format!("--{name} is {text}; it must be {}, or 1d", TIME.permitted())))
+    parse_time(TIME, text).ok_or_else(|| usage!("--{name} is {text}; it must be {}, or 1d", TIME.permitted()))
 }
 
 /// The file is written whole: saving a long profile less often keeps the cost of an interval constant.
@@ -394,20 +388,18 @@ fn is_save_due(unsaved: usize, intervals: usize) -> bool {
 
 fn earlier(text: &[u8], subject: &Subject, path: &Path) -> Result<Profile, Failure> {
     let place = path.display();
-    let profile = Profile::read(text)
-        .map_err(|error| Failure::usage(format!("{place}: {error}; name another file with -o")))?;
+    let profile =
+        Profile::read(text).map_err(|error| usage!("{place}: {error}; name another file with -o"))?;
     if profile.source != Source::Live || !profile.subject.is_same(subject) {
-        return Err(Failure::usage(format!(
+        return Err(usage!(
             "{place} is a profile of {}, and not of {}: name another file with -o",
             profile.subject.words(),
             subject.words()
-        )));
+        ));
     }
     if let Some(last) = profile.intervals.last() {
         let end = last.end().strftime("%Y-%m-%d %H:%M:%S");
-        output::say(&format!(
-            "going on with {place}, whose last interval ended at {end}; the time since is a gap"
-        ));
+        say!("going on with {place}, whose last interval ended at {end}; the time since is a gap");
     }
     Ok(profile)
 }

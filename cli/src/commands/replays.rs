@@ -15,12 +15,12 @@ use crate::{interrupt, output, settings};
 pub(super) fn say_expectation(timetable: &Timetable, goal: &Goal) {
     let calibration = goal.calibration_time().as_secs_f64();
     let seconds = timetable.seconds as f64;
-    output::say(&format!(
+    say!(
         "this takes {}: up to {CALIBRATION_RUNS} calibrations, and {} intervals in {}",
         duration(seconds + CALIBRATION_RUNS as f64 * (calibration + 5.0)),
         timetable.slots.len(),
         duration(seconds)
-    ));
+    );
 }
 
 pub(super) const SET_BY_STRETCH: [&str; 2] = ["RUN_TIME", "UNTIL_STEADY"];
@@ -33,7 +33,7 @@ pub(super) fn refuse_flags(
 ) -> Result<(), Failure> {
     let given = settings.entries().filter(|entry| *entry.origin() == Origin::Flag);
     match given.map(|entry| entry.param().key).find(|key| is_ignored(key)) {
-        Some(key) => Err(Failure::usage(format!("{key} is set by {by}: leave it out"))),
+        Some(key) => Err(usage!("{key} is set by {by}: leave it out")),
         None => Ok(()),
     }
 }

@@ -13,13 +13,13 @@ use jiff::tz::TimeZone;
 use serde_json::Value as Json;
 use slob_awr::info::{is_pipes, read_pipes};
 use slob_awr::{NamePattern, Scope};
-use slob_campaign::{Schedule, Sessions, State, read_campaign};
+use slob_campaign::{Folder, ModelEntry, Sessions, VariantEntry};
 use slob_facts::table::Cell;
 use slob_facts::{claim, figure, thresholds};
 use slob_record::{Record, SeriesWanted, find_run, list_runs, read_record, run_folder, series_csv};
 use slob_report::analysis::{
-    Analysis, Metric, Neighbours, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row,
-    slob_r_tables, stem, variants_of,
+    Analysis, Metric, Options, Run, TableSpec, Variant, run_of, run_of_report, run_of_row, slob_r_tables,
+    stem, variants_of,
 };
 use slob_report::diff::{Diff, NamedRuns};
 use slob_report::export::{hlog, prometheus};
@@ -29,20 +29,18 @@ use slob_report::html::run_page;
 use slob_report::info::{
     self, AWR_COLUMNS, Column, all_columns, cells, column, did_you_mean, status_word, table,
 };
-use slob_report::profiles::Headrooms;
 use slob_report::{
     Confidence, HTML_REPORT, compact_summary, compare_probe_text, printed_report, with_digest,
 };
 
 use super::awr::{self, ReadReports};
-use super::campaigns::{are_neighbours, compare_headrooms, compare_neighbours, runs_of_campaign};
+use super::campaigns::{compare_headrooms, compare_neighbours, runs_of_campaign};
 use crate::answer::Forms;
 use crate::args::{NAMING, STRICT};
 use crate::failure::{Failure, Outcome, PARTLY, judged};
-use crate::tables::{Form, Records};
+use crate::tables::{Form, Records, Runs};
 use crate::{completing, index, output, settings};
 
-/// A saved run.
 #[derive(Args)]
 pub(super) struct SavedRun {
     /// The run: a folder, an id or name or part of it, `latest` or `latest~1`
@@ -119,9 +117,9 @@ pub(super) fn report(args: &ReportArgs, matches: &ArgMatches) -> Outcome {
 fn awr_reports(path: &Path, args: &ReportArgs) -> Outcome {
     if !args.html {
         let path = path.display();
-        return Err(Failure::usage(format!(
+        return Err(usage!(
             "{path}: these are reports already; use --html for a page of them over time, or use `slob awr info {path}`"
-        )));
+        ));
     }
     let (page, code) = awr::page_of([&path.to_owned()])?;
     let name = path.display().to_string();
@@ -241,31 +239,34 @@ pub(super) fn info(args: &InfoArgs, matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir_of(matches)?;
     let asked: Vec<&str> = args.columns.iter().map(|name| name.trim()).collect();
     if asked.contains(&"help") {
-        return output::done(&all_columns_described());
+        let width =
+            |of: fn(&Column) -> &str| all_columns().map(|column| of(&column).len()).max().unwrap_or(0);
+        let (name, unit) = (width(|column| column.name), width(|column| column.unit));
+        let line =
+            |column: Column| format!("{:<name$}  {:<unit$}  {}\n", column.name, column.unit, column.source);
+        let awr = AWR_COLUMNS.map(|(head, column)| format!("{} = {}", head.text(), column.name));
+        let lines: String = all_columns().map(line).collect();
+        let text = format!("{lines}\nThose of awr_info, which are the default: {}\n", awr.join(", "));
+        return output::done(&text);
     }
+    let find = |name: &&str| column_named(name, " all").map(|column| (column.name, column));
     let (heads, columns): (Vec<&str>, Vec<Column>) = match asked.is_empty() {
         true => AWR_COLUMNS.into_iter().map(|(head, column)| (head.text(), column)).unzip(),
-        false => {
-            let find = |name: &&str| {
-                let column = column_named(name, " all")?;
-                Ok((column.name, column))
-            };
-            asked.iter().map(find).collect::<Result<_, Failure>>()?
-        }
+        false => asked.iter().map(find).collect::<Result<_, _>>()?,
     };
     let needs_verdicts = columns.iter().any(|column| column.needs_series);
     let of_record = |record: Record| cells(&slob_facts::Run::of(&record), &columns);
     let everything = args.runs.is_empty();
-    let read_paths = |paths: &[PathBuf]| match needs_verdicts {
-        true => Records::judged_paths(paths, |figures| cells(figures, &columns)),
-        false => Records::read_paths(paths, SeriesWanted::Empty, of_record),
+    let runs = match everything {
+        true => list_runs(&results)?.into(),
+        false => Runs::named(&results, texts(&args.runs)),
     };
-    let read = match everything {
-        true => read_paths(&list_runs(&results)?),
-        false => Records::named(&results, args.runs.iter().map(String::as_str), read_paths),
+    let read = match needs_verdicts {
+        true => Records::judged(&runs, |figures| cells(figures, &columns)),
+        false => Records::read(&runs, SeriesWanted::Empty, of_record),
     };
     if everything && read.kept.is_empty() {
-        output::say(&format!("{} holds no runs", results.display()));
+        say!("{} holds no runs", results.display());
     }
     let code = read.exit_code()?;
     let table = table(heads, &columns, read.kept);
@@ -277,20 +278,8 @@ pub(super) fn info(args: &InfoArgs, matches: &ArgMatches) -> Outcome {
 pub(super) fn column_named(name: &str, which: &str) -> Result<Column, Failure> {
     column(name).ok_or_else(|| {
         let near = did_you_mean(name);
-        Failure::usage(format!(
-            "there is no column '{name}'{near}: `slob list --columns help` lists them{which}"
-        ))
+        usage!("there is no column '{name}'{near}: `slob list --columns help` lists them{which}")
     })
-}
-
-fn all_columns_described() -> String {
-    let width = |of: fn(&Column) -> &str| all_columns().map(|column| of(&column).len()).max().unwrap_or(0);
-    let (name, unit) = (width(|column| column.name), width(|column| column.unit));
-    let line =
-        |column: Column| format!("{:<name$}  {:<unit$}  {}\n", column.name, column.unit, column.source);
-    let awr = AWR_COLUMNS.map(|(head, column)| format!("{} = {}", head.text(), column.name));
-    let lines: String = all_columns().map(line).collect();
-    format!("{lines}\nThose of awr_info, which are the default: {}\n", awr.join(", "))
 }
 
 /// The start is left out: the id has it.
@@ -353,8 +342,8 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
     let (results, strict) = (settings::results_dir_of(matches)?, args.strict);
     if args.html {
         let written = index::write(&results)?;
-        written.unread.iter().for_each(|error| output::say(&format!("slob: {error}")));
-        output::say(&format!("wrote {}", results.join(index::INDEX).display()));
+        written.unread.iter().for_each(|error| say!("slob: {error}"));
+        say!("wrote {}", results.join(index::INDEX).display());
         return Ok(match written.unread.is_empty() {
             true => judged(strict, written.are_good),
             false => ExitCode::from(PARTLY),
@@ -379,7 +368,7 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
         let row = || (figures.record.started, cells(), !strict || figures.is_good());
         is_wanted(figures.record).then(row)
     };
-    let read = Records::judged_paths(&list_runs(&results)?, row);
+    let read = Records::judged(&list_runs(&results)?.into(), row);
     let code = read.exit_code()?;
     let none_at_all = read.kept.is_empty();
     let mut rows: Vec<(Timestamp, Vec<Cell>, bool)> = read.kept.into_iter().flatten().collect();
@@ -398,7 +387,7 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
     }
     if table.is_empty() {
         let what = if none_at_all { "no runs" } else { "no runs like that" };
-        output::say(&format!("{} holds {what}", results.display()));
+        say!("{} holds {what}", results.display());
     }
     Ok(if code == ExitCode::SUCCESS { judged(strict, are_good) } else { code })
 }
@@ -406,14 +395,9 @@ pub(super) fn list(args: &ListArgs, matches: &ArgMatches) -> Outcome {
 /// `2026-11-20`, `2026-11-20T10:45` or `2026-11-20T10:45:00Z`; UTC without an offset.
 fn moment(text: &str) -> Result<Timestamp, Failure> {
     let civil = || text.parse::<DateTime>().or_else(|_| text.parse::<Date>().map(DateTime::from)).ok();
-    let parsed = text
-        .parse::<Timestamp>()
-        .ok()
-        .or_else(|| civil()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp()));
-    parsed.ok_or_else(|| {
-        Failure::usage(format!(
-            "--since is '{text}'; use a date or a time such as 2026-11-20 or 2026-11-20T10:45:00Z"
-        ))
+    let in_utc = || civil()?.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
+    text.parse::<Timestamp>().ok().or_else(in_utc).ok_or_else(|| {
+        usage!("--since is '{text}'; use a date or a time such as 2026-11-20 or 2026-11-20T10:45:00Z")
     })
 }
 
@@ -456,15 +440,14 @@ pub(super) fn diff(args: &DiffArgs, matches: &ArgMatches) -> Outcome {
     let results = settings::results_dir_of(matches)?;
     let named = groups_of(args, matches);
     if let [(only, _)] = named.as_slice() {
-        return Err(Failure::usage(format!(
-            "{only}: there is nothing to compare it with; name another group"
-        )));
+        return Err(usage!("{only}: there is nothing to compare it with; name another group"));
     }
     // Only charts show the histograms of intervals.
     let forms = args.forms.checked()?;
     let series = if forms.has_charts() { SeriesWanted::Whole } else { SeriesWanted::Counts };
     let read = |(name, runs): (String, Vec<&str>)| {
-        Records::read(&results, runs, series, |record| record).all().map(|runs| (name, runs))
+        let runs = Runs::named(&results, runs);
+        Records::read(&runs, series, |record| record).all().map(|runs| (name, runs))
     };
     // Each group that can't be read is named, and not the first alone.
     let read: Vec<Result<(String, Vec<Record>), Failure>> = named.into_iter().map(read).collect();
@@ -475,8 +458,7 @@ pub(super) fn diff(args: &DiffArgs, matches: &ArgMatches) -> Outcome {
     if forms.has_charts() {
         diff = diff.with_charts(&groups);
     }
-    forms.write(&diff)?;
-    Ok(forms.exit_code(&diff, false))
+    forms.done(&diff, false)
 }
 
 /// Decide for scripts whether runs are good enough
@@ -518,7 +500,8 @@ pub(super) struct GateArgs {
 pub(super) fn gate(args: &GateArgs, matches: &ArgMatches) -> Outcome {
     let forms = args.forms.checked()?;
     let results = settings::results_dir_of(matches)?;
-    let read = |names: Vec<&str>| Records::read(&results, names, SeriesWanted::Counts, |record| record).all();
+    let read =
+        |names| Records::read(&Runs::named(&results, names), SeriesWanted::Counts, |record| record).all();
     let runs = read(if args.runs.is_empty() { vec!["latest"] } else { texts(&args.runs) })?;
     let baseline = read(texts(&args.baseline))?;
     let mut requirements = args.require.clone();
@@ -529,8 +512,7 @@ pub(super) fn gate(args: &GateArgs, matches: &ArgMatches) -> Outcome {
     if let Some(path) = &args.junit {
         output::write_file(path, &gate.junit())?;
     }
-    forms.write(&gate)?;
-    Ok(forms.exit_code(&gate, false))
+    forms.done(&gate, false)
 }
 
 fn texts(words: &[String]) -> Vec<&str> {
@@ -554,7 +536,7 @@ fn configured(runs: &[Record]) -> Result<Vec<Requirement>, Failure> {
 }
 
 pub(super) fn required(gate: &str) -> Result<Vec<Requirement>, Failure> {
-    gate::requirements(gate).map_err(|error| Failure::usage(format!("GATE: {error}")))
+    gate::requirements(gate).map_err(|error| usage!("GATE: {error}"))
 }
 
 fn groups_of<'a>(args: &'a DiffArgs, matches: &'a ArgMatches) -> Vec<(String, Vec<&'a str>)> {
@@ -639,20 +621,29 @@ fn no_scale(variant: &str) -> Result<String, String> {
 
 pub(super) fn analyze(args: &AnalyzeArgs, matches: &ArgMatches) -> Outcome {
     let forms = args.forms.checked()?;
-    if let Some(compared) = headrooms(args)? {
-        forms.write(&compared)?;
-        return Ok(forms.exit_code(&compared, false));
+    let only = match &args.inputs[..] {
+        [input] => Folder::read(Path::new(input))?,
+        _ => None,
+    };
+    if let Some(folder) = only.as_ref().filter(|folder| !folder.schedule.demand.is_empty()) {
+        args.refuse_flags_of_runs("searches for headroom")?;
+        return forms.done(&compare_headrooms(folder, args.confidence)?, false);
     }
-    if let Some(compared) = neighbours(args)? {
-        forms.write(&compared)?;
-        return Ok(forms.exit_code(&compared, !compared.holes.is_empty()));
+    if let Some(folder) = only.as_ref().filter(|folder| folder.schedule.has_neighbours()) {
+        args.refuse_flags_of_runs("neighbours")?;
+        let compared = compare_neighbours(folder, args.confidence);
+        return forms.done(&compared, !compared.holes.is_empty());
     }
     let results = settings::results_dir_of(matches)?;
     let pattern = args.name_pattern.as_deref().map(str::parse::<NamePattern>).transpose();
     let pattern = pattern.map_err(Failure::usage)?;
     let mut inputs = Inputs { labelled: pattern.is_some(), ..Inputs::default() };
-    for input in &args.inputs {
-        inputs.add(&results, input, args.by.as_deref(), pattern.as_ref())?;
+    match &only {
+        Some(folder) => inputs.add_campaign(folder)?,
+        None => {
+            let (by, pattern) = (args.by.as_deref(), pattern.as_ref());
+            args.inputs.iter().try_for_each(|input| inputs.add(&results, input, by, pattern))?;
+        }
     }
     let is_partial = inputs.unread;
     let options = Options {
@@ -665,53 +656,33 @@ pub(super) fn analyze(args: &AnalyzeArgs, matches: &ArgMatches) -> Outcome {
     let analysis = inputs.analysis(&texts(&args.variants), &metrics, &options)?;
     forms.write(&analysis)?;
     let lacking: Vec<&String> = analysis.tables.iter().flat_map(|table| &table.lacking).collect();
-    lacking.iter().for_each(|reason| output::say(&format!("slob: {reason}")));
+    lacking.iter().for_each(|reason| say!("slob: {reason}"));
     Ok(forms.exit_code(&analysis, is_partial || !lacking.is_empty()))
 }
 
-fn headrooms(args: &AnalyzeArgs) -> Result<Option<Headrooms>, Failure> {
-    let of = |schedule: &Schedule| !schedule.demand.is_empty();
-    let Some((input, schedule, state)) = campaign_of(args, of, "searches for headroom")? else {
-        return Ok(None);
-    };
-    compare_headrooms(Path::new(input), &schedule, &state, args.confidence).map(Some)
-}
-
-fn neighbours(args: &AnalyzeArgs) -> Result<Option<Neighbours>, Failure> {
-    let Some((input, schedule, state)) = campaign_of(args, are_neighbours, "neighbours")? else {
-        return Ok(None);
-    };
-    compare_neighbours(Path::new(input), &schedule, &state, args.confidence).map(Some)
-}
-
-/// Flags of runs have no meaning for such a campaign.
-fn campaign_of<'a>(
-    args: &'a AnalyzeArgs,
-    is_wanted: fn(&Schedule) -> bool,
-    kind: &str,
-) -> Result<Option<(&'a str, Schedule, State)>, Failure> {
-    let [input] = &args.inputs[..] else { return Ok(None) };
-    let Some((schedule, state)) = read_campaign(Path::new(input))? else { return Ok(None) };
-    if !is_wanted(&schedule) {
-        return Ok(None);
-    }
-    let of_runs = [
-        ("by", args.by.is_some()),
-        ("variants", !args.variants.is_empty()),
-        ("relative-to", args.relative_to.is_some()),
-        ("metric", !args.metric.is_empty()),
-        ("latency", args.latency.is_some()),
-    ];
-    let of_runs = of_runs.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag);
-    match of_runs {
-        Some(flag) => Err(Failure::usage(format!("--{flag}: {input} is a campaign of {kind}: take it out"))),
-        None => Ok(Some((input, schedule, state))),
+impl AnalyzeArgs {
+    /// Flags of runs have no meaning for a campaign of another kind.
+    fn refuse_flags_of_runs(&self, kind: &str) -> Result<(), Failure> {
+        let of_runs = [
+            ("by", self.by.is_some()),
+            ("variants", !self.variants.is_empty()),
+            ("relative-to", self.relative_to.is_some()),
+            ("metric", !self.metric.is_empty()),
+            ("latency", self.latency.is_some()),
+        ];
+        match of_runs.into_iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) => {
+                let input = &self.inputs[0];
+                Err(usage!("--{flag}: {input} is a campaign of {kind}: take it out"))
+            }
+            None => Ok(()),
+        }
     }
 }
 
-pub(super) fn analysis_of(directory: &Path, schedule: &Schedule, state: &State) -> Result<Analysis, Failure> {
+pub(super) fn analysis_of(folder: &Folder) -> Result<Analysis, Failure> {
     let mut inputs = Inputs::default();
-    inputs.add_campaign(directory, schedule, state)?;
+    inputs.add_campaign(folder)?;
     inputs.analysis(&[], &[], &Options { confidence: Confidence::default(), scale: None, latency: None })
 }
 
@@ -735,9 +706,9 @@ impl Inputs {
     ) -> Result<(), Failure> {
         let path = Path::new(input);
         if path.is_dir()
-            && let Some((schedule, state)) = read_campaign(path)?
+            && let Some(folder) = Folder::read(path)?
         {
-            return self.add_campaign(path, &schedule, &state);
+            return self.add_campaign(&folder);
         }
         self.has_others = true;
         if awr::are_reports(path) {
@@ -748,10 +719,10 @@ impl Inputs {
             return Ok(());
         }
         if path.is_file() {
-            let text = fs::read(path).map_err(|error| Failure::usage(format!("reading {input}: {error}")))?;
+            let text = fs::read(path).map_err(|error| usage!("reading {input}: {error}"))?;
             let text = String::from_utf8_lossy(&text);
             if is_pipes(&text) {
-                let rows = read_pipes(&text).map_err(|error| Failure::usage(format!("{input}: {error}")))?;
+                let rows = read_pipes(&text).map_err(|error| usage!("{input}: {error}"))?;
                 self.runs.extend(rows.iter().map(run_of_row));
                 return Ok(());
             }
@@ -768,7 +739,7 @@ impl Inputs {
             }
             Some(run)
         };
-        let read = Records::judged(results, [input], keep);
+        let read = Records::judged(&Runs::named(results, [input]), keep);
         self.unread |= read.exit_code()? != ExitCode::SUCCESS;
         self.labelled |= column.is_some();
         let all = read.kept.len();
@@ -781,34 +752,27 @@ impl Inputs {
         Ok(())
     }
 
-    fn add_campaign(&mut self, directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
-        let (runs, is_whole) = runs_of_campaign(directory, schedule, state, run_of)?;
+    fn add_campaign(&mut self, folder: &Folder) -> Result<(), Failure> {
+        let Folder { schedule, state, .. } = folder;
+        let (runs, is_whole) = runs_of_campaign(folder, run_of)?;
         self.unread |= !is_whole;
-        for (step, run) in runs {
-            let Some(run) = run else { continue };
-            self.runs.push(Run {
-                label: step.variant.clone(),
-                models: BTreeSet::from([step.model.clone()]),
-                sessions: step.sessions.map(Sessions::total).into_iter().collect(),
-                ..run
-            });
-        }
+        self.runs.extend(runs.into_iter().filter_map(|(step, run)| {
+            let sessions = step.sessions.map(Sessions::total).into_iter().collect();
+            let models = BTreeSet::from([step.model.clone()]);
+            Some(Run { label: step.variant.clone(), models, sessions, ..run? })
+        }));
         let all = schedule.steps.len();
         let done = schedule.steps.iter().filter(|step| state.completed_run(step).is_some()).count();
         if done < all {
-            let missed = state.missed(schedule, Timestamp::now()).len();
-            let left = all - done - missed;
-            let parts = [(left, "not done yet"), (missed, "missed: their slots have passed")];
+            let missed = folder.missed(Timestamp::now()).len();
+            let parts = [(all - done - missed, "not done yet"), (missed, "missed: their slots have passed")];
             let notes = parts.into_iter().filter(|(runs, _)| *runs > 0);
-            self.notes
-                .extend(notes.map(|(runs, how)| format!("{runs} of the campaign's {all} runs are {how}.")));
+            let note = |(runs, how)| format!("{runs} of the campaign's {all} runs are {how}.");
+            self.notes.extend(notes.map(note));
         }
-        let variants = schedule.variants.iter();
-        let mut variants: Vec<Variant> =
-            variants.map(|variant| Variant::whole(&variant.name).twin_of(variant.twin_of.clone())).collect();
-        // The baseline comes first.
-        variants.sort_by_key(|variant| variant.name != schedule.baseline);
-        let table = |model: &slob_campaign::ModelEntry| {
+        let variant = |entry: &VariantEntry| Variant::whole(&entry.name).twin_of(entry.twin_of.clone());
+        let variants: Vec<Variant> = schedule.variants().into_iter().map(variant).collect();
+        let table = |model: &ModelEntry| {
             let metric = Metric::named(&model.metric).map_err(Failure::usage)?;
             Ok(TableSpec { title: model.name.clone(), model: model.name.clone(), metric })
         };
@@ -826,9 +790,9 @@ impl Inputs {
         let (all, without) =
             (self.runs.len(), self.runs.iter().filter(|run| run.sessions.is_empty()).count());
         if without > 0 && without == all {
-            return Err(Failure::usage(format!(
+            return Err(usage!(
                 "no number of sessions is known of any of the {all} runs, so there is nothing to compare: {NAMES}"
-            )));
+            ));
         }
         if without > 0 {
             self.notes.push(format!(
@@ -863,26 +827,21 @@ impl Inputs {
                 (variants_of(self.runs.iter().map(|run| run.label.as_str())), slob_r_tables())
             }
         };
-        let tables = if metrics.is_empty() { tables } else { tables_of(&tables, metrics) };
+        // Metrics that are asked for have a table each for each model.
+        let of_model = |model: &String| {
+            let spec =
+                |metric: &Metric| TableSpec { title: model.clone(), model: model.clone(), metric: *metric };
+            metrics.iter().map(spec).collect::<Vec<_>>()
+        };
+        let models: BTreeSet<&String> = tables.iter().map(|table| &table.model).collect();
+        let wanted: Vec<TableSpec> = models.into_iter().flat_map(of_model).collect();
+        let tables = if wanted.is_empty() { tables } else { wanted };
         self.check_sessions()?;
         let mut analysis = Analysis::of(&self.runs, &variants, &tables, options).map_err(Failure::usage)?;
         analysis.notes.append(&mut self.notes);
         analysis.is_of_campaign = is_of_campaign;
         Ok(analysis)
     }
-}
-
-fn tables_of(tables: &[TableSpec], metrics: &[Metric]) -> Vec<TableSpec> {
-    let models: BTreeSet<&str> = tables.iter().map(|table| table.model.as_str()).collect();
-    let of_model = |model: &'_ str| {
-        let model = model.to_owned();
-        metrics.iter().map(move |metric| TableSpec {
-            title: model.clone(),
-            model: model.clone(),
-            metric: *metric,
-        })
-    };
-    models.into_iter().flat_map(of_model).collect()
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ pub(super) fn setup(args: &SetupArgs, matches: &ArgMatches) -> Outcome {
     let words: Vec<&str> = args.tablespace_and_schemas.iter().map(String::as_str).collect();
     let settings = settings::resolve(matches, &tablespace_and_schemas(&words)?)?;
     if args.print_sql {
-        let spec = checked_load(&settings)?;
+        let spec = settings::warned(LoadSpec::from_settings(&settings)?);
         let engine = registry::engine_of(&spec.target)?;
         return output::done(&script_of_load(engine, &request_of_load(engine, &spec), &spec)?);
     }
@@ -75,7 +75,11 @@ pub(super) fn setup(args: &SetupArgs, matches: &ArgMatches) -> Outcome {
     let is_many = matches!(words[..], [word] if !is_number(word));
     let consent = if is_many && !args.yes { Consent::Asked } else { Consent::Given };
     let loaded = load_all(&settings, display, consent, &stop)?;
-    output::say(&format!("{loaded}; next: `{}`", run_command(matches, &settings)));
+    // The number of schemas follows the flags, and a run has a seed of its own.
+    let takes = |param: &Param| registry::is_of_run(param) && !["SCHEMAS", "SEED"].contains(&param.key);
+    let flags = settings::flags_for(matches, takes);
+    let schemas = settings::shown(&settings, "SCHEMAS").map(|schemas| format!(" {schemas}"));
+    say!("{loaded}; next: `slob run{flags}{}`", schemas.unwrap_or_default());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -129,7 +133,7 @@ fn load_all(
     consent: Consent,
     stop: &AtomicBool,
 ) -> Result<String, Failure> {
-    let spec = checked_load(settings)?;
+    let spec = settings::warned(LoadSpec::from_settings(settings)?);
     let engine = registry::open_target(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone())?;
     refuse_tablespace(&spec, &engine.server()?)?;
     // This precedes the look at what is loaded, which must not change until the end.
@@ -152,10 +156,10 @@ fn load_all(
         return Err(Failure::usage("nothing was loaded; `slob setup TABLESPACE 4` loads 4 schemas"));
     }
     for schema in plan.replaced() {
-        output::say(&format!(
+        say!(
             "schema {schema}: its load was interrupted and this machine has been restarted since; those data may \
              never have reached the disk, so it is loaded again from the start"
-        ));
+        );
     }
     let summary = match display {
         Display::Dashboard => load(engine.as_ref(), &plan, stop, &LoadDisplay::new(&spec)),
@@ -171,7 +175,7 @@ fn load_all(
         let cost = LoadCost { ended: Timestamp::now(), rows, bytes, seconds };
         let load = SavedLoad { target: spec.target.to_string(), seed, cost };
         if let Err(error) = save_load(&settings::results_dir(settings), &load) {
-            output::say(&format!("warning: size and duration of this load are not kept: {error}"));
+            say!("warning: size and duration of this load are not kept: {error}");
         }
     }
     Ok(load_sentence(&spec, &summary))
@@ -182,13 +186,13 @@ pub(super) fn refuse_tablespace(spec: &LoadSpec, server: &Server) -> Result<(), 
     let Some(name) = spec.tablespace.as_ref().filter(|_| !server.capabilities.tablespaces) else {
         return Ok(());
     };
-    Err(Failure::usage(format!(
+    Err(usage!(
         "TABLESPACE={name}: {} has no tablespaces. Nothing was loaded; `slob setup {}` loads without one, and a database that has \
          them is named as in SLOB_TARGET={}",
         spec.target,
         spec.schemas,
         registry::TABLESPACES_TARGET
-    )))
+    ))
 }
 
 fn warn_of_page_cache(
@@ -208,7 +212,7 @@ fn warn_of_page_cache(
         PageCache::of(&server, site.topology(), &spec.target, all.max(missing_bytes), missing_bytes);
     let warned = page_cache.and_then(|cache| Some((cache.warning()?, cache.remedy())));
     if let Some((warning, remedy)) = warned {
-        output::say(&format!("warning: of a test of these data, {warning}. {remedy}"));
+        say!("warning: of a test of these data, {warning}. {remedy}");
     }
     Ok(())
 }
@@ -232,14 +236,6 @@ fn load_sentence(spec: &LoadSpec, summary: &LoadSummary) -> String {
     )
 }
 
-/// The command has no passwords.
-fn run_command(matches: &ArgMatches, settings: &Settings) -> String {
-    // The number of schemas follows the flags, and a run has a seed of its own.
-    let takes = |param: &Param| registry::is_of_run(param) && !["SCHEMAS", "SEED"].contains(&param.key);
-    let schemas = settings::shown(settings, "SCHEMAS").map(|schemas| format!(" {schemas}"));
-    format!("slob run{}{}", settings::flags_for(matches, takes), schemas.unwrap_or_default())
-}
-
 pub(super) fn prepare_server(engine: &EngineKind) -> Command {
     let init = Command::new("init")
         .about("Print a parameter file, a tablespace for the planned load and an I/O calibration")
@@ -255,21 +251,9 @@ pub(super) fn prepare_server(engine: &EngineKind) -> Command {
 pub(super) fn init(engine: &EngineKind, matches: &ArgMatches) -> Outcome {
     let Some(("init", matches)) = matches.subcommand() else { return Err(Failure::usage("no such command")) };
     let settings = settings::resolve_unconnected(matches, &[])?;
-    let spec = checked_load(&settings)?;
+    let spec = settings::warned(LoadSpec::from_settings(&settings)?);
     let sessions = RunSpec::from_settings(&settings)?.spec.workload.sessions().max(spec.streams.get());
     output::done(&script_of_server(engine, &request_of_load(engine, &spec), &spec, sessions)?)
-}
-
-fn checked_load(settings: &Settings) -> Result<LoadSpec, Failure> {
-    let checked = LoadSpec::from_settings(settings)?;
-    settings::warn(&checked.warnings);
-    Ok(checked.spec)
-}
-
-fn checked_run(settings: &Settings) -> Result<RunSpec, Failure> {
-    let checked = RunSpec::from_settings(settings)?;
-    settings::warn(&checked.warnings);
-    Ok(checked.spec)
 }
 
 fn request_of_load(engine: &EngineKind, spec: &LoadSpec) -> OpenSpec {
@@ -283,7 +267,7 @@ fn schemas_or_roles(numbers: &[String], matches: &ArgMatches) -> Result<Vec<(Str
     let pairs = keys.iter().zip(numbers).map(|(key, number)| {
         let place = format!("{key} is given in its place, as {number}");
         match flags.iter().any(|(flag, _)| flag == key) {
-            true => Err(Failure::usage(format!("{place}: leave out --{}", key.to_lowercase()))),
+            true => Err(usage!("{place}: leave out --{}", key.to_lowercase())),
             false => Ok(((*key).to_owned(), number.to_owned())),
         }
     });
@@ -348,7 +332,7 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
     let settings = settings::resolve(matches, &schemas_or_roles(&args.schemas_or_roles, matches)?)?;
     let settings = replays::of_run(&args.demand, &settings)?.unwrap_or(settings);
     if args.print_sql {
-        let spec = checked_run(&settings)?;
+        let spec = settings::warned(RunSpec::from_settings(&settings)?);
         let engine = registry::engine_of(&spec.target)?;
         let open = registry::open_spec(engine, &spec.target, &spec.options, Purpose::Use, None);
         return output::done(&script_of_run(engine, &open, &spec)?);
@@ -359,11 +343,13 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
     let stop = interrupt::flag()?;
     let watch = Watch {
         plain: args.plain,
+        strict: args.strict,
+        required,
         figures: server.as_ref().map(MetricsServer::figures),
         extras: Extras { journal: args.durability.as_deref(), key: key.as_ref(), led: None },
     };
     if let Some(times) = args.repeat {
-        return repeated(&settings, times, args.strict, &watch, &required, &stop);
+        return repeated(&settings, times, &watch, &stop);
     }
     let kept = measure(&settings, &watch, &stop)?;
     drop(server);
@@ -371,39 +357,48 @@ pub(super) fn run(args: &RunArgs, matches: &ArgMatches) -> Outcome {
     // The record's folder is named even if stdout fails.
     let printed = if args.json {
         let printed = output::print(&output::json("the record", record)?).map_err(Failure::after_work);
-        output::say(&format!("\n{}\n{}", compact_summary(record).trim_end(), kept.place()));
+        say!("\n{}\n{}", compact_summary(record).trim_end(), kept.place());
         printed
     } else {
         kept.print(args.full)
     };
     kept.end(&stop)?;
     printed?;
-    let code = conclude(record, args.strict)?;
-    if required.is_empty() || code != ExitCode::SUCCESS || record.status != Status::Completed {
-        return Ok(code);
-    }
-    gated(&required, std::slice::from_ref(record), args.json)
+    watch.conclude(std::slice::from_ref(record), args.json)
 }
 
-/// Beside JSON the gate is shown on stderr.
-fn gated(required: &[Requirement], records: &[Record], beside_json: bool) -> Outcome {
-    let gate = Gate::of(required, &[], records, &[], Confidence::default());
-    let table = format!("\n{}", gate.text());
-    match beside_json {
-        true => output::say(table.trim_end()),
-        false => output::print(&table).map_err(Failure::after_work)?,
-    }
-    Ok(decided(gate.outcome))
-}
-
-fn repeated(
-    settings: &Settings,
-    times: u32,
+#[derive(Default)]
+struct Watch<'a> {
+    plain: bool,
     strict: bool,
-    watch: &Watch<'_>,
-    required: &[Requirement],
-    stop: &AtomicBool,
-) -> Outcome {
+    required: Vec<Requirement>,
+    figures: Option<Figures>,
+    extras: Extras<'a>,
+}
+
+impl Watch<'_> {
+    /// The code of the first run that is not good, or else that of the gate, which is on stderr beside JSON.
+    fn conclude(&self, records: &[Record], beside_json: bool) -> Outcome {
+        for record in records {
+            let code = conclude(record, self.strict)?;
+            if code != ExitCode::SUCCESS {
+                return Ok(code);
+            }
+        }
+        if self.required.is_empty() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let gate = Gate::of(&self.required, &[], records, &[], Confidence::default());
+        let table = format!("\n{}", gate.text());
+        match beside_json {
+            true => output::say(table.trim_end()),
+            false => output::print(&table).map_err(Failure::after_work)?,
+        }
+        Ok(decided(gate.outcome))
+    }
+}
+
+fn repeated(settings: &Settings, times: u32, watch: &Watch<'_>, stop: &AtomicBool) -> Outcome {
     let name = settings::shown(settings, "RUN_NAME").unwrap_or_default();
     if !settings::is_set(settings, "RUN_NAME") {
         return Err(Failure::usage("--repeat makes a group by its name: add one, such as --name before"));
@@ -412,13 +407,11 @@ fn repeated(
         && !runs.is_empty()
     {
         let runs = output::plural(runs.len() as u64, "run");
-        return Err(Failure::usage(format!(
-            "{runs} of the name {name} would belong to the group: choose another --name"
-        )));
+        return Err(usage!("{runs} of the name {name} would belong to the group: choose another --name"));
     }
-    let mut records: Vec<Record> = Vec::new();
+    let (mut records, mut cut_short) = (Vec::new(), None);
     for number in 1..=times {
-        output::say(&format!("run {number} of {times}"));
+        say!("run {number} of {times}");
         let kept = match measure(settings, watch, stop) {
             Err(failure) if !records.is_empty() => {
                 output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
@@ -429,33 +422,24 @@ fn repeated(
         output::say(kept.in_brief().trim_end());
         kept.end(stop)?;
         if kept.record.status != Status::Completed {
-            if !records.is_empty() {
-                output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
-            }
-            return conclude(&kept.record, strict);
+            cut_short = Some(kept.record);
+            break;
         }
         records.push(kept.record);
     }
-    output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
-    let codes = records.iter().map(|record| conclude(record, strict));
-    let worst = codes.collect::<Result<Vec<_>, _>>()?.into_iter().find(|code| *code != ExitCode::SUCCESS);
-    if worst.is_some() || required.is_empty() {
-        return Ok(worst.unwrap_or(ExitCode::SUCCESS));
+    if !records.is_empty() {
+        output::print(&repeats_text(&name, &records)).map_err(Failure::after_work)?;
     }
-    gated(required, &records, false)
-}
-
-#[derive(Default)]
-struct Watch<'a> {
-    plain: bool,
-    figures: Option<Figures>,
-    extras: Extras<'a>,
+    match cut_short {
+        Some(record) => conclude(&record, watch.strict),
+        None => watch.conclude(&records, false),
+    }
 }
 
 /// Keeps the record of a failed run too.
 fn measure(asked: &Settings, watch: &Watch<'_>, stop: &AtomicBool) -> Result<KeptRun, Failure> {
     let settings = settings::of_run_as_loaded(asked)?;
-    let spec = checked_run(&settings)?;
+    let spec = settings::warned(RunSpec::from_settings(&settings)?);
     settings::say_as_loaded(asked, &settings);
     warn_of(&machine_checks());
     let mut display = RunDisplay::new(&spec, watch.plain, watch.figures.clone());
@@ -464,9 +448,7 @@ fn measure(asked: &Settings, watch: &Watch<'_>, stop: &AtomicBool) -> Result<Kep
 
 fn conclude(record: &Record, strict: bool) -> Outcome {
     match &record.status {
-        Status::Failed { error } => {
-            Err(Failure::failed(format!("the run failed: {error}; the results up to then are kept")))
-        }
+        Status::Failed { error } => Err(failed!("the run failed: {error}; the results up to then are kept")),
         Status::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
         Status::Completed => {
             let good = verdicts(record).iter().all(|verdict| verdict.answer == Grade::Good);
@@ -498,7 +480,7 @@ pub(super) fn mark(args: &MarkArgs, matches: &ArgMatches) -> Outcome {
     let text = args.text.join(" ");
     let run = args.run.clone().or_else(|| std::env::var(settings::RUN_ID).ok()).filter(|run| !run.is_empty());
     let id = leave_mark(&settings::results_dir_of(matches)?, run.as_deref(), &text)?;
-    output::say(&format!("marked in {id}"));
+    say!("marked in {id}");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -521,15 +503,27 @@ pub(super) struct DemoArgs {
 }
 
 pub(super) fn demo(args: &DemoArgs, matches: &ArgMatches) -> Outcome {
-    let settings = settings::resolve_with(None, matches, &demo_parameters())?;
+    let target = format!("{}:./{DEMO_FOLDER}", registry::DEMO_SCHEME);
+    // Flags precede them.
+    let defaults = [
+        ("TARGET", target.as_str()),
+        ("SCHEMAS", "4"),
+        ("THREADS_PER_SCHEMA", "2"),
+        ("SCALE", "128M"),
+        ("UPDATE_PCT", "10"),
+        ("RUN_TIME", "20"),
+        ("WARMUP", "3"),
+        ("RUN_NAME", "demo"),
+    ];
+    let defaults = defaults.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let settings = settings::resolve_with(None, matches, &defaults)?;
     let stop = interrupt::flag()?;
     let folder = Path::new(DEMO_FOLDER);
-    fs::create_dir_all(folder).map_err(|error| {
-        Failure::usage(format!("creating ./{DEMO_FOLDER}: {error}; change to a folder you can write to"))
-    })?;
+    fs::create_dir_all(folder)
+        .map_err(|error| usage!("creating ./{DEMO_FOLDER}: {error}; change to a folder you can write to"))?;
     let result = load_probe_and_run(&settings, folder, args.plain, &stop);
     let cleaned = if args.keep {
-        output::say(&format!("The data stay in ./{DEMO_FOLDER}"));
+        say!("The data stay in ./{DEMO_FOLDER}");
         Ok(())
     } else {
         remove_demo(&settings, folder)
@@ -578,21 +572,6 @@ fn remove_demo(settings: &Settings, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn demo_parameters() -> Vec<(String, String)> {
-    let target = format!("{}:./{DEMO_FOLDER}", registry::DEMO_SCHEME);
-    let defaults = [
-        ("TARGET", target.as_str()),
-        ("SCHEMAS", "4"),
-        ("THREADS_PER_SCHEMA", "2"),
-        ("SCALE", "128M"),
-        ("UPDATE_PCT", "10"),
-        ("RUN_TIME", "20"),
-        ("WARMUP", "3"),
-        ("RUN_NAME", "demo"),
-    ];
-    defaults.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
-}
-
 /// Remove the schemas that slob loaded, and nothing else
 #[derive(Args)]
 #[command(after_help = "\
@@ -609,7 +588,7 @@ pub(super) fn remove(args: &DropArgs, matches: &ArgMatches) -> Outcome {
     let spec = LoadSpec::from_settings(&settings::resolve(matches, &[])?)?.spec;
     // As for a load: where nothing was ever loaded there is nothing to remove.
     let engine = registry::open_target(&spec.target, &spec.options, Purpose::Load, None)?;
-    let nothing = || output::say(&format!("{}: no schemas loaded by slob, nothing to remove", spec.target));
+    let nothing = || say!("{}: no schemas loaded by slob, nothing to remove", spec.target);
     if engine.schemas()?.is_empty() {
         nothing();
         return Ok(ExitCode::SUCCESS);
@@ -626,7 +605,7 @@ pub(super) fn remove(args: &DropArgs, matches: &ArgMatches) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     drop_schemas(engine.as_ref(), &schemas)?;
-    output::say(&format!("removed {what}"));
+    say!("removed {what}");
     Ok(ExitCode::SUCCESS)
 }
 

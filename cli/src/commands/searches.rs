@@ -18,18 +18,18 @@ use slob_engine::Purpose;
 use slob_facts::LatencyLimit;
 use slob_measure::{Counter, LatencyKind};
 use slob_record::{Record, read_record};
+use slob_report::Answer;
 use slob_report::analysis::Curve;
 use slob_report::profiles::{Headroom, PlanView, Replay, plan_conf, plan_table};
-use slob_report::{Answer, Outcome as Decision};
 use slob_spec::{Amount, Entry, FromValue, MAX_SESSIONS, Origin, RunSpec, Settings, Value};
 
 use super::demands::{DemandArgs, SearchRuns, goal_of, refuse_roles, target_of};
 use super::measuring::{Quiet, measure_step};
 use super::replays::{SET_BY_STRETCH, refuse_flags, say_expectation};
 use super::together::measure_together;
-use crate::answer::Forms;
+use crate::answer::{Forms, exit_code};
 use crate::args::{STRICT, is_given};
-use crate::failure::{Failure, INTERRUPTED, Outcome, decided, judged};
+use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::progress::duration;
 use crate::{interrupt, output, registry, settings};
 
@@ -75,36 +75,36 @@ pub(super) fn saturate(args: &SaturateArgs, matches: &ArgMatches) -> Outcome {
     let asked = settings::resolve(matches, &[])?;
     let settings = settings::of_run_as_loaded(&asked)?;
     settings::say_as_loaded(&asked, &settings);
-    let checked = RunSpec::from_settings(&settings)?;
-    settings::warn(&checked.warnings);
+    let spec = settings::warned(RunSpec::from_settings(&settings)?);
     let limit = args.limit.as_deref().map(str::parse::<LatencyLimit>).transpose().map_err(Failure::usage)?;
-    let schemas = checked.spec.workload.schemas;
-    let most = args.max_sessions;
+    let schemas = spec.workload.schemas;
     let tolerance = args.tolerance / 100.0;
     if !(0.001..0.5).contains(&tolerance) {
         return Err(Failure::usage("--tolerance must be from 0.1 to 49 percent, such as 5"));
     }
-    let Some(most) = NonZeroU32::new(most / schemas.get()) else {
-        return Err(Failure::usage(format!(
-            "--max-sessions {most} is fewer than one for each of {schemas} schemas"
-        )));
+    let Some(most) = NonZeroU32::new(args.max_sessions / schemas.get()) else {
+        return Err(usage!(
+            "--max-sessions {} is fewer than one for each of {schemas} schemas",
+            args.max_sessions
+        ));
     };
     let repeats = NonZeroU32::new(args.repeats).unwrap_or(NonZeroU32::MIN);
     let by_rate = args.by == "rate";
-    if !by_rate && settings::flags(matches).iter().any(|(key, _)| key == "THREADS_PER_SCHEMA") {
-        return Err(Failure::usage("the search raises the threads itself: leave them out, or use --by rate"));
-    }
     if !by_rate {
+        if settings::flags(matches).iter().any(|(key, _)| key == "THREADS_PER_SCHEMA") {
+            let message = "the search raises the threads itself: leave them out, or use --by rate";
+            return Err(Failure::usage(message));
+        }
         refuse_roles(&settings)?;
     }
     let victim = args.beside.as_deref().map(|conf| victim(conf, &settings)).transpose()?;
     if let Some(limit) = &limit {
         refuse_unmeasured(limit, victim.as_ref().unwrap_or(&settings))?;
     }
-    let levels =
-        LevelRuns { settings, victim, name: checked.spec.run_name.to_string(), stop: interrupt::flag()? };
-    let (result, ended) =
-        find_knee(KneeOptions { most, schemas, tolerance, repeats, limit, by_rate }, &levels);
+    let name = spec.run_name.to_string();
+    let levels = LevelRuns { settings, victim, name, stop: interrupt::flag()? };
+    let options = KneeOptions { most, schemas, tolerance, repeats, limit, by_rate };
+    let (result, ended) = find_knee(options, &levels);
     let curve = Curve(result);
     if !curve.points.is_empty() {
         forms.write(&curve).map_err(Failure::after_work)?;
@@ -152,7 +152,7 @@ impl Levels for LevelRuns {
         let ends = measure_together(&name, &members, &self.stop)?;
         // A member that fails interrupts the others.
         let failed = ends.iter().find_map(|end| match &end.ended {
-            Ended::Failed { error } => Some(Failure::failed(format!("{}: {error}", end.name))),
+            Ended::Failed { error } => Some(failed!("{}: {error}", end.name)),
             _ => None,
         });
         if let Some(failed) = failed {
@@ -160,7 +160,7 @@ impl Levels for LevelRuns {
         }
         let mut records = ends.iter().map(|end| match (&end.ended, &end.run) {
             (Ended::Completed, Some(run)) => Ok(read_record(&settings::results_dir(&settings).join(run))?),
-            _ => Err(Failure::interrupted(format!("the run of the {} was interrupted", end.name))),
+            _ => Err(interrupted!("the run of the {} was interrupted", end.name)),
         });
         match (records.next(), records.next()) {
             (Some(record), Some(victim)) => Ok((record?, Some(victim?))),
@@ -180,11 +180,11 @@ fn refuse_unmeasured(limit: &LatencyLimit, limited: &Settings) -> Result<(), Fai
     if figures.latencies.get(kind).is_some() || (kind == LatencyKind::PhysicalRead && is_traced) {
         return Ok(());
     }
-    Err(Failure::usage(format!(
+    Err(usage!(
         "--limit {limit}: {target} does not time each of these waits, so {} is not known; limit a mean (read-mean, redo-mean) or \
          its operations (p99)",
         limit.figure.name
-    )))
+    ))
 }
 
 const AGGRESSOR: &str = "aggressor";
@@ -197,16 +197,13 @@ fn victim(conf: &Path, search: &Settings) -> Result<Settings, Failure> {
     let (spec, own) = (RunSpec::from_settings(&victim)?.spec, RunSpec::from_settings(search)?.spec);
     registry::engine_of(&spec.target)?;
     if let Some(why) = clash(&own, &spec) {
-        return Err(Failure::usage(format!(
-            "the target of this search and that of {} {why}",
-            conf.display()
-        )));
+        return Err(usage!("the target of this search and that of {} {why}", conf.display()));
     }
     if spec.workload.rate_per_s.is_none() {
-        output::say(&format!(
+        say!(
             "warning: {} has no RATE: a closed loop slows down instead of missing its limit",
             conf.display()
-        ));
+        );
     }
     Ok(victim)
 }
@@ -263,10 +260,7 @@ pub(super) fn plan(args: &PlanArgs, matches: &ArgMatches) -> Outcome {
             true => format!("{place} is written all the same"),
             false => format!("{place} is not written; --force writes it all the same"),
         };
-        output::say(&format!(
-            "slob: the plan misses {} by more than {TOLERANCE_PERCENT} %: {then}",
-            missed.join(", ")
-        ));
+        say!("slob: the plan misses {} by more than {TOLERANCE_PERCENT} %: {then}", missed.join(", "));
     }
     Ok(judged(true, is_written))
 }
@@ -277,9 +271,7 @@ fn refuse_flags_of_a_target(matches: &ArgMatches, settings: &Settings) -> Result
     let of_run = settings.entries().find(is_flag).and_then(|entry| entry.param().flag());
     let given = is_given(matches, "calibration");
     match of_run.or(given.then(|| "calibration".to_owned())) {
-        Some(flag) => Err(Failure::usage(format!(
-            "--{flag} is of runs on a target: name one with --target, or leave it out"
-        ))),
+        Some(flag) => Err(usage!("--{flag} is of runs on a target: name one with --target, or leave it out")),
         None => Ok(()),
     }
 }
@@ -348,31 +340,16 @@ impl HeadroomArgs {
             ..self.demand.options()
         };
         match options.faults().first() {
-            Some((key, value, permitted)) => {
-                Err(Failure::usage(format!("--{key} is {value}; it must be {permitted}")))
-            }
+            Some((key, value, permitted)) => Err(usage!("--{key} is {value}; it must be {permitted}")),
             None => Ok(options),
         }
     }
 
     fn write<A: Answer>(&self, answer: &A, page: &Path) -> Result<(), Failure> {
-        output::write_page(
-            &answer.html(),
-            self.html.as_deref().filter(|file| !file.is_empty()).map_or(page, Path::new),
-        )
-        .map_err(Failure::after_work)?;
-        output::print(&match self.demand.json {
-            true => output::json(A::NAME, answer)?,
-            false => answer.text(),
-        })
-        .map_err(Failure::after_work)
-    }
-
-    fn exit_code<A: Answer>(&self, answer: &A) -> ExitCode {
-        match answer.outcome() {
-            Some(Decision::Passed) | None => judged(self.strict, answer.are_good()),
-            Some(outcome) => decided(outcome),
-        }
+        let page = self.html.as_deref().filter(|file| !file.is_empty()).map_or(page, Path::new);
+        output::write_page(&answer.html(), page).map_err(Failure::after_work)?;
+        let text = if self.demand.json { output::json(A::NAME, answer)? } else { answer.text() };
+        output::print(&text).map_err(Failure::after_work)
     }
 }
 
@@ -396,35 +373,26 @@ pub(super) fn headroom(args: &HeadroomArgs, matches: &ArgMatches) -> Outcome {
     if goal.refusal(&options).is_none() {
         output::say(&expectation(&settings, &goal, options.repeats));
     }
-    let pace = if args.quick { Pace::Quick } else { Pace::Thorough };
+    let pace = if args.quick { Pace::QUICK } else { Pace::THOROUGH };
     let (headroom, interruption) =
         find_headroom(settings, &goal, &options, &args.directory, None, pace, &stop)?;
     args.write(&headroom, &args.directory.join("headroom.html"))?;
     match interruption {
         Some(failure) => Err(failure),
-        None => Ok(args.exit_code(&headroom)),
+        None => Ok(exit_code(&headroom, args.strict)),
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pace {
-    Quick,
-    Thorough,
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    spoiled_repeats: usize,
+    within: Option<Duration>,
 }
 
 impl Pace {
-    fn spoiled_repeats(self) -> usize {
-        match self {
-            Self::Quick => 0,
-            Self::Thorough => 2,
-        }
-    }
-
-    fn within(self) -> Option<Duration> {
-        /// The help promises five minutes: the pages, and a last run that takes longer, need the rest.
-        const QUICK: Duration = Duration::from_secs(290);
-        (self == Self::Quick).then_some(QUICK)
-    }
+    /// The help promises five minutes, of which the pages and the end of a longer last run need some.
+    const QUICK: Self = Self { spoiled_repeats: 0, within: Some(Duration::from_secs(290)) };
+    pub(super) const THOROUGH: Self = Self { spoiled_repeats: 2, within: None };
 }
 
 /// Runs of the default length would take more than an hour together.
@@ -472,9 +440,9 @@ pub(super) fn find_headroom(
     }
     let amount = |key| settings.entry(key).and_then(Entry::value).and_then(Amount::from_value);
     let [cost_per_hour, licensed_cores] = ["COST_PER_HOUR", "LICENSED_CORES"].map(amount);
-    let runs = SearchRuns::resumed(settings, stop, directory, &about)?.within(pace.within());
+    let runs = SearchRuns::resumed(settings, stop, directory, &about)?.within(pace.within);
     let HeadroomSearched { calibrated, result, interruption } =
-        slob_demand::find_headroom(goal, &target, options, pace.spoiled_repeats(), &runs)?;
+        slob_demand::find_headroom(goal, &target, options, pace.spoiled_repeats, &runs)?;
     let plan = PlanView::of(goal, Some(&target), calibrated);
     Ok((Headroom::of(plan, result, cost_per_hour, licensed_cores), interruption))
 }
@@ -511,12 +479,10 @@ fn replay(args: &HeadroomArgs, matches: &ArgMatches, options: &Options, when: &s
     if result.runs.is_empty() && result.refused.is_none() {
         ended?;
         let place = directory.display();
-        return Err(Failure::failed(format!(
-            "{place}: the run of the replay can't be read; look for it there"
-        )));
+        return Err(failed!("{place}: the run of the replay can't be read; look for it there"));
     }
     let replay = Replay { plan: PlanView::of(&goal, Some(&target), calibrated), result };
     args.write(&replay, &directory.join("replay.html"))?;
     ended?;
-    Ok(args.exit_code(&replay))
+    Ok(exit_code(&replay, args.strict))
 }

@@ -20,7 +20,7 @@ use slob_run::{
 use slob_spec::{Group, LoadSpec, RunSpec, Settings, Target};
 
 use super::capture::{Capture, replay};
-use crate::failure::{Failure, INTERRUPTED, JUDGED, Outcome};
+use crate::failure::{Failure, INTERRUPTED, Outcome, judged};
 use crate::{interrupt, output, registry, settings};
 
 /// Check that an engine behaves on this target as the method requires
@@ -56,23 +56,16 @@ pub(super) fn selftest(args: &SelftestArgs, matches: &ArgMatches) -> Outcome {
     let kind = registry::engine_of(&spec.target)?;
     let capture = args.capture.as_deref();
     let capture = capture.map(|file| Capture::new(file, kind, &settings, args.with_names)).transpose()?;
-    let open = || {
-        let open =
-            || registry::open_target(&spec.target, &spec.options, Purpose::Load, spec.tablespace.clone());
-        match &capture {
-            Some(capture) => capture.open(open),
-            None => open(),
-        }
-    };
+    let open = || open(&spec, Purpose::Load, capture.as_ref());
     let engine = open()?;
     let held = engine.schemas()?.len();
     if held > 0 {
-        return Err(Failure::usage(format!(
+        return Err(usage!(
             "{} already holds {} of ours: give the test a target, or a prefix, of its own; `slob drop` with the \
              same target removes what is there",
             spec.target,
             output::plural(held as u64, "schema")
-        )));
+        ));
     }
     let server = engine.server()?;
     drop(engine);
@@ -93,11 +86,15 @@ pub(super) fn selftest(args: &SelftestArgs, matches: &ArgMatches) -> Outcome {
     if let Some(capture) = &capture {
         capture.keep(&report.text);
     }
-    Ok(ExitCode::from(match (interrupted, failed) {
-        (true, _) => INTERRUPTED,
-        (false, 0) => 0,
-        (false, _) => JUDGED,
-    }))
+    Ok(if interrupted { ExitCode::from(INTERRUPTED) } else { judged(true, failed == 0) })
+}
+
+fn open(spec: &LoadSpec, purpose: Purpose, capture: Option<&Capture>) -> Result<Box<dyn Engine>> {
+    let open = || registry::open_target(&spec.target, &spec.options, purpose, spec.tablespace.clone());
+    match capture {
+        Some(capture) => capture.open(open),
+        None => open(),
+    }
 }
 
 /// Removes what failed checks left: the target held no schemas before.
@@ -149,8 +146,8 @@ struct EndToEnd<'a> {
 
 impl<'a> EndToEnd<'a> {
     fn new(settings: &Settings, stop: &'a AtomicBool, capture: Option<&'a Capture>) -> Result<Self, Failure> {
-        let results = tempfile::tempdir()
-            .map_err(|error| Failure::usage(format!("making a temporary folder: {error}; set TMPDIR")))?;
+        let results =
+            tempfile::tempdir().map_err(|error| usage!("making a temporary folder: {error}; set TMPDIR"))?;
         let folder = results.path().display().to_string();
         let settings = settings::overridden(settings, &parameters(folder), "slob selftest")?;
         let load = LoadSpec::from_settings(&settings)?.spec;
@@ -159,9 +156,17 @@ impl<'a> EndToEnd<'a> {
     }
 
     fn report(&self, report: &mut Report, stores_data: bool) {
-        let setup = if stores_data { Self::step(report, "setup", || self.setup()) } else { Some(()) };
+        let is_ready = !stores_data || Self::step(report, "setup", || self.setup());
         self.moment("before the run");
-        let record = setup.and_then(|()| Self::step(report, "run", || self.measure(stores_data)));
+        let mut record = None;
+        if is_ready {
+            Self::step(report, "run", || {
+                let made = self.measure(stores_data)?;
+                let words = judge(&made)?;
+                record = Some(made);
+                Ok(words)
+            });
+        }
         self.moment("after the run");
         if stores_data {
             if record.is_some() {
@@ -177,28 +182,15 @@ impl<'a> EndToEnd<'a> {
         }
     }
 
-    fn step<T>(
-        report: &mut Report,
-        name: &str,
-        work: impl FnOnce() -> Result<(T, String), String>,
-    ) -> Option<T> {
+    fn step(report: &mut Report, name: &str, work: impl FnOnce() -> Result<String, String>) -> bool {
         let begun = Instant::now();
-        let (made, words) = match work() {
-            Ok((made, words)) => (Some(made), Ok(words)),
-            Err(complaint) => (None, Err(complaint)),
-        };
-        report.step(name, begun.elapsed(), &words);
-        made
+        let result = work();
+        report.step(name, begun.elapsed(), &result);
+        result.is_ok()
     }
 
     fn open(&self, purpose: Purpose) -> Result<Box<dyn Engine>, String> {
-        let LoadSpec { target, options, tablespace, .. } = &self.load;
-        let open = || registry::open_target(target, options, purpose, tablespace.clone());
-        match self.capture {
-            Some(capture) => capture.open(open),
-            None => open(),
-        }
-        .map_err(text)
+        open(&self.load, purpose, self.capture).map_err(text)
     }
 
     fn moment(&self, name: &str) {
@@ -209,19 +201,19 @@ impl<'a> EndToEnd<'a> {
         }
     }
 
-    fn setup(&self) -> Result<((), String), String> {
+    fn setup(&self) -> Result<String, String> {
         let engine = self.open(Purpose::Load)?;
         let _lock = engine.lock().map_err(text)?;
         let plan = plan_load(engine.as_ref(), &self.load).map_err(text)?;
         let summary = load(engine.as_ref(), &plan, self.stop, &Silent).map_err(text)?;
-        Ok(((), format!("{} rows, one per block", summary.rows)))
+        Ok(format!("{} rows, one per block", summary.rows))
     }
 
     fn journal(&self) -> PathBuf {
         self.results.path().join("journal")
     }
 
-    fn measure(&self, stores_data: bool) -> Result<(Record, String), String> {
+    fn measure(&self, stores_data: bool) -> Result<Record, String> {
         let journal = self.journal();
         let engine: Arc<dyn Engine> = Arc::from(self.open(Purpose::Use)?);
         let prepared = prepare(engine.as_ref(), &self.run).map_err(text)?;
@@ -236,30 +228,25 @@ impl<'a> EndToEnd<'a> {
         };
         let measured = slob_run::run(&context, &prepared, &mut Silent).map_err(text)?;
         measured.directory.discard();
-        let words = judge(&measured.record)?;
-        Ok((measured.record, words))
+        Ok(measured.record)
     }
 
-    fn verify(&self) -> Result<((), String), String> {
+    fn verify(&self) -> Result<String, String> {
         let engine = self.open(Purpose::Use)?;
         let acknowledged = Acknowledged::read(&self.journal()).map_err(text)?;
         let found = verify(engine.as_ref(), 2, Some(&acknowledged), self.stop, &|_, _| ()).map_err(text)?;
         if let Some(fault) = found.faults.first() {
             return Err(format!("{} of {} rows are faulty, first {fault}", found.faulty, found.rows));
         }
-        let updates = acknowledged.updates;
-        Ok((
-            (),
-            format!(
-                "{} rows read back, {} of them updated, none of {updates} acknowledged UPDATEs lost",
-                found.rows, found.updated
-            ),
+        let (rows, updated, updates) = (found.rows, found.updated, acknowledged.updates);
+        Ok(format!(
+            "{rows} rows read back, {updated} of them updated, none of {updates} acknowledged UPDATEs lost"
         ))
     }
 
     /// The target held no schemas before.
-    fn remove(&self) -> Result<((), String), String> {
-        Ok(((), remove_all(self.open(Purpose::Use)?.as_ref())?))
+    fn remove(&self) -> Result<String, String> {
+        remove_all(self.open(Purpose::Use)?.as_ref())
     }
 }
 
@@ -280,10 +267,10 @@ fn judge(record: &Record) -> Result<String, String> {
         return Err(format!("a row that was read back is wrong: {fault}"));
     }
     let complete = verdicts(record).into_iter().find(|verdict| verdict.question == Question::Complete);
+    let whole = record.sessions.iter().filter(|session| session.whole_window).count();
+    let has_lasted = record.status == Status::Completed && whole == record.workload.sessions() as usize;
     let note = match complete.filter(|verdict| verdict.answer != Grade::Good) {
-        Some(verdict) if verdict.answer == Grade::Bad || !has_lasted(record) => {
-            return Err(verdict.sentence());
-        }
+        Some(verdict) if verdict.answer == Grade::Bad || !has_lasted => return Err(verdict.sentence()),
         // A busy machine takes samples late; the target is not at fault.
         Some(verdict) => format!("; 'Complete?' is in doubt: {}", verdict.sentence().trim_end_matches('.')),
         None => String::new(),
@@ -303,18 +290,9 @@ fn seen(server: &ObservedRecord) -> String {
     }
 }
 
-fn has_lasted(record: &Record) -> bool {
-    let whole = record.sessions.iter().filter(|session| session.whole_window).count();
-    record.status == Status::Completed && whole == record.workload.sessions() as usize
-}
-
 fn parameters(results: String) -> Vec<(&'static str, String)> {
-    let decides = |group: Group| {
-        matches!(
-            group,
-            Group::Target | Group::Data | Group::Workload | Group::HotSpot | Group::ThinkTime | Group::Run
-        )
-    };
+    use Group::{Data, HotSpot, Run, ThinkTime, Workload};
+    let decides = |group| matches!(group, Group::Target | Data | Workload | HotSpot | ThinkTime | Run);
     let table = registry::table();
     let others = table.params().iter().filter(|param| decides(param.group) && !KEPT.contains(&param.key));
     let defaults = others.map(|param| (param.key, param.shipped.unwrap_or_default().to_owned()));
@@ -351,10 +329,7 @@ impl Report {
     fn new(file: Option<&Path>) -> Result<Self, Failure> {
         if let Some(file) = file {
             fs::write(file, "").map_err(|error| {
-                Failure::usage(format!(
-                    "writing {}: {error}; name another file with --output",
-                    file.display()
-                ))
+                usage!("writing {}: {error}; name another file with --output", file.display())
             })?;
         }
         Ok(Self { text: String::new(), file: file.map(Path::to_owned), passed: 0, failed: 0 })
@@ -367,10 +342,7 @@ impl Report {
         if let Some(file) = &self.file
             && let Err(error) = fs::write(file, &self.text)
         {
-            output::say(&format!(
-                "warning: writing {}: {error}; the report is on stdout alone",
-                file.display()
-            ));
+            say!("warning: writing {}: {error}; the report is on stdout alone", file.display());
             self.file = None;
         }
     }

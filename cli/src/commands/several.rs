@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::builder::{Resettable, ValueParser};
 use clap::{Arg, ArgMatches, Command};
-use slob_campaign::read_campaign;
+use slob_campaign::Folder;
 
 use super::{awr, entry};
 use crate::args::{self, is_given};
@@ -138,7 +138,7 @@ Two or more runs or folders are compared side by side; one folder, a campaign or
 fn is_of_variants(path: &Path) -> bool {
     awr::are_reports(path)
         || path.is_file() && path.extension().is_none_or(|extension| extension != "json")
-        || path.is_dir() && matches!(read_campaign(path), Ok(Some(_)))
+        || path.is_dir() && matches!(Folder::read(path), Ok(Some(_)))
 }
 
 /// If another part has an argument of this name, its value may be of either kind.
@@ -185,7 +185,7 @@ impl Several {
         let words = std::iter::once(name).chain(env::args_os().skip(2));
         let mut command = (part.command)().bin_name(format!("slob {}", self.name));
         if command.get_arguments().any(|argument| argument.get_id() == "html") {
-            // What follows `--html` is what the command is about, and no file to write over.
+            // A word after `--html` is an input, and no file to write over.
             command = command.mut_arg("html", |page| {
                 let takes_values = page.get_action().takes_values();
                 page.require_equals(takes_values)

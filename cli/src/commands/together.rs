@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::SIGTERM;
@@ -19,12 +19,12 @@ use slob_campaign::Ended;
 use slob_facts::measured::neighbour_use;
 use slob_record::{Neighbour, NeighbourUse, Record, Together};
 use slob_run::{CommonStart, RunEvent, RunObserver};
-use slob_spec::{Entry, Origin, RunSpec, Secret, Settings, Value};
+use slob_spec::{Entry, Origin, Secret, Settings, Value};
 
-use super::measuring::{Extras, Led, measure_spec};
+use super::measuring::{Extras, Led, ended_of, measure_member};
 use crate::failure::{Failure, Outcome};
 use crate::live::second;
-use crate::{interrupt, output, registry, settings};
+use crate::{interrupt, output, progress, registry, settings};
 
 /// Time from the last connected session to the start: members sample their servers meanwhile.
 const NOTICE: Duration = Duration::from_secs(1);
@@ -32,6 +32,7 @@ const POLL_EVERY: Duration = Duration::from_millis(100);
 /// A member that has ended waits so long for the others' use.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// From the program to a member. `Used` holds the use of every member, by its name.
 #[derive(Serialize, Deserialize)]
 enum Order {
     Prepare(Preparation),
@@ -39,6 +40,7 @@ enum Order {
     Used(BTreeMap<String, NeighbourUse>),
 }
 
+/// From a member to the program: all sessions are connected, a second, the window is over, the end.
 #[derive(Serialize, Deserialize)]
 enum Report {
     Ready { run: String },
@@ -110,21 +112,26 @@ pub(super) fn measure_together(
 ) -> Result<Vec<End>, Failure> {
     let (sender, reports) = mpsc::channel();
     let started = members.iter().enumerate().map(|(at, (name, settings))| {
-        let target = settings::shown(settings, "TARGET").unwrap_or_default();
-        Member::start(step, name, &target, settings, at, sender.clone())
+        let reports = sender.clone();
+        Member::start(step, name, settings, move |report| drop(reports.send((at, report))))
     });
     let mut members = started.collect::<Result<Vec<Member>, Failure>>()?;
     drop(sender);
-    let _lines = lines(&mut members);
+    let _lines = output::is_interactive().then(|| {
+        let all = MultiProgress::new();
+        for member in &mut members {
+            let line = all.add(progress::line());
+            line.set_message(format!("{:<10} connecting", member.name));
+            member.line = Some(line);
+        }
+        all
+    });
     let mut company = Company { members, reports, stop };
     company.listen(|member| member.run.is_some());
     company.begin();
     company.listen(|member| member.used.is_some());
-    let used: BTreeMap<String, NeighbourUse> = company
-        .members
-        .iter()
-        .filter_map(|member| Some((member.name.clone(), member.used.clone()??)))
-        .collect();
+    let used = company.members.iter().filter_map(|member| Some((member.name.clone(), member.used.clone()??)));
+    let used: BTreeMap<String, NeighbourUse> = used.collect();
     company.members.iter_mut().for_each(|member| member.send(&Order::Used(used.clone())));
     company.listen(|_| false);
     Ok(company.members.into_iter().map(Member::end).collect())
@@ -183,34 +190,26 @@ impl Member {
     fn start(
         step: &str,
         name: &str,
-        target: &str,
         settings: &Settings,
-        at: usize,
-        reports: Sender<(usize, Option<Report>)>,
+        report: impl Fn(Option<Report>) + Send + 'static,
     ) -> Result<Self, Failure> {
-        let failed = |error: io::Error| Failure::failed(format!("starting a process for {name}: {error}"));
+        let failed = |error: io::Error| failed!("starting a process for {name}: {error}");
         let program = std::env::current_exe().map_err(failed)?;
-        let mut process = Command::new(program)
-            .args(["run", "--member"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
+        let mut command = Command::new(program);
+        command.args(["run", "--member"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().map_err(failed)?;
         if let Some(output) = process.stdout.take() {
             thread::spawn(move || {
                 let lines = BufReader::new(output).lines().map_while(Result::ok);
-                for report in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
-                    let _ = reports.send((at, Some(report)));
-                }
-                let _ = reports.send((at, None));
+                lines.filter_map(|line| serde_json::from_str(&line).ok()).for_each(|said| report(Some(said)));
+                report(None);
             });
         }
-        let orders = process.stdin.take();
-        let (name, target) = (name.to_owned(), target.to_owned());
-        let (line, run, used, ended) = (None, None, None, None);
+        let prepare = Order::Prepare(Preparation::of(step, name, settings));
+        let (name, target) = (name.to_owned(), settings::shown(settings, "TARGET").unwrap_or_default());
+        let (orders, line, run, used, ended) = (process.stdin.take(), None, None, None, None);
         let mut member = Self { name, target, process, orders, line, run, used, ended, is_gone: false };
-        let name = member.name.clone();
-        member.send(&Order::Prepare(Preparation::of(step, &name, settings)));
+        member.send(&prepare);
         Ok(member)
     }
 
@@ -231,17 +230,13 @@ impl Member {
         match report {
             Some(Report::Ready { run }) => self.run = Some(run),
             Some(Report::Second(text)) => {
-                if let Some(line) = &self.line {
-                    line.set_message(format!("{:<10} {text}", self.name));
-                }
+                self.line.iter().for_each(|line| line.set_message(format!("{:<10} {text}", self.name)));
             }
             Some(Report::Used(used)) => self.used = Some(used),
             Some(Report::Ended(end)) => self.ended = Some(end),
             None => {
                 self.is_gone = true;
-                if let Some(line) = &self.line {
-                    line.finish_and_clear();
-                }
+                self.line.iter().for_each(ProgressBar::finish_and_clear);
             }
         }
     }
@@ -269,18 +264,14 @@ pub(super) fn member() -> Outcome {
             "--member is for `slob campaign` and `slob saturate`, which start this themselves",
         ));
     };
-    let led = Follower {
-        step: preparation.step.clone(),
-        name: preparation.name.clone(),
-        orders,
-        stop: &stop,
-        started: OnceCell::new(),
-    };
-    let (run, ended) = match led.measure(&mut preparation, &stop) {
-        Ok((run, ended)) => (Some(run), ended),
-        Err(failure) if failure.is_interruption() => (None, Ended::Interrupted),
-        Err(failure) => (None, Ended::Failed { error: failure.text() }),
-    };
+    let (step, name) = (preparation.step.clone(), preparation.name.clone());
+    let led = Follower { step, name, orders, stop: &stop, started: OnceCell::new() };
+    let extras = Extras { led: Some(&led), ..Extras::default() };
+    let whose = format!("{}: ", led.name);
+    let settings = preparation.settings();
+    let measured =
+        settings.and_then(|settings| measure_member(&settings, extras, &stop, &mut Seconds, &whose));
+    let (run, ended) = ended_of(measured);
     report(&Report::Ended(End { name: led.name, run, ended }));
     Ok(ExitCode::SUCCESS)
 }
@@ -314,17 +305,6 @@ struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    fn measure(&self, preparation: &mut Preparation, stop: &AtomicBool) -> Result<(String, Ended), Failure> {
-        let settings = settings::of_run_as_loaded(&preparation.settings()?)?;
-        let spec = RunSpec::from_settings(&settings)?.spec;
-        let extras = Extras { led: Some(self), ..Extras::default() };
-        let kept = measure_spec(&settings, &spec, extras, stop, &mut Seconds)?;
-        if let Err(failure) = kept.end(stop) {
-            output::say(&format!("warning: {}: {}", self.name, failure.text()));
-        }
-        Ok((kept.record.id, Ended::from(&kept.record.status)))
-    }
-
     fn order_within(&self, patience: Option<Duration>) -> Option<Order> {
         let begun = Instant::now();
         loop {
@@ -373,18 +353,4 @@ impl RunObserver for Seconds {
             report(&Report::Second(second(tick)));
         }
     }
-}
-
-fn lines(members: &mut [Member]) -> Option<MultiProgress> {
-    output::is_interactive().then(|| {
-        let all = MultiProgress::new();
-        for member in members {
-            let style =
-                ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-            let line = all.add(ProgressBar::new_spinner().with_style(style));
-            line.set_message(format!("{:<10} connecting", member.name));
-            member.line = Some(line);
-        }
-        all
-    })
 }

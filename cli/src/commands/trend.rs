@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{ArgAction, ArgMatches, Args, value_parser};
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
-use slob_campaign::{Schedule, State, read_campaign};
+use slob_campaign::Folder;
 use slob_facts::figure_named;
 use slob_facts::{Figure, Run, figure};
 use slob_report::JudgedRun;
@@ -18,7 +18,7 @@ use super::campaigns::runs_of_campaign;
 use super::reports::column_named;
 use crate::answer::Forms;
 use crate::failure::{Failure, Outcome, decided};
-use crate::tables::Records;
+use crate::tables::{Records, Runs};
 use crate::{completing, settings};
 
 /// Find when figures of runs changed over days, and what else did
@@ -86,8 +86,8 @@ struct Inputs {
 impl Inputs {
     fn add(&mut self, results: &Path, input: &str) -> Result<(), Failure> {
         let path = Path::new(input);
-        if let Some((schedule, state)) = read_campaign(path)?.filter(|_| self.by.is_none()) {
-            return self.add_campaign(path, &schedule, &state);
+        if let Some(folder) = Folder::read(path)?.filter(|_| self.by.is_none()) {
+            return self.add_campaign(&folder);
         }
         let by = self.by;
         let keep = |figures: &Run<'_>| {
@@ -96,7 +96,7 @@ impl Inputs {
                 .is_measured()
                 .then(|| (name.unwrap_or_else(|| "all runs".to_owned()), JudgedRun::of(figures)))
         };
-        let read = Records::judged(results, [input], keep);
+        let read = Records::judged(&Runs::named(results, [input]), keep);
         self.unread |= read.exit_code()? != ExitCode::SUCCESS;
         for (name, run) in read.kept.into_iter().flatten() {
             self.histories.entry(name).or_default().0.push(run);
@@ -104,14 +104,14 @@ impl Inputs {
         Ok(())
     }
 
-    fn add_campaign(&mut self, directory: &Path, schedule: &Schedule, state: &State) -> Result<(), Failure> {
-        let (runs, is_whole) = runs_of_campaign(directory, schedule, state, JudgedRun::of)?;
+    fn add_campaign(&mut self, folder: &Folder) -> Result<(), Failure> {
+        let (runs, is_whole) = runs_of_campaign(folder, JudgedRun::of)?;
         self.unread |= !is_whole;
-        for (step, run) in runs.into_iter().filter(|(step, run)| state.completed_run(step) == Some(run.id()))
-        {
+        let is_own = |step, run: &JudgedRun| folder.state.completed_run(step) == Some(run.id());
+        for (step, run) in runs.into_iter().filter(|(step, run)| is_own(step, run)) {
             self.histories.entry(step.cell()).or_default().0.push(run);
         }
-        for missed in state.missed(schedule, Timestamp::now()) {
+        for missed in folder.missed(Timestamp::now()) {
             let slot = MissedSlot { begin: missed.slot.begin, end: missed.slot.end, why: missed.why };
             self.histories.entry(missed.cell).or_default().1.push(slot);
         }

@@ -60,13 +60,9 @@ pub(super) fn verify(args: &VerifyArgs, matches: &ArgMatches) -> Outcome {
         spec.target, found.rows, found.updated, found.faulty
     );
     if let Some((journal, acknowledged)) = journal.zip(acknowledged) {
-        text += &format!(
-            "{}: {} acknowledged updates of {} rows, {} rows lost one\n",
-            journal.display(),
-            acknowledged.updates,
-            acknowledged.rows(),
-            found.lost
-        );
+        let (journal, updates, rows) = (journal.display(), acknowledged.updates, acknowledged.rows());
+        let lost = found.lost;
+        text += &format!("{journal}: {updates} acknowledged updates of {rows} rows, {lost} rows lost one\n");
     }
     output::print(&text)?;
     Ok(ExitCode::from(if found.faulty > 0 { JUDGED } else { 0 }))
@@ -76,7 +72,7 @@ fn verify_run(args: &VerifyArgs, results: &Path, name: &str) -> Outcome {
     let signers = args.signed_by.as_deref().map(Signers::read).transpose()?;
     let path = find_run(results, name)?;
     let (record, mut checks) = check_run(&path, signers.as_ref())?;
-    checks.extend(check_plan(&record));
+    checks.extend(check_plan(&record).unwrap_or_else(|failed| vec![failed]));
     let line = |check: &Recheck| {
         let result = match check.agrees {
             Some(true) => "agrees",
@@ -92,34 +88,26 @@ fn verify_run(args: &VerifyArgs, results: &Path, name: &str) -> Outcome {
     Ok(ExitCode::from(if agrees { 0 } else { JUDGED }))
 }
 
-fn check_plan(record: &Record) -> Vec<Recheck> {
-    let spec = match spec_of(record) {
-        Ok(spec) => spec,
-        Err(error) => {
-            let error = error.text();
-            return vec![Recheck::new(
-                false,
-                format!("the record's configuration is not that of a run: {error}"),
-            )];
-        }
-    };
+/// The checks of a replayed plan, or the one without which there is no replay.
+fn check_plan(record: &Record) -> Result<Vec<Recheck>, Recheck> {
+    let spec = spec_of(record).map_err(|error| {
+        let error = error.text();
+        Recheck::new(false, format!("the record's configuration is not that of a run: {error}"))
+    })?;
     let progress = Progress::new("replaying the plan");
     let replay = replay(record, &spec, &|done, of| progress.at(done, of, "operations replayed"));
     progress.finish();
-    let replay = match replay {
-        Ok(replay) => replay,
-        Err(why) => return vec![Recheck::unknown(format!("the plan can't be replayed: {why}"))],
-    };
+    let replay = replay.map_err(|why| Recheck::unknown(format!("the plan can't be replayed: {why}")))?;
     if replay.faulty == 0 {
         let (operations, sessions) = (count(replay.operations), count(u64::from(replay.sessions)));
         let words = format!(
             "operations within the window {operations}, by kind and rows those that the plans have; sessions {sessions}"
         );
-        return vec![Recheck::new(true, words)];
+        return Ok(vec![Recheck::new(true, words)]);
     }
     let more = u64::from(replay.faulty).saturating_sub(replay.faults.len() as u64);
     let more = (more > 0).then(|| format!("and {} sessions more", count(more)));
-    replay.faults.into_iter().chain(more).map(|fault| Recheck::new(false, fault)).collect()
+    Ok(replay.faults.into_iter().chain(more).map(|fault| Recheck::new(false, fault)).collect())
 }
 
 fn spec_of(record: &Record) -> Result<RunSpec, Failure> {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, execute};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
 use rustix::process::{Signal, getpgrp, getpid, kill_process};
@@ -26,7 +26,7 @@ use super::frame::{self, Look};
 use super::metrics::Figures;
 use super::state::{LoadState, RunState, sentence};
 use crate::output;
-use crate::progress::{Progress, duration};
+use crate::progress::{self, Progress, duration};
 
 const RUN_DELAY: Duration = Duration::from_millis(300);
 /// Small loads end before that.
@@ -61,9 +61,7 @@ impl RunObserver for RunDisplay {
             return self.lines.on_run(event);
         };
         screen.update(|view| view.clone_from(&self.state));
-        if let Some(note) = note {
-            output::say(&note);
-        }
+        note.iter().for_each(|note| output::say(note));
         // The script may print.
         match event {
             RunEvent::Script(_) => screen.pause(),
@@ -112,12 +110,7 @@ pub(crate) struct RunTalk {
 impl RunTalk {
     /// `plain` forbids control codes.
     pub(crate) fn new(plain: bool) -> Self {
-        let line = (!plain && output::is_interactive()).then(|| {
-            let style =
-                ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-            ProgressBar::new_spinner().with_style(style)
-        });
-        Self { line, pending: None }
+        Self { line: (!plain && output::is_interactive()).then(progress::line), pending: None }
     }
 
     fn say(&self, text: &str) {
@@ -156,16 +149,8 @@ impl RunObserver for RunTalk {
     fn on_run(&mut self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Tick(tick) => self.second(tick),
-            RunEvent::Verifying => {
-                if let Some(line) = &self.line {
-                    line.finish_and_clear();
-                }
-            }
-            _ => {
-                if let Some(text) = sentence(event) {
-                    self.say(&text);
-                }
-            }
+            RunEvent::Verifying => self.line.iter().for_each(ProgressBar::finish_and_clear),
+            _ => sentence(event).iter().for_each(|text| self.say(text)),
         }
     }
 }

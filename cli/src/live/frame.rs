@@ -44,11 +44,8 @@ fn draw_panels(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect) 
     draw_progress(state, look, frame, areas[1]);
     let wide = area.width >= THREE_PANELS_FROM;
     let panels = panels(state);
-    let chosen: Vec<&Panel> = match wide {
-        true => panels.iter().collect(),
-        false => panels.iter().take(4).collect(),
-    };
-    let columns = if wide { 3 } else { 2 };
+    let (columns, most) = if wide { (3, panels.len()) } else { (2, 4) };
+    let chosen: Vec<&Panel> = panels.iter().take(most).collect();
     let bands = Layout::vertical([Constraint::Fill(1), Constraint::Fill(1)]).split(areas[2]);
     for (band, row) in bands.iter().zip(chosen.chunks(columns)) {
         let cells = Layout::horizontal(row.iter().map(|_| Constraint::Fill(1))).split(*band);
@@ -120,12 +117,11 @@ fn draw_progress(state: &RunState, look: Look, frame: &mut Frame<'_>, area: Rect
     };
     let time = match (state.operations, state.planned, state.left) {
         (Some((done, all)), _, _) => format!("{} of {} operations", count(done), count(all)),
-        (None, Some(planned), Some(left)) => format!(
-            "{} of {}, {} left",
-            duration(state.elapsed.as_secs_f64()),
-            duration(planned.as_secs_f64()),
-            duration(left.as_secs_f64())
-        ),
+        (None, Some(planned), Some(left)) => {
+            let [elapsed, planned, left] =
+                [state.elapsed, planned, left].map(|time| duration(time.as_secs_f64()));
+            format!("{elapsed} of {planned}, {left} left")
+        }
         _ => String::new(),
     };
     let all = u64::from(state.sessions);
@@ -198,22 +194,12 @@ type Figure = fn(&Second) -> Option<f64>;
 
 fn panels(state: &RunState) -> Vec<Panel> {
     let whole: fn(f64) -> String = |value| fixed(value, 0);
-    let operations = panel(
-        state,
-        figure::OPERATIONS_PER_S.heading,
-        |second| Some(second.operations_per_s),
-        whole,
-        Color::Green,
-    );
+    let operations_per_s: Figure = |second| Some(second.operations_per_s);
+    let operations = panel(state, figure::OPERATIONS_PER_S.heading, operations_per_s, whole, Color::Green);
     let reads = panel(state, "Reads/s", |second| second.physical_reads_per_s, whole, Color::Green);
     let latency = latency(state);
-    let redo = panel(
-        state,
-        figure::REDO_MB_PER_S.heading,
-        |second| Some(second.redo_bytes_per_s? / 1e6),
-        |mb| fixed(mb, 1),
-        Color::Magenta,
-    );
+    let redo_mb: Figure = |second| Some(second.redo_bytes_per_s? / 1e6);
+    let redo = panel(state, figure::REDO_MB_PER_S.heading, redo_mb, |mb| fixed(mb, 1), Color::Magenta);
     let device = panel(state, "Device r/s", |second| second.device_reads_per_s, whole, Color::Blue);
     let counted = state.history.iter().any(|second| second.physical_reads_per_s.is_some());
     match counted || state.history.is_empty() {
@@ -223,16 +209,12 @@ fn panels(state: &RunState) -> Vec<Panel> {
 }
 
 fn panel(state: &RunState, title: &str, figure: Figure, show: fn(f64) -> String, colour: Color) -> Panel {
+    let values = state.history.iter().map(figure).collect();
     Panel {
         title: title.to_owned(),
         now: or_absent(state.now().and_then(figure), show),
         foot: foot(state, figure, show),
-        curves: vec![Curve {
-            name: "",
-            colour,
-            values: state.history.iter().map(figure).collect(),
-            top: None,
-        }],
+        curves: vec![Curve { name: "", colour, values, top: None }],
     }
 }
 
@@ -272,10 +254,10 @@ fn cpu(state: &RunState) -> Panel {
     Panel {
         title: "CPU %".to_owned(),
         now: format!("{}, DB {}", now(host), now(database)),
-        foot: cpus.map_or_else(
-            || "not known".to_owned(),
-            |cpus| format!("the database has {} CPUs", fixed(cpus, 2)),
-        ),
+        foot: match cpus {
+            Some(cpus) => format!("the database has {} CPUs", fixed(cpus, 2)),
+            None => "not known".to_owned(),
+        },
         curves: vec![curve("host", Color::Red, host), curve("DB", Color::Cyan, database)],
     }
 }
@@ -303,13 +285,11 @@ pub(super) fn draw_load(state: &LoadState, look: Look, frame: &mut Frame<'_>) {
 
 fn draw_load_progress(state: &LoadState, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let share = state.share();
-    let left = if share <= 0.0 {
-        String::new()
-    } else if share >= 1.0 {
-        "  index, statistics".to_owned()
-    } else {
-        let left_s = state.elapsed.as_secs_f64() * (1.0 - share) / share;
-        format!("  {} left", duration(left_s))
+    let left_s = state.elapsed.as_secs_f64() * (1.0 - share) / share;
+    let left = match share {
+        _ if share <= 0.0 => String::new(),
+        _ if share >= 1.0 => "  index, statistics".to_owned(),
+        _ => format!("  {} left", duration(left_s)),
     };
     let tail = format!(" {:>5} %  {}{left}", percent(100.0 * share), duration(state.elapsed.as_secs_f64()));
     let width = usize::from(area.width).saturating_sub(tail.len());
@@ -337,21 +317,14 @@ fn draw_schemas(state: &LoadState, look: Look, frame: &mut Frame<'_>, area: Rect
 }
 
 fn rates(state: &LoadState) -> Panel {
-    let show = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |mb| fixed(mb, 0));
+    let show = |value: Option<f64>| or_absent(value, |mb| fixed(mb, 0));
+    let (mean, all) = (show(state.mean_mb_per_s()), fixed(state.bytes as f64 / 1e6, 0));
+    let values = state.mb_per_s.iter().copied().map(Some).collect();
     Panel {
         title: "MB/s".to_owned(),
         now: show(state.mb_per_s.back().copied()),
-        foot: format!(
-            "mean {}, {} MB in all",
-            show(state.mean_mb_per_s()),
-            fixed(state.bytes as f64 / 1e6, 0)
-        ),
-        curves: vec![Curve {
-            name: "",
-            colour: Color::Green,
-            values: state.mb_per_s.iter().copied().map(Some).collect(),
-            top: None,
-        }],
+        foot: format!("mean {mean}, {all} MB in all"),
+        curves: vec![Curve { name: "", colour: Color::Green, values, top: None }],
     }
 }
 

@@ -34,29 +34,25 @@ fn exposition(state: &RunState) -> String {
     let mut metrics = Metrics::default();
     let run = state.run_id.as_deref().unwrap_or_default();
     let labels = [("run", run), ("name", &state.name), ("target", &state.target)];
-    about(&mut metrics, state, &labels);
-    counters(&mut metrics, state, &labels);
-    if let Some(now) = state.now() {
-        gauges(&mut metrics, now, &labels);
-    }
-    metrics.into_text()
-}
-
-fn about(metrics: &mut Metrics, state: &RunState, labels: Labels<'_>) {
     let more = [("slob_version", env!("CARGO_PKG_VERSION")), ("status", "running")];
     metrics.begin("slob_run_info", Kind::Gauge, "A run of OpenSLOB; the value is always 1.");
-    metrics.sample("slob_run_info", &[labels, &more].concat(), 1);
+    metrics.sample("slob_run_info", &[&labels[..], &more].concat(), 1);
     metrics.begin("slob_run_phase", Kind::Gauge, "1 for what the run does now, 0 for the other phases.");
     for phase in Stage::VARIANTS {
         let is_now = u8::from(state.stage.word() == *phase);
-        metrics.sample("slob_run_phase", &[labels, &[("phase", phase)]].concat(), is_now);
+        metrics.sample("slob_run_phase", &[&labels[..], &[("phase", phase)]].concat(), is_now);
     }
-    let mut gauge = |name, help, value: Option<f64>| metrics.one(name, Kind::Gauge, help, labels, value);
+    let mut gauge = |name, help, value: Option<f64>| metrics.one(name, Kind::Gauge, help, &labels, value);
     gauge("slob_run_elapsed_seconds", "Since the sessions were started.", Some(state.elapsed.as_secs_f64()));
     let left = state.left.map(|left| left.as_secs_f64()).filter(|_| state.stage != Stage::Verifying);
     gauge("slob_run_left_seconds", "Until the measured window ends.", left);
     gauge("slob_sessions", "Of a run: schemas times threads.", Some(f64::from(state.sessions)));
     gauge("slob_sessions_at_work", "Sessions that have not ended.", state.alive.map(f64::from));
+    counters(&mut metrics, state, &labels);
+    if let Some(now) = state.now() {
+        gauges(&mut metrics, now, &labels);
+    }
+    metrics.into_text()
 }
 
 fn counters(metrics: &mut Metrics, state: &RunState, labels: Labels<'_>) {
@@ -83,13 +79,10 @@ fn counters(metrics: &mut Metrics, state: &RunState, labels: Labels<'_>) {
     seconds("slob_device_busy_seconds_total", "Time in which the device had requests.", busy_s);
     let db_s = totals.db_cpu.map(|cpu| cpu.total_s());
     seconds("slob_db_cpu_seconds_total", "CPU time of the database's processes.", db_s);
+    let response = "From the intended start of operations to their end.";
     let latencies = [
         ("slob_operation_duration_seconds", "Durations of operations.", &totals.latency),
-        (
-            "slob_response_duration_seconds",
-            "From the intended start of operations to their end.",
-            &totals.response,
-        ),
+        ("slob_response_duration_seconds", response, &totals.response),
     ];
     for (name, help, values) in latencies.into_iter().filter(|(_, _, values)| !values.is_empty()) {
         metrics.begin(name, Kind::Histogram, help);
@@ -130,12 +123,11 @@ pub(crate) struct MetricsServer {
 impl MetricsServer {
     pub(crate) fn start(address: &str) -> Result<Self, Failure> {
         let address = parse(address)?;
-        let refused = |error: io::Error| {
-            Failure::usage(format!("--metrics {address}: {error}; take another port, or 0 for a free one"))
-        };
+        let refused =
+            |error: io::Error| usage!("--metrics {address}: {error}; take another port, or 0 for a free one");
         let listener = TcpListener::bind(address).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        output::say(&format!("serving metrics at http://{address}/metrics during the run"));
+        say!("serving metrics at http://{address}/metrics during the run");
         if !address.ip().is_loopback() {
             output::say(
                 "warning: anybody who can reach that address can read the run's name, target and figures",
@@ -179,9 +171,9 @@ fn parse(text: &str) -> Result<SocketAddr, Failure> {
         return Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
     }
     text.parse().map_err(|_| {
-        Failure::usage(format!(
+        usage!(
             "--metrics {text}: not an address and a port; use 127.0.0.1:9187, 9187 for the same, or 0 for a free port"
-        ))
+        )
     })
 }
 

@@ -223,7 +223,6 @@ pub(super) struct Hint {
 
 const QUESTIONS: [Question; 3] = [Question::Physical, Question::CpuToSpare, Question::Steady];
 
-/// The verdicts that can be judged before the end; Accounted and Complete cannot.
 pub(super) fn hints(state: &RunState) -> [Hint; 3] {
     let too_early = match state.stage {
         Stage::Window => "Too early to tell.",

@@ -18,6 +18,7 @@ pub trait Conductor {
     fn on_event(&mut self, event: &Event<'_>);
 }
 
+/// An event of a campaign. [`Event::Waits`]: the next run waits for its slot.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     Waits { step: &'a Step, slot: Slot },
@@ -55,10 +56,15 @@ pub fn carry_out(
     stop: &AtomicBool,
     retry_failed: bool,
 ) -> Result<End, CampaignError> {
-    let forgiven = if retry_failed { failures(store) } else { BTreeMap::new() };
+    let state = &mut store.folder.state;
+    let mut forgiven = BTreeMap::new();
+    let is_failed = |attempt: &&Attempt| retry_failed && matches!(attempt.ended, Ended::Failed { .. });
+    for attempt in state.attempts.iter().filter(is_failed) {
+        *forgiven.entry(attempt.step.clone()).or_insert(0) += 1;
+    }
     let began = Timestamp::now();
-    if campaign.schedule.every_s.is_some() && store.state.first_slot.is_none() {
-        store.state.first_slot = Some(began);
+    if campaign.schedule.every_s.is_some() && state.first_slot.is_none() {
+        state.first_slot = Some(began);
         store.save()?;
     }
     let mut work = Work {
@@ -74,14 +80,6 @@ pub fn carry_out(
     };
     work.all()?;
     Ok(work.end())
-}
-
-fn failures(store: &Store) -> BTreeMap<String, u32> {
-    let mut failures = BTreeMap::new();
-    for attempt in store.state.attempts.iter().filter(|one| matches!(one.ended, Ended::Failed { .. })) {
-        *failures.entry(attempt.step.clone()).or_insert(0) += 1;
-    }
-    failures
 }
 
 struct Work<'a> {
@@ -107,11 +105,7 @@ enum Cut {
 impl Work<'_> {
     fn all(&mut self) -> Result<(), CampaignError> {
         for step in &self.campaign.schedule.steps {
-            while !self.stop.load(Ordering::Relaxed)
-                && self.state_of(step) == StepState::Open
-                && !self.stopped.contains_key(&step.variant)
-                && self.reaches_slot(step)?
-            {
+            while !self.stop.load(Ordering::Relaxed) && self.is_open(step) && self.reaches_slot(step)? {
                 match self.step(step) {
                     Ok(()) => {}
                     Err(Cut::Stopped) => return Ok(()),
@@ -132,17 +126,15 @@ impl Work<'_> {
     /// False if the slot has passed, which is noted, or if the user stops.
     fn reaches_slot(&mut self, step: &Step) -> Result<bool, CampaignError> {
         const POLL: Duration = Duration::from_millis(50);
-        let Some(slot) = self.store.state.slot(&self.campaign.schedule, step) else { return Ok(true) };
+        let Some(slot) = self.store.folder.slot(step) else { return Ok(true) };
         if Timestamp::now() >= slot.end {
-            let was_tried = self.store.state.attempts_at(step).next().is_some();
-            let why = match slot.end > self.began && !was_tried {
+            let state = &self.store.folder.state;
+            let why = match slot.end > self.began && state.attempts_at(step).next().is_none() {
                 true => "the runs before it took too long".to_owned(),
-                false => self.store.state.why_missed(step),
+                false => state.why_missed(step),
             };
-            let ended = Ended::Missed { why };
-            let (step_key, cell) = (step.key(), step.cell());
-            let attempt =
-                Attempt { step: step_key, cell, run: None, ended, began: slot.begin, seconds: None };
+            let (ended, began, cell) = (Ended::Missed { why }, slot.begin, step.cell());
+            let attempt = Attempt { step: step.key(), cell, run: None, ended, began, seconds: None };
             self.store.end(attempt.clone())?;
             self.conductor.on_event(&Event::Ended { step, attempt: &attempt });
             return Ok(false);
@@ -158,7 +150,11 @@ impl Work<'_> {
 
     fn state_of(&self, step: &Step) -> StepState {
         let forgiven = self.forgiven.get(&step.key()).copied().unwrap_or(0);
-        self.store.state.of(step, self.campaign.plan.retries.saturating_add(forgiven))
+        self.store.folder.state.of(step, self.campaign.plan.retries.saturating_add(forgiven))
+    }
+
+    fn is_open(&self, step: &Step) -> bool {
+        self.state_of(step) == StepState::Open && !self.stopped.contains_key(&step.variant)
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Cut> {
@@ -169,13 +165,12 @@ impl Work<'_> {
         self.hook(step, Moment::BeforeRun)?;
         self.store.begin(step)?;
         let began = Timestamp::now();
-        let (run, ended) = match self.campaign.members(step, &self.store.directory) {
+        let (run, ended) = match self.campaign.members(step, &self.store.folder.path) {
             Ok(members) => self.conductor.measure(step, &members),
             Err(error) => (None, Ended::Failed { error: error.to_string() }),
         };
-        let seconds = begun.elapsed().as_secs_f64();
-        let attempt =
-            Attempt { step: step.key(), cell: step.cell(), run, ended, began, seconds: Some(seconds) };
+        let (seconds, cell) = (begun.elapsed().as_secs_f64(), step.cell());
+        let attempt = Attempt { step: step.key(), cell, run, ended, began, seconds: Some(seconds) };
         self.store.end(attempt.clone())?;
         self.pace.add(self.campaign.planned(step).map(|planned| planned.as_secs_f64()), seconds);
         self.conductor.on_event(&Event::Ended { step, attempt: &attempt });
@@ -187,13 +182,12 @@ impl Work<'_> {
         if self.at.as_deref() == Some(step.variant.as_str()) {
             return Ok(());
         }
-        let variant = self.campaign.plan.variant(&step.variant);
         // A twin is prepared with its original.
-        let same_as =
-            variant.and_then(|variant| variant.twin_of.clone()).unwrap_or_else(|| step.variant.clone());
-        if !self.store.state.prepared.contains(&same_as) {
+        let original = self.campaign.plan.variant(&step.variant).and_then(|variant| variant.twin_of.clone());
+        let same_as = original.unwrap_or_else(|| step.variant.clone());
+        if !self.store.folder.state.prepared.contains(&same_as) {
             self.hook(step, Moment::Prepare)?;
-            self.store.state.prepared.push(same_as);
+            self.store.folder.state.prepared.push(same_as);
             self.store.save()?;
         }
         self.hook(step, Moment::Bounce)?;
@@ -208,7 +202,7 @@ impl Work<'_> {
 
     fn warm_up(&mut self, step: &Step) -> Result<(), Cut> {
         self.hook(step, Moment::BeforeRun)?;
-        let members = self.campaign.members(step, &self.store.directory.join(WARM_UP_FOLDER));
+        let members = self.campaign.members(step, &self.store.folder.path.join(WARM_UP_FOLDER));
         let members = members.map_err(|error| Cut::Variant(error.to_string()))?;
         match self.conductor.measure(step, &members).1 {
             Ended::Completed => self.hook(step, Moment::AfterRun),
@@ -222,15 +216,13 @@ impl Work<'_> {
         let hook = campaign.plan.variant(&step.variant).and_then(|variant| variant.hooks.get(&moment));
         let Some(hook) = hook else { return Ok(()) };
         self.conductor.on_event(&Event::Hook { variant: &step.variant, moment });
+        let sessions = step.sessions.map(|sessions| sessions.total().to_string());
         // SLOB_... would set parameters of a `slob` that the hook calls.
         let environment = [
-            ("CAMPAIGN_DIRECTORY", self.store.directory.display().to_string()),
+            ("CAMPAIGN_DIRECTORY", self.store.folder.path.display().to_string()),
             ("CAMPAIGN_VARIANT", step.variant.clone()),
             ("CAMPAIGN_MODEL", step.model.clone()),
-            (
-                "CAMPAIGN_SESSIONS",
-                step.sessions.map(|sessions| sessions.total().to_string()).unwrap_or_default(),
-            ),
+            ("CAMPAIGN_SESSIONS", sessions.unwrap_or_default()),
             ("CAMPAIGN_REPEAT", step.repeat.to_string()),
         ];
         // The hook that restores the system runs to its end or timeout even after an interruption.
@@ -241,13 +233,9 @@ impl Work<'_> {
             Err(HookError::Stopped) => Err(Cut::Stopped),
             Err(error) => {
                 let text = format!("its hook {moment} `{}` {error}", hook.command);
-                let failure = HookFailure {
-                    variant: step.variant.clone(),
-                    hook: moment.to_string(),
-                    error: error.to_string(),
-                    at: Timestamp::now(),
-                };
-                self.store.state.hook_failures.push(failure);
+                let (hook, variant) = (moment.to_string(), step.variant.clone());
+                let failure = HookFailure { variant, hook, error: error.to_string(), at: Timestamp::now() };
+                self.store.folder.state.hook_failures.push(failure);
                 self.store.save()?;
                 Err(Cut::Variant(text))
             }
@@ -256,17 +244,12 @@ impl Work<'_> {
 
     fn progress(&self) -> Progress {
         let steps = &self.campaign.schedule.steps;
-        let open: Vec<&Step> = steps
-            .iter()
-            .filter(|step| {
-                self.state_of(step) == StepState::Open && !self.stopped.contains_key(&step.variant)
-            })
-            .collect();
+        let open: Vec<&Step> = steps.iter().filter(|step| self.is_open(step)).collect();
         let planned = self.campaign.planned_time(open.iter().copied()).map(|planned| planned.as_secs_f64());
         Progress {
             done: steps.iter().filter(|step| self.state_of(step) == StepState::Done).count(),
             of: steps.len(),
-            left_s: match open.last().and_then(|last| self.store.state.slot(&self.campaign.schedule, last)) {
+            left_s: match open.last().and_then(|last| self.store.folder.slot(last)) {
                 Some(last) => Some(last.begin.duration_since(Timestamp::now()).as_secs_f64().max(0.0)),
                 None => self.pace.left(planned, open.len()),
             },

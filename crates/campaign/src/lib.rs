@@ -13,6 +13,5 @@ pub use hook::{CommandLine, Hook, HookError, Moment};
 pub use plan::{Model, Neighbour, Plan, PlanError, PlanErrors, Sessions, Variant, is_set_by_plan};
 pub use schedule::{Campaign, Member, ModelEntry, Order, Schedule, Step, VariantEntry, clash};
 pub use store::{
-    Attempt, CAMPAIGN_FILE, CampaignError, Ended, HookFailure, MissedRun, Slot, State, Store, Trail,
-    read_campaign,
+    Attempt, CAMPAIGN_FILE, CampaignError, Ended, Folder, HookFailure, MissedRun, Slot, State, Store, Trail,
 };

@@ -114,22 +114,11 @@ impl Plan {
                 None
             })
         });
-        if self.demand.is_some() {
-            let why = "nobody knows how long a search for headroom takes";
-            checks.errors.push(PlanError::Contradiction {
-                place: self.file.clone(),
-                key: "--every",
-                with: "demand",
-                why,
-            });
-        }
+        let why = "nobody knows how long a search for headroom takes";
+        checks.contradictions("demand", [("--every", self.demand.is_some(), why)]);
         if self.order == Order::Blocked {
-            checks.bad(
-                &self.file,
-                "order",
-                "blocked",
-                "interleaved with --every: a slot holds each run once",
-            );
+            let permitted = "interleaved with --every: a slot holds each run once";
+            checks.bad(&self.file, "order", "blocked", permitted);
         }
         if let [Some(every), Some(during)] = durations {
             match u32::try_from(during.as_nanos() / every.as_nanos()).ok().and_then(NonZeroU32::new) {
@@ -177,15 +166,12 @@ impl Checks<'_> {
     fn demand(&mut self, options: &Options, plan: &RawPlan) -> Options {
         self.decided = &SET_BY_SEARCH;
         let decides = "each search finds its own sessions and load from the profile";
+        let warms_up = plan.warmup_runs.is_some_and(|runs| runs > 0);
         let contradictions = [
             ("sessions", plan.sessions.is_some(), decides),
             ("models", plan.models.is_some(), decides),
             ("[[model]]", !plan.model.is_empty(), decides),
-            (
-                "warmup_runs",
-                plan.warmup_runs.is_some_and(|runs| runs > 0),
-                "each search begins with its calibration",
-            ),
+            ("warmup_runs", warms_up, "each search begins with its calibration"),
         ];
         self.contradictions("demand", contradictions);
         let place = format!("{}, demand", self.file);
@@ -206,7 +192,7 @@ fn demand<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Options>, D::Err
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 struct RawPlan {
     name: Option<String>,
     directory: Option<PathBuf>,
@@ -216,19 +202,14 @@ struct RawPlan {
     repeats: Option<u32>,
     warmup_runs: Option<u32>,
     retries: Option<u32>,
-    #[serde(default)]
     noise: bool,
-    #[serde(default, deserialize_with = "demand")]
+    #[serde(deserialize_with = "demand")]
     demand: Option<Options>,
     sessions: Option<Vec<Scalar>>,
     models: Option<Vec<String>>,
-    #[serde(default)]
     settings: BTreeMap<String, Scalar>,
-    #[serde(default)]
     variant: Vec<RawVariant>,
-    #[serde(default)]
     model: Vec<RawModel>,
-    #[serde(default)]
     neighbour: Vec<RawNeighbour>,
     together: Option<Vec<Vec<String>>>,
 }
@@ -254,8 +235,6 @@ struct RawVariant {
     before_run: Option<RawHook>,
     after_run: Option<RawHook>,
 }
-
-const HOOK_KEYS: [&str; 2] = ["run", "timeout"];
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -344,12 +323,8 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     let mut variants: Vec<Variant> = raw.variant.iter().map(|variant| checks.variant(variant)).collect();
     let neighbours = checks.neighbours(&raw);
     if !raw.neighbour.is_empty() && variants.is_empty() {
-        variants.push(Variant {
-            name: ONLY_VARIANT.to_owned(),
-            twin_of: None,
-            settings: Vec::new(),
-            hooks: BTreeMap::new(),
-        });
+        let only = RawVariant { name: ONLY_VARIANT.to_owned(), ..RawVariant::default() };
+        variants.push(checks.variant(&only));
     }
     let (models, sessions) = match raw.demand {
         _ if !raw.neighbour.is_empty() => {
@@ -364,11 +339,8 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     if raw.noise
         && let Some(original) = variants.iter().find(|variant| variant.name == baseline)
     {
-        let twin = Variant {
-            name: format!("{baseline}{TWIN}"),
-            twin_of: Some(baseline.clone()),
-            ..original.clone()
-        };
+        let name = format!("{baseline}{TWIN}");
+        let twin = Variant { name, twin_of: Some(baseline.clone()), ..original.clone() };
         variants.push(twin);
         checks.unique("variant", variants.iter().map(|variant| variant.name.as_str()));
     }
@@ -376,8 +348,8 @@ fn checked(file: &str, raw: RawPlan) -> Result<Plan, PlanErrors> {
     checks.contested(&variants, "neighbour", neighbours.iter().map(|one| (&one.name, &one.settings)));
     checks.halves(&models, &sessions);
     let repeats = checks.repeats(raw.repeats);
-    let warmup_runs = checks.few(file, "warmup_runs", raw.warmup_runs.unwrap_or(0));
-    let retries = checks.few(file, "retries", raw.retries.unwrap_or(1));
+    let warmup_runs = checks.few("warmup_runs", raw.warmup_runs.unwrap_or(0));
+    let retries = checks.few("retries", raw.retries.unwrap_or(1));
     checks.number(variants.len() * models.len() * sessions.len().max(1), repeats);
     PlanErrors::check(checks.errors)?;
     Ok(Plan {
@@ -434,14 +406,9 @@ impl Checks<'_> {
     }
 
     fn pairs(&mut self, place: &str, settings: &BTreeMap<String, Scalar>) -> Pairs {
-        for (key, instead) in self.decided {
-            if settings.contains_key(*key) {
-                self.errors.push(PlanError::Decided {
-                    place: place.to_owned(),
-                    key: (*key).to_owned(),
-                    instead,
-                });
-            }
+        for (key, instead) in self.decided.iter().filter(|(key, _)| settings.contains_key(*key)) {
+            let (place, key) = (place.to_owned(), (*key).to_owned());
+            self.errors.push(PlanError::Decided { place, key, instead });
         }
         settings.iter().map(|(key, value)| (key.clone(), value.text())).collect()
     }
@@ -536,7 +503,6 @@ impl Checks<'_> {
         sessions
     }
 
-    /// A model whose sessions are halved needs an even number of them.
     fn halves(&mut self, models: &[Model], sessions: &[Sessions]) {
         let Some(model) = models.iter().find(|model| model.staff == Staff::HalfWrites) else { return };
         for sessions in sessions.iter().filter(|sessions| !sessions.total().is_multiple_of(2)) {
@@ -553,9 +519,9 @@ impl Checks<'_> {
         repeats.unwrap_or(NonZeroU32::MIN)
     }
 
-    fn few(&mut self, place: &str, key: &'static str, number: u32) -> u32 {
+    fn few(&mut self, key: &'static str, number: u32) -> u32 {
         if number > MOST_EXTRA {
-            self.bad(place, key, &number.to_string(), &format!("0 to {MOST_EXTRA}"));
+            self.bad(self.file, key, &number.to_string(), &format!("0 to {MOST_EXTRA}"));
         }
         number
     }
@@ -623,23 +589,17 @@ impl Checks<'_> {
         }
         self.decided = &SET_BY_CAMPAIGN[6..];
         let each = "each neighbour has its own settings";
+        let own = "each neighbour has its own SCHEMAS and THREADS_PER_SCHEMA";
         let contradictions = [
-            (
-                "sessions",
-                plan.sessions.is_some(),
-                "each neighbour has its own SCHEMAS and THREADS_PER_SCHEMA",
-            ),
+            ("sessions", plan.sessions.is_some(), own),
             ("models", plan.models.is_some(), each),
             ("[[model]]", !plan.model.is_empty(), each),
             ("demand", plan.demand.is_some(), "a search raises one load"),
         ];
         self.contradictions("[[neighbour]]", contradictions);
         if !NEIGHBOURS.contains(&plan.neighbour.len()) {
-            let (least, most) = (NEIGHBOURS.start(), NEIGHBOURS.end());
-            self.missing(&format!(
-                "the plan has {} [[neighbour]]; there must be {least} to {most}",
-                plan.neighbour.len()
-            ));
+            let (least, most, found) = (NEIGHBOURS.start(), NEIGHBOURS.end(), plan.neighbour.len());
+            self.missing(&format!("the plan has {found} [[neighbour]]; there must be {least} to {most}"));
         }
         self.unique("neighbour", plan.neighbour.iter().map(|one| one.name.as_str()));
         plan.neighbour.iter().map(|raw| self.neighbour(raw)).collect()
@@ -687,12 +647,8 @@ impl Checks<'_> {
         }
         self.unique("name in a company", asked.iter().map(String::as_str));
         if asked.len() < 2 {
-            self.bad(
-                &place,
-                "a company",
-                &asked.join(", "),
-                "two names or more; each is measured alone anyway",
-            );
+            let permitted = "two names or more; each is measured alone anyway";
+            self.bad(&place, "a company", &asked.join(", "), permitted);
         }
         names.iter().filter(|name| asked.contains(name)).cloned().collect()
     }
@@ -726,35 +682,27 @@ fn unknown_keys(plan: &toml::Table, file: &str) -> Vec<PlanError> {
     if let Some(toml::Value::Table(demand)) = plan.get("demand") {
         errors.extend(unknown_of(demand, &keys::<Options>(), &format!("{file}, demand")));
     }
-    for (index, variant) in tables(plan, "variant").enumerate() {
-        let place = format!("{file}, variant {}", named(variant, index));
-        errors.extend(unknown_of(variant, &keys::<RawVariant>(), &place));
-        for hook in Moment::VARIANTS.iter().map(<&str>::from) {
-            if let Some(toml::Value::Table(table)) = variant.get(hook) {
-                errors.extend(unknown_of(table, &HOOK_KEYS.map(str::to_owned), &format!("{place}, {hook}")));
+    let lists = [
+        ("variant", keys::<RawVariant>()),
+        ("neighbour", keys::<RawNeighbour>()),
+        ("model", keys::<RawModel>()),
+    ];
+    for (list, known) in lists {
+        let tables = plan.get(list).and_then(toml::Value::as_array).into_iter().flatten();
+        for (number, table) in (1..).zip(tables.filter_map(toml::Value::as_table)) {
+            let name = table.get("name").and_then(toml::Value::as_str);
+            let name = name.map_or_else(|| number.to_string(), |name| format!("'{name}'"));
+            let place = format!("{file}, {list} {name}");
+            errors.extend(unknown_of(table, &known, &place));
+            for hook in Moment::VARIANTS.iter().map(<&str>::from).filter(|_| list == "variant") {
+                if let Some(toml::Value::Table(table)) = table.get(hook) {
+                    let known = ["run", "timeout"].map(str::to_owned);
+                    errors.extend(unknown_of(table, &known, &format!("{place}, {hook}")));
+                }
             }
         }
     }
-    for (index, neighbour) in tables(plan, "neighbour").enumerate() {
-        let place = format!("{file}, neighbour {}", named(neighbour, index));
-        errors.extend(unknown_of(neighbour, &keys::<RawNeighbour>(), &place));
-    }
-    for (index, model) in tables(plan, "model").enumerate() {
-        let place = format!("{file}, model {}", named(model, index));
-        errors.extend(unknown_of(model, &keys::<RawModel>(), &place));
-    }
     errors
-}
-
-fn tables<'a>(plan: &'a toml::Table, key: &str) -> impl Iterator<Item = &'a toml::Table> {
-    plan.get(key).and_then(toml::Value::as_array).into_iter().flatten().filter_map(toml::Value::as_table)
-}
-
-fn named(table: &toml::Table, index: usize) -> String {
-    table
-        .get("name")
-        .and_then(toml::Value::as_str)
-        .map_or_else(|| (index + 1).to_string(), |name| format!("'{name}'"))
 }
 
 fn keys<T: Default + Serialize>() -> Vec<String> {
@@ -763,13 +711,11 @@ fn keys<T: Default + Serialize>() -> Vec<String> {
 }
 
 fn unknown_of(table: &toml::Table, known: &[String], place: &str) -> Vec<PlanError> {
-    let unknown = table.keys().filter(|key| !known.contains(key));
-    let error = |key: &String| PlanError::UnknownKey {
-        place: place.to_owned(),
-        key: key.clone(),
-        advice: advice_on(key, known),
+    let error = |key: &String| {
+        let (place, advice) = (place.to_owned(), advice_on(key, known));
+        PlanError::UnknownKey { place, key: key.clone(), advice }
     };
-    unknown.map(error).collect()
+    table.keys().filter(|key| !known.contains(key)).map(error).collect()
 }
 
 /// Where an unknown key belongs, or the likely one.
@@ -855,6 +801,5 @@ impl fmt::Display for PlanErrors {
 }
 
 impl std::error::Error for PlanErrors {}
-
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use slob_demand::Options;
-use slob_spec::{Entry, Length, RunSpec, Settings, Table, Target};
+use slob_spec::{Entry, Length, RunSpec, Settings, SpecErrors, Table, Target};
 use slob_stats::Shuffler;
 
 use crate::hook::{Hook, Moment};
@@ -24,7 +24,6 @@ pub struct Step {
 }
 
 impl Step {
-    /// Identifies all repeats of a step.
     pub fn cell(&self) -> String {
         let sessions = self.sessions.map(|sessions| format!("/{sessions}")).unwrap_or_default();
         format!("{}/{}{sessions}", self.variant, self.model)
@@ -79,6 +78,17 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// True if the runs of its steps are those of neighbours.
+    pub fn has_neighbours(&self) -> bool {
+        self.models.iter().any(|model| !model.members.is_empty())
+    }
+
+    /// The variants; the baseline comes first.
+    pub fn variants(&self) -> Vec<&VariantEntry> {
+        let mut variants: Vec<&VariantEntry> = self.variants.iter().collect();
+        variants.sort_by_key(|variant| variant.name != self.baseline);
+        variants
+    }
     /// The original's hooks prepare a twin too.
     pub(crate) fn before_runs(&self, variant: &str) -> BTreeMap<&str, &str> {
         let named = |name: &str| self.variants.iter().find(|entry| entry.name == name);
@@ -197,21 +207,15 @@ pub struct Member {
 impl Campaign {
     /// `base` holds the settings of files, environment and command line. Fails with all errors of all runs.
     pub fn build(plan: Plan, base: &Settings, table: &Table) -> Result<Self, PlanErrors> {
-        let mut maker = Maker { table, errors: Vec::new(), warnings: Vec::new() };
-        let mut cells = BTreeMap::new();
-        let common = maker.overridden(base, &plan.settings, &plan.file);
-        for variant in &plan.variants {
-            let place = format!("{}, variant '{}'", plan.file, variant.name);
-            let of_variant =
-                common.as_ref().and_then(|common| maker.overridden(common, &variant.settings, &place));
-            let Some(of_variant) = of_variant else { continue };
-            for model in &plan.models {
-                maker.cells(&plan, &of_variant, variant, model, &mut cells);
-            }
+        let (cells, errors, warnings) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let mut maker = Maker { plan: &plan, table, cells, errors, warnings };
+        if let Some(common) = maker.overridden(base, &plan.settings, &plan.file) {
+            plan.variants.iter().for_each(|variant| maker.variant(&common, variant));
         }
-        PlanErrors::check(maker.errors)?;
+        let Maker { cells, errors, warnings: all, .. } = maker;
+        PlanErrors::check(errors)?;
         let mut warnings: Vec<String> = Vec::new();
-        for warning in maker.warnings {
+        for warning in all {
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }
@@ -280,54 +284,46 @@ fn run_name(step: &Step, member: Option<&str>) -> String {
 }
 
 struct Maker<'a> {
+    plan: &'a Plan,
     table: &'a Table,
+    cells: BTreeMap<String, Cell>,
     errors: Vec<PlanError>,
     warnings: Vec<String>,
 }
 
 impl Maker<'_> {
     fn overridden(&mut self, settings: &Settings, pairs: &Pairs, place: &str) -> Option<Settings> {
-        match settings.overridden(self.table, pairs, place) {
-            Ok(resolved) => {
-                self.warnings.extend(resolved.warnings);
-                Some(resolved.settings)
-            }
-            Err(errors) => {
-                self.errors.push(PlanError::Run { place: place.to_owned(), errors });
-                None
+        let resolved = self.sound(settings.overridden(self.table, pairs, place), place)?;
+        self.warnings.extend(resolved.warnings);
+        Some(resolved.settings)
+    }
+
+    /// Notes errors; `None` if there are any.
+    fn sound<T>(&mut self, result: Result<T, SpecErrors>, place: &str) -> Option<T> {
+        result.map_err(|errors| self.errors.push(PlanError::Run { place: place.to_owned(), errors })).ok()
+    }
+
+    fn variant(&mut self, common: &Settings, variant: &Variant) {
+        let plan = self.plan;
+        let place = format!("{}, variant '{}'", plan.file, variant.name);
+        let Some(of_variant) = self.overridden(common, &variant.settings, &place) else { return };
+        for model in &plan.models {
+            let place = format!("{}, model '{}'", plan.file, model.name);
+            let Some(of_model) = self.overridden(&of_variant, &model.settings, &place) else { continue };
+            for sessions in plan.sessions_of_steps() {
+                let (variant, of_plan) = (variant.name.clone(), model.name.clone());
+                let step = Step { variant, model: of_plan, sessions, repeat: plan.repeats.get() };
+                let cell = match model.members.is_empty() {
+                    true => self.cell(&of_model, model.staff, &step),
+                    false => self.company(&of_model, &model.members, &step),
+                };
+                self.cells.extend(cell.map(|cell| (step.cell(), cell)));
             }
         }
     }
 
-    fn cells(
-        &mut self,
-        plan: &Plan,
-        of_variant: &Settings,
-        variant: &Variant,
-        model: &Model,
-        cells: &mut BTreeMap<String, Cell>,
-    ) {
-        let place = format!("{}, model '{}'", plan.file, model.name);
-        let Some(of_model) = self.overridden(of_variant, &model.settings, &place) else { return };
-        for sessions in plan.sessions_of_steps() {
-            let step = Step {
-                variant: variant.name.clone(),
-                model: model.name.clone(),
-                sessions,
-                repeat: plan.repeats.get(),
-            };
-            let cell = match model.members.is_empty() {
-                true => self.cell(plan, &of_model, model.staff, &step),
-                false => self.company(plan, &of_model, &model.members, &step),
-            };
-            if let Some(cell) = cell {
-                cells.insert(step.cell(), cell);
-            }
-        }
-    }
-
-    fn cell(&mut self, plan: &Plan, of_model: &Settings, staff: Staff, step: &Step) -> Option<Cell> {
-        let place = format!("{}, {}", plan.file, step.cell());
+    fn cell(&mut self, of_model: &Settings, staff: Staff, step: &Step) -> Option<Cell> {
+        let place = format!("{}, {}", self.plan.file, step.cell());
         let mut pairs = Vec::new();
         if let Some(sessions) = step.sessions {
             let half = (sessions.total() / 2).to_string();
@@ -346,17 +342,14 @@ impl Maker<'_> {
         // The longest name must be valid too.
         pairs.push(("RUN_NAME".to_owned(), step.run_name()));
         let (settings, spec) = self.checked(of_model, &pairs, &place)?;
-        let planned = match spec.length {
-            // The number of runs of a search is unknown.
-            Length::Time(_) if plan.demand.is_some() => None,
-            Length::Time(length) => Some(length + spec.warmup),
-            Length::Operations(_) => None,
-        };
+        // The number of runs of a search is unknown.
+        let planned = planned(&spec).filter(|_| self.plan.demand.is_none());
         Some(Cell { members: vec![Member { name: None, settings }], planned })
     }
 
     /// Runs that start together must have the same length and their own data.
-    fn company(&mut self, plan: &Plan, common: &Settings, members: &[String], step: &Step) -> Option<Cell> {
+    fn company(&mut self, common: &Settings, members: &[String], step: &Step) -> Option<Cell> {
+        let plan = self.plan;
         let mut cell = Cell { members: Vec::new(), planned: None };
         let mut specs: Vec<(&str, RunSpec)> = Vec::new();
         for neighbour in plan.neighbours.iter().filter(|neighbour| members.contains(&neighbour.name)) {
@@ -377,29 +370,25 @@ impl Maker<'_> {
             let place = || plan.file.clone();
             self.errors.extend(clashes.chain(early).map(|what| PlanError::Missing { place: place(), what }));
         }
-        let (_, spec) = specs.first()?;
-        cell.planned = match spec.length {
-            Length::Time(length) => Some(length + spec.warmup),
-            Length::Operations(_) => None,
-        };
+        cell.planned = planned(&specs.first()?.1);
         Some(cell)
     }
 
     fn checked(&mut self, settings: &Settings, pairs: &Pairs, place: &str) -> Option<(Settings, RunSpec)> {
         let settings = self.overridden(settings, pairs, place)?;
-        match RunSpec::from_settings(&settings) {
-            Ok(checked) => {
-                self.warnings.extend(checked.warnings);
-                Some((settings, checked.spec))
-            }
-            Err(errors) => {
-                self.errors.push(PlanError::Run { place: place.to_owned(), errors });
-                None
-            }
-        }
+        let checked = self.sound(RunSpec::from_settings(&settings), place)?;
+        self.warnings.extend(checked.warnings);
+        Some((settings, checked.spec))
     }
 }
 
+/// Warm-up and window; `None` if operations end a run.
+fn planned(spec: &RunSpec) -> Option<Duration> {
+    match spec.length {
+        Length::Time(length) => Some(length + spec.warmup),
+        Length::Operations(_) => None,
+    }
+}
 pub fn clash(one: &RunSpec, other: &RunSpec) -> Option<String> {
     let (first, second) = (&one.target, &other.target);
     let place = |target: &Target| {
@@ -427,11 +416,18 @@ fn ends_early(spec: &RunSpec) -> Option<&'static str> {
 }
 
 fn schedule(plan: &Plan, cells: &BTreeMap<String, Cell>) -> Schedule {
-    let hooks = |variant: &Variant| {
-        let shown = |(moment, hook): (&Moment, &Hook)| {
-            (moment.to_string(), format!("{} (at most {} s)", hook.command, hook.timeout.as_secs_f64()))
-        };
-        variant.hooks.iter().map(shown).collect()
+    let shown = |(moment, hook): (&Moment, &Hook)| {
+        (moment.to_string(), format!("{} (at most {} s)", hook.command, hook.timeout.as_secs_f64()))
+    };
+    let variant = |variant: &Variant| VariantEntry {
+        name: variant.name.clone(),
+        twin_of: variant.twin_of.clone(),
+        hooks: variant.hooks.iter().map(shown).collect(),
+    };
+    let model = |model: &Model| ModelEntry {
+        name: model.name.clone(),
+        metric: model.metric.clone(),
+        members: model.members.clone(),
     };
     let configuration = |cell: &Cell| -> BTreeMap<String, String> {
         let of_member = |member: &Member| -> Vec<(String, String)> {
@@ -451,24 +447,8 @@ fn schedule(plan: &Plan, cells: &BTreeMap<String, Cell>) -> Schedule {
         baseline: plan.baseline.clone(),
         every_s: plan.every.map(|every| every.as_secs()),
         demand: plan.demand.as_ref().map(Options::shown).unwrap_or_default(),
-        variants: plan
-            .variants
-            .iter()
-            .map(|variant| VariantEntry {
-                name: variant.name.clone(),
-                twin_of: variant.twin_of.clone(),
-                hooks: hooks(variant),
-            })
-            .collect(),
-        models: plan
-            .models
-            .iter()
-            .map(|model| ModelEntry {
-                name: model.name.clone(),
-                metric: model.metric.clone(),
-                members: model.members.clone(),
-            })
-            .collect(),
+        variants: plan.variants.iter().map(variant).collect(),
+        models: plan.models.iter().map(model).collect(),
         cells: cells.iter().map(|(key, cell)| (key.clone(), configuration(cell))).collect(),
         steps: steps(plan),
     }
@@ -491,21 +471,17 @@ fn interleaved(plan: &Plan) -> Vec<Step> {
         let mut cells = cells(plan);
         let mut variants: Vec<&str> = plan.variants.iter().map(|variant| variant.name.as_str()).collect();
         chance.shuffle(&mut variants);
+        let step = |variant: &str, cell: &Step| Step { variant: variant.into(), repeat, ..cell.clone() };
         if switching_costs {
             for variant in variants {
                 chance.shuffle(&mut cells);
-                steps.extend(cells.iter().map(|cell| Step {
-                    variant: variant.to_owned(),
-                    repeat,
-                    ..cell.clone()
-                }));
+                steps.extend(cells.iter().map(|cell| step(variant, cell)));
             }
         } else {
             chance.shuffle(&mut cells);
             for cell in cells {
                 chance.shuffle(&mut variants);
-                let step = |variant: &&str| Step { variant: (*variant).to_owned(), repeat, ..cell.clone() };
-                steps.extend(variants.iter().map(step));
+                steps.extend(variants.iter().map(|variant| step(variant, &cell)));
             }
         }
     }

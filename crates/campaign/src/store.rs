@@ -19,11 +19,18 @@ pub const CAMPAIGN_FILE: &str = "campaign.json";
 pub(crate) const WARM_UP_FOLDER: &str = "warm-up";
 const STATE_FILE: &str = "state.json";
 
-/// Locked by this process.
+/// A campaign's folder: its schedule, and what was done of it.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    pub path: PathBuf,
+    pub schedule: Schedule,
+    pub state: State,
+}
+
+/// A campaign's folder, locked by this process.
 #[derive(Debug)]
 pub struct Store {
-    pub(crate) directory: PathBuf,
-    pub state: State,
+    pub folder: Folder,
     _lock: Lock,
 }
 
@@ -36,13 +43,12 @@ impl Store {
         if exists {
             let old = read_schedule(directory)?;
             if old != *schedule {
+                let (path, changes) = (directory.to_path_buf(), old.differences(schedule));
                 if !amend {
-                    let changes = old.differences(schedule);
-                    return Err(CampaignError::Changed { path: directory.to_path_buf(), changes });
+                    return Err(CampaignError::Changed { path, changes });
                 }
                 if !old.searches_stay(schedule) {
-                    let changes = old.differences(schedule);
-                    return Err(CampaignError::ChangedSearches { path: directory.to_path_buf(), changes });
+                    return Err(CampaignError::ChangedSearches { path, changes });
                 }
                 state.amend(&old, schedule);
                 // The state comes first: one that knows too little costs a run, one that knows too much keeps a wrong run.
@@ -52,80 +58,66 @@ impl Store {
         } else {
             write(directory, CAMPAIGN_FILE, schedule)?;
         }
-        let mut store = Self { directory: directory.to_path_buf(), state, _lock: lock };
-        store.reconcile(schedule)?;
-        store.state.set_missing_aside(directory, schedule);
+        let folder = Folder { path: directory.to_path_buf(), schedule: schedule.clone(), state };
+        let mut store = Self { folder, _lock: lock };
+        store.reconcile()?;
+        store.folder.set_missing_aside();
         Ok(store)
     }
 
     /// Sets the attempts aside. Their runs keep their folders.
     pub fn make_again(&mut self, steps: &BTreeSet<String>) -> Result<(), CampaignError> {
-        self.state.set_aside(|attempt| steps.contains(&attempt.step));
+        self.folder.state.set_aside(|attempt| steps.contains(&attempt.step));
         self.save()
     }
 
     pub(crate) fn save(&self) -> Result<(), CampaignError> {
-        write(&self.directory, STATE_FILE, &self.state)
+        write(&self.folder.path, STATE_FILE, &self.folder.state)
     }
 
     pub(crate) fn begin(&mut self, step: &Step) -> Result<(), CampaignError> {
         let running = Running { step: step.key(), run_name: step.run_name(), since: Timestamp::now() };
-        self.state.running = Some(running);
+        self.folder.state.running = Some(running);
         self.save()
     }
 
     pub(crate) fn end(&mut self, attempt: Attempt) -> Result<(), CampaignError> {
-        self.state.running = None;
-        self.state.attempts.push(attempt);
+        self.folder.state.running = None;
+        self.folder.state.attempts.push(attempt);
         self.save()
     }
 
     /// The record of the step under way at the program's end may be complete.
-    fn reconcile(&mut self, schedule: &Schedule) -> Result<(), CampaignError> {
-        let Some(running) = self.state.running.take() else { return Ok(()) };
-        let Some(step) = schedule.steps.iter().find(|step| step.key() == running.step) else {
+    fn reconcile(&mut self) -> Result<(), CampaignError> {
+        let Folder { path, schedule, state } = &mut self.folder;
+        let Some(Running { step, run_name, since: began }) = state.running.take() else { return Ok(()) };
+        let Some(cell) = schedule.steps.iter().find(|own| own.key() == step).map(Step::cell) else {
             return self.save();
         };
-        let found = self.unnoted_run(&running);
-        let (run, ended) = match &found {
-            Some(record) if self.is_whole(record) => (Some(record.id.clone()), Ended::from(&record.status)),
-            Some(record) => (Some(record.id.clone()), Ended::Killed),
-            None => (None, Ended::Killed),
-        };
-        let attempt = Attempt {
-            step: running.step,
-            cell: step.cell(),
-            run,
-            ended,
-            began: running.since,
-            seconds: None,
-        };
-        self.end(attempt)
-    }
-
-    fn unnoted_run(&self, running: &Running) -> Option<Record> {
-        let noted = |id: &str| self.state.attempts.iter().any(|attempt| attempt.run.as_deref() == Some(id));
         // A run cannot begin before its step; its id has a precision of seconds.
-        let second = SignedDuration::from_secs(1);
-        let since = running.since.saturating_sub(second).unwrap_or(running.since);
-        records(&self.directory)
-            .map(|(_, record)| record)
-            .filter(|record| measures(record, &running.run_name) && record.started >= since)
-            .find(|record| !noted(&record.id))
-    }
-
-    /// False if a run beside this one is not complete.
-    fn is_whole(&self, record: &Record) -> bool {
-        let is_complete = |neighbour: &Neighbour| {
-            let path = self.directory.join(&neighbour.run);
-            read_record_with(&path, SeriesWanted::Empty).is_ok_and(|other| other.status == Status::Completed)
+        let since = began.saturating_sub(SignedDuration::from_secs(1)).unwrap_or(began);
+        let is_of_step = |record: &Record| {
+            let is_member = record.together.as_ref().is_some_and(|together| together.step == run_name);
+            let id = Some(record.id.as_str());
+            (record.name == run_name || is_member)
+                && record.started >= since
+                && state.attempts.iter().all(|attempt| attempt.run.as_deref() != id)
         };
-        record.together.as_ref().is_none_or(|together| together.neighbours.iter().all(is_complete))
+        let is_complete = |neighbour: &Neighbour| {
+            let other = read_record_with(&path.join(&neighbour.run), SeriesWanted::Empty);
+            other.is_ok_and(|other| other.status == Status::Completed)
+        };
+        let found = records(path).map(|(_, record)| record).find(is_of_step);
+        let ended = match &found {
+            Some(Record { status, together, .. })
+                if together.as_ref().is_none_or(|all| all.neighbours.iter().all(is_complete)) =>
+            {
+                Ended::from(status)
+            }
+            _ => Ended::Killed,
+        };
+        self.end(Attempt { step, cell, run: found.map(|record| record.id), ended, began, seconds: None })
     }
-}
-
-fn measures(record: &Record, step: &str) -> bool {
-    record.name == step || record.together.as_ref().is_some_and(|together| together.step == step)
 }
 
 fn records(directory: &Path) -> impl Iterator<Item = (PathBuf, Record)> {
@@ -137,13 +129,51 @@ fn records(directory: &Path) -> impl Iterator<Item = (PathBuf, Record)> {
     runs.into_iter().rev().filter_map(read)
 }
 
-pub fn read_campaign(directory: &Path) -> Result<Option<(Schedule, State)>, CampaignError> {
-    if !directory.join(CAMPAIGN_FILE).is_file() {
-        return Ok(None);
+impl Folder {
+    pub fn read(path: &Path) -> Result<Option<Self>, CampaignError> {
+        if !path.join(CAMPAIGN_FILE).is_file() {
+            return Ok(None);
+        }
+        let (schedule, state) = (read_schedule(path)?, read_state(path)?);
+        let mut folder = Self { path: path.to_path_buf(), schedule, state };
+        folder.set_missing_aside();
+        Ok(Some(folder))
     }
-    let (schedule, mut state) = (read_schedule(directory)?, read_state(directory)?);
-    state.set_missing_aside(directory, &schedule);
-    Ok(Some((schedule, state)))
+
+    /// `None` in a campaign without slots, or before its first.
+    pub fn slot(&self, step: &Step) -> Option<Slot> {
+        let every = SignedDuration::from_secs(self.schedule.every_s?.cast_signed());
+        let first = self.state.first_slot?;
+        let edge = |slots: u32| first.checked_add(every.checked_mul(slots.cast_signed())?).ok();
+        Some(Slot { begin: edge(step.repeat - 1)?, end: edge(step.repeat)? })
+    }
+
+    pub fn missed(&self, now: Timestamp) -> Vec<MissedRun> {
+        let running = self.state.running.as_ref().map(|running| running.step.as_str());
+        let missed = |step: &Step| {
+            let is_open = self.state.completed_run(step).is_none() && running != Some(step.key().as_str());
+            let slot = self.slot(step).filter(|slot| is_open && slot.end <= now)?;
+            Some(MissedRun { cell: step.cell(), slot, why: self.state.why_missed(step) })
+        };
+        self.schedule.steps.iter().filter_map(missed).collect()
+    }
+
+    /// Reopens completed steps whose run is no longer in the directory.
+    fn set_missing_aside(&mut self) {
+        let Self { path, schedule, state } = self;
+        let beside = |run: &Path| Some(read_record_with(run, SeriesWanted::Empty).ok()?.together?.neighbours);
+        let has_company = schedule.models.iter().any(|model| model.members.len() > 1);
+        let is_there = |run: &String| {
+            let run = path.join(run);
+            let beside = if has_company { beside(&run).unwrap_or_default() } else { Vec::new() };
+            run.is_dir() && beside.iter().all(|other| path.join(&other.run).is_dir())
+        };
+        let completed = state.attempts.iter().filter(|attempt| attempt.ended == Ended::Completed);
+        let missing = completed.filter(|attempt| !attempt.run.as_ref().is_none_or(is_there));
+        let missing: BTreeSet<String> = missing.map(|attempt| attempt.step.clone()).collect();
+        state.set_aside(|attempt| missing.contains(&attempt.step));
+        state.missing = missing;
+    }
 }
 
 fn read_schedule(directory: &Path) -> Result<Schedule, CampaignError> {
@@ -222,15 +252,10 @@ pub struct Attempt {
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Ended {
     Completed,
-    Failed {
-        error: String,
-    },
+    Failed { error: String },
     Interrupted,
     Killed,
-    /// Its slot passed without a completed run.
-    Missed {
-        why: String,
-    },
+    Missed { why: String },
 }
 
 impl From<&Status> for Ended {
@@ -298,25 +323,6 @@ impl State {
         completed.run.as_deref()
     }
 
-    /// `None` in a campaign without slots, or before its first.
-    pub fn slot(&self, schedule: &Schedule, step: &Step) -> Option<Slot> {
-        let every = SignedDuration::from_secs(schedule.every_s?.cast_signed());
-        let first = self.first_slot?;
-        let edge = |slots: u32| first.checked_add(every.checked_mul(slots.cast_signed())?).ok();
-        Some(Slot { begin: edge(step.repeat - 1)?, end: edge(step.repeat)? })
-    }
-
-    pub fn missed(&self, schedule: &Schedule, now: Timestamp) -> Vec<MissedRun> {
-        let is_running =
-            |step: &Step| self.running.as_ref().is_some_and(|running| running.step == step.key());
-        let is_open = |step: &&Step| self.completed_run(step).is_none() && !is_running(step);
-        let missed = |step: &Step| {
-            let slot = self.slot(schedule, step).filter(|slot| slot.end <= now)?;
-            Some(MissedRun { cell: step.cell(), slot, why: self.why_missed(step) })
-        };
-        schedule.steps.iter().filter(is_open).filter_map(missed).collect()
-    }
-
     pub(crate) fn why_missed(&self, step: &Step) -> String {
         match self.attempts_at(step).last().map(|attempt| &attempt.ended) {
             Some(Ended::Missed { why }) => why.clone(),
@@ -326,25 +332,6 @@ impl State {
             _ if self.missing.contains(&step.key()) => "its run is no longer there".to_owned(),
             Some(Ended::Completed) | None => "the campaign was not at work".to_owned(),
         }
-    }
-
-    /// Reopens completed steps whose run is no longer in the directory.
-    fn set_missing_aside(&mut self, directory: &Path, schedule: &Schedule) {
-        let beside = |path: &Path| {
-            let record = read_record_with(path, SeriesWanted::Empty).ok()?;
-            Some(record.together?.neighbours)
-        };
-        let has_company = schedule.models.iter().any(|model| model.members.len() > 1);
-        let is_there = |run: &String| {
-            let path = directory.join(run);
-            let beside = if has_company { beside(&path).unwrap_or_default() } else { Vec::new() };
-            path.is_dir() && beside.iter().all(|other| directory.join(&other.run).is_dir())
-        };
-        let completed = self.attempts.iter().filter(|attempt| attempt.ended == Ended::Completed);
-        let missing = completed.filter(|attempt| !attempt.run.as_ref().is_none_or(is_there));
-        let missing: BTreeSet<String> = missing.map(|attempt| attempt.step.clone()).collect();
-        self.set_aside(|attempt| missing.contains(&attempt.step));
-        self.missing = missing;
     }
 
     /// True for a run made again, or with other conditions in an amended plan.
@@ -399,12 +386,8 @@ impl Lock {
 
     pub(crate) fn take(directory: &Path) -> Result<Self, CampaignError> {
         let path = directory.join(LOCK_FILE);
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(RecordError::io("opening", &path))?;
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(RecordError::io("opening", &path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

@@ -40,12 +40,13 @@ impl Sample {
         let report = &named.report;
         let interval = &report.interval;
         let time = |snapshot: Option<&slob_awr::Snapshot>| snapshot.and_then(|snapshot| snapshot.time);
+        let is_one_instance = report.database.is_rac == Some(true) && report.kind != Kind::AwrGlobal;
         let faults =
             Checks::of(named).warnings.into_iter().filter(|warning| warning.weight == Weight::Impossible);
         Self {
             subject: subject(report),
             source: named.label(),
-            instance: instance(report),
+            instance: report.database.instance.clone().filter(|_| is_one_instance),
             begin: time(interval.begin.as_ref()),
             end: time(interval.end.as_ref()),
             seconds: report.elapsed_s(),
@@ -60,6 +61,8 @@ impl Sample {
 fn subject(report: &Report) -> Subject {
     let database = &report.database;
     let whole = |number: f64| (number >= 1.0).then_some(number as u32);
+    let cache = report.cache_sizes.iter().find(|size| size.name.eq_ignore_ascii_case("buffer cache"));
+    let cache_bytes = cache.and_then(|size| size.end_bytes.or(size.begin_bytes)).map(|size| size.value);
     Subject {
         name: database.name.clone().unwrap_or_else(|| "unnamed".into()),
         id: database.id.clone(),
@@ -67,18 +70,12 @@ fn subject(report: &Report) -> Subject {
         version: database.release.clone(),
         block_bytes: report.block_bytes().and_then(whole),
         cpus: report.cpus().and_then(whole),
-        facts: facts(report),
-    }
-}
-
-/// Reports do not print the size of the database.
-fn facts(report: &Report) -> Facts {
-    let cache = report.cache_sizes.iter().find(|size| size.name.eq_ignore_ascii_case("buffer cache"));
-    let bytes = cache.and_then(|size| size.end_bytes.or(size.begin_bytes)).map(|size| size.value);
-    Facts {
-        database_bytes: None,
-        cache_bytes: bytes.filter(|bytes| *bytes >= 1.0).map(|bytes| bytes as u64),
-        working_set: Some(working_set(&report.buffer_pool_advice)),
+        // Reports do not print the size of the database.
+        facts: Facts {
+            database_bytes: None,
+            cache_bytes: cache_bytes.filter(|bytes| *bytes >= 1.0).map(|bytes| bytes as u64),
+            working_set: Some(working_set(&report.buffer_pool_advice)),
+        },
     }
 }
 
@@ -114,12 +111,6 @@ fn working_set(advice: &[BufferPoolAdvice]) -> WorkingSet {
     WorkingSet::Estimate { bytes: (tried[at].0 * MIB) as u64, bound, method: method.into() }
 }
 
-/// `None` for a report of all instances.
-fn instance(report: &Report) -> Option<String> {
-    let is_one = report.database.is_rac == Some(true) && report.kind != Kind::AwrGlobal;
-    report.database.instance.clone().filter(|_| is_one)
-}
-
 fn figures(named: &Named) -> Figures {
     let report = &named.report;
     let row = Row::of(named);
@@ -148,15 +139,16 @@ fn figures(named: &Named) -> Figures {
 
 fn histograms(report: &Report) -> Histograms {
     let named = |name: &str, histogram: Option<&EventHistogram>| {
+        let bucket = |own: &slob_awr::Bucket| Bucket {
+            from_us: own.from_us,
+            to_us: own.to_us,
+            waits: own.percent.value,
+        };
         let buckets: Vec<Bucket> = histogram?.buckets.iter().map(bucket).collect();
         (!buckets.is_empty()).then(|| (name.to_owned(), buckets))
     };
     let read = READS.iter().find_map(|event| report.histogram(event));
     [named("read", read), named("commit", report.histogram(COMMIT))].into_iter().flatten().collect()
-}
-
-fn bucket(bucket: &slob_awr::Bucket) -> Bucket {
-    Bucket { from_us: bucket.from_us, to_us: bucket.to_us, waits: bucket.percent.value }
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@ use jiff::civil::DateTime;
 use serde::Serialize;
 
 use slob_facts::Judged;
+use slob_facts::format::capitalised;
 
 use crate::figure::{Figure, Figures, Kind, READS, WRITES};
+use crate::goal::DemandError;
 use crate::profile::{Histograms, Interval, Profile};
 use crate::summary::{LONG_S, length, moment, rank};
 
@@ -20,21 +22,19 @@ pub enum At {
     Moment(DateTime),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no point of a profile: say peak, p95, median, or a moment such as '2026-11-20 10:00'")]
-pub struct BadAt(String);
-
 impl FromStr for At {
-    type Err = BadAt;
+    type Err = DemandError;
 
-    fn from_str(text: &str) -> Result<Self, BadAt> {
+    fn from_str(text: &str) -> Result<Self, DemandError> {
         match text.trim().to_ascii_lowercase().as_str() {
             "peak" | "max" => Ok(Self::Peak),
             "p95" => Ok(Self::P95),
             "median" | "p50" => Ok(Self::Median),
             moment => {
                 let moment = moment.replacen(' ', "T", 1).to_ascii_uppercase();
-                moment.parse().map(Self::Moment).map_err(|_| BadAt(text.to_owned()))
+                let points = "say peak, p95, median, or a moment such as '2026-11-20 10:00'";
+                let refused = |_| DemandError::Usage(format!("'{text}' is no point of a profile: {points}"));
+                moment.parse().map(Self::Moment).map_err(refused)
             }
         }
     }
@@ -286,47 +286,38 @@ pub(crate) fn at_moment(intervals: &[Interval], moment: DateTime) -> Result<&Int
         (0.0..=0.1 * interval.seconds).contains(&late)
     };
     let apart = |interval: &&Interval| interval.begin.duration_since(moment).unsigned_abs();
+    let shown = |moment: DateTime| moment.strftime("%Y-%m-%d %H:%M").to_string();
+    let nearest = intervals.iter().min_by_key(apart);
     let found = intervals.iter().find(almost).or_else(|| intervals.iter().find(holds));
     found.ok_or_else(|| ChoiceError::NoSuchMoment {
-        moment: moment.strftime("%Y-%m-%d %H:%M").to_string(),
-        nearest: intervals
-            .iter()
-            .min_by_key(apart)
-            .map_or_else(|| "-".into(), |nearest| nearest.begin.strftime("%Y-%m-%d %H:%M").to_string()),
+        moment: shown(moment),
+        nearest: nearest.map_or_else(|| "-".into(), |nearest| shown(nearest.begin)),
     })
 }
 
+/// Notes on other figures whose peak is not in the chosen interval.
 fn elsewhere(intervals: &[Interval], chosen: &Interval, by: By) -> Vec<String> {
-    let others = By::ALL.iter().filter(|other| **other != by);
-    others
-        .filter_map(|other| {
-            let here = other.value(&chosen.figures)?;
-            let most = |one: &&Interval, another: &&Interval| {
-                let value = |interval: &Interval| other.value(&interval.figures).unwrap_or(0.0);
-                value(one).total_cmp(&value(another))
-            };
-            let peak = intervals.iter().max_by(most)?;
-            let there = other.value(&peak.figures)?;
-            (there > ELSEWHERE * here && there > 0.0).then(|| {
-                let times = if here > 0.0 {
-                    format!("{:.1} times as high", there / here)
-                } else {
-                    "here there were none".into()
-                };
-                format!(
-                    "{} peak at another time, {}: {times}; --by {} plans for that one, --by each for all at once.",
-                    capitalised(other.words()),
-                    moment(peak.begin, peak.seconds),
-                    other.name(),
-                )
-            })
-        })
-        .collect()
-}
-
-fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    let note = |other: &By| {
+        let value = |interval: &Interval| other.value(&interval.figures);
+        let here = value(chosen)?;
+        let most = |one: &&Interval, another: &&Interval| {
+            let [one, another] = [one, another].map(|interval| value(interval).unwrap_or(0.0));
+            one.total_cmp(&another)
+        };
+        let peak = intervals.iter().max_by(most)?;
+        let there = value(peak).filter(|there| *there > ELSEWHERE * here && *there > 0.0)?;
+        let times = match here > 0.0 {
+            true => format!("{:.1} times as high", there / here),
+            false => "here there were none".to_owned(),
+        };
+        Some(format!(
+            "{} peak at another time, {}: {times}; --by {} plans for that one, --by each for all at once.",
+            capitalised(other.words()),
+            moment(peak.begin, peak.seconds),
+            other.name(),
+        ))
+    };
+    By::ALL.iter().filter(|other| **other != by).filter_map(note).collect()
 }
 
 /// Each figure has its own point; means are those of the median interval.
@@ -367,56 +358,39 @@ pub struct NotModelled {
 
 pub fn not_modelled(figures: &Figures, block_bytes: Option<u32>) -> Vec<NotModelled> {
     let get = |figure| figures.get(figure);
-    let share = |part: f64, whole: Option<f64>| {
-        whole.filter(|whole| *whole > 0.0).map(|whole| (100.0 * part / whole).min(100.0))
-    };
-    let line = |what, amount: Option<f64>, unit, whole: Option<f64>, of| {
-        let amount = amount.filter(|amount| *amount > 0.0)?;
-        Some(NotModelled { what, amount, unit, percent: share(amount, whole), of })
-    };
     let block = block_bytes.map(f64::from);
     let reads = get(Figure::ReadBlocks);
     let read_bytes = get(Figure::ReadBytes).or_else(|| Some(reads? * block?));
-    let all_read = get(Figure::AllReadBytes);
-    let all_written = get(Figure::AllWriteBytes);
+    let [all_read, all_written] = [Figure::AllReadBytes, Figure::AllWriteBytes].map(get);
     let own_writes =
         [get(Figure::WriteBlocks).zip(block).map(|(blocks, block)| blocks * block), get(Figure::RedoBytes)];
     let own_written: Option<f64> = own_writes.into_iter().sum();
     let beyond = |all: Option<f64>, own: Option<f64>| Some((all? - own?).max(0.0));
-    let direct = get(Figure::DirectReadBlocks);
-    let mut list: Vec<NotModelled> = [
-        line("blocks read several at a time", multi_block(figures), "blocks/s", reads, "physical reads"),
-        line("blocks read around the buffer cache", direct, "blocks/s", reads, "physical reads"),
-        line(
-            "temporary data read",
-            get(Figure::TempReadBytes),
-            "bytes/s",
-            all_read.or(read_bytes),
-            "bytes read",
-        ),
-        line("temporary data written", get(Figure::TempWriteBytes), "bytes/s", all_written, "bytes written"),
-        line("reads of the server itself", beyond(all_read, read_bytes), "bytes/s", all_read, "bytes read"),
-        line(
-            "writes besides blocks and redo (archives, copies of the log, backups)",
-            beyond(all_written, own_written),
-            "bytes/s",
-            all_written,
-            "bytes written",
-        ),
-        line(
-            "transactions rolled back",
-            get(Figure::Rollbacks),
-            "1/s",
-            transactions(figures),
-            "transactions",
-        ),
-        line("parses", get(Figure::Parses), "1/s", get(Figure::Executions), "executions"),
-        line("hard parses", get(Figure::HardParses), "1/s", get(Figure::Executions), "executions"),
-        line("network", get(Figure::NetworkBytes), "bytes/s", None, ""),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let other_writes = "writes besides blocks and redo (archives, copies of the log, backups)";
+    let [direct, temp_read, temp_written] =
+        [Figure::DirectReadBlocks, Figure::TempReadBytes, Figure::TempWriteBytes].map(get);
+    let [commits, rolled_back, executions] =
+        [Figure::Commits, Figure::Rollbacks, Figure::Executions].map(get);
+    let transactions = commits.zip(rolled_back).map(|(commits, rolled_back)| commits + rolled_back);
+    let all = [
+        ("blocks read several at a time", multi_block(figures), "blocks/s", reads, "physical reads"),
+        ("blocks read around the buffer cache", direct, "blocks/s", reads, "physical reads"),
+        ("temporary data read", temp_read, "bytes/s", all_read.or(read_bytes), "bytes read"),
+        ("temporary data written", temp_written, "bytes/s", all_written, "bytes written"),
+        ("reads of the server itself", beyond(all_read, read_bytes), "bytes/s", all_read, "bytes read"),
+        (other_writes, beyond(all_written, own_written), "bytes/s", all_written, "bytes written"),
+        ("transactions rolled back", rolled_back, "1/s", transactions, "transactions"),
+        ("parses", get(Figure::Parses), "1/s", executions, "executions"),
+        ("hard parses", get(Figure::HardParses), "1/s", executions, "executions"),
+        ("network", get(Figure::NetworkBytes), "bytes/s", None, ""),
+    ];
+    let line = |(what, amount, unit, whole, of): (_, Option<f64>, _, Option<f64>, _)| {
+        let amount = amount.filter(|amount| *amount > 0.0)?;
+        let whole = whole.filter(|whole| *whole > 0.0);
+        let percent = whole.map(|whole| (100.0 * amount / whole).min(100.0));
+        Some(NotModelled { what, amount, unit, percent, of })
+    };
+    let mut list: Vec<NotModelled> = all.into_iter().filter_map(line).collect();
     list.sort_by(|one, other| other.percent.unwrap_or(0.0).total_cmp(&one.percent.unwrap_or(0.0)));
     list
 }
@@ -433,30 +407,25 @@ fn multi_block(figures: &Figures) -> Option<f64> {
     }
 }
 
-fn transactions(figures: &Figures) -> Option<f64> {
-    Some(figures.get(Figure::Commits)? + figures.get(Figure::Rollbacks)?)
-}
-
-#[cfg(test)]
-impl Demand {
-    pub(crate) fn of_peak(figures: impl Into<Figures>) -> Self {
-        Self {
-            name: "peak hour".into(),
-            point: "peak".into(),
-            grow: 1.0,
-            figures: figures.into(),
-            reads_are: ReadsAre::Requests,
-            histograms: Default::default(),
-            bad: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::summary::tests::hourly;
+
+    impl Demand {
+        pub(crate) fn of_peak(figures: impl Into<Figures>) -> Self {
+            Self {
+                name: "peak hour".into(),
+                point: "peak".into(),
+                grow: 1.0,
+                figures: figures.into(),
+                reads_are: ReadsAre::Requests,
+                histograms: Default::default(),
+                bad: Vec::new(),
+                notes: Vec::new(),
+            }
+        }
+    }
 
     #[test]
     fn points_are_read_as_people_say_them() {

@@ -33,10 +33,6 @@ impl Aim {
         self != Self::PhysicalWrites || demand.figures.get(Figure::RedoBytes).is_none()
     }
 
-    pub(crate) fn comes_with_commits(self) -> bool {
-        matches!(self, Self::Redo | Self::Commits | Self::PhysicalWrites)
-    }
-
     fn figures(self) -> &'static [Figure] {
         match self {
             Self::PhysicalReads => &READS,
@@ -49,11 +45,6 @@ impl Aim {
 
     fn figure(self, demand: &Demand) -> Option<Figure> {
         self.figures().iter().copied().find(|figure| demand.figures.get(*figure).is_some())
-    }
-
-    /// Where two figures contradict each other, reads and commits are met.
-    fn weight(self) -> f64 {
-        if matches!(self, Self::PhysicalReads | Self::Commits) { 3.0 } else { 1.0 }
     }
 
     fn of(self, figures: &Figures) -> Option<f64> {
@@ -112,10 +103,12 @@ impl FitLine {
         self.planned.is_some_and(|planned| off(planned) > TOLERANCE_PERCENT)
     }
 
-    /// The logarithm makes twice as much as far off as half.
-    fn beyond(&self) -> f64 {
+    /// Deviation beyond the tolerance, as a logarithm: twice as much is as far off as half. Where two figures contradict each
+    /// other, reads and commits are met.
+    fn badness(&self) -> f64 {
         let ratio = self.percent.map_or(LEAST, |percent| (1.0 + percent / 100.0).max(LEAST));
-        (ratio.ln().abs() - TOLERANCE_PERCENT / 100.0).max(0.0)
+        let weight = if matches!(self.what, Aim::PhysicalReads | Aim::Commits) { 3.0 } else { 1.0 };
+        weight * (ratio.ln().abs() - TOLERANCE_PERCENT / 100.0).max(0.0)
     }
 
     /// Judges the plan where the run did not count the figure.
@@ -150,8 +143,7 @@ impl Fit {
     }
 
     pub(crate) fn badness(&self) -> f64 {
-        let weighed = |line: &FitLine| line.beyond() * line.what.weight();
-        self.lines.iter().filter(|line| line.must && !line.by_chance).map(weighed).sum()
+        self.lines.iter().filter(|line| line.must && !line.by_chance).map(FitLine::badness).sum()
     }
 }
 
@@ -329,7 +321,8 @@ fn cached(costs: &Costs) -> String {
 /// Operations are drawn from decks of a hundred, which a short run does not finish.
 fn too_few(line: &FitLine, demand: &Demand, planned: &Planned, measured: &Measured) -> Option<String> {
     let is_kept = measured.operations_per_s() >= KEPT * f64::from(planned.parameters.rate);
-    if !line.what.comes_with_commits() || !is_kept {
+    let comes_with_commits = matches!(line.what, Aim::Redo | Aim::Commits | Aim::PhysicalWrites);
+    if !comes_with_commits || !is_kept {
         return None;
     }
     let wanted = demand.figures.get(Figure::Commits).filter(|commits| *commits > 0.0)?;

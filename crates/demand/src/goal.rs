@@ -3,22 +3,22 @@
 use std::time::Duration;
 
 use serde_json::json;
+use slob_facts::{CARRIED, Judged, Question};
 use slob_record::Record;
 use slob_spec::{Kind, LoadSpec, Settings, SpecErrors, Value};
 
 use crate::options::{Options, parse_time};
-use crate::profile::refusal;
 use crate::runs::measured_by_run;
 use crate::{
-    At, By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Demand, Limits, Parameters, Profile, calibrate,
-    compare, solve,
+    By, CALIBRATION_RUNS, Calibrated, Choice, Costs, Demand, Limits, Parameters, Profile, calibrate, compare,
+    solve,
 };
 
 const CALIBRATION: Kind = Kind::Duration { min_s: 2, max_s: 86_400 };
 
 pub type Pairs = Vec<(&'static str, String)>;
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DemandError {
     /// Nothing was changed.
     #[error("{0}")]
@@ -66,7 +66,7 @@ impl Goal {
             name.parse::<By>().map_err(error)
         });
         let choice = Choice {
-            at: options.at.parse::<At>().map_err(|error| DemandError::Usage(error.to_string()))?,
+            at: options.at.parse()?,
             by: by.transpose()?.unwrap_or_default(),
             grow: options.grow,
             peak_factor: options.peak_factor,
@@ -134,7 +134,16 @@ impl Goal {
     }
 
     pub fn refusal(&self, options: &Options) -> Option<String> {
-        refusal(&self.demand.bad, options.count_cached)
+        let forbids = |bad: &&Judged| match bad.question {
+            Question::Physical => !options.count_cached,
+            question => CARRIED.contains(&question),
+        };
+        let bad = self.demand.bad.iter().find(forbids)?;
+        let remedy = match bad.question {
+            Question::Physical => "--count-cached counts its reads nevertheless",
+            _ => "profile another run, or choose another interval with --at",
+        };
+        Some(format!("of the run that was profiled {}; {remedy}", bad.words()))
     }
 }
 
@@ -197,13 +206,12 @@ impl Target {
     }
 
     pub fn notes(&self, goal: &Goal) -> Vec<String> {
-        let other = goal.block_bytes.filter(|bytes| *bytes != self.block_bytes);
-        let note = other.map(|bytes| {
+        let here = self.block_bytes;
+        let note = |there| {
             format!(
-                "Blocks have {bytes} bytes there and {} here: the test moves as many blocks, not as many bytes.",
-                self.block_bytes
+                "Blocks have {there} bytes there and {here} here: the test moves as many blocks, not as many bytes."
             )
-        });
-        note.into_iter().collect()
+        };
+        goal.block_bytes.filter(|there| *there != here).map(note).into_iter().collect()
     }
 }

@@ -9,7 +9,7 @@ use slob_facts::thresholds::LOW_LOAD;
 use crate::goal::{DemandError, Goal, Runs, Target};
 use crate::limits::HeadroomLimit;
 use crate::options::Options;
-use crate::search::{HeadroomFound, Step as SearchStep, search_headroom};
+use crate::search::{HeadroomEnd, HeadroomFound, Step as SearchStep, search_headroom};
 use crate::step::{Environment, HeadroomStep, NotCounted, times};
 use crate::{Calibrated, Figures, Parameters};
 
@@ -58,20 +58,18 @@ pub fn find_headroom<R: Runs>(
         parameters: calibrated.planned.parameters,
         target,
         columns: asked.chain(HeadroomLimit::default_columns()).collect(),
-        limits: options.limits.iter().map(HeadroomLimit::from).collect(),
         count_cached: options.count_cached,
         spoiled_repeats,
-        measured: None,
-        low_load: None,
-        steps: Vec::new(),
+        result: HeadroomResult {
+            limits: options.limits.iter().map(HeadroomLimit::from).collect(),
+            ..HeadroomResult::default()
+        },
         interruption: None,
     };
     let found = search.find(options, &goal.demand.figures)?;
-    let StepSearch { measured, limits, low_load, steps, interruption, .. } = search;
+    let (why, StepSearch { result, interruption, .. }) = (found.words(options), search);
     let HeadroomFound { carries, at_least, less_than, .. } = found;
-    let (refused, why) = (None, found.words(options.rules()));
-    let result =
-        HeadroomResult { measured, refused, limits, low_load, steps, carries, at_least, less_than, why };
+    let result = HeadroomResult { carries, at_least, less_than, why, ..result };
     Ok(HeadroomSearched { calibrated, result, interruption })
 }
 
@@ -80,34 +78,34 @@ struct StepSearch<'a, R: Runs> {
     parameters: Parameters,
     target: &'a Target,
     columns: BTreeSet<&'static str>,
-    limits: Vec<HeadroomLimit>,
     count_cached: bool,
     spoiled_repeats: usize,
-    measured: Option<Environment>,
-    low_load: Option<HeadroomStep>,
-    steps: Vec<HeadroomStep>,
+    result: HeadroomResult,
     interruption: Option<R::Failure>,
 }
 
 impl<R: Runs> StepSearch<'_, R> {
     /// Runs at low load and at 1x decide the default limits.
     fn find(&mut self, options: &Options, production: &Figures) -> Result<HeadroomFound, R::Failure> {
-        let rules = options.rules();
         let rate = NonZeroU32::new(self.parameters.rate).unwrap_or(NonZeroU32::MIN);
         let mut at_one = Vec::new();
         at_one.extend(self.measure_low_load()?);
-        while at_one.len() < rules.repeats as usize && at_one.last().is_none_or(SearchStep::counts) {
+        let counts = |step: &SearchStep| matches!(step, SearchStep::Held | SearchStep::Broke);
+        while at_one.len() < options.repeats as usize && at_one.last().is_none_or(counts) {
             at_one.push(self.step(1.0, |_| true)?);
         }
         if options.limits.is_empty() {
+            let mut steps = std::mem::take(&mut self.result.steps);
             let counted: Vec<HeadroomStep> =
-                self.steps.iter().filter(|step| step.not_counted.is_none()).cloned().collect();
-            self.limits = HeadroomLimit::defaults(production, self.low_load.as_ref(), &counted);
-            self.steps.iter_mut().for_each(|step| step.judge(&self.limits));
-            let ended = at_one.iter().rfind(|step| !step.counts()).copied();
-            at_one = self.steps.iter().filter_map(result_of).chain(ended).collect();
+                steps.iter().filter(|step| step.not_counted.is_none()).cloned().collect();
+            let low_load = self.result.low_load.as_ref();
+            self.result.limits = HeadroomLimit::defaults(production, low_load, &counted);
+            steps.iter_mut().for_each(|step| step.judge(&self.result.limits));
+            let ended = at_one.iter().rfind(|step| !counts(step)).copied();
+            at_one = steps.iter().filter_map(result_of).chain(ended).collect();
+            self.result.steps = steps;
         }
-        search_headroom(rules, rate, &at_one, |factor| self.step(factor, |step| step.broke.is_some()))
+        search_headroom(options, rate, &at_one, |factor| self.step(factor, |step| step.broke.is_some()))
     }
 
     /// Nothing queues at low load. A plan whose rate can't be lowered has no such run.
@@ -119,11 +117,11 @@ impl<R: Runs> StepSearch<'_, R> {
         for nth in 1..=1 + self.spoiled_repeats {
             let step = match self.run(&format!("low-load-{nth}"), factor)? {
                 Ok(step) => step,
-                Err(ended) => return Ok(Some(ended)),
+                Err(ended) => return Ok(Some(SearchStep::Ended(ended))),
             };
             let is_last = step.spoiled.is_none();
             self.runs.say(&format!("low load, {} operations/s: {}", step.rate, step.outcome()));
-            self.low_load = Some(step);
+            self.result.low_load = Some(step);
             if is_last {
                 break;
             }
@@ -134,46 +132,42 @@ impl<R: Runs> StepSearch<'_, R> {
     /// Repeats the step while others spoil it and that `matters`.
     fn step(&mut self, factor: f64, matters: fn(&HeadroomStep) -> bool) -> Result<SearchStep, R::Failure> {
         loop {
-            let name = format!("step-{}", self.steps.len() + 1);
+            let name = format!("step-{}", self.result.steps.len() + 1);
             let mut step = match self.run(&name, factor)? {
                 Ok(step) => step,
-                Err(ended) => return Ok(ended),
+                Err(ended) => return Ok(SearchStep::Ended(ended)),
             };
-            step.judge(&self.limits);
+            step.judge(&self.result.limits);
             let repeated = |other: &&HeadroomStep| {
                 other.factor == factor && other.not_counted == Some(NotCounted::Repeated)
             };
             let is_spoiled = step.spoiled.is_some() && step.not_counted.is_none() && matters(&step);
-            if is_spoiled && self.steps.iter().filter(repeated).count() < self.spoiled_repeats {
+            if is_spoiled && self.result.steps.iter().filter(repeated).count() < self.spoiled_repeats {
                 step.not_counted = Some(NotCounted::Repeated);
             }
-            self.runs.say(&format!(
-                "{} times the demand, {} operations/s: {}",
-                times(factor),
-                step.rate,
-                step.outcome()
-            ));
+            let (times, outcome) = (times(factor), step.outcome());
+            self.runs.say(&format!("{times} times the demand, {} operations/s: {outcome}", step.rate));
             let result = result_of(&step);
-            self.steps.push(step);
+            self.result.steps.push(step);
             if let Some(result) = result {
                 return Ok(result);
             }
         }
     }
 
-    fn run(&mut self, name: &str, factor: f64) -> Result<Result<HeadroomStep, SearchStep>, R::Failure> {
+    fn run(&mut self, name: &str, factor: f64) -> Result<Result<HeadroomStep, HeadroomEnd>, R::Failure> {
         if self.runs.is_out_of_time() {
-            return Ok(Err(SearchStep::OutOfTime));
+            return Ok(Err(HeadroomEnd::OutOfTime));
         }
         let pairs = self.target.pairs(&self.parameters.times(factor, &self.target.limits));
         let record = match self.runs.run(name, &pairs) {
             Err(failure) if R::is_interruption(&failure) => {
                 self.interruption = Some(failure);
-                return Ok(Err(SearchStep::Interrupted));
+                return Ok(Err(HeadroomEnd::Interrupted));
             }
             other => other?,
         };
-        self.measured.get_or_insert_with(|| Environment::of(&record));
+        self.result.measured.get_or_insert_with(|| Environment::of(&record));
         let columns = self.columns.iter().copied();
         let step = HeadroomStep::of(&record, factor, columns, self.count_cached);
         Ok(Ok(step.ok_or_else(|| DemandError::measured_nothing(&record))?))
@@ -183,7 +177,7 @@ impl<R: Runs> StepSearch<'_, R> {
 fn result_of(step: &HeadroomStep) -> Option<SearchStep> {
     match (step.not_counted, &step.broke) {
         (Some(NotCounted::Repeated), _) => None,
-        (Some(NotCounted::Cached), _) => Some(SearchStep::NotCounted),
+        (Some(NotCounted::Cached), _) => Some(SearchStep::Ended(HeadroomEnd::NotCounted)),
         (None, Some(_)) => Some(SearchStep::Broke),
         (None, None) => Some(SearchStep::Held),
     }

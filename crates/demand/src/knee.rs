@@ -162,21 +162,19 @@ impl<L: Levels> CurveSearch<'_, L> {
             }
         };
         let limited = victim.as_ref().unwrap_or(&record);
-        let mut point = curve_point(&record, self.exceeds_limit(limited)?)?;
+        let mut point = curve_point(&record, victim.as_ref(), self.exceeds_limit(limited)?)?;
         point.limited_us = self.limit.as_ref().and_then(|limit| limited_value(limit, limited));
-        point.victim = victim.as_ref().and_then(|victim| CurvePoint::of(victim, false)).map(Box::new);
         let of_victim = match (&self.limit, point.limited_us.filter(|_| victim.is_some())) {
             (Some(limit), Some(us)) => {
-                Some(format!("  victim: {} {us:.0} us", limit.figure.name.trim_end_matches("_us")))
+                format!("  victim: {} {us:.0} us", limit.figure.name.trim_end_matches("_us"))
             }
-            _ => None,
+            _ => String::new(),
         };
         // A victim at a fixed rate that is not kept has lost more than latency.
         point.over_limit |= point.victim.as_ref().is_some_and(|victim| misses_rate(victim, self.tolerance));
         point.over_limit |= misses_rate(&point, self.tolerance);
         let (throughput, over_limit) = (point.operations_per_s, point.over_limit);
         let over = if over_limit { " Over the limit." } else { "" };
-        let of_victim = of_victim.unwrap_or_default();
         self.levels.say(&format!("{name}  {throughput:>10.1} op/s{of_victim}  {}{over}", point.reason));
         self.points.push(point);
         Ok(Some(KneePoint { threads: level, throughput, over_limit }))
@@ -186,8 +184,7 @@ impl<L: Levels> CurveSearch<'_, L> {
     fn rate_step(&mut self) -> Result<NonZeroU32, L::Failure> {
         let (record, victim) = self.levels.measure(("RATE", "0".to_owned()), "closed")?;
         // A closed loop has no response times, so their limit does not apply.
-        let mut point = curve_point(&record, false)?;
-        point.victim = victim.as_ref().and_then(|victim| CurvePoint::of(victim, false)).map(Box::new);
+        let point = curve_point(&record, victim.as_ref(), false)?;
         let step = point.operations_per_s / f64::from(STEPS_OF_CAPACITY);
         self.levels.say(&format!("closed loop: {:.1} op/s  {}", point.operations_per_s, point.reason));
         self.points.push(point);
@@ -232,9 +229,15 @@ fn misses_rate(point: &CurvePoint, tolerance: f64) -> bool {
     point.rate_per_s.is_some_and(|rate| point.operations_per_s < (1.0 - tolerance) * f64::from(rate))
 }
 
-fn curve_point(record: &Record, over_limit: bool) -> Result<CurvePoint, DemandError> {
-    CurvePoint::of(record, over_limit)
-        .ok_or_else(|| DemandError::Failed(format!("run {} has no throughput to compare", record.id)))
+/// The point of a run, with that of the victim beside it.
+fn curve_point(
+    record: &Record,
+    victim: Option<&Record>,
+    over_limit: bool,
+) -> Result<CurvePoint, DemandError> {
+    let victim = victim.and_then(|victim| CurvePoint::of(victim, false)).map(Box::new);
+    let point = CurvePoint::of(record, over_limit).map(|point| CurvePoint { victim, ..point });
+    point.ok_or_else(|| DemandError::Failed(format!("run {} has no throughput to compare", record.id)))
 }
 
 fn limited_value(limit: &LatencyLimit, record: &Record) -> Option<f64> {

@@ -18,10 +18,8 @@ const SINGULAR: f64 = 1e-10;
 /// The solution solves the unconstrained problem of its unknowns above zero (Lawson and Hanson, Solving Least Squares Problems,
 /// 1974, chapter 23). N is small: each set of unknowns is tried.
 pub(crate) fn non_negative<const N: usize>(equations: &[Equation<N>]) -> ([f64; N], f64) {
-    let rows: Vec<[f64; N]> = equations
-        .iter()
-        .map(|equation| equation.coefficients.map(|coefficient| equation.weight * coefficient / equation.sum))
-        .collect();
+    let row = |one: &Equation<N>| one.coefficients.map(|coefficient| one.weight * coefficient / one.sum);
+    let rows: Vec<[f64; N]> = equations.iter().map(row).collect();
     let sums: Vec<f64> = equations.iter().map(|equation| equation.weight).collect();
     let mut sets: Vec<u32> = (0..1 << N).collect();
     sets.sort_by_key(|set| (set.count_ones(), *set));

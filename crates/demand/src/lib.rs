@@ -20,7 +20,6 @@ mod profile;
 mod replay;
 mod runs;
 mod search;
-mod several;
 mod step;
 mod stretch;
 mod summary;
@@ -44,11 +43,10 @@ pub use options::{Options, parse_time};
 pub use plan::{Costs, Limits, Measured, Parameters, Planned, solve};
 pub use profile::{
     Bucket, Gap, Histograms, Interval, LeftOut, PROFILE_VERSION, Profile, ProfileError, Sample, Source,
-    Subject, collect,
+    Subject, choose, collect, merge, unique_names,
 };
 pub use replay::{Parts, RESPONSE, ReplayInterval, ReplayResult, ReplayRun, Replayed, replay};
 pub use runs::{measured_by_run, sample_of_run};
-pub use several::{Missing, choose, merge, unique_names};
 pub use step::{Environment, HeadroomStep, NotCounted, times};
 pub use stretch::{Slot, Stretch};
 pub use summary::{Change, FigureSummary, Place, Summary, diff, hidden, length, moment};

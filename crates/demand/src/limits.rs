@@ -81,10 +81,6 @@ impl HeadroomLimit {
         DEFAULTS.into_iter().filter_map(limit).collect()
     }
 
-    fn most_us(&self) -> f64 {
-        self.us * (1.0 + self.basis.as_ref().map_or(0.0, |basis| basis.noise_percent) / 100.0)
-    }
-
     pub fn words(&self) -> String {
         let Some(basis) = &self.basis else { return self.name.clone() };
         let Basis { production_us, production_cached, low_load_us, noise_percent } = *basis;
@@ -116,7 +112,8 @@ impl HeadroomLimit {
     }
 
     pub(crate) fn broken_by(&self, us: f64) -> Option<Break> {
-        let most_us = self.most_us();
+        let noise_percent = self.basis.as_ref().map_or(0.0, |basis| basis.noise_percent);
+        let most_us = self.us * (1.0 + noise_percent / 100.0);
         (us > most_us).then(|| Break::Latency { column: self.column.clone(), us, most_us })
     }
 }

@@ -9,8 +9,6 @@ use serde_with::{DisplayFromStr, serde_as};
 use slob_facts::LatencyLimit;
 use slob_spec::{Kind, Value};
 
-use crate::search::HeadroomRules;
-
 #[serde_as]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -55,25 +53,14 @@ impl Default for Options {
 impl Options {
     /// Name, value, and what is permitted, of each number out of its range.
     pub fn faults(&self) -> Vec<(&'static str, String, &'static str)> {
+        let (most, repeats, sessions) = (self.most, self.repeats, self.max_sessions);
         let numbers = [
-            ("most", (1.0..=1e6).contains(&self.most), self.most.to_string(), "1 to 1000000"),
-            ("repeats", (1..=20).contains(&self.repeats), self.repeats.to_string(), "1 to 20"),
-            (
-                "max_sessions",
-                (1..=65_535).contains(&self.max_sessions),
-                self.max_sessions.to_string(),
-                "1 to 65535",
-            ),
+            ("most", (1.0..=1e6).contains(&most), most.to_string(), "1 to 1000000"),
+            ("repeats", (1..=20).contains(&repeats), repeats.to_string(), "1 to 20"),
+            ("max_sessions", (1..=65_535).contains(&sessions), sessions.to_string(), "1 to 65535"),
         ];
-        numbers
-            .into_iter()
-            .filter(|number| !number.1)
-            .map(|(key, _, value, in_range)| (key, value, in_range))
-            .collect()
-    }
-
-    pub(crate) fn rules(&self) -> HeadroomRules {
-        HeadroomRules { most: self.most, repeats: self.repeats }
+        let faults = numbers.into_iter().filter(|(_, is_permitted, ..)| !is_permitted);
+        faults.map(|(key, _, value, permitted)| (key, value, permitted)).collect()
     }
 
     pub fn shown(&self) -> BTreeMap<String, String> {

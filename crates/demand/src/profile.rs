@@ -7,10 +7,11 @@ use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use slob_facts::{CARRIED, Judged, Question};
+use slob_facts::Judged;
 use slob_measure::Facts;
 
 use crate::figure::{Figure, Figures, Kind};
+use crate::goal::DemandError;
 
 /// Readers accept this version and older ones.
 pub const PROFILE_VERSION: u32 = 1;
@@ -124,20 +125,6 @@ impl Interval {
     pub fn middle(&self) -> DateTime {
         self.after(self.seconds / 2.0)
     }
-}
-
-/// The verdict without which its run shows nothing.
-pub(crate) fn refusal(bad: &[Judged], count_cached: bool) -> Option<String> {
-    let forbids = |bad: &&Judged| match bad.question {
-        Question::Physical => !count_cached,
-        question => CARRIED.contains(&question),
-    };
-    let bad = bad.iter().find(forbids)?;
-    let remedy = match bad.question {
-        Question::Physical => "--count-cached counts its reads nevertheless",
-        _ => "profile another run, or choose another interval with --at",
-    };
-    Some(format!("of the run that was profiled {}; {remedy}", bad.words()))
 }
 
 #[skip_serializing_none]
@@ -272,15 +259,8 @@ impl Sample {
         if self.figures.is_empty() {
             return Err(refuse("it has no figures".into()));
         }
-        Ok(Interval {
-            source: self.source,
-            instance: self.instance,
-            begin,
-            seconds,
-            figures: self.figures,
-            histograms: self.histograms,
-            bad: self.bad,
-        })
+        let Self { source, instance, figures, histograms, bad, .. } = self;
+        Ok(Interval { source, instance, begin, seconds, figures, histograms, bad })
     }
 }
 
@@ -384,7 +364,11 @@ impl Profile {
             // Intervals are sorted: earlier slots are of other times.
             let near =
                 |slot: &&mut Vec<&Interval>| slot.first().is_some_and(|first| is_near(first, interval));
-            match slots.iter_mut().rev().take_while(near).find(|slot| belongs(slot, interval)) {
+            let belongs = |slot: &&mut Vec<&Interval>| {
+                slot.first().is_some_and(|first| is_same_time(first, interval))
+                    && slot.iter().all(|one| one.instance != interval.instance)
+            };
+            match slots.iter_mut().rev().take_while(near).find(belongs) {
                 Some(slot) => slot.push(interval),
                 None => slots.push(vec![interval]),
             }
@@ -411,7 +395,6 @@ impl Profile {
         whole
     }
 }
-
 fn is_same_time(one: &Interval, other: &Interval) -> bool {
     let shorter = one.seconds.min(other.seconds);
     is_near(one, other) && is_near(other, one) && (one.seconds - other.seconds).abs() <= TOGETHER * shorter
@@ -419,11 +402,6 @@ fn is_same_time(one: &Interval, other: &Interval) -> bool {
 
 fn is_near(one: &Interval, other: &Interval) -> bool {
     other.begin.duration_since(one.begin).as_secs_f64().abs() <= TOGETHER * other.seconds
-}
-
-fn belongs(slot: &[&Interval], interval: &Interval) -> bool {
-    slot.first().is_some_and(|first| is_same_time(first, interval))
-        && slot.iter().all(|one| one.instance != interval.instance)
 }
 
 /// Weights means by their waits. Figures that one instance lacks are absent.
@@ -469,6 +447,63 @@ fn histograms(slot: &[&Interval]) -> Histograms {
         })
     });
     sums
+}
+
+pub fn merge(profiles: Vec<Profile>) -> Vec<Profile> {
+    let mut merged: Vec<Profile> = Vec::new();
+    for profile in profiles {
+        match merged.iter_mut().find(|own| own.subject.is_same(&profile.subject)) {
+            Some(own) => own.add(profile),
+            None => merged.push(profile),
+        }
+    }
+    merged
+}
+
+/// Fails if no profile is of the database, or one has no interval of the instance.
+pub fn choose(
+    profiles: Vec<Profile>,
+    database: Option<&str>,
+    instance: Option<&str>,
+) -> Result<Vec<Profile>, DemandError> {
+    let names = unique_names(&profiles);
+    let is_of = |profile: &Profile, name: &str| {
+        profile.subject.name.eq_ignore_ascii_case(name) || profile.subject.id.as_deref() == Some(name)
+    };
+    let mut chosen: Vec<Profile> =
+        profiles.into_iter().filter(|profile| database.is_none_or(|name| is_of(profile, name))).collect();
+    if let Some(name) = database.filter(|_| chosen.is_empty()) {
+        let known = names.join(", ");
+        return Err(DemandError::Usage(format!("nothing is of the database {name}; there are {known}")));
+    }
+    let Some(instance) = instance else { return Ok(chosen) };
+    for profile in &mut chosen {
+        let known = profile.instances();
+        if !known.contains(&instance) {
+            let known = match known.is_empty() {
+                true => "it has none".to_owned(),
+                false => format!("there are {}", known.join(", ")),
+            };
+            let why =
+                format!("no interval of {} is of instance {instance}; {known}", profile.subject.words());
+            return Err(DemandError::Usage(why));
+        }
+        *profile = profile.of_instance(instance);
+    }
+    Ok(chosen)
+}
+
+/// Databases of the same name get their number.
+pub fn unique_names(profiles: &[Profile]) -> Vec<String> {
+    let words: Vec<String> = profiles.iter().map(|profile| profile.subject.words()).collect();
+    let name = |(profile, own): (&Profile, &String)| {
+        let is_alone = words.iter().filter(|other| *other == own).count() == 1;
+        match profile.subject.id.as_ref().filter(|_| !is_alone) {
+            Some(id) => format!("{own} {id}"),
+            None => own.clone(),
+        }
+    };
+    profiles.iter().zip(&words).map(name).collect()
 }
 
 #[cfg(test)]

@@ -60,10 +60,8 @@ impl ReplayResult {
     fn add(&mut self, record: &Record, first: usize, columns: &[&str]) -> usize {
         let mut done = 0;
         self.measured.get_or_insert_with(|| Environment::of(record));
-        self.runs.push(ReplayRun {
-            run: record.id.clone(),
-            verdicts: verdicts(record).iter().map(Judged::from).collect(),
-        });
+        let verdicts = verdicts(record).iter().map(Judged::from).collect();
+        self.runs.push(ReplayRun { run: record.id.clone(), verdicts });
         let Some(schedule) = &record.workload.rate_per_s else { return done };
         let loads = OfferedLoad::steps(record);
         for (from_s, step) in steps(record) {
@@ -76,10 +74,6 @@ impl ReplayResult {
             done = first + nth + 1;
         }
         done
-    }
-
-    fn has(&self, record: &Record) -> bool {
-        self.runs.iter().any(|run| run.run == record.id)
     }
 
     /// Default limits come from the interval's own production and the quietest interval here.
@@ -209,12 +203,9 @@ pub fn replay<R: Parts>(
     let most = timetable.slots.iter().map(|slot| slot.share).fold(1.0, f64::max);
     let mix = parameters.times(most * multiply, &target.limits);
     let rates = timetable.rates(parameters.rate, multiply);
-    let interval = |(slot, rate): (&Slot, &u32)| ReplayInterval {
-        slot: slot.clone(),
-        rate: *rate,
-        step: None,
-        slower: Vec::new(),
-        outcome: String::new(),
+    let interval = |(slot, rate): (&Slot, &u32)| {
+        let (slot, slower, outcome) = (slot.clone(), Vec::new(), String::new());
+        ReplayInterval { slot, rate: *rate, step: None, slower, outcome }
     };
     let mut result = ReplayResult {
         measured: None,
@@ -259,7 +250,8 @@ impl ReplayResult {
         let (pairs, seconds) = pairs_from(first)?;
         runs.say(&format!("{} of {all} intervals to replay, in {}", all - first, length(seconds as f64)));
         let made = runs.make(RUN, &pairs);
-        if let Some(part) = runs.parts(RUN).last().filter(|part| !self.has(part)) {
+        let is_new = |part: &&Record| self.runs.iter().all(|run| run.run != part.id);
+        if let Some(part) = runs.parts(RUN).last().filter(is_new) {
             self.add(part, first, columns);
         }
         made.map(|_| ())

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use jiff::tz::TimeZone;
 use slob_facts::{Grade, Run, figure};
-use slob_measure::{Bound, Counter, Counters, Facts, LatencyKind, OpCounts, OpKind, WorkingSet};
+use slob_measure::{Bound, Counter, Facts, LatencyKind, OpCounts, OpKind, WorkingSet};
 use slob_record::{Interval, KindRecord, RateStepRecord, Record, Status, Window};
 use slob_spec::{RateSchedule, Workload};
 use slob_stats::{Histogram, Merge, Point, Series};
@@ -87,7 +87,13 @@ pub(crate) fn steps(record: &Record) -> Vec<(f64, Record)> {
 
 /// Names every field, so that a new one needs a decision: the step's own, or the same in the whole run. Others are absent.
 fn record_of_step(run: &Record, step: &RateStepRecord) -> Record {
-    let RateStepRecord { server_counters, latencies, events, .. } = step.clone();
+    let RateStepRecord { mut counters, server_counters, latencies, events, .. } = step.clone();
+    // Records of older releases have no counts of all clients for a step. A time of everybody's reads, which no server told apart by
+    // clients, then has no number of reads.
+    let is_everybodys = run.server_counters.get(Counter::PhysicalReadTimeNs).is_none();
+    if server_counters.is_empty() && !run.server_counters.is_empty() && is_everybodys {
+        counters.remove(Counter::PhysicalReadTimeNs);
+    }
     Record {
         record_version: run.record_version,
         slob_version: run.slob_version.clone(),
@@ -111,7 +117,7 @@ fn record_of_step(run: &Record, step: &RateStepRecord) -> Record {
         edges: None,
         until_steady: None,
         sessions: Vec::new(),
-        counters: counters_of_step(run, step),
+        counters,
         server_counters,
         other_clients: Vec::new(),
         latencies,
@@ -144,16 +150,6 @@ fn rate_of_step(run: &Record, step: &RateStepRecord) -> Option<RateSchedule> {
     NonZeroU32::new(per_second).map(RateSchedule::constant)
 }
 
-/// Older records count no clients' work by step: a time of everybody's reads then has no number of reads.
-fn counters_of_step(run: &Record, step: &RateStepRecord) -> Counters {
-    let mut counters = step.counters.clone();
-    let is_everybodys = run.server_counters.get(Counter::PhysicalReadTimeNs).is_none();
-    if step.server_counters.is_empty() && !run.server_counters.is_empty() && is_everybodys {
-        counters.remove(Counter::PhysicalReadTimeNs);
-    }
-    counters
-}
-
 /// The intervals whose middle lies in the step, merged.
 fn intervals_of_step(run: &Record, step: &RateStepRecord) -> Interval {
     let middle = |point: &Point<'_, Interval>| point.start_s as f64 + run.series.width_s() as f64 / 2.0;
@@ -168,13 +164,11 @@ fn intervals_of_step(run: &Record, step: &RateStepRecord) -> Interval {
 fn by_kind(all: Interval) -> BTreeMap<OpKind, KindRecord> {
     let OpCounts { selects, updates, scans } = all.ops;
     let counts = [(OpKind::Select, selects), (OpKind::Update, updates), (OpKind::Scan, scans)];
-    let mut kinds: BTreeMap<OpKind, KindRecord> = counts
-        .into_iter()
-        .filter(|(_, operations)| *operations > 0)
-        .map(|(kind, operations)| {
-            (kind, KindRecord { operations, rows: 0, latency: Histogram::new(), response: Histogram::new() })
-        })
-        .collect();
+    let (latency, response) = (Histogram::new(), Histogram::new());
+    let none = KindRecord { operations: 0, rows: 0, latency, response };
+    let kind = |(kind, operations)| (kind, KindRecord { operations, ..none.clone() });
+    let mut kinds: BTreeMap<OpKind, KindRecord> =
+        counts.into_iter().filter(|(_, operations)| *operations > 0).map(kind).collect();
     if let Some(most) = kinds.values_mut().max_by_key(|kind| kind.operations) {
         (most.rows, most.latency, most.response) = (all.rows, all.latency, all.response);
     }
@@ -213,7 +207,7 @@ pub(crate) fn histograms(record: &Record) -> Histograms {
 
 #[cfg(test)]
 mod tests {
-    use slob_measure::Latencies;
+    use slob_measure::{Counters, Latencies};
 
     use super::*;
     use slob_testing::records;

@@ -9,6 +9,8 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use crate::options::Options;
+
 /// After this many runs a search ends with what it has.
 const MOST_RUNS: usize = 40;
 
@@ -257,32 +259,19 @@ fn middle(low: u32, high: u32) -> Option<u32> {
 const GAP_RATIO: f64 = 1.1;
 const LEAST_FACTOR: f64 = 1.0 / 32.0;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct HeadroomRules {
-    pub most: f64,
-    pub repeats: u32,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Held,
     Broke,
-    /// Ends the search: later steps would not count either.
-    NotCounted,
-    Interrupted,
-    OutOfTime,
-}
-
-impl Step {
-    pub(crate) fn counts(&self) -> bool {
-        matches!(self, Self::Held | Self::Broke)
-    }
+    /// No further step is made.
+    Ended(HeadroomEnd),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeadroomEnd {
     Settled,
     Unsettled,
+    /// A step does not count, and later ones would not either.
     NotCounted,
     Interrupted,
     OutOfTime,
@@ -297,7 +286,7 @@ pub(crate) struct HeadroomFound {
 }
 
 impl HeadroomFound {
-    pub(crate) fn words(&self, rules: HeadroomRules) -> String {
+    pub(crate) fn words(&self, options: &Options) -> String {
         match (self.end, self.carries, self.less_than) {
             (HeadroomEnd::NotCounted, ..) => "The search was ended by a step that does not count.".into(),
             (HeadroomEnd::Interrupted, ..) => {
@@ -311,11 +300,10 @@ impl HeadroomFound {
             }
             (_, None, _) => "Not even the least part of the demand was carried.".into(),
             (_, Some(_), None) => {
-                format!("Nothing broke up to {} times the demand: allow more with --most.", rules.most)
+                format!("Nothing broke up to {} times the demand: allow more with --most.", options.most)
             }
             (_, Some(_), Some(_)) => {
-                let times = if rules.repeats == 1 { "time" } else { "times" };
-                let repeats = rules.repeats;
+                let (repeats, times) = (options.repeats, if options.repeats == 1 { "time" } else { "times" });
                 format!("Both ends were measured {repeats} {times}; steps are at most a tenth apart.")
             }
         }
@@ -324,36 +312,30 @@ impl HeadroomFound {
 
 /// `rate` is the operations per second of the demand, with runs `at_one`; `measure` runs a multiple of it.
 pub(crate) fn search_headroom<E>(
-    rules: HeadroomRules,
+    options: &Options,
     rate: NonZeroU32,
     at_one: &[Step],
     mut measure: impl FnMut(f64) -> Result<Step, E>,
 ) -> Result<HeadroomFound, E> {
-    let mut search = HeadroomSearch { rules, rate, points: Vec::new() };
+    let mut search = HeadroomSearch { options, rate, points: Vec::new() };
     let mut made = at_one.iter();
     while let Some(factor) = search.next() {
         let step = match made.next() {
             Some(step) => *step,
             None => measure(factor)?,
         };
-        let ended = match step {
-            Step::NotCounted => HeadroomEnd::NotCounted,
-            Step::Interrupted => HeadroomEnd::Interrupted,
-            Step::OutOfTime => HeadroomEnd::OutOfTime,
-            Step::Held | Step::Broke => {
-                search.points.push((factor, step == Step::Held));
-                continue;
-            }
-        };
-        return Ok(headroom_found(&search.levels(), ended));
+        match step {
+            Step::Held | Step::Broke => search.points.push((factor, step == Step::Held)),
+            Step::Ended(end) => return Ok(headroom_found(&search.levels(), end)),
+        }
     }
     let end = if search.is_settled() { HeadroomEnd::Settled } else { HeadroomEnd::Unsettled };
     Ok(headroom_found(&search.levels(), end))
 }
 
 #[derive(Clone, Debug)]
-struct HeadroomSearch {
-    rules: HeadroomRules,
+struct HeadroomSearch<'a> {
+    options: &'a Options,
     rate: NonZeroU32,
     points: Vec<(f64, bool)>,
 }
@@ -371,7 +353,7 @@ impl HeadroomLevel {
     }
 }
 
-impl HeadroomSearch {
+impl HeadroomSearch<'_> {
     fn next(&self) -> Option<f64> {
         self.is_settled().then(|| self.to_measure(&self.levels())).flatten()
     }
@@ -395,13 +377,12 @@ impl HeadroomSearch {
 
     fn to_measure(&self, levels: &[HeadroomLevel]) -> Option<f64> {
         let at_one = levels.iter().find(|level| level.factor == 1.0);
-        if at_one.is_none_or(|level| level.runs < self.rules.repeats) {
+        if at_one.is_none_or(|level| level.runs < self.options.repeats) {
             return Some(1.0);
         }
-        let (held, broken) = gap_ends(levels);
-        match (held, broken) {
+        match gap_ends(levels) {
             (None, None) => None,
-            (Some(held), None) => match self.whole((held.factor * 2.0).min(self.rules.most)) {
+            (Some(held), None) => match self.whole((held.factor * 2.0).min(self.options.most)) {
                 higher if higher > held.factor => Some(higher),
                 _ => self.again(held),
             },
@@ -422,12 +403,14 @@ impl HeadroomSearch {
 
     fn whole(&self, factor: f64) -> f64 {
         let rate = f64::from(self.rate.get());
-        let whole = (three_digits(factor) * rate).round().max(1.0) / rate;
-        whole.min((self.rules.most * rate).floor() / rate)
+        let scale = 10f64.powi(2 - factor.log10().floor() as i32);
+        let three_digits = (factor * scale).round() / scale;
+        let whole = (three_digits * rate).round().max(1.0) / rate;
+        whole.min((self.options.most * rate).floor() / rate)
     }
 
     fn again(&self, level: HeadroomLevel) -> Option<f64> {
-        (level.runs < self.rules.repeats).then_some(level.factor)
+        (level.runs < self.options.repeats).then_some(level.factor)
     }
 }
 
@@ -450,18 +433,11 @@ fn headroom_found(levels: &[HeadroomLevel], end: HeadroomEnd) -> HeadroomFound {
     }
 }
 
-fn three_digits(factor: f64) -> f64 {
-    let scale = 10f64.powi(2 - factor.log10().floor() as i32);
-    (factor * scale).round() / scale
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    const RULES: HeadroomRules = HeadroomRules { most: 64.0, repeats: 3 };
 
     /// Result of a search on a simulated platform, and the factors tried.
     fn search(holds: impl FnMut(f64, usize) -> bool) -> (HeadroomFound, Vec<f64>) {
@@ -470,7 +446,7 @@ mod tests {
 
     fn search_from(rate: u32, mut holds: impl FnMut(f64, usize) -> bool) -> (HeadroomFound, Vec<f64>) {
         let mut runs = Vec::new();
-        let found = search_headroom(RULES, NonZeroU32::new(rate).unwrap(), &[], |factor| {
+        let found = search_headroom(&Options::default(), NonZeroU32::new(rate).unwrap(), &[], |factor| {
             let held = holds(factor, runs.len());
             runs.push(factor);
             Ok::<_, ()>(if held { Step::Held } else { Step::Broke })
@@ -524,12 +500,12 @@ mod tests {
 
     #[test]
     fn an_interrupted_search_says_what_it_knows() {
-        for (step, end) in
-            [(Step::Interrupted, HeadroomEnd::Interrupted), (Step::OutOfTime, HeadroomEnd::OutOfTime)]
-        {
-            let mut steps = [Step::Held, Step::Held, Step::Held, Step::Held, step].into_iter();
-            let found =
-                search_headroom(RULES, NonZeroU32::MIN, &[], |_| Ok::<_, ()>(steps.next().unwrap())).unwrap();
+        for end in [HeadroomEnd::Interrupted, HeadroomEnd::OutOfTime] {
+            let mut steps = [Step::Held, Step::Held, Step::Held, Step::Held, Step::Ended(end)].into_iter();
+            let found = search_headroom(&Options::default(), NonZeroU32::MIN, &[], |_| {
+                Ok::<_, ()>(steps.next().unwrap())
+            })
+            .unwrap();
             assert_eq!((found.carries, found.less_than, found.end), (Some(2.0), None, end));
         }
     }

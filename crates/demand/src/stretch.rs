@@ -47,10 +47,10 @@ impl Profile {
         let whole = self.together();
         let from = match from {
             Some(moment) => moment,
-            None => chosen(&whole.intervals, choice.at, by)?
-                .middle()
-                .date()
-                .to_datetime(jiff::civil::Time::midnight()),
+            None => {
+                let day = chosen(&whole.intervals, choice.at, by)?.middle().date();
+                day.to_datetime(jiff::civil::Time::midnight())
+            }
         };
         let since = |moment: DateTime| moment.duration_since(from).as_secs_f64();
         let is_within = |interval: &&Interval| (0.0..seconds).contains(&since(interval.middle()));
@@ -59,10 +59,8 @@ impl Profile {
             at_moment(&whole.intervals, from)?;
             return Err(ChoiceError::ByUnknown(by.words()));
         };
-        let at_point = by
-            .value(&demand.figures)
-            .filter(|value| *value > 0.0)
-            .ok_or(ChoiceError::ByUnknown(by.words()))?;
+        let at_point = by.value(&demand.figures).filter(|value| *value > 0.0);
+        let at_point = at_point.ok_or(ChoiceError::ByUnknown(by.words()))?;
         let factor = choice.grow * choice.peak_factor.unwrap_or(1.0);
         let begin = first.begin;
         let mut slots: Vec<Slot> = Vec::new();

@@ -103,6 +103,7 @@ fn of_figure(intervals: &[Interval], figure: Figure) -> Option<FigureSummary> {
         of.into_iter().map(|own| mean(figure, own.into_iter())).collect()
     };
     let by_hour = by(&|moment| usize::from(moment.hour().unsigned_abs()), 24);
+    let weekday = |moment: DateTime| usize::from(moment.weekday().since(Weekday::Monday).unsigned_abs());
     let by_weekday = by(&weekday, 7);
     let mean = mean(figure, known.iter().copied())?;
     // Of equal intervals the earliest wins.
@@ -128,11 +129,6 @@ fn of_figure(intervals: &[Interval], figure: Figure) -> Option<FigureSummary> {
 pub(crate) fn rank(values: usize, q: f64) -> usize {
     ((q * values as f64).ceil() as usize).clamp(1, values.max(1)) - 1
 }
-
-fn weekday(moment: DateTime) -> usize {
-    usize::from(moment.weekday().since(Weekday::Monday).unsigned_abs())
-}
-
 fn mean<'a>(figure: Figure, values: impl Iterator<Item = (&'a Interval, f64)>) -> Option<f64> {
     let weight = |interval: &Interval| if figure.kind() == Kind::Rate { interval.seconds } else { 1.0 };
     let (sum, weights) = values.fold((0.0, 0.0), |(sum, weights), (interval, value)| {
@@ -152,9 +148,9 @@ const FIGURES: [(&str, Of); 3] = [
 
 pub fn hidden(profile: &Profile) -> Vec<String> {
     let whole = profile.together();
+    let lengths = whole.intervals.iter().map(|interval| interval.seconds);
+    let (longest, shortest) = (lengths.clone().fold(0.0, f64::max), lengths.fold(f64::INFINITY, f64::min));
     let mut said = Vec::new();
-    let longest = whole.intervals.iter().map(|interval| interval.seconds).fold(0.0, f64::max);
-    let shortest = whole.intervals.iter().map(|interval| interval.seconds).fold(f64::INFINITY, f64::min);
     if whole.intervals.is_empty() {
         return said;
     }
@@ -188,22 +184,19 @@ fn flattened(intervals: &[Interval]) -> Option<String> {
     if intervals.len() < 4 {
         return None;
     }
-    let parts: Vec<String> = FIGURES
-        .iter()
-        .filter_map(|(name, value)| {
-            let peak = intervals.iter().filter_map(|one| value(&one.figures)).fold(0.0, f64::max);
-            let pairs = intervals.windows(2).filter_map(|pair| {
-                let follows = pair[1].begin.duration_since(pair[0].end()).as_secs_f64().abs() < 60.0;
-                let seconds = pair[0].seconds + pair[1].seconds;
-                let sum =
-                    value(&pair[0].figures)? * pair[0].seconds + value(&pair[1].figures)? * pair[1].seconds;
-                follows.then_some(sum / seconds)
-            });
-            let peak_of_pairs = pairs.fold(0.0, f64::max);
-            let lost = 100.0 * (1.0 - peak_of_pairs / peak);
-            (peak > 0.0 && peak_of_pairs > 0.0 && lost >= 1.0).then(|| format!("{name} by {lost:.0} %"))
-        })
-        .collect();
+    let part = |(name, value): &(&str, Of)| {
+        let peak = intervals.iter().filter_map(|one| value(&one.figures)).fold(0.0, f64::max);
+        let pairs = intervals.windows(2).filter_map(|pair| {
+            let follows = pair[1].begin.duration_since(pair[0].end()).as_secs_f64().abs() < 60.0;
+            let seconds = pair[0].seconds + pair[1].seconds;
+            let sum = value(&pair[0].figures)? * pair[0].seconds + value(&pair[1].figures)? * pair[1].seconds;
+            follows.then_some(sum / seconds)
+        });
+        let peak_of_pairs = pairs.fold(0.0, f64::max);
+        let lost = 100.0 * (1.0 - peak_of_pairs / peak);
+        (peak > 0.0 && peak_of_pairs > 0.0 && lost >= 1.0).then(|| format!("{name} by {lost:.0} %"))
+    };
+    let parts: Vec<String> = FIGURES.iter().filter_map(part).collect();
     (!parts.is_empty()).then(|| {
         format!(
             "In intervals twice as long the peaks would be lower: {}. About as much is lost where these were made of shorter ones.",
@@ -262,12 +255,9 @@ impl Change {
 pub fn diff(one: &Summary, other: &Summary) -> Vec<Change> {
     let change = |figure: Figure| {
         let (one, other) = (one.figure(figure)?, other.figure(figure)?);
-        Some(Change {
-            figure,
-            median: [one.median.value, other.median.value],
-            p95: [one.p95.value, other.p95.value],
-            peak: [one.peak.value, other.peak.value],
-        })
+        let of = |place: fn(&FigureSummary) -> &Place| [place(one).value, place(other).value];
+        let (median, p95, peak) = (of(|own| &own.median), of(|own| &own.p95), of(|own| &own.peak));
+        Some(Change { figure, median, p95, peak })
     };
     Figure::all().filter_map(change).collect()
 }

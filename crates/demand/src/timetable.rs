@@ -44,11 +44,8 @@ impl Timetable {
         compress: f64,
     ) -> Result<Self, DemandError> {
         let moment = |text: &str| {
-            text.replacen(' ', "T", 1).parse::<DateTime>().map_err(|_| {
-                DemandError::Usage(format!(
-                    "'{text}' is no moment: say one such as 2026-11-20 or '2026-11-20 08:00'"
-                ))
-            })
+            let why = format!("'{text}' is no moment: say one such as 2026-11-20 or '2026-11-20 08:00'");
+            text.replacen(' ', "T", 1).parse::<DateTime>().map_err(|_| DemandError::Usage(why))
         };
         let from = from.map(moment).transpose()?;
         let seconds = parse_time(LENGTH, length_text).ok_or_else(|| {
@@ -57,10 +54,8 @@ impl Timetable {
         if !(1.0..=86_400.0).contains(&compress) {
             return Err(DemandError::Usage("--compress must be from 1 to 86400".to_owned()));
         }
-        let Stretch { slots, mut notes } = goal
-            .profile
-            .stretch(&goal.choice, &goal.demand, from, seconds.as_secs_f64())
-            .map_err(|error| DemandError::Usage(error.to_string()))?;
+        let stretch = goal.profile.stretch(&goal.choice, &goal.demand, from, seconds.as_secs_f64());
+        let Stretch { slots, mut notes } = stretch.map_err(|error| DemandError::Usage(error.to_string()))?;
         let of_profile = slots.len();
         let slots = without_short_gaps(slots, compress);
         if slots.len() < of_profile {
@@ -85,10 +80,8 @@ impl Timetable {
             )));
         }
         if slots.len() < 2 {
-            return Err(DemandError::Usage(
-                "the stretch has a single interval, in which nothing changes: take --at and `slob plan` for it"
-                    .to_owned(),
-            ));
+            let why = "the stretch has a single interval, in which nothing changes: take --at and `slob plan` for it";
+            return Err(DemandError::Usage(why.to_owned()));
         }
         Ok(Self { slots, begins_s, seconds, notes, compress })
     }

@@ -4,7 +4,7 @@ use std::fs;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use slob_campaign::{Campaign, Plan, Store, read_campaign};
+use slob_campaign::{Campaign, Folder, Plan, Store};
 use slob_host::{Device, ProbePlan, ProbeResult};
 use slob_record::{RunDirectory, SavedProbe, latest_probe, save_probe};
 use slob_report::probe_text;
@@ -58,7 +58,7 @@ fn damaged_campaigns_do_no_harm() {
         }
         fs::write(folder.path().join("campaign.json"), schedule_text).unwrap();
         fs::write(folder.path().join("state.json"), state_text).unwrap();
-        if let Ok(Some((schedule, state))) = read_campaign(folder.path()) {
+        if let Ok(Some(Folder { schedule, state, .. })) = Folder::read(folder.path()) {
             for step in schedule.steps.iter().take(10) {
                 let _ = (state.completed_run(step), step.run_name());
             }
