@@ -12,7 +12,8 @@ use slob_engine::Engine;
 use slob_record::ConfigEntry;
 use slob_run::Loaded;
 use slob_spec::{
-    Checked, ConfFile, Entry, Kind, Observers, Origin, Param, RunSpec, Secret, Settings, Target, Value,
+    Checked, ConfFile, Entry, Kind, Observers, Origin, Param, Resolved, RunSpec, Secret, Settings, Target,
+    Value,
 };
 
 use crate::failure::Failure;
@@ -130,20 +131,21 @@ pub(crate) fn resolve_with(
     let mut pairs = extra.to_vec();
     pairs.extend(flags(matches));
     let resolved = Settings::resolve(&registry::table(), file, &environment, &pairs)?;
-    check_target(&resolved.settings)?;
-    refuse_visible_password(&resolved.settings)?;
-    warn(&resolved.warnings);
-    warn_of_readable_password(&resolved.settings);
-    if asks_password(matches) { ask_password(resolved.settings) } else { Ok(resolved.settings) }
+    let settings = checked(resolved)?;
+    if asks_password(matches) { ask_password(settings) } else { Ok(settings) }
 }
 
 pub(crate) fn of_file(path: &Path) -> Result<Settings, Failure> {
     let file = read_conf(Some(&path.to_string_lossy()))?;
-    let resolved = Settings::resolve(&registry::table(), file.as_ref(), &[], &[])?;
-    check_target(&resolved.settings)?;
-    warn(&resolved.warnings);
-    warn_of_readable_password(&resolved.settings);
-    Ok(resolved.settings)
+    checked(Settings::resolve(&registry::table(), file.as_ref(), &[], &[])?)
+}
+
+fn checked(Resolved { settings, warnings }: Resolved) -> Result<Settings, Failure> {
+    check_target(&settings)?;
+    refuse_visible_password(&settings)?;
+    warn(&warnings);
+    warn_of_readable_password(&settings);
+    Ok(settings)
 }
 
 /// Help texts use it. Every engine's parameter of every command asks, so it is looked up once.

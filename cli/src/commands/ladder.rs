@@ -80,8 +80,9 @@ pub(super) fn ladder(args: &LadderArgs, matches: &ArgMatches) -> Outcome {
     let about = format!("Random reads of {block} by {}.", plural(sessions.into(), "session"));
     let of = u64::from(args.repeats) * if database.is_some() { 6 } else { 3 };
     let (stop, progress) = (interrupt::flag()?, Progress::new("measuring"));
-    let mut climb = Climb { plan, stop, progress, done: 0, of, rungs: Vec::new() };
-    let climbed = climb.all(folder, database.as_ref(), args.repeats);
+    let database = database.as_ref();
+    let mut climb = Climb { folder, database, plan, stop, progress, done: 0, of, rungs: Vec::new() };
+    let climbed = climb.all(args.repeats);
     climb.progress.finish();
     climbed?;
     let rungs = Rungs::of(about, climb.rungs);
@@ -158,7 +159,9 @@ impl Database {
     }
 }
 
-struct Climb {
+struct Climb<'a> {
+    folder: Option<&'a FilePath>,
+    database: Option<&'a Database>,
     plan: ProbePlan,
     stop: Arc<AtomicBool>,
     progress: Progress,
@@ -167,17 +170,12 @@ struct Climb {
     rungs: Vec<Rung>,
 }
 
-impl Climb {
+impl Climb<'_> {
     /// What changes with time meets each rung.
-    fn all(
-        &mut self,
-        folder: Option<&FilePath>,
-        database: Option<&Database>,
-        repeats: u32,
-    ) -> Result<(), Failure> {
-        let paths = match self.scratch(folder, database) {
+    fn all(&mut self, repeats: u32) -> Result<(), Failure> {
+        let paths = match self.scratch() {
             // The database's own rungs need no folder that this account may write to.
-            Err(why) if folder.is_none() && !why.is_interruption() => {
+            Err(why) if self.folder.is_none() && !why.is_interruption() => {
                 let impossible = |path| Rung::impossible(Path::Without(path), &why.text());
                 self.rungs.extend(ReadPath::ALL.map(impossible));
                 self.of /= 2;
@@ -189,7 +187,7 @@ impl Climb {
             for (paths, read) in paths.iter().flat_map(|paths| ReadPath::ALL.map(|read| (paths, read))) {
                 self.without_database(paths, read)?;
             }
-            let Some(database) = database else { continue };
+            let Some(database) = self.database else { continue };
             let past_cache = self.past_cache(database)?;
             self.rungs.push(past_cache);
             self.run(database, Path::BufferCache)?;
@@ -199,12 +197,8 @@ impl Climb {
     }
 
     /// The default place is beside the data.
-    fn scratch(
-        &mut self,
-        folder: Option<&FilePath>,
-        database: Option<&Database>,
-    ) -> Result<Option<PathProbe>, Failure> {
-        self.plan.dir = match (folder, database) {
+    fn scratch(&mut self) -> Result<Option<PathProbe>, Failure> {
+        self.plan.dir = match (self.folder, self.database) {
             (Some(folder), _) => folder.to_owned(),
             (None, Some(database)) => database.folder(&self.stop).map_err(Failure::failed)?,
             (None, None) => return Ok(None),

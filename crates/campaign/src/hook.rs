@@ -5,6 +5,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use slob_host::{ProgramGroup, Waited};
 use strum::{Display, IntoStaticStr, VariantArray};
 
@@ -52,30 +53,29 @@ impl Hook {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A line for the shell, or a program and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum CommandLine {
     Shell(String),
-    Program(String, Vec<String>),
+    Program(Vec<String>),
 }
 
 impl CommandLine {
-    pub fn program(words: &[String]) -> Option<Self> {
-        let (program, arguments) = words.split_first()?;
-        Some(Self::Program(program.clone(), arguments.to_vec()))
-    }
-
     pub fn is_empty(&self) -> bool {
-        let (Self::Shell(name) | Self::Program(name, _)) = self;
-        name.trim().is_empty()
+        match self {
+            Self::Shell(name) => name.trim().is_empty(),
+            Self::Program(words) => words.first().is_none_or(|name| name.trim().is_empty()),
+        }
     }
 
     fn command(&self) -> Command {
-        let (program, arguments) = match self {
-            Self::Shell(line) => ("sh", &["-c".to_owned(), line.clone()][..]),
-            Self::Program(program, arguments) => (program.as_str(), arguments.as_slice()),
+        let words = match self {
+            Self::Shell(line) => &["sh".to_owned(), "-c".to_owned(), line.clone()][..],
+            Self::Program(words) => words.as_slice(),
         };
-        let mut command = Command::new(program);
-        command.args(arguments);
+        let mut command = Command::new(words.first().map_or("", String::as_str));
+        command.args(words.iter().skip(1));
         command
     }
 }
@@ -84,10 +84,10 @@ impl fmt::Display for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shell(line) => f.write_str(line),
-            Self::Program(program, arguments) => {
-                f.write_str(program)?;
+            Self::Program(words) => {
+                f.write_str(words.first().map_or("", String::as_str))?;
                 let plain = |word: &String| !word.is_empty() && !word.contains([' ', '"', '\\']);
-                arguments.iter().try_for_each(|word| match plain(word) {
+                words.iter().skip(1).try_for_each(|word| match plain(word) {
                     true => write!(f, " {word}"),
                     false => write!(f, " {word:?}"),
                 })
@@ -116,14 +116,14 @@ mod tests {
     fn a_program_gets_its_arguments_as_they_are() {
         let folder = tempfile::tempdir().unwrap();
         let odd = folder.path().join("a $(touch b); 'c'").display().to_string();
-        let command = CommandLine::program(&["touch".into(), odd.clone()]).unwrap();
+        let command = CommandLine::Program(vec!["touch".into(), odd.clone()]);
         assert_eq!(command.to_string(), format!("touch {odd:?}"));
         let hook = Hook { command, timeout: Duration::from_secs(60) };
         hook.call(&[], &AtomicBool::new(false)).unwrap();
         let names: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert_eq!(names, [std::path::PathBuf::from(odd)]);
-        let none = CommandLine::program(&["no-such-program-anywhere".into()]).unwrap();
+        let none = CommandLine::Program(vec!["no-such-program-anywhere".into()]);
         let hook = Hook { command: none, timeout: Duration::from_secs(60) };
         assert!(matches!(hook.call(&[], &AtomicBool::new(false)), Err(HookError::Start(_))));
     }

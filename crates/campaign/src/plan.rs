@@ -248,15 +248,8 @@ struct RawModel {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum RawHook {
-    Command(RawCommand),
-    Timed { run: RawCommand, timeout: Scalar },
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(untagged)]
-enum RawCommand {
-    Line(String),
-    Words(Vec<String>),
+    Command(CommandLine),
+    Timed { run: CommandLine, timeout: Scalar },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -435,19 +428,15 @@ impl Checks<'_> {
             RawHook::Command(command) => (command, DEFAULT_TIMEOUT.to_owned()),
             RawHook::Timed { run, timeout } => (run, timeout.text()),
         };
-        let command = match command {
-            RawCommand::Line(line) => Some(CommandLine::Shell(line.clone())),
-            RawCommand::Words(words) => CommandLine::program(words),
-        };
-        let Some(command) = command.filter(|command| !command.is_empty()) else {
+        if command.is_empty() {
             self.bad(place, key, "", "a line for the shell, or a list of a program and its arguments");
             return None;
-        };
+        }
         let parsed = parse_time(TIMEOUT, &timeout);
         if parsed.is_none() {
             self.bad(place, "timeout", &timeout, &TIMEOUT.permitted());
         }
-        Some(Hook { command, timeout: parsed? })
+        Some(Hook { command: command.clone(), timeout: parsed? })
     }
 
     /// Without names all defined models count; without any, `read`.

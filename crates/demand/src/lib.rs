@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod awr;
-mod calibration;
 mod demand;
 mod figure;
 mod fit;
@@ -31,10 +30,9 @@ mod timetable;
 #[path = "tests/untrusted.rs"]
 mod untrusted;
 
-pub use calibration::{CALIBRATION_RUNS, Calibrated, calibrate};
 pub use demand::{At, By, Choice, ChoiceError, Demand, NotModelled, ReadsAre, not_modelled};
 pub use figure::{Figure, Figures, Kind};
-pub use fit::{Aim, Fit, FitLine, TOLERANCE_PERCENT, compare};
+pub use fit::{Aim, CALIBRATION_RUNS, Calibrated, Fit, FitLine, TOLERANCE_PERCENT, calibrate, compare};
 pub use goal::{DemandError, Goal, LoadedTarget, Pairs, Runs, Target};
 pub use headroom::{HeadroomResult, HeadroomSearched, find_headroom};
 pub use knee::{CurvePoint, KneeOptions, KneeResult, Levels, find_knee};

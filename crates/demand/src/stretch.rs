@@ -95,12 +95,6 @@ impl Slot {
     }
 }
 
-impl Stretch {
-    pub fn seconds(&self) -> f64 {
-        self.slots.last().map_or(0.0, |last| last.from_s + last.seconds)
-    }
-}
-
 fn notes(slots: &[Slot], by: By, at_point: &Figures) -> Vec<String> {
     const FIGURES: [(&str, Figure); 4] = [
         ("logical reads", Figure::LogicalReads),
@@ -175,7 +169,7 @@ mod tests {
         let day = stretch(&profile(&reads), None, 24.0).unwrap();
         let shares: Vec<f64> = day.slots.iter().map(|slot| slot.share).collect();
         assert_eq!(shares, [0.25, 1.0, 0.5]);
-        assert_eq!(day.seconds(), 3.0 * 3600.0);
+        assert_eq!((day.slots[2].from_s, day.slots[2].seconds), (7200.0, 3600.0));
         // Growth is of the demand and of what it is compared with.
         assert_eq!(day.slots[1].production.as_ref().unwrap().figures.reads(), Some(800.0));
         assert!(
