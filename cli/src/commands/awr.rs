@@ -133,7 +133,7 @@ fn read_file<T>(path: &Path, scope: Scope, keep: &impl Fn(Named) -> T) -> ReadFi
         file.reports = nth;
         let read = report.unwrap_or_else(|error| {
             file.errors.push(format!("{}: {error}", part_of_file(&name, nth)));
-            error.read()
+            error.read
         });
         file.kept.extend(read.into_iter().map(|report| keep(Named::new(name.clone(), report).nth(nth))));
     }

@@ -107,7 +107,13 @@ impl Called {
     /// Succeeds, and prints all these words.
     #[track_caller]
     pub(crate) fn prints(self, words: &[&str]) -> Self {
-        let called = self.success();
+        self.prints_and_exits(0, words)
+    }
+
+    /// Exits with that code, and prints all these words.
+    #[track_caller]
+    pub(crate) fn prints_and_exits(self, code: i32, words: &[&str]) -> Self {
+        let called = self.exits(code);
         assert_contains(&called.stdout, words);
         called
     }

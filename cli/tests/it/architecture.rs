@@ -5,9 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
-}
+use crate::common::workspace;
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -74,7 +72,7 @@ fn d() {}
 }
 
 pub(crate) fn sources(folder: &str) -> Vec<PathBuf> {
-    let rooms = fs::read_dir(root().join(folder)).unwrap();
+    let rooms = fs::read_dir(workspace(folder)).unwrap();
     rooms.map(|room| room.unwrap().path().join("src")).filter(|path| path.is_dir()).collect()
 }
 
@@ -92,12 +90,12 @@ fn arrows(design: &str) -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn arrows_between_rooms_are_those_of_the_design() {
-    let design = fs::read_to_string(root().join("docs/design.md")).unwrap();
+    let design = fs::read_to_string(workspace("docs/design.md")).unwrap();
     let allowed = arrows(&design);
     assert!(allowed.len() > 10, "{allowed:?}");
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(root())
+        .current_dir(workspace(""))
         .output()
         .unwrap();
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -121,7 +119,7 @@ fn arrows_between_rooms_are_those_of_the_design() {
 
 fn is_about_awr(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_string_lossy();
-    path.starts_with(root().join("crates/awr")) || name == "awr.rs" || name.starts_with("awr_")
+    path.starts_with(workspace("crates/awr")) || name == "awr.rs" || name.starts_with("awr_")
 }
 
 #[test]
@@ -131,10 +129,10 @@ fn engines_are_named_only_in_their_folders_and_in_the_registry() {
         .map(|path| path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned())
         .collect();
     let mut files: Vec<PathBuf> = sources("crates").iter().flat_map(|folder| rust_files(folder)).collect();
-    files.extend(rust_files(&root().join("cli/src")));
+    files.extend(rust_files(&workspace("cli/src")));
     // Wherever this project itself lies.
     let is_test = |path: &Path| {
-        let path = path.strip_prefix(root()).unwrap();
+        let path = path.strip_prefix(workspace("")).unwrap();
         path.starts_with("crates/testing") || path.to_string_lossy().contains("tests")
     };
     files.retain(|path| !path.ends_with("registry.rs") && !is_test(path));
@@ -162,7 +160,7 @@ fn engines_are_named_only_in_their_folders_and_in_the_registry() {
 #[test]
 fn the_parameters_document_is_that_of_the_table() {
     let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["conf", "--markdown"]).output().unwrap();
-    let document = fs::read_to_string(root().join("docs/reference/parameters.md")).unwrap();
+    let document = fs::read_to_string(workspace("docs/reference/parameters.md")).unwrap();
     assert!(
         document == String::from_utf8(output.stdout).unwrap(),
         "docs/reference/parameters.md is stale: write it anew with `slob conf --markdown > docs/reference/parameters.md`"
@@ -183,7 +181,7 @@ fn generated_among_the_verdicts(flag: &str, least_lines: usize) {
     let output = Command::new(env!("CARGO_BIN_EXE_slob")).args(["report", flag]).output().unwrap();
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(table.lines().count() >= least_lines, "{table}");
-    let document = fs::read_to_string(root().join("docs/reference/verdicts.md")).unwrap();
+    let document = fs::read_to_string(workspace("docs/reference/verdicts.md")).unwrap();
     let stale =
         || format!("docs/reference/verdicts.md is stale: put the output of `slob report {flag}` into it");
     assert!(document.contains(&table), "{}", stale());
@@ -192,7 +190,7 @@ fn generated_among_the_verdicts(flag: &str, least_lines: usize) {
 /// A user of the original kit finds each key of its `slob.conf`, and what became of it.
 #[test]
 fn the_keys_of_the_original_are_all_in_the_table_for_those_who_come_from_it() {
-    let document = fs::read_to_string(root().join("docs/how-to/slob-kit.md")).unwrap();
+    let document = fs::read_to_string(workspace("docs/how-to/slob-kit.md")).unwrap();
     let table: String = document.lines().filter(|line| line.starts_with("| ")).collect();
     let keys = "UPDATE_PCT SCAN_PCT RUN_TIME WORK_LOOP SCALE SCAN_TABLE_SZ WORK_UNIT REDO_STRESS LOAD_PARALLEL_DEGREE \
                 THREADS_PER_SCHEMA DATABASE_STATISTICS_TYPE DO_HOTSPOT HOTSPOT_MB HOTSPOT_OFFSET_MB HOTSPOT_FREQUENCY \
@@ -210,8 +208,8 @@ const UNSAFE_ROOMS: [&str; 3] = ["crates/host", "crates/trace", "engines/sqlite"
 fn unsafe_code_is_in_three_rooms_alone() {
     let folders = ["crates", "engines"].iter().flat_map(|folder| sources(folder));
     let mut seen = 0;
-    for source in folders.chain([root().join("cli/src")]) {
-        if UNSAFE_ROOMS.iter().any(|room| source == root().join(room).join("src")) {
+    for source in folders.chain([workspace("cli/src")]) {
+        if UNSAFE_ROOMS.iter().any(|room| source == workspace(room).join("src")) {
             continue;
         }
         let file =
@@ -227,7 +225,7 @@ fn unsafe_code_is_in_three_rooms_alone() {
 #[test]
 fn every_unsafe_block_says_why_it_is_sound() {
     let mut files = Vec::new();
-    ["crates", "engines", "cli"].iter().for_each(|folder| files.extend(rust_files(&root().join(folder))));
+    ["crates", "engines", "cli"].iter().for_each(|folder| files.extend(rust_files(&workspace(folder))));
     let mut blocks = 0;
     for path in files.iter().filter(|path| !path.ends_with("architecture.rs")) {
         let text = fs::read_to_string(path).unwrap();
@@ -242,7 +240,7 @@ fn every_unsafe_block_says_why_it_is_sound() {
         }
     }
     assert!(blocks > 50, "only {blocks} blocks were found");
-    for folder in ["crates", "engines"].map(|folder| root().join(folder)) {
+    for folder in ["crates", "engines"].map(|folder| workspace(folder)) {
         for room in fs::read_dir(folder).unwrap() {
             let manifest = fs::read_to_string(room.unwrap().path().join("Cargo.toml")).unwrap();
             assert!(manifest.contains("[lints]\nworkspace = true"), "{manifest}");

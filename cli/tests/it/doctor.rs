@@ -57,15 +57,8 @@ fn the_doctor_sees_a_server_in_a_container_as_a_run_does() {
     {
         let page = doctor(&bench.folder, Some(&sshd), format!("--observe {observe}")).success().stdout;
         let seen = of_host(&page);
-        assert_contains(
-            seen,
-            &[
-                found,
-                &format!("'postgres', {found}"),
-                "free on the file system of the data",
-                &format!("OBSERVE={observe}"),
-            ],
-        );
+        let (process, by) = (format!("'postgres', {found}"), format!("OBSERVE={observe}"));
+        assert_contains(seen, &[&process, "free on the file system of the data", &by]);
         assert!(page.contains("a run can start") && !seen.contains("CPU frequency"), "{page}");
         assert_eq!(seen.contains("answers on localhost"), observe.starts_with("ssh"), "{page}");
     }
@@ -113,8 +106,7 @@ fn a_host_that_can_not_be_seen_is_a_warning_with_its_remedy() {
     for (observe, words) in
         [("pid:4194303", "no process 4194303"), ("auto,none", "2 observers for 1 endpoints")]
     {
-        let refused = far(observe);
-        assert!(refused.code == 1 && refused.stdout.contains(words), "{} {}", refused.stdout, refused.stderr);
+        far(observe).prints_and_exits(1, &[words]);
     }
 }
 
@@ -161,9 +153,7 @@ fn a_remedy_keeps_the_flags_of_the_call() {
 fn an_account_that_may_not_load_is_a_problem_with_the_statement_that_helps() {
     let Some(bench) = mariadb(&[]) else { return };
     let problem = |target: &str, words: &[&str]| {
-        let called = bench.folder.slob(format!("doctor --target '{target}'"));
-        assert_eq!(called.code, 1, "{}", called.stdout);
-        assert_contains(&called.stdout, words);
+        bench.folder.slob(format!("doctor --target '{target}'")).prints_and_exits(1, words);
     };
     let server: &MariaDb = &bench.server;
     server.sql("CREATE USER poor@'127.0.0.1'");
@@ -190,21 +180,14 @@ fn an_account_that_may_not_load_is_a_problem_with_the_statement_that_helps() {
 fn a_role_and_a_database_that_are_missing_come_with_their_statements() {
     let Some(bench) = small() else { return };
     let problem = |from: &str, to: &str, words: &[&str]| {
-        let called = doctor(&bench.folder, None, format!("--target {}", bench.target.replace(from, to)));
-        assert_eq!(called.code, 1, "{}", called.stdout);
-        assert_contains(&called.stdout, words);
+        let target = bench.target.replace(from, to);
+        doctor(&bench.folder, None, format!("--target {target}")).prints_and_exits(1, words);
     };
-    problem(
-        "/slob",
-        "/postgres",
-        &["PROBLEM  Account", "GRANT CREATE ON DATABASE \"postgres\" TO \"plain\""],
-    );
+    let grant = "GRANT CREATE ON DATABASE \"postgres\" TO \"plain\"";
+    problem("/slob", "/postgres", &["PROBLEM  Account", grant]);
     problem("/slob", "/none", &["CREATE DATABASE \"none\" OWNER \"plain\""]);
-    problem(
-        "plain@",
-        "nobody@",
-        &["CREATE ROLE \"nobody\" LOGIN", "CREATE DATABASE \"slob\" OWNER \"nobody\""],
-    );
+    let statements = ["CREATE ROLE \"nobody\" LOGIN", "CREATE DATABASE \"slob\" OWNER \"nobody\""];
+    problem("plain@", "nobody@", &statements);
     let page = doctor(&bench.folder, None, format!("--target {}", bench.target)).success().stdout;
     assert!(page.contains("ok       Account"), "{page}");
     // A scratch file among the server's own files would be in its backups.

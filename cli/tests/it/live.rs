@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{Folder, SLOB};
+use crate::common::{Folder, SLOB, installed};
 use rstest::rstest;
 
 /// Far more than anything needs.
@@ -18,14 +18,16 @@ struct Tmux<'a> {
 }
 
 impl<'a> Tmux<'a> {
-    fn start(folder: &'a Folder, (columns, rows): (u16, u16)) -> Self {
+    /// A shell in the folder, on a terminal of this size. `None`, with a line on stderr, without tmux.
+    fn start_or_skip(folder: &'a Folder, (columns, rows): (u16, u16)) -> Option<Self> {
+        installed("tmux", "-V")?;
         let tmux = Self { folder };
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let shell = ["new-session", "-d", "-x", &columns, "-y", &rows, "env", "PS1=ready> ", "sh"];
         let started = tmux.call(&shell);
         assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
         tmux.until("the shell's prompt", |screen| screen.contains("ready>"));
-        tmux
+        Some(tmux)
     }
 
     fn call(&self, arguments: &[&str]) -> Output {
@@ -74,20 +76,6 @@ impl Drop for Tmux<'_> {
     }
 }
 
-/// With CI=true it must be.
-#[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
-fn tmux_is_installed() -> bool {
-    let is_there = Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
-    if !is_there {
-        assert!(
-            std::env::var("CI").as_deref() != Ok("true"),
-            "no tmux: .ci/install-test-servers installs it"
-        );
-        eprintln!("skipped: tmux is not installed (Debian: apt-get install tmux)");
-    }
-    is_there
-}
-
 /// True once the window has begun: a run that ends while its sessions connect leaves no record.
 fn shows_figures(screen: &str) -> bool {
     ["slob run", "p99", "CPU"].iter().all(|word| screen.contains(word))
@@ -105,11 +93,8 @@ fn assert_fits(screen: &str, (columns, rows): (u16, u16)) {
 #[case::small((80, 24))]
 #[case::large((200, 50))]
 fn a_run_is_shown_ends_with_q_and_gives_the_terminal_back(#[case] size: (u16, u16)) {
-    if !tmux_is_installed() {
-        return;
-    }
     let folder = Folder::loaded(2, "8M");
-    let tmux = Tmux::start(&folder, size);
+    let Some(tmux) = Tmux::start_or_skip(&folder, size) else { return };
     tmux.say(&format!("{SLOB} run -s 2 -t 2 --run-time 600 --update-pct 10; echo code $?"));
     let screen = tmux.until("dashboard", shows_figures);
     assert_fits(&screen, size);
@@ -187,11 +172,8 @@ fn assert_is_given_back(tmux: &Tmux<'_>) {
 
 #[test]
 fn ctrl_c_ends_a_run_gracefully() {
-    if !tmux_is_installed() {
-        return;
-    }
     let folder = Folder::loaded(1, "8M");
-    let tmux = Tmux::start(&folder, (80, 24));
+    let Some(tmux) = Tmux::start_or_skip(&folder, (80, 24)) else { return };
     tmux.say(&format!("{SLOB} run 1 --run-time 600"));
     tmux.until("dashboard", shows_figures);
     tmux.key("C-c");
@@ -202,11 +184,8 @@ fn ctrl_c_ends_a_run_gracefully() {
 
 #[test]
 fn with_plain_or_on_a_dumb_terminal_there_are_lines() {
-    if !tmux_is_installed() {
-        return;
-    }
     let folder = Folder::loaded(1, "8M");
-    let tmux = Tmux::start(&folder, (120, 40));
+    let Some(tmux) = Tmux::start_or_skip(&folder, (120, 40)) else { return };
     for (number, call) in
         [format!("{SLOB} run 1 --run-time 3 --plain"), format!("TERM=dumb {SLOB} run 1 --run-time 3")]
             .iter()
@@ -239,11 +218,8 @@ echo $code >code.new; mv code.new code
 #[case::with_a_dashboard("")]
 #[case::with_lines("--plain")]
 fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c(#[case] flag: &str) {
-    if !tmux_is_installed() {
-        return;
-    }
     let folder = Folder::loaded(1, "8M");
-    let tmux = Tmux::start(&folder, (80, 24));
+    let Some(tmux) = Tmux::start_or_skip(&folder, (80, 24)) else { return };
     folder.write("watch", WATCH);
     tmux.say(&format!("sh ./watch {SLOB} run 1 --run-time 600 {flag}"));
     tmux.until("figures", |screen| screen.contains("op/s") || shows_figures(screen));
@@ -262,11 +238,8 @@ fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c(#[case] flag: &str) {
 
 #[test]
 fn a_load_is_shown() {
-    if !tmux_is_installed() {
-        return;
-    }
     let folder = Folder::new();
-    let tmux = Tmux::start(&folder, (80, 24));
+    let Some(tmux) = Tmux::start_or_skip(&folder, (80, 24)) else { return };
     // Long enough to be seen: the display waits until a load is worth one.
     let load = "setup --target sqlite:./d --scale 256M --load-parallel-degree 1 16";
     tmux.say(&format!("{SLOB} {load}"));
@@ -280,11 +253,8 @@ fn a_load_is_shown() {
 
 #[test]
 fn a_bar_is_of_characters_that_the_locale_has() {
-    if !tmux_is_installed() {
-        return;
-    }
     let folder = Folder::new();
-    let tmux = Tmux::start(&folder, (80, 24));
+    let Some(tmux) = Tmux::start_or_skip(&folder, (80, 24)) else { return };
     for (locale, full) in [("C", '#'), ("C.UTF-8", '█')] {
         tmux.say(&format!(
             "clear; LC_ALL={locale} {SLOB} probe . --size-mb 16 --seconds 1 --sessions 1,2 --depths 4"

@@ -24,7 +24,6 @@ const HIDDEN_WAITS: f64 = 100.0;
 const IDLE_PERCENT: f64 = 5.0;
 /// CPU is the limit from this share of the host's CPUs on.
 const CPU_BOUND_PERCENT: f64 = 80.0;
-/// Longer intervals average over too much.
 const LONG_HOURS: f64 = 4.0;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -88,10 +87,6 @@ pub enum Weight {
 impl Weight {
     pub fn word(self) -> &'static str {
         self.into()
-    }
-
-    fn warning(self, text: impl Into<String>) -> Warning {
-        Warning { weight: self, text: text.into(), is_general: false }
     }
 }
 
@@ -337,33 +332,42 @@ fn files(report: &Report, of: fn(&FileIo) -> Option<Figure>) -> [Option<Figure>;
     })
 }
 
+macro_rules! warning {
+    ($condition:expr, $weight:ident, $($text:tt)+) => {
+        ($condition).then(|| Warning { weight: Weight::$weight, text: format!($($text)+), is_general: false })
+    };
+}
+
 fn warnings(named: &Named) -> Vec<Warning> {
     let report = &named.report;
-    let mut warnings = Vec::new();
-    warnings.extend(idle(named));
-    warnings.extend(restart(report));
-    warnings.extend(cpu_of_host(report));
-    warnings.extend(cpu_beyond_db_time(report));
-    warnings.extend(busy_host(report));
-    warnings.extend(blocks_and_requests(report));
-    warnings.extend(two_peaks(report));
-    if !report.io_by_function.is_empty() && !has_all_writes(report) {
-        warnings.push(Weight::Note.warning(
-            "IOStat by Function has no total here, and no line of DBWR or of LGWR: its writes are not all writes, and are not compared",
-        ));
-    }
-    if report.units_were_restored {
-        warnings.push(Weight::Note.warning(
-            "IOStat's data per second has lost its unit, as text of 11.2 prints it: it was found again by Data / elapsed",
-        ));
-    }
+    let lacks_writes = !report.io_by_function.is_empty() && !has_all_writes(report);
+    let first = [
+        idle(named),
+        restart(report),
+        cpu_of_host(report),
+        cpu_beyond_db_time(report),
+        busy_host(report),
+        blocks_and_requests(report),
+        two_peaks(report),
+        warning!(
+            lacks_writes,
+            Note,
+            "IOStat by Function has no total here, and no line of DBWR or of LGWR: its writes are not all writes, and are not compared"
+        ),
+        warning!(
+            report.units_were_restored,
+            Note,
+            "IOStat's data per second has lost its unit, as text of 11.2 prints it: it was found again by Data / elapsed"
+        ),
+    ];
+    let mut warnings: Vec<Warning> = first.into_iter().flatten().collect();
     warnings.extend(parts_beyond_the_whole(report));
     warnings.extend(more_physical_than_logical(report));
     warnings.extend(percentages(report));
     warnings.extend(timeouts(report));
     warnings.extend(histograms(report));
     warnings.extend(long_interval(report));
-    warnings.extend(report.notes.iter().map(|text| Weight::Note.warning(text.as_str())));
+    warnings.extend(report.notes.iter().filter_map(|text| warning!(true, Note, "{text}")));
     warnings
 }
 
@@ -371,66 +375,71 @@ fn idle(named: &Named) -> Option<Warning> {
     let active = db_time_per_s(&named.report)?.value;
     if let Some(sessions) = named.sessions().filter(|sessions| *sessions > 0) {
         let idle = 100.0 * (1.0 - active / f64::from(sessions));
-        return (idle > IDLE_PERCENT).then(|| {
-            Weight::Doubt.warning(format!(
-                "of {sessions} sessions (by the file's name) {active:.1} were active on average: they were idle for {idle:.0} % of the \
-                 time, which lowers rates per second as much"
-            ))
-        });
+        return warning!(
+            idle > IDLE_PERCENT,
+            Doubt,
+            "of {sessions} sessions (by the file's name) {active:.1} were active on average: they were idle for {idle:.0} % of the \
+             time, which lowers rates per second as much"
+        );
     }
     // With fewer than one session on average, the instance was idle for the rest.
     let idle = 100.0 * (1.0 - active);
-    (idle > IDLE_PERCENT).then(|| {
-        Weight::Doubt.warning(format!(
-            "idle for at least {idle:.1} % of the interval: {active:.3} sessions were active on average, but rates are divided by \
-             the whole interval"
-        ))
-    })
+    warning!(
+        idle > IDLE_PERCENT,
+        Doubt,
+        "idle for at least {idle:.1} % of the interval: {active:.3} sessions were active on average, but rates are divided by the \
+         whole interval"
+    )
 }
 
 /// A start of the instance resets its counters.
 fn restart(report: &Report) -> Option<Warning> {
     let (started, begin) = report.database.started.zip(report.interval.begin_time())?;
     let precision_s = if report.database.started_to_the_minute { 60.0 } else { 3600.0 };
-    (started.duration_since(begin).as_secs_f64() > precision_s).then(|| {
-        Weight::Impossible.warning(format!(
-            "the instance was started at {started}, after the first snapshot ({begin}): counters were reset within the interval"
-        ))
-    })
+    warning!(
+        started.duration_since(begin).as_secs_f64() > precision_s,
+        Impossible,
+        "the instance was started at {started}, after the first snapshot ({begin}): counters were reset within the interval"
+    )
 }
 
 fn cpu_of_host(report: &Report) -> Option<Warning> {
     let possible = report.cpus()? * report.elapsed_s()?;
-    let used = report.db_cpu_s()?.value
-        + report.time_model_s("background cpu time").map_or(0.0, |figure| figure.value);
-    match 100.0 * used / possible {
+    let background = report.time_model_s("background cpu time");
+    let used = report.db_cpu_s()?.value + background.map_or(0.0, |figure| figure.value);
+    let percent = 100.0 * used / possible;
+    let beyond = warning!(
         // Neither rounding nor snapshots taken one after the other explain so much.
-        percent if percent > 110.0 => Some(Weight::Impossible.warning(format!(
-            "the database used {used:.0} s of CPU, but the host's CPUs had only {possible:.0} s"
-        ))),
-        percent if percent > CPU_BOUND_PERCENT => Some(Weight::Doubt.warning(format!(
-            "the database kept {percent:.0} % of the host's CPUs busy: CPU was the limit, and waits are longer for it"
-        ))),
-        _ => None,
-    }
+        percent > 110.0,
+        Impossible,
+        "the database used {used:.0} s of CPU, but the host's CPUs had only {possible:.0} s"
+    );
+    let bound = warning!(
+        percent > CPU_BOUND_PERCENT,
+        Doubt,
+        "the database kept {percent:.0} % of the host's CPUs busy: CPU was the limit, and waits are longer for it"
+    );
+    beyond.or(bound)
 }
 
 fn cpu_beyond_db_time(report: &Report) -> Option<Warning> {
     let (cpu, time) = (report.db_cpu_s()?, report.db_time_s()?);
-    (cpu.value > time.value + time.resolution + cpu.resolution).then(|| {
-        Weight::Note.warning(format!(
-            "DB CPU ({:.1} s) exceeds DB time ({:.1} s): calls that had not ended count in one and not the other",
-            cpu.value, time.value
-        ))
-    })
+    warning!(
+        cpu.value > time.value + time.resolution + cpu.resolution,
+        Note,
+        "DB CPU ({:.1} s) exceeds DB time ({:.1} s): calls that had not ended count in one and not the other",
+        cpu.value,
+        time.value
+    )
 }
 
 fn busy_host(report: &Report) -> Option<Warning> {
     let busy = 100.0 - report.host_cpu.as_ref()?.idle_percent?.value;
-    (busy > 90.0).then(|| {
-        Weight::Doubt
-            .warning(format!("the host's CPUs were {busy:.0} % busy: every wait includes waiting for a CPU"))
-    })
+    warning!(
+        busy > 90.0,
+        Doubt,
+        "the host's CPUs were {busy:.0} % busy: every wait includes waiting for a CPU"
+    )
 }
 
 fn blocks_and_requests(report: &Report) -> Option<Warning> {
@@ -442,55 +451,48 @@ fn blocks_and_requests(report: &Report) -> Option<Warning> {
     let requests = report.statistic_per_s("physical read IO requests")?.value;
     let all = report.statistic_per_s("physical read total IO requests");
     let all = all.map(|all| format!(", and {}/s with those of the instance itself", rate(all.value)));
-    (requests > 0.0 && blocks > 0.0).then(|| {
-        let text = format!(
-            "'Physical reads' are blocks, not requests: {} blocks/s were read in {} requests/s{} ({:.2} blocks each)",
-            rate(blocks),
-            rate(requests),
-            all.unwrap_or_default(),
-            blocks / requests
-        );
-        Warning { is_general: true, ..Weight::Note.warning(text) }
-    })
+    let warning = warning!(
+        requests > 0.0 && blocks > 0.0,
+        Note,
+        "'Physical reads' are blocks, not requests: {} blocks/s were read in {} requests/s{} ({:.2} blocks each)",
+        rate(blocks),
+        rate(requests),
+        all.as_deref().unwrap_or_default(),
+        blocks / requests
+    )?;
+    Some(Warning { is_general: true, ..warning })
 }
 
 fn two_peaks(report: &Report) -> Option<Warning> {
     let event = single_block_read(report)?;
-    let peaks = report.histogram(&event.name)?.two_peaks()?;
-    Some(Weight::Doubt.warning(format!(
-        "the mean of '{}', {}, hides two kinds of waits: {}",
-        event.name,
-        duration(event.mean_us()?.known()?),
-        peaks.words(&event.name),
-    )))
+    let words = report.histogram(&event.name)?.two_peaks()?.words(&event.name);
+    let mean = duration(event.mean_us()?.known()?);
+    warning!(true, Doubt, "the mean of '{}', {mean}, hides two kinds of waits: {words}", event.name)
 }
 
 fn parts_beyond_the_whole(report: &Report) -> impl Iterator<Item = Warning> {
-    let pairs = [
-        ("physical read IO requests", "physical read total IO requests"),
-        ("physical write IO requests", "physical write total IO requests"),
-        ("physical read bytes", "physical read total bytes"),
-        ("physical write bytes", "physical write total bytes"),
-    ];
-    pairs.into_iter().filter_map(|(application, all)| {
-        let (part, whole) = (report.statistic_total(application)?, report.statistic_total(all)?);
-        (part.value > whole.value * 1.01 + whole.resolution).then(|| {
-            Weight::Impossible.warning(format!(
-                "'{application}' ({:.0}) exceeds '{all}' ({:.0}), of which it is a part",
-                part.value, whole.value
-            ))
-        })
+    let parts = [("read", "IO requests"), ("write", "IO requests"), ("read", "bytes"), ("write", "bytes")];
+    parts.into_iter().filter_map(|(side, what)| {
+        let (application, all) = (format!("physical {side} {what}"), format!("physical {side} total {what}"));
+        let (part, whole) = (report.statistic_total(&application)?, report.statistic_total(&all)?);
+        warning!(
+            part.value > whole.value * 1.01 + whole.resolution,
+            Impossible,
+            "'{application}' ({:.0}) exceeds '{all}' ({:.0}), of which it is a part",
+            part.value,
+            whole.value
+        )
     })
 }
 
 fn more_physical_than_logical(report: &Report) -> Option<Warning> {
     let (physical, logical) = (PHYSICAL_READS.per_s(report)?.value, LOGICAL_READS.per_s(report)?.value);
-    (physical > logical * 1.05 + 1.0).then(|| {
-        Weight::Doubt.warning(format!(
-            "more blocks were read physically ({physical:.0}/s) than logically ({logical:.0}/s): direct reads of temporary segments \
-             or LOBs"
-        ))
-    })
+    warning!(
+        physical > logical * 1.05 + 1.0,
+        Doubt,
+        "more blocks were read physically ({physical:.0}/s) than logically ({logical:.0}/s): direct reads of temporary segments or \
+         LOBs"
+    )
 }
 
 /// With more parses than executions, 'Execute to Parse %' is negative.
@@ -498,12 +500,11 @@ fn percentages(report: &Report) -> impl Iterator<Item = Warning> {
     report.efficiency.iter().filter_map(|line| {
         let percent = line.percent?.value;
         let least = if line.name == "Execute to Parse %" { f64::NEG_INFINITY } else { 0.0 };
-        (!(least..=100.0).contains(&percent)).then(|| {
-            // Counters are read one after the other. CPU time of parsing is rounded up.
-            let is_near = percent > -1.0 && percent < 101.0 || line.name.starts_with("Parse CPU");
-            let weight = if is_near { Weight::Note } else { Weight::Impossible };
-            weight.warning(format!("'{}' is {percent} %, which is impossible", line.name))
-        })
+        let is_possible = (least..=100.0).contains(&percent);
+        let warning = warning!(!is_possible, Note, "'{}' is {percent} %, which is impossible", line.name)?;
+        // Counters are read one after the other. CPU time of parsing is rounded up.
+        let is_near = percent > -1.0 && percent < 101.0 || line.name.starts_with("Parse CPU");
+        Some(if is_near { warning } else { Warning { weight: Weight::Impossible, ..warning } })
     })
 }
 
@@ -511,35 +512,34 @@ fn timeouts(report: &Report) -> impl Iterator<Item = Warning> {
     let lists =
         [&report.foreground_events, &report.background_events, &report.all_events, &report.wait_classes];
     lists.into_iter().flatten().filter_map(|event| {
-        let percent = event.timeouts_percent.filter(|percent| percent.value > 100.0)?.value;
-        let text = format!("{percent} % of the waits '{}' timed out, which is impossible", event.name);
-        Some(Weight::Impossible.warning(text))
+        let (percent, name) = (event.timeouts_percent?.value, &event.name);
+        warning!(
+            percent > 100.0,
+            Impossible,
+            "{percent} % of the waits '{name}' timed out, which is impossible"
+        )
     })
 }
 
-fn histograms(report: &Report) -> Vec<Warning> {
+fn histograms(report: &Report) -> impl Iterator<Item = Warning> {
     let large = report.histograms.iter().filter(|own| own.waits.is_some_and(|waits| waits.value >= 100.0));
     let sums = large.filter_map(|own| {
         let sum: f64 = own.buckets.iter().map(|bucket| bucket.percent.value).sum();
-        ((sum - 100.0).abs() > 2.0)
-            .then(|| Weight::Doubt.warning(format!("the histogram of '{}' adds up to {sum:.1} %", own.event)))
+        let is_off = (sum - 100.0).abs() > 2.0;
+        warning!(is_off, Doubt, "the histogram of '{}' adds up to {sum:.1} %", own.event)
     });
-    let cut = report.histograms.iter().find(|own| own.waits_were_cut).map(|own| {
-        Weight::Note.warning(format!(
-            "total waits of histograms have lost their unit, such as those of '{}': K was assumed",
-            own.event
-        ))
-    });
-    sums.chain(cut).collect()
+    let cut = report.histograms.iter().find(|own| own.waits_were_cut);
+    let text = "total waits of histograms have lost their unit, such as those of";
+    sums.chain(cut.and_then(|own| warning!(true, Note, "{text} '{}': K was assumed", own.event)))
 }
 
 fn long_interval(report: &Report) -> Option<Warning> {
     let hours = report.elapsed_s()? / 3600.0;
-    (hours > LONG_HOURS).then(|| {
-        Weight::Doubt.warning(format!(
-            "an interval of {hours:.1} hours averages over busy and quiet times: take shorter ones"
-        ))
-    })
+    warning!(
+        hours > LONG_HOURS,
+        Doubt,
+        "an interval of {hours:.1} hours averages over busy and quiet times: take shorter ones"
+    )
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ type Both<'a> = [&'a Report; 2];
 /// The unit of average sessions or CPUs.
 const SECONDS_PER_SECOND: &str = "s per second";
 
-/// Title, unit, true for the largest changes first, and the rows.
 type Table = (&'static str, &'static str, bool, fn(Both<'_>) -> Vec<DiffRow>);
 
 const TABLES: [Table; 21] = [

@@ -9,7 +9,7 @@ use html5gum::{IoReader, Span, Tokenizer};
 use crate::input::OneReport;
 use crate::kind::floor_boundary;
 use crate::sections::TablesWanted;
-use crate::table::{Document, Head, HeldBytes, Row, Table, pairs};
+use crate::table::{Document, Head, HeldBytes, Row, Table};
 use crate::unpack::Blocks;
 
 const COLUMNS: usize = 100;
@@ -200,8 +200,7 @@ impl Reader {
             return;
         }
         if is_heading {
-            self.document.sections.push((title.clone(), self.line));
-            self.document.held.section(&title);
+            self.document.begin_section(&title, self.line);
             self.heading.clone_from(&title);
         }
         self.caption = title;
@@ -228,16 +227,8 @@ impl Reader {
             self.document.cut_tables.push(title.clone());
         }
         let table = grid.table(&title);
-        // Statements are full of colons, and have no labels.
         let has_label = |row: &&Row| row.cells.iter().any(|cell| cell.contains(':'));
-        for row in table.rows.iter().filter(has_label).filter(|_| !title.starts_with("SQL ordered by")) {
-            let pairs = pairs(&title, &row.cells);
-            self.document.held.pairs(&pairs);
-            if self.document.held.is_too_much() {
-                break;
-            }
-            self.document.pairs.extend(pairs);
-        }
+        self.document.take_pairs(&title, table.rows.iter().filter(has_label).map(|row| &row.cells));
         if !table.rows.is_empty() {
             self.document.tables.push(table);
         }

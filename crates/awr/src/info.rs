@@ -111,7 +111,6 @@ impl Rate {
         load(report, self.names)
     }
 
-    /// The more precise of both.
     pub(crate) fn per_s(&self, report: &Report) -> Option<Figure> {
         Figure::finer(self.in_load_profile(report), report.statistic_per_s(self.statistic))
     }
@@ -201,92 +200,71 @@ fn time_of(event: &WaitEvent) -> Option<Figure> {
     Some(event.mean_us()?.times(waits_of(event) / 1e6))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray, strum::IntoStaticStr)]
-#[strum(serialize_all = "UPPERCASE")]
-pub enum Head {
-    File,
-    Sessions,
-    /// Seconds.
-    Elapsed,
-    /// CPUs busy with the database.
-    #[strum(serialize = "DB CPU")]
-    DbCpu,
-    /// Average active sessions.
-    #[strum(serialize = "DB Tm")]
-    DbTime,
-    /// Per second.
-    Executes,
-    /// Blocks per second.
-    #[strum(serialize = "LIO")]
-    LogicalReads,
-    /// Per second. AWR counts requests; `slob info` prints blocks for its own runs.
-    #[strum(serialize = "PREADS")]
-    Reads,
-    /// MiB per second, all I/O.
-    #[strum(serialize = "READ_MBS")]
-    ReadMib,
-    /// Per second, counted like `Reads`.
-    #[strum(serialize = "PWRITES")]
-    Writes,
-    /// MiB per second, all I/O.
-    #[strum(serialize = "WRITE_MBS")]
-    WriteMib,
-    /// MiB per second.
-    #[strum(serialize = "REDO_MBS")]
-    RedoMib,
-    /// Microseconds.
-    #[strum(serialize = "DFSR_LAT")]
-    SingleBlockRead,
-    /// Mean `direct path read` in microseconds.
-    #[strum(serialize = "DPR_LAT")]
-    DirectRead,
-    /// Mean `db file parallel read` in microseconds.
-    #[strum(serialize = "DFPR_LAT")]
-    ParallelRead,
-    /// Mean `db file parallel write` in microseconds.
-    #[strum(serialize = "DFPW_LAT")]
-    BlockWrite,
-    /// Mean `log file parallel write` in microseconds.
-    #[strum(serialize = "LFPW_LAT")]
-    LogWrite,
-    #[strum(serialize = "TOP WAIT")]
-    TopWait,
-}
+/// Declares the columns of `awr_info`: for each its heading and, unless it is a text, its figure of a report.
+macro_rules! heads {
+    ($($(#[$doc:meta])* $name:ident = $text:literal $(: $figure:expr)?;)+) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Head {
+            $($(#[$doc])* $name,)+
+        }
 
-impl Head {
-    /// In the order of `awr_info`.
-    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
+        impl Head {
+            pub const ALL: &[Self] = &[$(Self::$name),+];
 
-    pub fn text(self) -> &'static str {
-        self.into()
-    }
+            pub fn text(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
 
-    pub fn is_text(self) -> bool {
-        matches!(self, Self::File | Self::TopWait)
-    }
+            fn figure(self) -> Option<Get> {
+                match self {
+                    $(Self::$name => [$($figure as Get)?].first().copied(),)+
+                }
+            }
+        }
+    };
 }
 
 type Get = fn(&Named) -> Option<f64>;
 
-/// The definitions of `awr_info`: PREADS and PWRITES are requests of the application, READ_MBS and WRITE_MBS all I/O.
-const FIGURES: &[(Head, Get)] = &[
-    (Head::Sessions, |named| named.sessions().map(f64::from)),
-    (Head::Elapsed, |named| named.report.elapsed_s()),
-    (Head::DbCpu, |named| Some(db_cpu_per_s(&named.report)?.value)),
-    (Head::DbTime, |named| Some(db_time_per_s(&named.report)?.value)),
-    (Head::Executes, |named| Some(EXECUTES.per_s(&named.report)?.value)),
-    (Head::LogicalReads, |named| Some(LOGICAL_READS.per_s(&named.report)?.value)),
-    (Head::Reads, |named| requests(&named.report, "physical read IO requests", "Read IO requests")),
-    (Head::ReadMib, |named| mib(&named.report, "physical read total bytes", |line| line.read)),
-    (Head::Writes, |named| requests(&named.report, "physical write IO requests", "Write IO requests")),
-    (Head::WriteMib, |named| mib(&named.report, "physical write total bytes", |line| line.written)),
-    (Head::RedoMib, |named| Some(REDO.per_s(&named.report)?.value / MIB)),
-    (Head::SingleBlockRead, |named| mean_us(single_block_read(&named.report))),
-    (Head::DirectRead, |named| mean_us(named.report.foreground("direct path read"))),
-    (Head::ParallelRead, |named| mean_us(named.report.foreground("db file parallel read"))),
-    (Head::BlockWrite, |named| mean_us(named.report.background("db file parallel write"))),
-    (Head::LogWrite, |named| mean_us(named.report.background("log file parallel write"))),
-];
+// Latencies are the most precise means of the report, in microseconds.
+heads! {
+    File = "FILE";
+    Sessions = "SESSIONS": |named| named.sessions().map(f64::from);
+    /// Seconds.
+    Elapsed = "ELAPSED": |named| named.report.elapsed_s();
+    /// CPUs busy with the database.
+    DbCpu = "DB CPU": |named| Some(db_cpu_per_s(&named.report)?.value);
+    /// Average active sessions.
+    DbTime = "DB Tm": |named| Some(db_time_per_s(&named.report)?.value);
+    /// Per second.
+    Executes = "EXECUTES": |named| Some(EXECUTES.per_s(&named.report)?.value);
+    /// Blocks per second.
+    LogicalReads = "LIO": |named| Some(LOGICAL_READS.per_s(&named.report)?.value);
+    /// Requests of the application per second; for its own runs `slob info` prints blocks.
+    Reads = "PREADS": |named| requests(&named.report, "physical read IO requests", "Read IO requests");
+    /// MiB per second, all I/O.
+    ReadMib = "READ_MBS": |named| mib(&named.report, "physical read total bytes", |line| line.read);
+    /// Per second, counted like `Reads`.
+    Writes = "PWRITES": |named| requests(&named.report, "physical write IO requests", "Write IO requests");
+    /// MiB per second, all I/O.
+    WriteMib = "WRITE_MBS": |named| mib(&named.report, "physical write total bytes", |line| line.written);
+    /// MiB per second.
+    RedoMib = "REDO_MBS": |named| Some(REDO.per_s(&named.report)?.value / MIB);
+    SingleBlockRead = "DFSR_LAT": |named| mean_us(single_block_read(&named.report));
+    DirectRead = "DPR_LAT": |named| mean_us(named.report.foreground("direct path read"));
+    ParallelRead = "DFPR_LAT": |named| mean_us(named.report.foreground("db file parallel read"));
+    BlockWrite = "DFPW_LAT": |named| mean_us(named.report.background("db file parallel write"));
+    LogWrite = "LFPW_LAT": |named| mean_us(named.report.background("log file parallel write"));
+    TopWait = "TOP WAIT";
+}
+
+impl Head {
+    pub fn is_text(self) -> bool {
+        self.figure().is_none()
+    }
+}
 
 fn requests(report: &Report, statistic: &str, load_name: &str) -> Option<f64> {
     let rate = report.statistic_per_s(statistic).or_else(|| load(report, &[load_name]));
@@ -331,7 +309,7 @@ impl Row {
     }
 
     pub fn of(named: &Named) -> Self {
-        let known = FIGURES.iter().filter_map(|(head, of)| Some((*head, of(named)?)));
+        let known = Head::ALL.iter().filter_map(|head| Some((*head, head.figure()?(named)?)));
         Self {
             file: named.label(),
             writers_and_readers: None,

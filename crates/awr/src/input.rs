@@ -28,7 +28,6 @@ pub(crate) struct Pieces<'a> {
     held: VecDeque<Piece>,
     line: usize,
     bytes: Vec<u8>,
-    /// The error that ended the input.
     pub(crate) failure: Option<String>,
 }
 
@@ -161,7 +160,6 @@ impl<'r, 'a> OneReport<'r, 'a> {
         if text.starts_with(&self.indent) {
             text.drain(..self.indent.len());
         } else if self.indent.starts_with(text.trim_end()) {
-            // A shorter line was blank.
             text.clear();
         }
     }

@@ -21,7 +21,6 @@ pub enum Kind {
     /// Samples, not counters.
     #[strum(to_string = "ASH")]
     Ash,
-    /// Findings of the advisor.
     #[strum(to_string = "ADDM")]
     Addm,
     #[strum(to_string = "AWR of one SQL statement")]

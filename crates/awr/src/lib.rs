@@ -34,49 +34,42 @@ pub use name::{BadPattern, NamePattern, RunName};
 pub use report::*;
 pub use trend::Rates;
 
-/// Lines count from 1.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum ReadError {
-    #[error(
-        "line {line}: this is no AWR or Statspack report: no line says 'WORKLOAD REPOSITORY report' or 'STATSPACK \
-         report'; it begins with '{beginning}'"
-    )]
-    NoReport { line: usize, beginning: String },
-    #[error(
-        "line {line}: this is an {kind} report, which has no counters of an interval: only AWR and Statspack are read"
-    )]
-    Refused { line: usize, kind: Kind },
-    #[error(
-        "line {line}: it calls itself {kind} ({format}), but snapshots, a load profile or wait events were not found in its {lines} \
-         lines: its lines may have been wrapped or its columns moved"
-    )]
-    NoFigures { line: usize, kind: Kind, format: Format, lines: usize },
-    #[error(
-        "line {line}: {}, in section '{section}', before the report's end: it was cut short; everything before it was read",
-        .next_at.map_or("the file ends here".into(), |line| format!("another report begins in line {line}"))
-    )]
-    CutShort { line: usize, section: String, next_at: Option<usize>, read: Vec<Report> },
-    /// The disk or the packed data is damaged.
-    #[error("line {line}: {why}; the rest of the file can't be read; everything before it was")]
-    Unreadable { line: usize, why: String, read: Vec<Report> },
+#[error("line {line}: {fault}")]
+pub struct ReadError {
+    /// Counted from 1.
+    pub line: usize,
+    pub fault: Fault,
+    pub read: Vec<Report>,
 }
 
-impl ReadError {
-    pub fn line(&self) -> usize {
-        match self {
-            Self::NoReport { line, .. }
-            | Self::Refused { line, .. }
-            | Self::NoFigures { line, .. }
-            | Self::CutShort { line, .. }
-            | Self::Unreadable { line, .. } => *line,
-        }
-    }
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Fault {
+    #[error(
+        "this is no AWR or Statspack report: no line says 'WORKLOAD REPOSITORY report' or 'STATSPACK report'; it begins with \
+         '{beginning}'"
+    )]
+    NoReport { beginning: String },
+    #[error("this is an {0} report, which has no counters of an interval: only AWR and Statspack are read")]
+    Refused(Kind),
+    #[error(
+        "it calls itself {kind} ({format}), but snapshots, a load profile or wait events were not found in its {lines} lines: its \
+         lines may have been wrapped or its columns moved"
+    )]
+    NoFigures { kind: Kind, format: Format, lines: usize },
+    #[error(
+        "{}, in section '{section}', before the report's end: it was cut short; everything before it was read",
+        .next_at.map_or("the file ends here".into(), |line| format!("another report begins in line {line}"))
+    )]
+    CutShort { section: String, next_at: Option<usize> },
+    /// The disk or the packed data is damaged.
+    #[error("{0}; the rest of the file can't be read; everything before it was")]
+    Unreadable(String),
+}
 
-    pub fn read(self) -> Vec<Report> {
-        match self {
-            Self::CutShort { read, .. } | Self::Unreadable { read, .. } => read,
-            _ => Vec::new(),
-        }
+impl Fault {
+    fn at(self, line: usize) -> ReadError {
+        ReadError { line, fault: self, read: Vec::new() }
     }
 }
 
@@ -96,7 +89,6 @@ const MOST_REPORTS: usize = 100_000;
 /// The reports of a file: text or HTML in UTF-8, UTF-16 or Latin-1, a zip archive, or gzip. Each item is a report, or the two
 /// periods of a comparison.
 pub struct Reports<'a> {
-    /// Absent after the end.
     pieces: Option<Pieces<'a>>,
     reports: usize,
     scope: Scope,
@@ -104,47 +96,32 @@ pub struct Reports<'a> {
 
 impl<'a> Reports<'a> {
     pub fn of(input: impl Read + 'a) -> Result<Self, ReadError> {
-        let unreadable = |error: std::io::Error| ReadError::Unreadable {
-            line: 1,
-            why: input::printable(&error),
-            read: Vec::new(),
-        };
-        let input = unpack::plain(input).map_err(unreadable)?;
+        let input =
+            unpack::plain(input).map_err(|error| Fault::Unreadable(input::printable(&error)).at(1))?;
         Ok(Self { pieces: Some(Pieces::new(input)), reports: 0, scope: Scope::default() })
     }
 
     pub fn within(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
-}
 
-impl Iterator for Reports<'_> {
-    type Item = Result<Vec<Report>, ReadError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let pieces = self.pieces.as_mut()?;
-        self.reports += 1;
-        let is_first = self.reports == 1;
+    fn read(&self, pieces: &mut Pieces<'a>) -> Result<Vec<Report>, ReadError> {
         if self.reports > MOST_REPORTS {
-            let (line, why) = (pieces.line(), format!("the file holds more than {MOST_REPORTS} reports"));
-            self.pieces = None;
-            return Some(Err(ReadError::Unreadable { line, why, read: Vec::new() }));
+            let why = format!("the file holds more than {MOST_REPORTS} reports");
+            return Err(Fault::Unreadable(why).at(pieces.line()));
         }
         let head = pieces.head();
         if let (None, Some(why)) = (head, pieces.failure.take()) {
-            let line = pieces.line();
-            self.pieces = None;
-            return Some(Err(ReadError::Unreadable { line, why, read: Vec::new() }));
+            return Err(Fault::Unreadable(why).at(pieces.line()));
         }
         let Some((kind, format, line)) = head else {
             let (line, beginning) = pieces.beginning();
-            self.pieces = None;
-            return is_first.then_some(Err(ReadError::NoReport { line, beginning }));
+            return Err(Fault::NoReport { beginning }.at(line));
         };
         let mut report = OneReport::new(pieces, format);
         if !kind.is_read() {
             report.skip();
-            return Some(Err(ReadError::Refused { line, kind }));
+            return Err(Fault::Refused(kind).at(line));
         }
         let wanted = |title: &str| sections::want(title, kind, self.scope);
         let document = match format {
@@ -153,31 +130,47 @@ impl Iterator for Reports<'_> {
         };
         let next_at = report.next_at;
         let mut document = document.with_decimal_points();
-        let reports = match kind.is_comparison() {
+        let mut read = match kind.is_comparison() {
             true => sections::periods(&mut document, kind, format, self.scope),
             false => vec![sections::report(&document, kind, format, self.scope)],
         };
-        let (lines, is_too_large) = (document.last_line, document.is_too_large);
-        let with_figures = |reports: Vec<Report>| reports.into_iter().filter(Report::has_figures).collect();
+        let lines = document.last_line;
         let too_large = || {
             let mib = table::MOST_HELD >> 20;
             format!(
                 "the report is larger than any real one: its parts would take more than {mib} MiB of memory"
             )
         };
-        if let Some(why) = pieces.failure.take().or_else(|| is_too_large.then(too_large)) {
-            self.pieces = None;
-            return Some(Err(ReadError::Unreadable { line: lines, why, read: with_figures(reports) }));
+        let fault = if let Some(why) = pieces.failure.take().or_else(|| document.is_too_large.then(too_large))
+        {
+            Fault::Unreadable(why)
+        } else if !document.is_complete {
+            let section = document.sections.pop().map_or_else(String::new, |(title, _)| title);
+            Fault::CutShort { section, next_at }
+        } else if !read.iter().all(|report| report.has_figures() && !report.is_hollow()) {
+            return Err(Fault::NoFigures { kind, format, lines }.at(line));
+        } else {
+            return Ok(read);
+        };
+        read.retain(Report::has_figures);
+        Err(ReadError { line: lines, fault, read })
+    }
+}
+
+impl Iterator for Reports<'_> {
+    type Item = Result<Vec<Report>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut pieces = self.pieces.take()?;
+        self.reports += 1;
+        let read = self.read(&mut pieces);
+        let fault = read.as_ref().err().map(|error| &error.fault);
+        let is_over = matches!(fault, Some(Fault::NoReport { .. }));
+        if !is_over && !matches!(fault, Some(Fault::Unreadable(_))) {
+            self.pieces = Some(pieces);
         }
-        if !document.is_complete {
-            let section = document.sections.last().map_or("", |(title, _)| title).to_owned();
-            let read = with_figures(reports);
-            return Some(Err(ReadError::CutShort { line: lines, section, next_at, read }));
-        }
-        if !reports.iter().all(|report| report.has_figures() && !report.is_hollow()) {
-            return Some(Err(ReadError::NoFigures { line, kind, format, lines }));
-        }
-        Some(Ok(reports))
+        // Text behind the last report is none.
+        (!is_over || self.reports == 1).then_some(read)
     }
 }
 

@@ -36,30 +36,17 @@ impl HeldBytes {
         self.0 > MOST_HELD
     }
 
-    pub(crate) fn row(&mut self, cells: &[String]) {
-        self.0 += ROW + texts(cells.iter());
+    pub(crate) fn row<'a>(&mut self, cells: impl IntoIterator<Item = &'a String>) {
+        self.0 += ROW + cells.into_iter().map(|text| TEXT + text.len()).sum::<usize>();
     }
 
     pub(crate) fn table(&mut self, title: &str) {
         self.0 += TABLE + title.len();
     }
 
-    pub(crate) fn section(&mut self, title: &str) {
-        self.0 += ROW + title.len();
-    }
-
     pub(crate) fn heads(&mut self, heads: &[Head]) {
-        self.0 += 6 * texts(heads.iter().flat_map(|head| [&head.group, &head.name]));
+        self.0 += 6 * heads.iter().map(|head| 2 * TEXT + head.group.len() + head.name.len()).sum::<usize>();
     }
-
-    pub(crate) fn pairs(&mut self, pairs: &[Pair]) {
-        let size = |pair: &Pair| ROW + texts([&pair.section, &pair.label].into_iter().chain(&pair.values));
-        self.0 += pairs.iter().map(size).sum::<usize>();
-    }
-}
-
-fn texts<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
-    texts.map(|text| TEXT + text.len()).sum()
 }
 
 /// `Buffer Cache: 292M 292M`
@@ -135,7 +122,6 @@ const NO_HEAD: &Head = &Head { group: String::new(), name: String::new() };
 
 #[derive(Clone, Copy)]
 pub(crate) struct Cell<'a> {
-    /// Absent for a blank cell.
     pub(crate) text: Option<&'a str>,
     pub(crate) head: &'a Head,
 }
@@ -372,6 +358,33 @@ fn without_footnote(name: &str) -> &str {
 }
 
 impl Document {
+    pub(crate) fn begin_section(&mut self, title: &str, line: usize) {
+        self.held.0 += ROW + title.len();
+        self.sections.push((title.to_owned(), line));
+    }
+
+    /// Takes the labels with values of a section, from the pieces of each of its lines.
+    pub(crate) fn take_pairs<P: AsRef<str>>(
+        &mut self,
+        section: &str,
+        lines: impl IntoIterator<Item = impl IntoIterator<Item = P>>,
+    ) {
+        // Statements are full of colons, and have no labels.
+        if section.starts_with("SQL ordered by") || section.starts_with("Top SQL") {
+            return;
+        }
+        for line in lines {
+            let pairs = pairs(section, line);
+            for pair in &pairs {
+                self.held.row([&pair.section, &pair.label].into_iter().chain(&pair.values));
+            }
+            if self.held.is_too_much() {
+                break;
+            }
+            self.pairs.extend(pairs);
+        }
+    }
+
     /// Turns decimal commas, as in `1.234,5`, into points. The elapsed minutes, which always have two decimals, show which it is.
     pub(crate) fn with_decimal_points(mut self) -> Self {
         let elapsed = self.pairs.iter().find(|pair| pair.label.eq_ignore_ascii_case("elapsed"));
@@ -424,7 +437,7 @@ fn exchange_points(text: &mut String) {
     }
 }
 
-pub(crate) fn pairs(section: &str, pieces: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Pair> {
+fn pairs(section: &str, pieces: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Pair> {
     let mut found: Vec<Pair> = Vec::new();
     let mut label = String::new();
     for piece in pieces {

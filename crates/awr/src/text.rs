@@ -10,7 +10,7 @@ use crate::figure::number;
 use crate::input::Piece;
 use crate::kind::Kind;
 use crate::sections::{TablesWanted, is_sql_id};
-use crate::table::{Document, Head, HeldBytes, Row, TEXT, Table, pairs};
+use crate::table::{Document, Head, HeldBytes, Row, TEXT, Table};
 
 const HEADING_LINES: usize = 6;
 /// A line of more runs is no ruler.
@@ -165,8 +165,7 @@ impl Reader {
         };
         if let Some(title) = title {
             self.end_section();
-            self.document.sections.push((title.clone(), line.number));
-            self.document.held.section(&title);
+            self.document.begin_section(&title, line.number);
             self.is_wanted = wanted(&title) != TablesWanted::Nothing;
             self.title = title;
         }
@@ -183,18 +182,9 @@ impl Reader {
             return;
         }
         self.document.tables.extend(tables(&self.title, &body, &mut self.document.held));
-        // Statements are full of colons, and have no labels.
-        if self.title.starts_with("SQL ordered by") || self.title.starts_with("Top SQL") {
-            return;
-        }
-        for line in body.iter().filter(|line| line.text.contains(':') && !line.text.starts_with("->")) {
-            let pairs = pairs(&self.title, pieces(&line.text));
-            self.document.held.pairs(&pairs);
-            if self.document.held.is_too_much() {
-                break;
-            }
-            self.document.pairs.extend(pairs);
-        }
+        let has_label = |line: &&Line| line.text.contains(':') && !line.text.starts_with("->");
+        let lines = body.iter().filter(has_label).map(|line| pieces(&line.text));
+        self.document.take_pairs(&self.title, lines);
     }
 }
 
@@ -243,7 +233,6 @@ fn headed(line: &str) -> Option<(String, Option<(String, String)>)> {
     Some((title.to_owned(), db_inst.map(|(db, instance)| (db.to_owned(), instance.to_owned()))))
 }
 
-/// A line above one that begins with tildes; words further to the right are headings.
 fn underlined(line: &Line, below: Option<&Line>) -> Option<String> {
     if !below.is_some_and(|below| below.indent <= 3 && below.words().starts_with("~~~~")) {
         return None;

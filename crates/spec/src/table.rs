@@ -28,7 +28,6 @@ impl Table {
                 params.push(*param);
             }
         }
-        // The stable sort keeps the order within a group.
         params.sort_by_key(|param| param.group);
         Self { params }
     }
@@ -91,7 +90,6 @@ impl Table {
 mod tests {
     use super::*;
     use crate::param::Kind;
-    use rstest::rstest;
 
     fn table() -> Table {
         Table::new("file:./data", &[])
@@ -125,50 +123,29 @@ mod tests {
         assert_eq!(faults.len(), 7, "{faults:?}");
     }
 
-    /// The original's keys have a shipped default and one for files that lack them.
-    #[rstest]
-    #[case("UPDATE_PCT", "10", "25")]
-    #[case("SCAN_PCT", "0", "0")]
-    #[case("RUN_TIME", "300", "300")]
-    #[case("WORK_LOOP", "0", "0")]
-    #[case("SCALE", "80M", "10000")]
-    #[case("SCAN_TABLE_SZ", "1M", "1M")]
-    #[case("WORK_UNIT", "64", "256")]
-    #[case("REDO_STRESS", "LITE", "LITE")]
-    #[case("LOAD_PARALLEL_DEGREE", "2", "2")]
-    #[case("THREADS_PER_SCHEMA", "1", "1")]
-    #[case("DATABASE_STATISTICS_TYPE", "statspack", "statspack")]
-    #[case("DO_HOTSPOT", "FALSE", "FALSE")]
-    #[case("HOTSPOT_MB", "8", "10")]
-    #[case("HOTSPOT_OFFSET_MB", "16", "0")]
-    #[case("HOTSPOT_FREQUENCY", "3", "0")]
-    #[case("HOT_SCHEMA_FREQUENCY", "0", "0")]
-    #[case("THINK_TM_FREQUENCY", "0", "0")]
-    #[case("THINK_TM_MIN", ".1", ".1")]
-    #[case("THINK_TM_MAX", ".5", ".5")]
-    #[case("DBA_PRIV_USER", "system", "system")]
-    #[case("SYSDBA_PASSWD", "manager", "manager")]
-    #[case("OBFUSCATE_COLUMNS", "FALSE", "FALSE")]
-    fn both_defaults_of_the_original(#[case] key: &str, #[case] shipped: &str, #[case] if_deleted: &str) {
-        let table = table();
-        let param = table.find(key).unwrap();
-        assert_eq!((param.shipped, param.default_if_deleted()), (Some(shipped), Some(if_deleted)));
+    #[test]
+    fn both_defaults_of_the_original() {
+        let all = "UPDATE_PCT 10 25|SCAN_PCT 0 0|RUN_TIME 300 300|WORK_LOOP 0 0|SCALE 80M 10000|\
+            SCAN_TABLE_SZ 1M 1M|WORK_UNIT 64 256|REDO_STRESS LITE LITE|LOAD_PARALLEL_DEGREE 2 2|\
+            THREADS_PER_SCHEMA 1 1|DATABASE_STATISTICS_TYPE statspack statspack|DO_HOTSPOT FALSE FALSE|\
+            HOTSPOT_MB 8 10|HOTSPOT_OFFSET_MB 16 0|HOTSPOT_FREQUENCY 3 0|HOT_SCHEMA_FREQUENCY 0 0|\
+            THINK_TM_FREQUENCY 0 0|THINK_TM_MIN .1 .1|THINK_TM_MAX .5 .5|DBA_PRIV_USER system system|\
+            SYSDBA_PASSWD manager manager|OBFUSCATE_COLUMNS FALSE FALSE";
+        for line in all.split('|') {
+            let words: Vec<_> = line.split(' ').collect();
+            let param = *table().find(words[0]).unwrap();
+            let both = [param.shipped, param.default_if_deleted()];
+            assert_eq!(both, [Some(words[1]), Some(words[2])], "{line}");
+        }
     }
 
-    #[rstest]
-    #[case("EXTERNAL_SCRIPT")]
-    #[case("ADMIN_SQLNET_SERVICE")]
-    #[case("SQLNET_SERVICE_BASE")]
-    #[case("SQLNET_SERVICE_MAX")]
-    #[case("SHARED_DATA_MODULUS")]
-    #[case("DBNAME")]
-    #[case("CONNECT_STRING")]
-    #[case("CREATE_BASE_TABLE")]
-    #[case("UPDATE_WORK_UNIT")]
-    #[case("TABLESPACE")]
-    #[case("BLOCK_SZ")]
-    fn optional_parameters(#[case] key: &str) {
-        assert!(table().find(key).unwrap().is_optional());
+    #[test]
+    fn optional_parameters() {
+        let all = "EXTERNAL_SCRIPT|ADMIN_SQLNET_SERVICE|SQLNET_SERVICE_BASE|SQLNET_SERVICE_MAX|SHARED_DATA_MODULUS|\
+            DBNAME|CONNECT_STRING|CREATE_BASE_TABLE|UPDATE_WORK_UNIT|TABLESPACE|BLOCK_SZ";
+        for key in all.split('|') {
+            assert!(table().find(key).unwrap().is_optional(), "{key}");
+        }
     }
 
     #[test]

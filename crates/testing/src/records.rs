@@ -7,6 +7,7 @@ mod parts;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use serde_json::json;
 use slob_host::{CpuSplit, DeviceUse, ProcessIo};
 use slob_measure::{
     Counter, Counters, KernelTrace, Latencies, Latency, LatencyKind, OpCounts, OpKind, Span, WaitEvent,
@@ -14,7 +15,7 @@ use slob_measure::{
 };
 use slob_record::{
     DbCpu, EndpointRecord, Interval, LossRecord, Mark, Neighbour, NeighbourUse, Record, ReportedPair,
-    ServerReportRecord, Status, Together, TraceRecord, Verification, Window,
+    ServerReportRecord, Status, Together, TraceRecord, Verification,
 };
 use slob_spec::{Percent, TraceWhen};
 use slob_stats::{Histogram, Series};
@@ -26,62 +27,21 @@ pub use self::parts::{half_a_cpu, spread};
 pub fn direct_read_run() -> Record {
     let reads = spread(18_000, 12_250_000);
     let physical_reads = 1_170_432;
-    let mut record = Record {
-        rate_steps: Vec::new(),
-        record_version: slob_record::RECORD_VERSION,
-        slob_version: "0.1.0".into(),
-        id: "20261120T104500Z-direct".into(),
-        name: "direct".into(),
-        status: Status::Completed,
-        started: "2026-11-20T10:45:00Z".parse().unwrap(),
-        ended: "2026-11-20T10:46:11Z".parse().unwrap(),
-        target: "file:/data/slob".into(),
-        server: parts::server(),
-        configuration: parts::configuration(),
-        workload: parts::workload(),
-        load: Some(parts::load()),
-        window: Some(Window { begin_s: 10.25, seconds: WINDOW_S }),
-        operations: BTreeMap::from([(OpKind::Select, parts::kind(&reads, 64))]),
-        backlog: None,
-        dispatch: Default::default(),
-        conflicts: BTreeMap::new(),
-        losses: Vec::new(),
-        marks: Vec::new(),
-        edges: None,
-        until_steady: None,
-        sessions: parts::sessions(&reads, 64),
-        counters: Counters::from([
-            (Counter::LogicalReads, 5_184_000),
-            (Counter::PhysicalReads, physical_reads),
-            (Counter::PhysicalWrites, 0),
-        ]),
-        server_counters: Default::default(),
-        other_clients: Vec::new(),
-        latencies: [(LatencyKind::PhysicalRead, spread(physical_reads, 138_000))].into(),
-        endpoints: Vec::new(),
-        events: Vec::new(),
-        server_report: None,
-        db_cpu: Some(DbCpu {
-            cpu: CpuSplit { user_s: 31.0, system_s: 19.0 },
-            sessions: None,
-            source: "this program's process: the database is embedded in it".into(),
-        }),
-        db_io: None,
-        client_cpu: Some(CpuSplit { user_s: 31.0, system_s: 19.0 }),
-        client_io: Some(parts::process_io(physical_reads * BLOCK_BYTES)),
-        client_peak_memory_bytes: Some(180 << 20),
-        together: None,
-        host: Some(parts::host()),
-        observed: Vec::new(),
-        client_host: None,
-        trace: None,
-        probe: Some(parts::probe()),
-        verification: Some(Verification { rows: 100, updated: 0, faults: Vec::new(), unread: None }),
-        series: Series::new(0, 1800),
-        notes: Vec::new(),
-        files: BTreeMap::new(),
-        digest: None,
-    };
+    let cpu = json!({"user_s": 31.0, "system_s": 19.0});
+    let series: Series<Interval> = Series::new(0, 1800);
+    let mut record: Record = parts::from_json(json!({
+        "record_version": slob_record::RECORD_VERSION, "slob_version": "0.1.0", "id": "20261120T104500Z-direct", "name": "direct",
+        "status": {"state": "completed"}, "started": "2026-11-20T10:45:00Z", "ended": "2026-11-20T10:46:11Z",
+        "target": "file:/data/slob", "server": parts::server(), "configuration": parts::configuration(),
+        "workload": parts::workload(), "load": parts::load(), "window": {"begin_s": 10.25, "seconds": WINDOW_S},
+        "operations": {"select": parts::kind(&reads, 64)}, "sessions": parts::sessions(&reads, 64),
+        "counters": {"logical_reads": 5_184_000, "physical_reads": physical_reads, "physical_writes": 0},
+        "latencies": {"physical_read": spread(physical_reads, 138_000)}, "events": [],
+        "db_cpu": {"cpu": cpu, "source": "this program's process: the database is embedded in it"}, "client_cpu": cpu,
+        "client_io": parts::process_io(physical_reads * BLOCK_BYTES), "client_peak_memory_bytes": 180 << 20,
+        "host": parts::host(), "probe": parts::probe(), "verification": {"rows": 100, "updated": 0, "faults": []},
+        "series": series, "notes": [],
+    }));
     with_device_read_share(&mut record, 0.998);
     with_series(&mut record, 72, |second| 298 + (second * 7) % 5);
     record

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use rstest::rstest;
 use serde_json::Value;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within};
@@ -339,34 +340,15 @@ fn the_chain_of_the_device() {
     device(&Place::sqlite());
 }
 
-const SMALL_CACHE: [&str; 1] = ["shared_buffers=8MB"];
-
-#[test]
-fn the_chain_on_postgresql_18() {
-    if let Some(place) = Place::of(Product::Postgres(Version::V18), &SMALL_CACHE) {
-        walk(&place);
-        searched(&place);
+#[rstest]
+#[case::postgresql_18(Product::Postgres(Version::V18), &["shared_buffers=8MB"])]
+#[case::postgresql_15(Product::Postgres(Version::V15), &["shared_buffers=8MB"])]
+#[case::mariadb(Product::MariaDb, &["innodb-buffer-pool-size=24M", "innodb-flush-method=fsync"])]
+fn the_chain_on(#[case] product: Product, #[case] settings: &[&str]) {
+    if product != Product::Postgres(Version::V18) && !is_full() {
+        return skip("PostgreSQL 18 has its own; DRILLS=full walks it on others too");
     }
-}
-
-#[test]
-fn the_chain_on_postgresql_15() {
-    if !is_full() {
-        return skip("PostgreSQL 18 has its own; DRILLS=full walks it on 15 too");
-    }
-    if let Some(place) = Place::of(Product::Postgres(Version::V15), &SMALL_CACHE) {
-        walk(&place);
-        searched(&place);
-    }
-}
-
-#[test]
-fn the_chain_on_mariadb() {
-    if !is_full() {
-        return skip("PostgreSQL has its own; DRILLS=full walks it on MariaDB too");
-    }
-    let settings = ["innodb-buffer-pool-size=24M", "innodb-flush-method=fsync"];
-    if let Some(place) = Place::of(Product::MariaDb, &settings) {
+    if let Some(place) = Place::of(product, settings) {
         walk(&place);
         searched(&place);
     }

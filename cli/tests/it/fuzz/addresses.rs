@@ -3,7 +3,7 @@
 use slob_spec::{RunName, Secret, Target};
 
 use super::conf::table;
-use super::damage::{self, ODD, Random};
+use super::damage::{self, Random, odd};
 use super::each;
 
 const GOOD: &[&str] = &[
@@ -66,7 +66,7 @@ fn no_address_shows_its_password() {
         };
         assert!(!shown.contains(MARK), "{text}: {shown}");
         if random.one_in(16) {
-            let odd = (*random.of_these(ODD)).to_owned();
+            let odd = odd(random).to_owned();
             let flags = [("TARGET".to_owned(), text.clone()), ("ENDPOINTS".to_owned(), odd)];
             let shown = match slob_spec::Settings::resolve(&table, None, &[], &flags) {
                 Ok(resolved) => format!("{:?} {:?}", resolved.settings, resolved.warnings),

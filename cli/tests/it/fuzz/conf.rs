@@ -2,7 +2,7 @@
 
 use slob_spec::{ConfFile, LoadSpec, Param, RunSpec, Settings, Table, init_text, to_conf_text};
 
-use super::damage::{self, ODD, Random};
+use super::damage::{self, Random, odd};
 use super::each;
 
 pub(super) fn table() -> Table {
@@ -51,7 +51,7 @@ fn use_all(table: &Table, text: &str, environment: &[(String, String)], flags: &
 
 fn pair(table: &Table, before: &str, random: &mut Random) -> (String, String) {
     let param = random.of_these(table.params());
-    (format!("{before}{}", param.key), (*random.of_these(ODD)).to_owned())
+    (format!("{before}{}", param.key), odd(random).to_owned())
 }
 
 #[test]

@@ -4,7 +4,7 @@ use slob_campaign::{Campaign, Plan};
 use slob_spec::Settings;
 
 use super::conf::table;
-use super::damage::{self, ODD, Random};
+use super::damage::{self, Random, odd};
 use super::each;
 
 const PLAN: &str = r#"
@@ -63,7 +63,7 @@ fn other_values(plan: &str, random: &mut Random) -> String {
     for _ in 0..=random.index(3) {
         let at = random.index(lines.len());
         let Some((key, _)) = lines[at].split_once(" = ") else { continue };
-        let odd = random.of_these(ODD);
+        let odd = odd(random);
         let quoted = if random.one_in(2) { (*odd).to_owned() } else { format!("{odd:?}") };
         lines[at] = match random.index(4) {
             0 => format!("{key} = [{quoted}, {quoted}]"),

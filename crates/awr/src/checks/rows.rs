@@ -21,14 +21,20 @@ const PRECISE: f64 = 0.05;
 pub(super) struct Family {
     pub(super) what: &'static str,
     pub(super) sources: [&'static str; 2],
-    rows: Vec<Row>,
+    rows: Vec<Compared>,
 }
 
-type Row = (String, Figure, Figure);
+/// The name of two figures that should agree.
+type Compared = (String, Figure, Figure);
+
+/// `None` if the report lacks one of the figures.
+fn compared(name: impl Into<String>, one: Option<Figure>, other: Option<Figure>) -> Option<Compared> {
+    Some((name.into(), one?, other?))
+}
 
 impl Family {
     pub(super) fn pairs(self) -> Vec<Pair> {
-        let pair = |(what, first, second): Row| {
+        let pair = |(what, first, second): Compared| {
             let verdict = verdict(first, second);
             Pair { verdict, ..pair_of(what, self.sources, [first, second]) }
         };
@@ -107,7 +113,7 @@ pub(super) fn families(report: &Report) -> Vec<Family> {
     add("busy CPUs", ["Host CPU", "Operating System Statistics"], host(report));
     let lines = report.io_profile.iter();
     let sum = |line: &IoProfileLine| Figure::sum([Some(line.read?), line.written]);
-    let rows = lines.filter_map(|line| Some((line.name.clone(), line.both?, sum(line)?))).collect();
+    let rows = lines.filter_map(|line| compared(&line.name, line.both, sum(line))).collect();
     add("I/O of all kinds", ["IO Profile", "read + written"], rows);
     add(SAME, ["IO Profile", "Instance Activity"], io_profile(report));
     add(SUMS, ["IOStat by Function", "sum of the functions"], io_sums(&report.io_by_function));
@@ -140,7 +146,7 @@ fn of_sql(what: &str, id: &str, section: &SqlSection) -> String {
     format!("{what} of {id} in '{}'", section.title)
 }
 
-fn sql_shares(report: &Report) -> Vec<Row> {
+fn sql_shares(report: &Report) -> Vec<Compared> {
     let of_section = |own: &SqlSection| {
         let by_elapsed = own.title.contains("Elapsed") && report.kind == Kind::Awr;
         let known = report.db_time_s().filter(|_| by_elapsed);
@@ -150,31 +156,33 @@ fn sql_shares(report: &Report) -> Vec<Row> {
     report.sql_sections.iter().flat_map(of_section).collect()
 }
 
-fn sql_per_execution(report: &Report) -> Vec<Row> {
-    let row = |own: &SqlSection, row: &SqlRow| {
+fn sql_per_execution(report: &Report) -> Vec<Compared> {
+    let row = |(own, row): (&SqlSection, &SqlRow)| {
         let (value, executions) = match row.rows {
-            Some(rows) => (rows, row.value),
-            None => (row.value?, row.executions),
+            None => (row.value, row.executions),
+            rows => (rows, row.value),
         };
-        let computed = counted(Some(value))?.per_figure(counted(executions)?)?;
-        Some((of_sql("value per execution", &row.id, own), row.per_exec?, computed))
+        let computed = counted(value)?.per_figure(counted(executions)?);
+        compared(of_sql("value per execution", &row.id, own), row.per_exec, computed)
     };
-    let sections = report.sql_sections.iter();
-    sections.flat_map(|own| own.rows.iter().filter_map(move |line| row(own, line))).collect()
+    sql_rows(report).filter_map(row).collect()
 }
 
-fn sql_of_elapsed(report: &Report) -> Vec<Row> {
-    let row = |own: &SqlSection, row: &SqlRow| {
+fn sql_rows(report: &Report) -> impl Iterator<Item = (&SqlSection, &SqlRow)> {
+    report.sql_sections.iter().flat_map(|own| own.rows.iter().map(move |row| (own, row)))
+}
+
+fn sql_of_elapsed(report: &Report) -> Vec<Compared> {
+    let row = |(own, row): (&SqlSection, &SqlRow)| {
         let share = match own.title.as_str() {
             title if title.contains("CPU") => row.cpu_percent,
             title if title.contains("I/O") => row.io_percent,
             _ => None,
         };
-        let computed = row.value?.times(100.0).per_figure(row.elapsed_s?)?;
-        Some((of_sql("share of elapsed time", &row.id, own), share?, computed))
+        let computed = row.value?.times(100.0).per_figure(row.elapsed_s?);
+        compared(of_sql("share of elapsed time", &row.id, own), share, computed)
     };
-    let sections = report.sql_sections.iter();
-    sections.flat_map(|own| own.rows.iter().filter_map(move |line| row(own, line))).collect()
+    sql_rows(report).filter_map(row).collect()
 }
 
 type SqlFigure = (&'static str, fn(&SqlSection, &SqlRow) -> Option<Figure>);
@@ -186,17 +194,15 @@ const SQL_FIGURES: [SqlFigure; 4] = [
     ("I/O (%)", |_, row| row.io_percent),
 ];
 
-/// A section lists a statement twice if several containers have it.
-fn sql_of_other_sections(report: &Report) -> Vec<Row> {
+fn sql_of_other_sections(report: &Report) -> Vec<Compared> {
     let mut seen = BTreeSet::new();
-    let lines = || report.sql_sections.iter().flat_map(|own| own.rows.iter().map(move |row| (own, row)));
-    let of_several: BTreeSet<&str> = lines()
+    let of_several: BTreeSet<&str> = sql_rows(report)
         .filter(|(own, row)| !seen.insert((&own.title, &row.id)))
         .map(|(_, row)| row.id.as_str())
         .collect();
     let mut first = BTreeMap::new();
     let mut rows = Vec::new();
-    for (own, row) in lines().filter(|(_, row)| !of_several.contains(row.id.as_str())) {
+    for (own, row) in sql_rows(report).filter(|(_, row)| !of_several.contains(row.id.as_str())) {
         for (what, of) in SQL_FIGURES {
             let Some(figure) = of(own, row) else { continue };
             match first.entry((what, row.id.as_str())) {
@@ -226,11 +232,11 @@ fn proportional(
     lines: impl Iterator<Item = (String, Option<Figure>, Option<Figure>)>,
     known: Option<Figure>,
     scale: f64,
-) -> Vec<Row> {
-    let lines: Vec<Row> =
-        lines.filter_map(|(name, whole, part)| Some((name, whole?.times(scale), part?))).collect();
+) -> Vec<Compared> {
+    let lines: Vec<Compared> =
+        lines.filter_map(|(name, whole, part)| compared(name, Some(whole?.times(scale)), part)).collect();
     let precision = |figure: Figure| figure.resolution / figure.value;
-    let is_precise = |(_, whole, part): &&Row| {
+    let is_precise = |(_, whole, part): &&Compared| {
         whole.value > 0.0 && part.value > 0.0 && precision(*whole) + precision(*part) <= PRECISE
     };
     let mut quotients: Vec<f64> =
@@ -245,25 +251,19 @@ fn proportional(
     let known = known.filter(|known| known.value > 0.0);
     let is_same = |known: &Figure| common.is_none_or(|common| verdict(*known, common) == Verdict::Agree);
     let Some(divisor) = known.filter(is_same).or(common) else { return Vec::new() };
-    let of_line = |(name, whole, part): &Row| Some((name.clone(), *part, whole.per_figure(divisor)?));
-    let rows = lines.iter().filter_map(of_line);
-    known
-        .zip(common)
-        .map(|(known, common)| (constant.to_owned(), known, common))
-        .into_iter()
-        .chain(rows)
-        .collect()
+    let of_line = |(name, whole, part): &Compared| compared(name, Some(*part), whole.per_figure(divisor));
+    compared(constant, known, common).into_iter().chain(lines.iter().filter_map(of_line)).collect()
 }
 
-fn waits_by_mean(events: &[WaitEvent]) -> Vec<Row> {
+fn waits_by_mean(events: &[WaitEvent]) -> Vec<Compared> {
     let row = |event: &WaitEvent| {
         let time = product(event.waits.filter(|waits| waits.value > 0.0)?, event.average_us?);
-        Some((event.name.clone(), event.total_s?, time.times(1e-6)))
+        compared(&event.name, event.total_s, Some(time.times(1e-6)))
     };
     events.iter().filter_map(row).collect()
 }
 
-fn shares(report: &Report, events: &[WaitEvent]) -> Vec<Row> {
+fn shares(report: &Report, events: &[WaitEvent]) -> Vec<Compared> {
     let mut rows = Vec::new();
     for of in [ShareOf::DbTime, ShareOf::BackgroundTime, ShareOf::CallTime] {
         // Global reports print shares of background time as percentages in one table and as fractions in another.
@@ -276,12 +276,8 @@ fn shares(report: &Report, events: &[WaitEvent]) -> Vec<Row> {
             }
             ShareOf::CallTime => ("call time (s)", call_time(report)),
         };
-        rows.extend(proportional(
-            name,
-            own.map(|event| (event.name.clone(), event.time_s(), event.percent)),
-            whole,
-            100.0,
-        ));
+        let lines = own.map(|event| (event.name.clone(), event.time_s(), event.percent));
+        rows.extend(proportional(name, lines, whole, 100.0));
     }
     rows
 }
@@ -303,14 +299,13 @@ fn transactions(report: &Report) -> Option<Figure> {
     Figure::sum([Some(commits), report.statistic_total("user rollbacks")])
 }
 
-fn waits_per_transaction(report: &Report, events: &[WaitEvent]) -> Vec<Row> {
+fn waits_per_transaction(report: &Report, events: &[WaitEvent]) -> Vec<Compared> {
     let lines =
         events.iter().map(|event| (event.name.clone(), counted(event.waits), event.waits_per_transaction));
     proportional("transactions", lines, transactions(report), 1.0)
 }
 
-/// Top events may be of all sessions.
-fn top_and_events(report: &Report) -> Vec<Row> {
+fn top_and_events(report: &Report) -> Vec<Compared> {
     let events = match report.all_events.is_empty() {
         true => &report.foreground_events,
         false => &report.all_events,
@@ -325,21 +320,20 @@ fn top_and_events(report: &Report) -> Vec<Row> {
             ("mean (us)", top.average_us, own.average_us),
             ("share (%)", top.percent, own.percent),
         ];
-        let present = pairs.into_iter().filter_map(|(what, top, own)| Some((what, top?, own?)));
-        rows.extend(present.map(|(what, one, other)| (format!("{what} of '{}'", top.name), one, other)));
+        let row = |(what, one, other)| compared(format!("{what} of '{}'", top.name), one, other);
+        rows.extend(pairs.into_iter().filter_map(row));
     }
     rows
 }
 
-fn key_statistics(report: &Report) -> Vec<Row> {
+fn key_statistics(report: &Report) -> Vec<Compared> {
     let mut known = BTreeMap::new();
     let repeated = report.activity.iter().filter_map(|line| {
         let first = known.insert(line.name.as_str(), line)?;
         // Text cuts several names to the same.
         let is_whole =
             STATISTICS.iter().all(|width| line.name.len() + 1 < *width || line.name.len() > *width);
-        let first = Some(first).filter(|_| is_whole)?;
-        Some((line.name.clone(), first.total?, line.total?))
+        compared(&line.name, first.total.filter(|_| is_whole), line.total)
     });
     repeated.collect()
 }
@@ -359,23 +353,23 @@ const LOAD: &[(&[&str], &[&str], f64)] = &[
     (&["Global Cache blocks received"], &["gc cr blocks received", "gc current blocks received"], 1.0),
 ];
 
-fn load_and_statistics(report: &Report) -> Vec<Row> {
+fn load_and_statistics(report: &Report) -> Vec<Compared> {
     let row = |(names, statistics, unit): &(&[&str], &[&str], f64)| {
         let line = report.load(names)?;
         let totals: Option<Vec<_>> = statistics.iter().map(|name| report.statistic_total(name)).collect();
-        let total = Figure::sum(totals?.into_iter().map(Some))?.per(*unit)?;
-        Some((line.name.clone(), line.per_second?, report.per_second(Some(total))?))
+        let total = Figure::sum(totals?.into_iter().map(Some))?.per(*unit);
+        compared(&line.name, line.per_second, report.per_second(total))
     };
     let times =
         [("DB Time(s)", "DB time"), ("DB CPU(s)", "DB CPU"), ("Background CPU(s)", "background cpu time")];
     let time = |(name, own): &(&str, &str)| {
         let line = report.load(&[*name])?;
-        Some((line.name.clone(), line.per_second?, report.per_second(report.time_model_s(own))?))
+        compared(&line.name, line.per_second, report.per_second(report.time_model_s(own)))
     };
     LOAD.iter().filter_map(row).chain(times.iter().filter_map(time)).collect()
 }
 
-fn load_per_transaction(report: &Report) -> Vec<Row> {
+fn load_per_transaction(report: &Report) -> Vec<Compared> {
     let lines =
         report.load_profile.iter().map(|line| (line.name.clone(), line.per_second, line.per_transaction));
     let per_second = report.per_second(transactions(report));
@@ -383,20 +377,19 @@ fn load_per_transaction(report: &Report) -> Vec<Row> {
     proportional("transactions per second", lines, Figure::finer(printed, per_second), 1.0)
 }
 
-fn load_per_call(report: &Report) -> Vec<Row> {
+fn load_per_call(report: &Report) -> Vec<Compared> {
     let mut rows = Vec::new();
     for (name, own) in [("DB Time(s)", "DB time"), ("DB CPU(s)", "DB CPU")] {
         let Some(line) = report.load(&[name]) else { continue };
         let per = |count: &str| report.time_model_s(own)?.per_figure(report.statistic_total(count)?);
         let own = [(line.per_exec, per("execute count"), "exec"), (line.per_call, per("user calls"), "call")];
-        rows.extend(
-            own.into_iter().filter_map(|(one, other, per)| Some((format!("{name} per {per}"), one?, other?))),
-        );
+        let row = |(one, other, per)| compared(format!("{name} per {per}"), one, other);
+        rows.extend(own.into_iter().filter_map(row));
     }
     rows
 }
 
-fn efficiency(report: &Report) -> Vec<Row> {
+fn efficiency(report: &Report) -> Vec<Compared> {
     let total = |name: &str| report.statistic_total(name);
     let percent = |part: Option<Figure>, whole: Option<Figure>| part?.times(100.0).per_figure(whole?);
     let rest = |share: Option<Figure>| Some(Figure { value: 100.0 - share?.value, ..share? });
@@ -409,13 +402,12 @@ fn efficiency(report: &Report) -> Vec<Row> {
         ("Parse CPU to Parse Elapsd %", percent(total("parse time cpu"), total("parse time elapsed"))),
     ];
     let row = |(name, computed): (&str, Option<Figure>)| {
-        let line = report.efficiency.iter().find(|line| line.name == name)?;
-        Some((name.to_owned(), line.percent?, computed?))
+        compared(name, report.efficiency.iter().find(|line| line.name == name)?.percent, computed)
     };
     computed.into_iter().filter_map(row).collect()
 }
 
-fn host(report: &Report) -> Vec<Row> {
+fn host(report: &Report) -> Vec<Compared> {
     let os = |name: &str| report.os_statistics.iter().find(|line| line.name == name);
     let value = |name: &str| os(name)?.value;
     let all = Figure::sum([value("BUSY_TIME"), value("IDLE_TIME")]).filter(|_| value("IDLE_TIME").is_some());
@@ -436,12 +428,10 @@ fn host(report: &Report) -> Vec<Row> {
         ("sockets", size(report.host.sockets), value("NUM_CPU_SOCKETS")),
         ("memory (GB)", size(report.host.memory_gb), value("PHYSICAL_MEMORY_BYTES").map(gib)),
     ];
-    let row =
-        |(name, one, other): (&str, Option<Figure>, Option<Figure>)| Some((name.to_owned(), one?, other?));
-    rows.into_iter().filter_map(row).collect()
+    rows.into_iter().filter_map(|(name, one, other)| compared(name, one, other)).collect()
 }
 
-fn io_profile(report: &Report) -> Vec<Row> {
+fn io_profile(report: &Report) -> Vec<Compared> {
     let lines = [
         ("Total Requests", "physical read total IO requests", "physical write total IO requests", 1.0),
         ("Database Requests", "physical read IO requests", "physical write IO requests", 1.0),
@@ -454,10 +444,8 @@ fn io_profile(report: &Report) -> Vec<Row> {
         let Some(line) = report.io_profile_line(name) else { continue };
         let rate = |statistic: &str| report.per_second(report.statistic_total(statistic))?.per(unit);
         let sides = [(line.read, rate(read), "read"), (line.written, rate(written), "written")];
-        let present = sides
-            .into_iter()
-            .filter_map(|(one, other, side)| Some((format!("{name}, {side}"), one?, other?)));
-        rows.extend(present);
+        let row = |(one, other, side)| compared(format!("{name}, {side}"), one, other);
+        rows.extend(sides.into_iter().filter_map(row));
     }
     rows
 }
@@ -474,15 +462,15 @@ const IO_FIGURES: [IoFigure; 7] = [
     ("waits", |line| line.waits),
 ];
 
-fn io_sums(lines: &[IoLine]) -> Vec<Row> {
+fn io_sums(lines: &[IoLine]) -> Vec<Compared> {
     let is_total = |line: &&IoLine| line.name.to_uppercase().starts_with("TOTAL");
     let Some(total) = lines.iter().find(is_total) else { return Vec::new() };
     let parts: Vec<IoLine> = lines.iter().filter(|line| !is_total(line)).cloned().collect();
     let Some(sum) = total_of(&parts) else { return Vec::new() };
-    IO_FIGURES.iter().filter_map(|(name, of)| Some(((*name).to_owned(), of(total)?, of(&sum)?))).collect()
+    IO_FIGURES.iter().filter_map(|(name, of)| compared(*name, of(total), of(&sum))).collect()
 }
 
-fn io_rates(report: &Report, lines: &[IoLine]) -> Vec<Row> {
+fn io_rates(report: &Report, lines: &[IoLine]) -> Vec<Compared> {
     let sides = |line: &IoLine| {
         let name = |side: &str| format!("data {side}/s of '{}'", line.name);
         let read = (name("read"), line.read_bytes, line.read_bytes_per_s);
@@ -491,13 +479,13 @@ fn io_rates(report: &Report, lines: &[IoLine]) -> Vec<Row> {
     proportional(ELAPSED, lines.iter().flat_map(sides), report.elapsed(), 1.0)
 }
 
-fn files_of_tablespaces(report: &Report) -> Vec<Row> {
+fn files_of_tablespaces(report: &Report) -> Vec<Compared> {
     let sum = |name: &str, of: fn(&FileIo) -> Option<Figure>| {
         Figure::sum(report.files.iter().filter(|file| file.tablespace == name).map(of))
     };
     let rows = report.tablespaces.iter().flat_map(|own| {
         let row = |what: &str, of: fn(&FileIo) -> Option<Figure>| {
-            (format!("{what} of {}", own.tablespace), of(own), sum(&own.tablespace, of))
+            compared(format!("{what} of {}", own.tablespace), of(own), sum(&own.tablespace, of))
         };
         [
             row("reads", |file| file.reads),
@@ -505,10 +493,10 @@ fn files_of_tablespaces(report: &Report) -> Vec<Row> {
             row("buffer waits", |file| file.buffer_waits),
         ]
     });
-    rows.filter_map(|(name, one, other)| Some((name, one?, other?))).collect()
+    rows.flatten().collect()
 }
 
-fn file_rates(report: &Report, files: &[FileIo]) -> Vec<Row> {
+fn file_rates(report: &Report, files: &[FileIo]) -> Vec<Compared> {
     let sides = |file: &FileIo| {
         let name = |side: &str| format!("{side}/s of {}", file.file.as_deref().unwrap_or(&file.tablespace));
         [(name("reads"), file.reads, file.reads_per_s), (name("writes"), file.writes, file.writes_per_s)]
@@ -516,18 +504,17 @@ fn file_rates(report: &Report, files: &[FileIo]) -> Vec<Row> {
     proportional(ELAPSED, files.iter().flat_map(sides), report.elapsed(), 1.0)
 }
 
-fn histogram_ranges(report: &Report) -> Vec<Row> {
-    let of_event = |own: &EventHistogram| {
-        let (waits, event) = (own.waits, own.event.clone());
-        let parts = own.sections.clone().into_iter().filter(move |part| part.waits != waits);
-        parts.filter_map(move |part| {
-            Some((event.clone(), part.waits?, product(waits?, part.share).times(0.01)))
+fn histogram_ranges(report: &Report) -> Vec<Compared> {
+    let parts = report.histograms.iter().flat_map(|own| own.sections.iter().map(move |part| (own, part)));
+    parts
+        .filter(|(own, part)| part.waits != own.waits)
+        .filter_map(|(own, part)| {
+            compared(&own.event, part.waits, Some(product(own.waits?, part.share).times(0.01)))
         })
-    };
-    report.histograms.iter().flat_map(of_event).collect()
+        .collect()
 }
 
-fn segments(report: &Report) -> Vec<Row> {
+fn segments(report: &Report) -> Vec<Compared> {
     let mut statistics: Vec<&str> =
         report.segments.iter().map(|segment| segment.statistic.as_str()).collect();
     statistics.dedup();

@@ -236,7 +236,6 @@ fn exadata(report: &Report) -> Option<bool> {
     events().next().map(|_| events().any(is_cell))
 }
 
-/// Columns that `awr-parser` lacks.
 fn lacking() -> Vec<Column> {
     vec![
         own("Kind", |report| Some(report.kind.to_string())),

@@ -78,7 +78,6 @@ fn total_waits(text: &str) -> Option<(Figure, bool)> {
     Some((if is_cut { figure.times(1e3) } else { figure }, is_cut))
 }
 
-/// The first column of shares, and the upper edges of all but the last.
 fn edges(table: &Table) -> Option<(usize, Vec<f64>)> {
     let first = table.column("<*")?;
     let heads: Vec<&str> = table.heads[first..].iter().map(|head| head.name.as_str()).collect();

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use slob_awr::info::Named;
+use slob_awr::checks::Checks;
+use slob_awr::info::{Named, Row, Value, columns};
 use slob_awr::{Report, WaitEvent, read};
 
 /// They are not part of the project.
@@ -37,6 +38,12 @@ pub fn report_of(text: &str) -> Report {
     read(text.as_bytes()).unwrap().remove(0)
 }
 
+/// The report of a text fixture with other sections before its parameters.
+pub fn with_sections(sections: &str) -> Report {
+    let parameters = "init.ora Parameters                            DB/Inst";
+    changed("awr_12201.txt", &[(parameters, &format!("{sections}{parameters}"))])
+}
+
 pub fn changed(fixture: &str, changes: &[(&str, &str)]) -> Report {
     let text = changes.iter().fold(text(fixture), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
@@ -47,6 +54,19 @@ pub fn changed(fixture: &str, changes: &[(&str, &str)]) -> Report {
 
 pub fn named(fixture: &str) -> Named {
     Named::new(fixture, report(fixture))
+}
+
+pub fn checks(report: Report) -> Checks {
+    Checks::of(&Named::new("x", report))
+}
+
+pub fn row(report: Report) -> Row {
+    Row::of(&Named::new("x", report))
+}
+
+/// The cell of one column, by its name.
+pub fn cell(own: &Named, name: &str) -> Option<Value> {
+    columns().into_iter().find(|column| column.name == name).unwrap().value(own)
 }
 
 /// None, with a message, if there is no folder of them.

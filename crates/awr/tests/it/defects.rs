@@ -1,11 +1,13 @@
 //! Figures that were wrong or missing, each with the report that showed it.
 
-use crate::common::{bytes, changed, event, report, text, value};
-use slob_awr::checks::{Checks, Verdict};
+use crate::common::{
+    bytes, cell, changed, checks, event, named, report, report_of, row, text, value, with_sections,
+};
+use slob_awr::checks::Verdict;
 use slob_awr::histogram::Point;
-use slob_awr::info::{Head, Named, Row, Value, columns};
+use slob_awr::info::{Head, Named, Row, Value};
 use slob_awr::trend::Trend;
-use slob_awr::{ReadError, Report, Reports, diff, duration_us, read};
+use slob_awr::{Fault, ReadError, Report, Reports, diff, duration_us, read};
 
 #[test]
 fn data_per_second_that_lost_its_unit_is_restored_by_data_and_time() {
@@ -20,7 +22,7 @@ fn data_per_second_that_lost_its_unit_is_restored_by_data_and_time() {
     assert_eq!(value(total.read_bytes_per_s), 7.990_12 * 1_048_576.0);
     assert_eq!(value(total.written_bytes_per_s), 0.388_901 * 1_048_576.0);
     assert!(own.units_were_restored && !report("awr_12201.txt").units_were_restored);
-    let doubts = Checks::of(&Named::new("x", own.clone()));
+    let doubts = checks(own.clone());
     assert!(!doubts.is_contradictory(), "{doubts:?}");
     // `diff` uses the same values.
     let tables = diff(&report("awr_12201.txt"), &own);
@@ -53,32 +55,25 @@ fn shifted_headings_of_tablespaces_are_no_contradiction() {
         rule,
         "SYSAUX                   /a.dbf\n     39       0     3.3     1.0       0     3.6     348       0        0     0.0",
     );
-    let section = "init.ora Parameters                            DB/Inst";
-    let own = changed("awr_12201.txt", &[(section, &format!("{spaces}\n{files}\n{section}"))]);
+    let own = with_sections(&format!("{spaces}\n{files}\n"));
     assert_eq!(value(own.tablespaces[0].writes), 348.0);
-    let doubts = Checks::of(&Named::new("x", own));
+    let doubts = checks(own);
     assert!(!doubts.is_contradictory(), "{doubts:?}");
     assert!(doubts.warnings.iter().any(|warning| warning.text.contains("shifted")), "{doubts:?}");
 }
 
 #[test]
 fn cpus_that_count_too_few_ticks_are_explained_and_too_many_are_not() {
-    let verdict = |idle: &str| {
-        let own = changed("awr_12201.txt", &[("IDLE_TIME  ", idle)]);
-        let doubts = Checks::of(&Named::new("x", own));
-        doubts.pairs.iter().find(|pair| pair.what.starts_with("CPU seconds")).map(|pair| pair.verdict)
-    };
     let own = text("awr_12201.txt");
     let line = own.lines().find(|line| line.starts_with("IDLE_TIME")).unwrap();
     let number = line.split_whitespace().nth(1).unwrap();
-    let with = |to: &str| {
-        let own = read(own.replace(line, &line.replace(number, to)).as_bytes()).unwrap().remove(0);
-        let doubts = Checks::of(&Named::new("x", own));
-        doubts.pairs.iter().find(|pair| pair.what.starts_with("CPU seconds")).unwrap().verdict
-    };
-    assert_eq!(verdict("IDLE_TIME  "), Some(Verdict::Agree));
-    assert_eq!(with(&"300,000".chars().collect::<String>()), Verdict::Explained);
-    assert_eq!(with("900,000"), Verdict::Contradict);
+    for (idle, verdict) in
+        [(number, Verdict::Agree), ("300,000", Verdict::Explained), ("900,000", Verdict::Contradict)]
+    {
+        let doubts = checks(report_of(&own.replace(line, &line.replace(number, idle))));
+        let cpu = doubts.pairs.iter().find(|pair| pair.what.starts_with("CPU seconds")).unwrap();
+        assert_eq!(cpu.verdict, verdict, "{idle}");
+    }
 }
 
 fn rows(bytes: &[u8]) -> Vec<Row> {
@@ -179,7 +174,7 @@ fn an_idle_event_is_not_the_top_wait() {
     let top = "db file sequential read                        520,240       4,567      9   71.6\n";
     let idle = "SQL*Net message from client                    900,000      40,000     44   90.0\n";
     let own = changed("statspack.txt", &[(top, &format!("{idle}{top}"))]);
-    assert_eq!(Row::of(&Named::new("x", own)).top_wait.as_deref(), Some("db file sequential read"));
+    assert_eq!(row(own).top_wait.as_deref(), Some("db file sequential read"));
 }
 
 /// 11.2 prints the elapsed time in hundredths of a minute: quotients by it are no more precise.
@@ -194,7 +189,7 @@ fn a_printed_rate_is_preferred_to_a_quotient_by_minutes() {
             ("10.00 (mins)", "10.01 (mins)"),
         ],
     );
-    assert_eq!(Row::of(&Named::new("x", own)).figure(Head::LogicalReads), Some(406_407.8));
+    assert_eq!(row(own).figure(Head::LogicalReads), Some(406_407.8));
     // The quotient is taken if the print is less precise.
     let own = report("awr_12201.txt");
     let few = own.statistic("physical write IO requests").and_then(|line| line.total);
@@ -255,7 +250,7 @@ fn an_indented_text_is_read_and_a_wrapped_one_is_refused() {
     };
     let wrapped: String = text("awr_12201.txt").lines().map(wrapped).collect();
     let error = read(wrapped.as_bytes()).unwrap_err();
-    assert!(matches!(error, ReadError::NoFigures { .. }), "{error}");
+    assert!(matches!(error.fault, Fault::NoFigures { .. }), "{error}");
 }
 
 #[test]
@@ -284,8 +279,7 @@ fn statements_are_read_once_with_all_that_their_sections_say() {
          ----------- ----------- ---------- ------ ---------- ------ ------ -------------",
         "    123,456     124,882        1.0   20.0    1,863.0    1.7   98.6 82ud5h0qcg0bf",
     );
-    let section = "init.ora Parameters                            DB/Inst";
-    let own = changed("awr_12201.txt", &[(section, &format!("{elapsed}{reads}{section}"))]);
+    let own = with_sections(&format!("{elapsed}{reads}"));
     assert_eq!(own.top_sql.len(), 1, "{:?}", own.top_sql);
     let sql = &own.top_sql[0];
     assert_eq!((sql.id.as_str(), sql.module.as_deref()), ("82ud5h0qcg0bf", Some("a module")));
@@ -310,20 +304,15 @@ fn a_comparison_begins_with_costs_and_omits_idle_waits() {
     let tables = diff(&own, &own);
     let titles: Vec<&str> = tables.iter().map(|table| table.title).collect();
     assert_eq!(titles[2], "Wait Events and CPU: time");
-    assert!(
-        tables
-            .iter()
-            .flat_map(|table| &table.rows)
-            .all(|row| !row.name.starts_with("SQL*Net message from") && !row.name.starts_with("Streams AQ"))
-    );
+    let idle = ["SQL*Net message from", "Streams AQ"];
+    let mut rows = tables.iter().flat_map(|table| &table.rows);
+    assert!(rows.all(|row| !idle.iter().any(|idle| row.name.starts_with(idle))));
     assert!(tables[2].rows.iter().any(|row| row.name == "DB CPU"));
 }
 
 #[test]
 fn a_report_without_containers_has_an_empty_container_column() {
-    let column = columns().into_iter().find(|column| column.name == "Container").unwrap();
-    let own = Named::new("x", report("awr_12201.txt"));
-    assert_eq!(column.value(&own), None::<Value>);
+    assert_eq!(cell(&named("awr_12201.txt"), "Container"), None);
 }
 
 fn sql_of_containers(rows: &[(&str, &str, &str)]) -> String {
@@ -343,10 +332,7 @@ fn sql_of_containers(rows: &[(&str, &str, &str)]) -> String {
 
 #[test]
 fn one_statement_in_two_pluggable_databases_is_two_records() {
-    let with = |rows: &[(&str, &str, &str)]| {
-        let section = "init.ora Parameters                            DB/Inst";
-        changed("awr_12201.txt", &[(section, &format!("{}{section}", sql_of_containers(rows)))])
-    };
+    let with = |rows: &[(&str, &str, &str)]| with_sections(&sql_of_containers(rows));
     let id = "9zg9qd9bm4spu";
     let of_sales = (id, "SALES", "         1,863.0        124,882          0.01");
     let of_hr = (id, "HR", "            60.0             12          5.00");
@@ -413,8 +399,7 @@ enq: TX - row lock content   93.  90.7   2.1   3.0   2.0   1.0   1.0    .2
 
 #[test]
 fn the_section_of_4_minutes_to_1_hour_is_read() {
-    let section = "init.ora Parameters                            DB/Inst";
-    let own = changed("awr_12201.txt", &[(section, &format!("{LONG_WAITS}{section}"))]);
+    let own = with_sections(LONG_WAITS);
     let event = "enq: TX - row lock contention";
     let over = |limit: &str| {
         let us = duration_us(limit, None).unwrap().value;
@@ -429,8 +414,7 @@ fn the_section_of_4_minutes_to_1_hour_is_read() {
 fn the_words_of_two_peaks_say_how_much_the_last_bucket_holds() {
     // Without the last section, all waits above 8 ms seem to take minutes.
     let without_last = LONG_WAITS.split("Wait Event Histogram Detail (4 min").next().unwrap();
-    let section = "init.ora Parameters                            DB/Inst";
-    let own = changed("awr_12201.txt", &[(section, &format!("{without_last}{section}"))]);
+    let own = with_sections(without_last);
     let point = Point::of(&Named::new("x", own), "enq: TX - row lock contention", 1.0).unwrap();
     let words = point.words().unwrap();
     assert!(words.contains("are longer (9 % took 2.2 min and more)"), "{words}");

@@ -2,7 +2,7 @@
 
 use crate::common::{bytes, report_of, text};
 use slob_awr::info::Value;
-use slob_awr::{DiffRow, DiffTable, Format, ReadError, Report, Reports, Scope, diff, read};
+use slob_awr::{DiffRow, DiffTable, Format, Report, Reports, Scope, diff, read};
 
 /// Both have the same statistics, whose names the text cuts.
 fn text_and_html() -> [Report; 2] {
@@ -147,7 +147,7 @@ fn an_excerpt_with_top_events_alone_has_a_table_of_them() {
 
 fn with_tables(bytes: &[u8]) -> Vec<Report> {
     let reports = Reports::of(bytes).unwrap().within(Scope::Tables);
-    reports.flat_map(|read| read.unwrap_or_else(ReadError::read)).collect()
+    reports.flat_map(|read| read.unwrap_or_else(|error| error.read)).collect()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Reports of a cluster: of one instance and of several, with I/O in rows and in columns.
 
-use crate::common::{event, report_of as report, text, value};
-use slob_awr::info::{Head, Named, Row, Value, columns};
+use crate::common::{cell, event, report_of as report, row, text, value};
+use slob_awr::info::{Head, Named, Value};
 use slob_awr::{Report, ShareOf};
 
 /// Bars separate rows of headings with the columns that they span, and rows of cells.
@@ -109,7 +109,7 @@ fn a_global_report_of_one_instance_has_no_sum() {
     assert_eq!(own.interval.begin.as_ref().unwrap().time.unwrap().to_string(), "2024-03-01T10:00:00");
     assert_eq!((own.top_events.len(), own.io_by_function.len()), (2, 2));
     assert_eq!(value(own.io_by_function[0].average_us), 400.0);
-    let row = Row::of(&Named::new("x", own));
+    let row = row(own);
     let figures = [Head::Reads, Head::ReadMib, Head::DbTime].map(|head| row.figure(head).unwrap());
     assert_eq!((figures[0], figures[1], figures[2].round()), (6000.0, 500.0, 60.0));
 }
@@ -125,13 +125,10 @@ fn shares_of_background_events_are_of_background_time() {
 fn every_cell_of_a_global_report_is_in_its_json() {
     let html = of_one_instance();
     let json = serde_json::to_value(report(&html)).unwrap();
-    let sheets = json["tables"].as_array().unwrap();
-    let cells: Vec<&str> = sheets
-        .iter()
-        .flat_map(|sheet| sheet["rows"].as_array().unwrap())
-        .flat_map(|row| row.as_array().unwrap())
-        .map(|cell| cell.as_str().unwrap())
-        .collect();
+    let all = |json: &serde_json::Value| json.as_array().unwrap().clone();
+    let rows = all(&json["tables"]).into_iter().flat_map(|sheet| all(&sheet["rows"]));
+    let cells: Vec<String> =
+        rows.flat_map(|row| all(&row)).map(|cell| cell.as_str().unwrap().into()).collect();
     let printed: Vec<&str> =
         html.split("<td align=\"right\">").skip(1).map(|rest| rest.split('<').next().unwrap()).collect();
     assert_eq!(cells, printed);
@@ -139,9 +136,8 @@ fn every_cell_of_a_global_report_is_in_its_json() {
 
 #[test]
 fn instances_of_a_cluster_are_counted() {
-    let column = columns().into_iter().find(|column| column.name == "Instances").unwrap();
-    let own = Named::new("x", report(&of_one_instance()));
-    assert_eq!(column.value(&own), Some(Value::Number(1.0)));
+    let instances = |text: &str| cell(&Named::new("x", report(text)), "Instances");
+    assert_eq!(instances(&of_one_instance()), Some(Value::Number(1.0)));
     // A report of one instance has the number of instances in another section.
     let text = text("awr_12201.txt");
     let text = text.replace(
@@ -152,8 +148,7 @@ fn instances_of_a_cluster_are_counted() {
          \x20          Number of Instances:             4     4\n\n\
          Time Model Statistics                          DB/Inst",
     );
-    let own = Named::new("x", report(&text));
-    assert_eq!(column.value(&own), Some(Value::Number(4.0)));
+    assert_eq!(instances(&text), Some(Value::Number(4.0)));
 }
 
 /// 11.2 has a column for each function and type of file, and a row for each instance.

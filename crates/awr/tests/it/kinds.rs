@@ -1,6 +1,6 @@
 //! Figures of every kind of report.
 
-use crate::common::{bytes, event, named, report, report_of, text, value};
+use crate::common::{bytes, changed, checks, event, named, report, report_of, text, value};
 use slob_awr::checks::Checks;
 use slob_awr::histogram::Point;
 use slob_awr::info::{Head, Named, Row, Value, columns};
@@ -54,28 +54,23 @@ fn html_and_text_give_the_same_figures() {
     assert!(html.sections.iter().any(|section| section.title == "SQL ordered by Reads"));
 }
 
+/// `NAME=VALUE` of each cell.
+fn lines(cells: impl Iterator<Item = (String, Option<Value>)>) -> String {
+    let plain = |cell: Option<Value>| cell.as_ref().map(Value::plain).unwrap_or_default();
+    cells.map(|(name, cell)| format!("{name}={}", plain(cell))).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn the_row_of_awr_info() {
     let row = Row::of(&named("awr_12201.txt"));
-    let cells: Vec<String> = Head::ALL
-        .iter()
-        .map(|head| {
-            format!("{}={}", head.text(), row.cell(*head).as_ref().map(Value::plain).unwrap_or_default())
-        })
-        .collect();
-    insta::assert_snapshot!(cells.join("\n"));
+    insta::assert_snapshot!(lines(Head::ALL.iter().map(|head| (head.text().to_owned(), row.cell(*head)))));
 }
 
 #[test]
 fn the_columns_of_awr_parser_and_what_it_lacks() {
     let own = named("awr_12201.txt");
-    let cells: Vec<String> = columns()
-        .iter()
-        .map(|column| {
-            format!("{}={}", column.name, column.value(&own).as_ref().map(Value::plain).unwrap_or_default())
-        })
-        .collect();
-    insta::assert_snapshot!(cells.join("\n"));
+    let cells = columns().into_iter().map(|column| (column.name.clone(), column.value(&own)));
+    insta::assert_snapshot!(lines(cells));
 }
 
 #[test]
@@ -86,13 +81,9 @@ fn checks_of_a_sound_report() {
 
 #[test]
 fn a_restart_within_the_interval_is_found() {
-    let text = text("awr_12201.txt").replace("1 01-Mar-24 07:15", "1 01-Mar-24 10:05");
-    let named = Named::new("x", report_of(&text));
-    let check = Checks::of(&named);
-    assert!(
-        check.is_contradictory() && check.warnings.iter().any(|warning| warning.text.contains("was started")),
-        "{check:?}"
-    );
+    let check = checks(changed("awr_12201.txt", &[("1 01-Mar-24 07:15", "1 01-Mar-24 10:05")]));
+    let was_started = check.warnings.iter().any(|warning| warning.text.contains("was started"));
+    assert!(check.is_contradictory() && was_started, "{check:?}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Names that text cuts, and names that begin like others.
 
-use crate::common::{changed, report_of, text, value};
+use crate::common::{cell, changed, report_of, row, text, value};
 use slob_awr::Report;
-use slob_awr::info::{Head, Named, Row, Value, columns};
+use slob_awr::info::{Head, Named, Value};
 
 fn dfsr_lat(report: Report) -> Option<f64> {
-    Row::of(&Named::new("x", report)).figure(Head::SingleBlockRead)
+    row(report).figure(Head::SingleBlockRead)
 }
 
 /// From 19c on Exadata's reads from memory have names of their own.
@@ -24,9 +24,8 @@ fn all_kinds_of_single_block_reads_are_weighed() {
     let with = html[..top].to_owned() + &variants.concat() + &html[top..];
     let report = report_of(&with);
     assert_eq!(value(report.foreground("cell single block physical read: RDMA").unwrap().waits), 3e6);
-    let flag = columns().into_iter().find(|column| column.name == "Exadata Flag").unwrap();
-    let named = Named::new("x", report.clone());
-    assert_eq!(flag.value(&named), Some(Value::Text("Y".into())));
+    let flag = cell(&Named::new("x", report.clone()), "Exadata Flag");
+    assert_eq!(flag, Some(Value::Text("Y".into())));
     // 600,000 waits of 1.5 ms, and three times 3,000,000 of 20 us.
     assert_eq!(dfsr_lat(report).map(f64::round), Some(f64::round((900.0 + 3.0 * 60.0) * 1e6 / 9.6e6)));
     // An event with a similar name is no single-block read.

@@ -1,9 +1,9 @@
 //! Errors of the usual readers, one test for each.
 
-use crate::common::{bytes, event, named, real, report, report_of, text, value};
+use crate::common::{bytes, cell, checks, event, named, real, report, report_of, text, value};
 use slob_awr::checks::{Checks, Verdict};
-use slob_awr::info::{Head, Named, Row, Value, columns};
-use slob_awr::{Figure, Kind, ReadError, ShareOf, read};
+use slob_awr::info::{Head, Row, Value};
+use slob_awr::{Fault, Figure, Kind, ShareOf, read};
 
 fn percent_between(report: &slob_awr::Report, name: &str, from: f64, to: f64) -> f64 {
     let histogram = report.histogram(name).unwrap();
@@ -107,17 +107,15 @@ fn pitfall_7_other_kinds_are_refused_by_name() {
         assert_eq!(report(fixture).kind, kind, "{fixture}");
     }
     let error = read(b"\nASH Report For ORCL/orcl\n").unwrap_err();
-    assert!(
-        matches!(error, ReadError::Refused { kind: Kind::Ash, line: 2 }) && error.to_string().contains("ASH")
-    );
-    let error = read(b"          ADDM Report for Task 'TASK_1'\n").unwrap_err();
-    assert!(matches!(error, ReadError::Refused { kind: Kind::Addm, .. }));
-    assert!(matches!(
-        read(b"WORKLOAD REPOSITORY report for\nEnd of Report\n").unwrap_err(),
-        ReadError::NoFigures { .. }
-    ));
-    assert!(matches!(read(b"a\n").unwrap_err(), ReadError::NoReport { line: 1, .. }));
-    assert!(matches!(read(b"").unwrap_err(), ReadError::NoReport { .. }));
+    assert!(error.fault == Fault::Refused(Kind::Ash) && error.line == 2 && error.to_string().contains("ASH"));
+    let fault = |bytes: &[u8]| read(bytes).unwrap_err().fault;
+    assert_eq!(fault(b"          ADDM Report for Task 'TASK_1'\n"), Fault::Refused(Kind::Addm));
+    let without = fault(b"WORKLOAD REPOSITORY report for\nEnd of Report\n");
+    assert!(matches!(without, Fault::NoFigures { .. }));
+    for text in ["a\n", ""] {
+        assert_eq!(fault(text.as_bytes()), Fault::NoReport { beginning: text.trim().into() });
+    }
+    assert_eq!(read(b"a\n").unwrap_err().line, 1);
 }
 
 #[test]
@@ -168,29 +166,18 @@ fn pitfall_10_meanings_are_kept_apart() {
     let write = event(&own.report.background_events, "log file parallel write");
     assert_eq!((value(write.percent), write.percent_of), (30.1, Some(ShareOf::BackgroundTime)));
     // The column of awr-parser is a share of DB time, as its name says.
-    let column =
-        columns().into_iter().find(|column| column.name == "log file parallel write %DBTime").unwrap();
-    assert_eq!(column.value(&own), Some(Value::Number(100.0 * 0.386_73 / 1200.0)));
+    let share = cell(&own, "log file parallel write %DBTime");
+    assert_eq!(share, Some(Value::Number(100.0 * 0.386_73 / 1200.0)));
     let exadata = named("awr_11203.html");
     assert_eq!(Row::of(&exadata).figure(Head::SingleBlockRead), Some(1500.0));
-    let flag = columns().into_iter().find(|column| column.name == "Exadata Flag").unwrap();
-    assert_eq!(flag.value(&exadata), Some(Value::Text("Y".into())));
+    assert_eq!(cell(&exadata, "Exadata Flag"), Some(Value::Text("Y".into())));
     assert_eq!(value(exadata.report.load(&["Global Cache blocks received"]).unwrap().per_second), 1.0);
 }
 
 #[test]
 fn pitfall_11_application_io_and_all_io_are_different_columns() {
     let own = named("awr_12201.txt");
-    let rate = |name: &str| {
-        columns()
-            .into_iter()
-            .find(|column| column.name == name)
-            .unwrap()
-            .value(&own)
-            .unwrap()
-            .as_number()
-            .unwrap()
-    };
+    let rate = |name: &str| cell(&own, name).unwrap().as_number().unwrap();
     assert!(
         (rate("Read IOPS (application)") - 983.3).abs() < 1e-9 && (rate("Read IOPS") - 1000.0).abs() < 0.01
     );
@@ -202,20 +189,17 @@ fn pitfall_11_application_io_and_all_io_are_different_columns() {
     assert!((pair("read requests/s").difference_percent.unwrap() + 0.4975).abs() < 0.01);
     // 'When IOStats lie': a report whose IOStat has a fifth more than its activity.
     let lie = text("awr_12201.txt").replace("4.7G  1005.0  7.990M", "5.6G  1205.0  9.590M");
-    let lie = Named::new("x", report_of(&lie));
-    let check = Checks::of(&lie);
-    assert!(
-        check.is_contradictory()
-            && check.pairs.iter().filter(|pair| pair.verdict == Verdict::Contradict).count() >= 2
-    );
+    let check = checks(report_of(&lie));
+    let contradict = check.pairs.iter().filter(|pair| pair.verdict == Verdict::Contradict);
+    assert!(check.is_contradictory() && contradict.count() >= 2);
 }
 
 #[test]
 fn pitfall_12_a_truncated_file_is_an_error_with_the_part_before() {
     let whole = bytes("awr_12201.txt");
     let cut = read(&whole[..whole.len() * 2 / 3]).unwrap_err();
-    assert!(cut.to_string().contains("cut short") && cut.line() > 100, "{cut}");
-    let partial = cut.read();
+    assert!(cut.to_string().contains("cut short") && cut.line > 100, "{cut}");
+    let partial = cut.read;
     assert_eq!(partial[0].foreground_events.len(), 4);
     assert!(partial[0].io_by_function.is_empty());
 }

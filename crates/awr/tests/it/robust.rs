@@ -8,7 +8,7 @@ use crate::common::{FIXTURES, bytes, real_files};
 use slob_awr::checks::Checks;
 use slob_awr::info::{Named, Row, columns};
 use slob_awr::trend::log_file_sync_us;
-use slob_awr::{ReadError, Reports, Scope, diff, read};
+use slob_awr::{Fault, Reports, Scope, diff, read};
 
 /// A small generator (Marsaglia, "Xorshift RNGs", 2003): a seed makes a failing input again.
 struct Seeded(u64);
@@ -26,8 +26,8 @@ fn use_all(bytes: &[u8]) {
     let reports = match read(bytes) {
         Ok(reports) => reports,
         Err(error) => {
-            assert!(error.line() >= 1 && !error.to_string().is_empty());
-            error.read()
+            assert!(error.line >= 1 && !error.to_string().is_empty());
+            error.read
         }
     };
     let all = columns();
@@ -125,9 +125,11 @@ fn cuts_are_errors(name: &str, whole: &[u8], cuts: usize) {
         let at = whole.len() * cut / cuts;
         match read(&whole[..at]) {
             Ok(_) => panic!("{name} cut at byte {at} of {} was read as if it were whole", whole.len()),
-            Err(error @ ReadError::CutShort { .. }) => with_figures += usize::from(!error.read().is_empty()),
-            Err(ReadError::NoReport { .. }) => assert!(at < 20_000, "{name} cut at {at}"),
-            Err(error) => panic!("{name} cut at {at}: {error}"),
+            Err(error) => match error.fault {
+                Fault::CutShort { .. } => with_figures += usize::from(!error.read.is_empty()),
+                Fault::NoReport { .. } => assert!(at < 20_000, "{name} cut at {at}"),
+                fault => panic!("{name} cut at {at}: {fault}"),
+            },
         }
     }
     assert!(with_figures * 10 > cuts * 7, "{name}: only {with_figures} of {cuts} cuts gave figures");
@@ -167,12 +169,8 @@ fn time_grows_with_the_size_and_not_with_its_square() {
     };
     for fixture in FIXTURES {
         let body = bytes(fixture);
-        let small = time(&body.repeat(40));
-        let large = time(&body.repeat(320));
-        assert!(
-            large < small * 32 + Duration::from_millis(50),
-            "{fixture}: {small:?}, eight times as much: {large:?}"
-        );
+        let (small, large) = (time(&body.repeat(40)), time(&body.repeat(320)));
+        assert!(large < small * 32 + Duration::from_millis(50), "{fixture}: {small:?}, {large:?}");
     }
     for filler in ["- ", "word ", "9", "<td>", "x:  1  "] {
         let small = format!("WORKLOAD REPOSITORY report for\n{}\nEnd of Report\n", filler.repeat(40_000));
@@ -187,7 +185,7 @@ fn time_grows_with_the_size_and_not_with_its_square() {
 fn a_row_needs_no_more_than_its_own_sections() {
     let of = |bytes: &[u8], scope: Scope| -> Vec<(Row, Option<f64>, Option<String>, bool)> {
         let reports = Reports::of(bytes).unwrap().within(scope);
-        let all = reports.flat_map(|read| read.unwrap_or_else(ReadError::read));
+        let all = reports.flat_map(|read| read.unwrap_or_else(|error| error.read));
         all.map(|report| {
             let (sync, name) = (log_file_sync_us(&report), report.database.name.clone());
             let has_details = !report.histograms.is_empty() || !report.top_sql.is_empty();

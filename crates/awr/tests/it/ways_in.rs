@@ -2,9 +2,7 @@
 
 use std::io::{Cursor, Write};
 
-use crate::common::{bytes, report, text};
-use slob_awr::checks::Checks;
-use slob_awr::info::Named;
+use crate::common::{bytes, checks, report, text};
 use slob_awr::{Report, Reports, read};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -76,16 +74,9 @@ fn months_of_other_languages_are_read() {
         let text = text("awr_12201.txt").replacen("10 01-Mar-24", &format!("10 {begin}"), 1);
         let text = text.replacen("11 01-Mar-24", &format!("11 {end}"), 1);
         let own = read(text.as_bytes()).unwrap().remove(0);
-        assert_eq!(
-            own.interval.begin_time().map(|time| time.to_string()).as_deref(),
-            Some("2024-03-01T10:00:00"),
-            "{begin}"
-        );
-        assert_eq!(
-            own.interval.end_time().map(|time| time.to_string()).as_deref(),
-            Some("2024-03-01T10:10:00"),
-            "{end}"
-        );
+        let times = [own.interval.begin_time(), own.interval.end_time()];
+        let times = times.map(|time| time.unwrap().to_string());
+        assert_eq!(times, ["2024-03-01T10:00:00", "2024-03-01T10:10:00"], "{begin} {end}");
     }
 }
 
@@ -93,13 +84,8 @@ fn months_of_other_languages_are_read() {
 fn an_unknown_month_is_said_once_with_its_line() {
     let text = text("awr_12201.txt").replace("01-Mar-24 10", "01-Xyz-24 10");
     let own = read(text.as_bytes()).unwrap().remove(0);
-    let checks = Checks::of(&Named::new("x", own));
-    let notes: Vec<&str> = checks
-        .warnings
-        .iter()
-        .map(|warning| warning.text.as_str())
-        .filter(|text| text.contains("Xyz"))
-        .collect();
+    let warnings = checks(own).warnings.into_iter().map(|warning| warning.text);
+    let notes: Vec<String> = warnings.filter(|text| text.contains("Xyz")).collect();
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].starts_with("line 18: the time '01-Xyz-24 10:00:00'"), "{notes:?}");
 }

@@ -1,6 +1,6 @@
 //! Statements and segments as rows.
 
-use crate::common::{report_of, text};
+use crate::common::with_sections;
 use slob_awr::info::{Named, Value, Work};
 
 const SECTIONS: &str = "\
@@ -38,11 +38,7 @@ CF3                             TABLE     106715     106715            1     .00
 
 #[test]
 fn statements_and_segments_are_rows_beside_their_report() {
-    let text = text("awr_12201.txt");
-    let before = "init.ora Parameters                            DB/Inst";
-    assert!(text.contains(before));
-    let text = text.replace(before, &format!("{SECTIONS}{before}"));
-    let named = Named::new("a.txt", report_of(&text));
+    let named = Named::new("a.txt", with_sections(SECTIONS));
     let rows = |work: Work| -> Vec<String> {
         let plain = |cell: Option<Value>| cell.map(|cell| cell.plain()).unwrap_or_default();
         let rows = work.rows(&named);
