@@ -45,8 +45,7 @@ fn reads_of_postgresql_that_the_page_cache_serves_are_called_so() {
     }
     let Some(bench) = postgres(Version::V15, &[("shared_buffers", "2MB")]) else { return };
     bench.setup(1, "64M");
-    let report = bench.folder.slob(format!("run --strict {READS}")).exits(1);
-    assert!(report.stdout.contains("page cache served"), "{}", report.stdout);
+    bench.folder.slob(format!("run --strict {READS}")).prints_and_exits(1, &["page cache served"]);
     let (device, database) = read_bytes(&bench.folder.last_record(), 8192);
     assert!(device * 2 < database, "the device read {device} bytes of {database}");
 }

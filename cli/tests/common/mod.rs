@@ -92,6 +92,13 @@ impl Called {
         called
     }
 
+    /// Prints nothing.
+    #[track_caller]
+    pub(crate) fn silently(self) -> Self {
+        assert_eq!(self.stdout, "", "{}", self.stderr);
+        self
+    }
+
     /// Fails as bad input does: before anything is touched.
     #[track_caller]
     pub(crate) fn refused(self, words: &[&str]) -> Self {
@@ -267,6 +274,16 @@ fn shows_operations(line: &str) -> bool {
     let rate =
         line.split_once(" op/s").and_then(|(before, _)| before.rsplit(' ').next()?.parse::<f64>().ok());
     rate.is_some_and(|rate| rate > 0.0)
+}
+
+/// Waits until it is so, for two minutes at most.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let limit = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < limit, "{what}");
+        thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// A command that was started and ends within a minute.

@@ -10,8 +10,9 @@ use serde_json::json;
 use crate::browser::Browser;
 use crate::common::{Folder, awr_fixture};
 
-/// Reports of an hour from 1 March 2014, each so many hours after the first, with wait classes. User I/O takes `io_s(place)`.
-fn page_of(folder: &Folder, hours: &[i64], io_s: impl Fn(usize) -> f64) -> PathBuf {
+/// Opens the page of reports of an hour from 1 March 2014, each so many hours after the first, with wait classes. User I/O takes
+/// `io_s(place)`.
+fn open(browser: &mut Browser, folder: &Folder, hours: &[i64], io_s: impl Fn(usize) -> f64) -> PathBuf {
     let fixture = fs::read_to_string(awr_fixture("awr_12201.txt")).unwrap();
     let events = "Foreground Wait Events                         DB/Inst";
     let (head, tail) = fixture.split_once(events).unwrap();
@@ -36,6 +37,8 @@ fn page_of(folder: &Folder, hours: &[i64], io_s: impl Fn(usize) -> f64) -> PathB
         fs::write(folder.at(&format!("reports/{place:04}.txt")), head + &classes + events + tail).unwrap();
     }
     folder.slob("awr page reports -o page.html").success();
+    browser.view(1400, 900, false);
+    browser.open(&folder.at("page.html"));
     folder.at("page.html")
 }
 
@@ -56,9 +59,7 @@ fn thirty_daily_reports_have_thirty_marks() {
     let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = Folder::new();
     let days: Vec<i64> = (0..30).map(|day| 24 * day).collect();
-    let page = page_of(&folder, &days, |_| 900.0);
-    browser.view(1400, 900, false);
-    browser.open(&page);
+    open(&mut browser, &folder, &days, |_| 900.0);
     assert_eq!(count(&mut browser, STACK, ".bars .point path"), 30 * CLASSES);
     let lines = browser.value("document.querySelectorAll('[data-chart=line-2] .scatter').length");
     assert_eq!(count(&mut browser, EVENTS, ".scatterlayer .js-line"), 30 * lines.as_u64().unwrap());
@@ -81,9 +82,7 @@ fn thirty_daily_reports_have_thirty_marks() {
 fn two_of_four_reports_that_touch_share_a_line_and_the_others_are_drawn() {
     let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = Folder::new();
-    let page = page_of(&folder, &[0, 1, 5, 9], |place| if place == 3 { 90_000.0 } else { 900.0 });
-    browser.view(1400, 900, false);
-    browser.open(&page);
+    open(&mut browser, &folder, &[0, 1, 5, 9], |place| if place == 3 { 90_000.0 } else { 900.0 });
     assert_eq!(count(&mut browser, STACK, ".bars .point path"), 4 * CLASSES);
     let lines = browser.value("document.querySelectorAll('[data-chart=line-2] .scatter').length");
     assert_eq!(count(&mut browser, EVENTS, ".scatterlayer .js-line"), 3 * lines.as_u64().unwrap());
@@ -111,9 +110,7 @@ fn reports_without_times_stand_in_a_row_with_their_names() {
     let Some(mut browser) = Browser::start_or_skip() else { return };
     let folder = Folder::new();
     // All three are of one hour.
-    let page = page_of(&folder, &[0, 0, 0], |_| 900.0);
-    browser.view(1400, 900, false);
-    browser.open(&page);
+    open(&mut browser, &folder, &[0, 0, 0], |_| 900.0);
     assert_eq!(count(&mut browser, STACK, ".bars .point path"), 3 * CLASSES);
     let ticks = browser.value("document.querySelector('[data-chart=line-1]').layout.xaxis.ticktext.length");
     assert_eq!(ticks, 3);
@@ -127,9 +124,7 @@ fn many_reports_are_merged_by_pixel_and_parted_when_zoomed_into() {
     for (count_of_reports, step) in [(501, 1), (3650, 24)] {
         let folder = Folder::new();
         let hours: Vec<i64> = (0..count_of_reports).map(|place| step * place).collect();
-        let page = page_of(&folder, &hours, |place| (200 + 37 * place % 700) as f64);
-        browser.view(1400, 900, false);
-        browser.open(&page);
+        let page = open(&mut browser, &folder, &hours, |place| (200 + 37 * place % 700) as f64);
         let bars = count(&mut browser, STACK, ".bars .point path");
         assert!((100 * CLASSES..500 * CLASSES).contains(&bars), "{bars} bars");
         let strokes = browser.value(

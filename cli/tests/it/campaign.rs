@@ -176,15 +176,12 @@ fn a_campaign_in_slots_goes_on_after_a_kill_and_shows_what_it_missed() {
     let short = SHORT.replace("RUN_TIME = 1", "WORK_LOOP = 10");
     folder.write("plan.toml", &format!("{short}[[variant]]\nname = \"a\"\n"));
     let line = "campaign plan.toml --every 1s --for 6s";
-    let listing = folder.slob(format!("{line} --dry-run")).success().stdout;
-    assert!(listing.contains("6 runs into c: 6 slots, one every 1 s"), "{listing}");
+    folder.slob(format!("{line} --dry-run")).prints(&["6 runs into c: 6 slots, one every 1 s"]);
     let child = folder.start(line);
     until(|| ensure(attempts(&folder, "c").iter().any(|one| !one["run"].is_null()), || "no run".into()));
     kill(child);
     thread::sleep(Duration::from_millis(2500));
-    let called = folder.slob(line).exits(3);
-    assert!(called.stderr.contains("was missed: the campaign was not at work"), "{}", called.stderr);
-    assert!(called.stderr.contains("`slob trend c` shows them"), "{}", called.stderr);
+    folder.slob(line).fails(3, &["was missed: the campaign was not at work", "`slob trend c` shows them"]);
     let done: Vec<_> = attempts(&folder, "c");
     let of = |how: &str| done.iter().filter(|one| one["ended"]["how"] == how).count();
     assert!(of("missed") >= 1 && of("completed") >= 2 && of("missed") + of("completed") == 6, "{done:#?}");
@@ -195,8 +192,7 @@ fn a_campaign_in_slots_goes_on_after_a_kill_and_shows_what_it_missed() {
     let trend = folder.slob("trend c --json").json();
     let history = &trend["histories"][0];
     assert_eq!(history["missed"].as_array().unwrap().len(), of("missed"), "{history:#}");
-    let text = folder.slob("trend c").success().stdout;
-    assert!(text.contains("Trend: a/all/1x1") && text.contains("(the campaign was not at work)"), "{text}");
+    folder.slob("trend c").prints(&["Trend: a/all/1x1", "(the campaign was not at work)"]);
     folder.slob("trend c --fail-on-change").exits(4);
     folder.slob("trend c --html").success();
     assert!(folder.read("trend.html").contains("missed: the campaign was not at work"));
@@ -335,8 +331,7 @@ fn all_models_have_their_figures(folder: &Folder) {
     folder.slob("analyze c --html -o c.html").success();
     let page = folder.read("c.html");
     (1..=4).for_each(|place| assert!(page.contains(&format!("data-chart=\"means-{place}\"")), "{place}"));
-    let csv = folder.slob("analyze c --csv").success().stdout;
-    assert!(csv.contains("physical reads and writes per second (in blocks),a,Overall,4,"), "{csv}");
+    folder.slob("analyze c --csv").prints(&["physical reads and writes per second (in blocks),a,Overall,4,"]);
 }
 
 #[test]
@@ -382,8 +377,7 @@ fn a_bad_run_of_a_campaign_is_named_and_made_again() {
     let text = unwrapped(&analysis.stdout);
     assert_contains(&text, &["b can't be compared with a", &named, "--retry-bad"]);
 
-    let again = folder.slob("campaign plan.toml --retry-bad").success();
-    assert_contains(&again.stderr, &["to make again: ", "b/all/1x1/2"]);
+    folder.slob("campaign plan.toml --retry-bad").says(&["to make again: ", "b/all/1x1/2"]);
     assert_ne!(completed(&folder)["b/all/1x1/2"], bad);
     assert!(folder.at("c").join(&bad).is_dir(), "the old run keeps its folder");
     assert!(!folder.slob("analyze c").success().stdout.contains("planted"));

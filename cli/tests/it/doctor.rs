@@ -132,13 +132,11 @@ fn an_embedded_database_is_not_looked_for_on_another_host() {
 #[test]
 fn a_remedy_keeps_the_flags_of_the_call() {
     let folder = Folder::new();
-    let page = folder.slob("doctor --target sqlite:./d --scale 1M -s 3 --results-dir r").success().stdout;
-    assert_contains(
-        &page,
-        &["`slob setup --target sqlite:./d --scale 1M --results-dir r 3`", "`slob probe --results-dir r "],
-    );
-    let plain = folder.slob("doctor").success().stdout;
-    assert_contains(&plain, &["`slob setup 4`"]);
+    folder.slob("doctor --target sqlite:./d --scale 1M -s 3 --results-dir r").prints(&[
+        "`slob setup --target sqlite:./d --scale 1M --results-dir r 3`",
+        "`slob probe --results-dir r ",
+    ]);
+    folder.slob("doctor").prints(&["`slob setup 4`"]);
     folder.slob("doctor --tablespace IOPS").fails(1, &[]);
     let json = folder.slob("doctor --json --target sqlite:./d -s 3").json();
     let checks = json[0]["checks"].as_array().unwrap();
@@ -204,8 +202,10 @@ fn a_server_without_direct_io_has_one_remedy_before_and_after_a_run() {
     }
     let remedy = "PostgreSQL 15 has no direct I/O, 16 and later have. Without it: limit the server's memory to 320 MiB";
     bench.setup(1, "32M");
-    let said = bench.folder.slob("setup 2").success().stderr;
-    assert_contains(&said, &["warning: of a test of these data, reads pass through the page cache", remedy]);
+    bench
+        .folder
+        .slob("setup 2")
+        .says(&["warning: of a test of these data, reads pass through the page cache", remedy]);
     doctor(&bench.folder, None, "").prints(&["WARNING  Page cache", remedy]);
     let run = bench.folder.slob("run --run-time 2 --update-pct 0 --plain").success();
     assert_contains(&run.stderr, &["warning: reads pass through the page cache", remedy]);
@@ -229,9 +229,6 @@ fn the_doctor_sees_a_memory_limit_that_is_there() {
     if !container.limit_memory(512 << 20) {
         return;
     }
-    let page = doctor(&bench.folder, None, "").success().stdout;
-    assert_contains(
-        &page,
-        &["its limit of 512 MiB of memory", "the server may use 512 MiB of memory: load "],
-    );
+    doctor(&bench.folder, None, "")
+        .prints(&["its limit of 512 MiB of memory", "the server may use 512 MiB of memory: load "]);
 }

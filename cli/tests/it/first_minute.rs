@@ -16,9 +16,7 @@ fn alone_it_says_what_it_is_and_what_comes_next() {
     folder.slob("setup --scale 4M 2").success();
     folder.slob("").prints(&["2 schemas of 4M loaded", "slob run"]);
     folder.slob(format!("run {SHORT}")).success();
-    let runs = folder.slob("").success().stdout;
-    assert!(runs.contains("1 run in runs: ") && runs.contains("slob report"), "{runs}");
-    assert!(runs.contains("  slob run  "), "{runs}");
+    folder.slob("").prints(&["1 run in runs: ", "slob report", "  slob run  "]);
     // The message names what can be done without a target that can't be reached.
     let lost = Folder::new();
     lost.write("slob.conf", "TARGET=postgres://nobody@127.0.0.1:1/slob\n");
@@ -42,8 +40,9 @@ fn another_run_is_suggested_only_of_what_is_loaded() {
 fn a_run_covers_what_is_loaded_unless_told_otherwise() {
     let folder = Folder::new();
     folder.slob("setup --scale 8M --scan-table-sz 64 2").success();
-    let said = folder.slob(format!("run --scan-pct 10 {SHORT}")).success().stderr;
-    assert!(said.contains("as loaded: SCHEMAS=2, SCALE=8M, SCAN_TABLE_SZ=64"), "{said}");
+    folder
+        .slob(format!("run --scan-pct 10 {SHORT}"))
+        .says(&["as loaded: SCHEMAS=2, SCALE=8M, SCAN_TABLE_SZ=64"]);
     let record = folder.last_record();
     assert_eq!(
         (&record["workload"]["scale_blocks"], &record["workload"]["schemas"]),
@@ -79,8 +78,7 @@ fn the_doctor_tells_what_is_missing_and_what_is_there() {
 fn more_schemas_are_loaded_like_the_first() {
     let folder = Folder::new();
     folder.slob("setup --scale 4M --obfuscate-columns 1").success();
-    let said = folder.slob("setup 2").success().stderr;
-    assert!(said.contains("as loaded: SCALE=4M, OBFUSCATE_COLUMNS=TRUE"), "{said}");
+    folder.slob("setup 2").says(&["as loaded: SCALE=4M, OBFUSCATE_COLUMNS=TRUE"]);
     folder.slob("verify").success();
 }
 

@@ -28,12 +28,14 @@ fn a_gate_passes_fails_or_is_not_known_by_its_exit_code() {
     folder.slob("gate --require complete --require 'iops > 1'").prints(&["PASSED"]);
     folder.slob("gate --require 'iops > 1e' --junit gate.xml").refused(&["its unit is blocks/s"]);
     assert!(!folder.at("gate.xml").exists());
-    let failed = folder.slob("gate --require complete --require 'p99 > 100s' --junit gate.xml").exits(1);
-    assert!(failed.stdout.contains("FAILED") && failed.stdout.contains("operation_p99_us > 100"));
+    folder
+        .slob("gate --require complete --require 'p99 > 100s' --junit gate.xml")
+        .prints_and_exits(1, &["FAILED", "operation_p99_us > 100"]);
     let junit = std::fs::read_to_string(folder.at("gate.xml")).unwrap();
     assert!(junit.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{junit}");
-    let single = folder.slob("gate latest --baseline latest~1 --max-loss 'iops 3 %' --json").exits(4).stdout;
-    assert!(single.contains("\"outcome\": \"not_known\"") && single.contains("two or more runs"), "{single}");
+    folder
+        .slob("gate latest --baseline latest~1 --max-loss 'iops 3 %' --json")
+        .prints_and_exits(4, &["\"outcome\": \"not_known\"", "two or more runs"]);
     folder.slob("gate latest").refused(&["--require", "GATE"]);
     folder.slob("gate nonsense --require complete").refused(&["nonsense"]);
 }
@@ -46,7 +48,9 @@ fn a_run_is_gated_by_its_configuration() {
     let passed = complete_run(&folder, "--gate 'complete; iops > 1'").success();
     assert_eq!(passed.stdout.matches("PASSED").count(), 2, "{}", passed.stdout);
     folder.slob("gate latest").prints(&["PASSED", "physical_reads_per_s > 1"]);
-    let failed = folder.slob(format!("{RUN} --json --gate 'p99 > 100s'")).exits(1);
-    assert!(failed.stderr.contains("FAILED") && failed.stdout.contains("\"state\": \"completed\""));
+    folder
+        .slob(format!("{RUN} --json --gate 'p99 > 100s'"))
+        .prints_and_exits(1, &["\"state\": \"completed\""])
+        .fails(1, &["FAILED"]);
     folder.slob("gate latest latest~1").refused(&["different GATEs"]);
 }

@@ -299,8 +299,7 @@ fn three_groups_are_in_one_chart_for_each_figure() {
             folder.slob(run).success();
         }
     }
-    let text = folder.slob("diff metal kvm xen").success().stdout;
-    assert!(text.contains("metal") && text.contains("Host load average") && text.contains("+-"), "{text}");
+    folder.slob("diff metal kvm xen").prints(&["metal", "Host load average", "+-"]);
     let json = folder.slob("diff metal kvm xen --json").json();
     assert_eq!(json["groups"][1]["name"], "kvm");
     folder.slob("diff metal kvm xen --html -o three.html").success();

@@ -4,52 +4,26 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::common::{
-    Folder, HANG, SLOB, Signal, assert_contains, at_work, operations, rows, signal, stopped_while_hanging,
-};
+use crate::common::{Folder, HANG, SLOB, Signal, at_work, operations, rows, signal, stopped_while_hanging};
 
 /// The keys and values of a kit's file as it is shipped, in our words.
 const KIT_CONF: &str = "\
-UPDATE_PCT=10
-SCAN_PCT=0
-RUN_TIME=300
-WORK_LOOP=0
-SCALE=80M
-SCAN_TABLE_SZ=1M
-WORK_UNIT=64
-REDO_STRESS=LITE
-LOAD_PARALLEL_DEGREE=2
-
-THREADS_PER_SCHEMA=1
-
-DATABASE_STATISTICS_TYPE=statspack   # or awr
-
-# Services, accounts
-#ADMIN_SQLNET_SERVICE=slob
-#SQLNET_SERVICE_BASE=slob
-#SQLNET_SERVICE_MAX=2
-DBA_PRIV_USER=\"system\"
-SYSDBA_PASSWD=\"manager\"
-
-EXTERNAL_SCRIPT=''
-
-DO_HOTSPOT=FALSE
-HOTSPOT_MB=8
-HOTSPOT_OFFSET_MB=16
-HOTSPOT_FREQUENCY=3
-HOT_SCHEMA_FREQUENCY=0
-THINK_TM_FREQUENCY=0
-THINK_TM_MIN=.1
-THINK_TM_MAX=.5
-export UPDATE_PCT RUN_TIME WORK_LOOP SCALE WORK_UNIT
-";
+    UPDATE_PCT=10\nSCAN_PCT=0\nRUN_TIME=300\nWORK_LOOP=0\nSCALE=80M\nSCAN_TABLE_SZ=1M\nWORK_UNIT=64\nREDO_STRESS=LITE\n\
+    LOAD_PARALLEL_DEGREE=2\n\nTHREADS_PER_SCHEMA=1\n\nDATABASE_STATISTICS_TYPE=statspack   # or awr\n\n\
+    # Services, accounts\n#ADMIN_SQLNET_SERVICE=slob\n#SQLNET_SERVICE_BASE=slob\n#SQLNET_SERVICE_MAX=2\n\
+    DBA_PRIV_USER=\"system\"\nSYSDBA_PASSWD=\"manager\"\n\nEXTERNAL_SCRIPT=''\n\nDO_HOTSPOT=FALSE\nHOTSPOT_MB=8\n\
+    HOTSPOT_OFFSET_MB=16\nHOTSPOT_FREQUENCY=3\nHOT_SCHEMA_FREQUENCY=0\nTHINK_TM_FREQUENCY=0\nTHINK_TM_MIN=.1\n\
+    THINK_TM_MAX=.5\nexport UPDATE_PCT RUN_TIME WORK_LOOP SCALE WORK_UNIT\n";
 
 /// `runit.sh WRITERS READERS` of the first kits.
 #[test]
 fn readers_work_beside_writers() {
     let folder = Folder::loaded(4, "4M");
-    let text = folder.slob("run 3 5 -s 2 --run-time 1 --warmup 0").success().stdout;
-    assert_contains(&text, &["with 8 sessions", "5 readers: ", "; 3 writers: "]);
+    folder.slob("run 3 5 -s 2 --run-time 1 --warmup 0").prints(&[
+        "with 8 sessions",
+        "5 readers: ",
+        "; 3 writers: ",
+    ]);
     let shown = folder.slob("show latest --field sessions").success().stdout;
     let sessions: Vec<serde_json::Value> = serde_json::from_str(&shown).unwrap();
     for session in &sessions {
@@ -69,11 +43,9 @@ fn a_kits_own_file_loads_and_runs() {
     let folder = Folder::new();
     folder.write("slob.conf", KIT_CONF);
     folder.slob("setup --target sqlite:./d 2 --scale 8M").success();
-    let text = folder
-        .slob("run --target sqlite:./d -s 2 -t 2 --run-time 2 --warmup 1 --scale 8M --full")
-        .success()
-        .stdout;
-    assert_contains(&text, &["Physical?", "Accounted?", "CPU to spare?", "Steady?", "Complete?"]);
+    let run = "run --target sqlite:./d -s 2 -t 2 --run-time 2 --warmup 1 --scale 8M --full";
+    let verdicts = ["Physical?", "Accounted?", "CPU to spare?", "Steady?", "Complete?"];
+    let text = folder.slob(run).prints(&verdicts).stdout;
     assert_eq!(folder.slob("report").success().stdout, text, "the report is made from the record alone");
     let run = folder.last_run();
     assert_eq!(fs::read_to_string(run.join("report.txt")).unwrap(), slob_report::with_digest(&text));
@@ -139,8 +111,7 @@ fn a_run_under_nohup_does_not_end_with_its_terminal() {
 fn buffered_reads_are_called_what_they_are() {
     let folder = Folder::loaded(1, "32M");
     let arguments = "run --target sqlite:./d --scale 32M --run-time 2 --warmup 1 --update-pct 0 --cache-mb 2";
-    let buffered = folder.slob(format!("{arguments} --strict --buffered")).exits(1);
-    assert!(buffered.stdout.contains("page cache"), "{}", buffered.stdout);
+    folder.slob(format!("{arguments} --strict --buffered")).prints_and_exits(1, &["page cache"]);
 }
 
 #[test]
@@ -152,12 +123,7 @@ fn drop_removes_only_what_is_ours() {
     assert_eq!(asked.code, 2, "without a terminal and without --yes nothing is removed");
     assert!(folder.at("d/slob1.db").exists());
     folder.slob("drop --target sqlite:./d --yes").success();
-    let mut left: Vec<_> = fs::read_dir(folder.at("d"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    left.sort();
-    assert_eq!(left, ["notes.txt", "slob3.db"]);
+    assert_eq!(folder.shell("ls -A d").stdout, "notes.txt\nslob3.db\n");
 }
 
 #[test]
@@ -168,9 +134,8 @@ fn the_external_script_is_called_three_times_and_its_failure_is_fatal() {
     folder.slob(arguments).success();
     assert_eq!(folder.read("calls"), "pre\npost\nend\n");
     for moment in ["pre", "post", "end"] {
-        folder
-            .slob_with_env(arguments, &[("FAIL_AT", moment)])
-            .fails(3, &[&format!("{moment}: ended with exit status: 1")]);
+        let failed = folder.slob_with_env(arguments, &[("FAIL_AT", moment)]);
+        failed.fails(3, &[&format!("{moment}: ended with exit status: 1")]);
     }
 }
 
@@ -180,8 +145,7 @@ fn a_script_that_hangs_does_not_make_a_run_deaf_to_a_signal() {
     folder.script("hook.sh", &format!("#!/bin/sh\n[ \"$1\" = \"$HANG_AT\" ] || exit 0\n{HANG}\n"));
     for moment in ["pre", "post"] {
         let mut run = folder.command("run --run-time 1 --warmup 0 --external-script ./hook.sh");
-        let stopped = stopped_while_hanging(&folder, run.env("HANG_AT", moment));
-        stopped.exits(130);
+        stopped_while_hanging(&folder, run.env("HANG_AT", moment)).exits(130);
     }
     assert_eq!(folder.last_record()["status"]["state"], "interrupted");
     assert!(folder.last_record()["notes"].to_string().contains("post was interrupted"));
@@ -195,25 +159,16 @@ fn piped_output_has_no_control_codes_and_a_closed_pipe_is_no_error() {
         assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{text:?}");
     }
     assert!(run.stderr.contains("reads/s"), "a line per second: {}", run.stderr);
-    let piped = Command::new("sh")
-        .args(["-c", &format!("'{SLOB}' report | head -n 1 > /dev/null; true")])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    assert!(piped.stderr.is_empty(), "{}", String::from_utf8_lossy(&piped.stderr));
+    assert_eq!(folder.shell("$0 report | head -n 1 > /dev/null; true").stderr, "");
 }
 
 #[test]
 fn size_and_duration_of_a_load_are_in_the_records_of_its_runs() {
     let folder = Folder::loaded(2, "1M");
     folder.slob("run --run-time 1 --warmup 0").success();
-    let cost = &folder.last_record()["load"]["cost"];
-    let rows: u64 = folder.last_record()["load"]["schemas"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|schema| schema["rows"].as_u64().unwrap())
-        .sum();
+    let load = &folder.last_record()["load"];
+    let (cost, schemas) = (&load["cost"], load["schemas"].as_array().unwrap());
+    let rows: u64 = schemas.iter().map(|schema| schema["rows"].as_u64().unwrap()).sum();
     assert!(cost["rows"].as_u64().unwrap() >= rows && cost["seconds"].as_f64().unwrap() > 0.0, "{cost}");
     let listed = folder.slob("info --csv --columns load_mb,load_mb_per_s,load_s").success().stdout;
     assert!(listed.lines().nth(1).unwrap().split(',').all(|figure| figure.parse::<f64>().unwrap() > 0.0));
@@ -225,8 +180,11 @@ fn repeats_are_a_group_by_their_name() {
     let folder = Folder::loaded(1, "16M");
     let quick = "run --repeat 2 --run-time 1 --warmup 0 --update-pct 0 --plain";
     folder.slob(quick).refused(&["--name"]);
-    let text = folder.slob(format!("{quick} --name before")).success().stdout;
-    assert_contains(&text, &["2 runs of before", "Physical reads/s", "Noise %"]);
+    folder.slob(format!("{quick} --name before")).prints(&[
+        "2 runs of before",
+        "Physical reads/s",
+        "Noise %",
+    ]);
     folder.slob(format!("{quick} --name before")).refused(&["2 runs of the name before"]);
     folder.slob(format!("{quick} --name after")).success();
     let compared = folder.slob("compare before after --json").success().stdout;

@@ -92,8 +92,7 @@ fn a_target_that_fails_leaves_a_hole_and_the_others_are_measured_beside_each_oth
     let beside_audit = cell("shop", &["audit"]);
     assert!(beside_audit["hole"].is_null() && beside_audit["mean"].is_f64(), "{json}");
     assert!(cell("shop", &["empty"])["hole"].as_str().unwrap().contains("empty: "), "{json}");
-    let text = folder.slob("analyze c").exits(1).stdout;
-    assert_contains(&text, &["beside audit", "beside all others", "Hole: free, "]);
+    folder.slob("analyze c").prints_and_exits(1, &["beside audit", "beside all others", "Hole: free, "]);
     assert!(folder.read("c/neighbours.html").contains("data-chart=\"kept\""));
     folder.slob("analyze c --metric reads").refused(&["c is a campaign of neighbours"]);
     let Some(mut browser) = Browser::start_or_skip() else { return };

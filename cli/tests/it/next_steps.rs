@@ -13,13 +13,7 @@ fn offered<'a>(said: &'a str, words: &str) -> &'a str {
 }
 
 fn shell(folder: &Folder, command: &str) -> Called {
-    let command = command.replacen("slob", SLOB, 1);
-    let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
-    Called {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    folder.shell(&command.replacen("slob", "$0", 1))
 }
 
 #[test]

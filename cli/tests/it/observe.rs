@@ -30,10 +30,6 @@ fn run(folder: &Folder, sshd: Option<&Sshd>, flags: impl AsRef<str>) -> Called {
     folder.slob_with_env(format!("run --json -t 2 {}", flags.as_ref()), &[("PATH", &path)])
 }
 
-fn record(called: Called) -> Value {
-    called.json()
-}
-
 fn notes(record: &Value) -> String {
     record["notes"].to_string()
 }
@@ -56,13 +52,13 @@ fn a_server_in_a_container_is_seen_by_auto_by_its_process_and_through_ssh() {
     let Some((bench, _container)) = contained() else { return };
     let Some(sshd) = Sshd::start_or_skip() else { return };
     sshd.install("slob", Path::new(SLOB));
-    let auto = record(run(&bench.folder, None, "--run-time 2"));
+    let auto = run(&bench.folder, None, "--run-time 2").json();
     assert_seen(&auto, "auto");
     let pid = auto["observed"][0]["process"].to_string();
     let by_pid = format!("pid:{pid}");
-    let named = record(run(&bench.folder, None, format!("--run-time 2 --observe {by_pid}")));
+    let named = run(&bench.folder, None, format!("--run-time 2 --observe {by_pid}")).json();
     assert_seen(&named, &by_pid);
-    let far = record(run(&bench.folder, Some(&sshd), "--run-time 2 --observe ssh:localhost"));
+    let far = run(&bench.folder, Some(&sshd), "--run-time 2 --observe ssh:localhost").json();
     assert_seen(&far, "ssh:localhost");
     for other in [&named, &far] {
         assert_eq!(other["observed"][0]["process"].to_string(), pid);
@@ -78,7 +74,7 @@ fn whoever_looks_sees_the_same() {
     let Some((bench, _container)) = contained() else { return };
     let Some(sshd) = Sshd::start_or_skip() else { return };
     sshd.install("slob", Path::new(SLOB));
-    let pid = record(run(&bench.folder, None, "--run-time 1"))["observed"][0]["process"].as_u64().unwrap();
+    let pid = run(&bench.folder, None, "--run-time 1").json()["observed"][0]["process"].as_u64().unwrap();
     let data = Some("/srv".into());
     let named = Clues { pid: Some(pid as u32), has_children: true, data, ..Clues::default() };
     let found =
@@ -119,7 +115,7 @@ fn a_mariadb_server_in_a_container_is_seen() {
     let Some(bench) = mariadb(&["innodb-buffer-pool-size=6M"]) else { return };
     let Some((bench, _container)) = bench.contained() else { return };
     bench.setup(1, "16M");
-    let auto = record(run(&bench.folder, None, "--run-time 2"));
+    let auto = run(&bench.folder, None, "--run-time 2").json();
     let seen = &auto["observed"][0];
     assert!(seen["process"].is_number() && auto["db_cpu"].is_object(), "{seen} {}", notes(&auto));
     assert!(auto["server"]["data_path"].as_str().is_some_and(|path| path.starts_with("/srv")));
@@ -175,7 +171,7 @@ fn an_account_without_rights_is_told_which_process_may_be_the_server() {
 fn a_server_that_may_use_a_tenth_of_a_cpu_is_bound_by_it() {
     let Some((bench, container)) = contained() else { return };
     let cpu_to_spare = || {
-        let record = record(run(&bench.folder, None, "--run-time 3 --update-pct 0"));
+        let record = run(&bench.folder, None, "--run-time 3 --update-pct 0").json();
         let report = bench.folder.slob("report").success().stdout;
         let from = report.find("CPU to spare?").unwrap();
         (record, unwrapped(report[from..].split("Steady?").next().unwrap()))
@@ -197,7 +193,7 @@ fn a_server_that_may_use_a_tenth_of_a_cpu_is_bound_by_it() {
 
 /// A failing observer never changes the exit code of a run; a note says what happened.
 fn assert_complete(called: Called, words: &[&str]) -> Value {
-    let record = record(called);
+    let record = called.json();
     assert_eq!(record["status"]["state"], "completed");
     assert_contains(&notes(&record), words);
     record
@@ -337,7 +333,7 @@ fn what_can_not_be_is_refused_before_anything_is_touched() {
         folder.slob(format!("run --run-time 1 --observe '{value}'")).refused(&[words]);
     }
     folder.slob("probe --observe ssh:db1 somewhere").refused(&["absolute path"]);
-    let none = record(run(&folder, None, "--run-time 1 --observe none"));
+    let none = run(&folder, None, "--run-time 1 --observe none").json();
     assert!(none["db_cpu"].is_null() && notes(&none) == "[]", "{}", notes(&none));
 }
 

@@ -1,7 +1,6 @@
 //! Loads without room for their data, on real PostgreSQL servers: loaded schemas are kept, and the next `slob setup` resumes.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
@@ -13,38 +12,7 @@ use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::{Cluster, Version};
 
 use crate::common::{assert_contains, postgres};
-
-/// A file system in memory, unmounted with the value.
-struct Small(tempfile::TempDir);
-
-impl Small {
-    /// `None` where this account may not mount, which stderr says.
-    #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
-    fn mount(size: &str) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let options = format!("size={size},mode=0777");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "slob-test"])
-            .arg(folder.path())
-            .output();
-        if mounted.is_ok_and(|output| output.status.success()) {
-            return Some(Self(folder));
-        }
-        eprintln!("skipped: this account may not mount a file system");
-        None
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        // Lazily: the server may still have files open there.
-        let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
-    }
-}
+use crate::drills::space::Disk;
 
 struct Silent;
 
@@ -52,7 +20,7 @@ impl LoadObserver for Silent {
     fn on_load(&self, _: &LoadEvent) {}
 }
 
-fn small_tablespace(cluster: &Cluster, small: &Small) {
+fn small_tablespace(cluster: &Cluster, small: &Disk) {
     let place = small.path().join("tables");
     fs::create_dir(&place).unwrap();
     let reference = format!("--reference={}", cluster.data_folder().display());
@@ -71,7 +39,7 @@ fn a_tablespace_alone_is_128_schemas_and_a_question() {
 
 #[test]
 fn a_load_without_room_is_refused_before_anything_is_touched() {
-    let Some(small) = Small::mount("64M") else { return };
+    let Some(small) = Disk::mount_or_skip(64) else { return };
     let Some(bench) = postgres(Version::V15, &[]) else { return };
     small_tablespace(&bench.server, &small);
     let place = small.path().display().to_string();
@@ -88,7 +56,7 @@ fn a_load_without_room_is_refused_before_anything_is_touched() {
 #[case(Version::V15)]
 #[case(Version::V18)]
 fn a_load_that_runs_out_of_room_keeps_what_is_done_and_goes_on(#[case] version: Version) {
-    let Some(small) = Small::mount("192M") else { return };
+    let Some(small) = Disk::mount_or_skip(192) else { return };
     let Some(bench) = postgres(version, &[]) else { return };
     small_tablespace(&bench.server, &small);
     let pairs = [

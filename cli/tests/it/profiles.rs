@@ -2,14 +2,17 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, shown_within};
 
-use crate::common::{Folder, Signal, awr_fixture, postgres, read_json, signal, unwrapped, workspace};
+use crate::common::{
+    Folder, Signal, assert_contains, awr_fixture, postgres, read_json, signal, unwrapped, wait_until,
+    workspace,
+};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -198,11 +201,8 @@ fn a_platform_that_does_not_carry_the_demand_ends_with_exit_code_1_and_says_what
     let folder = Folder::loaded(2, "16M");
     profiled(&folder);
     let broken = HEADROOM.replace("mean=10s", "mean=1us").replace(" --json", "");
-    let called = folder.slob(&broken).exits(1);
-    assert!(called.stderr.contains("this takes "), "{}", called.stderr);
-    for said in ["Does not carry your peak interval of 2", "Breaks", "Bottleneck", "SQLite"] {
-        assert!(called.stdout.contains(said), "{said} in {}", called.stdout);
-    }
+    let said = &["Does not carry your peak interval of 2", "Breaks", "Bottleneck", "SQLite"];
+    folder.slob(&broken).prints_and_exits(1, said).fails(1, &["this takes "]);
 }
 
 #[test]
@@ -210,18 +210,12 @@ fn an_interrupted_search_prints_what_it_knows() {
     let folder = Folder::loaded(2, "16M");
     profiled(&folder);
     let child = folder.start(HEADROOM.replace("--most 2", "--most 1000").replace(" --json", ""));
-    let begun = Instant::now();
-    let is_made = |part: &str| {
-        let names = fs::read_dir(folder.at("headroom")).into_iter().flatten();
-        names.flatten().any(|entry| entry.file_name().to_string_lossy().contains(part))
-    };
-    while !is_made("step-2") {
-        assert!(begun.elapsed() < Duration::from_secs(120), "no step was made");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("no step was made", || {
+        let mut names = fs::read_dir(folder.at("headroom")).into_iter().flatten().flatten();
+        names.any(|entry| entry.file_name().to_string_lossy().contains("step-2"))
+    });
     signal(&child, Signal::INT);
-    let called = crate::common::ended(child).exits(130);
-    assert!(called.stdout.contains("The search was interrupted"), "{}", called.stdout);
+    crate::common::ended(child).prints_and_exits(130, &["The search was interrupted"]);
     assert!(folder.at("headroom/headroom.html").is_file());
 }
 
@@ -261,13 +255,10 @@ fn a_plan_that_misses_a_figure_names_the_cause_and_is_written_by_force_alone() {
     });
     assert!(plans[0] != plans[1] && plans[1] != plans[2], "{plans:?}");
     folder.write("missed.json", &profile(1000));
-    let missed = folder.slob("plan missed.json --conf empty.conf -o plan.conf").exits(1);
-    assert!(missed.stderr.contains("the plan misses redo by more than 5 %"), "{}", missed.stderr);
-    let words = missed.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        words.contains("redo: not met: 48 bytes for each commit are demanded, and an UPDATE of one block"),
-        "{words}"
-    );
+    let missed = folder.slob("plan missed.json --conf empty.conf -o plan.conf");
+    let missed = missed.fails(1, &["the plan misses redo by more than 5 %"]);
+    let why = "redo: not met: 48 bytes for each commit are demanded, and an UPDATE of one block";
+    assert_contains(&unwrapped(&missed.stdout), &[why]);
     assert!(!folder.at("plan.conf").exists());
     folder.slob("plan missed.json --conf empty.conf -o plan.conf --force").success();
     assert!(folder.read("plan.conf").contains("\nCOMMIT_EVERY=1\n"));
@@ -276,13 +267,9 @@ fn a_plan_that_misses_a_figure_names_the_cause_and_is_written_by_force_alone() {
 /// Ends the command by `end` once the file holds so many intervals.
 pub(crate) fn watch(folder: &Folder, target: &str, intervals: usize, end: Signal) -> Value {
     let mut child = folder.start(format!("profile --target {target} --every 1s --for 10m -o live.json"));
-    let begun = Instant::now();
     let read = || fs::read_to_string(folder.at("live.json")).ok().map(|text| json(&text));
     let there = |profile: &Value| profile["intervals"].as_array().unwrap().len();
-    while read().is_none_or(|profile| there(&profile) < intervals) {
-        assert!(begun.elapsed() < Duration::from_secs(120), "no interval was saved");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_until("no interval was saved", || read().is_some_and(|profile| there(&profile) >= intervals));
     signal(&child, end);
     child.wait().unwrap();
     read().unwrap()

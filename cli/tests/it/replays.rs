@@ -1,36 +1,30 @@
 //! RATE as a schedule, and stretches of a profile replayed with it.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::{Folder, Signal, signal};
+use crate::common::{Folder, Signal, operations, signal, wait_until, window_s};
 
 #[test]
 fn a_schedule_is_followed_recorded_and_shown() {
     let folder = Folder::loaded(1, "16M");
     let run = "-t 2 --rate 40@0s,200@3s,0@6s,80@8s --run-time 10 --warmup 1 --work-unit 8 --update-pct 0";
     let record = folder.run_json(run);
-    let steps: Vec<f64> = record["rate_steps"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|step| step["from_s"].as_f64().unwrap())
-        .collect();
-    assert_eq!(steps, [0.0, 3.0, 6.0, 8.0]);
+    let steps = record["rate_steps"].as_array().unwrap().iter().map(|step| step["from_s"].as_f64());
+    assert!(steps.eq([0.0, 3.0, 6.0, 8.0].map(Some)), "{}", record["rate_steps"]);
     assert_eq!(record["workload"]["rate_per_s"][1], json!({"from_s": 3.0, "per_s": 200}));
-    let report = folder.slob("report latest").success().stdout;
-    assert!(report.contains("88 operations/s on average, 0 to 200 in 4 steps"), "{report}");
-    assert!(report.contains("RATE from second"), "{report}");
+    folder
+        .slob("report latest")
+        .prints(&["88 operations/s on average, 0 to 200 in 4 steps", "RATE from second"]);
     assert_eq!(folder.slob("show latest --field figures.rate_per_s").success().stdout.trim(), "88");
     let page = folder.read(&format!("runs/{}/report.html", record["id"].as_str().unwrap()));
     assert!(page.contains("\"RATE\""), "no line of the rate");
     // On any machine, all that was due is done or left over.
-    let done =
-        record["operations"]["select"]["operations"].as_u64().unwrap() + record["backlog"].as_u64().unwrap();
+    let done = operations(&record, "select") + record["backlog"].as_u64().unwrap();
     // A busy machine ends the window late, and the last rate goes on until then.
-    let due = 40.0 * 3.0 + 200.0 * 3.0 + 80.0 * (record["window"]["seconds"].as_f64().unwrap() - 8.0);
+    let due = 40.0 * 3.0 + 200.0 * 3.0 + 80.0 * (window_s(&record) - 8.0);
     assert!((done as f64 - due).abs() <= 8.0, "{done} operations of {due}");
 }
 
@@ -50,12 +44,8 @@ fn bad_schedules_are_refused_before_anything_is_touched() {
 /// Four hours with such reads.
 fn profile(folder: &Folder, reads: [f64; 4]) {
     let interval = |(hour, reads): (usize, f64)| {
-        json!({
-            "source": format!("report {hour}"),
-            "begin": format!("2026-11-20T{:02}:00:00", 8 + hour),
-            "seconds": 3600.0,
-            "figures": {"physical_read_requests_per_s": reads, "physical_read_blocks_per_s": reads, "single_block_read_us": 900000.0},
-        })
+        let begin = format!("2026-11-20T{:02}:00:00", 8 + hour);
+        json!({"source": format!("report {hour}"), "begin": begin, "seconds": 3600.0, "figures": {"physical_read_requests_per_s": reads, "physical_read_blocks_per_s": reads, "single_block_read_us": 900000.0}})
     };
     let intervals: Vec<Value> = reads.into_iter().enumerate().map(interval).collect();
     let profile = json!({
@@ -104,15 +94,10 @@ fn an_interrupted_replay_prints_what_it_knows_and_goes_on() {
     profile(&folder, [100.0, 400.0, 50.0, 200.0]);
     let replay = REPLAY.replace("1200", "600");
     let child = folder.start(&replay);
-    let begun = Instant::now();
-    let is_at_work = || {
-        let names = fs::read_dir(folder.at("replay")).into_iter().flatten().flatten();
-        names.into_iter().any(|entry| entry.file_name().to_string_lossy().contains("-replay"))
-    };
-    while !is_at_work() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "no replay began");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("no replay began", || {
+        let mut names = fs::read_dir(folder.at("replay")).into_iter().flatten().flatten();
+        names.any(|entry| entry.file_name().to_string_lossy().contains("-replay"))
+    });
     // The second or third of four intervals of 6 s is under way, even if the window began some seconds late.
     std::thread::sleep(Duration::from_secs(14));
     signal(&child, Signal::INT);

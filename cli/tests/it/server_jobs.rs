@@ -58,9 +58,9 @@ fn counts_equal_the_plan<S: TestServer>(
         let most = planned + conflicts.values().sum::<i64>();
         // PostgreSQL publishes a session's work when the session ends.
         until(|| {
-            let (updated, commits) = counts();
-            let updated = updated - before.0;
-            let commits = commits.map_or(planned, |commits| commits - before.1.unwrap());
+            let now = counts();
+            let updated = now.0 - before.0;
+            let commits = now.1.map_or(planned, |commits| commits - before.1.unwrap());
             ensure((planned * 5..=most * 5).contains(&updated) && commits == planned, || {
                 format!("{flags}: {updated} rows, {commits} commits by the server's count")
             })
@@ -103,9 +103,7 @@ fn counts_of_postgresql_equal_the_plan(#[case] version: Version, #[case] place: 
 }
 
 #[rstest]
-#[case::with_the_loop_in_the_server("server")]
-#[case::with_the_loop_in_the_client("client")]
-fn counts_of_mariadb_equal_the_plan(#[case] place: &str) {
+fn counts_of_mariadb_equal_the_plan(#[values("server", "client")] place: &str) {
     let Some(bench) = mariadb(LAZY_LOG) else { return };
     let status = |name: &str| -> Option<i64> {
         let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
@@ -195,14 +193,13 @@ fn redo_of_mariadb_follows_the_updated_columns() {
     assert!(lite > 2.0 * 128.0, "{lite} bytes of a LITE row");
 }
 
+const SCHEMAS: &str = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'slob%'";
+
 /// The pages of this server have 16 KiB: an explicit BLOCK_SZ must equal that.
 #[test]
 fn an_explicit_block_size_of_8192_is_refused_before_anything_is_touched() {
     let Some(bench) = Product::MariaDb.start(&[]) else { return };
-    let schemas = || {
-        let count = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'slob%'";
-        bench.server.number(count)
-    };
+    let schemas = || bench.server.number(SCHEMAS);
     let (setup, target) = (format!("setup --target {} --scale 1000 1", bench.target), &bench.target);
     let advice = "set BLOCK_SZ=16384 or leave it out";
     bench.folder.slob(format!("{setup} --block-sz 8192")).refused(&[advice]);
@@ -238,44 +235,33 @@ fn pages_of_other_sizes_hold_a_row_each(#[case] size: &str, #[case] bytes: u64) 
 #[test]
 fn pages_too_small_for_a_row_are_refused() {
     let Some(bench) = Product::MariaDb.start(&["innodb-page-size=4k"]) else { return };
-    bench
-        .folder
-        .slob(format!("setup --target {} --scale 8M 1", bench.target))
-        .refused(&["innodb_page_size=16k"]);
-    let schemas = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'slob%'";
-    assert_eq!(bench.server.number(schemas), 0, "nothing is left behind");
+    let setup = format!("setup --target {} --scale 8M 1", bench.target);
+    bench.folder.slob(setup).refused(&["innodb_page_size=16k"]);
+    assert_eq!(bench.server.number(SCHEMAS), 0, "nothing is left behind");
 }
 
 #[rstest]
-#[case::postgresql(
-    POSTGRES,
-    "max_connections=12",
-    "ALTER ROLE plain CONNECTION LIMIT 4",
-    3,
-    "role 'plain' is 4"
-)]
+#[case::postgresql(POSTGRES, "ROLE plain CONNECTION LIMIT 4", 3, "role 'plain' is 4")]
 #[case::mariadb(
     Product::MariaDb,
-    "max-connections=12",
-    "ALTER USER plain@'%' WITH MAX_USER_CONNECTIONS 6",
+    "USER plain@'%' WITH MAX_USER_CONNECTIONS 6",
     6,
     "max_user_connections is 6"
 )]
 fn too_few_connections_refuse_the_run_before_it_starts(
     #[case] product: Product,
-    #[case] setting: &str,
-    #[case] limit_the_account: &str,
+    #[case] account: &str,
     #[case] sessions: u32,
     #[case] limit: &str,
 ) {
-    let Some(bench) = product.start(&[setting]) else { return };
+    let Some(bench) = product.start(&["max_connections=12"]) else { return };
     bench.setup(1, "1M");
     let refused = |sessions: u32, words: &[&str]| {
         bench.folder.slob(format!("run -s 1 -t {sessions} --run-time 1")).refused(words);
     };
     refused(20, &["max_connections is 12", "20 sessions"]);
     assert!(slob_record::list_runs(&bench.folder.at("runs")).unwrap().is_empty());
-    bench.server.run(limit_the_account);
+    bench.server.run(&format!("ALTER {account}"));
     refused(sessions, &[limit]);
 }
 
@@ -293,24 +279,18 @@ fn assert_ended_by(bench: &Bench, called: Called, word: &str) {
 }
 
 #[rstest]
-#[case::postgresql(POSTGRES)]
-#[case::mariadb(Product::MariaDb)]
-fn a_lost_session_fails_the_run_and_keeps_what_was_measured(#[case] product: Product) {
-    let Some(bench) = product.start(&[]) else { return };
-    bench.setup(1, "8M");
-    let run = bench.long_run("-t 3 --run-time 60");
-    bench.server.end_busy_session(true);
-    assert_ended_by(&bench, ended(run), "session");
-}
-
-#[rstest]
-#[case::postgresql(POSTGRES)]
-#[case::mariadb(Product::MariaDb)]
-fn a_server_that_is_killed_fails_the_run_and_keeps_what_was_measured(#[case] product: Product) {
+fn a_lost_session_or_server_fails_the_run_and_keeps_what_was_measured(
+    #[values(POSTGRES, Product::MariaDb)] product: Product,
+    #[values(false, true)] is_killed: bool,
+) {
     let Some(mut bench) = product.start(&[]) else { return };
     bench.setup(1, "8M");
-    let run = bench.long_run("-t 2 --run-time 60");
-    bench.server.kill();
+    let run = bench.long_run("-t 3 --run-time 60");
+    if is_killed {
+        bench.server.kill()
+    } else {
+        bench.server.end_busy_session(true)
+    }
     assert_ended_by(&bench, ended(run), "session");
 }
 
@@ -367,16 +347,13 @@ fn sessions_spread_over_two_servers_and_each_has_its_figures(
     };
     let record = run(&endpoints);
     let servers = record["endpoints"].as_array().unwrap();
-    assert_eq!(servers.len(), 2);
-    let mut changed = 0;
-    for server in servers {
-        assert_eq!(server["sessions"], 2);
-        assert_eq!(server["operations"]["update"]["operations"], 100);
-        let of_server = server["counters"]["rows_changed"].as_u64().unwrap();
-        assert!(of_server >= 400, "{of_server} rows changed");
-        changed += of_server;
-    }
-    assert_eq!(record["counters"]["rows_changed"], changed);
+    let changed = servers.iter().map(|server| {
+        assert_eq!((&server["sessions"], operations(server, "update")), (&2.into(), 100));
+        server["counters"]["rows_changed"].as_u64().unwrap()
+    });
+    let changed: Vec<u64> = changed.collect();
+    assert!(changed.len() == 2 && changed.iter().all(|rows| *rows >= 400), "{changed:?} rows changed");
+    assert_eq!(record["counters"]["rows_changed"], changed.iter().sum::<u64>());
     assert_eq!(operations(&record, "update"), 200);
     first.folder.slob("report").prints(&["Endpoints", &format!("localhost:{}", second.port())]);
 

@@ -25,6 +25,10 @@ fn count(record: &Value, span: &str) -> u64 {
     record["trace"]["kernel"]["spans"][span]["count"].as_u64().unwrap_or(0)
 }
 
+fn reads(record: &Value) -> u64 {
+    count(record, "read_from_cache") + count(record, "read_from_device")
+}
+
 fn sum_us(record: &Value, span: &str) -> f64 {
     record["trace"]["kernel"]["spans"][span]["sum"].as_f64().unwrap_or(0.0) / 1e3
 }
@@ -37,10 +41,8 @@ fn a_trace_behind_the_window_leaves_it_alone_and_sees_each_read_of_sqlite() {
         return;
     }
     assert_eq!(record["trace"]["when"], "after");
-    let of_series: u64 = record["series"]["points"]
-        .as_array()
-        .map(|points| points.iter().filter_map(|point| point["ops"]["selects"].as_u64()).sum())
-        .unwrap_or_default();
+    let points = record["series"]["points"].as_array().into_iter().flatten();
+    let of_series: u64 = points.filter_map(|point| point["ops"]["selects"].as_u64()).sum();
     assert!(
         of_series <= operations(&record, "select"),
         "operations of the trace are not counted: {of_series}"
@@ -53,20 +55,15 @@ fn a_trace_behind_the_window_leaves_it_alone_and_sees_each_read_of_sqlite() {
         assert!((spent_us / window_us - 1.0).abs() < 0.01, "{spent_us} us of {window_us}: {session}");
     }
     let read = &record["trace"]["latencies"]["physical_read"];
-    let (calls, reads) = (
-        count(&record, "read_from_cache") + count(&record, "read_from_device"),
-        read["count"].as_u64().unwrap_or(0),
-    );
+    let (calls, reads) = (reads(&record), read["count"].as_u64().unwrap_or(0));
     assert!(reads > 0 && calls >= reads && calls - reads < 50 + reads / 50, "{calls} calls, {reads} reads");
     let by_kernel_us = sum_us(&record, "read_from_cache") + sum_us(&record, "read_from_device");
     let by_database_us = read["sum"].as_f64().unwrap() / 1e3;
     assert!(by_kernel_us < 1.05 * by_database_us, "{by_kernel_us} us of {by_database_us} us");
     let id = record["id"].as_str().unwrap();
     let report = unwrapped(&folder.slob(format!("report {id}")).success().stdout);
-    assert_contains(
-        &report,
-        &["Where a read's time goes", "that a read takes by the database's clock:", "behind the window"],
-    );
+    let clock = "that a read takes by the database's clock:";
+    assert_contains(&report, &["Where a read's time goes", clock, "behind the window"]);
 }
 
 #[test]
@@ -79,7 +76,7 @@ fn a_trace_within_the_window_sees_the_backends_of_postgresql() {
     if !is_traced(&record) {
         return;
     }
-    let calls = count(&record, "read_from_cache") + count(&record, "read_from_device");
+    let calls = reads(&record);
     let reads = record["counters"]["physical_reads"].as_u64().unwrap();
     assert!(reads > 100 && calls as f64 > 0.95 * reads as f64, "{calls} calls, {reads} reads");
     assert!(count(&record, "sync") > 0, "commits flush the log");
@@ -100,11 +97,7 @@ fn a_trace_through_ssh_is_that_of_an_observer_here() {
     }
     let record = traced("ssh:localhost");
     assert!(record["trace"].is_object() && record["db_cpu"].is_object(), "{}", record["notes"]);
-    assert!(
-        count(&record, "read_from_cache") + count(&record, "read_from_device") > 0,
-        "{}",
-        record["trace"]
-    );
+    assert!(reads(&record) > 0, "{}", record["trace"]);
     assert!(!record["notes"].to_string().contains("failed after"), "{}", record["notes"]);
 }
 
@@ -122,20 +115,15 @@ fn without_rights_a_run_goes_on_and_says_what_a_trace_needs() {
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(record["status"]["state"], "completed");
     assert!(record["trace"].is_null());
-    assert_contains(
-        &record["notes"].to_string(),
-        &["were not traced", "run as root, or with CAP_BPF and CAP_PERFMON"],
-    );
+    let remedy = "run as root, or with CAP_BPF and CAP_PERFMON";
+    assert_contains(&record["notes"].to_string(), &["were not traced", remedy]);
 }
 
 #[test]
 fn a_trace_that_can_not_be_is_refused_beforehand() {
     let folder = Folder::new();
-    folder.slob("run --target null: --work-loop 5 --trace").refused(&[
-        "TRACE=after",
-        "WORK_LOOP=5",
-        "TRACE=window",
-    ]);
+    let words = ["TRACE=after", "WORK_LOOP=5", "TRACE=window"];
+    folder.slob("run --target null: --work-loop 5 --trace").refused(&words);
     folder.slob("run --target null: --trace --no-os-perf-data").refused(&["TRACE", "NO_OS_PERF_DATA"]);
 }
 
@@ -145,17 +133,8 @@ fn a_ladder_reads_the_same_blocks_by_each_path() {
     let rungs = folder.slob("ladder --seconds 1 --size-mb 32 --json --html").success().stdout;
     let rungs: Vec<Value> = serde_json::from_str(&rungs).unwrap();
     let names: Vec<&str> = rungs.iter().map(|rung| rung["rung"].as_str().unwrap()).collect();
-    assert_eq!(
-        names,
-        [
-            "device, direct I/O",
-            "file system",
-            "page cache",
-            "past the buffer cache",
-            "buffer cache",
-            "database, from storage"
-        ]
-    );
+    let expected = "device, direct I/O; file system; page cache; past the buffer cache; buffer cache; database, from storage";
+    assert_eq!(names.join("; "), expected);
     let of = |name: &str, rung: usize| rungs[rung][name].as_f64().unwrap();
     for (rung, row) in rungs.iter().enumerate() {
         // The reads of one session take all of its time, apart from the time between them. The product of means over repeats

@@ -2,20 +2,13 @@
 
 use std::fs;
 
-use serde_json::Value;
-
-use crate::common::Folder;
+use crate::common::{Folder, assert_contains, unwrapped};
 
 /// One record 40 times, an hour apart; from the 26th on with a fifth less work, on another kernel.
 fn with_history() -> Folder {
     let folder = Folder::new();
     folder.slob("run --target null: --run-time 1 --warmup 0 --results-dir one").success();
-    let first = fs::read_dir(folder.at("one"))
-        .unwrap()
-        .flatten()
-        .find(|entry| entry.path().join("run.json").is_file());
-    let record: Value =
-        serde_json::from_slice(&fs::read(first.unwrap().path().join("run.json")).unwrap()).unwrap();
+    let record = folder.slob("show latest --results-dir one").json();
     for at in 0_u32..40 {
         let mut record = record.clone();
         let when = format!("2026-11-{:02}T{:02}:00:00Z", 20 + at / 24, at % 24);
@@ -37,9 +30,8 @@ fn with_history() -> Folder {
 fn a_trend_says_since_when_and_what_else_changed() {
     let folder = with_history();
     let text = folder.slob("trend --metric operations_per_s").success().stdout;
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let since = "Since Sat 2026-11-21 01:00 UTC (20261121T010000Z-run) Operations/s is 20.0 % lower";
-    assert!(words.contains(since) && words.contains("before and after differ also in: kernel."), "{text}");
+    assert_contains(&unwrapped(&text), &[since, "before and after differ also in: kernel."]);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     let json = folder.slob("trend runs --metric operations_per_s --json").json();
     let changes = json.pointer("/histories/0/figures/0/found/known/changes").unwrap();
@@ -49,8 +41,7 @@ fn a_trend_says_since_when_and_what_else_changed() {
     folder.slob("trend --metric operations_per_s --last 15 --fail-on-change").exits(4);
     folder.slob("trend --metric no_such").refused(&["there is no figure 'no_such'"]);
     folder.slob("trend nowhere").refused(&["nowhere"]);
-    let by = folder.slob("trend --metric operations_per_s --by target --html -o by.html").success();
-    assert!(by.stderr.contains("wrote by.html"), "{}", by.stderr);
+    folder.slob("trend --metric operations_per_s --by target --html -o by.html").says(&["wrote by.html"]);
     let page = folder.read("by.html");
     assert!(page.contains("data-chart=\"trend-0-operations_per_s\"") && page.contains("Sat 01:00 -20.0 %"));
 }

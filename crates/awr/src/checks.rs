@@ -367,7 +367,7 @@ fn warnings(named: &Named) -> Vec<Warning> {
     warnings.extend(timeouts(report));
     warnings.extend(histograms(report));
     warnings.extend(long_interval(report));
-    warnings.extend(report.notes.iter().filter_map(|text| warning!(true, Note, "{text}")));
+    warnings.extend(report.notes.iter().flat_map(|text| warning!(true, Note, "{text}")));
     warnings
 }
 

@@ -12,7 +12,7 @@ use crate::common::{Folder, Random};
 enum Edit {
     /// A number of the record changes by a random share.
     Scaled(&'static str),
-    Set(&'static str, fn() -> Value),
+    Set(&'static str, Value),
     /// Half of a number of the record goes to another one.
     Moved(&'static str, &'static str),
     /// The first digit after these words of a file.
@@ -21,67 +21,45 @@ enum Edit {
     Words(&'static str, &'static str, &'static str),
 }
 
-const EDITS: [Edit; 59] = [
-    Edit::Scaled("/counters/physical_reads"),
-    Edit::Scaled("/counters/logical_reads"),
-    Edit::Scaled("/counters/redo_bytes"),
-    Edit::Scaled("/counters/commits"),
-    Edit::Scaled("/operations/select/operations"),
-    Edit::Scaled("/operations/select/rows"),
-    Edit::Scaled("/operations/update/latency/sum"),
-    Edit::Scaled("/sessions/0/selects"),
-    Edit::Scaled("/sessions/1/rows"),
-    Edit::Scaled("/sessions/0/max_us"),
-    Edit::Scaled("/window/seconds"),
-    Edit::Scaled("/window/begin_s"),
-    Edit::Scaled("/db_cpu/cpu/user_s"),
-    Edit::Scaled("/db_io/read_bytes"),
-    Edit::Scaled("/client_cpu/user_s"),
-    Edit::Scaled("/host/cpu/idle_s"),
-    Edit::Moved("/host/cpu/user_s", "/host/cpu/idle_s"),
-    Edit::Set("/host/others_cpu_s", || json!(0.0)),
-    Edit::Scaled("/host/load_1m"),
-    Edit::Scaled("/host/device/counters/read_bytes"),
-    Edit::Scaled("/host/device/counters/busy_ms"),
-    Edit::Set("/host/device/device/disks/0/model", || json!("another disk")),
-    Edit::Set("/host/device/device/file_system", || json!("another")),
-    Edit::Set("/host/info/hostname", || json!("elsewhere")),
-    Edit::Set("/host/info/cpu_model", || json!("another CPU")),
-    Edit::Scaled("/host/info/memory_bytes"),
-    Edit::Set("/host/info/virtualisation", || json!("none")),
-    Edit::Scaled("/latencies/physical_read/sum"),
-    Edit::Scaled("/events/0/time_us"),
-    Edit::Scaled("/series/points/0/value/device/read_bytes"),
-    Edit::Scaled("/series/points/1/value/rows"),
-    Edit::Scaled("/verification/rows"),
-    Edit::Scaled("/load/scale_blocks"),
-    Edit::Scaled("/workload/scale_blocks"),
-    Edit::Set("/workload/update_pct", || json!(60)),
-    Edit::Set("/configuration/0/value", || json!("another")),
-    Edit::Set("/configuration/3/value", || json!("8G")),
-    Edit::Set("/server/direct_io", || json!(false)),
-    Edit::Set("/server/settings/2/value", || json!("2 GiB")),
-    Edit::Set("/server/version", || json!("99")),
-    Edit::Set("/slob_version", || json!("99")),
-    Edit::Set("/status", || json!({"state": "interrupted"})),
-    Edit::Set("/target", || json!("sqlite:./elsewhere")),
-    Edit::Set("/id", || json!("20200101T000000Z-run")),
-    Edit::Set("/name", || json!("another")),
-    Edit::Set("/started", || json!("2020-01-01T00:00:00Z")),
-    Edit::Set("/ended", || json!("2030-01-01T00:00:00Z")),
-    Edit::Set("/notes", || json!(["nothing else was at work"])),
-    Edit::Digit("report.txt", "ceiling\n"),
-    Edit::Digit("report.txt", "Memory "),
-    Edit::Words("report.txt", "GOOD", "BAD "),
-    Edit::Words("report.html", "GOOD", "BAD"),
-    Edit::Digit("report.html", "id=\"record\">"),
-    Edit::Digit("series.csv", "\n0,1,"),
-    Edit::Digit("series.csv", "\n1,1,1,"),
-    Edit::Words("slob.conf", "UPDATE_PCT=25", "UPDATE_PCT=5"),
-    Edit::Words("slob.conf", "SCALE=8M", "SCALE=8G"),
-    Edit::Digit("operations.csv", "SELECT,"),
-    Edit::Digit("operations.csv", "UPDATE,"),
+/// Numbers that change by a random share.
+const SCALED: &str = "/counters/physical_reads /counters/logical_reads /counters/redo_bytes /counters/commits \
+    /operations/select/operations /operations/select/rows /operations/update/latency/sum /sessions/0/selects \
+    /sessions/1/rows /sessions/0/max_us /window/seconds /window/begin_s /db_cpu/cpu/user_s /db_io/read_bytes /client_cpu/user_s /host/cpu/idle_s \
+    /host/load_1m /host/device/counters/read_bytes /host/device/counters/busy_ms /host/info/memory_bytes \
+    /latencies/physical_read/sum /events/0/time_us /series/points/0/value/device/read_bytes /series/points/1/value/rows \
+    /verification/rows /load/scale_blocks /workload/scale_blocks";
+/// Other values, as JSON.
+const SET: &str = r#"/host/others_cpu_s 0.0 | /host/device/device/disks/0/model "another disk" |
+    /host/device/device/file_system "another" | /host/info/hostname "elsewhere" |
+    /host/info/cpu_model "another CPU" | /host/info/virtualisation "none" | /workload/update_pct 60 |
+    /configuration/0/value "another" | /configuration/3/value "8G" | /server/direct_io false |
+    /server/settings/2/value "2 GiB" | /server/version "99" | /slob_version "99" |
+    /status {"state": "interrupted"} | /target "sqlite:./elsewhere" | /id "20200101T000000Z-run" |
+    /name "another" | /started "2020-01-01T00:00:00Z" | /ended "2030-01-01T00:00:00Z" |
+    /notes ["nothing else was at work"]"#;
+/// Files, with the words before the digit that changes.
+const DIGITS: &str = "report.txt~ceiling\n|report.txt~Memory |report.html~id=\"record\">|series.csv~\n0,1,|series.csv~\n1,1,1,|\
+    operations.csv~SELECT,|operations.csv~UPDATE,";
+const WORDS: [(&str, &str, &str); 4] = [
+    ("report.txt", "GOOD", "BAD "),
+    ("report.html", "GOOD", "BAD"),
+    ("slob.conf", "UPDATE_PCT=25", "UPDATE_PCT=5"),
+    ("slob.conf", "SCALE=8M", "SCALE=8G"),
 ];
+
+fn edits() -> Vec<Edit> {
+    let mut edits = vec![Edit::Moved("/host/cpu/user_s", "/host/cpu/idle_s")];
+    edits.extend(SCALED.split_whitespace().map(Edit::Scaled));
+    edits.extend(SET.split('|').map(|edit| {
+        let (place, value) = edit.trim().split_once(' ').unwrap();
+        Edit::Set(place, serde_json::from_str(value).unwrap())
+    }));
+    let digits = DIGITS.split('|').map(|edit| edit.split_once('~').unwrap());
+    edits.extend(digits.map(|(file, after)| Edit::Digit(file, after)));
+    edits.extend(WORDS.map(|(file, from, to)| Edit::Words(file, from, to)));
+    assert_eq!(edits.len(), 59);
+    edits
+}
 
 struct Sound<'a> {
     run: &'a Path,
@@ -112,7 +90,7 @@ impl Sound<'_> {
                 let value = record.pointer_mut(place).filter(|value| value.is_number())?;
                 *value = scaled(value, random);
             }
-            Edit::Set(place, to) => *record.pointer_mut(place)? = to(),
+            Edit::Set(place, to) => *record.pointer_mut(place)? = to.clone(),
             Edit::Moved(from, to) => {
                 let half = record.pointer(from)?.as_f64()? / 2.0;
                 *record.pointer_mut(from)? = json!(half);
@@ -154,7 +132,7 @@ pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
     let accused = accusations(&folder);
     let mut missed: Vec<String> = accused.into_iter().map(|words| format!("no edit: {words}")).collect();
     let (mut tried, unchanged) = (0, record.to_string());
-    for edit in &EDITS {
+    for edit in &edits() {
         let Some((file, edited)) = sound.edited(edit, random) else { continue };
         if file == "run.json" && edited == unchanged {
             continue;

@@ -1,5 +1,6 @@
 //! Runs that are what they say.
 
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,12 +15,14 @@ use super::{Case, Sort, agrees_with_itself, expect, verdict};
 use crate::common::{Bench, Folder, Random, mariadb, postgres, signal};
 
 pub(super) fn cases() -> Vec<Case> {
-    let agrees = |name, carry_out| Case {
-        sort: Sort::Honest,
-        name,
-        witness: "what the record holds twice, the plan, the server's counters",
-        expected: "`verify --run` finds nothing",
-        carry_out,
+    let sort = Sort::Honest;
+    let agrees = |name, carry_out| {
+        let witness = "what the record holds twice, the plan, the server's counters";
+        Case { sort, name, witness, expected: "`verify --run` finds nothing", carry_out }
+    };
+    let in_time = |name, carry_out| {
+        let expected = "the window is not half as long again, and a late end is said";
+        Case { sort, name, witness: "the clock", expected, carry_out }
     };
     vec![
         agrees("2 to 5 s of mixed work: SQLite", |random| Some(mixed(&sqlite(), random))),
@@ -31,61 +34,26 @@ pub(super) fn cases() -> Vec<Case> {
             Some(mixed(&bench.folder, random))
         }),
         agrees("interrupted by Ctrl-C: PostgreSQL", |random| {
-            let bench = on_postgres(Version::V15)?;
-            let run = bench.folder.start_run("--plain --run-time 30 --warmup 0");
-            thread::sleep(Duration::from_millis(500 + random.below(2000)));
-            signal(&run, Signal::INT);
-            let ended = run.wait_with_output().unwrap();
-            let told = ended.status.code() == Some(130);
-            Some(
-                expect(told, || format!("{:?}", ended.status))
-                    .and_then(|()| agrees_with_itself(&bench.folder)),
-            )
+            ended_early(random, "", 130, |_, run| signal(run, Signal::INT))
         }),
         agrees("ended by the death of a session: PostgreSQL", |random| {
-            let bench = on_postgres(Version::V15)?;
-            let run = bench.folder.start_run("--plain --run-time 30 --warmup 0 -t 2");
-            thread::sleep(Duration::from_millis(500 + random.below(1500)));
             let one = "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity \
                        WHERE usename = 'plain' AND query LIKE 'CALL%' LIMIT 1) one";
-            assert_eq!(bench.server.number(one), 1, "a session is at work");
-            let ended = run.wait_with_output().unwrap();
-            let told = ended.status.code() == Some(3);
-            Some(
-                expect(told, || format!("{:?}", ended.status))
-                    .and_then(|()| agrees_with_itself(&bench.folder)),
-            )
+            let is_ended = |bench: &Bench<_>| assert_eq!(bench.server.number(one), 1, "a session is at work");
+            ended_early(random, "-t 2", 3, |bench, _| is_ended(bench))
+        }),
+        in_time("512 sessions on a few CPUs: PostgreSQL", |_| {
+            let bench = postgres(Version::V15, &[("max_connections", "600"), ("shared_buffers", "64MB")])?;
+            bench.setup(2, "8M");
+            Some(ends_in_time(&bench.folder, "--run-time 6 --update-pct 0 -t 256"))
+        }),
+        in_time("a server that is halted nine tenths of the time: PostgreSQL", |_| {
+            let bench = on_postgres(Version::V15)?;
+            let _slow = Slowed::of(&bench);
+            Some(ends_in_time(&bench.folder, "--run-time 4 --update-pct 0 -t 4"))
         }),
         Case {
-            sort: Sort::Honest,
-            name: "512 sessions on a few CPUs: PostgreSQL",
-            witness: "the clock",
-            expected: "the window is not half as long again, and a late end is said",
-            carry_out: |_| {
-                let bench =
-                    postgres(Version::V15, &[("max_connections", "600"), ("shared_buffers", "64MB")])?;
-                bench.setup(2, "8M");
-                Some(ends_in_time(&bench.folder, "--run-time 6 --update-pct 0 -t 256"))
-            },
-        },
-        Case {
-            sort: Sort::Honest,
-            name: "a server that is halted nine tenths of the time: PostgreSQL",
-            witness: "the clock",
-            expected: "the window is not half as long again, and a late end is said",
-            carry_out: |_| {
-                let bench = on_postgres(Version::V15)?;
-                let run = "--run-time 4 --update-pct 0 -t 4";
-                Some(thread::scope(|scope| {
-                    let (slow, folder) = (Slowed::of(&bench), &bench.folder);
-                    let ended = scope.spawn(|| ends_in_time(folder, run)).join().unwrap();
-                    drop(slow);
-                    ended
-                }))
-            },
-        },
-        Case {
-            sort: Sort::Honest,
+            sort,
             name: "a rate that can be kept",
             witness: "the operations of the record, by the clock",
             expected: "Complete? GOOD",
@@ -109,19 +77,31 @@ pub(super) fn on_postgres(version: Version) -> Option<Bench<Cluster>> {
     Some(bench)
 }
 
+/// A run that comes to its end by `end` before its time.
+fn ended_early(
+    random: &mut Random,
+    flags: &str,
+    code: i32,
+    end: impl FnOnce(&Bench<Cluster>, &Child),
+) -> Option<Result<(), String>> {
+    let bench = on_postgres(Version::V15)?;
+    let run = bench.folder.start_run(format!("--plain --run-time 30 --warmup 0 {flags}"));
+    thread::sleep(Duration::from_millis(500 + random.below(1500)));
+    end(&bench, &run);
+    let ended = run.wait_with_output().unwrap().status;
+    let told = expect(ended.code() == Some(code), || format!("{ended:?}"));
+    Some(told.and_then(|()| agrees_with_itself(&bench.folder)))
+}
+
 /// A run of some seconds with some updates; operations and warm-up are random.
 fn mixed(folder: &Folder, random: &mut Random) -> Result<(), String> {
-    let run_time = 2 + random.below(4);
-    let update_pct = random.below(3) * 25;
-    let work_unit = 1 + random.below(64);
-    let threads = 1 + random.below(2);
-    let warmup = random.below(2);
-    folder.run_json(format!(
+    let (run_time, update_pct) = (2 + random.below(4), random.below(3) * 25);
+    let (work_unit, threads, warmup) = (1 + random.below(64), 1 + random.below(2), random.below(2));
+    let flags = format!(
         "--run-time {run_time} --update-pct {update_pct} --work-unit {work_unit} -t {threads} --warmup {warmup}"
-    ));
-    agrees_with_itself(folder).map_err(|error| {
-        format!("{run_time} s, {update_pct} % updates, work unit {work_unit}, {threads} threads, warm-up {warmup} s: {error}")
-    })
+    );
+    folder.run_json(&flags);
+    agrees_with_itself(folder).map_err(|error| format!("{flags}: {error}"))
 }
 
 /// RUN_TIME is kept, or a verdict says that it was not.

@@ -49,20 +49,14 @@ const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 #[test]
 fn a_clock_that_is_set_changes_no_duration() {
     if !Path::new(FAKETIME).is_file() {
-        skip("libfaketime is not installed");
-        return;
+        return skip("libfaketime is not installed");
     }
     let folder = Folder::loaded(1, "8M");
     for set_by in ["-3600", "+3600"] {
         folder.write("offset", "+0");
-        let mut child = at_work(
-            folder
-                .command("run 1 --run-time 4")
-                .env("LD_PRELOAD", FAKETIME)
-                .env("DONT_FAKE_MONOTONIC", "1")
-                .env("FAKETIME_NO_CACHE", "1")
-                .env("FAKETIME_TIMESTAMP_FILE", folder.at("offset")),
-        );
+        let mut run = folder.command("run 1 --run-time 4");
+        run.env("LD_PRELOAD", FAKETIME).env("FAKETIME_TIMESTAMP_FILE", folder.at("offset"));
+        let mut child = at_work(run.envs([("DONT_FAKE_MONOTONIC", "1"), ("FAKETIME_NO_CACHE", "1")]));
         folder.write("offset", set_by);
         assert!(child.wait().unwrap().success());
         let record = folder.last_record();
@@ -132,10 +126,7 @@ fn thousands_of_sessions_are_all_measured() {
 #[test]
 fn overlapping_and_killed_runs_leave_the_priority_of_the_session_alone() {
     const AUTOGROUP: &str = "/proc/self/autogroup";
-    let Ok(before) = fs::read_to_string(AUTOGROUP) else {
-        skip("this kernel has no autogroups");
-        return;
-    };
+    let Ok(before) = fs::read_to_string(AUTOGROUP) else { return skip("this kernel has no autogroups") };
     let Some(bench) = postgres(Version::V15, &[("max_connections", "60")]) else { return };
     bench.setup(1, "8M");
     let same = || assert_eq!(fs::read_to_string(AUTOGROUP).unwrap(), before);

@@ -9,7 +9,7 @@ mod hostile;
 mod limits;
 mod network;
 pub(crate) mod secrets;
-mod space;
+pub(crate) mod space;
 mod truth;
 mod two_at_once;
 mod wire;

@@ -68,17 +68,12 @@ fn a_password_is_nowhere_but_where_it_was_put() {
     let run =
         format!("run 1 --target {target} --scale 2M --warmup 0 --run-time 2 --external-script ./script");
     folder.script("script", "#!/bin/sh\nenv > environment-$1\ncat /proc/$PPID/cmdline > command-line-$1\n");
-    let called = [
-        folder.slob_with_env(setup, &environment).success(),
-        folder.slob_with_env(&run, &environment).success(),
-    ];
-    for called in called {
-        assert!(!contains(called.stdout.as_bytes()) && !contains(called.stderr.as_bytes()));
-    }
+    let said = [&setup, &run].map(|line| folder.slob_with_env(line, &environment).success().all());
+    assert!(!contains(said.concat().as_bytes()));
     // The user put it into the environment, which the script inherits.
-    let own: Vec<String> =
-        holders(folder.path()).into_iter().filter(|path| !path.contains("/environment-")).collect();
-    assert!(own.is_empty(), "{own:?}");
+    let mut own = holders(folder.path());
+    own.retain(|path| !path.contains("/environment-"));
+    assert_eq!(own, [""; 0]);
     // From a file the script's environment does not have it either.
     for moment in ["pre", "post", "end"] {
         let _ = fs::remove_file(folder.path().join(format!("environment-{moment}")));
@@ -93,9 +88,8 @@ fn a_password_is_nowhere_but_where_it_was_put() {
 fn a_wrong_password_is_refused_and_not_repeated() {
     let Some(locked) = locked() else { return };
     let wrong = format!("{PASSWORD}-but-wrong");
-    let called = locked
-        .folder
-        .slob_with_env(format!("setup --target {} 1", locked.target()), &[("PGPASSWORD", &wrong)]);
+    let setup = format!("setup --target {} 1", locked.target());
+    let called = locked.folder.slob_with_env(setup, &[("PGPASSWORD", &wrong)]);
     assert_ne!(called.code, 0);
     assert!(called.stderr.contains("password") && !contains(called.stderr.as_bytes()), "{}", called.stderr);
 }
@@ -115,21 +109,13 @@ fn a_password_in_the_address_is_refused_without_repeating_it() {
 #[test]
 fn a_mistyped_target_is_refused_before_anything_and_not_shown() {
     let folder = Folder::new();
-    let mistyped = [
-        "postgres:/plain:PW@127.0.0.1:1/slob",
-        "postgres://plain;PW@127.0.0.1:1/slob",
-        "postgres:/plain:PW/slob",
-        "postgres://plain@127.0.0.1:1/slob?pasword=PW",
-        "postgres://plain@127.0.0.1:1/slobpassword=PW",
-        "postgers://plain@127.0.0.1:1/PW",
-        "oracle:/plain/PW@//127.0.0.1:1",
-        "mysql:/plain:PW@127.0.0.1:1",
-        "host=127.0.0.1 port=1 password=PW",
-        "host:127.0.0.1 password=PW",
-    ];
-    for target in mistyped.map(|text| text.replace("PW", PASSWORD)) {
+    let mistyped = "postgres:/plain:PW@127.0.0.1:1/slob~postgres://plain;PW@127.0.0.1:1/slob~postgres:/plain:PW/slob~\
+        postgres://plain@127.0.0.1:1/slob?pasword=PW~postgres://plain@127.0.0.1:1/slobpassword=PW~\
+        postgers://plain@127.0.0.1:1/PW~oracle:/plain/PW@//127.0.0.1:1~mysql:/plain:PW@127.0.0.1:1~\
+        host=127.0.0.1 port=1 password=PW~host:127.0.0.1 password=PW";
+    for target in mistyped.replace("PW", PASSWORD).split('~') {
         for command in ["run 1", "setup --yes 1", "verify", "conf", "doctor", "drop --yes", "ladder"] {
-            let args = command.split(' ').chain(["--target", target.as_str()]);
+            let args = command.split(' ').chain(["--target", target]);
             let called = Called::from(folder.command("").args(args).output().unwrap()).exits(2);
             let shown = called.all();
             assert!(!contains(shown.as_bytes()), "{command}: {shown}");
@@ -163,13 +149,9 @@ fn no_list_of_processes_shows_a_password() {
     while child.try_wait().unwrap().is_none() {
         for process in fs::read_dir("/proc").unwrap().map(Result::unwrap) {
             let path = process.path();
-            assert!(
-                !fs::read(path.join("cmdline")).is_ok_and(|bytes| contains(&bytes)),
-                "{}",
-                path.display()
-            );
+            let shows = |part: &str| fs::read(path.join(part)).is_ok_and(|bytes| contains(&bytes));
             let is_ours = process.file_name().to_string_lossy() == child.id().to_string();
-            assert!(!is_ours || !fs::read(path.join("environ")).is_ok_and(|bytes| contains(&bytes)));
+            assert!(!shows("cmdline") && !(is_ours && shows("environ")), "{}", path.display());
         }
         thread::sleep(Duration::from_millis(50));
     }

@@ -18,22 +18,17 @@ fn the_series_and_the_histograms_add_up_to_the_totals() {
     let run = "-s 2 -t 2 --work-loop 400 --update-pct 30 --scan-pct 10";
     let record = folder.run_json(run);
     let kinds = ["select", "update", "scan"];
-    let totals: Vec<f64> =
-        kinds.iter().map(|kind| number(&record, &format!("/operations/{kind}/operations"))).collect();
-    let timed: Vec<f64> =
-        kinds.iter().map(|kind| number(&record, &format!("/operations/{kind}/latency/count"))).collect();
-    assert_eq!(totals, timed, "every operation was timed");
+    let of = |what: &str| kinds.map(|kind| number(&record, &format!("/operations/{kind}/{what}")));
+    let totals = of("operations");
+    assert_eq!(totals, of("latency/count"), "every operation was timed");
     assert_eq!(totals.iter().sum::<f64>(), 4.0 * 400.0);
     let points = record["series"]["points"].as_array().unwrap();
     for (kind, total) in ["selects", "updates", "scans"].iter().zip(&totals) {
         let of = |part: &Value| part["value"]["ops"][kind].as_f64().unwrap_or(0.0);
         assert_eq!(points.iter().map(of).sum::<f64>(), *total, "{kind}");
-        let sessions = record["sessions"].as_array().unwrap();
-        assert_eq!(
-            sessions.iter().map(|session| session[kind].as_f64().unwrap()).sum::<f64>(),
-            *total,
-            "{kind}"
-        );
+        let of_sessions =
+            record["sessions"].as_array().unwrap().iter().map(|own| own[kind].as_f64().unwrap());
+        assert_eq!(of_sessions.sum::<f64>(), *total, "{kind}");
     }
 }
 
@@ -59,11 +54,8 @@ fn a_record_can_be_checked_against_its_plan() {
         assert!(done > 0);
         let verified = folder.slob("verify --run latest").success();
         let text = verified.stdout;
-        let digits: String = text.chars().filter(|letter| *letter != ',').collect();
-        assert!(
-            digits.contains(&format!("agrees   operations within the window {done} by kind")),
-            "{run}: {text}"
-        );
+        let agrees = format!("agrees   operations within the window {done} by kind");
+        assert!(text.replace(',', "").contains(&agrees), "{run}: {text}");
         let listed = run.contains("--keep-operations");
         assert_eq!(text.contains("p99.9 of SELECTs"), listed, "{text}");
     }
@@ -106,12 +98,8 @@ impl Witness {
                 &[],
             )
             .unwrap();
-        Self {
-            updated: row.get(0),
-            commits: row.get(1),
-            log_at: row.get(2),
-            cpu_s: cpu_s(cluster.pid().unwrap()),
-        }
+        let cpu_s = cpu_s(cluster.pid().unwrap());
+        Self { updated: row.get(0), commits: row.get(1), log_at: row.get(2), cpu_s }
     }
 }
 

@@ -13,6 +13,11 @@ const ODD: &str = "~0~-1~1~NaN~inf~1e308~-0.0~18446744073709551615~1844674407370
     16777215T~1h~$(id)~a|b|c|~-009999-01-02T01:59:59Z~9999-12-30T22:00:00.999999999Z~\
     <script>alert(1)</script>~</script><!--";
 
+/// Words of JSON.
+pub(super) const JSON: &[&str] = &[
+    "{", "}", "[", "]", ",", ":", "\"", "null", "1e999", "-1", "\\u0000", "\\ud800", "[[[[[[[[", "0,", "\n",
+];
+
 pub(super) fn odd(random: &mut Random) -> &'static str {
     *random.of_these(&ODD.split('~').collect::<Vec<_>>())
 }

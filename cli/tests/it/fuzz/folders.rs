@@ -14,12 +14,11 @@ use super::conf::table;
 use super::damage::{self, Random};
 use super::each;
 
-const WORDS: &[&str] = &["{", "}", "[", "]", ",", ":", "\"", "null", "1e999", "\\u0000", "[[[[[[[[", "\n"];
 const STEP: &str = "a/read/1x1/1";
 
 fn damaged(original: &Value, random: &mut Random) -> Vec<u8> {
     if random.one_in(3) {
-        damage::bytes(&serde_json::to_vec_pretty(original).unwrap(), WORDS, random)
+        damage::bytes(&serde_json::to_vec_pretty(original).unwrap(), damage::JSON, random)
     } else {
         serde_json::to_vec(&damage::json(original, random)).unwrap()
     }
@@ -78,7 +77,7 @@ fn damaged_marks_do_no_harm() {
         line("2026-11-21T01:46:16Z") + &line("-009999-01-02T01:59:59Z") + &line("9999-12-30T22:00:00Z");
     let times = [Timestamp::UNIX_EPOCH, Timestamp::MIN, Timestamp::MAX];
     each("marks", 1_000, 8, |random| {
-        fs::write(run.path().join("marks"), damage::bytes(good.as_bytes(), WORDS, random)).unwrap();
+        fs::write(run.path().join("marks"), damage::bytes(good.as_bytes(), damage::JSON, random)).unwrap();
         let (marks, _) = run.marks(*random.of_these(&times));
         assert!(marks.iter().all(|mark| mark.at_s.is_finite()));
     });

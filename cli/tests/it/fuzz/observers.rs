@@ -8,9 +8,6 @@ use slob_observe::{Answer, Hello, Reply};
 use super::damage;
 use super::each;
 
-const WORDS: &[&str] =
-    &["{", "}", "[", "]", ",", ":", "\"", "null", "1e999", "-1", "\\u0000", "\\ud800", "[[[[[[[[", "\n"];
-
 /// A hello, a server that was found, one that was not, and two sights, all of this process.
 fn conversation() -> Vec<Vec<u8>> {
     let me = std::process::id();
@@ -44,7 +41,7 @@ fn damaged_words_of_an_observer_are_refused_or_read() {
     let Reply::Sample(good) = Answer::parse(&lines[4]).unwrap().body else { panic!() };
     each("observer's words", 2000, 64, |random| {
         let line = if random.one_in(2) {
-            damage::bytes(&lines[random.index(lines.len())], WORDS, random)
+            damage::bytes(&lines[random.index(lines.len())], damage::JSON, random)
         } else {
             serde_json::to_vec(&damage::json(random.of_these(&values), random)).unwrap()
         };
@@ -71,7 +68,7 @@ fn damaged_questions_end_an_observer_and_nothing_else() {
         let mut asked = Vec::new();
         for line in [&question[..], &look[..]] {
             // A probe would measure the device.
-            let damaged = damage::bytes(line, WORDS, random);
+            let damaged = damage::bytes(line, damage::JSON, random);
             if !damaged.windows(5).any(|words| words == b"probe") {
                 asked.extend(damaged);
                 asked.push(b'\n');

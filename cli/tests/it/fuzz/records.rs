@@ -18,9 +18,6 @@ use slob_report::{Confidence, compact_summary, compare_probe_text, text_report};
 use super::damage::{self, Random, SCRIPT};
 use super::each;
 
-const WORDS: &[&str] =
-    &["{", "}", "[", "]", ",", ":", "\"", "null", "1e999", "\\u0000", "\\ud800", "[[[[[[[[", "0,"];
-
 fn fixtures() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/record/tests/fixtures/v1");
     list_runs(&folder).unwrap().into_iter().map(|run| run.join("run.json")).collect()
@@ -34,16 +31,8 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
     let rows = [record, good].map(|record| info::cells(&Run::of(record), &columns));
     let table = info::table(columns.iter().map(|column| column.name), &columns, rows);
     let _ = (table.csv(), table.json(), table.pipes());
-    for path in [
-        "window.seconds",
-        "figures.iops",
-        "operations.0.latency.p99999999999999999999_us",
-        "sessions.-1",
-        "..",
-        "",
-    ] {
-        let _ = field(record, path);
-    }
+    let paths = "window.seconds figures.iops operations.0.latency.p99999999999999999999_us sessions.-1 .. ";
+    paths.split(' ').for_each(|path| drop(field(record, path)));
     let (first, second) = (std::slice::from_ref(record), [good.clone(), record.clone()]);
     let three = [("first", first), ("second", &second[..]), ("third", first)];
     let groups = &three[..if random.one_in(2) { 2 } else { 3 }];
@@ -67,50 +56,48 @@ fn use_all(record: &Record, good: &Record, random: &mut Random) {
 fn read(path: &Path) -> Option<Record> {
     let whole = read_record_with(path, SeriesWanted::Whole);
     let in_part = [SeriesWanted::Empty, SeriesWanted::Counts].map(|part| read_record_with(path, part));
-    let record = match whole {
-        Ok(record) => record,
-        Err(error) => {
-            assert!(error.to_string().contains("run.json"), "{error}");
-            return None;
-        }
-    };
+    let is_named = |error: &_| assert!(format!("{error}").contains("run.json"), "{error}");
+    let record = whole.inspect_err(is_named).ok()?;
     assert!(in_part.iter().all(Result::is_ok));
     let text = serde_json::to_string(&record).unwrap();
     assert!(serde_json::from_str::<Record>(&text).unwrap() == record);
     Some(record)
 }
 
-#[test]
-fn damaged_records_are_refused_or_read() {
-    let texts: Vec<Vec<u8>> = fixtures().iter().map(|path| fs::read(path).unwrap()).collect();
+/// Uses each damaged record that reads. How many there were, and how many of them read.
+fn each_damaged(
+    reader: &str,
+    (usual, most_mib): (u64, usize),
+    damaged: impl Fn(&mut Random) -> Vec<u8>,
+) -> (u64, u64) {
     let good = read_record_with(&fixtures()[0], SeriesWanted::Whole).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.json");
-    each("run.json, damaged", 200, 64, |random| {
-        fs::write(&path, damage::bytes(&texts[random.index(texts.len())], WORDS, random)).unwrap();
+    let (mut all, mut were_read) = (0, 0);
+    each(reader, usual, most_mib, |random| {
+        fs::write(&path, damaged(random)).unwrap();
+        all += 1;
         if let Some(record) = read(&path) {
+            were_read += 1;
             use_all(&record, &good, random);
         }
     });
+    (all, were_read)
+}
+
+#[test]
+fn damaged_records_are_refused_or_read() {
+    let texts: Vec<Vec<u8>> = fixtures().iter().map(|path| fs::read(path).unwrap()).collect();
+    let damaged = |random: &mut Random| damage::bytes(random.of_these(&texts), damage::JSON, random);
+    each_damaged("run.json, damaged", (200, 64), damaged);
 }
 
 #[test]
 fn odd_records_give_reports() {
     let texts: Vec<Value> =
         fixtures().iter().map(|path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap()).collect();
-    let good = read_record_with(&fixtures()[0], SeriesWanted::Whole).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.json");
-    let mut were_read = 0_u64;
-    let mut all = 0_u64;
-    each("run.json, odd values", 150, 96, |random| {
-        let odd = damage::json(random.of_these(&texts), random);
-        fs::write(&path, serde_json::to_vec(&odd).unwrap()).unwrap();
-        all += 1;
-        if let Some(record) = read(&path) {
-            were_read += 1;
-            use_all(&record, &good, random);
-        }
+    let (all, were_read) = each_damaged("run.json, odd values", (150, 96), |random| {
+        serde_json::to_vec(&damage::json(random.of_these(&texts), random)).unwrap()
     });
     assert!(all < 100 || were_read * 5 > all, "{were_read} of {all} were read: that shows little");
 }
