@@ -9,20 +9,14 @@ use crate::common::{Folder, Throttle, is_full};
 const PLAN: &str = r#"
 directory = "c"
 settings = { RUN_TIME = 4, WARMUP = 1, UPDATE_PCT = 0, WORK_UNIT = 8, CACHE_MB = 1 }
-[[neighbour]]
-name = "shop"
-target = "sqlite:./shop"
-settings = { THREADS_PER_SCHEMA = 4, EXTERNAL_SCRIPT = "./shop.sh" }
-[[neighbour]]
-name = "report"
-target = "sqlite:./report"
-settings = { THREADS_PER_SCHEMA = 12, EXTERNAL_SCRIPT = "./report.sh" }
-[[variant]]
-name = "free"
-bounce = "ln -sf shop.group report.group"
-[[variant]]
-name = "limited"
-bounce = "ln -sf limited.group report.group"
+neighbour = [
+  { name = "shop", target = "sqlite:./shop", settings = { THREADS_PER_SCHEMA = 4, EXTERNAL_SCRIPT = "./shop.sh" } },
+  { name = "report", target = "sqlite:./report", settings = { THREADS_PER_SCHEMA = 12, EXTERNAL_SCRIPT = "./report.sh" } },
+]
+variant = [
+  { name = "free", bounce = "ln -sf shop.group report.group" },
+  { name = "limited", bounce = "ln -sf limited.group report.group" },
+]
 "#;
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use slob_testing::postgres::Version;
 use slob_testing::tries::{ensure, until};
 
-use crate::common::{Folder, Signal, assert_contains, kill, postgres, signal, unwrapped};
+use crate::common::{Called, Folder, Signal, assert_contains, kill, postgres, signal, unwrapped};
 
 fn state(folder: &Folder, campaign: &str) -> Option<Value> {
     let path = folder.path().join(campaign).join("state.json");
@@ -23,6 +23,12 @@ pub(crate) fn attempts(folder: &Folder, campaign: &str) -> Vec<Value> {
 
 fn start(folder: &Folder) -> Child {
     folder.start("campaign plan.toml")
+}
+
+/// Carries out that plan.
+fn carry_out(folder: &Folder, plan: &str) -> Called {
+    folder.write("plan.toml", plan);
+    folder.slob("campaign plan.toml")
 }
 
 /// Waits until a run is being made and so many are done.
@@ -41,11 +47,7 @@ sessions = ["1x1", "1x2", "1x4"]
 models = ["read"]
 repeats = 2
 settings = { RUN_TIME = 1, WARMUP = 0 }
-[[variant]]
-name = "direct"
-[[variant]]
-name = "buffered"
-settings = { BUFFERED = true }
+variant = [{ name = "direct" }, { name = "buffered", settings = { BUFFERED = true } }]
 "#;
 
 /// Two variants, three numbers of sessions, two repeats; killed twice in the middle of a run.
@@ -90,8 +92,8 @@ fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
 }
 
 fn a_changed_plan_is_refused_unless_it_is_amended(folder: &Folder) {
-    folder.write("plan.toml", &CACHES.replace("\"1x1\", \"1x2\", \"1x4\"", "\"1x1\", \"1x2\""));
-    folder.slob("campaign plan.toml").refused(&["buffered/read/1x4 is no longer in it"]);
+    carry_out(folder, &CACHES.replace("\"1x1\", \"1x2\", \"1x4\"", "\"1x1\", \"1x2\""))
+        .refused(&["buffered/read/1x4 is no longer in it"]);
     folder.slob("campaign plan.toml --amend").success();
     let state = state(folder, "c").unwrap();
     assert_eq!(state["superseded"].as_array().unwrap().iter().filter(|one| !one["run"].is_null()).count(), 4);
@@ -105,8 +107,7 @@ const SHORT: &str = "directory = \"c\"\nsettings = { TARGET = \"null:\", RUN_TIM
 #[test]
 fn the_same_thing_twice_shows_the_noise_of_the_machine() {
     let folder = Folder::new();
-    folder.write("plan.toml", &format!("noise = true\n{SHORT}[[variant]]\nname = \"null\"\n"));
-    folder.slob("campaign plan.toml").success();
+    carry_out(&folder, &format!("noise = true\n{SHORT}[[variant]]\nname = \"null\"\n")).success();
     let json = folder.slob("analyze c --json").json();
     let pairs = json["tables"][0]["pairs"].as_array().unwrap();
     assert_eq!(pairs.len(), 1);
@@ -124,23 +125,17 @@ fn hooks_switch_variants_and_a_failed_one_stops_its_variant_alone() {
              before_run = \"{log} before >> log\"\nafter_run = \"{log} after >> log\"\n"
         )
     };
-    let plan = format!(
-        "repeats = 1\nwarmup_runs = 1\norder = \"blocked\"\n{SHORT}{}{}",
-        variant("a", "test -f mended"),
-        variant("b", "true")
-    );
-    folder.write("plan.toml", &plan);
-    folder.slob("campaign plan.toml").fails(3, &["variant a was left out: its hook bounce"]);
+    let variants = variant("a", "test -f mended") + &variant("b", "true");
+    let plan = format!("repeats = 1\nwarmup_runs = 1\norder = \"blocked\"\n{SHORT}{variants}");
+    carry_out(&folder, &plan).fails(3, &["variant a was left out: its hook bounce"]);
     let log = |folder: &Folder| folder.read("log");
     let b = "b prepare\nb bounce\nb before\nb after\nb before\nb after\n";
     assert_eq!(log(&folder), format!("a prepare\na bounce\n{b}"));
     folder.write("mended", "");
     folder.slob("campaign plan.toml").success();
     // Prepared once, switched to again.
-    assert_eq!(
-        log(&folder),
-        format!("a prepare\na bounce\n{b}a bounce\na before\na after\na before\na after\n")
-    );
+    let a = "a bounce\na before\na after\na before\na after\n";
+    assert_eq!(log(&folder), format!("a prepare\na bounce\n{b}{a}"));
     assert_eq!(state(&folder, "c").unwrap()["hook_failures"].as_array().unwrap().len(), 1);
     // Runs to throw away are kept apart.
     let info = folder.slob("info c --columns name --csv").success().stdout;
@@ -152,8 +147,7 @@ fn a_failed_run_is_made_again_and_stays_visible() {
     let folder = Folder::new();
     folder.script("once.sh", "#!/bin/sh\n[ \"$1\" != post ] || [ -f second ] || { touch second; exit 1; }\n");
     let short = SHORT.replace("WARMUP = 0", "WARMUP = 0, EXTERNAL_SCRIPT = \"./once.sh\"");
-    folder.write("plan.toml", &format!("repeats = 1\nretries = 1\n{short}[[variant]]\nname = \"a\"\n"));
-    folder.slob("campaign plan.toml").success();
+    carry_out(&folder, &format!("repeats = 1\nretries = 1\n{short}[[variant]]\nname = \"a\"\n")).success();
     let how: Vec<_> = attempts(&folder, "c").iter().map(|one| one["ended"]["how"].clone()).collect();
     assert_eq!(how, ["failed", "completed"]);
     let info = folder.slob("info c --columns status --csv").success().stdout;
@@ -161,8 +155,8 @@ fn a_failed_run_is_made_again_and_stays_visible() {
     // Without retries it is given up, and tried again on request.
     std::fs::remove_file(folder.at("second")).unwrap();
     let none = folder.read("plan.toml");
-    folder.write("plan.toml", &none.replace("retries = 1", "retries = 0").replace("\"c\"", "\"e\""));
-    folder.slob("campaign plan.toml").fails(3, &["a/all/1x1/1 failed as often as the plan allows"]);
+    carry_out(&folder, &none.replace("retries = 1", "retries = 0").replace("\"c\"", "\"e\""))
+        .fails(3, &["a/all/1x1/1 failed as often as the plan allows"]);
     folder.slob("campaign plan.toml").exits(3);
     assert_eq!(attempts(&folder, "e").len(), 1);
     folder.slob("campaign plan.toml --retry-failed").success();
@@ -233,8 +227,7 @@ fn nothing_is_touched_by_a_plan_that_is_wrong() {
         ),
         (plan.replace("null:", "nothing:x"), "no engine of that name"),
     ] {
-        folder.write("plan.toml", &wrong);
-        folder.slob("campaign plan.toml").refused(&[expected]);
+        carry_out(&folder, &wrong).refused(&[expected]);
     }
     assert!(!folder.at("c").exists());
 }
@@ -242,8 +235,8 @@ fn nothing_is_touched_by_a_plan_that_is_wrong() {
 #[test]
 fn a_dry_run_lists_every_run_and_the_time_they_take() {
     let folder = Folder::new();
-    folder
-        .write("plan.toml", &format!("repeats = 30\nsessions = [1, 2]\n{SHORT}[[variant]]\nname = \"a\"\n"));
+    let plan = format!("repeats = 30\nsessions = [1, 2]\n{SHORT}[[variant]]\nname = \"a\"\n");
+    folder.write("plan.toml", &plan);
     let listing = folder.slob("campaign plan.toml --dry-run").success().stdout;
     assert_eq!(listing.lines().count(), 61);
     assert!(listing.contains("60 runs into c: at least 1 min 00 s"), "{listing}");
@@ -261,8 +254,7 @@ fn a_variant_whose_preparation_changed_is_prepared_and_measured_again() {
         )
     };
     let log = || folder.read("log");
-    folder.write("plan.toml", &plan("xfs", "true"));
-    folder.slob("campaign plan.toml").success();
+    carry_out(&folder, &plan("xfs", "true")).success();
     assert_eq!((log().as_str(), attempts(&folder, "c").len()), ("xfs\n", 2));
     // What comes after a run changes nothing about it.
     folder.write("plan.toml", &plan("xfs", "sleep 0"));
@@ -279,13 +271,9 @@ fn a_variant_whose_preparation_changed_is_prepared_and_measured_again() {
 #[test]
 fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
     let folder = Folder::new();
-    folder.write(
-        "plan.toml",
-        &format!(
-            "{}[[variant]]\nname = \"a\"\nafter_run = \"sleep 1; touch back\"\n",
-            SHORT.replace("RUN_TIME = 1", "RUN_TIME = 60")
-        ),
-    );
+    let long = SHORT.replace("RUN_TIME = 1", "RUN_TIME = 60");
+    let variant = "[[variant]]\nname = \"a\"\nafter_run = \"sleep 1; touch back\"\n";
+    folder.write("plan.toml", &format!("{long}{variant}"));
     let child = start(&folder);
     let is_under_way = || {
         let runs = std::fs::read_dir(folder.at("c")).into_iter().flatten().flatten();
@@ -321,13 +309,9 @@ fn all_models_have_their_figures(folder: &Folder) {
         folder.slob(line).success();
         folder.slob(format!("{line} --strict")).exits(1);
     }
-    let metrics = folder
-        .slob("analyze c --metric physical_reads_per_s,operation_p99_us --latency operation --json")
-        .json();
-    assert_eq!(
-        (&metrics["tables"][0]["latency"], metrics["tables"].as_array().unwrap().len()),
-        (&"operation".into(), 8)
-    );
+    let metrics = "analyze c --metric physical_reads_per_s,operation_p99_us --latency operation --json";
+    let metrics = folder.slob(metrics).json()["tables"].as_array().unwrap().clone();
+    assert_eq!((&metrics[0]["latency"], metrics.len()), (&"operation".into(), 8));
     folder.slob("analyze c --html -o c.html").success();
     let page = folder.read("c.html");
     (1..=4).for_each(|place| assert!(page.contains(&format!("data-chart=\"means-{place}\"")), "{place}"));
@@ -367,8 +351,7 @@ fn a_bad_run_of_a_campaign_is_named_and_made_again() {
     let folder = Folder::new();
     let short = SHORT.replace("RUN_TIME = 1", "WORK_LOOP = 10");
     let plan = format!("{short}[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n");
-    folder.write("plan.toml", &plan);
-    folder.slob("campaign plan.toml").success();
+    carry_out(&folder, &plan).success();
     let bad = completed(&folder)["b/all/1x1/2"].clone();
     spoil(&folder, &bad);
     let named = format!("(1 of 3 runs: {bad}): No: of 100 sampled rows");
@@ -394,8 +377,7 @@ fn a_bad_run_of_a_campaign_is_named_and_made_again() {
 fn a_run_whose_folder_is_gone_is_missing_and_made_again() {
     let folder = Folder::new();
     let short = SHORT.replace("RUN_TIME = 1", "WORK_LOOP = 10");
-    folder.write("plan.toml", &format!("{short}[[variant]]\nname = \"a\"\n"));
-    folder.slob("campaign plan.toml").success();
+    carry_out(&folder, &format!("{short}[[variant]]\nname = \"a\"\n")).success();
     let gone = completed(&folder)["a/all/1x1/2"].clone();
     std::fs::rename(folder.at("c").join(&gone), folder.at("elsewhere")).unwrap();
     let missing = "runs that are no longer there: a/all/1x1/2";

@@ -82,11 +82,8 @@ fn what_this_machine_is_like_is_not_told_of_a_host_elsewhere() {
     let page = doctor(&bench.folder, Some(&sshd), &far).success().stdout;
     let seen = of_host(&page);
     assert!(seen.starts_with(", elsewhere (OBSERVE=ssh:localhost)"), "{page}");
-    for words in
-        [&format!("slob {release} answers"), "it was not found: no process named", "the governor 'powersave'"]
-    {
-        assert!(seen.contains(words), "{words}: {page}");
-    }
+    let answers = format!("slob {release} answers");
+    assert_contains(seen, &[&answers, "it was not found: no process named", "the governor 'powersave'"]);
     // The server is here, but the observer says that it is not there.
     assert!(!page.contains("Device") && page.contains("whether there is room"), "{page}");
     elsewhere(&sshd, "9.9");
@@ -103,11 +100,8 @@ fn a_host_that_can_not_be_seen_is_a_warning_with_its_remedy() {
     far("ssh:localhost").prints(&["WARNING  Observer", "--observe-copy"]);
     let closed = far("ssh:localhost:1").success().stdout;
     assert!(of_host(&closed).contains("`ssh -p 1 localhost true` must work"), "{closed}");
-    for (observe, words) in
-        [("pid:4194303", "no process 4194303"), ("auto,none", "2 observers for 1 endpoints")]
-    {
-        far(observe).prints_and_exits(1, &[words]);
-    }
+    far("pid:4194303").prints_and_exits(1, &["no process 4194303"]);
+    far("auto,none").prints_and_exits(1, &["2 observers for 1 endpoints"]);
 }
 
 /// Its process has some number there too, which is another's.
@@ -119,12 +113,8 @@ fn an_embedded_database_is_not_looked_for_on_another_host() {
     let run = "run --run-time 1 --observe ssh:localhost";
     let said = folder.slob_with_env(run, &[("PATH", &sshd.search_path())]).success();
     let record = folder.last_record();
-    assert!(
-        record["notes"].to_string().contains("a part of this program"),
-        "{} {}",
-        record["notes"],
-        said.stdout
-    );
+    let notes = record["notes"].to_string();
+    assert!(notes.contains("a part of this program"), "{notes} {}", said.stdout);
     assert_ne!(record["host"]["info"]["hostname"], "elsewhere");
 }
 
@@ -141,10 +131,8 @@ fn a_remedy_keeps_the_flags_of_the_call() {
     let json = folder.slob("doctor --json --target sqlite:./d -s 3").json();
     let checks = json[0]["checks"].as_array().unwrap();
     let data = checks.iter().find(|check| check["subject"] == "Data").unwrap();
-    assert_eq!(
-        (&data["grade"], &data["remedy"]),
-        (&"warning".into(), &"`slob setup --target sqlite:./d 3`".into())
-    );
+    let remedy = "`slob setup --target sqlite:./d 3`".into();
+    assert_eq!((&data["grade"], &data["remedy"]), (&"warning".into(), &remedy));
 }
 
 #[test]

@@ -14,9 +14,7 @@ repeats = 2
 noise = true
 demand = { profile = "run.json", calibration = "2s", limits = ["mean=10s"], most = 16, repeats = 1, max_sessions = 2, count_cached = true }
 settings = { RUN_TIME = 1, WARMUP = 0 }
-[[variant]]
-name = "buffered"
-settings = { BUFFERED = true }
+variant = [{ name = "buffered", settings = { BUFFERED = true } }]
 "#;
 
 #[test]
@@ -80,10 +78,8 @@ fn it_goes_on_from_its_records(folder: &Folder, first: &str) {
     folder.write("c/state.json", &state.to_string());
     assert_eq!(folder.slob("campaign plan.toml").success().stdout, first);
     assert_eq!(runs(), made);
-    folder.write(
-        "plan.toml",
-        &ENDED.replace("RUN_TIME = 1", "RUN_TIME = 3").replace("noise", "seed = 3\nnoise"),
-    );
+    let other = ENDED.replace("RUN_TIME = 1", "RUN_TIME = 3").replace("noise", "seed = 3\nnoise");
+    folder.write("plan.toml", &other);
     folder.slob("campaign plan.toml --amend").refused(&["Name another directory"]);
     folder.write("plan.toml", ENDED);
 }
@@ -96,12 +92,7 @@ directory = "c"
 repeats = 1
 demand = { profile = "commits.json", by = "commits", calibration = "2s", limits = ["mean=10s"], most = 64, repeats = 1, max_sessions = 2 }
 settings = { RUN_TIME = 1, WARMUP = 0, SCALE = "16M" }
-[[variant]]
-name = "slow"
-target = "SLOW"
-[[variant]]
-name = "quick"
-target = "QUICK"
+variant = [{ name = "slow", target = "SLOW" }, { name = "quick", target = "QUICK" }]
 "#;
 
 /// Two sessions commit seven times a second with waits of 300 ms, and up to two hundred times with 10: noise does not make both

@@ -2,11 +2,11 @@
 //! plain lines.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{Folder, SLOB, installed};
+use crate::common::{Folder, SLOB, installed, wait_until};
 use rstest::rstest;
 
 /// Far more than anything needs.
@@ -31,17 +31,8 @@ impl<'a> Tmux<'a> {
     }
 
     fn call(&self, arguments: &[&str]) -> Output {
-        let socket = self.folder.at("tmux");
-        Command::new("tmux")
-            .arg("-S")
-            .arg(socket)
-            .args(["-u", "-f", "/dev/null"])
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .env("LC_ALL", "C.UTF-8")
-            .env_remove("TMUX")
-            .output()
-            .unwrap()
+        let mut tmux = self.folder.command_of("tmux", "-S tmux -u -f /dev/null");
+        tmux.args(arguments).env("LC_ALL", "C.UTF-8").env_remove("TMUX").output().unwrap()
     }
 
     fn say(&self, line: &str) {
@@ -224,15 +215,8 @@ fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c(#[case] flag: &str) {
     tmux.say(&format!("sh ./watch {SLOB} run 1 --run-time 600 {flag}"));
     tmux.until("figures", |screen| screen.contains("op/s") || shows_figures(screen));
     tmux.call(&["kill-server"]);
-    let limit = Instant::now() + PATIENCE;
-    let code = loop {
-        match std::fs::read_to_string(folder.at("code")) {
-            Ok(code) => break code,
-            Err(_) => assert!(Instant::now() < limit, "it does not end"),
-        }
-        thread::sleep(Duration::from_millis(50));
-    };
-    assert_eq!(code.trim(), "130");
+    wait_until("it does not end", || folder.at("code").exists());
+    assert_eq!(folder.read("code").trim(), "130");
     assert_eq!(folder.last_record()["status"]["state"], "interrupted");
 }
 

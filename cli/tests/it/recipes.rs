@@ -6,7 +6,7 @@ use std::process::Command;
 
 use rstest::rstest;
 
-use crate::common::{Folder, SLOB, workspace};
+use crate::common::{Called, Folder, SLOB, workspace};
 
 fn blocks(text: &str, language: &str) -> Vec<String> {
     let begin = format!("```{language}\n");
@@ -26,13 +26,12 @@ fn carry_out(recipe: &Path, path: &str) {
             .current_dir(folder.path())
             .output()
             .unwrap();
-        let (stdout, stderr) =
-            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-        assert!(output.status.success(), "{}:\n{commands}\n{stdout}\n{stderr}", recipe.display());
+        let said = Called::from(output);
+        assert!(said.code == 0, "{}:\n{commands}\n{}", recipe.display(), said.all());
         // Figures differ from run to run, the first words of what is shown do not.
         let first_words =
             |text: &str| -> String { text.chars().take_while(|c| !matches!(c, '0'..='9' | '\n')).collect() };
-        assert_eq!(first_words(&stdout), first_words(&shown), "{}", recipe.display());
+        assert_eq!(first_words(&said.stdout), first_words(&shown), "{}", recipe.display());
     }
 }
 

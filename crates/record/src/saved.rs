@@ -118,7 +118,8 @@ fn saved<T: DeserializeOwned>(folder: &Path) -> impl Iterator<Item = T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slob_host::{ProbePlan, ProbeStep, StepFigures, StepKind};
+    use serde_json::json;
+    use slob_host::ProbePlan;
     use slob_stats::Histogram;
 
     fn device() -> Device {
@@ -128,33 +129,17 @@ mod tests {
     }
 
     fn probe(taken: &str, direct: bool, iops: f64) -> SavedProbe {
-        let figures = StepFigures {
-            operations: 1,
-            seconds: 1.0,
-            iops,
-            mb_per_s: 1.0,
-            mean_us: 1.0,
-            p50_us: 1.0,
-            p99_us: 1.0,
-            p999_us: 1.0,
-            max_us: 1.0,
-            cpu_us_per_op: None,
-            latency_ns: Histogram::new(),
-        };
-        let step = ProbeStep {
-            kind: StepKind::SyncRead,
-            sessions_or_depth: 1,
-            interface: None,
-            figures: Some(figures),
-            error: None,
-            note: None,
-        };
+        let figures = json!({"operations": 1, "seconds": 1.0, "iops": iops, "mb_per_s": 1.0, "mean_us": 1.0, "p50_us": 1.0,
+            "p99_us": 1.0, "p999_us": 1.0, "max_us": 1.0, "cpu_us_per_op": null, "latency_ns": Histogram::new()});
+        let step = json!({"kind": "sync_read", "sessions_or_depth": 1, "interface": null, "figures": figures,
+            "error": null, "note": null});
+        let steps = vec![serde_json::from_value(step).unwrap()];
         let plan = ProbePlan { direct, ..ProbePlan::new("/data") };
         SavedProbe {
             taken: taken.parse().unwrap(),
             host: "h".into(),
             device: Some(device()),
-            result: slob_host::ProbeResult { plan, steps: vec![step], interrupted: false },
+            result: slob_host::ProbeResult { plan, steps, interrupted: false },
         }
     }
 

@@ -86,43 +86,21 @@ const RATES: [(&str, &str, f64); 10] = [
     ("txns/s", "Transactions", 1.0),
 ];
 
-const CLASSES: [(&str, &str); 11] = [
-    ("useri/o*", "User I/O"),
-    ("sysi/o*", "System I/O"),
-    ("other*", "Other"),
-    ("applic*", "Application"),
-    ("commit*", "Commit"),
-    ("network*", "Network"),
-    ("concurcy*", "Concurrency"),
-    ("config*", "Configuration"),
-    ("cluster*", "Cluster"),
-    ("admin*", "Administrative"),
-    ("scheduler*", "Scheduler"),
-];
+/// Headings with the names that they mean.
+fn names(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    list.split(", ").filter_map(|pair| pair.split_once('='))
+}
 
-const TIME_MODEL: [(&str, &str); 9] = [
-    ("dbtime*", "DB time"),
-    ("dbcpu*", "DB CPU"),
-    ("sqlexec*", "sql execute elapsed time"),
-    ("parse*", "parse time elapsed"),
-    ("hardparse*", "hard parse elapsed time"),
-    ("pl/sql*", "PL/SQL execution elapsed time"),
-    ("java*", "Java execution elapsed time"),
-    ("bgtime*", "background elapsed time"),
-    ("bgcpu*", "background cpu time"),
-];
+const CLASSES: &str = "useri/o*=User I/O, sysi/o*=System I/O, other*=Other, applic*=Application, commit*=Commit, \
+    network*=Network, concurcy*=Concurrency, config*=Configuration, cluster*=Cluster, admin*=Administrative, \
+    scheduler*=Scheduler";
 
-const CACHES: [(&str, &str); 9] = [
-    ("dbcache", "Buffer Cache"),
-    ("sharedpool", "Shared Pool Size"),
-    ("logbuffer", "Log Buffer"),
-    ("memorytarget", "Memory Target"),
-    ("sgatarget", "SGA Target"),
-    ("largepool", "Large Pool"),
-    ("javapool", "Java Pool"),
-    ("streamspool", "Streams Pool"),
-    ("pgatarget", "PGA Target"),
-];
+const TIME_MODEL: &str = "dbtime*=DB time, dbcpu*=DB CPU, sqlexec*=sql execute elapsed time, parse*=parse time elapsed, \
+    hardparse*=hard parse elapsed time, pl/sql*=PL/SQL execution elapsed time, \
+    java*=Java execution elapsed time, bgtime*=background elapsed time, bgcpu*=background cpu time";
+
+const CACHES: &str = "dbcache=Buffer Cache, sharedpool=Shared Pool Size, logbuffer=Log Buffer, memorytarget=Memory Target, \
+    sgatarget=SGA Target, largepool=Large Pool, javapool=Java Pool, streamspool=Streams Pool, pgatarget=PGA Target";
 
 pub(super) fn read(report: &mut Report, table: &Table) {
     if table.has("instance") && table.column("elapsedtime*").is_some() {
@@ -250,7 +228,7 @@ fn wait_classes(report: &mut Report, table: &Table) {
     // The cluster's shares are the only row of a table, whose first cell is blank.
     let only = || table.rows.first().filter(|_| table.rows.len() == 1);
     let Some(row) = sum_row(table).or_else(only) else { return };
-    for (head, name) in CLASSES {
+    for (head, name) in names(CLASSES) {
         let Some(figure) = row.number(table.column(head)) else { continue };
         let at = index_of(&mut report.wait_classes, name, |class| &mut class.name);
         let class = &mut report.wait_classes[at];
@@ -265,7 +243,7 @@ fn wait_classes(report: &mut Report, table: &Table) {
 
 fn time_model(report: &mut Report, table: &Table) {
     let is_of_shares = is_of_shares(table);
-    for (head, name) in TIME_MODEL {
+    for (head, name) in names(TIME_MODEL) {
         let of_db_time = |(_, own): &(usize, &Head)| !(is_of_shares && own.group.contains("bg"));
         let column = find_head(&table.columns().filter(of_db_time), head);
         let figure = sum_row(table).and_then(|row| row.number(Some(column?.0)));
@@ -344,7 +322,7 @@ fn host_cpu(table: &Table, rows: &[&Row]) -> Option<HostCpu> {
 }
 
 fn cache_sizes(report: &mut Report, table: &Table) {
-    for (head, name) in CACHES {
+    for (head, name) in names(CACHES) {
         let at = |moment: &str| table.column(&format!("+{head}*&{moment}|+{head}*&{head}"));
         let (begin, end) = (at("begin"), at("end"));
         let size = |column| Some(total(instances(table), column)?.times(MIB));

@@ -361,41 +361,7 @@ fn one_statement_in_two_pluggable_databases_is_two_records() {
 }
 
 /// 11.2 prints four sections; most waits are short, and some take minutes.
-const LONG_WAITS: &str = "\
-Wait Event Histogram             DB/Inst: TEST/test  Snaps: 10-11
-                                                    % of Waits
-                                 -----------------------------------------------
-                           Total
-Event                      Waits  <1ms  <2ms  <4ms  <8ms <16ms <32ms  <=1s   >1s
--------------------------- ----- ----- ----- ----- ----- ----- ----- ----- -----
-enq: TX - row lock content 1000.   5.0   3.0   2.5   2.5   1.0   2.0  40.0  44.0
-          -------------------------------------------------------------
-
-Wait Event Histogram Detail (64 msec to 2 sec)DB/Inst: TEST/test  Snaps: 10-11
-                           Waits
-                           64ms
-Event                      to 2s <32ms <64ms <1/8s <1/4s <1/2s   <1s   <2s  >=2s
--------------------------- ----- ----- ----- ----- ----- ----- ----- ----- -----
-enq: TX - row lock content  480.  16.0   8.0   8.0   8.0   8.0   8.0   8.0  36.0
-          -------------------------------------------------------------
-
-Wait Event Histogram Detail (4 sec to 2 min)DB/Inst: TEST/test  Snaps: 10-11
-                           Waits
-                            4s
-Event                      to 2m   <2s   <4s   <8s  <16s  <32s  < 1m  < 2m  >=2m
--------------------------- ----- ----- ----- ----- ----- ----- ----- ----- -----
-enq: TX - row lock content  267.  64.0   5.0   5.0   5.0   5.0   4.7   2.0   9.3
-          -------------------------------------------------------------
-
-Wait Event Histogram Detail (4 min to 1 hr)DB/Inst: TEST/test  Snaps: 10-11
-                           Waits
-                            4m
-Event                      to 1h   <2m   <4m   <8m <1/4h <1/2h  < 1h  >=1h
--------------------------- ----- ----- ----- ----- ----- ----- ----- -----
-enq: TX - row lock content   93.  90.7   2.1   3.0   2.0   1.0   1.0    .2
-          -------------------------------------------------------------
-
-";
+const LONG_WAITS: &str = include_str!("../fixtures/parts/long_waits.txt");
 
 #[test]
 fn the_section_of_4_minutes_to_1_hour_is_read() {

@@ -17,86 +17,23 @@ fn table(title: &str, heads: &[&str], rows: &[&str]) -> String {
     format!("<h3 class=\"awr\">{title}</h3>\n<table summary=\"{title}\">{heads}{rows}</table><p />\n")
 }
 
-const WAITS: [&str; 2] =
-    ["|Wait x2|Event x2|Wait Time x3", "I#|Class|Event|Waits|%Timeouts|Total(s)|Avg Wait|%DB time"];
-
-fn page(tables: &[String]) -> String {
+fn page(tables: &str) -> String {
     format!(
         "<html><head><title>AWR RAC Report</title></head><body>\n<h1 class=\"awr\">\nWORKLOAD REPOSITORY REPORT (RAC)\n</h1>\n\
-         {}<p />End of Report\n</body></html>\n",
-        tables.concat()
+         {tables}<p />End of Report\n</body></html>\n"
     )
 }
 
 /// In 12.2 no row of a single instance's report is called `Sum`.
 fn of_one_instance() -> String {
-    page(&[
-        table(
-            "Database Summary",
-            &[
-                "Database x4|Snapshot Ids x2|Number of Instances x2|Report Total (minutes) x2",
-                "Id|Name|RAC|Block Size|Begin|End|In Report|Total|DB time|Elapsed time",
-            ],
-            &["1234567890|TEST|NO|8192|10|11|1|2|1,200.00|20.00"],
-        ),
-        table(
-            "Database Instances Included In Report",
-            &[
-                "I#|Instance|Host|Startup|Begin Snap Time|End Snap Time|Release|Elapsed Time(min)|DB time(min)",
-            ],
-            &["1|test1|box1|01-Mar-24 07:15|01-Mar-24 10:00|01-Mar-24 10:20|12.2.0.1.0|20.00|1,200.00"],
-        ),
-        table(
-            "Time Model",
-            &["I#|DB time (s)|DB CPU (s)|bg time (s)|bg CPU (s)"],
-            &["1|72,000.50|480.00|60.00|48.00"],
-        ),
-        table(
-            "Foreground Wait Classes",
-            &["I#|User I/O(s)|Sys I/O(s)|DB CPU (s)|DB time"],
-            &["1|24,000.25|0.06|480.00|72,000.50"],
-        ),
-        table(
-            "Top Timed Events",
-            &WAITS,
-            &[
-                "*|User I/O|direct path read|6,000,000|0.00|24,000.00|4.00ms|33.33",
-                "||DB CPU|||480.00||0.67",
-                "1|User I/O|direct path read|6,000,000|0.00|24,000.00|4.00ms|33.33",
-            ],
-        ),
-        table(
-            "Top Timed Background Events",
-            &WAITS,
-            &["*|System I/O|log file parallel write|1,000|0.00|0.60|600.00us|1.00"],
-        ),
-        table(
-            "System Statistics - Per Second",
-            &["I#|Logical Reads/s|Physical Reads/s|Execs/s"],
-            &["1|60,000.25|50,000.50|6.19"],
-        ),
-        table(
-            "System Statistics (Global)",
-            &["Statistic|Total|per Second|per Trans"],
-            &[
-                "physical read IO requests|7,200,000|6,000.00|1.00",
-                "physical read total IO requests|7,224,000|6,020.00|1.00",
-                "physical read total bytes|629,145,600,000|524,288,000.00|1.00",
-            ],
-        ),
-        table(
-            "IOStat by Function",
-            &[
-                "||Requests x4|MB x4||",
-                "I#|Function Name|Total|IOs/s|Reads/s|Writes/s|Total|IO MB/s|Read MB/s|Write MB/s|Waits: Count|Avg   Time",
-            ],
-            &[
-                "*|Total|7,226,400|6,022.00|6,020.00|2.00|600,060|500.05|500.00|0.05|700|400.00us",
-                "|Direct Reads|7,200,000|6,000.00|6,000.00|0.00|600,000|500.00|500.00|0.00|600|",
-                "1|Total|7,226,400|6,022.00|6,020.00|2.00|600,060|500.05|500.00|0.05|700|400.00us",
-            ],
-        ),
-    ])
+    let table = |text: &str| {
+        let (title, lines) = text.split_once('\n').unwrap();
+        let (heads, rows): (Vec<&str>, Vec<&str>) = lines.lines().partition(|line| line.starts_with("# "));
+        let heads: Vec<&str> = heads.iter().map(|line| &line[2..]).collect();
+        table(title, &heads, &rows)
+    };
+    let tables = include_str!("../fixtures/parts/one_instance.tables");
+    page(&tables.split("= ").skip(1).map(table).collect::<String>())
 }
 
 #[test]

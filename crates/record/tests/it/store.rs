@@ -79,18 +79,9 @@ fn runs_are_found_by_age_beginning_and_part() {
     };
     let ids = [at(0, "raw-xfs"), at(60, "raw-ext4"), at(7_200, "cooked")];
     let found = |name: &str| find_run(folder.path(), name).map(|path| path.file_name().unwrap().to_owned());
-    for (name, index) in [
-        ("latest", 2),
-        ("latest~0", 2),
-        ("latest~1", 1),
-        ("last~2", 0),
-        ("xfs", 0),
-        ("ooke", 2),
-        ("19700101T02", 2),
-        ("19700101T000100", 1),
-        ("-ext", 1),
-    ] {
-        assert_eq!(found(name).unwrap(), ids[index].as_str(), "{name}");
+    let names = "latest 2|latest~0 2|latest~1 1|last~2 0|xfs 0|ooke 2|19700101T02 2|19700101T000100 1|-ext 1";
+    for (name, index) in names.split('|').map(|name| name.split_once(' ').unwrap()) {
+        assert_eq!(found(name).unwrap(), ids[index.parse::<usize>().unwrap()].as_str(), "{name}");
     }
     let said = |name: &str| found(name).unwrap_err().to_string();
     assert!(said("raw").contains("fits 2 runs") && said("raw").contains(&ids[1]), "{}", said("raw"));

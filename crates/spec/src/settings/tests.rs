@@ -65,17 +65,14 @@ fn flags_beat_environment_beats_file() {
     let file = Some("WORK_UNIT=1\nSCAN_PCT=1\nUPDATE_PCT=1\n");
     let environment = [("SLOB_SCAN_PCT", "2"), ("SLOB_UPDATE_PCT", "2"), ("PATH", "/bin")];
     let settings = resolve(file, &environment, &[("UPDATE_PCT", "3"), ("UPDATE_PCT", "4")]).unwrap().settings;
-    let origin = |key| settings.entry(key).unwrap().origin().to_string();
-    assert_eq!(
-        (shown(&settings, "WORK_UNIT").unwrap(), origin("WORK_UNIT")),
-        ("1".into(), "slob.conf line 1".into())
-    );
-    assert_eq!(shown(&settings, "SCAN_PCT").as_deref(), Some("2"));
-    assert_eq!(origin("SCAN_PCT"), "environment variable SLOB_SCAN_PCT");
-    assert_eq!(
-        (shown(&settings, "UPDATE_PCT").unwrap(), origin("UPDATE_PCT")),
-        ("4".into(), "command line".into())
-    );
+    for (key, value, origin) in [
+        ("WORK_UNIT", "1", "slob.conf line 1"),
+        ("SCAN_PCT", "2", "environment variable SLOB_SCAN_PCT"),
+        ("UPDATE_PCT", "4", "command line"),
+    ] {
+        let entry = settings.entry(key).unwrap();
+        assert_eq!((entry.displayed().as_deref(), entry.origin().to_string()), (Some(value), origin.into()));
+    }
 }
 
 #[test]
