@@ -87,10 +87,7 @@ fn are_called_physical(folder: &Folder, flags: &str, block: u64) {
     // Others may use the device too: it can only have read more.
     assert!(device * 100 >= database * 98, "the device read {device} bytes of {database}");
     let own = fetched(&record);
-    assert!(
-        own * 100 >= database * 95,
-        "{own} bytes fetched for the server's processes, {database} asked for"
-    );
+    assert!(own * 100 >= database * 95, "{own} bytes fetched for the server's processes, of {database}");
     let report = folder.slob("report").success().stdout;
     let verdict = report.lines().find(|line| line.contains("Physical?")).unwrap();
     // Others' reads of the same device make it harder to tell.

@@ -52,8 +52,6 @@ fn a_limit_on_the_aggressor_gives_the_victim_back_what_it_lost() {
     println!("beside the other, shop keeps {free:.3} of its rate alone, and {limited:.3} if that is limited");
     assert!((free / 0.25 - 1.0).abs() < 0.1 && (limited - 1.0).abs() < 0.1, "{found:#}");
     let protection = found["protection"].as_array().unwrap();
-    assert!(
-        protection.iter().any(|one| one["sentence"].as_str().unwrap().ends_with("it protects.")),
-        "{found:#}"
-    );
+    let protects = |one: &Value| one["sentence"].as_str().unwrap().ends_with("it protects.");
+    assert!(protection.iter().any(protects), "{found:#}");
 }

@@ -29,9 +29,7 @@ fn a_disk_that_becomes_slower_is_found_to_the_run() {
         assert_eq!(places, [24], "{trend:#}");
         let percent = changes[0]["percent"].as_f64().unwrap();
         let truth = f64::from(slower) / 1000.0;
-        assert!(
-            ((1.0 + percent / 100.0) / truth - 1.0).abs() < 0.1,
-            "{percent} % is not {truth} times as much"
-        );
+        let error = (1.0 + percent / 100.0) / truth - 1.0;
+        assert!(error.abs() < 0.1, "{percent} % is not {truth} times as much");
     }
 }

@@ -26,9 +26,8 @@ fn a_file_of_awr_info_needs_nothing_else() {
 /// One flag must not mean two things: `--scale` is the size of the data.
 #[test]
 fn scale_is_refused_where_it_would_be_a_variant() {
-    Folder::new()
-        .slob(format!("analyze {OLDER} --variants RAW,XFS --scale RAW"))
-        .refused(&["use --relative-to RAW"]);
+    let called = Folder::new().slob(format!("analyze {OLDER} --variants RAW,XFS --scale RAW"));
+    called.refused(&["use --relative-to RAW"]);
 }
 
 /// Records and the newer form of `slob info` must give the same.
@@ -66,9 +65,8 @@ fn variants_can_be_a_column() {
     let json = folder.slob(format!("analyze {SAVED} --by target --json")).success().stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert!(json["variants"][0]["name"].as_str().unwrap().contains(':'), "{json}");
-    folder
-        .slob(format!("analyze {SAVED} --by targett"))
-        .refused(&["there is no column 'targett' (did you mean target"]);
+    let called = folder.slob(format!("analyze {SAVED} --by targett"));
+    called.refused(&["there is no column 'targett' (did you mean target"]);
     let strange = folder.slob(format!("analyze {SAVED} --by zzzzzzzz"));
     assert!(strange.stderr.contains("there is no column 'zzzzzzzz': "), "{}", strange.stderr);
 }
@@ -78,9 +76,8 @@ fn what_can_not_be_analysed_is_said() {
     let folder = Folder::new();
     folder.write("bad", "FILE|SESSIONS|PREADS|\na|1|many|\n");
     folder.slob("analyze bad").refused(&["bad: line 2: PREADS is 'many'"]);
-    folder
-        .slob(format!("analyze {OLDER} --variants ZFS"))
-        .refused(&["no run belongs to any of the variants ZFS"]);
+    let called = folder.slob(format!("analyze {OLDER} --variants ZFS"));
+    called.refused(&["no run belongs to any of the variants ZFS"]);
 }
 
 #[test]

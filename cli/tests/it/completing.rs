@@ -103,10 +103,8 @@ fn a_run_under_way_is_offered_for_a_mark_and_one_that_ended_is_not() {
         if found.is_empty() { Err("no run is offered".to_owned()) } else { Ok(found) }
     });
     kill(run);
-    assert!(
-        found.len() == 1 && found[0].ends_with("-run") && ![OLDER, NEWER].contains(&&*found[0]),
-        "{found:?}"
-    );
+    let is_new = |run: &String| run.ends_with("-run") && run != OLDER && run != NEWER;
+    assert!(found.len() == 1 && is_new(&found[0]), "{found:?}");
     assert_eq!(offered(&folder, "mark --run ''"), [""; 0]);
 }
 

@@ -190,10 +190,8 @@ fn a_server_without_direct_io_has_one_remedy_before_and_after_a_run() {
     }
     let remedy = "PostgreSQL 15 has no direct I/O, 16 and later have. Without it: limit the server's memory to 320 MiB";
     bench.setup(1, "32M");
-    bench
-        .folder
-        .slob("setup 2")
-        .says(&["warning: of a test of these data, reads pass through the page cache", remedy]);
+    let called = bench.folder.slob("setup 2");
+    called.says(&["warning: of a test of these data, reads pass through the page cache", remedy]);
     doctor(&bench.folder, None, "").prints(&["WARNING  Page cache", remedy]);
     let run = bench.folder.slob("run --run-time 2 --update-pct 0 --plain").success();
     assert_contains(&run.stderr, &["warning: reads pass through the page cache", remedy]);

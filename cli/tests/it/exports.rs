@@ -18,8 +18,8 @@ fn readers() -> Option<PathBuf> {
         return Some(python);
     }
     assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{} is not there", python.display());
-    let _ =
-        writeln!(std::io::stderr(), "skipped: .ci/install-test-servers was not run, there are no readers");
+    let why = ".ci/install-test-servers was not run, there are no readers";
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
     None
 }
 
@@ -59,11 +59,8 @@ fn completed_failed_and_interrupted_records_fit_the_schema() {
     fits(&schema, &schedule);
     folder.script("hook.sh", &format!("#!/bin/sh\n[ \"$1\" != post ] && {SLOB} mark \"$1\"\n"));
     let hot = "--do-hotspot --hotspot-mb 2 --hotspot-frequency 3";
-    folder
-        .slob(format!(
-            "run --target null: --run-time 1 {hot} --think-tm-frequency 7 --external-script ./hook.sh"
-        ))
-        .exits(3);
+    let think = "--think-tm-frequency 7 --external-script ./hook.sh";
+    folder.slob(format!("run --target null: --run-time 1 {hot} {think}")).exits(3);
     let failed = folder.last_record();
     assert_eq!((&failed["status"]["state"], &failed["marks"][0]["text"]), (&"failed".into(), &"pre".into()));
     let (hot, think) = (&failed["workload"]["hot_spot"], &failed["workload"]["think_time"]);
@@ -147,9 +144,8 @@ fn the_histogram_log_says_the_same_to_hdrhistograms_own_reader() {
     let mut intervals = 0;
     for point in record.series.points() {
         let (begin, end) = (point.start_s as f64, (point.start_s + record.series.width_s()) as f64);
-        if let Some(interval) =
-            point.value.filter(|_| begin >= window.begin_s && end <= window.begin_s + window.seconds)
-        {
+        let is_within = begin >= window.begin_s && end <= window.begin_s + window.seconds;
+        if let Some(interval) = point.value.filter(|_| is_within) {
             ours.merge(&interval.latency);
             intervals += 1;
         }
@@ -162,10 +158,8 @@ fn the_histogram_log_says_the_same_to_hdrhistograms_own_reader() {
     for (name, percent) in [("p50", 50.0_f64), ("p99", 99.0), ("max", 100.0)] {
         let near = |percent: f64| ours.percentile(percent.min(100.0)).unwrap() as f64;
         let (theirs, low, high) = (read[name].as_f64().unwrap(), near(percent - rank), near(percent + rank));
-        assert!(
-            0.99 * low <= theirs && theirs <= 1.01 * high,
-            "{name}: {theirs} there, {low} to {high} here"
-        );
+        let is_near = (0.99 * low..=1.01 * high).contains(&theirs);
+        assert!(is_near, "{name}: {theirs} there, {low} to {high} here");
     }
 }
 

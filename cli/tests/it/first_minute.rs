@@ -7,12 +7,8 @@ const SHORT: &str = "--run-time 1 --warmup 0 --work-unit 4";
 #[test]
 fn alone_it_says_what_it_is_and_what_comes_next() {
     let folder = Folder::new();
-    let nothing = folder.slob("").success().stdout;
+    let nothing = folder.slob("").prints(&["Nothing is loaded at sqlite:./slob-data", "slob demo"]).stdout;
     assert!(nothing.starts_with("OpenSLOB measures"), "{nothing}");
-    assert!(
-        nothing.contains("Nothing is loaded at sqlite:./slob-data") && nothing.contains("slob demo"),
-        "{nothing}"
-    );
     folder.slob("setup --scale 4M 2").success();
     folder.slob("").prints(&["2 schemas of 4M loaded", "slob run"]);
     folder.slob(format!("run {SHORT}")).success();
@@ -40,14 +36,11 @@ fn another_run_is_suggested_only_of_what_is_loaded() {
 fn a_run_covers_what_is_loaded_unless_told_otherwise() {
     let folder = Folder::new();
     folder.slob("setup --scale 8M --scan-table-sz 64 2").success();
-    folder
-        .slob(format!("run --scan-pct 10 {SHORT}"))
-        .says(&["as loaded: SCHEMAS=2, SCALE=8M, SCAN_TABLE_SZ=64"]);
+    let called = folder.slob(format!("run --scan-pct 10 {SHORT}"));
+    called.says(&["as loaded: SCHEMAS=2, SCALE=8M, SCAN_TABLE_SZ=64"]);
     let record = folder.last_record();
-    assert_eq!(
-        (&record["workload"]["scale_blocks"], &record["workload"]["schemas"]),
-        (&1024.into(), &2.into())
-    );
+    let workload = &record["workload"];
+    assert_eq!((&workload["scale_blocks"], &workload["schemas"]), (&1024.into(), &2.into()));
     let configuration = record["configuration"].as_array().unwrap();
     let scale = configuration.iter().find(|entry| entry["key"] == "SCALE").unwrap();
     assert_eq!((&scale["value"], &scale["origin"]), (&"8M".into(), &"as loaded".into()));
@@ -60,18 +53,14 @@ fn a_run_covers_what_is_loaded_unless_told_otherwise() {
 #[test]
 fn the_doctor_tells_what_is_missing_and_what_is_there() {
     let folder = Folder::new();
-    let before = folder.slob("doctor").success().stdout;
-    assert!(
-        before.contains("Before a test of sqlite:./slob-data") && before.contains("nothing is loaded"),
-        "{before}"
-    );
-    assert!(before.contains("slob probe") && !folder.at("slob-data").exists(), "{before}");
+    let before = ["Before a test of sqlite:./slob-data", "nothing is loaded", "slob probe"];
+    folder.slob("doctor").prints(&before);
+    assert!(!folder.at("slob-data").exists());
     folder.slob("setup --scale 4M 2").success();
     folder.slob("doctor").prints(&["2 schemas of 4M: a run can start"]);
-    let too_much = folder.slob("doctor -s 3");
-    assert!(too_much.code == 1 && too_much.stdout.contains("schema 3 is not loaded"), "{}", too_much.stdout);
+    folder.slob("doctor -s 3").prints_and_exits(1, &["schema 3 is not loaded"]);
     let lost = folder.slob("doctor --target postgres://nobody@127.0.0.1:1/slob");
-    assert!(lost.code == 1 && lost.stdout.contains("PROBLEM  Target"), "{}", lost.stdout);
+    lost.prints_and_exits(1, &["PROBLEM  Target"]);
 }
 
 #[test]
@@ -86,12 +75,8 @@ fn more_schemas_are_loaded_like_the_first() {
 fn a_run_ends_with_one_screen() {
     let folder = Folder::loaded(1, "8M");
     let called = folder.slob("run 1 --run-time 1").success();
-    assert!(called.stdout.starts_with("Run ") && called.stdout.contains("  Physical?"), "{}", called.stdout);
-    assert!(
-        called.stdout.lines().count() <= 24 && called.stderr.contains("slob report"),
-        "{}",
-        called.stdout
-    );
+    let called = called.prints(&["  Physical?"]).says(&["slob report"]);
+    assert!(called.stdout.starts_with("Run ") && called.stdout.lines().count() <= 24, "{}", called.stdout);
     let full = folder.slob("run 1 --run-time 1 --full").success().stdout;
     let at = |words: &str| full.find(words).unwrap_or_else(|| panic!("no '{words}' in\n{full}"));
     assert!(at("\nVerdicts") < at("\nKey figures") && at("\nKey figures") < at("\nLoad profile"));

@@ -28,14 +28,12 @@ fn a_gate_passes_fails_or_is_not_known_by_its_exit_code() {
     folder.slob("gate --require complete --require 'iops > 1'").prints(&["PASSED"]);
     folder.slob("gate --require 'iops > 1e' --junit gate.xml").refused(&["its unit is blocks/s"]);
     assert!(!folder.at("gate.xml").exists());
-    folder
-        .slob("gate --require complete --require 'p99 > 100s' --junit gate.xml")
-        .prints_and_exits(1, &["FAILED", "operation_p99_us > 100"]);
+    let called = folder.slob("gate --require complete --require 'p99 > 100s' --junit gate.xml");
+    called.prints_and_exits(1, &["FAILED", "operation_p99_us > 100"]);
     let junit = std::fs::read_to_string(folder.at("gate.xml")).unwrap();
     assert!(junit.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{junit}");
-    folder
-        .slob("gate latest --baseline latest~1 --max-loss 'iops 3 %' --json")
-        .prints_and_exits(4, &["\"outcome\": \"not_known\"", "two or more runs"]);
+    let called = folder.slob("gate latest --baseline latest~1 --max-loss 'iops 3 %' --json");
+    called.prints_and_exits(4, &["\"outcome\": \"not_known\"", "two or more runs"]);
     folder.slob("gate latest").refused(&["--require", "GATE"]);
     folder.slob("gate nonsense --require complete").refused(&["nonsense"]);
 }

@@ -33,10 +33,7 @@ fn every_command_has_a_manual_page_with_its_flags_and_examples() {
     assert!(commands.len() > 15, "{commands:?}");
     for command in &commands {
         let text = page(&format!("slob-{command}"));
-        assert!(
-            text.contains(&format!(".TH slob-{command} 1")) && text.contains(".SH SYNOPSIS"),
-            "{command}"
-        );
+        assert_contains(&text, &[&format!(".TH slob-{command} 1"), ".SH SYNOPSIS"]);
         assert!(page("slob").contains(&format!("slob\\-{}(1)", command.replace('-', "\\-"))), "{command}");
     }
     assert!(page("slob-run").contains("\\-\\-update\\-pct") && page("slob-run").contains("slob run \\-t 4"));

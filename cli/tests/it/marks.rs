@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use slob_testing::tries::until;
 
-use crate::common::{Folder, SLOB};
+use crate::common::{Folder, SLOB, assert_contains};
 
 /// A run takes a moment to be under way.
 fn mark(folder: &Folder, words: &str) -> String {
@@ -35,10 +35,7 @@ fn a_mark_is_in_the_record_the_series_and_the_reports() {
     assert!(series.lines().any(|line| line.ends_with(",\"rebalance <done>\"")), "{series}");
     folder.slob("report").prints(&["Marks", "rebalance <done>"]);
     let html = std::fs::read_to_string(folder.last_run().join("report.html")).unwrap();
-    assert!(
-        html.contains("rebalance &lt;done&gt;") && html.contains("\"marks\":[["),
-        "no line in the charts"
-    );
+    assert_contains(&html, &["rebalance &lt;done&gt;", "\"marks\":[["]);
     folder.slob("mark late").exits(2);
 }
 
@@ -47,10 +44,8 @@ fn the_external_script_marks_without_being_told_where() {
     let folder = Folder::new();
     let arguments = "--target null: --warmup 0 --run-time 1 --external-script ./marks.sh";
     // `end` comes when the run is over: then there is nothing to mark.
-    folder.script(
-        "marks.sh",
-        &format!("#!/bin/sh\n[ \"$1\" != end ] || exit 0\ncd / && exec {SLOB} mark \"script $1\"\n"),
-    );
+    let marks = format!("[ \"$1\" != end ] || exit 0\ncd / && exec {SLOB} mark \"script $1\"\n");
+    folder.script("marks.sh", &format!("#!/bin/sh\n{marks}"));
     let called = folder.slob(format!("run {arguments}")).success();
     assert!(!called.stderr.contains("SLOB_RUN_ID"), "{}", called.stderr);
     let record = folder.last_record();
@@ -80,14 +75,11 @@ fn a_run_ends_when_it_is_steady_or_has_lasted_as_long_as_it_may() {
     folder.slob("report").prints(&["reached: the last 3 windows of 1 s"]);
     // The third second is not yet reported when the run ends.
     let short = run(3);
-    assert_eq!(
-        (&short["until_steady"]["reached"], &short["status"]["state"]),
-        (&false.into(), &"completed".into())
-    );
+    let (reached, state) = (&short["until_steady"]["reached"], &short["status"]["state"]);
+    assert_eq!((reached, state), (&false.into(), &"completed".into()));
     assert!(short["window"]["seconds"].as_f64().unwrap() >= 3.0, "{short}");
-    folder
-        .slob("run --target null: --until-steady --run-time 20")
-        .refused(&["Raise RUN_TIME or lower STEADY_WINDOW"]);
+    let called = folder.slob("run --target null: --until-steady --run-time 20");
+    called.refused(&["Raise RUN_TIME or lower STEADY_WINDOW"]);
     let refused = folder.slob("run --target null: --until-steady --work-loop 20");
-    assert!(refused.stderr.contains("WORK_LOOP=20"), "{}", refused.stderr);
+    assert_contains(&refused.stderr, &["WORK_LOOP=20"]);
 }

@@ -141,11 +141,8 @@ fn an_account_without_rights_sees_cpu_and_device_and_is_told_what_is_lacking() {
     let Some((seen, report)) = run_as_nobody(&bench.folder, "") else { return };
     assert!(seen["observed"][0]["process"].is_number() && seen["db_cpu"].is_object(), "{}", seen["observed"]);
     assert_eq!(seen["db_io"], Value::Null);
-    let words = "This account may not read what the server's processes read";
-    assert!(
-        notes(&seen).contains(words) && report.contains("run as root or as the server's account"),
-        "{report}"
-    );
+    assert_contains(&notes(&seen), &["This account may not read what the server's processes read"]);
+    assert_contains(&report, &["run as root or as the server's account"]);
 }
 
 #[test]
@@ -316,8 +313,7 @@ fn a_copy_of_this_program_observes_and_leaves_nothing_behind() {
     let probed: Value = serde_json::from_str(&called.stdout).unwrap();
     assert!(probed["host"].as_str().is_some_and(|host| !host.is_empty()));
     assert_eq!(std::fs::read_dir(made.path()).unwrap().count(), 0, "the copy has no name any more");
-    let kept = std::fs::read_dir(folder.at("runs/probes")).unwrap().count();
-    assert_eq!(kept, 1, "it is kept here");
+    assert_eq!(std::fs::read_dir(folder.at("runs/probes")).unwrap().count(), 1, "it is kept here");
 }
 
 #[test]
@@ -355,9 +351,7 @@ fn an_observer_ends_with_its_input() {
         Command::new(SLOB).arg("observe").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
-    let output = Command::new("sh").args(["-c", "echo nonsense | \"$0\" observe", SLOB]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no question"));
+    Folder::new().shell("echo nonsense | $0 observe").refused(&["no question"]);
 }
 
 fn descendants(pid: u32) -> Vec<u32> {
@@ -366,8 +360,6 @@ fn descendants(pid: u32) -> Vec<u32> {
 
 /// By its name.
 fn descendant(pid: u32, name: &str) -> Option<u32> {
-    let is_it = |pid: &u32| {
-        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == name)
-    };
-    descendants(pid).into_iter().find(is_it)
+    let comm = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    descendants(pid).into_iter().find(|pid| comm(pid).trim() == name)
 }

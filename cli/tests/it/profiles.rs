@@ -97,11 +97,8 @@ fn a_saved_profile_follows_its_schema_and_is_shown_and_compared_again() {
     assert!(known == [true; 4] && saved["summary"]["hit_percent"].is_number(), "{subject}");
     let why = subject["working_set"]["why"].as_str().unwrap();
     assert!(why.contains("buffer pool advisory") && subject["database_bytes"].is_null(), "{subject}");
-    assert!(
-        text.contains(why)
-            && text.lines().any(|line| line.starts_with("Data ") && line.ends_with("not known")),
-        "{text}"
-    );
+    let is_of_data = |line: &str| line.starts_with("Data ") && line.ends_with("not known");
+    assert!(text.contains(why) && text.lines().any(is_of_data), "{text}");
     assert_eq!(folder.slob("profile show").success().stdout, text);
     folder.slob("profile diff profile.json profile.json").prints(&["Cache", "Logical reads", "0.0"]);
     let page = folder.read("page.html");
@@ -295,8 +292,6 @@ fn a_live_server_is_read_only_watched_by_one_connection_and_a_kill_leaves_a_gap_
     assert!(bytes == [true; 2] && subject["working_set"].is_object(), "{subject}");
     let figures = &profile["intervals"][0]["figures"];
     assert!(figures["logical_reads_per_s"].is_number() && figures["db_time_per_s"].is_number(), "{figures}");
-    bench
-        .folder
-        .slob(format!("profile --target {} -o live.json", bench.target))
-        .refused(&["name another file"]);
+    let called = bench.folder.slob(format!("profile --target {} -o live.json", bench.target));
+    called.refused(&["name another file"]);
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{Called, Folder, read_json};
+use crate::common::{Called, Folder, assert_contains, read_json, unwrapped};
 
 /// Records of the first version: two completed runs (`ten`, `thirty`), an interrupted (`stopped`) and a failed one (`hook`).
 const SAVED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests/fixtures/v1");
@@ -116,10 +116,8 @@ fn diff_of_many_has_a_column_for_each_under_its_own_name() {
     assert_eq!(names, ["ten", "thirty", "ten (3)"]);
     let listed = json("diff --group ten thirty --group thirty --group ten ten --json");
     assert_eq!(listed["groups"][0]["runs"].as_array().unwrap().len(), 2);
-    assert_eq!(
-        (&listed["groups"][0]["name"], &listed["groups"][1]["name"]),
-        (&"group 1".into(), &"thirty".into())
-    );
+    let name = |at: usize| listed["groups"][at]["name"].as_str().unwrap();
+    assert_eq!((name(0), name(1)), ("group 1", "thirty"));
     let text = on_saved("diff ten thirty ten").success().stdout;
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     on_saved("diff --group ten").refused(&["nothing to compare it with"]);
@@ -133,10 +131,8 @@ fn diff_of_groups_says_whether_it_is_more_than_noise() {
         "From 2 runs and 2 runs",
     ]);
     let wider = json(format!("diff {SAVED} {SAVED} --json --confidence 99"));
-    assert_eq!(
-        (wider["first"]["runs"].as_array().unwrap().len(), &wider["confidence"]),
-        (4, &Value::from(0.99))
-    );
+    let runs = wider["first"]["runs"].as_array().unwrap().len();
+    assert_eq!((runs, &wider["confidence"]), (4, &Value::from(0.99)));
     assert_eq!(on_saved("diff ten thirty --confidence 100").code, 2);
     for incomplete in ["diff", "diff ten", "diff --first ten"] {
         assert_eq!(on_saved(incomplete).code, 2, "{incomplete:?}");
@@ -192,10 +188,6 @@ fn a_record_with_a_hot_spot_and_think_time_verifies_and_reads_as_before() {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/record/tests/fixtures/hot/20261122T085909Z-hot");
     on_saved(format!("verify --run {saved}")).prints(&["agrees   operations within the window 6, by kind"]);
     let report = on_saved(format!("report {saved}")).success().stdout;
-    let words: String = report.split_whitespace().collect::<Vec<_>>().join(" ");
-    for said in
-        ["hot spot blocks 129 to 384 on every 3rd operation", "think time 0.0005 to 0.02 s after every 11th"]
-    {
-        assert!(words.contains(said), "{report}");
-    }
+    let hot = "hot spot blocks 129 to 384 on every 3rd operation";
+    assert_contains(&unwrapped(&report), &[hot, "think time 0.0005 to 0.02 s after every 11th"]);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::{Folder, Signal, operations, signal, wait_until, window_s};
+use crate::common::{Folder, Signal, assert_contains, operations, signal, wait_until, window_s};
 
 #[test]
 fn a_schedule_is_followed_recorded_and_shown() {
@@ -15,9 +15,8 @@ fn a_schedule_is_followed_recorded_and_shown() {
     let steps = record["rate_steps"].as_array().unwrap().iter().map(|step| step["from_s"].as_f64());
     assert!(steps.eq([0.0, 3.0, 6.0, 8.0].map(Some)), "{}", record["rate_steps"]);
     assert_eq!(record["workload"]["rate_per_s"][1], json!({"from_s": 3.0, "per_s": 200}));
-    folder
-        .slob("report latest")
-        .prints(&["88 operations/s on average, 0 to 200 in 4 steps", "RATE from second"]);
+    let called = folder.slob("report latest");
+    called.prints(&["88 operations/s on average, 0 to 200 in 4 steps", "RATE from second"]);
     assert_eq!(folder.slob("show latest --field figures.rate_per_s").success().stdout.trim(), "88");
     let page = folder.read(&format!("runs/{}/report.html", record["id"].as_str().unwrap()));
     assert!(page.contains("\"RATE\""), "no line of the rate");
@@ -80,11 +79,8 @@ fn a_day_is_replayed_interval_by_interval_and_not_again() {
     let made = runs();
     let text = folder.slob(REPLAY.replace(" --json", ""));
     assert_eq!((runs(), text.code), (made, called.code));
-    assert!(
-        text.stdout.contains("2026-11-20 09:00") && text.stderr.contains("4 of 4 intervals are taken"),
-        "{}",
-        text.stdout
-    );
+    assert_contains(&text.stdout, &["2026-11-20 09:00"]);
+    assert_contains(&text.stderr, &["4 of 4 intervals are taken"]);
     folder.slob(format!("{REPLAY} --multiply 2")).refused(&["say another directory"]);
 }
 
@@ -124,9 +120,8 @@ fn a_replay_refuses_what_it_ignores_and_what_it_can_not_do() {
     folder.slob(format!("{day} --run-time 60")).refused(&["RUN_TIME is set by the stretch"]);
     folder.slob(format!("{day} --compress 3600")).refused(&["leaves less than 2 s", "say --compress"]);
     folder.slob("headroom day.json --target sqlite:./d --replay soon").refused(&["is no moment"]);
-    folder
-        .slob("headroom day.json --target sqlite:./d --replay 2026-12-24")
-        .refused(&["the nearest begins at"]);
+    let called = folder.slob("headroom day.json --target sqlite:./d --replay 2026-12-24");
+    called.refused(&["the nearest begins at"]);
     assert!(!folder.at("replay").exists());
     folder.slob("run --demand day.json --rate 5").refused(&["RATE is set by --demand"]);
 }

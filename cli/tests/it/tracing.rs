@@ -43,10 +43,7 @@ fn a_trace_behind_the_window_leaves_it_alone_and_sees_each_read_of_sqlite() {
     assert_eq!(record["trace"]["when"], "after");
     let points = record["series"]["points"].as_array().into_iter().flatten();
     let of_series: u64 = points.filter_map(|point| point["ops"]["selects"].as_u64()).sum();
-    assert!(
-        of_series <= operations(&record, "select"),
-        "operations of the trace are not counted: {of_series}"
-    );
+    assert!(of_series <= operations(&record, "select"), "{of_series} with operations of the trace");
     // Sessions account for the window and not for the trace.
     for session in record["sessions"].as_array().unwrap() {
         let spent_us: f64 =

@@ -535,14 +535,10 @@ mod tests {
         let own = |label: &str, values: &[&str]| {
             (label.to_owned(), values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>())
         };
-        assert_eq!(
-            read("            Buffer  Hit   %:   99.68    In-memory Sort %:  100.00"),
-            [own("Buffer Hit %", &["99.68"]), own("In-memory Sort %", &["100.00"])]
-        );
-        assert_eq!(
-            read("   Shared Pool Size:    51,170M    51,626M      Log Buffer: 1,543,604K"),
-            [own("Shared Pool Size", &["51,170M", "51,626M"]), own("Log Buffer", &["1,543,604K"])]
-        );
+        let expected = [own("Buffer Hit %", &["99.68"]), own("In-memory Sort %", &["100.00"])];
+        assert_eq!(read("            Buffer  Hit   %:   99.68    In-memory Sort %:  100.00"), expected);
+        let expected = [own("Shared Pool Size", &["51,170M", "51,626M"]), own("Log Buffer", &["1,543,604K"])];
+        assert_eq!(read("   Shared Pool Size:    51,170M    51,626M      Log Buffer: 1,543,604K"), expected);
         assert_eq!(read("  Buffer Cache:  "), [own("Buffer Cache", &[])]);
     }
 }

@@ -214,10 +214,8 @@ mod tests {
         let kept: Vec<_> = file.assignments.iter().map(|one| (one.key.as_str(), one.line)).collect();
         assert_eq!(kept, [("B", 2), ("A", 4)]);
         assert_eq!(file.warnings.len(), 2);
-        assert_eq!(
-            file.warnings[1],
-            "slob.conf: A on line 3 is overridden by A on line 4; delete one of them"
-        );
+        let expected = "slob.conf: A on line 3 is overridden by A on line 4; delete one of them";
+        assert_eq!(file.warnings[1], expected);
     }
 
     #[test]

@@ -457,9 +457,8 @@ mod tests {
 
     #[test]
     fn a_size_in_bytes_is_checked_in_blocks() {
-        assert!(
-            SIZE.parse("128K", 16384).unwrap_err().permitted.ends_with("this is 8 blocks of 16384 bytes")
-        );
+        let permitted = SIZE.parse("128K", 16384).unwrap_err().permitted;
+        assert!(permitted.ends_with("this is 8 blocks of 16384 bytes"), "{permitted}");
     }
 
     #[test]

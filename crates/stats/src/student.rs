@@ -134,10 +134,8 @@ mod tests {
             assert_eq!(two_sided_quantile(probability, df), None);
         }
         assert_eq!(beta_regularised(1.5, 1.0, 1.0), None);
-        assert_eq!(
-            (beta_regularised(0.0, 2.0, 3.0), beta_regularised(1.0, 2.0, 3.0)),
-            (Some(0.0), Some(1.0))
-        );
+        let expected = (Some(0.0), Some(1.0));
+        assert_eq!((beta_regularised(0.0, 2.0, 3.0), beta_regularised(1.0, 2.0, 3.0)), expected);
         assert!((beta_regularised(0.3, 1.0, 1.0).unwrap() - 0.3).abs() < 1e-15);
     }
 }

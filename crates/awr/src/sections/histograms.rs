@@ -212,14 +212,10 @@ mod tests {
         let sum: f64 = histograms[0].buckets.iter().map(|bucket| bucket.percent.value).sum();
         assert!((sum - 100.0).abs() < 1e-9, "{sum}");
         assert_eq!(histograms[0].buckets.len(), 14);
-        assert_eq!(
-            histograms[0].buckets[7],
-            Bucket { from_us: 512.0, to_us: Some(1024.0), percent: number("3.0").unwrap() }
-        );
-        assert!(
-            histograms[0].buckets[12].percent.value == 0.0
-                && histograms[0].buckets[13].percent.is_below_resolution()
-        );
+        let expected = Bucket { from_us: 512.0, to_us: Some(1024.0), percent: number("3.0").unwrap() };
+        assert_eq!(histograms[0].buckets[7], expected);
+        let [none, few] = [12, 13].map(|at: usize| histograms[0].buckets[at].percent);
+        assert!(none.value == 0.0 && few.is_below_resolution());
     }
 
     #[test]

@@ -193,10 +193,8 @@ fn a_printed_rate_is_preferred_to_a_quotient_by_minutes() {
     // The quotient is taken if the print is less precise.
     let own = report("awr_12201.txt");
     let few = own.statistic("physical write IO requests").and_then(|line| line.total);
-    assert_eq!(
-        own.statistic_per_s("physical write IO requests").map(|rate| rate.value),
-        few.map(|few| few.value / 600.0)
-    );
+    let expected = few.map(|few| few.value / 600.0);
+    assert_eq!(own.statistic_per_s("physical write IO requests").map(|rate| rate.value), expected);
 }
 
 #[test]
@@ -283,10 +281,8 @@ fn statements_are_read_once_with_all_that_their_sections_say() {
     assert_eq!(own.top_sql.len(), 1, "{:?}", own.top_sql);
     let sql = &own.top_sql[0];
     assert_eq!((sql.id.as_str(), sql.module.as_deref()), ("82ud5h0qcg0bf", Some("a module")));
-    assert_eq!(
-        (value(sql.elapsed_s), value(sql.reads), value(sql.executions)),
-        (1863.0, 123_456.0, 124_882.0)
-    );
+    let expected = (1863.0, 123_456.0, 124_882.0);
+    assert_eq!((value(sql.elapsed_s), value(sql.reads), value(sql.executions)), expected);
     assert_eq!(sql.text, "select * from  t where a = 1 and b = 2");
     // Comparisons name statements by their SQL Id.
     let tables = diff(&report("awr_12201.txt"), &own);

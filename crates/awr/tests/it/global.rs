@@ -111,10 +111,8 @@ fn io_in_columns_is_that_of_all_instances() {
         |own: &Report, name: &str| own.io_by_function.iter().find(|line| line.name == name).unwrap().clone();
     let total = line(&own, "TOTAL:");
     assert_eq!((value(total.reads_per_s), value(total.writes_per_s)), (40.0, 28.0));
-    assert_eq!(
-        (value(total.read_bytes_per_s), value(total.written_bytes_per_s)),
-        (4.0 * 1_048_576.0, 3.0 * 1_048_576.0)
-    );
+    let expected = (4.0 * 1_048_576.0, 3.0 * 1_048_576.0);
+    assert_eq!((value(total.read_bytes_per_s), value(total.written_bytes_per_s)), expected);
     let direct = line(&own, "Direct Reads");
     assert_eq!((value(direct.reads_per_s), direct.writes_per_s), (26.0, None));
     assert_eq!(value(line(&own, "DBWR").writes_per_s), 17.0);

@@ -83,12 +83,8 @@ fn pitfall_5_rulers_separate_columns() {
 fn pitfall_6_a_pdb_report_has_top_events() {
     let own = report("awr_pdb.txt");
     assert_eq!((own.kind, own.database.container.as_deref()), (Kind::AwrPdb, Some("SALES")));
-    assert!(
-        own.efficiency.is_empty()
-            && own.os_statistics.is_empty()
-            && own.background_events.is_empty()
-            && own.histograms.is_empty()
-    );
+    assert!(own.efficiency.is_empty() && own.os_statistics.is_empty());
+    assert!(own.background_events.is_empty() && own.histograms.is_empty());
     assert_eq!(own.top_events.len(), 4);
     let row = Row::of(&named("awr_pdb.txt"));
     assert_eq!((row.figure(Head::SingleBlockRead), row.figure(Head::BlockWrite)), (Some(1500.0), None));
@@ -131,10 +127,8 @@ fn pitfall_8_numbers_pages_and_line_ends_of_all_kinds() {
     // CR LF, and a page head of SQL*Plus after every 14 lines.
     let paged = report("awr_crlf_pages.txt");
     assert_eq!((paged.top_events, paged.foreground_events), (own.top_events, own.foreground_events));
-    assert_eq!(
-        (paged.load_profile, paged.time_model, paged.io_by_function),
-        (own.load_profile, own.time_model, own.io_by_function)
-    );
+    let expected = (own.load_profile, own.time_model, own.io_by_function);
+    assert_eq!((paged.load_profile, paged.time_model, paged.io_by_function), expected);
     assert_eq!(paged.histograms, own.histograms);
 }
 
@@ -178,9 +172,8 @@ fn pitfall_10_meanings_are_kept_apart() {
 fn pitfall_11_application_io_and_all_io_are_different_columns() {
     let own = named("awr_12201.txt");
     let rate = |name: &str| cell(&own, name).unwrap().as_number().unwrap();
-    assert!(
-        (rate("Read IOPS (application)") - 983.3).abs() < 1e-9 && (rate("Read IOPS") - 1000.0).abs() < 0.01
-    );
+    assert!((rate("Read IOPS (application)") - 983.3).abs() < 1e-9);
+    assert!((rate("Read IOPS") - 1000.0).abs() < 0.01);
     assert!((rate("Read Throughput (application, MiB/sec)") - 7.8125).abs() < 1e-3);
     let check = Checks::of(&own);
     let pair = |what: &str| {

@@ -56,10 +56,8 @@ fn statements_and_segments_are_rows_beside_their_report() {
     assert_eq!(update[..4], ["9xxd5h0qcg0bf", "", "", "60"]);
     assert_eq!(update[4].parse::<f64>().unwrap(), (share(60.0) * 1e4).round() / 1e4);
     assert_eq!(select[..4], ["82ud5h0qcg0bf", "a module", "", "4"]);
-    assert_eq!(
-        select[8..],
-        ["900000", "1000", "", "0.004", "", "", "", "", "select count(*) from t where a = 1"]
-    );
+    let expected = ["900000", "1000", "", "0.004", "", "", "", "", "select count(*) from t where a = 1"];
+    assert_eq!(select[8..], expected);
     let segments = rows(Work::Segments);
     assert_eq!(segments.len(), 3);
     assert!(segments[1].ends_with("|Logical Reads|BENCH|USERS|CF2||TABLE||99505248|28.25"), "{segments:?}");

@@ -203,20 +203,16 @@ fn writers_and_readers_decide_the_sessions(
     workload.check().unwrap();
     let does = |session| workload.of_session(session).update_pct.hundredths();
     if let Some(writers) = writers {
-        assert_eq!(
-            (does(0), does(writers - 1), does(writers), does(work.sessions() - 1)),
-            (10_000, 10_000, 0, 0)
-        );
+        let expected = (10_000, 10_000, 0, 0);
+        assert_eq!((does(0), does(writers - 1), does(writers), does(work.sessions() - 1)), expected);
     }
 }
 
 #[test]
 fn a_share_of_updates_beside_writers_and_readers_gives_a_warning() {
     let warnings = run(&[("WRITERS", "1"), ("READERS", "1"), ("UPDATE_PCT", "30")]).unwrap().warnings;
-    assert_eq!(
-        warnings,
-        ["UPDATE_PCT has no effect, because WRITERS and READERS say what each session does"]
-    );
+    let expected = ["UPDATE_PCT has no effect, because WRITERS and READERS say what each session does"];
+    assert_eq!(warnings, expected);
 }
 
 #[rstest]
