@@ -25,7 +25,6 @@ fn assert_host_carries_its_own_load(folder: &Folder) {
     assert!(basis["production_us"].is_number() && basis["low_load_us"].is_number(), "{}", why());
 }
 
-/// A search takes 40 s, so one engine suffices unless all drills are wanted.
 #[allow(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn skips_another_engine() -> bool {
     !is_full() && {

@@ -8,7 +8,6 @@ use slob_testing::tries::{ensure, shown_within};
 /// The knee may lie so far below the best rate, in percent.
 const TOLERANCE: f64 = 20.0;
 
-/// The search has the same definition of the knee.
 fn sweep(folder: &Folder) -> u64 {
     let rate = |threads: &str| {
         let record = folder.run_json(format!("-t {threads}"));

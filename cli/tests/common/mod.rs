@@ -84,7 +84,6 @@ impl Called {
         self
     }
 
-    /// Fails with this exit code, and says all these words.
     #[track_caller]
     pub(crate) fn fails(self, code: i32, words: &[&str]) -> Self {
         let called = self.exits(code);
@@ -92,7 +91,6 @@ impl Called {
         called
     }
 
-    /// Prints nothing.
     #[track_caller]
     pub(crate) fn silently(self) -> Self {
         assert_eq!(self.stdout, "", "{}", self.stderr);
@@ -111,13 +109,11 @@ impl Called {
         self.fails(0, words)
     }
 
-    /// Succeeds, and prints all these words.
     #[track_caller]
     pub(crate) fn prints(self, words: &[&str]) -> Self {
         self.prints_and_exits(0, words)
     }
 
-    /// Exits with that code, and prints all these words.
     #[track_caller]
     pub(crate) fn prints_and_exits(self, code: i32, words: &[&str]) -> Self {
         let called = self.exits(code);

@@ -19,7 +19,6 @@ pub(crate) enum Product {
 }
 
 impl Product {
-    /// The usual versions.
     pub(crate) const ALL: [Self; 2] = [Self::Postgres(Version::V15), Self::MariaDb];
 
     /// With settings such as `max_connections=12`. `None`, with a line on stderr, where it is not installed.
@@ -39,7 +38,6 @@ pub(crate) struct Bench<S: ?Sized = dyn TestServer> {
     pub(crate) folder: Folder,
 }
 
-/// `None`, with a line on stderr, where that version is not installed.
 pub(crate) fn postgres(version: Version, settings: &[(&str, &str)]) -> Option<Bench<Cluster>> {
     let bench = Bench::of(Cluster::start_or_skip(version, settings)?);
     bench.server.sql("GRANT pg_read_all_settings TO plain");
@@ -56,7 +54,6 @@ pub(crate) fn contained(
     Some((bench, container))
 }
 
-/// `None`, with a line on stderr, where it is not installed.
 pub(crate) fn mariadb(settings: &[&str]) -> Option<Bench<MariaDb>> {
     MariaDb::start_or_skip(settings).map(Bench::of)
 }
@@ -111,7 +108,6 @@ impl<S: TestServer + ?Sized> Bench<S> {
         self.folder.run_json(flags)
     }
 
-    /// Starts a run of updates, and waits until its sessions work.
     pub(crate) fn long_run(&self, flags: &str) -> Child {
         let child = self.folder.start_run(format!("--update-pct 100 --work-unit 8 {flags}"));
         until(|| ensure(self.server.busy_sessions() > 0, || "no session went to work".to_owned()));

@@ -15,7 +15,6 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// Limits reads per second from the disk of a folder.
     pub(crate) fn of_disk_below(folder: &Path, reads_per_s: u32) -> Result<Self, String> {
         let device = Device::behind(folder).map_err(|error| error.to_string())?;
         let [disk] = device.disks.as_slice() else { return Err("the data are on no single disk".into()) };
@@ -30,7 +29,6 @@ impl Throttle {
             .ok_or_else(|| "no control group can be made that limits reads of a disk".into())
     }
 
-    /// Limits the percentage of a CPU.
     pub(crate) fn of_cpu(percent: u32) -> Result<Self, String> {
         let quota_us = percent * 1000;
         let limits = [
@@ -58,7 +56,6 @@ impl Throttle {
         })
     }
 
-    /// Puts a process and those that it starts from now on into the group.
     pub(crate) fn add(&self, pid: u32) {
         fs::write(self.group.join(PROCESSES), pid.to_string()).unwrap();
     }

@@ -25,7 +25,6 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// `None`, with a line on stderr, where no browser is installed.
     pub(crate) fn start_or_skip() -> Option<Self> {
         let runs = |name: &&&str| {
             let called =
@@ -121,7 +120,6 @@ impl Browser {
         ))
     }
 
-    /// Clicks as a person would: pages may do more then.
     pub(crate) fn click(&mut self, selector: &str) {
         let click = format!("document.querySelector('{selector}').click()");
         let result = self.call("Runtime.evaluate", &json!({ "expression": click, "userGesture": true }));

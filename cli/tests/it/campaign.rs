@@ -25,7 +25,6 @@ fn start(folder: &Folder) -> Child {
     folder.start("campaign plan.toml")
 }
 
-/// Carries out that plan.
 fn carry_out(folder: &Folder, plan: &str) -> Called {
     folder.write("plan.toml", plan);
     folder.slob("campaign plan.toml")
@@ -50,7 +49,6 @@ settings = { RUN_TIME = 1, WARMUP = 0 }
 variant = [{ name = "direct" }, { name = "buffered", settings = { BUFFERED = true } }]
 "#;
 
-/// Two variants, three numbers of sessions, two repeats; killed twice in the middle of a run.
 #[test]
 fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
     let folder = Folder::loaded(1, "16M");

@@ -34,7 +34,6 @@ fn doctor(folder: &Folder, sshd: Option<&Sshd>, flags: impl AsRef<str>) -> Calle
     folder.slob_with_env(format!("doctor {}", flags.as_ref()), &[("PATH", &path)])
 }
 
-/// The page's part of the database's host.
 fn of_host(page: &str) -> &str {
     page.split_once("The database's host").unwrap_or_else(|| panic!("{page}")).1
 }

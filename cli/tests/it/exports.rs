@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use crate::common::{Folder, SLOB, Signal, read_json, signal, workspace};
 
-/// `None` where the readers are not installed.
 fn readers() -> Option<PathBuf> {
     let python = workspace("target/test-readers/bin/python");
     if python.exists() {

@@ -87,7 +87,6 @@ impl Bench {
     }
 }
 
-/// Operations of each second of a run.
 fn by_second(record: &Value) -> Vec<u64> {
     let points = record["series"]["points"].as_array().unwrap();
     let operations = |point: &Value| {

@@ -116,7 +116,6 @@ fn assert_silent(browser: &Browser, page: &Path) {
     }
 }
 
-/// The first figure that appears when the pointer rests over a chart.
 fn hovered(browser: &mut Browser, chart: &str, [x, y, width, height]: [f64; 4]) -> String {
     let labels = format!(
         "[...document.querySelectorAll('[data-chart=\"{chart}\"] .hoverlayer text')].map((text) => text.textContent).join(' ')"

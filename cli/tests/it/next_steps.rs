@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 
 use crate::common::{Called, Folder, SLOB};
 
-/// The command between backquotes that begins with these words.
 #[track_caller]
 fn offered<'a>(said: &'a str, words: &str) -> &'a str {
     let mut commands = said.split('`').skip(1).step_by(2);

@@ -34,7 +34,6 @@ fn notes(record: &Value) -> String {
     record["notes"].to_string()
 }
 
-/// The figures that an observed server must have.
 fn assert_seen(record: &Value, by: &str) {
     let seen = &record["observed"][0];
     assert_eq!(seen["by"], by, "{seen}");
@@ -358,7 +357,6 @@ fn descendants(pid: u32) -> Vec<u32> {
     children(pid).into_iter().flat_map(|child| [vec![child], descendants(child)].concat()).collect()
 }
 
-/// By its name.
 fn descendant(pid: u32, name: &str) -> Option<u32> {
     let comm = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     descendants(pid).into_iter().find(|pid| comm(pid).trim() == name)

@@ -13,7 +13,6 @@ const WARMUP: &str = "3";
 /// commits. So 5 % is far beyond chance.
 const RUN: &str =
     "-s 4 -t 2 --rate 300 --update-pct 30 --work-unit 24 --update-work-unit 3 --run-time 6 --warmup 3";
-/// The figures that a plan must meet.
 const MUST: [&str; 4] = ["physical reads", "redo", "commits", "physical writes"];
 const TOLERANCE: f64 = 5.0;
 /// A machine that others use makes the last of three short calibrations so inexact, in percent. Beyond the tolerance the plan
@@ -59,7 +58,6 @@ fn like_each_other(first: &Value, second: &Value, rates: &[&str], means: &[&str]
     Ok(())
 }
 
-/// Each rate of the plan's run is near that of the first one, and means are like each other.
 fn assert_plan_is_like_the_run(folder: &Folder, rates: &[&str], means: &[&str], percent_off: f64) {
     // The first UPDATE of a row after a load logs more than later ones: all rows are updated before.
     folder.run_json("-s 4 -t 2 --update-pct 100 --run-time 6 --warmup 0");

@@ -261,7 +261,6 @@ fn a_plan_that_misses_a_figure_names_the_cause_and_is_written_by_force_alone() {
     assert!(folder.read("plan.conf").contains("\nCOMMIT_EVERY=1\n"));
 }
 
-/// Ends the command by `end` once the file holds so many intervals.
 pub(crate) fn watch(folder: &Folder, target: &str, intervals: usize, end: Signal) -> Value {
     let mut child = folder.start(format!("profile --target {target} --every 1s --for 10m -o live.json"));
     let read = || fs::read_to_string(folder.at("live.json")).ok().map(|text| json(&text));

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use crate::common::{Folder, SLOB, assert_contains, awr_fixture};
 
-/// The message holds all of `words`.
 #[track_caller]
 fn refuse(folder: &Folder, line: impl AsRef<str>, words: &[&str]) {
     let before = listing(folder);

@@ -40,7 +40,6 @@ fn bad_schedules_are_refused_before_anything_is_touched() {
     refused("100@0s,200@30s --until-steady=true", "waits for a rate that does not");
 }
 
-/// Four hours with such reads.
 fn profile(folder: &Folder, reads: [f64; 4]) {
     let interval = |(hour, reads): (usize, f64)| {
         let begin = format!("2026-11-20T{:02}:00:00", 8 + hour);

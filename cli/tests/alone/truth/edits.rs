@@ -10,7 +10,6 @@ use super::honest::sqlite;
 use crate::common::{Folder, Random};
 
 enum Edit {
-    /// A number of the record changes by a random share.
     Scaled(&'static str),
     Set(&'static str, Value),
     /// Half of a number of the record goes to another one.
@@ -119,7 +118,6 @@ impl std::fmt::Display for Edit {
     }
 }
 
-/// Makes each edit of a sound run, then 200 of random single values.
 #[allow(clippy::print_stderr, reason = "the counts are for docs/evidence.md")]
 pub(super) fn all_are_found(random: &mut Random) -> Result<(), String> {
     const RANDOM: usize = 200;

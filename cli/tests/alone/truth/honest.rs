@@ -77,7 +77,6 @@ pub(super) fn on_postgres(version: Version) -> Option<Bench<Cluster>> {
     Some(bench)
 }
 
-/// A run that comes to its end by `end` before its time.
 fn ended_early(
     random: &mut Random,
     flags: &str,
@@ -93,7 +92,6 @@ fn ended_early(
     Some(told.and_then(|()| agrees_with_itself(&bench.folder)))
 }
 
-/// A run of some seconds with some updates; operations and warm-up are random.
 fn mixed(folder: &Folder, random: &mut Random) -> Result<(), String> {
     let (run_time, update_pct) = (2 + random.below(4), random.below(3) * 25);
     let (work_unit, threads, warmup) = (1 + random.below(64), 1 + random.below(2), random.below(2));

@@ -24,7 +24,6 @@ enum Sort {
     Lie,
 }
 
-/// One line of the table.
 struct Case {
     sort: Sort,
     name: &'static str,
@@ -34,7 +33,6 @@ struct Case {
     carry_out: fn(&mut Random) -> Option<Result<(), String>>,
 }
 
-/// The latest run of the folder.
 fn verdict(folder: &Folder, question: Question) -> Verdict {
     let all = verdicts(&latest(folder));
     all.into_iter().find(|verdict| verdict.question == question).unwrap()

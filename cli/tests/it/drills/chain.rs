@@ -14,15 +14,12 @@ struct Place {
     folder: Folder,
     /// Absent for SQLite.
     bench: Option<Bench>,
-    /// Flags of a run that can be relied on.
     sound: &'static str,
-    /// Flags of a run whose reads the page cache serves.
     cached: &'static str,
     /// The setting in which a throttled run differs.
     limit: &'static str,
 }
 
-/// The figure that is followed.
 const FIGURE: &str = "operations_per_s";
 const MISSED: &str = "Complete? is BAD: No: the rate was not met";
 const MISSED_OF: &str = "is BAD: No: the rate was not met";
@@ -165,7 +162,6 @@ impl Place {
     }
 }
 
-/// Folders by name.
 type Runs = Vec<(&'static str, String)>;
 
 fn runs(place: &Place) -> Runs {
@@ -197,7 +193,6 @@ fn skip(why: &str) {
     eprintln!("skipped: {why}");
 }
 
-/// Fails with all answers that are wrong.
 fn ask(place: &Place, runs: &Runs, stations: &[Station]) {
     let expected = operations_per_s(&read_json(place.folder.at(&runs[0].1).join("run.json")));
     let mut wrong = Vec::new();

@@ -18,7 +18,6 @@ use super::space::bytes_below;
 use super::times;
 use crate::common::{Bench, Called, Folder, Product, Random, Signal, kill, mariadb, postgres, read_json};
 
-/// A random time below this.
 fn kill_within(child: Child, longest: Duration, random: &mut Random) {
     thread::sleep(Duration::from_micros(random.below(longest.as_micros() as u64)));
     kill(child);
@@ -202,7 +201,6 @@ fn ends_after_its_server(child: Child, line: &str) {
     assert!(!said.contains("panicked"), "{line}: {said}");
 }
 
-/// Kills the program or its server at a moment within `whole`.
 fn kill_one_of_both(bench: &mut Bench, line: &str, whole: Duration, random: &mut Random) {
     let mut child = bench.folder.start(line);
     let end = Instant::now() + Duration::from_micros(random.below(whole.as_micros() as u64));
@@ -240,7 +238,6 @@ fn loads_and_runs_on_a_server_resume_after_kills(#[case] product: Product) {
     bench.verify().success();
 }
 
-/// Returns when both tables are being filled.
 fn loading<S: TestServer>(bench: &Bench<S>) -> Child {
     let child = bench.folder.start(bench.load_line("--scale 256M 2"));
     let filled = "SELECT count(*) FROM pg_stat_progress_copy WHERE tuples_processed > 100";
@@ -334,7 +331,6 @@ fn assert_all_there(folder: &Folder, target: &str) {
     assert!(lost == 0 && rows > 0, "{}", called.stdout);
 }
 
-/// The row of a lost update is named.
 fn has_lost(folder: &Folder, target: &str) -> bool {
     let called = verify(folder, target);
     let (lost, _) = losses(&called);

@@ -14,7 +14,6 @@ use crate::common::{Folder, Random, mariadb, postgres};
 use slob_testing::jobs::TestServer as _;
 use slob_testing::postgres::Version;
 
-/// Flips all bits of a byte, or some, and never none.
 fn flip(path: &Path, at: u64, random: &mut Random) {
     let file = File::options().read(true).write(true).open(path).unwrap();
     let mut byte = [0];

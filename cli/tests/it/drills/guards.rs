@@ -192,7 +192,6 @@ fn drop_leaves_what_others_put_beside_our_tables() {
     assert_eq!(server.ask("SELECT COUNT(*) FROM slob1.notes"), 0);
 }
 
-/// The same drill as that of `secrets`, for the other server.
 #[test]
 fn the_other_servers_password_is_nowhere_either() {
     let Some(server) = MariaDb::start_or_skip(&[]) else { return };

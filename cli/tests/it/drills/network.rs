@@ -43,7 +43,6 @@ impl Listener {
     }
 }
 
-/// Each product that is installed.
 fn servers() -> Vec<Bench> {
     Product::ALL.into_iter().filter_map(|product| product.start(&[])).collect()
 }
@@ -177,7 +176,6 @@ impl Case {
         assert_failed_and_kept(&self.folder.last_record());
     }
 
-    /// A load resumes after the packets vanished.
     fn load_without_a_cable(&self, network: &Network) {
         let wire = Wire::lay(network.near(), self.server.port);
         wire.set(Weather::Delay(Duration::from_millis(200)));
@@ -216,7 +214,6 @@ impl Case {
         assert_failed_and_kept(&self.folder.last_record());
     }
 
-    /// Nothing ran.
     fn connect_to_a_silent_wire(&self) {
         let wire = Wire::lay(LOOPBACK, self.server.port);
         wire.set(Weather::Silent);

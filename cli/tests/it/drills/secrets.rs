@@ -41,7 +41,6 @@ impl Locked {
     }
 }
 
-/// Every file below a folder that holds the password.
 pub(super) fn holders(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {

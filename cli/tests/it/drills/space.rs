@@ -92,7 +92,6 @@ pub(super) fn bytes_below(folder: &Path) -> u64 {
     entries.map(|entry| bytes(entry.path())).sum()
 }
 
-/// It failed, and said why in words that help.
 fn assert_failed(child: Child, words: &[&str]) -> Called {
     let called = Called::from(child.wait_with_output().unwrap()).exits(3);
     let said = called.all();
@@ -101,7 +100,6 @@ fn assert_failed(child: Child, words: &[&str]) -> Called {
     called
 }
 
-/// Moves a folder, and leaves a link to it.
 fn move_out(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
     fs::remove_dir_all(from).unwrap();

@@ -28,7 +28,6 @@ pub(crate) struct Wire {
 struct State {
     weather: Mutex<Weather>,
     changed: Condvar,
-    /// Bytes passed on, of both directions.
     carried: AtomicU64,
 }
 
