@@ -240,7 +240,7 @@ fn every_unsafe_block_says_why_it_is_sound() {
         }
     }
     assert!(blocks > 50, "only {blocks} blocks were found");
-    for folder in ["crates", "engines"].map(|folder| workspace(folder)) {
+    for folder in ["crates", "engines"].map(workspace) {
         for room in fs::read_dir(folder).unwrap() {
             let manifest = fs::read_to_string(room.unwrap().path().join("Cargo.toml")).unwrap();
             assert!(manifest.contains("[lints]\nworkspace = true"), "{manifest}");

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::browser::Browser;
 use crate::campaign::{attempts, wait_for};
-use crate::common::{Folder, assert_contains, kill, read_json};
+use crate::common::{Folder, kill, read_json};
 
 /// Two loaded targets, and one without data.
 const PLAN: &str = r#"
