@@ -61,7 +61,6 @@ fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
     wait_for(&folder, 5);
     kill(child);
     folder.slob("campaign plan.toml").success();
-
     let mut completed = BTreeMap::new();
     for attempt in attempts(&folder, "c") {
         let how = attempt["ended"]["how"].as_str().unwrap();
@@ -73,7 +72,6 @@ fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
     }
     assert_eq!(completed.len(), 12);
     assert!(completed.values().all(|times| *times == 1), "{completed:?}");
-
     // Its runs are ordinary records.
     let info = folder.slob("info c --columns name,status --csv").success().stdout;
     assert_eq!(info.lines().filter(|line| line.ends_with(",completed")).count(), 12, "{info}");
@@ -85,7 +83,6 @@ fn a_campaign_that_is_killed_goes_on_with_the_next_run() {
         assert_eq!(row["overall"]["runs"], 6);
     }
     assert_eq!(table["pairs"][0]["first"], "direct");
-
     a_changed_plan_is_refused_unless_it_is_amended(&folder);
 }
 
@@ -357,7 +354,6 @@ fn a_bad_run_of_a_campaign_is_named_and_made_again() {
     let analysis = folder.slob("analyze c").success();
     let text = unwrapped(&analysis.stdout);
     assert_contains(&text, &["b can't be compared with a", &named, "--retry-bad"]);
-
     folder.slob("campaign plan.toml --retry-bad").says(&["to make again: ", "b/all/1x1/2"]);
     assert_ne!(completed(&folder)["b/all/1x1/2"], bad);
     assert!(folder.at("c").join(&bad).is_dir(), "the old run keeps its folder");

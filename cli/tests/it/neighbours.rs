@@ -49,7 +49,6 @@ fn a_target_that_fails_leaves_a_hole_and_the_others_are_measured_beside_each_oth
     let called = folder.slob("campaign plan.toml").fails(3, &["failed as often as the plan allows"]);
     assert!(called.stdout.contains("fairness of shop, audit together"), "{}", called.all());
     assert_eq!(attempts(&folder, "c")[..before.len()], before[..]);
-
     let mut measured: BTreeMap<(String, String), Value> = BTreeMap::new();
     for entry in std::fs::read_dir(folder.at("c")).unwrap() {
         let path = entry.unwrap().path().join("run.json");
@@ -78,7 +77,6 @@ fn a_target_that_fails_leaves_a_hole_and_the_others_are_measured_beside_each_oth
     for record in [shop, audit] {
         assert!(moment(&record["started"]) >= moment(&record["together"]["start"]));
     }
-
     let json: Value = serde_json::from_str(&folder.slob("analyze c --json").exits(1).stdout).unwrap();
     let cells = json["variants"][0]["cells"].as_array().unwrap();
     let cell = |of: &str, beside: &[&str]| {

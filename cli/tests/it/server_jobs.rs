@@ -354,7 +354,6 @@ fn sessions_spread_over_two_servers_and_each_has_its_figures(
     assert_eq!(record["counters"]["rows_changed"], changed.iter().sum::<u64>());
     assert_eq!(operations(&record, "update"), 200);
     first.folder.slob("report").prints(&["Endpoints", &format!("localhost:{}", second.port())]);
-
     // Two names of one server: its counters are there once.
     let record = run(&format!("127.0.0.1:{0},localhost:{0}", first.port()));
     assert_eq!(record["endpoints"][0]["counters"]["rows_changed"], record["counters"]["rows_changed"]);

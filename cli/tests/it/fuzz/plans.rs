@@ -19,13 +19,11 @@ retries = 2
 noise = true
 sessions = [8, "2x4"]
 models = ["read", "redo", "half"]
-
 [settings]
 RUN_TIME = 300
 SCALE = "1G"
 DO_HOTSPOT = false
 THINK_TM_MAX = 0.5
-
 [[variant]]
 name = "xfs"
 target = "sqlite:/mnt/xfs"
@@ -33,11 +31,9 @@ prepare = { run = "mkfs", timeout = "15m" }
 bounce = "restart"
 before_run = "drop"
 after_run = { run = "look", timeout = 5 }
-
 [[variant]]
 name = "raw"
 settings = { CACHE_MB = 64 }
-
 [[model]]
 name = "half"
 metric = "operations_per_s"
