@@ -64,7 +64,6 @@ pub fn row(report: Report) -> Row {
     Row::of(&Named::new("x", report))
 }
 
-/// The cell of one column, by its name.
 pub fn cell(own: &Named, name: &str) -> Option<Value> {
     columns().into_iter().find(|column| column.name == name).unwrap().value(own)
 }

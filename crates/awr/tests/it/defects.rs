@@ -284,7 +284,6 @@ fn statements_are_read_once_with_all_that_their_sections_say() {
     let expected = (1863.0, 123_456.0, 124_882.0);
     assert_eq!((value(sql.elapsed_s), value(sql.reads), value(sql.executions)), expected);
     assert_eq!(sql.text, "select * from  t where a = 1 and b = 2");
-    // Comparisons name statements by their SQL Id.
     let tables = diff(&report("awr_12201.txt"), &own);
     let table = tables.iter().find(|table| table.title == "SQL: elapsed time").unwrap();
     assert!(table.rows[0].name.starts_with("82ud5h0qcg0bf select"), "{table:?}");

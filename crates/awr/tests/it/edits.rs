@@ -77,7 +77,6 @@ fn is_stated_once(section: &str, line: &str, cell: &str) -> bool {
     false
 }
 
-/// Numbers with decimals or commas, by bytes.
 fn numbers(line: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -94,7 +93,6 @@ fn numbers(line: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The first digit changes, and no digit is added.
 fn edited(line: &str, cell: &Range<usize>) -> Option<String> {
     let word = &line[cell.clone()];
     let first = word.find(|symbol: char| matches!(symbol, '1'..='9'))?;
@@ -109,7 +107,6 @@ fn digits(word: &str) -> usize {
     word.bytes().skip_while(|byte| !matches!(byte, b'1'..=b'9')).filter(u8::is_ascii_digit).count()
 }
 
-/// One cell in each of many lines is edited.
 fn noticed(text: &str, stride: usize) -> (usize, usize, Vec<String>) {
     let lines: Vec<&str> = text.split('\n').collect();
     let before = doubts(&reports(text.as_bytes()));

@@ -54,7 +54,6 @@ fn html_and_text_give_the_same_figures() {
     assert!(html.sections.iter().any(|section| section.title == "SQL ordered by Reads"));
 }
 
-/// `NAME=VALUE` of each cell.
 fn lines(cells: impl Iterator<Item = (String, Option<Value>)>) -> String {
     let plain = |cell: Option<Value>| cell.as_ref().map(Value::plain).unwrap_or_default();
     cells.map(|(name, cell)| format!("{name}={}", plain(cell))).collect::<Vec<_>>().join("\n")
