@@ -39,7 +39,8 @@ pub(super) fn cases() -> Vec<Case> {
         agrees("ended by the death of a session: PostgreSQL", |random| {
             let one = "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity \
                        WHERE usename = 'plain' AND query LIKE 'CALL%' LIMIT 1) one";
-            let is_ended = |bench: &Bench<_>| assert_eq!(bench.server.number(one), 1, "a session is at work");
+            let is_ended =
+                |bench: &Bench<Cluster>| assert_eq!(bench.server.number(one), 1, "a session is at work");
             ended_early(random, "-t 2", 3, |bench, _| is_ended(bench))
         }),
         in_time("512 sessions on a few CPUs: PostgreSQL", |_| {

@@ -29,7 +29,7 @@ const OLD: &str = "3600.0 1700 41 3e6 8192 2026-11-20T10:00:07 \"2\" 5100 2026-1
 fn other_values(words: &[&str], random: &mut Random) -> String {
     let (mut text, old) = (PROFILE.to_owned(), OLD.split(' ').collect::<Vec<_>>());
     for _ in 0..=random.index(3) {
-        text = text.replacen(*random.of_these(&old), random.of_these(words), 1);
+        text = text.replacen(*random.of_these(&old), random.of_these::<&str>(words), 1);
     }
     text
 }

@@ -88,7 +88,8 @@ fn each_damaged(
 #[test]
 fn damaged_records_are_refused_or_read() {
     let texts: Vec<Vec<u8>> = fixtures().iter().map(|path| fs::read(path).unwrap()).collect();
-    let damaged = |random: &mut Random| damage::bytes(random.of_these(&texts), damage::JSON, random);
+    let damaged =
+        |random: &mut Random| damage::bytes(random.of_these::<Vec<u8>>(&texts), damage::JSON, random);
     each_damaged("run.json, damaged", (200, 64), damaged);
 }
 
