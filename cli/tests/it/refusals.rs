@@ -145,8 +145,9 @@ fn a_folder_that_may_not_be_written_to() {
     let folder = Folder::in_temp();
     let program = folder.at("slob");
     fs::copy(SLOB, &program).unwrap();
-    [folder.path(), &program]
-        .map(|path| fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap());
+    for path in [folder.path(), &program] {
+        fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
     let mut command = folder.command_of(program.to_str().unwrap(), "setup --target sqlite:./d 1");
     if is_root() {
         command.uid(65534).gid(65534);

@@ -285,9 +285,9 @@ fn a_lost_session_or_server_fails_the_run_and_keeps_what_was_measured(
     bench.setup(1, "8M");
     let run = bench.long_run("-t 3 --run-time 60");
     if is_killed {
-        bench.server.kill()
+        bench.server.kill();
     } else {
-        bench.server.end_busy_session(true)
+        bench.server.end_busy_session(true);
     }
     assert_ended_by(&bench, ended(run), "session");
 }

@@ -19,7 +19,7 @@ pub(super) const JSON: &[&str] = &[
 ];
 
 pub(super) fn odd(random: &mut Random) -> &'static str {
-    *random.of_these(&ODD.split('~').collect::<Vec<_>>())
+    random.of_these(&ODD.split('~').collect::<Vec<_>>())
 }
 
 /// Damages one to six pieces; `words` are the format's own.
