@@ -140,6 +140,9 @@ const WIDEST_NAME: usize = 24;
 const LEAST_WORDS: usize = 12;
 const GAP: &str = "  ";
 
+/// A column, and its cell of an item.
+pub type ColumnOf<'a, T> = (Column, &'a dyn Fn(&T) -> Cell);
+
 impl Table {
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self { columns: columns.into_iter().collect(), rows: Vec::new(), names: 1 }
@@ -156,11 +159,11 @@ impl Table {
     /// A row for each item, by a function for each column.
     pub fn of<'a, T: 'a, const N: usize>(
         items: impl IntoIterator<Item = &'a T>,
-        columns: [(Column, &dyn Fn(&T) -> Cell); N],
+        columns: [ColumnOf<'_, T>; N],
     ) -> Self {
-        let cells = |item| columns.iter().map(move |(_, cell)| cell(item));
-        let rows = items.into_iter().map(|item| cells(item).collect()).collect();
-        Self { rows, ..Self::new(columns.iter().map(|(column, _)| column.clone())) }
+        let (columns, cells): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        let rows = items.into_iter().map(|item| cells.iter().map(|cell| cell(item)).collect()).collect();
+        Self { rows, ..Self::new(columns) }
     }
 
     pub fn is_empty(&self) -> bool {

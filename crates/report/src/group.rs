@@ -109,7 +109,7 @@ pub(crate) fn write_verdicts(page: &mut Page, groups: &[(&str, &GroupVerdicts)])
     page.table(&table);
     for answer in [Grade::Bad, Grade::Doubt] {
         judged().for_each(|(name, verdicts)| {
-            page.list(verdicts.of_answer(answer).map(|worst| worst.words(name)))
+            page.list(verdicts.of_answer(answer).map(|worst| worst.words(name)));
         });
     }
 }

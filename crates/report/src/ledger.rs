@@ -14,7 +14,7 @@ use toml::Spanned;
 use crate::Answer;
 use crate::group::{Group, JudgedRun};
 use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
+use crate::page::{Column, ColumnOf, Page, Table};
 use slob_facts::format::{Format, plural, significant};
 use slob_facts::measured::ratio;
 use slob_facts::table::Cell;
@@ -362,7 +362,7 @@ impl Answer for Ledger {
         };
         let left = |head, name| Column::left(head).named(name);
         let right = |head, name| Column::right(head).named(name);
-        let columns: [(Column, &dyn Fn(&Platform) -> Cell); 15] = [
+        let columns: [ColumnOf<'_, Platform>; 15] = [
             (left("Platform", "platform").at_most(18), &|one| one.name.as_str().into()),
             (left("Basis", "basis"), &|one| <&str>::from(one.basis).into()),
             (right("IOPS", "iops"), &|one| rate(one.io_per_s)),

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use slob_facts::table::wrapped;
 
-pub(crate) use slob_facts::table::{Column, Table};
+pub(crate) use slob_facts::table::{Column, ColumnOf, Table};
 
 /// Of files and pipes, which do not depend on a terminal.
 pub(crate) const WIDTH: usize = 100;

@@ -8,10 +8,9 @@ use slob_record::Record;
 use crate::Answer;
 use crate::html::chart::{Axis, Bar, Bars, Chart, Colour, Drawing, Unit};
 use crate::html::layout::{Section, View, lead};
-use crate::page::{Column, Page, Table};
+use crate::page::{Column, ColumnOf, Page, Table};
 use slob_facts::format::{Format, duration_us, percent, plural, significant};
 use slob_facts::measured::ratio;
-use slob_facts::table::Cell;
 use slob_facts::{Grade, GroupVerdicts, Judged, Question, Run, figure};
 use slob_stats::summary;
 
@@ -292,7 +291,7 @@ impl Answer for Rungs {
         let of = |rung: &Rung, format: Format, of: fn(&Reads) -> Option<f64>| {
             format.cell(rung.reads().as_ref().and_then(of))
         };
-        let columns: [(Column, &dyn Fn(&Rung) -> Cell); 9] = [
+        let columns: [ColumnOf<'_, Rung>; 9] = [
             (left("Rung", "rung"), &|rung| rung.path.name().into()),
             (right("Reads/s", "reads_per_s"), &|rung| of(rung, Format::Whole, |reads| Some(reads.per_s))),
             (right("CPU us/read", "cpu_us_per_read"), &|rung| {

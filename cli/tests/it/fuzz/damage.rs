@@ -19,7 +19,8 @@ pub(super) const JSON: &[&str] = &[
 ];
 
 pub(super) fn odd(random: &mut Random) -> &'static str {
-    random.of_these(&ODD.split('~').collect::<Vec<_>>())
+    let odd: Vec<&str> = ODD.split('~').collect();
+    odd[random.index(odd.len())]
 }
 
 /// Damages one to six pieces; `words` are the format's own.

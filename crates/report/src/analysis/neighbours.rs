@@ -295,7 +295,7 @@ impl Neighbours {
             let short =
                 matrix.verdicts.iter().filter_map(|(name, verdicts)| Some((name, verdicts.in_short()?)));
             short.for_each(|(name, short)| {
-                page.paragraph(&format!("Verdicts of {name} ({}): {short}.", matrix.variant))
+                page.paragraph(&format!("Verdicts of {name} ({}): {short}.", matrix.variant));
             });
         }
         if let Some(spread) = self.start_spread_ms {

@@ -26,7 +26,7 @@ pub(super) fn test(page: &mut Page, figures: &Run<'_>) {
     match &record.host {
         Some(host) => self::host(page, host),
         None => {
-            page.fact("Host", "- (host counters were switched off, or the run ended before they were read)")
+            page.fact("Host", "- (host counters were switched off, or the run ended before they were read)");
         }
     }
     record.observed.iter().for_each(|server| observed(page, server));
