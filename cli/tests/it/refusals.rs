@@ -92,7 +92,10 @@ fn what_is_not_possible() {
         ("run --scale 16M", &["SCALE is 2048 blocks", "1024"]),
         ("run 2", &["schema 2 is not loaded", "slob setup 2"]),
         ("run --scan-table-sz 0 --scan-pct 5", &["SCAN_TABLE_SZ", "SCAN_PCT"]),
-        ("run --do-hotspot --hotspot-offset-mb 4 --hotspot-mb 8", &["hot spot", "SCALE"]),
+        (
+            "run --do-hotspot --hotspot-frequency 3 --hotspot-offset-mb 4 --hotspot-mb 8",
+            &["hot spot", "SCALE"],
+        ),
         ("run --work-unit 0", &["WORK_UNIT", "1 to 1024", "command line"]),
         ("run --work-unit 1025", &["WORK_UNIT", "1 to 1024"]),
         ("run --update-pct 101", &["UPDATE_PCT", "0 to 100"]),
