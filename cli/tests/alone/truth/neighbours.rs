@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use slob_testing::children;
 use slob_testing::tries::{ensure, until};
 
 /// Random reads per second of the device that carries a folder; they have begun.
@@ -21,20 +20,31 @@ impl Neighbour {
         let fio = Command::new("fio")
             .args(["--name=neighbour", "--filename=neighbour", "--size=64m", "--rw=randread", "--bs=8k"])
             .args(["--direct=1", "--time_based", "--runtime=120", &format!("--rate_iops={per_second}")])
+            // A process of its own for the job would outlive the kill.
+            .arg("--thread")
             .current_dir(folder)
             .stdout(Stdio::null())
             .spawn();
         match fio {
             Ok(fio) => {
-                // It lays out its file first.
-                let has_read = |pid: &u32| {
-                    let counts = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
-                    counts.lines().any(|line| line.starts_with("read_bytes: ") && line != "read_bytes: 0")
+                let counts = format!("/proc/{}/io", fio.id());
+                let read_bytes = || {
+                    let counts = fs::read_to_string(&counts).unwrap_or_default();
+                    let read =
+                        counts.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok());
+                    read.unwrap_or(0_u64)
                 };
                 // It ends with this value, however the wait ends.
                 let neighbour = Self(fio);
-                let reads = || children(neighbour.0.id()).iter().any(has_read);
-                until(|| ensure(reads(), || "fio does not read".to_owned()));
+                // It lays out its file first.
+                let mut before = u64::MAX;
+                until(|| {
+                    let is_laid_out =
+                        fs::metadata(folder.join("neighbour")).is_ok_and(|file| file.len() == 64 << 20);
+                    let reads = is_laid_out && read_bytes() > before;
+                    before = read_bytes();
+                    ensure(reads, || "fio does not read".to_owned())
+                });
                 Some(neighbour)
             }
             Err(error) => {
