@@ -152,7 +152,7 @@ fn a_ladder_reads_the_same_blocks_by_each_path() {
 #[test]
 fn a_ladder_that_has_nowhere_to_stand_is_refused() {
     let folder = Folder::new();
-    folder.slob("ladder --target null:").refused(&["stores no blocks", "slob ladder /data"]);
+    folder.slob("ladder --target null:").refused(&["stores no blocks", "slob probe --ladder /data"]);
     folder.slob("ladder missing").refused(&["missing does not exist"]);
     folder.slob("ladder --target sqlite:./missing").refused(&["slob setup"]);
     folder.write("slob.conf", "WRITERS=1\nREADERS=1\n");

@@ -146,7 +146,7 @@ fn a_server_and_its_log_and_the_kernel_agree_with_the_record() {
     // The server has waited for its sessions: their CPU is in its children's. Connecting and looking around come on top of the
     // run's part.
     let all = after.cpu_s - before.cpu_s;
-    assert!(db <= all + 0.05 && db >= 0.5 * all, "{db} s of DB CPU, the kernel says {all} s");
+    assert!(db <= all + 0.05 && db >= all / 3.0, "{db} s of DB CPU, the kernel says {all} s");
     shows(
         "rows, commits, redo and DB CPU are those of PostgreSQL, its log and the kernel",
         format!(
