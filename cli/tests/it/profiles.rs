@@ -143,7 +143,13 @@ fn headroom_is_found_and_goes_on_from_its_records() {
     let folder = Folder::loaded(2, "16M");
     profiled(&folder);
     let runs = || fs::read_dir(folder.at("headroom")).unwrap().count();
-    let first = folder.slob(HEADROOM).json();
+    // A busy machine may not make the demand.
+    let first = shown_within(3, || {
+        let _ = fs::remove_dir_all(folder.at("headroom"));
+        let called = folder.slob(HEADROOM);
+        ensure(called.code == 0, || called.all())?;
+        Ok(called.json())
+    });
     let (made, steps) = (runs(), first["steps"].as_array().unwrap().len());
     assert!(steps >= 2, "{first:#}");
     assert_eq!(first["steps"][0]["factor"], 1.0);
