@@ -54,7 +54,7 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// What still waits for a peer then fails at once, and so do new attempts to connect.
+/// Calls that still wait for a peer then fail at once, and so do new attempts to connect.
 fn end_connections() {
     thread::sleep(IN_ORDER);
     wait_for_unfinished(IN_ORDER / 2);

@@ -171,7 +171,7 @@ struct Climb<'a> {
 }
 
 impl Climb<'_> {
-    /// What changes with time meets each rung.
+    /// Rungs take turns, so that a change over time meets each of them.
     fn all(&mut self, repeats: u32) -> Result<(), Failure> {
         let paths = match self.scratch() {
             // The database's own rungs need no folder that this account may write to.

@@ -361,7 +361,7 @@ fn data(
         // As many as were asked for, and some for a first test.
         let schemas = if settings::is_set(settings, "SCHEMAS") { load.schemas.get() } else { 4 };
         let page_cache = PageCache::of(server, topology, &load.target, bytes, bytes);
-        // What the page cache can hold is no test of the storage: two loads that contradict each other are not offered.
+        // The page cache would serve a small load: doctor offers no two loads that contradict each other.
         let remedy = match page_cache.as_ref().is_some_and(|page_cache| page_cache.warning().is_some()) {
             true => format!("as 'Page cache' says; `slob setup {schemas}` for a first look"),
             false => format!("`slob setup {schemas}`"),

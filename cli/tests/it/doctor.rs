@@ -216,7 +216,7 @@ fn the_doctor_sees_a_memory_limit_that_is_there() {
     if !container.limit_memory(256 << 20) {
         return;
     }
-    // What it proposes to load depends on the room that the disk has.
+    // The proposed load depends on the room that the disk has.
     let said = unwrapped(&doctor(&bench.folder, None, "").success().stdout);
     assert_contains(&said, &["its limit of 256 MiB of memory", "256 MiB of memory"]);
     let is_offered = ["the server may use 256 MiB of memory: load ", "make room for "];

@@ -428,7 +428,7 @@ impl Wanted {
     }
 }
 
-/// Of two contradicting figures only the one with less weight is missed.
+/// A plan misses only the less weighty of two contradicting figures.
 const WEIGHTS: [f64; 3] = [1e6, 1e3, 1.0];
 /// A knob less, or usual blocks, outweigh so much of a deviation.
 const OF_KNOB: f64 = 0.06;

@@ -22,7 +22,7 @@ pub struct Timetable {
     pub compress: f64,
 }
 
-/// What follows a gap too short for a step begins earlier.
+/// A slot after a gap too short for a step begins earlier.
 fn without_short_gaps(slots: Vec<Slot>, compress: f64) -> Vec<Slot> {
     let mut left_out_s = 0.0;
     let mut kept = Vec::new();

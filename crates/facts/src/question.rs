@@ -1,5 +1,5 @@
-//! What is asked of each run, how an answer is graded, and which claims of views it forbids. `docs/reference/verdicts.md` holds
-//! the table of claims as it is printed here.
+//! Questions to each run, grades of their answers, and the claims of views that these forbid. `docs/reference/verdicts.md` holds
+//! the table of claims as this file prints it.
 
 use itertools::Itertools;
 use serde::{Deserialize, Serialize};

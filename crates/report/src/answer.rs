@@ -1,4 +1,4 @@
-//! What a command found out, in every form; its exit code follows from it.
+//! The answer of a command in every form; its exit code follows from it.
 
 use serde::Serialize;
 use slob_facts::table::Table;

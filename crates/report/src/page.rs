@@ -6,11 +6,11 @@ use slob_facts::table::wrapped;
 
 pub(crate) use slob_facts::table::{Column, ColumnOf, Table};
 
-/// Of files and pipes, which do not depend on a terminal.
+/// Columns of files and pipes, which do not depend on a terminal.
 pub(crate) const WIDTH: usize = 100;
 /// Narrower lines break words and numbers.
 const LEAST_WIDTH: usize = 60;
-/// Of what is printed.
+/// Columns of the printed page.
 static PRINTED: AtomicUsize = AtomicUsize::new(WIDTH);
 const FACT_INDENT: usize = 15;
 

@@ -1,4 +1,4 @@
-//! What tests show, for docs/evidence.md. `.ci/evidence` writes the rows that tests appended to the file `TEST_EVIDENCE`.
+//! Rows of docs/evidence.md, stated by tests. `.ci/evidence` writes the rows that tests appended to the file `TEST_EVIDENCE`.
 
 use std::fmt::Display;
 use std::fs::File;

@@ -75,7 +75,7 @@ impl Worst {
     }
 }
 
-/// Of equal answers, one that is no limit of the platform comes first.
+/// An answer that is no limit of the platform comes before an equal one that is.
 fn rank(answer: Grade, cause: &str) -> (Grade, bool) {
     (answer, !LIMITS.contains(&cause))
 }
