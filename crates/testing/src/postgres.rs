@@ -256,8 +256,10 @@ impl TestServer for Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // The quickest end that still removes its shared memory.
-        self.served.end(Signal::QUIT);
+        // The quickest end that still removes its shared memory. Processes apart have their own, and `unshare`, which runs them,
+        // passes no signal on: without it they end, and their memory too.
+        let is_apart = self.apart || self.container.is_some();
+        self.served.end(if is_apart { Signal::KILL } else { Signal::QUIT });
     }
 }
 
