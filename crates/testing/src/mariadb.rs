@@ -1,6 +1,7 @@
 //! A real server of MariaDB or MySQL.
 
 use std::any::Any;
+use std::fs;
 use std::net::IpAddr;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use rustix::process::Signal;
 use crate::container::{self, Container};
 pub use crate::galera::Galera;
 use crate::jobs::TestServer;
-use crate::process::{Process, Served, available, finish, on_a_port, until_it_serves, within};
+use crate::process::{Process, Served, available, finish, made_once, on_a_port, until_it_serves, within};
 use crate::test_servers;
 use crate::tries::until;
 
@@ -113,13 +114,16 @@ impl MariaDb {
         command.args(arguments);
         command.arg(format!("--datadir={}", self.data_folder().display()));
         // The size of pages is decided here.
-        command.args(
-            self.settings
-                .iter()
-                .filter(|text| text.starts_with("innodb-page-size"))
-                .map(|text| format!("--{text}")),
-        );
-        finish(&mut command)
+        let sizes = self.settings.iter().filter(|text| text.starts_with("innodb-page-size"));
+        let sizes: Vec<String> = sizes.map(|text| format!("--{text}")).collect();
+        command.args(&sizes);
+        let name = format!("/{}/{program}{}", self.product.name(), sizes.concat());
+        made_once(&name, &self.data_folder(), || {
+            finish(&mut command)?;
+            // Each server of MySQL has a name of its own in it.
+            let _ = fs::remove_file(self.data_folder().join("auto.cnf"));
+            Ok(())
+        })
     }
 
     /// The first start takes a free port.

@@ -19,7 +19,7 @@ use rustix::process::Signal;
 use crate::container::{self, Container};
 use crate::jobs::TestServer;
 use crate::process::{
-    Process, Served, available, children, finish, on_a_port, send, until_it_serves, within,
+    Process, Served, available, children, finish, made_once, on_a_port, send, until_it_serves, within,
 };
 use crate::test_servers;
 use crate::tries::{ensure, until};
@@ -144,11 +144,12 @@ impl Cluster {
     }
 
     fn init(&self) -> Result<(), String> {
-        let mut command = self.account.command(&self.programs.join("initdb"), VARIABLES);
+        let program = self.programs.join("initdb");
+        let mut command = self.account.command(&program, VARIABLES);
         command.args(["--no-sync", "--no-locale", "--encoding=UTF8", "--username=postgres", "--auth=trust"]);
         // A file system that other tests share must not be flushed. The server's settings, with fsync, are its defaults.
-        command.arg("-D").arg(self.data_folder());
-        finish(command.current_dir(self.folder.path()))
+        command.arg("-D").arg(self.data_folder()).current_dir(self.folder.path());
+        made_once(&program.display().to_string(), &self.data_folder(), || finish(&mut command))
     }
 
     fn append(&self, name: &str, text: &str) -> Result<(), String> {

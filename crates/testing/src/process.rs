@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::container::Container;
+use crate::target_folder;
 
 /// A restarted server keeps it.
 #[derive(Debug)]
@@ -198,6 +199,36 @@ pub(crate) fn last_lines(log: &Path) -> String {
 pub(crate) fn free_port() -> Result<u16, String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
+}
+
+/// Fills `data` as `make` does. That takes seconds of CPU, so the others of its name get a copy until the machine restarts: what was
+/// written before may be half there.
+pub(crate) fn made_once(
+    name: &str,
+    data: &Path,
+    make: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(|error| error.to_string())?;
+    let account = rustix::process::geteuid().as_raw();
+    let place = target_folder().join("test-data").join(format!("{account}{}", name.replace('/', "-")));
+    let (kept, new) = (place.join(boot.trim()), place.join("new"));
+    let say = |error: std::io::Error| format!("{}: {error}", place.display());
+    fs::create_dir_all(&place).map_err(say)?;
+    // It ends with the value.
+    let one = File::create(place.with_extension("lock")).map_err(say)?;
+    one.lock().map_err(say)?;
+    if !kept.is_dir() {
+        fs::remove_dir_all(&place).and_then(|()| fs::create_dir(&place)).map_err(say)?;
+        make()?;
+        copy(data, &new)?;
+        return fs::rename(&new, &kept).map_err(say);
+    }
+    drop(one);
+    copy(&kept, data)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    finish(Command::new("cp").arg("-a").arg(from.join(".")).arg(to))
 }
 
 /// `None`, with a line on stderr, skips a test; with `CI=true` it fails.
