@@ -9,6 +9,7 @@ mod awr_page;
 mod browser;
 mod campaign;
 mod captures;
+mod client_library;
 #[path = "../common/mod.rs"]
 mod common;
 mod completing;
@@ -46,4 +47,3 @@ mod server_jobs;
 mod tls_together;
 mod tracing;
 mod trend;
-mod without_library;
