@@ -283,7 +283,7 @@ fn the_hook_after_a_run_puts_things_back_when_the_run_was_stopped() {
 fn all_models_have_their_figures(folder: &Folder) {
     folder.write(
         "plan.toml",
-        "name = \"all\"\ndirectory = \"c\"\nsessions = [\"1x2\", \"1x4\"]\nrepeats = 2\n\
+        "name = \"all\"\ndirectory = \"c\"\nsessions = [\"1x2\"]\nrepeats = 2\n\
          models = [\"read\", \"redo\", \"writes\", \"read-write\"]\nsettings = { RUN_TIME = 1, WARMUP = 0 }\n\
          [[model]]\nname = \"writes\"\nmetric = \"writes\"\nsettings = { UPDATE_PCT = 50 }\n\
          [[variant]]\nname = \"a\"\n",
@@ -296,7 +296,7 @@ fn all_models_have_their_figures(folder: &Folder) {
         assert_eq!(table["lacking"], serde_json::json!([]));
         for row in table["rows"].as_array().unwrap() {
             let means = row["cells"].as_array().unwrap().iter().map(|cell| cell["mean"].as_f64());
-            assert!(row["overall"]["runs"] == 4 && means.into_iter().all(|mean| mean.is_some()), "{table}");
+            assert!(row["overall"]["runs"] == 2 && means.into_iter().all(|mean| mean.is_some()), "{table}");
         }
     }
     // A window of a second is too short for every verdict to be good.
@@ -310,7 +310,7 @@ fn all_models_have_their_figures(folder: &Folder) {
     folder.slob("analyze c --html -o c.html").success();
     let page = folder.read("c.html");
     (1..=4).for_each(|place| assert!(page.contains(&format!("data-chart=\"means-{place}\"")), "{place}"));
-    folder.slob("analyze c --csv").prints(&["physical reads and writes per second (in blocks),a,Overall,4,"]);
+    folder.slob("analyze c --csv").prints(&["physical reads and writes per second (in blocks),a,Overall,2,"]);
 }
 
 #[test]

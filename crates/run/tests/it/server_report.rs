@@ -118,7 +118,7 @@ fn a_run_without_its_report_is_a_whole_run() {
 #[test]
 fn nothing_is_taken_unless_it_is_asked_for() {
     for parameters in [&[][..], &[("DATABASE_STATISTICS_TYPE", "none")]] {
-        let done = run("", parameters);
+        let done = run("", &[&[("WARMUP", "0")], parameters].concat());
         assert!(!done.log.iter().any(|line| line.starts_with("open")), "{:?}", done.log);
         assert!(done.record.server_report.is_none());
     }
