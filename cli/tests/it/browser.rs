@@ -152,7 +152,8 @@ impl Browser {
     /// PNG in base64.
     pub(crate) fn picture(&mut self, x: f64, y: f64, width: f64, height: f64) -> String {
         let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
-        let parameters = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let parameters =
+            json!({ "format": "png", "captureBeyondViewport": true, "clip": clip, "optimizeForSpeed": true });
         self.call("Page.captureScreenshot", &parameters)["data"].as_str().unwrap().to_owned()
     }
 }
