@@ -43,18 +43,18 @@ fn counts_equal_the_plan<S: TestServer>(
     bench.setup(4, "8M");
     let equal_the_plan = |(flags, updates, scans): (&str, u64, u64)| {
         let before = counts();
-        let fixed = format!("-s 4 -t 2 --work-loop 200 --work-unit 5 --loop {place}");
+        let fixed = format!("-s 4 -t 2 --work-loop 500 --work-unit 5 --loop {place}");
         let record = bench.run(format!("{fixed} {flags}"));
         let selects = 100 - updates - scans;
         for (kind, percent, blocks) in [("update", updates, 5), ("scan", scans, 64), ("select", selects, 5)] {
-            let planned = 16 * percent;
+            let planned = 40 * percent;
             let counted = (operations(&record, kind), rows(&record, kind));
             assert_eq!(counted, (planned, planned * blocks), "{flags}");
         }
         // The server counts conflicts that were repeated too.
         let conflicts: HashMap<String, i64> =
             serde_json::from_value(record["conflicts"].clone()).unwrap_or_default();
-        let planned = 16 * updates.cast_signed();
+        let planned = 40 * updates.cast_signed();
         let most = planned + conflicts.values().sum::<i64>();
         // PostgreSQL publishes a session's work when the session ends.
         until(|| {
