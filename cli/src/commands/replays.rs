@@ -59,12 +59,18 @@ pub(super) struct ReplayedRun {
     /// With --demand, how many times as fast
     #[arg(hide_short_help = true, long, value_name = "TIMES", default_value = "24", requires = "demand")]
     compress: f64,
+    /// With --demand, the length of each of the up to four short runs that measure what operations cost
+    #[arg(hide_short_help = true, long, value_name = "TIME", default_value_t = Options::default().calibration)]
+    #[arg(requires = "demand")]
+    calibration: String,
 }
 
 pub(super) fn of_run(args: &ReplayedRun, settings: &Settings) -> Result<Option<Settings>, Failure> {
     let Some(path) = &args.demand else { return Ok(None) };
     let most = MAX_SESSIONS as u32;
-    let goal = goal_of(&Options { profile: path.clone(), max_sessions: most, ..Options::default() })?;
+    let calibration = args.calibration.clone();
+    let options = Options { profile: path.clone(), max_sessions: most, calibration, ..Options::default() };
+    let goal = goal_of(&options)?;
     refuse_roles(settings)?;
     let is_own = |key: &str| is_set_by_plan(key) && !["RUN_NAME", "RESULTS_DIR"].contains(&key);
     refuse_flags(settings, |key| is_own(key) || SET_BY_STRETCH.contains(&key), "--demand")?;

@@ -129,7 +129,8 @@ fn a_replay_refuses_what_it_ignores_and_what_it_can_not_do() {
 fn a_run_follows_a_profile() {
     let folder = Folder::loaded(2, "16M");
     profile(&folder, [100.0, 400.0, 50.0, 200.0]);
-    let run = "run --demand day.json --from 2026-11-20T09:00 --for 2h --compress 1800 --warmup 0 --json";
+    let run = "run --demand day.json --from 2026-11-20T09:00 --for 2h --compress 1800 --warmup 0 --calibration 2s \
+               --json";
     let called = folder.slob(run);
     let record: Value = serde_json::from_str(&called.stdout).unwrap_or_else(|_| panic!("{}", called.stderr));
     let rates = record["workload"]["rate_per_s"].as_array().unwrap();
